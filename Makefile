@@ -1,0 +1,45 @@
+# Everything runs in .venv, which `make setup` creates; each target sets up first.
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/ready
+
+.PHONY: help setup demo test test-long picture clean
+
+help:
+	@echo "make demo       set up, route a few permutations, check a trace"
+	@echo "make test       set up, then ruff, mypy and all tests"
+	@echo "make test-long  the statistical and large checks that take minutes"
+	@echo "make picture    draw the README's picture again"
+	@echo "make clean      remove .venv and what tools left behind"
+
+setup: $(READY)
+
+$(READY): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "popsnet needs Python 3.11 or later; give one: make PYTHON=python3.12 ..."; exit 1; }
+	$(PYTHON) -m venv --clear .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
+	  --constraint constraints.txt --editable '.[dev]'
+	@touch $@
+
+demo: setup
+	@$(BIN)/popsnet route 64 64 --runs 20
+	@echo
+	@$(BIN)/popsnet route 8 8 --seed 1 --trace .venv/demo.jsonl
+	@echo
+	@$(BIN)/popsnet check .venv/demo.jsonl
+
+test: setup
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/pytest -n auto
+
+test-long: setup
+	$(BIN)/pytest -n auto -m long
+
+picture: setup
+	$(BIN)/python docs/draw_picture.py
+
+clean:
+	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist

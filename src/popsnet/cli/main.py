@@ -1,0 +1,164 @@
+"""The commands and their options; what they do is imported when they are called."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+import popsnet
+from popsnet.errors import InputError, PopsnetError
+
+__all__ = ["app", "main"]
+
+app = typer.Typer(
+    name="popsnet",
+    help="On-line permutation routing on Partitioned Optical Passive Star networks.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
+
+
+def _complete_router(incomplete: str) -> list[str]:
+    from popsnet.routing import all_routers
+
+    return [one.name for one in all_routers() if one.name.startswith(incomplete)]
+
+
+def _complete_permutation(incomplete: str) -> list[str]:
+    from popsnet.permutations import NAMES
+
+    return [name for name in (*NAMES, "shift:d") if name.startswith(incomplete)]
+
+
+def _complete_engine(incomplete: str) -> list[str]:
+    from popsnet.engines import ENGINES
+
+    return [name for name in ("auto", *ENGINES) if name.startswith(incomplete)]
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"popsnet {popsnet.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _popsnet(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version."
+        ),
+    ] = False,
+) -> None:
+    pass
+
+
+@app.command()
+def route(
+    d: Annotated[int, typer.Argument(metavar="D", help="Processors in a group.")],
+    g: Annotated[int, typer.Argument(metavar="G", help="Groups.")],
+    router: Annotated[
+        str,
+        typer.Option(
+            help="A router (see popsnet routers), or a file.py that registers one.",
+            autocompletion=_complete_router,
+        ),
+    ] = "mei-rizzi",
+    variant: Annotated[
+        str | None, typer.Option(help="A variant of the router; its default if not given.")
+    ] = None,
+    permutation: Annotated[
+        str,
+        typer.Option(
+            help="random, identity, reversal, transpose, bit-reversal, shuffle, shift (by 1), "
+            "shift:K, shift:d, group-permutation, tornado; or a .npy, .csv or .json file.",
+            autocompletion=_complete_permutation,
+        ),
+    ] = "random",
+    runs: Annotated[int, typer.Option(help="Runs, each with its own permutation and coins.")] = 1,
+    seed: Annotated[int, typer.Option(help="Seed of the router's coins.")] = 0,
+    permutation_seed: Annotated[int, typer.Option(help="Seed of the permutations.")] = 0,
+    engine: Annotated[
+        str, typer.Option(help="auto, objects or slots.", autocompletion=_complete_engine)
+    ] = "auto",
+    max_steps: Annotated[int, typer.Option(help="Cap: a run is stopped after so many steps.")] = (
+        1000
+    ),
+    trace: Annotated[
+        Path | None, typer.Option(help="Write what happens in every slot to this file (one run).")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Route permutations on POPS(D, G), executing every message of every slot."""
+    from popsnet.cli.route import route_command
+
+    route_command(
+        d,
+        g,
+        router=router,
+        variant=variant,
+        permutation=permutation,
+        runs=runs,
+        seed=seed,
+        permutation_seed=permutation_seed,
+        engine=engine,
+        max_steps=max_steps,
+        trace=trace,
+        as_json=json,
+    )
+
+
+@app.command()
+def check(
+    trace: Annotated[Path, typer.Argument(metavar="TRACE", help="A file that --trace wrote.")],
+    json: Json = False,
+) -> None:
+    """Replay a trace by the rules of the network alone; exit 1 if it breaks any."""
+    from popsnet.cli.check import check_command
+
+    check_command(trace, as_json=json)
+
+
+@app.command()
+def routers(json: Json = False) -> None:
+    """List the routers: where each applies, its slots, buffers and coins."""
+    from popsnet.cli.routers import routers_command
+
+    routers_command(as_json=json)
+
+
+@app.command()
+def doctor(json: Json = False) -> None:
+    """Say what is installed and usable here; exit 1 if something needed is missing."""
+    from popsnet.cli.doctor import doctor_command
+
+    doctor_command(as_json=json)
+
+
+def _refuse_negative_sizes(arguments: list[str]) -> None:
+    """A negative D or G looks like an option; say what it is instead of 'no such option'."""
+    for before, argument in zip(["", *arguments], arguments, strict=False):
+        if re.fullmatch(r"-\d+", argument) and not before.startswith("-"):
+            raise InputError(f"{argument} is below 1: a network has D >= 1 and G >= 1.")
+
+
+def main() -> Any:
+    """Run the command line: exit code 2 for bad input, 1 for a failed check."""
+    try:
+        _refuse_negative_sizes(sys.argv[1:])
+        return app()
+    except PopsnetError as error:
+        print(f"Error: {error}", file=sys.stderr)
+        sys.exit(2 if isinstance(error, InputError) else 1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,168 @@
+"""``popsnet route``: run a router and report."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from popsnet.cli.progress import patient_progress
+from popsnet.errors import InputError
+from popsnet.experiments import Point, Run, routed, summarize
+from popsnet.files import require_writable
+from popsnet.trace import Event
+
+__all__ = ["route_command"]
+
+_INTERRUPTED = 130
+
+
+def route_command(
+    d: int, g: int, *, runs: int, trace: Path | None, as_json: bool, **choices: Any
+) -> None:
+    """Route, print, and exit with 130 if interrupted: what is finished is reported all the same."""
+    point = Point.of(d, g, **choices)
+    if runs < 1:
+        raise InputError(f"--runs {runs}: there is nothing to do; give at least 1.")
+    if trace is not None:
+        _require_traceable(trace, runs)
+    done = _execute(point, runs, trace)
+    interrupted = len(done) < runs
+    if done and as_json:
+        typer.echo(json.dumps(_as_object(point, done), indent=2))
+    elif done:
+        _print_text(Console(), point, done)
+    if interrupted:
+        typer.echo(f"Interrupted: {len(done)} of {runs} runs were finished.", err=True)
+        raise typer.Exit(_INTERRUPTED)
+    if trace is not None and not as_json:
+        typer.echo(f"Trace written to {trace}; popsnet check {trace} replays it.")
+
+
+def _require_traceable(trace: Path, runs: int) -> None:
+    if runs != 1:
+        raise InputError(f"--trace records one run, and --runs is {runs}; give --runs 1.")
+    require_writable(trace)
+
+
+def _execute(point: Point, runs: int, trace: Path | None) -> list[Run]:
+    done: list[Run] = []
+    total = None if runs == 1 else runs
+    with patient_progress(f"{point.router.name} on {point.network}", total) as update:
+
+        def watch(event: Event) -> None:
+            update(len(done), f"step {event.step + 1}, {event.pending:,} packets pending")
+
+        try:
+            if trace is not None:
+                done.append(point.execute_traced(0, trace, [watch]))
+            else:
+                done.extend(routed(point, runs, [watch]))
+        except KeyboardInterrupt:
+            pass
+    return done
+
+
+def _as_object(point: Point, done: Sequence[Run]) -> dict[str, Any]:
+    network = point.network
+    outcomes = [run.outcome for run in done]
+    return {
+        "network": {"d": network.d, "g": network.g, "n": network.n},
+        "router": point.router.name,
+        "variant": point.variant,
+        "engine": point.engine.name,
+        "permutation": point.permutation,
+        "seed": point.seed,
+        "permutation_seed": point.permutation_seed,
+        "runs": [
+            {
+                "slots": run.outcome.slots,
+                "steps": run.outcome.steps,
+                "delivered": run.outcome.delivered,
+                "lost": run.outcome.lost,
+                "collisions": run.outcome.collisions,
+                "messages": run.outcome.messages,
+                "peak_buffers": run.outcome.peak_buffers,
+                "capped": run.outcome.capped,
+                "seconds": run.seconds,
+            }
+            for run in done
+        ],
+        "summary": {
+            "slots": asdict(summarize([outcome.slots for outcome in outcomes])),
+            "steps": asdict(summarize([outcome.steps for outcome in outcomes])),
+            "lost": sum(outcome.lost for outcome in outcomes),
+            "capped": sum(outcome.capped for outcome in outcomes),
+        },
+    }
+
+
+def _print_text(console: Console, point: Point, done: Sequence[Run]) -> None:
+    network = point.network
+    console.print(
+        f"[bold]{network}[/]: {network.n:,} processors in {network.g:,} groups of {network.d:,}",
+        highlight=False,
+    )
+    console.print(
+        f"{point.router.name} ({point.variant}), engine {point.engine.name}, permutation "
+        f"{point.permutation}, seed {point.seed}, permutation seed {point.permutation_seed}",
+        highlight=False,
+    )
+    if len(done) == 1:
+        console.print(_survivors(network.n, done[0]))
+    console.print(_figures(done))
+    console.print(_verdict(network.n, done), highlight=False)
+
+
+def _survivors(n: int, run: Run) -> Table:
+    table = Table("step", "pending after it", "delivered in it", title=None)
+    for column in table.columns:
+        column.justify = "right"
+    before = n
+    for step, after in enumerate(run.outcome.survivors, start=1):
+        table.add_row(f"{step}", f"{after:,}", f"{before - after:,}")
+        before = after
+    return table
+
+
+def _figures(done: Sequence[Run]) -> Table:
+    outcomes = [run.outcome for run in done]
+    at_least = "≥ " if any(outcome.capped for outcome in outcomes) else ""  # a capped run is cut
+    headings = ("mean ± sd", "min", "max") if len(done) > 1 else ("in this run",)
+    table = Table("", *headings)
+    for column in table.columns[1:]:
+        column.justify = "right"
+    for name, label in (
+        ("slots", "slots"),
+        ("steps", "steps"),
+        ("messages", "messages sent"),
+        ("collisions", "couplers hit twice or more"),
+        ("destroyed", "messages destroyed"),
+        ("peak_buffers", "most packets at a processor"),
+    ):
+        one = summarize([getattr(outcome, name) for outcome in outcomes])
+        if one.sd is None:
+            table.add_row(label, f"{one.max:,}")
+        else:
+            mean = f"{at_least}{one.mean:,.2f} ± {one.sd:,.2f}"
+            table.add_row(label, mean, f"{one.min:,}", f"{one.max:,}")
+    return table
+
+
+def _verdict(n: int, done: Sequence[Run]) -> str:
+    outcomes = [run.outcome for run in done]
+    lost = sum(outcome.lost for outcome in outcomes)
+    capped = sum(outcome.capped for outcome in outcomes)
+    missing = sum(n - outcome.delivered for outcome in outcomes)
+    seconds = sum(run.seconds for run in done)
+    verdict = "every packet delivered" if not missing else f"{missing:,} packets not delivered"
+    return (
+        f"{len(done):,} {'run' if len(done) == 1 else 'runs'} in {seconds:,.2f} s: {verdict}; "
+        f"capped {capped:,}, lost {lost:,}."
+    )

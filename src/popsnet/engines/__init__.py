@@ -1,0 +1,10 @@
+"""Engines: ways to execute a router. Same seeds, same trajectory, in every one of them.
+
+``objects``  processors and couplers as objects, the paper's router only; the specification
+``slots``    any router on the array machine, every message of every slot
+"""
+
+from popsnet.engines.engine import ENGINES, Engine, choose_engine
+from popsnet.engines.outcome import Outcome
+
+__all__ = ["ENGINES", "Engine", "Outcome", "choose_engine"]

@@ -1,0 +1,88 @@
+"""The engines there are, and which of them to use."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from popsnet.coins import Coins
+from popsnet.engines import objects, slots
+from popsnet.engines.outcome import Outcome
+from popsnet.errors import InputError
+from popsnet.network import Network
+from popsnet.routing import Router
+from popsnet.slot import Ints
+from popsnet.trace import Observer
+
+__all__ = ["ENGINES", "Engine", "choose_engine"]
+
+
+class Execute(Protocol):
+    """Runs one router on one permutation."""
+
+    def __call__(
+        self,
+        network: Network,
+        router: Router,
+        variant: str,
+        destination: Ints,
+        coins: Coins,
+        max_steps: int,
+        observers: Sequence[Observer] = (),
+    ) -> Outcome: ...
+
+
+@dataclass(frozen=True)
+class Engine:
+    """An engine, the routers it can run and the memory it takes."""
+
+    name: str
+    summary: str
+    execute: Execute
+    routers: frozenset[str] | None
+    """Names of the routers it has; None if it runs any."""
+    bytes_needed: Callable[[Network], int]
+    """Memory for one run, permutation included; rounded up from what was measured."""
+
+    def require(self, router: Router) -> None:
+        """Refuse a router the engine does not have."""
+        if self.routers is not None and router.name not in self.routers:
+            known = ", ".join(sorted(self.routers))
+            raise InputError(
+                f"Engine {self.name} does not run router {router.name!r}, only: {known}. "
+                "Use --engine slots, which runs every router."
+            )
+
+
+ENGINES = {
+    engine.name: engine
+    for engine in (
+        Engine(
+            name="objects",
+            summary="processors and couplers as objects: slow and obvious, the specification",
+            execute=objects.execute,
+            routers=frozenset({"mei-rizzi"}),
+            bytes_needed=lambda network: 1500 * network.n + 200 * network.couplers,
+        ),
+        Engine(
+            name="slots",
+            summary="every message of every slot, as arrays",
+            execute=slots.execute,
+            routers=None,
+            bytes_needed=lambda network: 160 * network.n,
+        ),
+    )
+}
+
+
+def choose_engine(name: str, router: Router) -> Engine:
+    """The engine of that name; ``auto`` is ``slots``, which runs everything there is."""
+    if name == "auto":
+        name = "slots"
+    if name not in ENGINES:
+        known = ", ".join(["auto", *ENGINES])
+        raise InputError(f"There is no engine {name!r}. Give one of: {known}.")
+    engine = ENGINES[name]
+    engine.require(router)
+    return engine

@@ -1,0 +1,5 @@
+"""The ``objects`` engine: processors and couplers as objects, to be read next to the paper."""
+
+from popsnet.engines.objects.simulator import execute
+
+__all__ = ["execute"]

@@ -1,0 +1,64 @@
+"""The ``slots`` engine: any router on the array machine, every message of every slot."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+from popsnet.coins import Coins
+from popsnet.engines.outcome import Outcome
+from popsnet.machine import Machine
+from popsnet.network import Network
+from popsnet.routing import Router
+from popsnet.slot import Ints
+from popsnet.trace import Event, Observer, records
+
+__all__ = ["execute"]
+
+
+def execute(
+    network: Network,
+    router: Router,
+    variant: str,
+    destination: Ints,
+    coins: Coins,
+    max_steps: int,
+    observers: Sequence[Observer] = (),
+) -> Outcome:
+    """Run a router until it ends or has done ``max_steps`` steps."""
+    machine = Machine(network, destination, router.buffers)
+    memory = machine.memory
+    survivors: list[int] = []
+    running = router.variants[variant](network, destination, coins, memory)
+    slot = next(running, None)
+    step = 0
+    while slot is not None and slot.step < max_steps:
+        if slot.step > step:
+            survivors.append(network.n - memory.delivered)
+            step = slot.step
+        inbox = machine.execute(slot)
+        try:
+            following = running.send(inbox)
+        except StopIteration:
+            following = None
+        pending = network.n - memory.delivered
+        event = Event(machine.counters.slots, slot.phase, step, pending, partial(records, slot))
+        for observe in observers:
+            observe(event)
+        slot = following
+    running.close()
+    if machine.counters.slots:
+        survivors.append(network.n - memory.delivered)
+    counters = machine.counters
+    return Outcome(
+        slots=counters.slots,
+        steps=len(survivors),
+        delivered=memory.delivered,
+        lost=len(memory.lost()),
+        collisions=counters.collisions,
+        destroyed=counters.destroyed,
+        messages=counters.messages,
+        peak_buffers=memory.peak,
+        capped=slot is not None,
+        survivors=tuple(survivors),
+    )

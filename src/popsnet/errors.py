@@ -1,0 +1,73 @@
+"""Everything popsnet raises on purpose.
+
+    PopsnetError
+    ├── InputError              what was asked for cannot be done; the cure is in the text
+    │   ├── PermutationError    not a permutation of [0, n), or a file that holds none
+    │   ├── SizeError           the network does not fit in this machine's memory
+    │   └── TraceFormatError    a file that is not a readable trace
+    └── RuleViolation           a router broke a rule of the machine
+
+The command line turns an ``InputError`` into exit code 2 and a ``RuleViolation`` into 1.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+__all__ = [
+    "InputError",
+    "PermutationError",
+    "PopsnetError",
+    "Rule",
+    "RuleViolation",
+    "SizeError",
+    "TraceFormatError",
+]
+
+
+class PopsnetError(Exception):
+    """Root of all errors raised on purpose."""
+
+
+class InputError(PopsnetError):
+    """A value that cannot be used: the text gives the value, the rule and the cure."""
+
+
+class PermutationError(InputError):
+    """The destinations are not a permutation of [0, n)."""
+
+
+class SizeError(InputError):
+    """The network would not fit in memory."""
+
+
+class TraceFormatError(InputError):
+    """The file is not a trace that can be read."""
+
+
+class Rule(StrEnum):
+    """The rules of a POPS network, in the words used to report a violation."""
+
+    PROCESSOR_EXISTS = "processors are numbered 0 to n - 1"
+    GROUP_EXISTS = "groups are numbered 0 to g - 1"
+    ONE_MESSAGE = "a processor sends at most one message a slot"
+    COUPLER_SET = "a message goes to a non-empty set of couplers, each named once"
+    ONE_LISTENED = "a processor listens to at most one coupler a slot"
+    PACKET_EXISTS = "packets are numbered 0 to n - 1, and a packet message names its packet"
+    SENDS_WHAT_IT_HOLDS = "a processor sends only packets it holds"
+    KEEPS_WHAT_IT_HEARD = "a processor stores only a packet it heard in the slot just past"
+    DROPS_WHAT_IT_HOLDS = "a processor drops only packets it holds, and never a delivered one"
+    BUFFERS = "a processor holds no more packets than its router claims buffers"
+    DELIVERS_HOME = "a packet is delivered once, at its destination"
+    CONFLICT_FREE = "two messages meet on a coupler in a slot declared free of conflicts"
+
+
+class RuleViolation(PopsnetError):
+    """A router did what the machine forbids: an error in the router, never repaired."""
+
+    def __init__(self, slot: int, processor: int, rule: Rule, detail: str) -> None:
+        super().__init__(f"slot {slot}, processor {processor}: {detail} (rule: {rule})")
+        self.slot = slot
+        self.processor = processor
+        self.rule = rule
+        self.detail = detail

@@ -1,0 +1,51 @@
+"""Does it fit? Asked before anything is allocated."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from popsnet.engines import Engine
+from popsnet.errors import SizeError
+from popsnet.network import Network
+
+__all__ = ["available_memory", "require_memory"]
+
+_LARGEST_NUMBER = 2**31 - 1
+
+
+def available_memory() -> int:
+    """Bytes that can be had now: what the system says is free, within the group's limit."""
+    candidates = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
+    candidates += [
+        int(line.split()[1]) * 1024
+        for line in _read("/proc/meminfo").splitlines()
+        if line.startswith("MemAvailable:")
+    ]
+    limit, used = _read("/sys/fs/cgroup/memory.max"), _read("/sys/fs/cgroup/memory.current")
+    if limit.strip().isdigit() and used.strip().isdigit():
+        candidates.append(int(limit) - int(used))
+    return min(candidates)
+
+
+def require_memory(network: Network, engine: Engine) -> None:
+    """Refuse a network that the engine could not hold here."""
+    n, needed, available = network.n, engine.bytes_needed(network), available_memory()
+    if n > _LARGEST_NUMBER:
+        raise SizeError(
+            f"{network} has n = {n:,} processors; engine {engine.name} numbers at most "
+            f"{_LARGEST_NUMBER:,}. Choose a smaller d or g."
+        )
+    if needed > available:
+        raise SizeError(
+            f"{network} has n = {n:,} processors and needs about {needed / 1e9:,.1f} GB with "
+            f"engine {engine.name}; {available / 1e9:,.1f} GB can be had here. "
+            "Choose a smaller d or g, or a machine with more memory."
+        )
+
+
+def _read(path: str) -> str:
+    try:
+        return Path(path).read_text()
+    except OSError:
+        return ""

@@ -1,0 +1,123 @@
+"""Permutations from files.
+
+``.npy``   a one-dimensional array of integers
+``.json``  a list of integers, or an object whose "destination" is one
+``.csv``   one destination a row, in order of the packets; or two columns, source and
+           destination, in any order. A first row that is not numbers is taken as a heading.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from popsnet.errors import PermutationError
+from popsnet.permutations.validation import require_permutation
+
+__all__ = ["SUFFIXES", "read_permutation"]
+
+
+def read_permutation(path: Path, n: int) -> npt.NDArray[np.int32]:
+    """The permutation of [0, n) that a file holds."""
+    if not path.is_file():
+        raise PermutationError(f"There is no file {path} to read a permutation from.")
+    try:
+        read = _READERS[path.suffix.lower()]
+    except KeyError:
+        known = ", ".join(SUFFIXES)
+        raise PermutationError(f"{path}: a permutation file ends in {known}.") from None
+    try:
+        values = read(path)
+    except OSError as error:
+        raise PermutationError(f"{path} could not be read: {error.strerror}.") from error
+    return require_permutation(values, n, str(path))
+
+
+def _read_npy(path: Path) -> npt.NDArray[Any]:
+    try:
+        loaded = np.load(path, allow_pickle=False, mmap_mode="r")
+    except (ValueError, EOFError) as error:
+        raise PermutationError(
+            f"{path} is not a whole .npy file of numbers ({error}); write it with numpy.save."
+        ) from error
+    if not isinstance(loaded, np.ndarray):
+        raise PermutationError(f"{path} is an archive of arrays; give a .npy file with one.")
+    return loaded
+
+
+def _read_json(path: Path) -> npt.NDArray[Any]:
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
+        raise PermutationError(f"{path} is not a whole JSON file ({error}).") from error
+    if isinstance(data, dict):
+        data = data.get("destination")
+    if not isinstance(data, list):
+        raise PermutationError(
+            f'{path} holds no list of destinations; give [1, 0, …] or {{"destination": [1, 0, …]}}.'
+        )
+    for i, value in enumerate(data):
+        if type(value) is not int:
+            raise PermutationError(f"{path}: entry {i} is {value!r}, not a whole number.")
+    return _as_array(data, path)
+
+
+def _read_csv(path: Path) -> npt.NDArray[Any]:
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            rows = [(i, row) for i, row in enumerate(csv.reader(file), start=1) if any(row)]
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise PermutationError(f"{path} is not a CSV text file ({error}).") from error
+    if rows and not any(_is_number(cell) for cell in rows[0][1]):
+        rows = rows[1:]
+    table = [_numbers(path, line, row) for line, row in rows]
+    if all(len(row) == 1 for row in table):
+        return _as_array([row[0] for row in table], path)
+    _require_pairs(path, rows)
+    by_source = sorted((source, destination) for source, destination in table)
+    if [source for source, _ in by_source] != list(range(len(table))):
+        raise PermutationError(
+            f"{path}: the first of two columns is the source; it must hold each of 0 to "
+            f"{len(table) - 1} once."
+        )
+    return _as_array([destination for _, destination in by_source], path)
+
+
+def _require_pairs(path: Path, rows: list[tuple[int, list[str]]]) -> None:
+    for line, row in rows:
+        if len(row) != 2:
+            raise PermutationError(
+                f"{path}, line {line} has {len(row)} columns; give one (destination) or two "
+                "(source, destination) in every row."
+            )
+
+
+def _numbers(path: Path, line: int, row: list[str]) -> list[int]:
+    try:
+        return [int(cell) for cell in row]
+    except ValueError:
+        raise PermutationError(f"{path}, line {line}: {row} are not whole numbers.") from None
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        int(cell)
+    except ValueError:
+        return False
+    return True
+
+
+def _as_array(values: list[int], path: Path) -> npt.NDArray[np.int64]:
+    try:
+        return np.array(values, dtype=np.int64)
+    except OverflowError:
+        raise PermutationError(f"{path} holds a number that is too large.") from None
+
+
+_READERS = {".npy": _read_npy, ".csv": _read_csv, ".json": _read_json}
+SUFFIXES = tuple(_READERS)

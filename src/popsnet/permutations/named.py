@@ -1,0 +1,132 @@
+"""Permutations that have a name.
+
+Processor j = (b, l) has group b = j div d and index l = j mod d.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from popsnet.coins import Coins
+from popsnet.errors import PermutationError
+from popsnet.network import Network
+from popsnet.permutations.files import SUFFIXES, read_permutation
+
+__all__ = ["NAMES", "make_permutation"]
+
+Destinations = npt.NDArray[np.int32]
+
+
+def _processors(network: Network) -> Destinations:
+    return np.arange(network.n, dtype=np.int32)
+
+
+def _uniform(size: int, purpose: str, coins: Coins) -> Destinations:
+    """A uniform permutation: sort by a 64-bit word each; two words are never equal."""
+    words = coins.words(purpose, 0, np.arange(size, dtype=np.int64))
+    return np.argsort(words).astype(np.int32)
+
+
+def random(network: Network, coins: Coins) -> Destinations:
+    """Uniform among all n! permutations."""
+    return _uniform(network.n, "random permutation", coins)
+
+
+def identity(network: Network, coins: Coins) -> Destinations:
+    """Every packet is for the processor it starts at."""
+    return _processors(network)
+
+
+def reversal(network: Network, coins: Coins) -> Destinations:
+    """I to n - 1 - i."""
+    return network.n - 1 - _processors(network)
+
+
+def transpose(network: Network, coins: Coins) -> Destinations:
+    """The g × d matrix of processors, transposed: (b, l) to number l·g + b."""
+    j = _processors(network)
+    return j % network.d * network.g + j // network.d
+
+
+def bit_reversal(network: Network, coins: Coins) -> Destinations:
+    """The bits of i in reverse order; n must be a power of two."""
+    bits = network.n.bit_length() - 1
+    if network.n != 1 << bits:
+        raise PermutationError(
+            f"bit-reversal needs n to be a power of two; {network} has n = {network.n}."
+        )
+    forward, reverse = _processors(network), np.zeros(network.n, dtype=np.int32)
+    for _ in range(bits):
+        reverse = reverse << 1 | forward & 1
+        forward >>= 1
+    return reverse
+
+
+def shuffle(network: Network, coins: Coins) -> Destinations:
+    """The perfect shuffle: i to 2i mod (n - 1), the last in place; 2i mod n for odd n."""
+    n = network.n
+    doubled = 2 * np.arange(n, dtype=np.int64) % max(n - 1 + n % 2, 1)
+    if n % 2 == 0:
+        doubled[-1] = n - 1
+    return doubled.astype(np.int32)
+
+
+def shift(network: Network, coins: Coins, by: int = 1) -> Destinations:
+    """I to i + by mod n."""
+    shifted = (np.arange(network.n, dtype=np.int64) + by % network.n) % network.n
+    return shifted.astype(np.int32)
+
+
+def group_permutation(network: Network, coins: Coins) -> Destinations:
+    """(b, l) to (s(b), l), s a uniform permutation of the groups: all share one coupler."""
+    target = _uniform(network.g, "group permutation", coins)
+    j = _processors(network)
+    return target[j // network.d] * np.int32(network.d) + j % network.d
+
+
+def tornado(network: Network, coins: Coins) -> Destinations:
+    """(b, l) to (b + ⌈g/2⌉ - 1 mod g, l): almost half way round the groups, as on a ring."""
+    return shift(network, coins, by=((network.g + 1) // 2 - 1) * network.d)
+
+
+NAMES: dict[str, Callable[[Network, Coins], Destinations]] = {
+    "random": random,
+    "identity": identity,
+    "reversal": reversal,
+    "transpose": transpose,
+    "bit-reversal": bit_reversal,
+    "shuffle": shuffle,
+    "shift": shift,
+    "group-permutation": group_permutation,
+    "tornado": tornado,
+}
+
+
+def make_permutation(name: str, network: Network, coins: Coins) -> Destinations:
+    """The permutation of that name, ``shift:K`` (K a number, or ``d``), or that of a file."""
+    if name in NAMES:
+        return NAMES[name](network, coins)
+    if name.startswith("shift:"):
+        return shift(network, coins, by=_shift_distance(name, network))
+    if Path(name).suffix.lower() in SUFFIXES:
+        return read_permutation(Path(name), network.n)
+    raise PermutationError(
+        f"There is no permutation {name!r}. Give one of: {', '.join(NAMES)}, shift:K, shift:d; "
+        f"or a file ending in {', '.join(SUFFIXES)}."
+    )
+
+
+def _shift_distance(name: str, network: Network) -> int:
+    distance = name.removeprefix("shift:")
+    if distance == "d":
+        return network.d
+    try:
+        return int(distance)
+    except ValueError:
+        raise PermutationError(
+            f"{name!r}: a shift is by a whole number or by d, as in shift:1 or shift:d."
+        ) from None

@@ -1,0 +1,16 @@
+"""Routers: one idea a file. Importing this package registers those that ship."""
+
+from popsnet.routing import direct as direct
+from popsnet.routing import mei_rizzi as mei_rizzi
+from popsnet.routing.plugin import find_router
+from popsnet.routing.router import Route, Router, Slots, all_routers, get_router, register
+
+__all__ = [
+    "Route",
+    "Router",
+    "Slots",
+    "all_routers",
+    "find_router",
+    "get_router",
+    "register",
+]

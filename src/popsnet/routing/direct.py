@@ -1,0 +1,51 @@
+"""direct: one hop, time-division."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from popsnet.coins import Coins
+from popsnet.memory import Memory
+from popsnet.network import Network
+from popsnet.routing.router import Slots, register
+from popsnet.slot import Ints, Slot
+
+__all__ = ["direct"]
+
+
+@register(
+    "direct",
+    summary="one hop, time-division: no coins, no acks, no collisions",
+    slots="max(d, g), always",
+    buffers=2,
+)
+def direct(network: Network, destination: Ints, coins: Coins, memory: Memory) -> Slots:
+    """Send every packet straight to its destination in max(d, g) slots.
+
+    A packet from group a to the processor with index m in group b is sent in slot
+    (a + m) mod max(d, g). Two packets of group a for group b have different m, so they never
+    meet on c(b, a). The destination need not know where its packet comes from: in slot t it
+    listens to the one group a with (a + m) ≡ t, if there is one, and has heard every group by
+    the end. No one-hop router can do better in the worst case: a group may send all its d
+    packets over one coupler, and a destination has g couplers to listen to.
+    """
+    d, g, n = network.d, network.g, network.n
+    period = max(d, g)
+    processors = np.arange(n, dtype=np.int32)
+    turn = (processors // d + destination % d) % period
+    for t in range(period):
+        senders = processors[turn == t]
+        awaited = (t - processors % d) % period
+        listens = awaited < g
+        inbox = yield Slot(
+            phase="to destination",
+            senders=senders,
+            groups=destination[senders] // d,
+            packets=senders,
+            listeners=processors[listens],
+            listened=awaited[listens],
+            conflict_free=True,
+        )
+        memory.drop(senders, senders)
+        mine = inbox.destinations == inbox.receivers
+        memory.deliver(inbox.receivers[mine], inbox.packets[mine])

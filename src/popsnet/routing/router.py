@@ -1,0 +1,121 @@
+"""What a router is, and the register of those there are.
+
+A router is a generator function. It yields slots and is sent inboxes until every packet is
+home, and it says what each processor stores, drops and delivers through the machine's memory:
+
+    @register("name", ...)
+    def route(network, destination, coins, memory):
+        inbox = yield Slot(senders=..., groups=..., packets=..., listeners=..., listened=...)
+        memory.deliver(inbox.receivers, inbox.packets)
+
+It acts for all processors at once, as array code. It must let each of them decide from what
+that processor knows: d, g, its own number, ``destination`` at its own place, its own coins and
+what it has heard. ``popsnet.testing.check_locality`` finds routers that know more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from popsnet.coins import Coins
+from popsnet.errors import InputError
+from popsnet.memory import Memory
+from popsnet.network import Network
+from popsnet.slot import Inbox, Ints, Slot
+
+__all__ = ["Route", "Router", "all_routers", "get_router", "register"]
+
+Slots: TypeAlias = Generator[Slot, Inbox, None]
+Route: TypeAlias = Callable[[Network, Ints, Coins, Memory], Slots]
+
+
+def _anywhere(network: Network) -> str | None:
+    return None
+
+
+@dataclass(frozen=True)
+class Router:
+    """A registered router and what it claims."""
+
+    name: str
+    summary: str
+    slots: str
+    """The bound on its slots, in the notation of the paper."""
+    buffers: int
+    """Packets a processor may hold; the machine enforces it."""
+    variants: Mapping[str, Route]
+    """Its generator functions by name of variant; the first is the default."""
+    applies: str = "any d and g"
+    obstacle: Callable[[Network], str | None] = _anywhere
+    """Why the router does not apply to a network, or None if it does."""
+    randomness: str = "none"
+    reference: str = ""
+
+    def choose_variant(self, variant: str | None, network: Network) -> str:
+        """The variant to run: the default if none is named. Refuses what cannot be run."""
+        reason = self.obstacle(network)
+        if reason is not None:
+            raise InputError(f"Router {self.name} does not apply to {network}: {reason}")
+        if variant is None:
+            return next(iter(self.variants))
+        if variant not in self.variants:
+            known = ", ".join(self.variants)
+            raise InputError(f"Router {self.name} has no variant {variant!r}; it has: {known}.")
+        return variant
+
+
+_ROUTERS: dict[str, Router] = {}
+
+
+def register(
+    name: str,
+    *,
+    summary: str,
+    slots: str,
+    buffers: int,
+    variant: str = "standard",
+    applies: str = "any d and g",
+    obstacle: Callable[[Network], str | None] = _anywhere,
+    randomness: str = "none",
+    reference: str = "",
+) -> Callable[[Route], Route]:
+    """Register the decorated generator function as a router; see :class:`Router`."""
+
+    def add(route: Route) -> Route:
+        if name in _ROUTERS:
+            raise InputError(f"A router named {name!r} is registered already; choose another name.")
+        if buffers < 1:
+            raise InputError(f"buffers = {buffers}: a processor holds its own packet, so >= 1.")
+        _ROUTERS[name] = Router(
+            name=name,
+            summary=summary,
+            slots=slots,
+            buffers=buffers,
+            variants={variant: route},
+            applies=applies,
+            obstacle=obstacle,
+            randomness=randomness,
+            reference=reference,
+        )
+        return route
+
+    return add
+
+
+def all_routers() -> list[Router]:
+    """Every registered router, by name."""
+    return [_ROUTERS[name] for name in sorted(_ROUTERS)]
+
+
+def get_router(name: str) -> Router:
+    """The router of that name."""
+    try:
+        return _ROUTERS[name]
+    except KeyError:
+        known = ", ".join(sorted(_ROUTERS))
+        raise InputError(
+            f"There is no router {name!r}. Give one of: {known}; or a file name.py that "
+            "registers one."
+        ) from None

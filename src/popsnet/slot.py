@@ -1,0 +1,111 @@
+"""A slot: what everybody sends and listens to at once, and what is heard of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["NO_PACKET", "Inbox", "Ints", "Kind", "Slot"]
+
+Ints = npt.NDArray[np.integer[Any]]
+
+NO_PACKET = -1
+"""Stands for "no packet" wherever a packet's number is expected."""
+
+
+class Kind(IntEnum):
+    """What a message is: a packet, the acknowledgement of one, or anything else."""
+
+    PACKET = 0
+    ACK = 1
+    CONTROL = 2
+
+
+def _nobody() -> Ints:
+    return np.empty(0, dtype=np.int32)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Slot:
+    """What all processors do in one slot, as flat arrays.
+
+    Message i is sent by processor ``senders[i]``. It concerns packet ``packets[i]`` (numbered
+    by its source; ``NO_PACKET`` for none) and a control message may carry ``contents[i]``, one
+    row of any shape. A packet message always carries the packet's destination.
+
+    Message i goes to group ``groups[i]``. A multicast gives ``fanout``: message i then goes to
+    the next ``fanout[i]`` entries of ``groups``, which lists the targets of all messages in turn.
+
+    Processor ``listeners[i]`` listens to group ``listened[i]``.
+
+    ``phase`` and ``step`` name the slot for people and traces and change nothing. With
+    ``conflict_free`` the router promises that no two messages meet; the machine holds it to it.
+    """
+
+    senders: Ints = field(default_factory=_nobody)
+    groups: Ints = field(default_factory=_nobody)
+    fanout: Ints | None = None
+    kind: Kind | Ints = Kind.PACKET
+    packets: Ints | None = None
+    contents: npt.NDArray[Any] | None = None
+    listeners: Ints = field(default_factory=_nobody)
+    listened: Ints = field(default_factory=_nobody)
+    phase: str = ""
+    step: int = 0
+    conflict_free: bool = False
+
+    def __post_init__(self) -> None:
+        messages = len(self.senders)
+        sizes = {
+            "groups": (len(self.groups), messages if self.fanout is None else self.fanout.sum()),
+            "fanout": (messages if self.fanout is None else len(self.fanout), messages),
+            "kind": (messages if isinstance(self.kind, Kind) else len(self.kind), messages),
+            "packets": (messages if self.packets is None else len(self.packets), messages),
+            "contents": (messages if self.contents is None else len(self.contents), messages),
+            "listened": (len(self.listened), len(self.listeners)),
+        }
+        for name, (size, expected) in sizes.items():
+            if size != expected:
+                raise ValueError(f"{name} has {size} entries where this slot needs {expected}.")
+
+    @property
+    def kinds(self) -> Ints:
+        """The kind of every message."""
+        if isinstance(self.kind, Kind):
+            return np.broadcast_to(np.int8(self.kind), self.senders.shape)
+        return self.kind
+
+    @property
+    def packet_numbers(self) -> Ints:
+        """The packet every message concerns."""
+        if self.packets is None:
+            return np.broadcast_to(np.int32(NO_PACKET), self.senders.shape)
+        return self.packets
+
+    @property
+    def owners(self) -> Ints:
+        """For every entry of ``groups``, the position of its message."""
+        messages = np.arange(len(self.senders), dtype=np.int32)
+        return messages if self.fanout is None else np.repeat(messages, self.fanout)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Inbox:
+    """What was heard in one slot: one row for every processor that received a message.
+
+    A processor that heard nothing has no row, whether its coupler was silent or two messages
+    destroyed each other on it: nobody can tell the two apart. ``groups`` is where the receiver
+    listened; ``destinations`` comes with packets and is ``NO_PACKET`` for other messages. A
+    message does not name its sender.
+    """
+
+    receivers: Ints
+    groups: Ints
+    kinds: Ints
+    packets: Ints
+    destinations: Ints
+    contents: npt.NDArray[Any] | None

@@ -1,0 +1,230 @@
+"""The independent checker: replays a trace from the rules alone.
+
+It shares no code with the machine or any router. It follows who has heard which packet, lets
+messages that meet on a coupler destroy each other, and at the end asks whether every packet
+reached its destination and whether the outcome the trace claims is the one it found.
+
+A processor has a packet if it started with it or heard it. A packet that is at its destination
+from the start counts as delivered unless it is sent away; then it must arrive like any other.
+An ack or control message may name a packet only if its sender has heard of it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeAlias
+
+from popsnet.errors import Rule
+from popsnet.network import Network
+from popsnet.trace.reader import Header, Line, OutcomeLine, SlotLine, read_trace
+
+__all__ = ["Report", "Violation", "check_trace"]
+
+_MOST_SHOWN = 20
+_KINDS = ("packet", "ack", "control")
+
+Message: TypeAlias = tuple[str, int | None]
+"""Kind, packet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """Something in a trace that cannot have happened, or should not have."""
+
+    line: int
+    slot: int | None
+    processor: int | None
+    rule: str
+
+    def __str__(self) -> str:
+        where = f"line {self.line}"
+        where += "" if self.slot is None else f", slot {self.slot}"
+        where += "" if self.processor is None else f", processor {self.processor}"
+        return f"{where}: {self.rule}"
+
+
+@dataclass(slots=True)
+class Report:
+    """What the replay found."""
+
+    network: Network
+    router: str
+    variant: str
+    slots: int = 0
+    messages: int = 0
+    collisions: int = 0
+    delivered: int = 0
+    undelivered: list[int] = field(default_factory=list)
+    """Packets that did not reach their destination."""
+    violations: list[Violation] = field(default_factory=list)
+    """The first of them."""
+    violation_count: int = 0
+
+    @property
+    def ok(self) -> bool:
+        """Whether the trace holds in every respect."""
+        return self.violation_count == 0
+
+
+def check_trace(path: Path, progress: Callable[[int], None] | None = None) -> Report:
+    """Replay a trace; ``progress`` is called with the number of bytes read so far.
+
+    Raises :class:`TraceFormatError` for a file that cannot be read as a trace.
+    """
+    lines = read_trace(path, progress)
+    header = next(lines)
+    assert isinstance(header, Header)
+    return _Replay(header).run(lines)
+
+
+class _Replay:
+    """The state of the network, as far as the trace tells."""
+
+    def __init__(self, header: Header) -> None:
+        self.network = Network(header.d, header.g)
+        self.destination = header.destination
+        self.report = Report(self.network, header.router, header.variant)
+        self.has: defaultdict[int, set[int]] = defaultdict(set)  # packets heard, by processor
+        self.heard_of: defaultdict[int, set[int]] = defaultdict(set)  # and acks and so on
+        self.arrived: set[int] = set()
+        self.sent_away: set[int] = set()  # packets that were at their destination from the start
+        self.line = header.number
+        self.slot: int | None = None
+        self.first = 1  # number of the first slot; a trace that counts from 0 is as good
+
+    def run(self, lines: Iterator[Line]) -> Report:
+        if sorted(self.destination) != list(range(self.network.n)):
+            self._violation(
+                None, f"the destinations are not a permutation of 0 to {self.network.n - 1}"
+            )
+            return self.report
+        outcome: OutcomeLine | None = None
+        for line in lines:
+            self.line = line.number
+            self.slot = None
+            if outcome is not None:
+                self._violation(None, "nothing may follow the outcome")
+                break
+            if isinstance(line, OutcomeLine):
+                outcome = line
+            elif isinstance(line, SlotLine):
+                self._replay(line)
+        self._conclude(outcome)
+        return self.report
+
+    def _replay(self, line: SlotLine) -> None:
+        self.slot = line.slot
+        if self.report.slots == 0 and line.slot in (0, 1):
+            self.first = line.slot
+        expected = self.first + self.report.slots
+        if line.slot != expected:
+            self._violation(None, f"slots are numbered in turn: {expected} comes here")
+        self.report.slots += 1
+        couplers = self._send(line)
+        self.report.collisions += sum(len(messages) > 1 for messages in couplers.values())
+        for processor, (kind, packet) in list(self._listen(line, couplers)):
+            if packet is not None:
+                self.heard_of[processor].add(packet)
+                if kind == "packet":
+                    self.has[processor].add(packet)
+                    if self.destination[packet] == processor:
+                        self.arrived.add(packet)
+
+    def _send(self, line: SlotLine) -> dict[tuple[int, int], list[Message]]:
+        """The messages on each coupler (to, from)."""
+        couplers: defaultdict[tuple[int, int], list[Message]] = defaultdict(list)
+        senders = Counter(send[0] for send in line.sends)
+        for processor, groups, kind, packet in line.sends:
+            self.report.messages += 1
+            wrong = self._wrong_send(processor, groups, kind, packet)
+            if senders[processor] > 1:
+                wrong = Rule.ONE_MESSAGE
+            if wrong is not None:
+                self._violation(processor, wrong)
+                continue
+            if kind == "packet" and packet == processor == self.destination[processor]:
+                self.sent_away.add(processor)
+            for group in groups:
+                couplers[group, processor // self.network.d].append((kind, packet))
+        return couplers
+
+    def _wrong_send(
+        self, processor: int, groups: list[int], kind: str, packet: int | None
+    ) -> str | None:
+        n, g = self.network.n, self.network.g
+        if not 0 <= processor < n:
+            return Rule.PROCESSOR_EXISTS
+        if not groups or len(set(groups)) != len(groups):
+            return Rule.COUPLER_SET
+        if not all(0 <= group < g for group in groups):
+            return f"{Rule.GROUP_EXISTS}, and it sends to {groups}"
+        if kind not in _KINDS:
+            return f"a message is a {', '.join(_KINDS)}, not {kind!r}"
+        if packet is None:
+            return Rule.PACKET_EXISTS if kind == "packet" else None
+        if not 0 <= packet < n:
+            return Rule.PACKET_EXISTS
+        if kind == "packet" and packet != processor and packet not in self.has[processor]:
+            return f"{Rule.SENDS_WHAT_IT_HOLDS}, and it never had packet {packet}"
+        if packet != processor and packet not in self.heard_of[processor]:
+            return f"it speaks of packet {packet}, of which it never heard"
+        return None
+
+    def _listen(
+        self, line: SlotLine, couplers: dict[tuple[int, int], list[Message]]
+    ) -> Iterator[tuple[int, Message]]:
+        """Who hears what."""
+        n, g = self.network.n, self.network.g
+        listeners = Counter(processor for processor, _ in line.listens)
+        for processor, group in line.listens:
+            if not 0 <= processor < n:
+                self._violation(processor, Rule.PROCESSOR_EXISTS)
+            elif not 0 <= group < g:
+                self._violation(processor, f"{Rule.GROUP_EXISTS}, and it listens to {group}")
+            elif listeners[processor] > 1:
+                self._violation(processor, Rule.ONE_LISTENED)
+            else:
+                messages = couplers.get((processor // self.network.d, group), [])
+                if len(messages) == 1:
+                    yield processor, messages[0]
+
+    def _conclude(self, outcome: OutcomeLine | None) -> None:
+        self.slot = None
+        n = self.network.n
+        self.report.undelivered = [
+            i
+            for i in range(n)
+            if i not in self.arrived and (self.destination[i] != i or i in self.sent_away)
+        ]
+        self.report.delivered = n - len(self.report.undelivered)
+        if outcome is None:
+            self._violation(None, "there is no outcome line: the trace ends too early")
+        else:
+            self._compare(outcome)
+        for packet in self.report.undelivered:
+            self._violation(
+                self.destination[packet], f"packet {packet} never reached it, its destination"
+            )
+
+    def _compare(self, outcome: OutcomeLine) -> None:
+        found = self.report
+        if outcome.slots != found.slots:
+            self._violation(None, f"the outcome claims {outcome.slots} slots; it has {found.slots}")
+        if outcome.delivered != found.delivered:
+            self._violation(
+                None, f"the outcome claims {outcome.delivered} delivered; it was {found.delivered}"
+            )
+        if not 0 <= outcome.lost <= len(found.undelivered):
+            self._violation(
+                None,
+                f"the outcome claims {outcome.lost} lost, with {len(found.undelivered)} packets "
+                "undelivered",
+            )
+
+    def _violation(self, processor: int | None, rule: str) -> None:
+        self.report.violation_count += 1
+        if len(self.report.violations) < _MOST_SHOWN:
+            self.report.violations.append(Violation(self.line, self.slot, processor, str(rule)))

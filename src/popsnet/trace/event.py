@@ -1,0 +1,32 @@
+"""What an engine tells its observers about each slot."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple, TypeAlias
+
+__all__ = ["FORMAT", "VERSION", "Event", "Listen", "Observer", "Send"]
+
+FORMAT = "popsnet-trace"
+VERSION = 1
+
+Send: TypeAlias = tuple[int, list[int], str, int | None]
+"""Processor, groups, kind, packet."""
+
+Listen: TypeAlias = tuple[int, int]
+"""Processor, group."""
+
+
+class Event(NamedTuple):
+    """One executed slot."""
+
+    slot: int
+    phase: str
+    step: int
+    pending: int
+    """Packets not delivered yet."""
+    records: Callable[[], tuple[list[Send], list[Listen]]]
+    """What was sent and listened to; worked out only for those who ask."""
+
+
+Observer: TypeAlias = Callable[[Event], None]

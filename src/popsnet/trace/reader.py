@@ -1,0 +1,173 @@
+"""Reads traces: the form of every line is checked here, its meaning by the checker."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias
+
+from popsnet.errors import TraceFormatError
+from popsnet.trace.event import FORMAT, VERSION, Listen, Send
+
+__all__ = ["Header", "Line", "OutcomeLine", "SlotLine", "read_trace"]
+
+
+class Header(NamedTuple):
+    """The first line."""
+
+    number: int
+    d: int
+    g: int
+    router: str
+    variant: str
+    seed: int
+    destination: list[int]
+
+
+class SlotLine(NamedTuple):
+    """One executed slot."""
+
+    number: int
+    slot: int
+    phase: str
+    sends: list[Send]
+    listens: list[Listen]
+
+
+class OutcomeLine(NamedTuple):
+    """The last line."""
+
+    number: int
+    slots: int
+    delivered: int
+    lost: int
+
+
+Line: TypeAlias = Header | SlotLine | OutcomeLine
+
+
+def read_trace(path: Path, progress: Callable[[int], None] | None = None) -> Iterator[Line]:
+    """The lines of a trace, one at a time, the header first.
+
+    Raises :class:`TraceFormatError` at the first line that is not of the form it should be.
+    """
+    lines = _objects(path, progress)
+    first = next(lines, None)
+    if first is None:
+        raise TraceFormatError(f"{path} is empty; a trace begins with a header line.")
+    yield _header(path, *first)
+    for number, line in lines:
+        yield _outcome(path, number, line) if "outcome" in line else _slot(path, number, line)
+
+
+def _objects(
+    path: Path, progress: Callable[[int], None] | None
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    try:
+        with path.open("rb") as file:
+            read = 0
+            for number, raw in enumerate(file, start=1):
+                read += len(raw)
+                if raw.strip():
+                    yield number, _object(path, number, raw)
+                if progress is not None:
+                    progress(read)
+    except OSError as error:
+        raise TraceFormatError(f"{path} cannot be read: {error.strerror}.") from error
+
+
+def _object(path: Path, number: int, raw: bytes) -> dict[str, Any]:
+    try:
+        line = json.loads(raw)
+    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError, ValueError) as error:
+        if not raw.endswith(b"\n") and number > 1:
+            raise TraceFormatError(
+                f"{path}, line {number}: the last line is torn (cut off after {len(raw)} bytes); "
+                "the trace was not written to its end."
+            ) from error
+        raise TraceFormatError(f"{path}, line {number}: not JSON ({error}).") from error
+    if not isinstance(line, dict):
+        raise TraceFormatError(f"{path}, line {number}: a trace has one JSON object a line.")
+    return line
+
+
+def _header(path: Path, number: int, line: dict[str, Any]) -> Header:
+    if line.get("format") != FORMAT:
+        raise TraceFormatError(
+            f'{path} is not a popsnet trace: its first line has no "format": "{FORMAT}".'
+        )
+    if line.get("version") != VERSION:
+        raise TraceFormatError(
+            f"{path} has trace version {line.get('version')!r}; this program reads {VERSION}."
+        )
+    where = f"{path}, line {number}"
+    destination = _field(where, line, "destination", list)
+    for i, value in enumerate(destination):
+        _require_int(f"{where}: destination {i}", value)
+    header = Header(
+        number,
+        d=_field(where, line, "d", int),
+        g=_field(where, line, "g", int),
+        router=_field(where, line, "router", str),
+        variant=_field(where, line, "variant", str),
+        seed=_field(where, line, "seed", int),
+        destination=destination,
+    )
+    for name, value in (("d", header.d), ("g", header.g)):
+        if value < 1:
+            raise TraceFormatError(f"{where}: {name} = {value}; a network has {name} >= 1.")
+    return header
+
+
+def _slot(path: Path, number: int, line: dict[str, Any]) -> SlotLine:
+    where = f"{path}, line {number}"
+    if "slot" not in line:
+        raise TraceFormatError(f'{where}: neither a "slot" nor an "outcome" line.')
+    return SlotLine(
+        number,
+        slot=_field(where, line, "slot", int),
+        phase=_field(where, line, "phase", str),
+        sends=[_send(where, entry) for entry in _field(where, line, "sends", list)],
+        listens=[_listen(where, entry) for entry in _field(where, line, "listens", list)],
+    )
+
+
+def _outcome(path: Path, number: int, line: dict[str, Any]) -> OutcomeLine:
+    where = f"{path}, line {number}"
+    outcome = _field(where, line, "outcome", dict)
+    return OutcomeLine(
+        number, *(_field(where, outcome, name, int) for name in ("slots", "delivered", "lost"))
+    )
+
+
+def _send(where: str, entry: Any) -> Send:
+    match entry:
+        case [processor, [*groups], str(kind), packet]:
+            for value in (processor, *groups, *([] if packet is None else [packet])):
+                _require_int(f"{where}: send {entry!r:.80}", value)
+            return processor, groups, kind, packet
+    raise TraceFormatError(
+        f"{where}: send {entry!r:.80} is not [processor, [groups], kind, packet]."
+    )
+
+
+def _listen(where: str, entry: Any) -> Listen:
+    match entry:
+        case [processor, group]:
+            for value in (processor, group):
+                _require_int(f"{where}: listen {entry!r:.80}", value)
+            return processor, group
+    raise TraceFormatError(f"{where}: listen {entry!r:.80} is not [processor, group].")
+
+
+def _field(where: str, line: dict[str, Any], name: str, kind: type) -> Any:
+    value = line.get(name)
+    if type(value) is not kind:
+        raise TraceFormatError(f'{where}: "{name}" is {value!r:.40}, not of type {kind.__name__}.')
+    return value
+
+
+def _require_int(what: str, value: Any) -> None:
+    if type(value) is not int:
+        raise TraceFormatError(f"{what}: {value!r:.40} is not a whole number.")
