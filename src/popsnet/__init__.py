@@ -6,7 +6,34 @@ Names are imported when they are first used, so that ``import popsnet`` costs no
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from popsnet.coins import Coins as Coins
+    from popsnet.engines import Outcome as Outcome
+    from popsnet.errors import InputError as InputError
+    from popsnet.errors import PermutationError as PermutationError
+    from popsnet.errors import PopsnetError as PopsnetError
+    from popsnet.errors import Rule as Rule
+    from popsnet.errors import RuleViolation as RuleViolation
+    from popsnet.errors import SizeError as SizeError
+    from popsnet.errors import TraceFormatError as TraceFormatError
+    from popsnet.experiments import Point as Point
+    from popsnet.experiments import Run as Run
+    from popsnet.experiments import routed as routed
+    from popsnet.experiments import summarize as summarize
+    from popsnet.machine import Machine as Machine
+    from popsnet.memory import Memory as Memory
+    from popsnet.network import Network as Network
+    from popsnet.permutations import make_permutation as make_permutation
+    from popsnet.routing import Router as Router
+    from popsnet.routing import all_routers as all_routers
+    from popsnet.routing import register as register
+    from popsnet.slot import NO_PACKET as NO_PACKET
+    from popsnet.slot import Inbox as Inbox
+    from popsnet.slot import Kind as Kind
+    from popsnet.slot import Slot as Slot
+    from popsnet.trace.checker import check_trace as check_trace
 
 __version__ = "0.1.0"
 

@@ -25,6 +25,8 @@ class Memory:
     """
 
     def __init__(self, network: Network, destination: Ints, buffers: int) -> None:
+        if buffers < 1:
+            raise ValueError(f"buffers = {buffers}: a processor holds its own packet, so >= 1.")
         self.slot = 0
         self.peak = 1
         self.delivered = 0

@@ -25,6 +25,15 @@ class Kind(IntEnum):
     CONTROL = 2
 
 
+def _whole_numbers(name: str, values: npt.ArrayLike) -> Ints:
+    array = np.asarray(values)
+    if array.size == 0:
+        array = array.astype(np.int32)
+    if array.ndim != 1 or not np.issubdtype(array.dtype, np.integer):
+        raise ValueError(f"{name} is not a row of whole numbers.")
+    return array
+
+
 def _nobody() -> Ints:
     return np.empty(0, dtype=np.int32)
 
@@ -59,18 +68,25 @@ class Slot:
     conflict_free: bool = False
 
     def __post_init__(self) -> None:
+        for name in ("senders", "groups", "fanout", "kind", "packets", "listeners", "listened"):
+            value = getattr(self, name)
+            if value is not None and not isinstance(value, Kind):
+                object.__setattr__(self, name, _whole_numbers(name, value))
         messages = len(self.senders)
-        sizes = {
-            "groups": (len(self.groups), messages if self.fanout is None else self.fanout.sum()),
-            "fanout": (messages if self.fanout is None else len(self.fanout), messages),
-            "kind": (messages if isinstance(self.kind, Kind) else len(self.kind), messages),
-            "packets": (messages if self.packets is None else len(self.packets), messages),
-            "contents": (messages if self.contents is None else len(self.contents), messages),
-            "listened": (len(self.listened), len(self.listeners)),
-        }
-        for name, (size, expected) in sizes.items():
-            if size != expected:
-                raise ValueError(f"{name} has {size} entries where this slot needs {expected}.")
+        targets = messages if self.fanout is None else int(self.fanout.sum())
+        self._require_length("groups", targets)
+        self._require_length("fanout", messages)
+        self._require_length("kind", messages)
+        self._require_length("packets", messages)
+        self._require_length("contents", messages)
+        self._require_length("listened", len(self.listeners))
+        if not isinstance(self.kind, Kind) and not np.isin(self.kind, list(Kind)).all():
+            raise ValueError(f"kind holds values other than {[int(kind) for kind in Kind]}.")
+
+    def _require_length(self, name: str, length: int) -> None:
+        value = getattr(self, name)
+        if value is not None and not isinstance(value, Kind) and len(value) != length:
+            raise ValueError(f"{name} has {len(value)} entries where this slot needs {length}.")
 
     @property
     def kinds(self) -> Ints:

@@ -18,7 +18,6 @@ import popsnet
 from popsnet.engines import ENGINES
 from popsnet.experiments import Point, routed
 from popsnet.experiments.footprint import available_memory
-from popsnet.network import Network
 
 __all__ = ["doctor_command"]
 
@@ -84,4 +83,4 @@ def _engine(name: str) -> Finding:
 
 def _largest(memory: int) -> int:
     """The largest g whose POPS(g, g) the slots engine can hold."""
-    return isqrt(memory // ENGINES["slots"].bytes_needed(Network(1, 1)))
+    return isqrt(memory // ENGINES["slots"].bytes_per_processor)

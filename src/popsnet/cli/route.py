@@ -27,7 +27,7 @@ def route_command(
     d: int, g: int, *, runs: int, trace: Path | None, as_json: bool, **choices: Any
 ) -> None:
     """Route, print, and exit with 130 if interrupted: what is finished is reported all the same."""
-    point = Point.of(d, g, **choices)
+    point = Point.of(d, g, traced=trace is not None, **choices)
     if runs < 1:
         raise InputError(f"--runs {runs}: there is nothing to do; give at least 1.")
     if trace is not None:

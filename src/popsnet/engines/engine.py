@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -42,8 +42,8 @@ class Engine:
     execute: Execute
     routers: frozenset[str] | None
     """Names of the routers it has; None if it runs any."""
-    bytes_needed: Callable[[Network], int]
-    """Memory for one run, permutation included; rounded up from what was measured."""
+    bytes_per_processor: int
+    """Memory for one run, permutation included; measured, rounded up."""
 
     def require(self, router: Router) -> None:
         """Refuse a router the engine does not have."""
@@ -63,14 +63,14 @@ ENGINES = {
             summary="processors and couplers as objects: slow and obvious, the specification",
             execute=objects.execute,
             routers=frozenset({"mei-rizzi"}),
-            bytes_needed=lambda network: 1500 * network.n + 200 * network.couplers,
+            bytes_per_processor=1000,
         ),
         Engine(
             name="slots",
             summary="every message of every slot, as arrays",
             execute=slots.execute,
             routers=None,
-            bytes_needed=lambda network: 160 * network.n,
+            bytes_per_processor=150,
         ),
     )
 }

@@ -13,6 +13,9 @@ __all__ = ["available_memory", "require_memory"]
 
 _LARGEST_NUMBER = 2**31 - 1
 
+_TRACE_BYTES_PER_PROCESSOR = 700
+"""For the lists that one slot is turned into on its way to a file; measured, rounded up."""
+
 
 def available_memory() -> int:
     """Bytes that can be had now: what the system says is free, within the group's limit."""
@@ -28,9 +31,10 @@ def available_memory() -> int:
     return min(candidates)
 
 
-def require_memory(network: Network, engine: Engine) -> None:
+def require_memory(network: Network, engine: Engine, traced: bool = False) -> None:
     """Refuse a network that the engine could not hold here."""
-    n, needed, available = network.n, engine.bytes_needed(network), available_memory()
+    n, available = network.n, available_memory()
+    needed = n * (engine.bytes_per_processor + (_TRACE_BYTES_PER_PROCESSOR if traced else 0))
     if n > _LARGEST_NUMBER:
         raise SizeError(
             f"{network} has n = {n:,} processors; engine {engine.name} numbers at most "
@@ -39,7 +43,8 @@ def require_memory(network: Network, engine: Engine) -> None:
     if needed > available:
         raise SizeError(
             f"{network} has n = {n:,} processors and needs about {needed / 1e9:,.1f} GB with "
-            f"engine {engine.name}; {available / 1e9:,.1f} GB can be had here. "
+            f"engine {engine.name}{' and a trace' if traced else ''}; "
+            f"{available / 1e9:,.1f} GB can be had here. "
             "Choose a smaller d or g, or a machine with more memory."
         )
 

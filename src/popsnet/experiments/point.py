@@ -58,8 +58,12 @@ class Point:
         permutation_seed: int = 0,
         engine: str = "auto",
         max_steps: int = MAX_STEPS,
+        traced: bool = False,
     ) -> Point:
-        """The point with these names and numbers; refuses what cannot be run, before any work."""
+        """The point with these names and numbers; refuses what cannot be run, before any work.
+
+        ``traced`` says that a run will be traced, which takes more memory.
+        """
         network = Network(d, g)
         chosen = find_router(router)
         variant = chosen.choose_variant(variant, network)
@@ -67,7 +71,7 @@ class Point:
             raise InputError(f"max_steps = {max_steps}: a run does at least one step; give >= 1.")
         Coins(seed), Coins(permutation_seed)
         engine_chosen = choose_engine(engine, chosen)
-        require_memory(network, engine_chosen)
+        require_memory(network, engine_chosen, traced)
         return cls(
             network=network,
             router=chosen,
@@ -82,7 +86,9 @@ class Point:
     def destination(self, run: int) -> Ints:
         """The permutation of a run: from the permutation seed and the run's number."""
         coins = Coins(self.permutation_seed).for_run(run)
-        return make_permutation(self.permutation, self.network, coins)
+        destination = make_permutation(self.permutation, self.network, coins)
+        destination.flags.writeable = False  # a router reads it, never changes it
+        return destination
 
     def execute(self, run: int, observers: Sequence[Observer] = ()) -> Run:
         """Do one run."""

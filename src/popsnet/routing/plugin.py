@@ -28,6 +28,10 @@ def _load(path: Path) -> Router:
         spec.loader.exec_module(module)
     except SyntaxError as error:
         raise InputError(f"{path}, line {error.lineno}: {error.msg}.") from error
+    except InputError:
+        raise
+    except Exception as error:
+        raise InputError(f"{path} cannot be loaded: {type(error).__name__}: {error}.") from error
     new = [router for router in all_routers() if router.name not in before]
     if len(new) != 1:
         raise InputError(

@@ -104,7 +104,8 @@ def _header(path: Path, number: int, line: dict[str, Any]) -> Header:
     where = f"{path}, line {number}"
     destination = _field(where, line, "destination", list)
     for i, value in enumerate(destination):
-        _require_int(f"{where}: destination {i}", value)
+        if type(value) is not int:
+            raise TraceFormatError(f"{where}: destination {i}, {value!r:.40}, is no whole number.")
     header = Header(
         number,
         d=_field(where, line, "d", int),
@@ -124,12 +125,17 @@ def _slot(path: Path, number: int, line: dict[str, Any]) -> SlotLine:
     where = f"{path}, line {number}"
     if "slot" not in line:
         raise TraceFormatError(f'{where}: neither a "slot" nor an "outcome" line.')
+    sends, listens = _field(where, line, "sends", list), _field(where, line, "listens", list)
+    for entry in sends:
+        _require_send(where, entry)
+    for entry in listens:
+        _require_listen(where, entry)
     return SlotLine(
         number,
         slot=_field(where, line, "slot", int),
         phase=_field(where, line, "phase", str),
-        sends=[_send(where, entry) for entry in _field(where, line, "sends", list)],
-        listens=[_listen(where, entry) for entry in _field(where, line, "listens", list)],
+        sends=sends,
+        listens=listens,
     )
 
 
@@ -141,24 +147,25 @@ def _outcome(path: Path, number: int, line: dict[str, Any]) -> OutcomeLine:
     )
 
 
-def _send(where: str, entry: Any) -> Send:
-    match entry:
-        case [processor, [*groups], str(kind), packet]:
-            for value in (processor, *groups, *([] if packet is None else [packet])):
-                _require_int(f"{where}: send {entry!r:.80}", value)
-            return processor, groups, kind, packet
-    raise TraceFormatError(
-        f"{where}: send {entry!r:.80} is not [processor, [groups], kind, packet]."
-    )
+def _require_send(where: str, entry: Any) -> None:
+    if type(entry) is list and len(entry) == 4:
+        processor, groups, kind, packet = entry
+        if (
+            type(processor) is int
+            and type(groups) is list
+            and all(type(group) is int for group in groups)
+            and type(kind) is str
+            and (packet is None or type(packet) is int)
+        ):
+            return
+    raise TraceFormatError(f"{where}: {entry!r:.80} is not [processor, [groups], kind, packet].")
 
 
-def _listen(where: str, entry: Any) -> Listen:
-    match entry:
-        case [processor, group]:
-            for value in (processor, group):
-                _require_int(f"{where}: listen {entry!r:.80}", value)
-            return processor, group
-    raise TraceFormatError(f"{where}: listen {entry!r:.80} is not [processor, group].")
+def _require_listen(where: str, entry: Any) -> None:
+    if not (
+        type(entry) is list and len(entry) == 2 and type(entry[0]) is int and type(entry[1]) is int
+    ):
+        raise TraceFormatError(f"{where}: {entry!r:.80} is not [processor, group].")
 
 
 def _field(where: str, line: dict[str, Any], name: str, kind: type) -> Any:
@@ -166,8 +173,3 @@ def _field(where: str, line: dict[str, Any], name: str, kind: type) -> Any:
     if type(value) is not kind:
         raise TraceFormatError(f'{where}: "{name}" is {value!r:.40}, not of type {kind.__name__}.')
     return value
-
-
-def _require_int(what: str, value: Any) -> None:
-    if type(value) is not int:
-        raise TraceFormatError(f"{what}: {value!r:.40} is not a whole number.")

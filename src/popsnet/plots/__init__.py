@@ -1,0 +1,5 @@
+"""Pictures, with matplotlib (the ``plots`` extra)."""
+
+from popsnet.plots.network import draw_slot
+
+__all__ = ["draw_slot"]

@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import settings
+
+from popsnet import Slot
+from popsnet.cli.main import main
+
+settings.register_profile("popsnet", deadline=None, derandomize=True, print_blob=True)
+settings.load_profile("popsnet")
+
+
+class Finished(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+
+Cli = Callable[..., Finished]
+
+
+@pytest.fixture
+def cli(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Cli:
+    """Calls the command line in this process, as the installed command would be."""
+
+    def call(*arguments: object) -> Finished:
+        monkeypatch.setattr(sys, "argv", ["popsnet", *map(str, arguments)])
+        monkeypatch.setenv("COLUMNS", "120")
+        with pytest.raises(SystemExit) as ended:
+            main()
+        captured = capsys.readouterr()
+        code = ended.value.code
+        return Finished(code if isinstance(code, int) else int(code is not None), *captured)
+
+    return call
+
+
+def slot_of(**fields: Any) -> Slot:
+    """A slot written with lists."""
+    return Slot(**fields)
+
+
+def permutation(n: int, seed: int) -> npt.NDArray[np.int32]:
+    """A permutation for a test, from NumPy's generator and not from popsnet's coins."""
+    return np.random.default_rng(seed).permutation(n).astype(np.int32)

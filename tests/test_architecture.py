@@ -1,0 +1,89 @@
+"""The arrows of ARCHITECTURE.md, kept by reading the imports."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+from pathlib import Path
+
+import pytest
+
+import popsnet
+
+SOURCE = Path(popsnet.__file__).parent
+MODULES = sorted(SOURCE.rglob("*.py"))
+
+LAYERS = [
+    {"errors"},
+    {"coins", "files", "network", "slot"},
+    {"couplers", "memory", "trace"},
+    {"machine"},
+    {"permutations", "routing"},
+    {"engines"},
+    {"experiments", "testing", "plots"},
+    {"cli"},
+]
+"""From the ground up: a room may use those of lower layers, and itself."""
+
+
+def room_of(module: Path) -> str:
+    return module.relative_to(SOURCE).parts[0].removesuffix(".py")
+
+
+def imported_rooms(module: Path) -> set[str]:
+    rooms = set()
+    for node in ast.walk(ast.parse(module.read_text())):
+        names = []
+        if isinstance(node, ast.ImportFrom) and node.module:
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+        elif isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        rooms |= {name.split(".")[1] for name in names if name.startswith("popsnet.")}
+    return rooms
+
+
+def test_every_room_has_a_layer() -> None:
+    assert {room_of(module) for module in MODULES} - {"__init__", "__main__"} == set().union(
+        *LAYERS
+    )
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_imports_point_downwards(module: Path) -> None:
+    room = room_of(module)
+    if room in ("__init__", "__main__"):
+        return
+    level = next(i for i, layer in enumerate(LAYERS) if room in layer)
+    allowed = set().union(*LAYERS[:level]) | {room}
+    assert imported_rooms(module) <= allowed
+
+
+def test_the_checker_shares_no_code_with_machine_or_routers() -> None:
+    """It may know the rules' names, the network's numbers and the form of a trace."""
+    for name in ("checker", "reader"):
+        imports = imported_rooms(SOURCE / "trace" / f"{name}.py")
+        assert imports <= {"errors", "network", "trace"}
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_what_a_module_offers_is_listed_in_order_and_exists(module: Path) -> None:
+    name = ".".join(module.relative_to(SOURCE.parent).with_suffix("").parts)
+    if module.name == "__main__.py" or name == "popsnet.cli.__init__":
+        return
+    loaded = importlib.import_module(name.removesuffix(".__init__"))
+    assert loaded.__doc__
+    offered = list(loaded.__all__)
+    for one in offered:
+        assert getattr(loaded, one) is not None
+    constants = [one for one in offered if one.isupper()]
+    others = [one for one in offered if not one.isupper()]
+    assert constants + others == offered or name.startswith("popsnet.__init__")
+    assert constants == sorted(constants)
+
+
+def test_every_name_of_the_package_is_there() -> None:
+    for name in popsnet.__all__:
+        assert getattr(popsnet, name) is not None
+    assert dir(popsnet) == sorted(popsnet.__all__)
+    with pytest.raises(AttributeError, match="nothing_here"):
+        popsnet.nothing_here  # noqa: B018

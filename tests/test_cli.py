@@ -1,0 +1,258 @@
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from conftest import Cli
+from popsnet import Point, routed
+from popsnet.experiments import footprint
+
+COMMAND = Path(sys.executable).parent / "popsnet"
+
+RUN_KEYS = [
+    "slots",
+    "steps",
+    "delivered",
+    "lost",
+    "collisions",
+    "messages",
+    "peak_buffers",
+    "capped",
+    "seconds",
+]
+
+
+def test_json_has_the_documented_form(cli: Cli) -> None:
+    finished = cli("route", 8, 8, "--runs", 3, "--seed", 5, "--permutation-seed", 6, "--json")
+    assert (finished.code, finished.err) == (0, "")
+    result = json.loads(finished.out)
+    assert list(result) == [
+        "network", "router", "variant", "engine", "permutation", "seed", "permutation_seed",
+        "runs", "summary",
+    ]  # fmt: skip
+    assert result["network"] == {"d": 8, "g": 8, "n": 64}
+    assert (result["router"], result["variant"], result["engine"]) == (
+        "mei-rizzi",
+        "published",
+        "slots",
+    )
+    assert (result["seed"], result["permutation_seed"], result["permutation"]) == (5, 6, "random")
+    assert [list(run) for run in result["runs"]] == [RUN_KEYS] * 3
+    assert list(result["summary"]) == ["slots", "steps", "lost", "capped"]
+    slots = [run["slots"] for run in result["runs"]]
+    assert result["summary"]["slots"] == {
+        "mean": pytest.approx(np.mean(slots)),
+        "sd": pytest.approx(np.std(slots, ddof=1)),
+        "min": min(slots),
+        "max": max(slots),
+    }
+
+
+def without_seconds(text: str) -> object:
+    result = json.loads(text)
+    for run in result["runs"]:
+        del run["seconds"]
+    return result
+
+
+def test_the_same_seeds_give_the_same_result_and_others_do_not(cli: Cli) -> None:
+    base = ("route", 16, 16, "--runs", 4, "--json")
+    one = without_seconds(cli(*base).out)
+    assert one == without_seconds(cli(*base).out)
+    for other in (("--seed", 1), ("--permutation-seed", 1)):
+        result = without_seconds(cli(*base, *other).out)
+        assert result["runs"] != one["runs"]  # type: ignore[index]
+
+
+def test_more_runs_continue_the_same_runs(cli: Cli) -> None:
+    few = json.loads(cli("route", 8, 8, "--runs", 2, "--json").out)["runs"]
+    many = json.loads(cli("route", 8, 8, "--runs", 5, "--json").out)["runs"]
+    assert [run["messages"] for run in few] == [run["messages"] for run in many[:2]]
+
+
+def test_both_engines_write_the_same_trace(cli: Cli, tmp_path: Path) -> None:
+    for engine in ("objects", "slots"):
+        file = tmp_path / engine
+        assert cli("route", 5, 5, "--seed", 9, "--engine", engine, "--trace", file).code == 0
+        assert cli("check", file).code == 0
+    assert (tmp_path / "objects").read_bytes() == (tmp_path / "slots").read_bytes()
+
+
+def test_text_shows_survivors_of_a_single_run(cli: Cli) -> None:
+    finished = cli("route", 8, 8)
+    run = next(routed(Point.of(8, 8), 1)).outcome
+    assert finished.code == 0
+    for step, pending in enumerate(run.survivors, start=1):
+        assert f"│    {step} │ {pending:>16} │" in finished.out
+    assert "every packet delivered; capped 0, lost 0" in finished.out
+
+
+def test_text_shows_spread_and_caps_of_several_runs(cli: Cli) -> None:
+    finished = cli("route", 16, 16, "--runs", 3, "--max-steps", 2)
+    assert finished.code == 0
+    assert "≥ 10.00 ± 0.00" in finished.out
+    assert "capped 3" in finished.out
+    assert "packets not delivered" in finished.out
+
+
+def test_a_single_run_has_no_spread(cli: Cli) -> None:
+    assert json.loads(cli("route", 4, 4, "--json").out)["summary"]["slots"]["sd"] is None
+
+
+def test_permutations_come_from_files(cli: Cli, tmp_path: Path) -> None:
+    np.save(tmp_path / "p.npy", np.arange(16)[::-1])
+    finished = cli("route", 4, 4, "--permutation", tmp_path / "p.npy", "--trace", tmp_path / "t")
+    assert finished.code == 0
+    header = json.loads((tmp_path / "t").read_text().splitlines()[0])
+    assert header["destination"] == list(range(15, -1, -1))
+
+
+BAD = {
+    "d of zero": (("route", 0, 4), "d = 0"),
+    "g of zero": (("route", 4, 0), "g = 0"),
+    "negative d": (("route", -2, 4), "-2 is below 1"),
+    "negative g": (("route", 4, -2), "-2 is below 1"),
+    "not a number": (("route", "four", 4), "Invalid value for 'D'"),
+    "not square": (("route", 4, 5), "needs d = g"),
+    "unknown router": (("route", 4, 4, "--router", "nope"), "no router 'nope'"),
+    "unknown variant": (("route", 4, 4, "--variant", "nope"), "no variant 'nope'"),
+    "unknown engine": (("route", 4, 4, "--engine", "nope"), "no engine 'nope'"),
+    "objects has no direct": (
+        ("route", 4, 4, "--router", "direct", "--engine", "objects"),
+        "does not run router 'direct'",
+    ),
+    "unknown permutation": (("route", 4, 4, "--permutation", "nope"), "no permutation 'nope'"),
+    "no such file": (("route", 4, 4, "--permutation", "no.csv"), "There is no file no.csv"),
+    "no runs": (("route", 4, 4, "--runs", 0), "--runs 0"),
+    "no steps": (("route", 4, 4, "--max-steps", 0), "max_steps = 0"),
+    "negative seed": (("route", 4, 4, "--seed", -1), "seed = -1"),
+    "large seed": (("route", 4, 4, "--permutation-seed", 2**64), "seed = 18446744073709551616"),
+    "trace of many": (("route", 4, 4, "--runs", 2, "--trace", "t"), "--runs 1"),
+    "trace nowhere": (("route", 4, 4, "--trace", "/no/such/folder/t"), "no folder"),
+    "trace to a folder": (("route", 4, 4, "--trace", "/"), "is a folder"),
+    "too large": (("route", 10**6, 10**6), "1,000,000,000,000 processors"),
+    "unknown option": (("route", 4, 4, "--rnus", 3), "--rnus"),
+    "no command": (("rout",), "rout"),
+}
+
+
+@pytest.mark.parametrize("kind", BAD)
+def test_bad_input_is_refused_with_code_2_and_a_reason(
+    kind: str, cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    arguments, complaint = BAD[kind]
+    finished = cli(*arguments)
+    assert finished.code == 2
+    assert complaint in finished.err
+    assert finished.out == ""
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_does_not_fit_in_memory_is_refused_before_any_work(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(footprint, "available_memory", lambda: 10**6)
+    finished = cli("route", 1024, 1024)
+    assert finished.code == 2
+    assert "needs about 0.2 GB with engine slots; 0.0 GB can be had here" in finished.err
+
+
+def test_a_router_of_ones_own_from_a_file(cli: Cli, tmp_path: Path) -> None:
+    path = tmp_path / "broken.py"
+    path.write_text(
+        "from popsnet import Slot, register\n"
+        "@register('broken-on-purpose', summary='', slots='', buffers=1)\n"
+        "def broken(network, destination, coins, memory):\n"
+        "    yield Slot(senders=[0, 0], groups=[0, 1], packets=[0, 0])\n"
+    )
+    finished = cli("route", 4, 4, "--router", path, "--trace", tmp_path / "t")
+    assert finished.code == 1
+    assert "slot 1, processor 0: it sends twice" in finished.err
+    assert not (tmp_path / "t").exists()
+    assert [one.name for one in tmp_path.iterdir() if one.suffix == ".part"] == []
+
+
+def test_routers_and_doctor_report(cli: Cli) -> None:
+    text, listed = cli("routers"), cli("routers", "--json")
+    assert text.code == listed.code == 0
+    named = {router["name"]: router for router in json.loads(listed.out)["routers"]}
+    assert named["mei-rizzi"]["engines"] == ["objects", "slots"]
+    assert named["direct"]["slots"] == "max(d, g), always"
+    assert all(name in text.out for name in named)
+    text, found = cli("doctor"), cli("doctor", "--json")
+    assert text.code == found.code == 0
+    assert all(one["ok"] for one in json.loads(found.out)["findings"] if one["needed"])
+
+
+def test_the_doctor_notices_what_is_missing(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    finished = cli("doctor")
+    assert finished.code == 0
+    assert "missing" in finished.out
+    monkeypatch.setattr("popsnet.cli.doctor._NEEDED", ("a_library_that_is_not",))
+    assert cli("doctor").code == 1
+
+
+def test_check_has_json(cli: Cli, tmp_path: Path) -> None:
+    cli("route", 4, 4, "--trace", tmp_path / "t")
+    result = json.loads(cli("check", tmp_path / "t", "--json").out)
+    assert (result["ok"], result["delivered"], result["violations"]) == (True, 16, [])
+
+
+def test_help_and_version(cli: Cli) -> None:
+    for command in ([], ["route"], ["check"], ["routers"], ["doctor"]):
+        assert cli(*command, "--help").code == 0
+    assert cli("--version").out.startswith("popsnet ")
+
+
+def test_help_imports_nothing_heavy() -> None:
+    code = (
+        "import sys; sys.argv = ['popsnet', '--help']\n"
+        "from popsnet.cli.main import main\n"
+        "try: main()\n"
+        "except SystemExit: pass\n"
+        "print([m for m in ('numpy', 'scipy', 'matplotlib', 'numba') if m in sys.modules])"
+    )
+    finished = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert finished.stdout.splitlines()[-1] == "[]"
+
+
+def test_the_installed_command_and_the_module_run() -> None:
+    for command in ([str(COMMAND)], [sys.executable, "-m", "popsnet"]):
+        finished = subprocess.run(
+            [*command, "route", "4", "4", "--json"], capture_output=True, text=True, check=True
+        )
+        assert json.loads(finished.stdout)["summary"]["lost"] == 0
+
+
+def interrupt(*arguments: str, after: float) -> subprocess.CompletedProcess[str]:
+    process = subprocess.Popen(
+        [COMMAND, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    time.sleep(after)
+    os.kill(process.pid, signal.SIGINT)
+    out, err = process.communicate(timeout=30)
+    return subprocess.CompletedProcess(arguments, process.returncode, out, err)
+
+
+def test_an_interrupt_reports_what_is_finished() -> None:
+    finished = interrupt("route", "64", "64", "--runs", "100000", "--json", after=3)
+    assert finished.returncode == 130
+    done = len(json.loads(finished.stdout)["runs"])
+    assert 0 < done < 100000
+    assert f"Interrupted: {done} of 100000 runs were finished." in finished.stderr
+
+
+def test_an_interrupted_trace_leaves_no_file_behind(tmp_path: Path) -> None:
+    finished = interrupt("route", "512", "512", "--trace", str(tmp_path / "t"), after=3)
+    assert finished.returncode == 130
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,208 @@
+"""The machine against the rules, one by one, and against a few lines of plain Python."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from conftest import slot_of
+from popsnet import NO_PACKET, Inbox, Kind, Machine, Network, Rule, RuleViolation, Slot
+
+
+def machine(d: int, g: int, buffers: int = 3) -> Machine:
+    network = Network(d, g)
+    return Machine(network, np.arange(network.n, dtype=np.int32)[::-1].copy(), buffers)
+
+
+def heard(inbox: Inbox) -> dict[int, tuple[int, int]]:
+    rows = zip(inbox.receivers.tolist(), inbox.groups.tolist(), inbox.packets.tolist(), strict=True)
+    return {receiver: (group, packet) for receiver, group, packet in rows}
+
+
+def send(senders: Any, groups: Any, listeners: Any, listened: Any, **more: Any) -> Slot:
+    fields: dict[str, Any] = {"packets": senders} | more
+    return slot_of(senders=senders, groups=groups, listeners=listeners, listened=listened, **fields)
+
+
+def test_unicast_reaches_the_listener_with_packet_and_destination() -> None:
+    inbox = machine(3, 3).execute(send([4], [2], [6], [1]))
+    assert heard(inbox) == {6: (1, 4)}
+    assert inbox.destinations.tolist() == [4]  # 8 - 4: the permutation is the reversal
+    assert inbox.kinds.tolist() == [Kind.PACKET]
+
+
+def test_everybody_who_listens_to_the_coupler_hears_it_and_nobody_else() -> None:
+    listeners = np.arange(9)
+    inbox = machine(3, 3).execute(send([4], [2], listeners, np.array([1, 1, 1, 1, 1, 1, 1, 0, 1])))
+    assert heard(inbox) == {6: (1, 4), 8: (1, 4)}
+
+
+def test_one_to_all_takes_one_slot() -> None:
+    everybody = np.arange(12)
+    slot = send([5], np.arange(4), everybody, np.full(12, 1), fanout=[4])
+    inbox = machine(3, 4).execute(slot)
+    assert heard(inbox) == dict.fromkeys(range(12), (1, 5))
+
+
+def test_a_multicast_goes_to_its_groups_and_to_no_other() -> None:
+    everybody = np.arange(9)
+    slot = send([0, 4], [0, 2, 1], everybody, np.zeros(9, dtype=int), fanout=[2, 1])
+    assert sorted(heard(machine(3, 3).execute(slot))) == [0, 1, 2, 6, 7, 8]
+
+
+def test_a_collision_delivers_nothing_and_sounds_like_silence() -> None:
+    collided, silent = machine(3, 3), machine(3, 3)
+    after_collision = collided.execute(send([0, 1, 2], [1, 1, 1], [3, 4], [0, 0]))
+    after_silence = silent.execute(slot_of(listeners=[3, 4], listened=[0, 0]))
+    for name in Inbox.__dataclass_fields__:
+        one, other = getattr(after_collision, name), getattr(after_silence, name)
+        assert (one is None and other is None) or one.tolist() == other.tolist() == []
+    assert (collided.counters.collisions, collided.counters.destroyed) == (1, 3)
+    assert (silent.counters.collisions, silent.counters.destroyed) == (0, 0)
+
+
+def test_messages_on_different_couplers_do_not_meet() -> None:
+    running = machine(3, 3)
+    inbox = running.execute(send([0, 1, 3], [1, 2, 1], [3, 4, 6], [0, 1, 0]))
+    assert heard(inbox) == {3: (0, 0), 4: (1, 3), 6: (0, 1)}
+    assert running.counters.collisions == 0
+
+
+def test_a_processor_may_send_and_listen_in_the_same_slot_even_to_itself() -> None:
+    assert heard(machine(2, 2).execute(send([0], [0], [0], [0]))) == {0: (0, 0)}
+
+
+def test_control_messages_carry_contents_of_any_shape() -> None:
+    contents = np.array([[1, 2, 3], [4, 5, 6]])
+    slot = slot_of(
+        senders=[0, 2],
+        groups=[1, 0],
+        kind=[Kind.CONTROL, Kind.ACK],
+        packets=[NO_PACKET, 2],
+        contents=contents,
+        listeners=[3, 0],
+        listened=[0, 1],
+    )
+    inbox = machine(2, 2).execute(slot)
+    assert inbox.contents is not None
+    assert inbox.contents.tolist() == [[1, 2, 3], [4, 5, 6]]
+    assert inbox.kinds.tolist() == [Kind.CONTROL, Kind.ACK]
+    assert inbox.packets.tolist() == [NO_PACKET, 2]
+    assert inbox.destinations.tolist() == [NO_PACKET, NO_PACKET]
+
+
+def test_counters_add_up_over_slots() -> None:
+    running = machine(3, 3)
+    running.execute(send([0, 1, 3], [1, 1, 2], [], []))
+    running.execute(slot_of())
+    running.execute(send([0], [0, 1, 2], [], [], fanout=[3]))
+    counters = running.counters
+    assert (counters.slots, counters.messages) == (3, 4)
+    assert (counters.collisions, counters.destroyed) == (1, 2)
+
+
+BROKEN: dict[str, tuple[Slot, int, Rule]] = {
+    "sender above n": (send([9], [0], [], []), 9, Rule.PROCESSOR_EXISTS),
+    "sender below 0": (send([-1], [0], [], []), -1, Rule.PROCESSOR_EXISTS),
+    "two messages": (send([4, 4], [0, 1], [], []), 4, Rule.ONE_MESSAGE),
+    "two messages, apart": (send([4, 1, 4], [0, 1, 2], [], []), 4, Rule.ONE_MESSAGE),
+    "no such target": (send([4], [3], [], []), 4, Rule.GROUP_EXISTS),
+    "negative target": (send([4], [-1], [], []), 4, Rule.GROUP_EXISTS),
+    "no target": (send([4, 5], [0], [], [], fanout=[1, 0]), 5, Rule.COUPLER_SET),
+    "target twice": (send([4], [1, 1], [], [], fanout=[2]), 4, Rule.COUPLER_SET),
+    "two couplers heard": (send([], [], [2, 2], [0, 1]), 2, Rule.ONE_LISTENED),
+    "listener above n": (send([], [], [9], [0]), 9, Rule.PROCESSOR_EXISTS),
+    "no such source": (send([], [], [2], [3]), 2, Rule.GROUP_EXISTS),
+    "not its packet": (send([4], [0], [], [], packets=[5]), 4, Rule.SENDS_WHAT_IT_HOLDS),
+    "no such packet": (send([4], [0], [], [], packets=[9]), 4, Rule.PACKET_EXISTS),
+    "unnamed packet": (send([4], [0], [], [], packets=[NO_PACKET]), 4, Rule.PACKET_EXISTS),
+    "broken promise": (
+        send([4, 5], [0, 0], [], [], conflict_free=True),
+        4,
+        Rule.CONFLICT_FREE,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_broken_rule_names_slot_processor_and_rule(name: str) -> None:
+    slot, processor, rule = BROKEN[name]
+    running = machine(3, 3)
+    running.execute(slot_of())
+    with pytest.raises(RuleViolation) as violation:
+        running.execute(slot)
+    assert (violation.value.slot, violation.value.processor) == (2, processor)
+    assert violation.value.rule is rule
+    assert f"slot 2, processor {processor}" in str(violation.value)
+    assert str(rule) in str(violation.value)
+    assert running.counters.slots == 1
+
+
+def test_every_rule_of_the_machine_is_tested() -> None:
+    in_memory = {
+        Rule.KEEPS_WHAT_IT_HEARD,
+        Rule.DROPS_WHAT_IT_HOLDS,
+        Rule.BUFFERS,
+        Rule.DELIVERS_HOME,
+    }
+    assert {rule for _, _, rule in BROKEN.values()} | in_memory == set(Rule)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"senders": [0, 1], "groups": [0]},
+        {"senders": [0], "groups": [0], "packets": [0, 1]},
+        {"senders": [0], "groups": [0, 1], "fanout": [1]},
+        {"senders": [0], "groups": [0], "kind": [7]},
+        {"listeners": [0], "listened": []},
+        {"senders": [0.5], "groups": [0]},
+    ],
+)
+def test_a_slot_that_makes_no_sense_is_refused(fields: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=r"entries where|whole numbers|other than"):
+        slot_of(**fields)
+
+
+@st.composite
+def slots(draw: st.DrawFn) -> tuple[Network, Slot]:
+    """Any lawful slot, on networks with few large groups and with many small ones."""
+    d, g = draw(st.sampled_from([(1, 1), (3, 3), (8, 2), (2, 5), (1, 300), (2, 200)]))
+    n = d * g
+    senders = draw(st.lists(st.integers(0, n - 1), unique=True, max_size=20))
+    group = st.integers(0, min(g, 4) - 1)
+    targets = [draw(st.lists(group, min_size=1, max_size=3, unique=True)) for _ in senders]
+    listening = draw(st.dictionaries(st.integers(0, n - 1), st.integers(0, g - 1), max_size=40))
+    return Network(d, g), slot_of(
+        senders=senders,
+        groups=[b for groups in targets for b in groups],
+        fanout=[len(groups) for groups in targets],
+        packets=senders,
+        listeners=list(listening),
+        listened=list(listening.values()),
+    )
+
+
+@given(slots())
+def test_the_machine_does_what_a_few_lines_of_python_do(case: tuple[Network, Slot]) -> None:
+    network, slot = case
+    on: dict[tuple[int, int], list[int]] = {}
+    for owner, group in zip(slot.owners.tolist(), slot.groups.tolist(), strict=True):
+        sender = int(slot.senders[owner])
+        on.setdefault((group, sender // network.d), []).append(sender)
+    expected = {
+        listener: (group, on[listener // network.d, group][0])
+        for listener, group in zip(slot.listeners.tolist(), slot.listened.tolist(), strict=True)
+        if len(on.get((listener // network.d, group), [])) == 1
+    }
+    running = Machine(network, np.arange(network.n, dtype=np.int32), 1)
+    assert heard(running.execute(slot)) == expected
+    loads = Counter({coupler: len(messages) for coupler, messages in on.items()})
+    assert running.counters.collisions == sum(load > 1 for load in loads.values())
+    assert running.counters.destroyed == sum(load for load in loads.values() if load > 1)
+    assert heard(running.execute(slot)) == expected, "a slot leaves nothing behind on the couplers"

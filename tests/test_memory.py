@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from conftest import slot_of
+from popsnet import Machine, Network, Rule, RuleViolation
+from popsnet.memory import Memory
+
+
+def after_a_hop(buffers: int = 2) -> Machine:
+    """POPS(2, 2), the reversal; processor 0 has sent packet 0 to processors 2 and 3."""
+    machine = Machine(Network(2, 2), np.array([3, 2, 1, 0], dtype=np.int32), buffers)
+    machine.execute(
+        slot_of(senders=[0], groups=[1], packets=[0], listeners=[2, 3], listened=[0, 0])
+    )
+    return machine
+
+
+def row(*numbers: int) -> np.ndarray[tuple[int], np.dtype[np.int32]]:
+    return np.array(numbers, dtype=np.int32)
+
+
+def refused(memory: Memory, act: str, processor: int, packet: int) -> RuleViolation:
+    with pytest.raises(RuleViolation) as violation:
+        getattr(memory, act)(row(processor), row(packet))
+    assert (violation.value.slot, violation.value.processor) == (1, processor)
+    return violation.value
+
+
+def test_everybody_starts_with_its_own_packet() -> None:
+    memory = Memory(Network(2, 2), row(3, 2, 1, 0), 2)
+    assert memory.holds(row(0, 1, 2, 3), row(0, 1, 2, 3)).all()
+    assert not memory.holds(row(0, 1), row(1, 0)).any()
+    assert (memory.peak, memory.delivered, len(memory.lost())) == (1, 0, 0)
+
+
+def test_what_is_stored_can_be_sent_on() -> None:
+    machine = after_a_hop()
+    machine.memory.store(row(2), row(0))
+    machine.execute(slot_of(senders=[2], groups=[0], packets=[0]))
+    assert machine.memory.peak == 2
+
+
+def test_what_is_not_stored_is_gone() -> None:
+    machine = after_a_hop()
+    with pytest.raises(RuleViolation, match="does not hold") as violation:
+        machine.execute(slot_of(senders=[2], groups=[0], packets=[0]))
+    assert violation.value.rule is Rule.SENDS_WHAT_IT_HOLDS
+
+
+def test_what_was_heard_a_slot_ago_cannot_be_stored() -> None:
+    machine = after_a_hop()
+    machine.execute(slot_of())
+    with pytest.raises(RuleViolation) as violation:
+        machine.memory.store(row(2), row(0))
+    assert violation.value.rule is Rule.KEEPS_WHAT_IT_HEARD
+
+
+@pytest.mark.parametrize(
+    ("act", "processor", "packet", "rule"),
+    [
+        ("store", 2, 1, Rule.KEEPS_WHAT_IT_HEARD),
+        ("store", 1, 0, Rule.KEEPS_WHAT_IT_HEARD),
+        ("drop", 2, 0, Rule.DROPS_WHAT_IT_HOLDS),
+        ("deliver", 2, 0, Rule.DELIVERS_HOME),
+        ("deliver", 2, 1, Rule.KEEPS_WHAT_IT_HEARD),
+        ("store", 4, 0, Rule.PROCESSOR_EXISTS),
+        ("store", 0, 4, Rule.PACKET_EXISTS),
+    ],
+)
+def test_broken_rules(act: str, processor: int, packet: int, rule: Rule) -> None:
+    assert refused(after_a_hop().memory, act, processor, packet).rule is rule
+
+
+def test_no_more_packets_than_buffers() -> None:
+    assert refused(after_a_hop(buffers=1).memory, "store", 2, 0).rule is Rule.BUFFERS
+
+
+def test_a_dropped_packet_leaves_room() -> None:
+    memory = after_a_hop(buffers=1).memory
+    memory.drop(row(2), row(2))
+    memory.store(row(2), row(0))
+    assert memory.holds(row(2), row(0)).all()
+    assert memory.lost().tolist() == [2]
+
+
+def test_a_packet_is_delivered_once_and_then_stays() -> None:
+    memory = after_a_hop().memory
+    memory.deliver(row(3), row(0))
+    assert memory.delivered == 1
+    assert refused(memory, "deliver", 3, 0).rule is Rule.DELIVERS_HOME
+    assert refused(memory, "drop", 3, 0).rule is Rule.DROPS_WHAT_IT_HOLDS
+    memory.drop(row(0), row(0))
+    assert len(memory.lost()) == 0
+
+
+def test_a_packet_at_home_from_the_start_can_be_delivered_without_a_slot() -> None:
+    memory = Memory(Network(2, 1), row(0, 1), 1)
+    memory.deliver(row(0, 1), row(0, 1))
+    assert memory.delivered == 2

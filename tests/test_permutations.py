@@ -1,0 +1,176 @@
+from __future__ import annotations
+
+import json
+from collections import Counter
+from itertools import permutations as all_permutations
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import chisquare
+
+from popsnet import Coins, Network, PermutationError, Point, make_permutation
+from popsnet.permutations import NAMES, read_permutation
+
+SHAPES = [(1, 1), (1, 5), (5, 1), (2, 2), (4, 4), (3, 5), (5, 3), (8, 4), (4, 8)]
+
+
+def make(name: str, d: int, g: int, seed: int = 0) -> list[int]:
+    values: list[int] = make_permutation(name, Network(d, g), Coins(seed)).tolist()
+    return values
+
+
+@pytest.mark.parametrize(("d", "g"), SHAPES)
+@pytest.mark.parametrize("name", [*NAMES, "shift:d", "shift:-1", "shift:1000000007"])
+def test_named_permutations_are_permutations(name: str, d: int, g: int) -> None:
+    if name == "bit-reversal" and (d * g) & (d * g - 1):
+        with pytest.raises(PermutationError, match="power of two"):
+            make(name, d, g)
+    else:
+        assert sorted(make(name, d, g)) == list(range(d * g))
+
+
+def test_named_permutations_are_what_they_say() -> None:
+    assert make("identity", 2, 3) == [0, 1, 2, 3, 4, 5]
+    assert make("reversal", 2, 3) == [5, 4, 3, 2, 1, 0]
+    assert make("transpose", 2, 3) == [0, 3, 1, 4, 2, 5]
+    assert make("bit-reversal", 2, 4) == [0, 4, 2, 6, 1, 5, 3, 7]
+    assert make("shuffle", 2, 4) == [0, 2, 4, 6, 1, 3, 5, 7]
+    assert make("shuffle", 5, 1) == [0, 2, 4, 1, 3]
+    assert make("shift", 2, 3) == [1, 2, 3, 4, 5, 0]
+    assert make("shift:1", 2, 3) == make("shift", 2, 3)
+    assert make("shift:d", 2, 3) == [2, 3, 4, 5, 0, 1]
+    assert make("shift:-1", 2, 3) == [5, 0, 1, 2, 3, 4]
+    assert make("tornado", 1, 8) == [3, 4, 5, 6, 7, 0, 1, 2]
+    assert make("tornado", 2, 3) == [2, 3, 4, 5, 0, 1]
+
+
+def test_transposing_twice_is_the_identity_on_a_square() -> None:
+    once = np.array(make("transpose", 7, 7))
+    assert once[once].tolist() == list(range(49))
+
+
+def test_a_group_permutation_moves_groups_as_one() -> None:
+    moved = np.array(make("group-permutation", 4, 9, seed=3)).reshape(9, 4)
+    assert (moved % 4 == np.arange(4)).all()
+    assert sorted(moved[:, 0] // 4) == list(range(9))
+    assert (moved // 4 == moved[:, :1] // 4).all()
+
+
+@pytest.mark.parametrize("n", [2, 3, 4, 5])
+def test_random_is_uniform_over_all_permutations(n: int) -> None:
+    """Chi-square over the n! permutations; fails for a uniform one with probability 10^-6."""
+    drawn = Counter(tuple(make("random", n, 1, seed)) for seed in range(200 * 2 * 3 * 4 * 5))
+    counts = [drawn[one] for one in all_permutations(range(n))]
+    assert sum(counts) == drawn.total()
+    assert chisquare(counts).pvalue > 1e-6
+
+
+def test_random_is_uniform_over_the_runs_of_a_point() -> None:
+    """The same with the seeds that runs really use."""
+    point = Point.of(3, 1, router="direct", permutation_seed=11)
+    drawn = Counter(tuple(point.destination(run).tolist()) for run in range(12_000))
+    assert len(drawn) == 6
+    assert chisquare(list(drawn.values())).pvalue > 1e-6
+
+
+def test_positions_of_a_large_random_permutation_are_uniform() -> None:
+    """Where block i of 16 goes: 256 cells, error rate 10^-6."""
+    n = 2**16
+    destination = make_permutation("random", Network(256, 256), Coins(5))
+    cells = np.bincount(np.arange(n) // (n // 16) * 16 + destination // (n // 16), minlength=256)
+    assert chisquare(cells).pvalue > 1e-6
+
+
+def test_runs_and_seeds_decide_the_permutation_and_nothing_else_does() -> None:
+    first = Point.of(8, 8, seed=1, permutation_seed=5)
+    other_coins = Point.of(8, 8, seed=2, permutation_seed=5, max_steps=3, engine="objects")
+    assert first.destination(4).tolist() == other_coins.destination(4).tolist()
+    assert first.destination(4).tolist() != first.destination(5).tolist()
+    assert first.destination(4).tolist() != Point.of(8, 8).destination(4).tolist()
+
+
+def test_unknown_names_are_refused_with_those_there_are() -> None:
+    with pytest.raises(PermutationError, match=r"no permutation 'nope'.*tornado.*npy"):
+        make("nope", 2, 2)
+    with pytest.raises(PermutationError, match="shift:1 or shift:d"):
+        make("shift:x", 2, 2)
+
+
+@given(
+    values=st.permutations(range(12)),
+    kind=st.sampled_from(["npy", "csv", "pairs", "json", "object"]),
+)
+def test_files_give_back_what_was_written(
+    tmp_path_factory: pytest.TempPathFactory, values: list[int], kind: str
+) -> None:
+    folder = tmp_path_factory.mktemp("permutation")
+    pairs = sorted(enumerate(values), key=lambda pair: pair[1])
+    texts = {
+        "csv": "destination\n" + "\n".join(map(str, values)),
+        "pairs": "source,destination\n" + "\n".join(f"{i},{j}" for i, j in pairs),
+        "json": json.dumps(values),
+        "object": json.dumps({"destination": values}),
+    }
+    path = folder / f"p.{({'pairs': 'csv', 'object': 'json'}).get(kind, kind)}"
+    if kind == "npy":
+        np.save(path, np.array(values))
+    else:
+        path.write_text(texts[kind])
+    assert read_permutation(path, 12).tolist() == values
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "complaint"),
+    [
+        ("short.csv", "0\n1\n2", "has 3 entries.*n = 4"),
+        ("long.json", "[0, 1, 2, 3, 4]", "has 5 entries"),
+        ("twice.csv", "0\n1\n1\n2", "entries 1 and 2 are both 1, and nobody is sent to 3"),
+        ("outside.json", "[0, 1, 2, 4]", "entry 3 is 4, outside 0 to 3"),
+        ("negative.csv", "0\n1\n2\n-3", "entry 3 is -3, outside"),
+        ("words.csv", "0\n1\ntwo\n3", "line 3.*not whole numbers"),
+        ("ragged.csv", "0,1\n1,0\n2\n3,3", "line 3 has 1 columns"),
+        ("three.csv", "0,1,2\n1,0,2\n2,2,2\n3,3,2", "line 1 has 3 columns"),
+        ("sources.csv", "0,1\n1,0\n1,2\n3,3", "each of 0 to 3 once"),
+        ("empty.csv", "", "has 0 entries"),
+        ("float.json", "[0, 1, 2, 3.0]", "entry 3 is 3.0, not a whole number"),
+        ("bool.json", "[0, true, 2, 3]", "entry 1 is True"),
+        ("huge.json", "[0, 1, 2, 100000000000000000000]", "too large"),
+        ("torn.json", "[0, 1, 2", "not a whole JSON file"),
+        ("foreign.json", '{"other": 1}', "no list of destinations"),
+        ("torn.npy", "\x93NUMPY", "not a whole .npy file"),
+        ("binary.csv", "\x00\xff", "not a CSV text file|not whole numbers|entries"),
+        ("kind.txt", "0 1 2 3", "ends in .npy, .csv, .json"),
+    ],
+)
+def test_bad_files_are_refused_with_place_and_reason(
+    name: str, text: str, complaint: str, tmp_path: Path
+) -> None:
+    (tmp_path / name).write_text(text, encoding="latin-1")
+    with pytest.raises(PermutationError, match=complaint):
+        read_permutation(tmp_path / name, 4)
+
+
+def test_bad_arrays_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "p.npy"
+    for array, complaint in (
+        (np.arange(4.0), "type float64"),
+        (np.arange(4).reshape(2, 2), r"shape \(2, 2\)"),
+        (np.array([0, 1, 2, None]), "not a whole .npy file"),
+    ):
+        np.save(path, array, allow_pickle=True)
+        with pytest.raises(PermutationError, match=complaint):
+            read_permutation(path, 4)
+    np.savez(tmp_path / "archive.npz", np.arange(4))
+    (tmp_path / "archive.npz").rename(path)
+    with pytest.raises(PermutationError, match="archive"):
+        read_permutation(path, 4)
+
+
+def test_a_missing_file_and_a_folder_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "folder.csv").mkdir()
+    for name in ("absent.csv", "folder.csv"):
+        with pytest.raises(PermutationError, match="There is no file"):
+            read_permutation(tmp_path / name, 4)

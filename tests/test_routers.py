@@ -1,0 +1,200 @@
+"""Every router on the machine: right, within its claims, on every permutation."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from conftest import permutation
+from popsnet import (
+    Coins,
+    InputError,
+    Machine,
+    Memory,
+    Network,
+    Outcome,
+    Point,
+    Router,
+    Rule,
+    RuleViolation,
+    Slot,
+    check_trace,
+    register,
+)
+from popsnet.engines import slots
+from popsnet.permutations import NAMES
+from popsnet.routing import Slots, all_routers, find_router, get_router
+from popsnet.slot import Ints
+from popsnet.trace import Event
+
+SHAPES = [(1, 1), (2, 2), (3, 3), (7, 7), (1, 6), (6, 1), (4, 7), (7, 4), (16, 4), (5, 11)]
+
+
+def execute(router: Router, d: int, g: int, seed: int = 0) -> Outcome:
+    network = Network(d, g)
+    variant = router.choose_variant(None, network)
+    destination = permutation(network.n, seed)
+    return slots.execute(network, router, variant, destination, Coins(seed), 1000)
+
+
+@pytest.mark.parametrize("router", all_routers(), ids=lambda router: router.name)
+@pytest.mark.parametrize(("d", "g"), SHAPES)
+def test_every_packet_comes_home_where_the_router_applies(router: Router, d: int, g: int) -> None:
+    if router.obstacle(Network(d, g)) is not None:
+        with pytest.raises(InputError, match=f"{router.name} does not apply to POPS"):
+            execute(router, d, g)
+        return
+    for seed in range(10):
+        outcome = execute(router, d, g, seed)
+        assert (outcome.delivered, outcome.lost, outcome.capped) == (d * g, 0, False)
+        assert outcome.peak_buffers <= router.buffers
+        assert outcome.survivors[-1] == 0
+
+
+@pytest.mark.parametrize("router", all_routers(), ids=lambda router: router.name)
+@pytest.mark.parametrize("name", [*NAMES, "shift:d"])
+def test_an_independent_replay_agrees_on_every_named_permutation(
+    router: Router, name: str, tmp_path: Path
+) -> None:
+    point = Point.of(8, 8, router=router.name, permutation=name, seed=5)
+    run = point.execute_traced(0, tmp_path / "trace.jsonl")
+    report = check_trace(tmp_path / "trace.jsonl")
+    assert report.ok, report.violations
+    assert (report.slots, report.delivered) == (run.outcome.slots, run.outcome.delivered)
+    assert (report.messages, report.collisions) == (run.outcome.messages, run.outcome.collisions)
+
+
+@given(d=st.integers(1, 12), g=st.integers(1, 12), seed=st.integers(0, 2**32), data=st.data())
+def test_direct_takes_max_d_g_slots_without_a_collision(
+    d: int, g: int, seed: int, data: st.DataObject
+) -> None:
+    network = Network(d, g)
+    destination = np.array(data.draw(st.permutations(range(network.n))), dtype=np.int32)
+    outcome = slots.execute(
+        network, get_router("direct"), "standard", destination, Coins(seed), 1000
+    )
+    assert (outcome.slots, outcome.collisions, outcome.delivered) == (max(d, g), 0, d * g)
+    assert (outcome.messages, outcome.peak_buffers <= 2) == (d * g, True)
+
+
+def test_mei_rizzi_takes_five_slots_a_step_and_needs_all_three_buffers() -> None:
+    outcomes = [execute(get_router("mei-rizzi"), 8, 8, seed) for seed in range(50)]
+    assert all(outcome.slots == 5 * outcome.steps for outcome in outcomes)
+    assert all(len(outcome.survivors) == outcome.steps for outcome in outcomes)
+    assert max(outcome.peak_buffers for outcome in outcomes) == 3
+
+
+def test_mei_rizzi_counts_every_message_it_should() -> None:
+    """A copy home costs five messages; one destroyed in slot 1 has cost one, in slot 2 two."""
+    network = Network(6, 6)
+    router = get_router("mei-rizzi")
+    sent: dict[str, int] = {}
+
+    def count(event: Event) -> None:
+        sent[event.phase[0]] = sent.get(event.phase[0], 0) + len(event.records()[0])
+
+    destination = permutation(36, 3)
+    outcome = slots.execute(network, router, "published", destination, Coins(3), 1000, [count])
+    assert sent["3"] == sent["4"] == sent["5"] == 36
+    assert sent["1"] == 36 + sum(outcome.survivors)
+    assert sum(sent.values()) == outcome.messages
+    assert outcome.destroyed == (sent["1"] - sent["2"]) + (sent["2"] - sent["3"])
+
+
+def test_the_machine_notices_when_slots_3_to_5_conflict() -> None:
+    """The proof that they do not needs d = g; without it the promise is broken and seen to be."""
+    route = get_router("mei-rizzi").variants["published"]
+    router = Router("bare", "", "", buffers=3, variants={"published": route})
+    with pytest.raises(RuleViolation) as violation:
+        slots.execute(Network(4, 3), router, "published", permutation(12, 0), Coins(0), 1000)
+    assert violation.value.rule is Rule.CONFLICT_FREE
+
+
+def test_a_fourth_buffer_is_refused() -> None:
+    """A router that forgets to drop what it relayed runs out of its three buffers."""
+    original = Memory.drop
+
+    def forgetful(self: Memory, processors: Ints, packets: Ints) -> None:
+        if len(processors) and (processors == packets).all():
+            original(self, processors, packets)
+
+    router = get_router("mei-rizzi")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Memory, "drop", forgetful)
+        with pytest.raises(RuleViolation) as violation:
+            execute(router, 8, 8)
+    assert violation.value.rule is Rule.BUFFERS
+
+
+def test_a_run_is_capped_and_says_so() -> None:
+    network, router = Network(16, 16), get_router("mei-rizzi")
+    outcome = slots.execute(network, router, "published", permutation(256, 0), Coins(0), 2)
+    assert (outcome.capped, outcome.steps, outcome.slots, outcome.lost) == (True, 2, 10, 0)
+    assert outcome.delivered == 256 - outcome.survivors[-1] < 256
+
+
+def test_a_router_that_drops_packets_is_found_to_lose_them() -> None:
+    def careless(network: Network, destination: Ints, coins: Coins, memory: Memory) -> Slots:
+        yield Slot()
+        memory.drop(np.array([2, 3]), np.array([2, 3]))
+
+    router = Router("careless", "", "", buffers=1, variants={"standard": careless})
+    outcome = slots.execute(Network(2, 2), router, "standard", permutation(4, 0), Coins(0), 10)
+    assert (outcome.delivered, outcome.lost, outcome.slots) == (0, 2, 1)
+
+
+def test_a_router_may_need_no_slot_at_all() -> None:
+    def lazy(network: Network, destination: Ints, coins: Coins, memory: Memory) -> Slots:
+        memory.deliver(np.arange(4), np.arange(4))
+        return
+        yield
+
+    router = Router("lazy", "", "", buffers=1, variants={"standard": lazy})
+    identity = np.arange(4, dtype=np.int32)
+    outcome = slots.execute(Network(2, 2), router, "standard", identity, Coins(0), 10)
+    assert (outcome.slots, outcome.steps, outcome.survivors, outcome.delivered) == (0, 0, (), 4)
+
+
+def test_names_are_taken_once() -> None:
+    route = get_router("direct").variants["standard"]
+    with pytest.raises(InputError, match="registered already"):
+        register("direct", summary="", slots="", buffers=1)(route)
+
+
+def test_an_unknown_router_is_refused_with_those_there_are() -> None:
+    with pytest.raises(InputError, match=r"no router 'nope'.*direct, mei-rizzi"):
+        find_router("nope")
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("", "registers 0 routers"),
+        ("def broken(:", "line 1"),
+        ("import popsnet.nothing_here", "cannot be loaded.*nothing_here"),
+    ],
+)
+def test_a_file_without_a_router_is_refused(text: str, complaint: str, tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(text)
+    with pytest.raises(InputError, match=complaint):
+        find_router(str(tmp_path / "mine.py"))
+    with pytest.raises(InputError, match="no file"):
+        find_router(str(tmp_path / "absent.py"))
+
+
+def test_the_papers_example_is_routed() -> None:
+    """POPS(4, 4) with the permutation of the paper's conflict graphs."""
+    printed = [1, 5, 8, 9, 3, 10, 11, 14, 15, 13, 0, 7, 2, 6, 12, 4]
+    residues = [1, 1, 0, 1, 3, 2, 3, 2, 3, 1, 0, 3, 2, 2, 0, 0]
+    assert [j % 4 for j in printed] == residues
+    machine = Machine(Network(4, 4), np.array(printed), 3)
+    route = get_router("mei-rizzi").variants["published"]
+    running = route(machine.network, np.array(printed), Coins(4), machine.memory)
+    copies = machine.execute(next(running))
+    relayed = running.send(copies)
+    by_packet = dict(zip(relayed.packet_numbers.tolist(), relayed.groups.tolist(), strict=True))
+    assert by_packet == {packet: residues[packet] for packet in copies.packets.tolist()}

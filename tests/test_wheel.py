@@ -1,0 +1,37 @@
+"""The wheel, installed alone in an empty environment, does the main job."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import venv
+import zipfile
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+
+
+def run(*command: object) -> str:
+    finished = subprocess.run([str(part) for part in command], capture_output=True, text=True)
+    assert finished.returncode == 0, finished.stdout + finished.stderr
+    return finished.stdout
+
+
+def test_the_wheel_works_alone(tmp_path: Path) -> None:
+    run(sys.executable, "-m", "build", "--wheel", "--outdir", tmp_path, ROOT)
+    (wheel,) = tmp_path.glob("*.whl")
+    names = zipfile.ZipFile(wheel).namelist()
+    assert "popsnet/py.typed" in names
+    assert all(name.startswith("popsnet") for name in names)
+
+    venv.create(tmp_path / "empty", with_pip=True)
+    python = tmp_path / "empty" / "bin" / "python"
+    command = python.with_name("popsnet")
+    constraints = ROOT / "constraints.txt"
+    run(python, "-m", "pip", "install", "--quiet", "--constraint", constraints, wheel)
+    result = json.loads(run(command, "route", 8, 8, "--runs", 3, "--json"))
+    assert (result["summary"]["lost"], len(result["runs"])) == (0, 3)
+    run(command, "route", 4, 4, "--trace", tmp_path / "t")
+    assert "OK" in run(command, "check", tmp_path / "t")
+    assert "matplotlib" in run(command, "doctor")
