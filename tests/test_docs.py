@@ -1,0 +1,88 @@
+"""What the documents say is run: every command, every block of Python, the sample output."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import popsnet
+from conftest import Cli
+
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text()
+CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text()
+
+
+def blocks(text: str, language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", text, re.DOTALL)
+
+
+def commands(text: str) -> list[list[str]]:
+    lines = [line for block in blocks(text, "sh") for line in block.splitlines()]
+    found = [shlex.split(line, comments=True) for line in lines if line.startswith("popsnet ")]
+    return [command[1:] for command in found if "--install-completion" not in command]
+
+
+def test_every_command_of_the_readme_works(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert len(commands(README)) >= 8
+    for command in commands(README):
+        finished = cli(*command)
+        assert finished.code == 0, (command, finished.err)
+
+
+def test_the_readmes_sample_is_what_the_program_prints(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sample, *_ = blocks(README, "console")
+    asked, *printed = sample.rstrip().splitlines()
+    monkeypatch.setenv("COLUMNS", "80")
+    finished = subprocess.run(
+        [sys.executable, "-m", *shlex.split(asked.removeprefix("$ "))],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    without_time = re.compile(r"in [\d.]+ s")
+    assert [without_time.sub("", line).rstrip() for line in printed] == [
+        without_time.sub("", line).rstrip() for line in finished.stdout.splitlines()
+    ]
+
+
+def test_the_readmes_python_runs() -> None:
+    for block in blocks(README, "python"):
+        subprocess.run([sys.executable, "-c", block], check=True, capture_output=True)
+    assert blocks(README, "python")
+
+
+def test_the_worked_example_works(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    router, locality = blocks(CONTRIBUTING, "python")
+    (tmp_path / "broadcast.py").write_text(router)
+    for line in blocks(CONTRIBUTING, "console")[0].splitlines():
+        command = [sys.executable, "-m", *shlex.split(line.removeprefix("$ "))]
+        subprocess.run(command, check=True, capture_output=True, cwd=tmp_path)
+    subprocess.run([sys.executable, "-c", locality], check=True, capture_output=True, cwd=tmp_path)
+    assert (tmp_path / "broadcast.jsonl").is_file()
+
+
+def test_the_tree_of_the_architecture_is_the_tree() -> None:
+    tree = (ROOT / "ARCHITECTURE.md").read_text().split("```")[1]
+    named = set(re.findall(r"^  (\w+(?:\.py|/))", tree, re.MULTILINE))
+    source = ROOT / "src" / "popsnet"
+    there = {f"{path.name}/" for path in source.iterdir() if (path / "__init__.py").is_file()}
+    there |= {path.name for path in source.glob("*.py") if not path.name.startswith("__")}
+    assert named == there
+
+
+def test_versions_agree() -> None:
+    assert f"version: {popsnet.__version__}" in (ROOT / "CITATION.cff").read_text()
+    assert f"## {popsnet.__version__}" in (ROOT / "CHANGELOG.md").read_text()
