@@ -62,9 +62,7 @@ def test_the_readmes_python_runs() -> None:
     assert blocks(README, "python")
 
 
-def test_the_worked_example_works(
-    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_worked_example_works(tmp_path: Path) -> None:
     router, locality = blocks(CONTRIBUTING, "python")
     (tmp_path / "broadcast.py").write_text(router)
     for line in blocks(CONTRIBUTING, "console")[0].splitlines():
