@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pytest
 
 from popsnet import Coins, Network, Point, routed, summarize
-from popsnet.engines import ENGINES
+from popsnet.engines import ENGINES, Instance
 from popsnet.routing import get_router
 from popsnet.slot import Ints
 from popsnet.trace import Event
@@ -51,15 +51,9 @@ def still_pending(
         if event.phase.startswith("1"):
             senders.append(frozenset(send[0] for send in event.records()[0]))
 
-    ENGINES[engine].execute(
-        Network(2, 2),
-        get_router("mei-rizzi"),
-        "published",
-        destination,
-        Scripted(script + spare),
-        len(script) + 1,
-        [watch],
-    )
+    router, coins = get_router("mei-rizzi"), Scripted(script + spare)
+    instance = Instance(Network(2, 2), router, "published", destination, coins, len(script) + 1)
+    ENGINES[engine].execute(instance, [watch])
     return senders[len(script)] if len(senders) > len(script) else frozenset()
 
 

@@ -25,7 +25,7 @@ from popsnet import (
     check_trace,
     register,
 )
-from popsnet.engines import slots
+from popsnet.engines import Instance, slots
 from popsnet.permutations import NAMES
 from popsnet.routing import Slots, all_routers, find_router, get_router
 from popsnet.slot import Ints
@@ -38,7 +38,7 @@ def execute(router: Router, d: int, g: int, seed: int = 0) -> Outcome:
     network = Network(d, g)
     variant = router.choose_variant(None, network)
     destination = permutation(network.n, seed)
-    return slots.execute(network, router, variant, destination, Coins(seed), 1000)
+    return slots.execute(Instance(network, router, variant, destination, Coins(seed), 1000))
 
 
 @pytest.mark.parametrize("router", all_routers(), ids=lambda router: router.name)
@@ -75,7 +75,7 @@ def test_direct_takes_max_d_g_slots_without_a_collision(
     network = Network(d, g)
     destination = np.array(data.draw(st.permutations(range(network.n))), dtype=np.int32)
     outcome = slots.execute(
-        network, get_router("direct"), "standard", destination, Coins(seed), 1000
+        Instance(network, get_router("direct"), "standard", destination, Coins(seed), 1000)
     )
     assert (outcome.slots, outcome.collisions, outcome.delivered) == (max(d, g), 0, d * g)
     assert (outcome.messages, outcome.peak_buffers <= 2) == (d * g, True)
@@ -98,7 +98,9 @@ def test_mei_rizzi_counts_every_message_it_should() -> None:
         sent[event.phase[0]] = sent.get(event.phase[0], 0) + len(event.records()[0])
 
     destination = permutation(36, 3)
-    outcome = slots.execute(network, router, "published", destination, Coins(3), 1000, [count])
+    outcome = slots.execute(
+        Instance(network, router, "published", destination, Coins(3), 1000), [count]
+    )
     assert sent["3"] == sent["4"] == sent["5"] == 36
     assert sent["1"] == 36 + sum(outcome.survivors)
     assert sum(sent.values()) == outcome.messages
@@ -110,7 +112,9 @@ def test_the_machine_notices_when_slots_3_to_5_conflict() -> None:
     route = get_router("mei-rizzi").variants["published"]
     router = Router("bare", "", "", buffers=3, variants={"published": route})
     with pytest.raises(RuleViolation) as violation:
-        slots.execute(Network(4, 3), router, "published", permutation(12, 0), Coins(0), 1000)
+        slots.execute(
+            Instance(Network(4, 3), router, "published", permutation(12, 0), Coins(0), 1000)
+        )
     assert violation.value.rule is Rule.CONFLICT_FREE
 
 
@@ -132,7 +136,9 @@ def test_a_fourth_buffer_is_refused() -> None:
 
 def test_a_run_is_capped_and_says_so() -> None:
     network, router = Network(16, 16), get_router("mei-rizzi")
-    outcome = slots.execute(network, router, "published", permutation(256, 0), Coins(0), 2)
+    outcome = slots.execute(
+        Instance(network, router, "published", permutation(256, 0), Coins(0), 2)
+    )
     assert (outcome.capped, outcome.steps, outcome.slots, outcome.lost) == (True, 2, 10, 0)
     assert outcome.delivered == 256 - outcome.survivors[-1] < 256
 
@@ -143,7 +149,9 @@ def test_a_router_that_drops_packets_is_found_to_lose_them() -> None:
         memory.drop(np.array([2, 3]), np.array([2, 3]))
 
     router = Router("careless", "", "", buffers=1, variants={"standard": careless})
-    outcome = slots.execute(Network(2, 2), router, "standard", permutation(4, 0), Coins(0), 10)
+    outcome = slots.execute(
+        Instance(Network(2, 2), router, "standard", permutation(4, 0), Coins(0), 10)
+    )
     assert (outcome.delivered, outcome.lost, outcome.slots) == (0, 2, 1)
 
 
@@ -155,7 +163,7 @@ def test_a_router_may_need_no_slot_at_all() -> None:
 
     router = Router("lazy", "", "", buffers=1, variants={"standard": lazy})
     identity = np.arange(4, dtype=np.int32)
-    outcome = slots.execute(Network(2, 2), router, "standard", identity, Coins(0), 10)
+    outcome = slots.execute(Instance(Network(2, 2), router, "standard", identity, Coins(0), 10))
     assert (outcome.slots, outcome.steps, outcome.survivors, outcome.delivered) == (0, 0, (), 4)
 
 

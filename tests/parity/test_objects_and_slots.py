@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from conftest import permutation
 from popsnet import Coins, Network, Outcome
-from popsnet.engines import ENGINES
+from popsnet.engines import ENGINES, Instance
 from popsnet.routing import get_router
 from popsnet.trace import Event, Listen, Send
 
@@ -23,15 +23,10 @@ def trajectory(engine: str, g: int, seed: int, max_steps: int) -> tuple[Outcome,
         seen.append((event.slot, event.phase, event.step, event.pending, sends, listens))
 
     network = Network(g, g)
-    outcome = ENGINES[engine].execute(
-        network,
-        get_router("mei-rizzi"),
-        "published",
-        permutation(network.n, seed),
-        Coins(seed),
-        max_steps,
-        [watch],
-    )
+    destination = permutation(network.n, seed)
+    router = get_router("mei-rizzi")
+    instance = Instance(network, router, "published", destination, Coins(seed), max_steps)
+    outcome = ENGINES[engine].execute(instance, [watch])
     return outcome, seen
 
 

@@ -5,6 +5,6 @@
 """
 
 from popsnet.engines.engine import ENGINES, Engine, choose_engine
-from popsnet.engines.outcome import Outcome
+from popsnet.engines.instance import Instance, Outcome
 
-__all__ = ["ENGINES", "Engine", "Outcome", "choose_engine"]
+__all__ = ["ENGINES", "Engine", "Instance", "Outcome", "choose_engine"]

@@ -2,35 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
-from popsnet.coins import Coins
 from popsnet.engines import objects, slots
-from popsnet.engines.outcome import Outcome
+from popsnet.engines.instance import Execute
 from popsnet.errors import InputError
-from popsnet.network import Network
 from popsnet.routing import Router
-from popsnet.slot import Ints
-from popsnet.trace import Observer
 
 __all__ = ["ENGINES", "Engine", "choose_engine"]
-
-
-class Execute(Protocol):
-    """Runs one router on one permutation."""
-
-    def __call__(
-        self,
-        network: Network,
-        router: Router,
-        variant: str,
-        destination: Ints,
-        coins: Coins,
-        max_steps: int,
-        observers: Sequence[Observer] = (),
-    ) -> Outcome: ...
 
 
 @dataclass(frozen=True)

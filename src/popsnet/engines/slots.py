@@ -5,34 +5,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from popsnet.coins import Coins
-from popsnet.engines.outcome import Outcome
+from popsnet.engines.instance import Instance, Outcome
 from popsnet.machine import Machine
-from popsnet.network import Network
-from popsnet.routing import Router
-from popsnet.slot import Ints
 from popsnet.trace import Event, Observer, records
 
 __all__ = ["execute"]
 
 
-def execute(
-    network: Network,
-    router: Router,
-    variant: str,
-    destination: Ints,
-    coins: Coins,
-    max_steps: int,
-    observers: Sequence[Observer] = (),
-) -> Outcome:
-    """Run a router until it ends or has done ``max_steps`` steps."""
-    machine = Machine(network, destination, router.buffers)
+def execute(instance: Instance, observers: Sequence[Observer] = ()) -> Outcome:
+    """Run a router until it ends or is capped."""
+    network, router = instance.network, instance.router
+    machine = Machine(network, instance.destination, router.buffers)
     memory = machine.memory
     survivors: list[int] = []
-    running = router.variants[variant](network, destination, coins, memory)
+    route = router.variants[instance.variant]
+    running = route(network, instance.destination, instance.coins, memory)
     slot = next(running, None)
     step = 0
-    while slot is not None and slot.step < max_steps:
+    while slot is not None and slot.step < instance.max_steps:
         if slot.step > step:
             survivors.append(network.n - memory.delivered)
             step = slot.step

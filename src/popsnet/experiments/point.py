@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from popsnet.coins import Coins
-from popsnet.engines import Engine, Outcome, choose_engine
+from popsnet.engines import Engine, Instance, Outcome, choose_engine
 from popsnet.errors import InputError
 from popsnet.experiments.footprint import require_memory
 from popsnet.files import write_whole
@@ -108,15 +108,15 @@ class Point:
         return Run(outcome, time.perf_counter() - begin)
 
     def _route(self, run: int, destination: Ints, observers: Sequence[Observer]) -> Outcome:
-        return self.engine.execute(
+        instance = Instance(
             self.network,
             self.router,
             self.variant,
             destination,
             Coins(self.seed).for_run(run),
             self.max_steps,
-            observers,
         )
+        return self.engine.execute(instance, observers)
 
 
 def routed(point: Point, runs: int, observers: Sequence[Observer] = ()) -> Iterator[Run]:

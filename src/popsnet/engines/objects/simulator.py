@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from popsnet.coins import Coins
+from popsnet.engines.instance import Instance, Outcome
 from popsnet.engines.objects.coupler import Coupler, Message
 from popsnet.engines.objects.processor import STEP, BufferFull, Phase, Processor
-from popsnet.engines.outcome import Outcome
 from popsnet.errors import Rule, RuleViolation
 from popsnet.network import Network
-from popsnet.routing import Router
-from popsnet.slot import Ints
 from popsnet.trace import Event, Listen, Observer, Send
 
 __all__ = ["Simulator", "execute"]
@@ -101,19 +99,12 @@ class Simulator:
             raise RuleViolation(self.slots, self.sends[first][0], Rule.CONFLICT_FREE, detail)
 
 
-def execute(
-    network: Network,
-    router: Router,
-    variant: str,
-    destination: Ints,
-    coins: Coins,
-    max_steps: int,
-    observers: Sequence[Observer] = (),
-) -> Outcome:
-    """Run the paper's router until it ends or has done ``max_steps`` steps."""
-    simulator = Simulator(network, destination.tolist(), coins)
+def execute(instance: Instance, observers: Sequence[Observer] = ()) -> Outcome:
+    """Run the paper's router until it ends or is capped."""
+    network = instance.network
+    simulator = Simulator(network, instance.destination.tolist(), instance.coins)
     survivors: list[int] = []
-    while simulator.pending() and len(survivors) < max_steps:
+    while simulator.pending() and len(survivors) < instance.max_steps:
         step = len(survivors)
         for processor in simulator.processors:
             processor.begin(step)

@@ -1,10 +1,31 @@
-"""What a run comes to, whichever engine executed it."""
+"""What an engine is given and what it gives back."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
-__all__ = ["Outcome"]
+from popsnet.coins import Coins
+from popsnet.network import Network
+from popsnet.routing import Router
+from popsnet.slot import Ints
+from popsnet.trace import Observer
+
+__all__ = ["Execute", "Instance", "Outcome"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Instance:
+    """One permutation to be routed, and by what."""
+
+    network: Network
+    router: Router
+    variant: str
+    destination: Ints
+    coins: Coins
+    max_steps: int
+    """The run is capped after so many steps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,3 +50,7 @@ class Outcome:
     """Whether the run was stopped at its largest number of steps."""
     survivors: tuple[int, ...]
     """Packets not delivered after each step."""
+
+
+Execute: TypeAlias = Callable[[Instance, Sequence[Observer]], Outcome]
+"""Routes an instance and tells the observers about every slot."""
