@@ -66,19 +66,14 @@ def test_the_checker_shares_no_code_with_machine_or_routers() -> None:
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
-def test_what_a_module_offers_is_listed_in_order_and_exists(module: Path) -> None:
+def test_what_a_module_offers_exists_and_is_documented(module: Path) -> None:
     name = ".".join(module.relative_to(SOURCE.parent).with_suffix("").parts)
     if module.name == "__main__.py" or name == "popsnet.cli.__init__":
         return
     loaded = importlib.import_module(name.removesuffix(".__init__"))
     assert loaded.__doc__
-    offered = list(loaded.__all__)
-    for one in offered:
+    for one in loaded.__all__:
         assert getattr(loaded, one) is not None
-    constants = [one for one in offered if one.isupper()]
-    others = [one for one in offered if not one.isupper()]
-    assert constants + others == offered or name.startswith("popsnet.__init__")
-    assert constants == sorted(constants)
 
 
 def test_every_name_of_the_package_is_there() -> None:

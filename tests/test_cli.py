@@ -130,13 +130,18 @@ BAD = {
         "does not run router 'direct'",
     ),
     "unknown permutation": (("route", 4, 4, "--permutation", "nope"), "no permutation 'nope'"),
-    "no such file": (("route", 4, 4, "--permutation", "no.csv"), "There is no file no.csv"),
+    "no such file": (("route", 4, 4, "--permutation", "no.csv"), "no.csv could not be read"),
     "no runs": (("route", 4, 4, "--runs", 0), "--runs 0"),
     "no steps": (("route", 4, 4, "--max-steps", 0), "max_steps = 0"),
     "negative seed": (("route", 4, 4, "--seed", -1), "seed = -1"),
     "large seed": (("route", 4, 4, "--permutation-seed", 2**64), "seed = 18446744073709551616"),
     "trace of many": (("route", 4, 4, "--runs", 2, "--trace", "t"), "--runs 1"),
     "trace nowhere": (("route", 4, 4, "--trace", "/no/such/folder/t"), "no folder"),
+    "trace to a device": (("route", 4, 4, "--trace", "/dev/null"), "cannot be replaced"),
+    "a name too long": (("route", 4, 4, "--trace", "t" * 300), "cannot be the name"),
+    "a long file name": (("route", 4, 4, "--permutation", "t" * 300 + ".csv"), "could not be read"),
+    "digits without end": (("route", "9" * 3000, "9" * 3000), "at most 2^63 - 1"),
+    "a number as option": (("check", "-5"), "-5"),
     "trace to a folder": (("route", 4, 4, "--trace", "/"), "is a folder"),
     "too large": (("route", 10**6, 10**6), "1,000,000,000,000 processors"),
     "unknown option": (("route", 4, 4, "--rnus", 3), "--rnus"),
@@ -179,6 +184,77 @@ def test_a_router_of_ones_own_from_a_file(cli: Cli, tmp_path: Path) -> None:
     assert "slot 1, processor 0: it sends twice" in finished.err
     assert not (tmp_path / "t").exists()
     assert [one.name for one in tmp_path.iterdir() if one.suffix == ".part"] == []
+
+
+def test_a_router_that_leaves_packets_behind_fails(cli: Cli, tmp_path: Path) -> None:
+    path = tmp_path / "early.py"
+    path.write_text(
+        "from popsnet import Slot, register\n"
+        "@register('early-on-purpose', summary='', slots='', buffers=1)\n"
+        "def early(network, destination, coins, memory):\n"
+        "    yield Slot()\n"
+    )
+    for _ in range(2):  # a file may be loaded again
+        finished = cli("route", 4, 4, "--router", path)
+        assert finished.code == 1
+        assert "16 packets not delivered" in finished.out
+        assert "ended before every packet was delivered" in finished.err
+
+
+def test_a_trace_takes_the_place_of_what_a_link_points_to(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(tmp_path / "target")
+    assert cli("route", 4, 4, "--trace", tmp_path / "link").code == 0
+    assert (tmp_path / "link").is_symlink()
+    assert cli("check", tmp_path / "target").code == 0
+
+
+def test_a_slot_is_recorded_as_it_was_even_if_the_router_uses_its_arrays_again(
+    cli: Cli, tmp_path: Path
+) -> None:
+    path = tmp_path / "frugal.py"
+    path.write_text(
+        "import numpy as np\n"
+        "from popsnet import Slot, register\n"
+        "@register('frugal', summary='', slots='n', buffers=2)\n"
+        "def frugal(network, destination, coins, memory):\n"
+        "    everybody, listened = np.arange(network.n), np.zeros(network.n, dtype=np.int64)\n"
+        "    sender, groups = np.zeros(1, dtype=np.int64), np.arange(network.g)\n"
+        "    for i in range(network.n):\n"
+        "        sender[0], listened[:] = i, i // network.d\n"
+        "        inbox = yield Slot(senders=sender, groups=groups, packets=sender,\n"
+        "            fanout=np.array([network.g]), listeners=everybody, listened=listened)\n"
+        "        memory.drop(sender, sender)\n"
+        "        mine = inbox.destinations == inbox.receivers\n"
+        "        memory.deliver(inbox.receivers[mine], inbox.packets[mine])\n"
+    )
+    trace = tmp_path / "t"
+    assert cli("route", 4, 4, "--router", path, "--trace", trace).code == 0
+    assert cli("check", trace).code == 0
+
+
+def test_names_with_brackets_are_printed_as_they_are(cli: Cli, tmp_path: Path) -> None:
+    folder = tmp_path / "a[b]"
+    folder.mkdir()
+    np.save(folder / "[red]p.npy", np.arange(16))
+    finished = cli("route", 4, 4, "--permutation", folder / "[red]p.npy")
+    assert finished.code == 0
+    assert "a[b]/[red]p.npy" in finished.out
+
+
+def test_output_goes_where_there_are_no_signs_for_it_and_where_nobody_reads() -> None:
+    plain = dict(os.environ, PYTHONIOENCODING="ascii")
+    for arguments in (["route", "4", "4", "--runs", "3"], ["routers"], ["doctor"]):
+        subprocess.run([COMMAND, *arguments], env=plain, check=True, capture_output=True)
+    with Path("/dev/full").open("w") as full:
+        finished = subprocess.run(
+            [COMMAND, "routers"], stdout=full, stderr=subprocess.PIPE, text=True
+        )
+    assert finished.returncode == 2
+    assert finished.stderr.startswith("Error: ")
+    assert finished.stderr.count("\n") == 1
+    reader = f"{COMMAND} route 64 64 --runs 50 --json | head -1"
+    finished = subprocess.run(reader, shell=True, capture_output=True, text=True)
+    assert (finished.stdout, finished.stderr) == ("{\n", "")
 
 
 def test_routers_and_doctor_report(cli: Cli) -> None:

@@ -162,22 +162,41 @@ def test_every_rule_of_the_machine_is_tested() -> None:
         {"senders": [0], "groups": [0], "kind": [7]},
         {"listeners": [0], "listened": []},
         {"senders": [0.5], "groups": [0]},
+        {"senders": np.array([1], dtype="timedelta64[s]"), "groups": [0]},
+        {"senders": np.array([2**63], dtype=np.uint64), "groups": [0]},
+        {"senders": [0, 1], "groups": [0, 1], "fanout": [-1, 3]},
+        {"phase": 5},
     ],
 )
 def test_a_slot_that_makes_no_sense_is_refused(fields: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match=r"entries where|whole numbers|other than"):
+    reasons = r"entries where|whole numbers|other than|no number|1 or more|not a text"
+    with pytest.raises(ValueError, match=reasons):
         slot_of(**fields)
+
+
+@pytest.mark.parametrize("kind", [np.uint64, np.uint8, np.int8, np.int16, np.uint32])
+def test_any_type_of_integer_will_do(kind: type) -> None:
+    slot = slot_of(
+        senders=np.array([127, 3], dtype=kind),
+        groups=np.array([0, 1, 1], dtype=kind),
+        fanout=np.array([2, 1], dtype=kind),
+        packets=np.array([127, 3], dtype=kind),
+        listeners=np.array([100, 3], dtype=kind),
+        listened=np.array([0, 0], dtype=kind),
+    )
+    running = machine(200, 2)
+    assert heard(running.execute(slot)) == {3: (0, 127), 100: (0, 127)}
+    assert running.counters.collisions == 1
 
 
 @st.composite
 def slots(draw: st.DrawFn) -> tuple[Network, Slot]:
     """Any lawful slot, on networks with few large groups and with many small ones."""
-    d, g = draw(st.sampled_from([(1, 1), (3, 3), (8, 2), (2, 5), (1, 300), (2, 200)]))
-    n = d * g
-    senders = draw(st.lists(st.integers(0, n - 1), unique=True, max_size=20))
-    group = st.integers(0, min(g, 4) - 1)
+    d, g = draw(st.sampled_from([(1, 1), (3, 3), (8, 2), (2, 5), (1, 300), (2, 400)]))
+    processor, group = st.integers(0, min(d * g, 9) - 1), st.integers(0, min(g, 5) - 1)
+    senders = draw(st.lists(processor, unique=True))
     targets = [draw(st.lists(group, min_size=1, max_size=3, unique=True)) for _ in senders]
-    listening = draw(st.dictionaries(st.integers(0, n - 1), st.integers(0, g - 1), max_size=40))
+    listening = draw(st.dictionaries(processor, group))
     return Network(d, g), slot_of(
         senders=senders,
         groups=[b for groups in targets for b in groups],

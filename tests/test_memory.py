@@ -99,3 +99,40 @@ def test_a_packet_at_home_from_the_start_can_be_delivered_without_a_slot() -> No
     memory = Memory(Network(2, 1), row(0, 1), 1)
     memory.deliver(row(0, 1), row(0, 1))
     assert memory.delivered == 2
+
+
+@pytest.mark.parametrize(
+    ("act", "processor", "rule"),
+    [
+        ("store", 2, Rule.KEEPS_WHAT_IT_HEARD),
+        ("deliver", 3, Rule.DELIVERS_HOME),
+        ("drop", 0, Rule.DROPS_WHAT_IT_HOLDS),
+    ],
+)
+def test_doing_a_thing_twice_in_one_call_is_refused(act: str, processor: int, rule: Rule) -> None:
+    memory = after_a_hop(buffers=3).memory
+    with pytest.raises(RuleViolation, match="twice") as violation:
+        getattr(memory, act)(row(processor, processor), row(0, 0))
+    assert violation.value.rule is rule
+    assert memory.delivered == 0
+
+
+def test_storing_again_what_was_stored_is_refused() -> None:
+    memory = after_a_hop(buffers=3).memory
+    memory.store(row(2), row(0))
+    assert refused(memory, "store", 2, 0).rule is Rule.KEEPS_WHAT_IT_HEARD
+
+
+def test_the_machine_keeps_its_own_destinations_and_counts() -> None:
+    destination = row(1, 0)
+    machine = Machine(Network(2, 1), destination, 1)
+    destination[:] = [0, 1]
+    with pytest.raises(RuleViolation, match="not for it"):
+        machine.memory.deliver(row(0, 1), row(0, 1))
+    for name in ("delivered", "peak"):
+        with pytest.raises(AttributeError):
+            setattr(machine.memory, name, 2)
+
+
+def test_nobody_holds_no_packet() -> None:
+    assert not after_a_hop().memory.holds(row(0), row(-1)).any()

@@ -112,13 +112,13 @@ def test_files_give_back_what_was_written(
         "csv": "destination\n" + "\n".join(map(str, values)),
         "pairs": "source,destination\n" + "\n".join(f"{i},{j}" for i, j in pairs),
         "json": json.dumps(values),
-        "object": json.dumps({"destination": values}),
+        "object": "\ufeff" + json.dumps({"destination": values}),
     }
     path = folder / f"p.{({'pairs': 'csv', 'object': 'json'}).get(kind, kind)}"
     if kind == "npy":
         np.save(path, np.array(values))
     else:
-        path.write_text(texts[kind])
+        path.write_text(texts[kind], encoding="utf-8")
     assert read_permutation(path, 12).tolist() == values
 
 
@@ -142,6 +142,9 @@ def test_files_give_back_what_was_written(
         ("foreign.json", '{"other": 1}', "no list of destinations"),
         ("torn.npy", "\x93NUMPY", "not a whole .npy file"),
         ("binary.csv", "\x00\xff", "not a CSV text file|not whole numbers|entries"),
+        ("zip.npy", "PK\x03\x04", "not a whole .npy file"),
+        ("digits.json", "[" + "1" * 5000 + "]", "not a whole JSON file"),
+        ("heading.csv", "0.5\n3\n2\n1\n0", "line 1.*not whole numbers"),
         ("kind.txt", "0 1 2 3", "ends in .npy, .csv, .json"),
     ],
 )
@@ -172,5 +175,5 @@ def test_bad_arrays_are_refused(tmp_path: Path) -> None:
 def test_a_missing_file_and_a_folder_are_refused(tmp_path: Path) -> None:
     (tmp_path / "folder.csv").mkdir()
     for name in ("absent.csv", "folder.csv"):
-        with pytest.raises(PermutationError, match="There is no file"):
+        with pytest.raises(PermutationError, match="could not be read"):
             read_permutation(tmp_path / name, 4)

@@ -16,32 +16,48 @@ __all__ = ["require_writable", "write_whole"]
 
 def require_writable(path: Path) -> None:
     """Refuse a path that no file can be written to, before any work is done."""
-    folder = path.parent
-    if path.is_dir():
-        raise InputError(f"{path} is a folder; give the name of a file to write.")
-    if not folder.is_dir():
-        raise InputError(f"There is no folder {folder} to write {path.name} in; create it first.")
-    if not os.access(folder, os.W_OK):
-        raise InputError(f"The folder {folder} cannot be written to; choose another place.")
+    try:
+        path = path.resolve()
+        if path.is_dir():
+            raise InputError(f"{path} is a folder; give the name of a file to write.")
+        if path.exists() and not (path.is_file() and os.access(path, os.W_OK)):
+            raise InputError(f"{path} is there and cannot be replaced; give another name.")
+        if not path.parent.is_dir():
+            raise InputError(f"There is no folder {path.parent} to write in; create it first.")
+        if not os.access(path.parent, os.W_OK):
+            raise InputError(f"The folder {path.parent} cannot be written to; choose another.")
+    except (OSError, RuntimeError) as error:
+        raise InputError(f"{path} cannot be the name of a file to write: {error}.") from error
 
 
 @contextmanager
 def write_whole(path: Path) -> Iterator[TextIO]:
     """Open a text file that takes the place of ``path`` only if the block ends well."""
     require_writable(path)
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
+    path = path.resolve()
+    with _errors_named(path):
+        handle, name = tempfile.mkstemp(prefix=".popsnet-", suffix=".part", dir=path.parent)
     part = Path(name)
     try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
+        with _errors_named(path), os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
         part.chmod(0o666 & ~_umask())
         part.replace(path)
-    except OSError as error:
-        raise InputError(f"{path} could not be written: {error.strerror}.") from error
     finally:
         part.unlink(missing_ok=True)
+
+
+@contextmanager
+def _errors_named(path: Path) -> Iterator[None]:
+    """An error of writing carries no file name of its own; give it this one."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is not None and Path(error.filename).parent != path.parent:
+            raise
+        raise InputError(f"{path} could not be written: {error.strerror}.") from error
 
 
 def _umask() -> int:

@@ -11,7 +11,7 @@ from popsnet.couplers import Couplers, Light
 from popsnet.errors import Rule, RuleViolation
 from popsnet.memory import Memory
 from popsnet.network import Network
-from popsnet.slot import NO_PACKET, Inbox, Ints, Kind, Slot
+from popsnet.slot import NO_PACKET, Inbox, Ints, Kind, Slot, first_repeat
 
 __all__ = ["Counters", "Machine"]
 
@@ -39,9 +39,9 @@ class Machine:
 
     def __init__(self, network: Network, destination: Ints, buffers: int) -> None:
         self.network = network
-        self.memory = Memory(network, destination, buffers)
+        self._destination = np.array(destination, dtype=np.int32)  # its own: routers see another
+        self.memory = Memory(network, self._destination, buffers)
         self.counters = Counters()
-        self._destination = destination
         self._couplers = Couplers(network)
 
     def execute(self, slot: Slot) -> Inbox:
@@ -64,7 +64,7 @@ class Machine:
             raise RuleViolation(number, sender, Rule.CONFLICT_FREE, detail)
         self._count(slot, light)
         inbox = self._inbox(slot, light.heard)
-        self.memory.hear(number, inbox)
+        self.memory._hear(number, inbox)
         return inbox
 
     def _count(self, slot: Slot, light: Light) -> None:
@@ -137,11 +137,9 @@ def _require_range(
 
 
 def _require_distinct(slot: int, processors: Ints, n: int, rule: Rule, detail: str) -> None:
-    if len(processors) < 2 or (processors[1:] > processors[:-1]).all():
-        return
-    times = np.bincount(processors, minlength=n)
-    if times.max() > 1:
-        raise RuleViolation(slot, int(np.argmax(times > 1)), rule, detail)
+    twice = first_repeat(processors, n)
+    if twice is not None:
+        raise RuleViolation(slot, twice, rule, detail)
 
 
 def _require_sets(slot: int, multicast: Slot, owners: Ints, g: int) -> None:

@@ -7,11 +7,11 @@ import numpy.typing as npt
 
 from popsnet.errors import Rule, RuleViolation
 from popsnet.network import Network
-from popsnet.slot import NO_PACKET, Inbox, Ints, Kind
+from popsnet.slot import NO_PACKET, Inbox, Ints, Kind, first_repeat
 
 __all__ = ["Memory"]
 
-_FREE = -1
+_FREE = -2  # never a packet's number, nor NO_PACKET
 
 
 class Memory:
@@ -25,11 +25,9 @@ class Memory:
     """
 
     def __init__(self, network: Network, destination: Ints, buffers: int) -> None:
-        if buffers < 1:
-            raise ValueError(f"buffers = {buffers}: a processor holds its own packet, so >= 1.")
-        self.slot = 0
-        self.peak = 1
-        self.delivered = 0
+        self._slot = 0
+        self._peak = 1
+        self._delivered = 0
         self._network = network
         self._destination = destination
         self._cells = np.full((buffers, network.n), _FREE, dtype=np.int32)
@@ -37,6 +35,16 @@ class Memory:
         self._heard = np.full(network.n, NO_PACKET, dtype=np.int32)
         self._receivers: Ints = np.empty(0, dtype=np.int32)
         self._home = np.zeros(network.n, dtype=np.bool_)
+
+    @property
+    def peak(self) -> int:
+        """The most packets any processor has held at once."""
+        return self._peak
+
+    @property
+    def delivered(self) -> int:
+        """Packets delivered so far."""
+        return self._delivered
 
     def store(self, processors: Ints, packets: Ints) -> None:
         """Keep packets heard in the slot just past, one buffer each."""
@@ -48,6 +56,7 @@ class Memory:
             Rule.KEEPS_WHAT_IT_HEARD,
             "stores packet {packet}, which it has not just heard",
         )
+        self._require_once(processors, Rule.KEEPS_WHAT_IT_HEARD, "stores what it heard twice")
         self._heard[processors] = NO_PACKET
         self._place(processors, packets)
 
@@ -63,6 +72,7 @@ class Memory:
         )
         for cell in self._cells:
             found = cell[processors] == packets
+            self._require_once(processors[found], Rule.DROPS_WHAT_IT_HOLDS, "drops a packet twice")
             cell[processors[found]] = _FREE
             processors, packets = processors[~found], packets[~found]
         self._refuse(
@@ -83,10 +93,11 @@ class Memory:
             Rule.DELIVERS_HOME,
             "delivers packet {packet}, which is not for it or was delivered before",
         )
+        self._require_once(processors, Rule.DELIVERS_HOME, "delivers its packet twice")
         absent = ~self.holds(processors, packets)
         self.store(processors[absent], packets[absent])
         self._home[packets] = True
-        self.delivered += len(packets)
+        self._delivered += len(packets)
 
     def holds(self, processors: Ints, packets: Ints) -> npt.NDArray[np.bool_]:
         """Whether each processor holds the packet."""
@@ -102,9 +113,9 @@ class Memory:
             held[cell[cell != _FREE]] = True
         return np.flatnonzero(~held)
 
-    def hear(self, slot: int, inbox: Inbox) -> None:
-        """Called by the machine: these packets may be stored until the next slot."""
-        self.slot = slot
+    def _hear(self, slot: int, inbox: Inbox) -> None:
+        """For the machine alone: these packets may be stored until the next slot."""
+        self._slot = slot
         self._heard[self._receivers] = NO_PACKET
         heard = inbox.kinds == Kind.PACKET
         self._receivers = inbox.receivers[heard]
@@ -126,7 +137,7 @@ class Memory:
         held = np.zeros(len(processors), dtype=np.int32)
         for cell in self._cells:
             held += cell[processors] != _FREE
-        self.peak = max(self.peak, int(held.max(initial=0)))
+        self._peak = max(self._peak, int(held.max(initial=0)))
 
     def _require_numbers(self, processors: Ints, packets: Ints) -> None:
         if len(processors) != len(packets):
@@ -134,6 +145,11 @@ class Memory:
         for numbers, rule in ((processors, Rule.PROCESSOR_EXISTS), (packets, Rule.PACKET_EXISTS)):
             wrong = (numbers < 0) | (numbers >= self._network.n)
             self._refuse(wrong, processors, packets, rule, "names packet {packet}")
+
+    def _require_once(self, processors: Ints, rule: Rule, detail: str) -> None:
+        twice = first_repeat(processors, self._network.n)
+        if twice is not None:
+            raise RuleViolation(self._slot, twice, rule, detail)
 
     def _refuse(
         self,
@@ -146,4 +162,4 @@ class Memory:
         if wrong.any():
             first = int(np.argmax(wrong))
             text = detail.format(packet=int(packets[first]))
-            raise RuleViolation(self.slot, int(processors[first]), rule, text)
+            raise RuleViolation(self._slot, int(processors[first]), rule, text)

@@ -9,6 +9,8 @@ from popsnet.errors import InputError
 
 __all__ = ["Network"]
 
+_LARGEST = 2**63 - 1
+
 
 @dataclass(frozen=True, slots=True)
 class Network:
@@ -33,10 +35,11 @@ class Network:
                 ) from None
             if isinstance(value, bool) or number < 1:
                 raise InputError(
-                    f"{name} = {value!r}: a network needs at least one of its {meaning}; "
-                    f"give {name} >= 1."
+                    f"{name} = {value!r}: the number of {meaning} is at least 1; give {name} >= 1."
                 )
             object.__setattr__(self, name, number)
+        if self.n > _LARGEST:
+            raise InputError("n = d·g is at most 2^63 - 1; choose a smaller d or g.")
 
     def __str__(self) -> str:
         return f"POPS({self.d}, {self.g})"

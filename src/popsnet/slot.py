@@ -9,12 +9,20 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["NO_PACKET", "Inbox", "Ints", "Kind", "Slot"]
+__all__ = ["NO_PACKET", "Inbox", "Ints", "Kind", "Slot", "first_repeat"]
 
 Ints = npt.NDArray[np.integer[Any]]
 
 NO_PACKET = -1
 """Stands for "no packet" wherever a packet's number is expected."""
+
+
+def first_repeat(numbers: Ints, bound: int) -> int | None:
+    """The smallest number that occurs twice among numbers in [0, bound), if any does."""
+    if len(numbers) < 2 or (numbers[1:] > numbers[:-1]).all():
+        return None
+    times = np.bincount(numbers, minlength=bound)
+    return int(np.argmax(times > 1)) if times.max() > 1 else None
 
 
 class Kind(IntEnum):
@@ -29,9 +37,13 @@ def _whole_numbers(name: str, values: npt.ArrayLike) -> Ints:
     array = np.asarray(values)
     if array.size == 0:
         array = array.astype(np.int32)
-    if array.ndim != 1 or not np.issubdtype(array.dtype, np.integer):
+    if array.ndim != 1 or array.dtype.kind not in "iu":
         raise ValueError(f"{name} is not a row of whole numbers.")
-    return array
+    if array.dtype in (np.int32, np.int64):
+        return array
+    if array.max() > np.iinfo(np.int64).max:
+        raise ValueError(f"{name} holds {array.max()}, which is no number of anything here.")
+    return array.astype(np.int64)
 
 
 def _nobody() -> Ints:
@@ -72,6 +84,10 @@ class Slot:
             value = getattr(self, name)
             if value is not None and not isinstance(value, Kind):
                 object.__setattr__(self, name, _whole_numbers(name, value))
+        if not isinstance(self.phase, str):
+            raise ValueError(f"phase is {self.phase!r}, not a text.")
+        if self.fanout is not None and self.fanout.min(initial=0) < 0:
+            raise ValueError(f"fanout holds {self.fanout.min()}; a message goes to 1 or more.")
         messages = len(self.senders)
         targets = messages if self.fanout is None else int(self.fanout.sum())
         self._require_length("groups", targets)

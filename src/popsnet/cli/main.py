@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import io
+import itertools
+import os
 import re
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -89,9 +92,9 @@ def route(
     engine: Annotated[
         str, typer.Option(help="auto, objects or slots.", autocompletion=_complete_engine)
     ] = "auto",
-    max_steps: Annotated[int, typer.Option(help="Cap: a run is stopped after so many steps.")] = (
-        1000
-    ),
+    max_steps: Annotated[
+        int | None, typer.Option(help="Cap: a run is stopped after so many steps (or 1000).")
+    ] = None,
     trace: Annotated[
         Path | None, typer.Option(help="Write what happens in every slot to this file (one run).")
     ] = None,
@@ -145,19 +148,35 @@ def doctor(json: Json = False) -> None:
 
 def _refuse_negative_sizes(arguments: list[str]) -> None:
     """A negative D or G looks like an option; say what it is instead of 'no such option'."""
-    for before, argument in zip(["", *arguments], arguments, strict=False):
-        if re.fullmatch(r"-\d+", argument) and not before.startswith("-"):
-            raise InputError(f"{argument} is below 1: a network has D >= 1 and G >= 1.")
+    if arguments[:1] == ["route"]:
+        for before, argument in itertools.pairwise(arguments):
+            if re.fullmatch(r"-\d+", argument) and not before.startswith("--"):
+                raise InputError(f"{argument} is below 1: a network has D >= 1 and G >= 1.")
 
 
-def main() -> Any:
-    """Run the command line: exit code 2 for bad input, 1 for a failed check."""
+def main() -> None:
+    """Run the command line: exit code 2 for bad input, 1 for a failed check, 130 interrupted."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal without ± is no reason to fail
     try:
         _refuse_negative_sizes(sys.argv[1:])
-        return app()
+        try:
+            app()
+        finally:
+            sys.stdout.flush()
     except PopsnetError as error:
         print(f"Error: {error}", file=sys.stderr)
         sys.exit(2 if isinstance(error, InputError) else 1)
+    except BrokenPipeError:  # whoever read our output has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+    except OSError as error:
+        print(f"Error: {error}", file=sys.stderr)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(2)
+    except KeyboardInterrupt:
+        sys.exit(130)
 
 
 if __name__ == "__main__":

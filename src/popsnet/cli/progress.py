@@ -27,9 +27,9 @@ def patient_progress(what: str, total: float | None) -> Iterator[Update]:
     console = Console(stderr=True)
     bar = Progress(
         SpinnerColumn(),
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
-        TextColumn("{task.fields[detail]}"),
+        TextColumn("{task.fields[detail]}", markup=False),
         TimeElapsedColumn(),
         console=console,
         transient=True,

@@ -27,7 +27,8 @@ def route_command(
     d: int, g: int, *, runs: int, trace: Path | None, as_json: bool, **choices: Any
 ) -> None:
     """Route, print, and exit with 130 if interrupted: what is finished is reported all the same."""
-    point = Point.of(d, g, traced=trace is not None, **choices)
+    given = {name: value for name, value in choices.items() if value is not None}
+    point = Point.of(d, g, traced=trace is not None, **given)
     if runs < 1:
         raise InputError(f"--runs {runs}: there is nothing to do; give at least 1.")
     if trace is not None:
@@ -43,6 +44,9 @@ def route_command(
         raise typer.Exit(_INTERRUPTED)
     if trace is not None and not as_json:
         typer.echo(f"Trace written to {trace}; popsnet check {trace} replays it.")
+    if any(run.outcome.delivered < point.network.n and not run.outcome.capped for run in done):
+        typer.echo("FAILED: the router ended before every packet was delivered.", err=True)
+        raise typer.Exit(1)
 
 
 def _require_traceable(trace: Path, runs: int) -> None:
@@ -105,19 +109,16 @@ def _as_object(point: Point, done: Sequence[Run]) -> dict[str, Any]:
 
 def _print_text(console: Console, point: Point, done: Sequence[Run]) -> None:
     network = point.network
-    console.print(
-        f"[bold]{network}[/]: {network.n:,} processors in {network.g:,} groups of {network.d:,}",
-        highlight=False,
-    )
-    console.print(
-        f"{point.router.name} ({point.variant}), engine {point.engine.name}, permutation "
-        f"{point.permutation}, seed {point.seed}, permutation seed {point.permutation_seed}",
-        highlight=False,
+    typer.echo(f"{network}: {network.n:,} processors in {network.g:,} groups of {network.d:,}")
+    typer.echo(
+        f"{point.router.name} ({point.variant}), engine {point.engine.name}\n"
+        f"permutation {point.permutation}, seed {point.seed}, "
+        f"permutation seed {point.permutation_seed}"
     )
     if len(done) == 1:
         console.print(_survivors(network.n, done[0]))
     console.print(_figures(done))
-    console.print(_verdict(network.n, done), highlight=False)
+    typer.echo(_verdict(network.n, done))
 
 
 def _survivors(n: int, run: Run) -> Table:
@@ -148,7 +149,7 @@ def _figures(done: Sequence[Run]) -> Table:
     ):
         one = summarize([getattr(outcome, name) for outcome in outcomes])
         if one.sd is None:
-            table.add_row(label, f"{one.max:,}")
+            table.add_row(label, f"{at_least}{one.max:,}")
         else:
             mean = f"{at_least}{one.mean:,.2f} ± {one.sd:,.2f}"
             table.add_row(label, mean, f"{one.min:,}", f"{one.max:,}")

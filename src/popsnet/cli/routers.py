@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
 from popsnet.engines import ENGINES
 from popsnet.routing import Router, all_routers
@@ -19,22 +17,19 @@ def routers_command(*, as_json: bool) -> None:
     if as_json:
         typer.echo(json.dumps({"routers": [_as_object(one) for one in all_routers()]}, indent=2))
         return
-    table = Table("router", "applies to", "slots", "buffers", "randomness", "variants", "engines")
     for router in all_routers():
-        table.add_row(
-            router.name,
-            router.applies,
-            router.slots,
-            f"{router.buffers}",
-            router.randomness,
-            ", ".join(router.variants),
-            ", ".join(_engines(router)),
-        )
-    console = Console()
-    console.print(table)
-    for router in all_routers():
-        reference = f" ({router.reference})" if router.reference else ""
-        console.print(f"{router.name}: {router.summary}{reference}", highlight=False)
+        typer.echo(f"{router.name}: {router.summary}")
+        for label, text in (
+            ("applies to", router.applies),
+            ("slots", router.slots),
+            ("buffers", f"{router.buffers} packets a processor"),
+            ("randomness", router.randomness),
+            ("variants", ", ".join(router.variants)),
+            ("engines", ", ".join(_engines(router))),
+            ("reference", router.reference),
+        ):
+            if text:
+                typer.echo(f"    {label:11} {text}")
 
 
 def _engines(router: Router) -> list[str]:

@@ -17,7 +17,6 @@ class Engine:
     """An engine, the routers it can run and the memory it takes."""
 
     name: str
-    summary: str
     execute: Execute
     routers: frozenset[str] | None
     """Names of the routers it has; None if it runs any."""
@@ -39,14 +38,12 @@ ENGINES = {
     for engine in (
         Engine(
             name="objects",
-            summary="processors and couplers as objects: slow and obvious, the specification",
             execute=objects.execute,
             routers=frozenset({"mei-rizzi"}),
             bytes_per_processor=1000,
         ),
         Engine(
             name="slots",
-            summary="every message of every slot, as arrays",
             execute=slots.execute,
             routers=None,
             bytes_per_processor=150,

@@ -7,6 +7,8 @@ from functools import partial
 
 from popsnet.engines.instance import Instance, Outcome
 from popsnet.machine import Machine
+from popsnet.routing import Slots
+from popsnet.slot import Inbox, Slot
 from popsnet.trace import Event, Observer, records
 
 __all__ = ["execute"]
@@ -20,22 +22,18 @@ def execute(instance: Instance, observers: Sequence[Observer] = ()) -> Outcome:
     survivors: list[int] = []
     route = router.variants[instance.variant]
     running = route(network, instance.destination, instance.coins, memory)
-    slot = next(running, None)
+    slot = _resume(running, None)
     step = 0
     while slot is not None and slot.step < instance.max_steps:
         if slot.step > step:
             survivors.append(network.n - memory.delivered)
             step = slot.step
-        inbox = machine.execute(slot)
-        try:
-            following = running.send(inbox)
-        except StopIteration:
-            following = None
         pending = network.n - memory.delivered
+        inbox = machine.execute(slot)
         event = Event(machine.counters.slots, slot.phase, step, pending, partial(records, slot))
         for observe in observers:
             observe(event)
-        slot = following
+        slot = _resume(running, inbox)
     running.close()
     if machine.counters.slots:
         survivors.append(network.n - memory.delivered)
@@ -52,3 +50,17 @@ def execute(instance: Instance, observers: Sequence[Observer] = ()) -> Outcome:
         capped=slot is not None,
         survivors=tuple(survivors),
     )
+
+
+def _resume(running: Slots, inbox: Inbox | None) -> Slot | None:
+    """The router's next slot, None when it has ended; what it raises is marked as its own."""
+    try:
+        slot = next(running) if inbox is None else running.send(inbox)
+    except StopIteration:
+        return None
+    except Exception as error:
+        error.add_note("This was raised by the router's own code.")
+        raise
+    if not isinstance(slot, Slot):
+        raise TypeError(f"The router yielded {slot!r:.40}; a router yields slots.")
+    return slot

@@ -8,10 +8,13 @@ from pathlib import Path
 from popsnet.engines import Engine
 from popsnet.errors import SizeError
 from popsnet.network import Network
+from popsnet.routing import Router
 
 __all__ = ["available_memory", "require_memory"]
 
 _LARGEST_NUMBER = 2**31 - 1
+
+_BUFFER_BYTES = 4
 
 _TRACE_BYTES_PER_PROCESSOR = 700
 """For the lists that one slot is turned into on its way to a file; measured, rounded up."""
@@ -31,10 +34,11 @@ def available_memory() -> int:
     return min(candidates)
 
 
-def require_memory(network: Network, engine: Engine, traced: bool = False) -> None:
+def require_memory(network: Network, engine: Engine, router: Router, traced: bool) -> None:
     """Refuse a network that the engine could not hold here."""
     n, available = network.n, available_memory()
-    needed = n * (engine.bytes_per_processor + (_TRACE_BYTES_PER_PROCESSOR if traced else 0))
+    needed = n * (engine.bytes_per_processor + _BUFFER_BYTES * router.buffers)
+    needed += n * _TRACE_BYTES_PER_PROCESSOR * traced
     if n > _LARGEST_NUMBER:
         raise SizeError(
             f"{network} has n = {n:,} processors; engine {engine.name} numbers at most "

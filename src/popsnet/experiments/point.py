@@ -13,7 +13,7 @@ from popsnet.errors import InputError
 from popsnet.experiments.footprint import require_memory
 from popsnet.files import write_whole
 from popsnet.network import Network
-from popsnet.permutations import make_permutation
+from popsnet.permutations import find_permutation, make_permutation
 from popsnet.routing import Router, find_router
 from popsnet.slot import Ints
 from popsnet.trace import Observer, TraceWriter
@@ -69,9 +69,10 @@ class Point:
         variant = chosen.choose_variant(variant, network)
         if max_steps < 1:
             raise InputError(f"max_steps = {max_steps}: a run does at least one step; give >= 1.")
-        Coins(seed), Coins(permutation_seed)
+        Coins(seed), Coins(permutation_seed)  # refuse what is no seed
+        find_permutation(permutation)
         engine_chosen = choose_engine(engine, chosen)
-        require_memory(network, engine_chosen, traced)
+        require_memory(network, engine_chosen, chosen, traced)
         return cls(
             network=network,
             router=chosen,
@@ -121,7 +122,5 @@ class Point:
 
 def routed(point: Point, runs: int, observers: Sequence[Observer] = ()) -> Iterator[Run]:
     """Runs 0 to ``runs`` - 1 of a point, each with its own permutation and coins."""
-    if runs < 1:
-        raise InputError(f"runs = {runs}: there is nothing to do; give at least 1.")
     for run in range(runs):
         yield point.execute(run, observers)

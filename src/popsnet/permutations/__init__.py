@@ -1,7 +1,13 @@
 """Permutations: what is to be routed. ``permutation[i]`` is the destination of packet i."""
 
 from popsnet.permutations.files import read_permutation
-from popsnet.permutations.named import NAMES, make_permutation
+from popsnet.permutations.named import NAMES, find_permutation, make_permutation
 from popsnet.permutations.validation import require_permutation
 
-__all__ = ["NAMES", "make_permutation", "read_permutation", "require_permutation"]
+__all__ = [
+    "NAMES",
+    "find_permutation",
+    "make_permutation",
+    "read_permutation",
+    "require_permutation",
+]

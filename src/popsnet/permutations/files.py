@@ -24,8 +24,6 @@ __all__ = ["SUFFIXES", "read_permutation"]
 
 def read_permutation(path: Path, n: int) -> npt.NDArray[np.int32]:
     """The permutation of [0, n) that a file holds."""
-    if not path.is_file():
-        raise PermutationError(f"There is no file {path} to read a permutation from.")
     try:
         read = _READERS[path.suffix.lower()]
     except KeyError:
@@ -40,8 +38,11 @@ def read_permutation(path: Path, n: int) -> npt.NDArray[np.int32]:
 
 def _read_npy(path: Path) -> npt.NDArray[Any]:
     try:
-        loaded = np.load(path, allow_pickle=False, mmap_mode="r")
-    except (ValueError, EOFError) as error:
+        with path.open("rb") as file:
+            loaded = np.load(file, allow_pickle=False)
+    except OSError:
+        raise
+    except Exception as error:  # a damaged file makes NumPy raise almost anything
         raise PermutationError(
             f"{path} is not a whole .npy file of numbers ({error}); write it with numpy.save."
         ) from error
@@ -52,8 +53,8 @@ def _read_npy(path: Path) -> npt.NDArray[Any]:
 
 def _read_json(path: Path) -> npt.NDArray[Any]:
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
+        data = json.loads(path.read_text(encoding="utf-8-sig"))
+    except (ValueError, RecursionError) as error:
         raise PermutationError(f"{path} is not a whole JSON file ({error}).") from error
     if isinstance(data, dict):
         data = data.get("destination")
@@ -106,7 +107,7 @@ def _numbers(path: Path, line: int, row: list[str]) -> list[int]:
 
 def _is_number(cell: str) -> bool:
     try:
-        int(cell)
+        float(cell)
     except ValueError:
         return False
     return True

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -16,9 +17,10 @@ from popsnet.errors import PermutationError
 from popsnet.network import Network
 from popsnet.permutations.files import SUFFIXES, read_permutation
 
-__all__ = ["NAMES", "make_permutation"]
+__all__ = ["NAMES", "find_permutation", "make_permutation"]
 
-Destinations = npt.NDArray[np.int32]
+Destinations: TypeAlias = npt.NDArray[np.int32]
+Maker: TypeAlias = Callable[[Network, Coins], Destinations]
 
 
 def _processors(network: Network) -> Destinations:
@@ -42,7 +44,7 @@ def identity(network: Network, coins: Coins) -> Destinations:
 
 
 def reversal(network: Network, coins: Coins) -> Destinations:
-    """I to n - 1 - i."""
+    """Packet i goes to n - 1 - i."""
     return network.n - 1 - _processors(network)
 
 
@@ -76,7 +78,7 @@ def shuffle(network: Network, coins: Coins) -> Destinations:
 
 
 def shift(network: Network, coins: Coins, by: int = 1) -> Destinations:
-    """I to i + by mod n."""
+    """Packet i goes to i + by mod n."""
     shifted = (np.arange(network.n, dtype=np.int64) + by % network.n) % network.n
     return shifted.astype(np.int32)
 
@@ -93,7 +95,7 @@ def tornado(network: Network, coins: Coins) -> Destinations:
     return shift(network, coins, by=((network.g + 1) // 2 - 1) * network.d)
 
 
-NAMES: dict[str, Callable[[Network, Coins], Destinations]] = {
+NAMES: dict[str, Maker] = {
     "random": random,
     "identity": identity,
     "reversal": reversal,
@@ -108,25 +110,30 @@ NAMES: dict[str, Callable[[Network, Coins], Destinations]] = {
 
 def make_permutation(name: str, network: Network, coins: Coins) -> Destinations:
     """The permutation of that name, ``shift:K`` (K a number, or ``d``), or that of a file."""
+    return find_permutation(name)(network, coins)
+
+
+def find_permutation(name: str) -> Maker:
+    """What makes the permutation of that name; refuses a name that means nothing."""
     if name in NAMES:
-        return NAMES[name](network, coins)
+        return NAMES[name]
     if name.startswith("shift:"):
-        return shift(network, coins, by=_shift_distance(name, network))
+        return _shift_by(name.removeprefix("shift:"))
     if Path(name).suffix.lower() in SUFFIXES:
-        return read_permutation(Path(name), network.n)
+        return lambda network, coins: read_permutation(Path(name), network.n)
     raise PermutationError(
         f"There is no permutation {name!r}. Give one of: {', '.join(NAMES)}, shift:K, shift:d; "
         f"or a file ending in {', '.join(SUFFIXES)}."
     )
 
 
-def _shift_distance(name: str, network: Network) -> int:
-    distance = name.removeprefix("shift:")
+def _shift_by(distance: str) -> Maker:
     if distance == "d":
-        return network.d
+        return lambda network, coins: shift(network, coins, by=network.d)
     try:
-        return int(distance)
+        by = int(distance)
     except ValueError:
         raise PermutationError(
-            f"{name!r}: a shift is by a whole number or by d, as in shift:1 or shift:d."
+            f"'shift:{distance}': a shift is by a whole number or by d, as in shift:1 or shift:d."
         ) from None
+    return lambda network, coins: shift(network, coins, by=by)

@@ -23,7 +23,7 @@ def require_permutation(values: npt.NDArray[Any], n: int, origin: str) -> npt.ND
             f"{origin} has {len(values)} entries; the network has n = {n} processors and needs "
             "one destination for each."
         )
-    if not np.issubdtype(values.dtype, np.integer):
+    if values.dtype.kind not in "iu":
         raise PermutationError(
             f"{origin} holds values of type {values.dtype}; destinations are whole numbers."
         )

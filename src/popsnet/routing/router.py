@@ -25,7 +25,7 @@ from popsnet.memory import Memory
 from popsnet.network import Network
 from popsnet.slot import Inbox, Ints, Slot
 
-__all__ = ["Route", "Router", "all_routers", "get_router", "register"]
+__all__ = ["Route", "Router", "all_routers", "get_router", "register", "unregister"]
 
 Slots: TypeAlias = Generator[Slot, Inbox, None]
 Route: TypeAlias = Callable[[Network, Ints, Coins, Memory], Slots]
@@ -102,6 +102,11 @@ def register(
         return route
 
     return add
+
+
+def unregister(name: str) -> None:
+    """Take a router out of the register."""
+    del _ROUTERS[name]
 
 
 def all_routers() -> list[Router]:

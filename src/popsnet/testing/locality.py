@@ -17,12 +17,14 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from popsnet.coins import Coins
 from popsnet.errors import PopsnetError
 from popsnet.machine import Machine
 from popsnet.memory import Memory
 from popsnet.network import Network
+from popsnet.permutations import make_permutation
 from popsnet.routing import Route, Router
 from popsnet.slot import Inbox, Ints, Slot
 from popsnet.trace import records
@@ -34,24 +36,43 @@ class LocalityError(PopsnetError):
     """A processor acted on something it could not know."""
 
 
-class _OtherCoins(Coins):
-    """The coins of ``Coins``, but for some processors those of another seed."""
+class _PrivateCoins(Coins):
+    """Coins that belong to n processors, some of which have those of another seed.
 
-    def __init__(self, seed: int, changed: Sequence[int]) -> None:
-        super().__init__(seed)
-        object.__setattr__(self, "_changed", np.asarray(changed))
-        object.__setattr__(self, "_others", Coins(seed ^ 0x5DEECE66D))
+    What belongs to nobody (the seed, a key) is of the other seed too, so that a router that
+    takes it for public coins is seen to.
+    """
 
+    _n: int
     _changed: Ints
-    _others: Coins
+    _original: Coins
 
-    def words(self, purpose: str, step: int, processors: Ints) -> Any:
-        mine = super().words(purpose, step, processors)
-        theirs = self._others.words(purpose, step, processors)
+    def __init__(self, seed: int, n: int, changed: Sequence[int] = ()) -> None:
+        super().__init__(seed ^ 0x5DEECE66D if changed else seed)
+        object.__setattr__(self, "_n", n)
+        object.__setattr__(self, "_changed", np.asarray(changed, dtype=np.int64))
+        object.__setattr__(self, "_original", Coins(seed))
+
+    def words(self, purpose: str, step: int, processors: Ints) -> npt.NDArray[np.uint64]:
+        if len(processors) and not 0 <= processors.min() <= processors.max() < self._n:
+            raise LocalityError(
+                f"Coins are drawn for a processor outside 0 to {self._n - 1}: they would belong "
+                "to nobody, and a router has no public coins but those it broadcasts."
+            )
+        mine = self._original.words(purpose, step, processors)
+        theirs = super().words(purpose, step, processors)
         return np.where(np.isin(processors, self._changed), theirs, mine)
 
     def draw(self, bound: int, purpose: str, step: int, processor: int) -> int:
         return int(self.draws(bound, purpose, step, np.array([processor]))[0])
+
+
+class _Moment(NamedTuple):
+    """What every processor did, and what it heard of it, in a slot or after it."""
+
+    slot: int
+    acts: dict[int, list[Any]]
+    hears: dict[int, Any]
 
 
 class _Journal(Memory):
@@ -73,16 +94,14 @@ class _Journal(Memory):
         super().deliver(processors, packets)
         self._note("deliver", processors, packets)
 
+    def turn_page(self) -> _Moment:
+        """What was done since the page was turned last."""
+        entries, self.entries = self.entries, {}
+        return _Moment(self._slot, entries, {})
+
     def _note(self, act: str, processors: Ints, packets: Ints) -> None:
         for processor, packet in zip(processors.tolist(), packets.tolist(), strict=True):
             self.entries.setdefault(processor, []).append((act, packet))
-
-
-class _Moment(NamedTuple):
-    """One slot as seen from every processor."""
-
-    acts: dict[int, list[Any]]
-    hears: dict[int, Any]
 
 
 def check_locality(
@@ -90,35 +109,44 @@ def check_locality(
     network: Network,
     *,
     seed: int = 0,
-    pairs: int = 20,
+    pairs: int | None = None,
     buffers: int | None = None,
     max_slots: int = 1000,
 ) -> None:
     """Raise :class:`LocalityError` if a processor uses knowledge it has not received.
 
-    The router runs on a random permutation and, ``pairs`` times each, on one where two
-    processors' destinations are exchanged and with the coins of two processors changed. A
-    bare generator function needs ``buffers``, the packets a processor may hold.
+    The router runs on a random permutation, and again for many pairs of processors: once with
+    their destinations exchanged, once with their coins changed. Every processor is in two of the
+    pairs, unless ``pairs`` asks for fewer of them. A bare generator function needs
+    ``buffers``, the packets a processor may hold. O(n) runs of the router.
+
+    Runs are compared as long as both go on: when a run ends is for the simulation to see.
     """
-    routes, capacity = _routes(router, buffers)
-    chooser = Coins(seed)
-    destination = np.argsort(chooser.words("permutation", 0, np.arange(network.n))).astype(np.int32)
+    routes, capacity = _routes(router, network, buffers)
+    n = network.n
+    couples: list[list[int]] = []
+    for matching in range(2):
+        by_chance = np.argsort(Coins(seed).words("pairs", matching, np.arange(n))).tolist()
+        couples += [by_chance[k : k + 2] for k in range(0, n - 1, 2)]
+    couples = couples[:pairs]
+    destination = make_permutation("random", network, Coins(seed))
     for name, route in routes.items():
-        for k in range(pairs):
-            x = chooser.draw(network.n, "first changed", k, 0)
-            y = (x + 1 + chooser.draw(network.n - 1, "second changed", k, 0)) % network.n
+        run = _Runner(network, route, capacity, max_slots)
+        for x, y in couples:
             exchanged = destination.copy()
             exchanged[[x, y]] = exchanged[[y, x]]
-            run = _Runner(network, route, capacity, max_slots)
             for kind, other in (
-                ("destinations", run(exchanged, Coins(seed))),
-                ("coins", run(destination, _OtherCoins(seed, [x, y]))),
+                ("destinations", run(exchanged, _PrivateCoins(seed, n))),
+                ("coins", run(destination, _PrivateCoins(seed, n, [x, y]))),
             ):
-                _compare(name, kind, {x, y}, run(destination, Coins(seed)), other)
+                _compare(name, kind, {x, y}, run(destination, _PrivateCoins(seed, n)), other)
 
 
-def _routes(router: Router | Route, buffers: int | None) -> tuple[dict[str, Route], int]:
+def _routes(
+    router: Router | Route, network: Network, buffers: int | None
+) -> tuple[dict[str, Route], int]:
     if isinstance(router, Router):
+        router.choose_variant(None, network)
         return {f"{router.name} {name}": f for name, f in router.variants.items()}, router.buffers
     if buffers is None:
         raise TypeError("buffers is needed for a generator function that is not registered.")
@@ -132,36 +160,38 @@ class _Runner(NamedTuple):
     max_slots: int
 
     def __call__(self, destination: Ints, coins: Coins) -> Iterator[_Moment]:
-        """Run the router on an instance and show what everybody did and heard, slot by slot."""
+        """Run the router: what everybody did with its packets, then in the slot, and so on."""
+        destination = destination.copy()
+        destination.flags.writeable = False
         machine = Machine(self.network, destination, self.buffers)
         machine.memory = journal = _Journal(self.network, destination, self.buffers)
         running = self.route(self.network, destination, coins, journal)
         slot = next(running, None)
         while slot is not None and machine.counters.slots < self.max_slots:
-            acts, journal.entries = journal.entries, {}
+            yield journal.turn_page()
             inbox = machine.execute(slot)
-            _note_slot(acts, slot)
-            yield _Moment(acts, _heard(inbox))
+            yield _Moment(machine.counters.slots, _acts(slot), _heard(inbox))
             try:
                 slot = running.send(inbox)
             except StopIteration:
                 slot = None
+        yield journal.turn_page()
 
 
-def _note_slot(acts: dict[int, list[Any]], slot: Slot) -> None:
+def _acts(slot: Slot) -> dict[int, list[Any]]:
+    acts: dict[int, list[Any]] = {}
     sends, listens = records(slot)
     order = np.argsort(slot.senders, kind="stable")
-    contents = [None] * len(order) if slot.contents is None else slot.contents[order].tolist()
-    for send, content in zip(sends, contents, strict=True):
-        acts.setdefault(send[0], []).append(("send", *send[1:], content))
+    contents = _exactly(slot.contents, len(order))
+    for send, i in zip(sends, order.tolist(), strict=True):
+        acts.setdefault(send[0], []).append(("send", *send[1:], contents[i]))
     for processor, group in listens:
         acts.setdefault(processor, []).append(("listen", group))
+    return acts
 
 
 def _heard(inbox: Inbox) -> dict[int, Any]:
-    contents = [None] * len(inbox.receivers)
-    if inbox.contents is not None:
-        contents = inbox.contents.tolist()
+    contents = _exactly(inbox.contents, len(inbox.receivers))
     rows = zip(
         inbox.receivers.tolist(),
         inbox.groups.tolist(),
@@ -174,14 +204,19 @@ def _heard(inbox: Inbox) -> dict[int, Any]:
     return {row[0]: row[1:] for row in rows}
 
 
+def _exactly(contents: npt.NDArray[Any] | None, messages: int) -> list[bytes]:
+    """The contents of each message, to the bit."""
+    return [b""] * messages if contents is None else [row.tobytes() for row in contents]
+
+
 def _compare(
     name: str, kind: str, changed: set[int], one: Iterator[_Moment], other: Iterator[_Moment]
 ) -> None:
     cone = set(changed)
-    for t, (a, b) in enumerate(zip(one, other, strict=False), start=1):
+    for a, b in zip(one, other, strict=False):
         for processor in sorted(_differing(a.acts, b.acts) - cone):
             raise LocalityError(
-                f"{name}, slot {t}, processor {processor}: it acts differently when only the "
+                f"{name}, slot {a.slot}, processor {processor}: it acts differently when only the "
                 f"{kind} of processors {sorted(changed)} differ, of which it has heard nothing: "
                 f"{a.acts.get(processor)} or {b.acts.get(processor)}."
             )

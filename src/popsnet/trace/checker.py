@@ -4,13 +4,12 @@ It shares no code with the machine or any router. It follows who has heard which
 messages that meet on a coupler destroy each other, and at the end asks whether every packet
 reached its destination and whether the outcome the trace claims is the one it found.
 
-A processor has a packet if it started with it or heard it. A packet that is at its destination
-from the start counts as delivered unless it is sent away; then it must arrive like any other.
-An ack or control message may name a packet only if its sender has heard of it.
+A processor has a packet if it started with it or heard it. An ack names a packet that its
+sender has heard of, from the packet itself or from another ack.
 
 A trace does not say what a processor keeps of what it hears. So the replay counts a packet as
-delivered once its destination heard it, be it only in passing, as a relay; a run that ended
-before its time may have delivered fewer than that, never more.
+delivered once its destination had it: from the start, or heard, be it only as a relay. A run
+that ended before its time may have delivered fewer than that, never more.
 """
 
 from __future__ import annotations
@@ -94,16 +93,14 @@ class _Replay:
         self.has: defaultdict[int, set[int]] = defaultdict(set)  # packets heard, by processor
         self.heard_of: defaultdict[int, set[int]] = defaultdict(set)  # and acks and so on
         self.arrived: set[int] = set()
-        self.sent_away: set[int] = set()  # packets that were at their destination from the start
         self.line = header.number
         self.slot: int | None = None
         self.first = 1  # number of the first slot; a trace that counts from 0 is as good
 
     def run(self, lines: Iterator[Line]) -> Report:
-        if sorted(self.destination) != list(range(self.network.n)):
-            self._violation(
-                None, f"the destinations are not a permutation of 0 to {self.network.n - 1}"
-            )
+        n = self.network.n
+        if len(self.destination) != n or sorted(self.destination) != list(range(n)):
+            self._violation(None, f"the destinations are not a permutation of 0 to {n - 1}")
             return self.report
         outcome: OutcomeLine | None = None
         for line in lines:
@@ -129,7 +126,7 @@ class _Replay:
         self.report.slots += 1
         couplers = self._send(line)
         self.report.collisions += sum(len(messages) > 1 for messages in couplers.values())
-        for processor, (kind, packet) in list(self._listen(line, couplers)):
+        for processor, (kind, packet) in self._listen(line, couplers):
             if packet is not None:
                 self.heard_of[processor].add(packet)
                 if kind == "packet":
@@ -149,8 +146,6 @@ class _Replay:
             if wrong is not None:
                 self._violation(processor, wrong)
                 continue
-            if kind == "packet" and packet == processor == self.destination[processor]:
-                self.sent_away.add(processor)
             for group in groups:
                 couplers[group, processor // self.network.d].append((kind, packet))
         return couplers
@@ -173,8 +168,8 @@ class _Replay:
             return Rule.PACKET_EXISTS
         if kind == "packet" and packet != processor and packet not in self.has[processor]:
             return f"{Rule.SENDS_WHAT_IT_HOLDS}, and it never had packet {packet}"
-        if packet != processor and packet not in self.heard_of[processor]:
-            return f"it speaks of packet {packet}, of which it never heard"
+        if kind == "ack" and packet != processor and packet not in self.heard_of[processor]:
+            return f"it acknowledges packet {packet}, of which it never heard"
         return None
 
     def _listen(
@@ -199,9 +194,7 @@ class _Replay:
         self.slot = None
         n = self.network.n
         self.report.undelivered = [
-            i
-            for i in range(n)
-            if i not in self.arrived and (self.destination[i] != i or i in self.sent_away)
+            i for i in range(n) if i not in self.arrived and self.destination[i] != i
         ]
         self.report.delivered = n - len(self.report.undelivered)
         if outcome is None:

@@ -24,7 +24,7 @@ class Event(NamedTuple):
     phase: str
     step: int
     pending: int
-    """Packets not delivered yet."""
+    """Packets not delivered when the slot began."""
     records: Callable[[], tuple[list[Send], list[Listen]]]
     """What was sent and listened to; worked out only for those who ask."""
 

@@ -97,7 +97,7 @@ def _header(path: Path, number: int, line: dict[str, Any]) -> Header:
         raise TraceFormatError(
             f'{path} is not a popsnet trace: its first line has no "format": "{FORMAT}".'
         )
-    if line.get("version") != VERSION:
+    if type(line.get("version")) is not int or line["version"] != VERSION:
         raise TraceFormatError(
             f"{path} has trace version {line.get('version')!r}; this program reads {VERSION}."
         )

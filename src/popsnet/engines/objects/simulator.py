@@ -109,8 +109,8 @@ def execute(instance: Instance, observers: Sequence[Observer] = ()) -> Outcome:
         for processor in simulator.processors:
             processor.begin(step)
         for phase in STEP:
-            simulator.slot(phase)
             pending = network.n - simulator.delivered()
+            simulator.slot(phase)
             event = Event(simulator.slots, phase.name, step, pending, simulator.records)
             for observe in observers:
                 observe(event)
