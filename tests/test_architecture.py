@@ -14,7 +14,8 @@ SOURCE = Path(popsnet.__file__).parent
 MODULES = sorted(SOURCE.rglob("*.py"))
 
 LAYERS = [
-    {"errors"},
+    {"compiled", "errors"},
+    {"splitmix"},
     {"coins", "files", "network", "slot"},
     {"couplers", "memory", "trace"},
     {"machine"},

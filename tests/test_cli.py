@@ -261,7 +261,7 @@ def test_routers_and_doctor_report(cli: Cli) -> None:
     text, listed = cli("routers"), cli("routers", "--json")
     assert text.code == listed.code == 0
     named = {router["name"]: router for router in json.loads(listed.out)["routers"]}
-    assert named["mei-rizzi"]["engines"] == ["objects", "slots"]
+    assert named["mei-rizzi"]["engines"] == ["objects", "slots", "fused"]
     assert named["direct"]["slots"] == "max(d, g), always"
     assert all(name in text.out for name in named)
     text, found = cli("doctor"), cli("doctor", "--json")

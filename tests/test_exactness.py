@@ -86,7 +86,7 @@ def expected_steps(engine: str, destination: Ints) -> Fraction:
     return mean(everything)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", ["objects", "slots"])
 def test_the_mean_on_pops_2_2_is_exactly_136_45(engine: str) -> None:
     """No sample and no error: every permutation and every coin."""
     means = [expected_steps(engine, np.array(pi, dtype=np.int32)) for pi in permutations(range(4))]

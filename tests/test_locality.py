@@ -15,13 +15,20 @@ CASES = [
     pytest.param(router, network, id=f"{router.name} on {network}")
     for router in all_routers()
     for network in (Network(2, 2), Network(3, 3), Network(6, 6), Network(3, 5), Network(5, 3))
-    if router.obstacle(network) is None
+    if next(iter(router.variants.values())).obstacle(network) is None
 ]
 
 
 @pytest.mark.parametrize(("router", "network"), CASES)
 def test_the_routers_that_ship_are_local(router: Router, network: Network) -> None:
     check_locality(router, network)
+
+
+def test_what_is_idealized_is_not_local() -> None:
+    """Its sources know without an ack that their packets got through."""
+    idealized = get_router("mei-rizzi").variants["idealized"].route
+    with pytest.raises(LocalityError, match="it acts differently when only"):
+        check_locality(idealized, Network(5, 3), buffers=3)
 
 
 def test_a_router_is_not_checked_where_it_does_not_apply() -> None:

@@ -27,7 +27,7 @@ from popsnet import (
 )
 from popsnet.engines import Instance, slots
 from popsnet.permutations import NAMES
-from popsnet.routing import Slots, all_routers, find_router, get_router
+from popsnet.routing import Slots, Variant, all_routers, find_router, get_router
 from popsnet.slot import Ints
 from popsnet.trace import Event
 
@@ -44,13 +44,14 @@ def execute(router: Router, d: int, g: int, seed: int = 0) -> Outcome:
 @pytest.mark.parametrize("router", all_routers(), ids=lambda router: router.name)
 @pytest.mark.parametrize(("d", "g"), SHAPES)
 def test_every_packet_comes_home_where_the_router_applies(router: Router, d: int, g: int) -> None:
-    if router.obstacle(Network(d, g)) is not None:
-        with pytest.raises(InputError, match=f"{router.name} does not apply to POPS"):
+    if next(iter(router.variants.values())).obstacle(Network(d, g)) is not None:
+        with pytest.raises(InputError, match=r"does not apply to POPS"):
             execute(router, d, g)
         return
     for seed in range(10):
         outcome = execute(router, d, g, seed)
         assert (outcome.delivered, outcome.lost, outcome.capped) == (d * g, 0, False)
+        assert outcome.peak_buffers is not None
         assert outcome.peak_buffers <= router.buffers
         assert outcome.survivors[-1] == 0
 
@@ -78,14 +79,15 @@ def test_direct_takes_max_d_g_slots_without_a_collision(
         Instance(network, get_router("direct"), "standard", destination, Coins(seed), 1000)
     )
     assert (outcome.slots, outcome.collisions, outcome.delivered) == (max(d, g), 0, d * g)
-    assert (outcome.messages, outcome.peak_buffers <= 2) == (d * g, True)
+    assert outcome.messages == d * g
+    assert outcome.peak_buffers in (1, 2)
 
 
 def test_mei_rizzi_takes_five_slots_a_step_and_needs_all_three_buffers() -> None:
     outcomes = [execute(get_router("mei-rizzi"), 8, 8, seed) for seed in range(50)]
     assert all(outcome.slots == 5 * outcome.steps for outcome in outcomes)
     assert all(len(outcome.survivors) == outcome.steps for outcome in outcomes)
-    assert max(outcome.peak_buffers for outcome in outcomes) == 3
+    assert {outcome.peak_buffers for outcome in outcomes} == {3}
 
 
 def test_mei_rizzi_counts_every_message_it_should() -> None:
@@ -109,8 +111,8 @@ def test_mei_rizzi_counts_every_message_it_should() -> None:
 
 def test_the_machine_notices_when_slots_3_to_5_conflict() -> None:
     """The proof that they do not needs d = g; without it the promise is broken and seen to be."""
-    route = get_router("mei-rizzi").variants["published"]
-    router = Router("bare", "", "", buffers=3, variants={"published": route})
+    route = get_router("mei-rizzi").variants["published"].route
+    router = Router("bare", "", "", buffers=3, variants={"published": Variant(route)})
     with pytest.raises(RuleViolation) as violation:
         slots.execute(
             Instance(Network(4, 3), router, "published", permutation(12, 0), Coins(0), 1000)
@@ -148,7 +150,7 @@ def test_a_router_that_drops_packets_is_found_to_lose_them() -> None:
         yield Slot()
         memory.drop(np.array([2, 3]), np.array([2, 3]))
 
-    router = Router("careless", "", "", buffers=1, variants={"standard": careless})
+    router = Router("careless", "", "", buffers=1, variants={"standard": Variant(careless)})
     outcome = slots.execute(
         Instance(Network(2, 2), router, "standard", permutation(4, 0), Coins(0), 10)
     )
@@ -161,20 +163,20 @@ def test_a_router_may_need_no_slot_at_all() -> None:
         return
         yield
 
-    router = Router("lazy", "", "", buffers=1, variants={"standard": lazy})
+    router = Router("lazy", "", "", buffers=1, variants={"standard": Variant(lazy)})
     identity = np.arange(4, dtype=np.int32)
     outcome = slots.execute(Instance(Network(2, 2), router, "standard", identity, Coins(0), 10))
     assert (outcome.slots, outcome.steps, outcome.survivors, outcome.delivered) == (0, 0, (), 4)
 
 
 def test_names_are_taken_once() -> None:
-    route = get_router("direct").variants["standard"]
+    route = get_router("direct").variants["standard"].route
     with pytest.raises(InputError, match="registered already"):
         register("direct", summary="", slots="", buffers=1)(route)
 
 
 def test_an_unknown_router_is_refused_with_those_there_are() -> None:
-    with pytest.raises(InputError, match=r"no router 'nope'.*direct, mei-rizzi"):
+    with pytest.raises(InputError, match=r"no router 'nope'.*direct.*mei-rizzi"):
         find_router("nope")
 
 
@@ -200,7 +202,7 @@ def test_the_papers_example_is_routed() -> None:
     residues = [1, 1, 0, 1, 3, 2, 3, 2, 3, 1, 0, 3, 2, 2, 0, 0]
     assert [j % 4 for j in printed] == residues
     machine = Machine(Network(4, 4), np.array(printed), 3)
-    route = get_router("mei-rizzi").variants["published"]
+    route = get_router("mei-rizzi").variants["published"].route
     running = route(machine.network, np.array(printed), Coins(4), machine.memory)
     copies = machine.execute(next(running))
     relayed = running.send(copies)

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from popsnet.errors import InputError
 
-__all__ = ["Coins"]
+__all__ = ["Coins", "number_of"]
 
 _MASK = 2**64 - 1
 _GOLDEN = 0x9E3779B97F4A7C15
@@ -49,7 +49,8 @@ def _absorb(key: int, word: int) -> int:
 
 
 @lru_cache
-def _number_of(purpose: str) -> int:
+def number_of(purpose: str) -> int:
+    """The 64-bit number that stands for a purpose in keys."""
     return int.from_bytes(blake2b(purpose.encode(), digest_size=8).digest(), "little")
 
 
@@ -69,7 +70,7 @@ class Coins:
 
     def key(self, purpose: str, step: int) -> int:
         """The 64-bit key that all draws for this purpose and step start from."""
-        return _absorb(_absorb(_mix(self.seed), _number_of(purpose)), step)
+        return _absorb(_absorb(_mix(self.seed), number_of(purpose)), step)
 
     def words(
         self, purpose: str, step: int, processors: npt.NDArray[np.integer[Any]]
@@ -94,6 +95,21 @@ class Coins:
         words *= np.uint64(bound)
         words >>= np.uint64(32)
         return words.astype(np.int32)
+
+    def chances(
+        self,
+        threshold: int,
+        purpose: str,
+        step: int,
+        processors: npt.NDArray[np.integer[Any]],
+    ) -> npt.NDArray[np.bool_]:
+        """Whether each processor's coin says yes: with probability threshold / 2^32.
+
+        It is made of the lower 32 bits of the word, independent of :meth:`draws` of the same
+        purpose and step.
+        """
+        words = self.words(purpose, step, processors)
+        return (words & np.uint64(0xFFFFFFFF)) < np.uint64(threshold)
 
     def draw(self, bound: int, purpose: str, step: int, processor: int) -> int:
         """What :meth:`draws` gives one processor, in plain integers."""

@@ -18,10 +18,11 @@ import popsnet
 from popsnet.engines import ENGINES
 from popsnet.experiments import Point, routed
 from popsnet.experiments.footprint import available_memory
+from popsnet.network import Network
 
 __all__ = ["doctor_command"]
 
-_NEEDED = ("numpy", "typer", "rich")
+_NEEDED = ("numpy", "numba", "typer", "rich")
 _OPTIONAL = {"matplotlib": "figures: pip install 'popsnet[plots]'"}
 
 
@@ -83,4 +84,4 @@ def _engine(name: str) -> Finding:
 
 def _largest(memory: int) -> int:
     """The largest g whose POPS(g, g) the slots engine can hold."""
-    return isqrt(memory // ENGINES["slots"].bytes_per_processor)
+    return isqrt(memory // ENGINES["slots"].bytes_needed(Network(1, 1), False))

@@ -81,8 +81,9 @@ def route(
     permutation: Annotated[
         str,
         typer.Option(
-            help="random, identity, reversal, transpose, bit-reversal, shuffle, shift (by 1), "
-            "shift:K, shift:d, group-permutation, tornado; or a .npy, .csv or .json file.",
+            help="random, keyed, identity, reversal, transpose, bit-reversal, shuffle, "
+            "shift (by 1), shift:K, shift:d, group-permutation, tornado; or a file: .npy, .csv, "
+            ".json.",
             autocompletion=_complete_permutation,
         ),
     ] = "random",
@@ -90,7 +91,7 @@ def route(
     seed: Annotated[int, typer.Option(help="Seed of the router's coins.")] = 0,
     permutation_seed: Annotated[int, typer.Option(help="Seed of the permutations.")] = 0,
     engine: Annotated[
-        str, typer.Option(help="auto, objects or slots.", autocompletion=_complete_engine)
+        str, typer.Option(help="auto, objects, slots or fused.", autocompletion=_complete_engine)
     ] = "auto",
     max_steps: Annotated[
         int | None, typer.Option(help="Cap: a run is stopped after so many steps (or 1000).")

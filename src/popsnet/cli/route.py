@@ -28,9 +28,9 @@ def route_command(
 ) -> None:
     """Route, print, and exit with 130 if interrupted: what is finished is reported all the same."""
     given = {name: value for name, value in choices.items() if value is not None}
-    point = Point.of(d, g, traced=trace is not None, **given)
     if runs < 1:
         raise InputError(f"--runs {runs}: there is nothing to do; give at least 1.")
+    point = Point.of(d, g, runs=runs, traced=trace is not None, **given)
     if trace is not None:
         _require_traceable(trace, runs)
     done = _execute(point, runs, trace)
@@ -57,7 +57,7 @@ def _require_traceable(trace: Path, runs: int) -> None:
 
 def _execute(point: Point, runs: int, trace: Path | None) -> list[Run]:
     done: list[Run] = []
-    total = None if runs == 1 else runs
+    total = None if runs == 1 else runs  # how long one run takes is not known
     with patient_progress(f"{point.router.name} on {point.network}", total) as update:
 
         def watch(event: Event) -> None:
@@ -67,7 +67,9 @@ def _execute(point: Point, runs: int, trace: Path | None) -> list[Run]:
             if trace is not None:
                 done.append(point.execute_traced(0, trace, [watch]))
             else:
-                done.extend(routed(point, runs, [watch]))
+                for run in routed(point, runs, [watch]):
+                    done.append(run)
+                    update(len(done))
         except KeyboardInterrupt:
             pass
     return done
@@ -147,7 +149,10 @@ def _figures(done: Sequence[Run]) -> Table:
         ("destroyed", "messages destroyed"),
         ("peak_buffers", "most packets at a processor"),
     ):
-        one = summarize([getattr(outcome, name) for outcome in outcomes])
+        values = [getattr(outcome, name) for outcome in outcomes]
+        if None in values:
+            continue  # the engine does not follow it
+        one = summarize(values)
         if one.sd is None:
             table.add_row(label, f"{at_least}{one.max:,}")
         else:

@@ -33,11 +33,7 @@ def routers_command(*, as_json: bool) -> None:
 
 
 def _engines(router: Router) -> list[str]:
-    return [
-        name
-        for name, engine in ENGINES.items()
-        if engine.routers is None or router.name in engine.routers
-    ]
+    return [name for name, engine in ENGINES.items() if engine.has(router)]
 
 
 def _as_object(router: Router) -> dict[str, object]:

@@ -2,6 +2,7 @@
 
 ``objects``  processors and couplers as objects, the paper's router only; the specification
 ``slots``    any router on the array machine, every message of every slot
+``fused``    the paper's router, compiled: only what decides who survives
 """
 
 from popsnet.engines.engine import ENGINES, Engine, choose_engine

@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 from popsnet.coins import Coins
 from popsnet.network import Network
+from popsnet.permutations.keyed import KeyedPermutation
 from popsnet.routing import Router
 from popsnet.slot import Ints
 from popsnet.trace import Observer
@@ -22,10 +23,16 @@ class Instance:
     network: Network
     router: Router
     variant: str
-    destination: Ints
+    destination: Ints | KeyedPermutation
     coins: Coins
     max_steps: int
     """The run is capped after so many steps."""
+
+    def array(self) -> Ints:
+        """All destinations, whether they are stored or computed."""
+        if isinstance(self.destination, KeyedPermutation):
+            return self.destination.array()
+        return self.destination
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +51,8 @@ class Outcome:
     """Arrivals of messages at such couplers."""
     messages: int
     """Messages sent; a multicast is one."""
-    peak_buffers: int
-    """The most packets any processor held at once."""
+    peak_buffers: int | None
+    """The most packets any processor held at once; None if the engine does not follow them."""
     capped: bool
     """Whether the run was stopped at its largest number of steps."""
     survivors: tuple[int, ...]

@@ -16,12 +16,12 @@ __all__ = ["execute"]
 
 def execute(instance: Instance, observers: Sequence[Observer] = ()) -> Outcome:
     """Run a router until it ends or is capped."""
-    network, router = instance.network, instance.router
-    machine = Machine(network, instance.destination, router.buffers)
+    network, router, destination = instance.network, instance.router, instance.array()
+    machine = Machine(network, destination, router.buffers)
     memory = machine.memory
     survivors: list[int] = []
-    route = router.variants[instance.variant]
-    running = route(network, instance.destination, instance.coins, memory)
+    route = router.variants[instance.variant].route
+    running = route(network, destination, instance.coins, memory)
     slot = _resume(running, None)
     step = 0
     while slot is not None and slot.step < instance.max_steps:

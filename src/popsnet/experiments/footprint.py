@@ -5,14 +5,12 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from popsnet.engines import Engine
+from popsnet.engines import ENGINES, Engine
 from popsnet.errors import SizeError
 from popsnet.network import Network
 from popsnet.routing import Router
 
 __all__ = ["available_memory", "require_memory"]
-
-_LARGEST_NUMBER = 2**31 - 1
 
 _BUFFER_BYTES = 4
 
@@ -34,23 +32,37 @@ def available_memory() -> int:
     return min(candidates)
 
 
-def require_memory(network: Network, engine: Engine, router: Router, traced: bool) -> None:
-    """Refuse a network that the engine could not hold here."""
+def require_memory(
+    network: Network, engine: Engine, router: Router, *, keyed: bool, traced: bool
+) -> None:
+    """Refuse a network that the engine could not hold here, and say what could."""
     n, available = network.n, available_memory()
-    needed = n * (engine.bytes_per_processor + _BUFFER_BYTES * router.buffers)
-    needed += n * _TRACE_BYTES_PER_PROCESSOR * traced
-    if n > _LARGEST_NUMBER:
+    needed = engine.bytes_needed(network, keyed)
+    if engine.messages:
+        needed += n * (_BUFFER_BYTES * router.buffers + _TRACE_BYTES_PER_PROCESSOR * traced)
+    if n > engine.largest:
         raise SizeError(
             f"{network} has n = {n:,} processors; engine {engine.name} numbers at most "
-            f"{_LARGEST_NUMBER:,}. Choose a smaller d or g."
+            f"{engine.largest:,}. {_instead(network, engine, router, available)}"
         )
     if needed > available:
         raise SizeError(
             f"{network} has n = {n:,} processors and needs about {needed / 1e9:,.1f} GB with "
             f"engine {engine.name}{' and a trace' if traced else ''}; "
             f"{available / 1e9:,.1f} GB can be had here. "
-            "Choose a smaller d or g, or a machine with more memory."
+            f"{_instead(network, engine, router, available)}"
         )
+
+
+def _instead(network: Network, engine: Engine, router: Router, available: int) -> str:
+    fused = ENGINES["fused"]
+    needed = fused.bytes_needed(network, True)
+    if fused.has(router) and network.n <= fused.largest and needed <= available:
+        return (
+            "Use --engine fused --permutation keyed, which needs about "
+            f"{max(needed / 1e9, 0.1):,.1f} GB."
+        )
+    return "Choose a smaller d or g, or a machine with more memory."
 
 
 def _read(path: str) -> str:

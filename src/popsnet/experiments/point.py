@@ -9,16 +9,21 @@ from pathlib import Path
 
 from popsnet.coins import Coins
 from popsnet.engines import Engine, Instance, Outcome, choose_engine
+from popsnet.engines.fused import RESIDENT, execute_many
 from popsnet.errors import InputError
 from popsnet.experiments.footprint import require_memory
 from popsnet.files import write_whole
 from popsnet.network import Network
 from popsnet.permutations import find_permutation, make_permutation
+from popsnet.permutations.keyed import KeyedPermutation
 from popsnet.routing import Router, find_router
 from popsnet.slot import Ints
 from popsnet.trace import Observer, TraceWriter
 
-__all__ = ["MAX_STEPS", "Point", "Run", "routed"]
+__all__ = ["MAX_STEPS", "MOST_STEPS", "Point", "Run", "routed"]
+
+MOST_STEPS = 10**6
+"""No run may be longer."""
 
 MAX_STEPS = 1000
 """Where a run is capped unless told otherwise; no run of a shipped router comes near it."""
@@ -58,21 +63,30 @@ class Point:
         permutation_seed: int = 0,
         engine: str = "auto",
         max_steps: int = MAX_STEPS,
+        runs: int = 1,
         traced: bool = False,
     ) -> Point:
         """The point with these names and numbers; refuses what cannot be run, before any work.
 
-        ``traced`` says that a run will be traced, which takes more memory.
+        ``runs`` and ``traced`` say what is going to be done: how many runs, and whether one is
+        traced; they decide which engine ``auto`` is.
         """
         network = Network(d, g)
         chosen = find_router(router)
         variant = chosen.choose_variant(variant, network)
-        if max_steps < 1:
-            raise InputError(f"max_steps = {max_steps}: a run does at least one step; give >= 1.")
+        if traced and chosen.variants[variant].idealized:
+            raise InputError(
+                f"Variant {variant} of {router} gives statistics only, not a route to be traced."
+            )
+        if not 1 <= max_steps <= MOST_STEPS:
+            raise InputError(
+                f"max_steps = {max_steps}: a run is capped after 1 to {MOST_STEPS:,} steps."
+            )
         Coins(seed), Coins(permutation_seed)  # refuse what is no seed
         find_permutation(permutation)
-        engine_chosen = choose_engine(engine, chosen)
-        require_memory(network, engine_chosen, chosen, traced)
+        engine_chosen = choose_engine(engine, chosen, runs * network.n, traced)
+        keyed = permutation == "keyed"
+        require_memory(network, engine_chosen, chosen, keyed=keyed, traced=traced)
         return cls(
             network=network,
             router=chosen,
@@ -86,41 +100,59 @@ class Point:
 
     def destination(self, run: int) -> Ints:
         """The permutation of a run: from the permutation seed and the run's number."""
-        coins = Coins(self.permutation_seed).for_run(run)
-        destination = make_permutation(self.permutation, self.network, coins)
-        destination.flags.writeable = False  # a router reads it, never changes it
-        return destination
+        return self._instance(run).array()
 
     def execute(self, run: int, observers: Sequence[Observer] = ()) -> Run:
         """Do one run."""
         begin = time.perf_counter()
-        outcome = self._route(run, self.destination(run), observers)
+        outcome = self.engine.execute(self._instance(run), observers)
         return Run(outcome, time.perf_counter() - begin)
 
     def execute_traced(self, run: int, path: Path, observers: Sequence[Observer] = ()) -> Run:
         """Do one run and write its trace; the file appears when the run has ended."""
         begin = time.perf_counter()
-        destination = self.destination(run)
+        instance = self._instance(run)
         with write_whole(path) as file:
             trace = TraceWriter(file)
-            trace.begin(self.network, self.router.name, self.variant, self.seed, destination)
-            outcome = self._route(run, destination, [trace, *observers])
+            trace.begin(self.network, self.router.name, self.variant, self.seed, instance.array())
+            outcome = self.engine.execute(instance, [trace, *observers])
             trace.end(outcome.slots, outcome.delivered, outcome.lost)
         return Run(outcome, time.perf_counter() - begin)
 
-    def _route(self, run: int, destination: Ints, observers: Sequence[Observer]) -> Outcome:
-        instance = Instance(
-            self.network,
-            self.router,
-            self.variant,
-            destination,
-            Coins(self.seed).for_run(run),
-            self.max_steps,
-        )
-        return self.engine.execute(instance, observers)
+    def _instance(self, run: int) -> Instance:
+        coins = Coins(self.permutation_seed).for_run(run)
+        destination: Ints | KeyedPermutation
+        if self.permutation == "keyed":
+            destination = KeyedPermutation(self.network.n, coins)
+        else:
+            destination = make_permutation(self.permutation, self.network, coins)
+            destination.flags.writeable = False  # a router reads it, never changes it
+        coins = Coins(self.seed).for_run(run)
+        return Instance(self.network, self.router, self.variant, destination, coins, self.max_steps)
 
 
-def routed(point: Point, runs: int, observers: Sequence[Observer] = ()) -> Iterator[Run]:
-    """Runs 0 to ``runs`` - 1 of a point, each with its own permutation and coins."""
-    for run in range(runs):
-        yield point.execute(run, observers)
+def routed(
+    point: Point, runs: int, observers: Sequence[Observer] = (), threads: int | None = None
+) -> Iterator[Run]:
+    """Runs 0 to ``runs`` - 1 of a point, each with its own permutation and coins.
+
+    The ``fused`` engine does several small runs on uniform permutations at a time, on so many
+    ``threads`` (all there are, unless told). Results do not depend on it.
+    """
+    small = point.engine.name == "fused" and point.network.n <= RESIDENT
+    if small and point.permutation == "random":
+        yield from _routed_at_once(point, runs, threads)
+    else:
+        for run in range(runs):
+            yield point.execute(run, observers)
+
+
+def _routed_at_once(point: Point, runs: int, threads: int | None) -> Iterator[Run]:
+    begin = time.perf_counter()
+    for outcome in execute_many(
+        point.network, point.variant, point.seed, point.permutation_seed, point.max_steps, runs,
+        threads,
+    ):  # fmt: skip
+        now = time.perf_counter()
+        yield Run(outcome, now - begin)
+        begin = now

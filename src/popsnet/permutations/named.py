@@ -16,6 +16,8 @@ from popsnet.coins import Coins
 from popsnet.errors import PermutationError
 from popsnet.network import Network
 from popsnet.permutations.files import SUFFIXES, read_permutation
+from popsnet.permutations.keyed import KeyedPermutation
+from popsnet.permutations.uniform import RANDOM, uniform_permutation
 
 __all__ = ["NAMES", "find_permutation", "make_permutation"]
 
@@ -27,15 +29,14 @@ def _processors(network: Network) -> Destinations:
     return np.arange(network.n, dtype=np.int32)
 
 
-def _uniform(size: int, purpose: str, coins: Coins) -> Destinations:
-    """A uniform permutation: sort by a 64-bit word each; two words are never equal."""
-    words = coins.words(purpose, 0, np.arange(size, dtype=np.int64))
-    return np.argsort(words).astype(np.int32)
-
-
 def random(network: Network, coins: Coins) -> Destinations:
     """Uniform among all n! permutations."""
-    return _uniform(network.n, "random permutation", coins)
+    return uniform_permutation(network.n, RANDOM, coins)
+
+
+def keyed(network: Network, coins: Coins) -> Destinations:
+    """A bijection computed from a key, as good as uniform here; see ``keyed``."""
+    return KeyedPermutation(network.n, coins).array()
 
 
 def identity(network: Network, coins: Coins) -> Destinations:
@@ -85,7 +86,7 @@ def shift(network: Network, coins: Coins, by: int = 1) -> Destinations:
 
 def group_permutation(network: Network, coins: Coins) -> Destinations:
     """(b, l) to (s(b), l), s a uniform permutation of the groups: all share one coupler."""
-    target = _uniform(network.g, "group permutation", coins)
+    target = uniform_permutation(network.g, "group permutation", coins)
     j = _processors(network)
     return target[j // network.d] * np.int32(network.d) + j % network.d
 
@@ -97,6 +98,7 @@ def tornado(network: Network, coins: Coins) -> Destinations:
 
 NAMES: dict[str, Maker] = {
     "random": random,
+    "keyed": keyed,
     "identity": identity,
     "reversal": reversal,
     "transpose": transpose,

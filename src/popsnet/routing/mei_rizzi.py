@@ -7,10 +7,17 @@ import numpy as np
 from popsnet.coins import Coins
 from popsnet.memory import Memory
 from popsnet.network import Network
-from popsnet.routing.router import Slots, register
+from popsnet.routing.router import Slots, register, register_variant
 from popsnet.slot import Ints, Kind, Slot
 
-__all__ = ["BUFFERS", "INTERMEDIATE_GROUP", "PHASES", "mei_rizzi", "obstacle"]
+__all__ = [
+    "BUFFERS",
+    "INTERMEDIATE_GROUP",
+    "PHASES",
+    "idealized",
+    "mei_rizzi",
+    "participation",
+]
 
 BUFFERS = 3
 """The processor's own packet, the packet it is to receive, and one copy on its way."""
@@ -27,11 +34,27 @@ PHASES = (
 )
 
 
-def obstacle(network: Network) -> str | None:
-    """The router is defined here for d = g."""
+def _needs_a_square(network: Network) -> str | None:
     if network.d == network.g:
         return None
-    return "it needs d = g. Take a square network, or --router direct, which runs on any."
+    return (
+        "it needs d = g. Take --router direct, which runs on any network, or for d > g the "
+        "statistics of --variant idealized."
+    )
+
+
+def _needs_large_groups(network: Network) -> str | None:
+    return None if network.d >= network.g else "it needs d >= g."
+
+
+def participation(network: Network) -> list[int]:
+    """For the first steps on d > g: in 2^32 parts, the probability that a packet takes part.
+
+    With c + ε = 4 in the paper's law, step s = 1, 2, … has g / (d - g(s - 1)/4) while
+    s ≤ ⌈4(d/g - 1)⌉; afterwards every packet takes part. For d = g that is from the start.
+    """
+    d, g = network.d, network.g
+    return [(4 * g << 32) // (4 * d - g * s) for s in range(-(-4 * (d - g) // g))]
 
 
 @register(
@@ -40,8 +63,8 @@ def obstacle(network: Network) -> str | None:
     summary="each packet by a random and a temporary group, acknowledged, until all are home",
     slots="O(log log g) with high probability, 5 a step",
     buffers=BUFFERS,
-    applies="d = g",
-    obstacle=obstacle,
+    applies="d = g; d > g idealized",
+    obstacle=_needs_a_square,
     randomness="private coins",
     reference="Mei and Rizzi, On-Line Permutation Routing in Partitioned Optical Passive Star "
     "Networks, section 3.1",
@@ -131,4 +154,51 @@ def mei_rizzi(network: Network, destination: Ints, coins: Coins, memory: Memory)
         )
         memory.drop(arrived.receivers, arrived.packets)
         memory.deliver(home.receivers, home.packets)
+        step += 1
+
+
+@register_variant("mei-rizzi", "idealized", obstacle=_needs_large_groups, idealized=True)
+def idealized(network: Network, destination: Ints, coins: Coins, memory: Memory) -> Slots:
+    """Count a packet as delivered once it survives slots 1 and 2, whatever slots 3 to 5 would do.
+
+    On d = g that is what happens. On d > g it is what the paper's tables report, and not what
+    happens: several destinations share a coupler in slot 5. Packets take part by the paper's law
+    (section 3.2). In group x the processor with index a < g listens to group a, so that every
+    coupler has one listener. Slots 3 to 5 are empty here: they are assumed, not executed.
+    """
+    d, g, n = network.d, network.g, network.n
+    listeners = np.flatnonzero(np.arange(n) % d < g).astype(np.int32)
+    law = participation(network)
+    pending: Ints = np.arange(n, dtype=np.int32)
+    waiting = np.ones(n, dtype=np.bool_)
+    step = 0
+    while pending.size:
+        taking = pending
+        if step < len(law):
+            taking = pending[coins.chances(law[step], INTERMEDIATE_GROUP, step, pending)]
+        copies = yield Slot(
+            phase=PHASES[0],
+            step=step,
+            senders=taking,
+            groups=coins.draws(g, INTERMEDIATE_GROUP, step, taking),
+            packets=taking,
+            listeners=listeners,
+            listened=listeners % d,
+        )
+        memory.store(copies.receivers, copies.packets)
+        arrived = yield Slot(
+            phase=PHASES[1],
+            step=step,
+            senders=copies.receivers,
+            groups=copies.destinations % g,
+            packets=copies.packets,
+            listeners=listeners,
+            listened=listeners % d,
+        )
+        memory.drop(copies.receivers, copies.packets)
+        memory.assume_delivered(arrived.packets)
+        waiting[arrived.packets] = False
+        pending = pending[waiting[pending]]
+        for phase in PHASES[2:]:
+            yield Slot(phase=f"{phase} (assumed)", step=step)
         step += 1

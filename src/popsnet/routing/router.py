@@ -16,7 +16,7 @@ what it has heard. ``popsnet.testing.check_locality`` finds routers that know mo
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from popsnet.coins import Coins
@@ -25,14 +25,35 @@ from popsnet.memory import Memory
 from popsnet.network import Network
 from popsnet.slot import Inbox, Ints, Slot
 
-__all__ = ["Route", "Router", "all_routers", "get_router", "register", "unregister"]
+__all__ = [
+    "Route",
+    "Router",
+    "Variant",
+    "all_routers",
+    "get_router",
+    "register",
+    "register_variant",
+    "unregister",
+]
 
 Slots: TypeAlias = Generator[Slot, Inbox, None]
 Route: TypeAlias = Callable[[Network, Ints, Coins, Memory], Slots]
+Obstacle: TypeAlias = Callable[[Network], str | None]
 
 
 def _anywhere(network: Network) -> str | None:
     return None
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One way to run a router."""
+
+    route: Route
+    obstacle: Obstacle = _anywhere
+    """Why the variant does not apply to a network, or None if it does."""
+    idealized: bool = False
+    """It takes something for granted, and gives statistics only, never a route."""
 
 
 @dataclass(frozen=True)
@@ -45,25 +66,23 @@ class Router:
     """The bound on its slots, in the notation of the paper."""
     buffers: int
     """Packets a processor may hold; the machine enforces it."""
-    variants: Mapping[str, Route]
-    """Its generator functions by name of variant; the first is the default."""
+    variants: Mapping[str, Variant]
+    """By name; the first is the default."""
     applies: str = "any d and g"
-    obstacle: Callable[[Network], str | None] = _anywhere
-    """Why the router does not apply to a network, or None if it does."""
     randomness: str = "none"
     reference: str = ""
 
-    def choose_variant(self, variant: str | None, network: Network) -> str:
+    def choose_variant(self, name: str | None, network: Network) -> str:
         """The variant to run: the default if none is named. Refuses what cannot be run."""
-        reason = self.obstacle(network)
-        if reason is not None:
-            raise InputError(f"Router {self.name} does not apply to {network}: {reason}")
-        if variant is None:
-            return next(iter(self.variants))
-        if variant not in self.variants:
+        if name is None:
+            name = next(iter(self.variants))
+        if name not in self.variants:
             known = ", ".join(self.variants)
-            raise InputError(f"Router {self.name} has no variant {variant!r}; it has: {known}.")
-        return variant
+            raise InputError(f"Router {self.name} has no variant {name!r}; it has: {known}.")
+        reason = self.variants[name].obstacle(network)
+        if reason is not None:
+            raise InputError(f"Router {self.name} ({name}) does not apply to {network}: {reason}")
+        return name
 
 
 _ROUTERS: dict[str, Router] = {}
@@ -77,7 +96,7 @@ def register(
     buffers: int,
     variant: str = "standard",
     applies: str = "any d and g",
-    obstacle: Callable[[Network], str | None] = _anywhere,
+    obstacle: Obstacle = _anywhere,
     randomness: str = "none",
     reference: str = "",
 ) -> Callable[[Route], Route]:
@@ -93,12 +112,25 @@ def register(
             summary=summary,
             slots=slots,
             buffers=buffers,
-            variants={variant: route},
+            variants={variant: Variant(route, obstacle)},
             applies=applies,
-            obstacle=obstacle,
             randomness=randomness,
             reference=reference,
         )
+        return route
+
+    return add
+
+
+def register_variant(
+    router: str, variant: str, *, obstacle: Obstacle = _anywhere, idealized: bool = False
+) -> Callable[[Route], Route]:
+    """Register the decorated generator function as one more variant of a router."""
+
+    def add(route: Route) -> Route:
+        known = _ROUTERS[router]
+        variants = {**known.variants, variant: Variant(route, obstacle, idealized)}
+        _ROUTERS[router] = replace(known, variants=variants)
         return route
 
     return add

@@ -118,7 +118,8 @@ def check_locality(
     The router runs on a random permutation, and again for many pairs of processors: once with
     their destinations exchanged, once with their coins changed. Every processor is in two of the
     pairs, unless ``pairs`` asks for fewer of them. A bare generator function needs
-    ``buffers``, the packets a processor may hold. O(n) runs of the router.
+    ``buffers``, the packets a processor may hold. Idealized variants are left out: they take
+    for granted what no processor knows. O(n) runs of the router.
 
     Runs are compared as long as both go on: when a run ends is for the simulation to see.
     """
@@ -146,8 +147,14 @@ def _routes(
     router: Router | Route, network: Network, buffers: int | None
 ) -> tuple[dict[str, Route], int]:
     if isinstance(router, Router):
-        router.choose_variant(None, network)
-        return {f"{router.name} {name}": f for name, f in router.variants.items()}, router.buffers
+        routes = {
+            f"{router.name} {name}": variant.route
+            for name, variant in router.variants.items()
+            if variant.obstacle(network) is None and not variant.idealized
+        }
+        if not routes:
+            router.choose_variant(None, network)  # says why it does not apply
+        return routes, router.buffers
     if buffers is None:
         raise TypeError("buffers is needed for a generator function that is not registered.")
     return {getattr(router, "__name__", "the router"): router}, buffers

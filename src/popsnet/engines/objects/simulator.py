@@ -102,7 +102,7 @@ class Simulator:
 def execute(instance: Instance, observers: Sequence[Observer] = ()) -> Outcome:
     """Run the paper's router until it ends or is capped."""
     network = instance.network
-    simulator = Simulator(network, instance.destination.tolist(), instance.coins)
+    simulator = Simulator(network, instance.array().tolist(), instance.coins)
     survivors: list[int] = []
     while simulator.pending() and len(survivors) < instance.max_steps:
         step = len(survivors)

@@ -1,0 +1,10 @@
+"""The ``fused`` engine: the paper's router compiled, only what decides who survives.
+
+Same coins, same trajectory as the engines that execute every message, for statistics and for
+networks that those cannot hold. Small networks run whole in the cache, one thread a run
+(``resident``); large ones are partitioned, all threads on one run (``partitioned``).
+"""
+
+from popsnet.engines.fused.engine import RESIDENT, bytes_needed, execute, execute_many
+
+__all__ = ["RESIDENT", "bytes_needed", "execute", "execute_many"]

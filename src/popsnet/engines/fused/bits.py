@@ -1,0 +1,24 @@
+"""What the processor can do with bits and Numba has no word for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, cast
+
+import numpy as np
+from llvmlite import ir  # type: ignore[import-untyped]
+from numba import types
+from numba.extending import intrinsic
+
+__all__ = ["lowest_bit"]
+
+
+def _lowest_bit(context: Any, word: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 1))
+
+    return types.int64(types.uint64), generate
+
+
+lowest_bit: Callable[[np.uint64], int] = cast("Any", intrinsic)(_lowest_bit)
+"""The position of the lowest bit that is set in a word that is not 0."""

@@ -1,0 +1,41 @@
+"""The draws of ``coins`` for compiled code: the same words, one at a time."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from popsnet.compiled import compiled
+
+__all__ = ["mix", "run_key", "step_key", "word"]
+
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_FIRST = np.uint64(0xBF58476D1CE4E5B9)
+_SECOND = np.uint64(0x94D049BB133111EB)
+_ONE, _27, _30, _31 = np.uint64(1), np.uint64(27), np.uint64(30), np.uint64(31)
+
+
+@compiled(inline=True)
+def mix(w: np.uint64) -> np.uint64:
+    """The splitmix64 finalizer."""
+    w = (w ^ (w >> _30)) * _FIRST
+    w = (w ^ (w >> _27)) * _SECOND
+    return w ^ (w >> _31)
+
+
+@compiled(inline=True)
+def word(key: np.uint64, number: np.uint64) -> np.uint64:
+    """The word of one processor (or position) under a key."""
+    return mix(key + (number + _ONE) * _GOLDEN)
+
+
+@compiled(inline=True)
+def step_key(seed: np.uint64, purpose: np.uint64, step: int) -> np.uint64:
+    """``Coins(seed).key(purpose, step)``, the purpose given by its number."""
+    key = mix((mix(seed) ^ purpose) + _GOLDEN)
+    return mix((key ^ np.uint64(step)) + _GOLDEN)
+
+
+@compiled(inline=True)
+def run_key(seed: np.uint64, purpose: np.uint64, run: int) -> np.uint64:
+    """``Coins(seed).for_run(run).seed``."""
+    return step_key(seed, purpose, run)

@@ -1,0 +1,134 @@
+"""The fused engine against the engine that executes every message: the same, step by step."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from conftest import permutation
+from popsnet import Coins, Network, Outcome, Point, routed
+from popsnet.engines import ENGINES, Instance
+from popsnet.engines.fused import engine as fused
+from popsnet.engines.fused.large import LargeRun
+from popsnet.engines.fused.resident import Shape
+from popsnet.permutations.keyed import KeyedPermutation
+from popsnet.routing import get_router
+from popsnet.trace import Event
+
+SEEDS = st.integers(0, 2**64 - 1)
+
+
+def instance_of(d: int, g: int, variant: str, seed: int, max_steps: int) -> Instance:
+    network, router = Network(d, g), get_router("mei-rizzi")
+    destination = permutation(network.n, seed)
+    return Instance(network, router, variant, destination, Coins(seed), max_steps)
+
+
+@st.composite
+def instances(draw: st.DrawFn) -> Instance:
+    """d ≥ g, also where g does not divide d; the published router where d = g."""
+    g = draw(st.integers(1, 9))
+    d = draw(st.sampled_from([g, g, g + 1, 2 * g, 3 * g + 1, 5 * g]))
+    variant = draw(st.sampled_from(["published", "idealized"])) if d == g else "idealized"
+    return instance_of(d, g, variant, draw(SEEDS), draw(st.sampled_from([3, 300])))
+
+
+def by_messages(instance: Instance) -> Outcome:
+    return replace(ENGINES["slots"].execute(instance, ()), peak_buffers=None)
+
+
+@settings(max_examples=300)
+@given(instances())
+def test_runs_in_the_cache_are_the_same(instance: Instance) -> None:
+    assert fused.execute(instance) == by_messages(instance)
+
+
+@settings(max_examples=150)
+@given(instance=instances(), threads=st.integers(1, 3))
+def test_partitioned_runs_are_the_same_on_any_number_of_threads(
+    instance: Instance, threads: int
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fused, "RESIDENT", 0)
+        assert fused.execute(instance, threads=threads) == by_messages(instance)
+
+
+@settings(max_examples=60)
+@given(instance=instances(), threads=st.integers(1, 3), rounds=st.integers(1, 5))
+def test_partitioned_runs_in_several_rounds_are_the_same(
+    instance: Instance, threads: int, rounds: int
+) -> None:
+    """With blocks of one group, and a computed permutation, as on the largest networks."""
+    network = instance.network
+    keyed = KeyedPermutation(network.n, instance.coins)
+    instance = replace(instance, destination=keyed)
+    shape = Shape.of(network, instance.max_steps)._replace(rows=1, magic=0)
+    with ThreadPoolExecutor(threads) as executor:
+        run = LargeRun(shape, threads, executor, rounds=min(rounds, network.g))
+        tallies = list(run.steps(keyed, instance.coins, lambda pending, steps: None))
+    assert fused._outcome(network, instance.variant, tallies) == by_messages(instance)
+
+
+@pytest.mark.parametrize(("d", "g", "variant"), [(8, 8, "published"), (24, 6, "idealized")])
+@pytest.mark.parametrize("permutation", ["random", "keyed", "transpose"])
+@pytest.mark.parametrize("threads", [1, 3])
+def test_the_runs_of_a_point_are_the_same_whatever_the_engine_and_the_threads(
+    d: int, g: int, variant: str, permutation: str, threads: int
+) -> None:
+    slow, fast = (
+        Point.of(
+            d, g, engine=engine, variant=variant, permutation=permutation, seed=3,
+            permutation_seed=4,
+        )
+        for engine in ("slots", "fused")
+    )  # fmt: skip
+    expected = [replace(run.outcome, peak_buffers=None) for run in routed(slow, 40)]
+    assert [run.outcome for run in routed(fast, 40, threads=threads)] == expected
+
+
+def test_more_runs_than_are_done_at_a_time_keep_their_order(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(fused, "_MOST_RUNS_AT_A_TIME", 7)
+    monkeypatch.setattr(fused, "_STEPS_EXPECTED", 1)  # the log runs full and is emptied
+    slow, fast = (Point.of(4, 4, engine=engine, max_steps=40) for engine in ("slots", "fused"))
+    expected = [run.outcome.survivors for run in routed(slow, 50)]
+    assert [run.outcome.survivors for run in routed(fast, 50, threads=2)] == expected
+
+
+def test_a_network_of_a_million_is_the_same() -> None:
+    expected = Point.of(1024, 1024, engine="slots").execute(0).outcome
+    for limit in (fused.RESIDENT, 0):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(fused, "RESIDENT", limit)
+            outcome = Point.of(1024, 1024, engine="fused").execute(0).outcome
+        assert outcome == replace(expected, peak_buffers=None)
+
+
+def test_observers_hear_of_every_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    for limit in (fused.RESIDENT, 0):
+        monkeypatch.setattr(fused, "RESIDENT", limit)
+        heard: list[Event] = []
+        run = Point.of(16, 16, engine="fused").execute(0, [heard.append])
+        assert set(run.outcome.survivors) <= {event.pending for event in heard}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("block", range(8))
+def test_thousands_of_random_cases_are_the_same(block: int) -> None:
+    chooser = np.random.default_rng(block)
+    for _ in range(400):
+        g = int(chooser.integers(1, 24))
+        d = g + int(chooser.integers(0, 3 * g)) * int(chooser.integers(0, 2))
+        variant = "published" if d == g else "idealized"
+        instance = instance_of(d, g, variant, int(chooser.integers(0, 2**63)), 500)
+        expected = by_messages(instance)
+        assert fused.execute(instance) == expected
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(fused, "RESIDENT", 0)
+            assert fused.execute(instance, threads=2) == expected

@@ -1,0 +1,256 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numba
+import pytest
+
+import popsnet
+from popsnet.compiled import cache_folder, kernel_digest
+
+PLAIN = "from numba import njit\ncompiled = njit(cache=True)\n"
+OURS = "from popsnet.compiled import compiled\n"
+
+CALLER = "from kernels.b import callee\n@compiled\ndef caller(x): return x + callee(x)\n"
+CALLEE = "@compiled\ndef callee(x): return x\n"
+EDITED = "@compiled\ndef callee(x): return 100 * x\n"
+
+CALL = """
+import numba
+from pathlib import Path
+from popsnet.compiled import use_cache_for
+
+use_cache_for(Path("kernels"))
+from kernels.a import caller
+
+print(caller(10), sum(caller.stats.cache_hits.values()), numba.config.CACHE_DIR or "-")
+"""
+
+RACE = """
+from pathlib import Path
+from numba.core.caching import IndexDataCacheFile
+from popsnet.compiled import use_cache_for
+
+use_cache_for(Path("kernels"))
+from kernels.b import callee, compiled
+
+other = compiled(callee.py_func)  # stands for another process: it has the same files
+files, its_files = callee._cache._cache_file, other._cache._cache_file
+
+def save_when_the_other_is_done(*arguments):
+    its_files._load_index = lambda: {}  # it had looked before we wrote ours
+    other(2.5)
+    IndexDataCacheFile._save_data(files, *arguments)
+
+files._save_data = save_when_the_other_is_done
+callee(2)
+"""
+
+CALL_BOTH = """
+from pathlib import Path
+from popsnet.compiled import use_cache_for
+
+use_cache_for(Path("kernels"))
+from kernels.b import callee
+
+print(callee(2.5), callee(2))
+"""
+
+RATIO = """
+@compiled(inline=True)
+def ratio(a, b): return a / b
+@compiled
+def twice(a, b): return ratio(a, b) + ratio(a, b)
+"""
+
+SHOW_OPTIONS = """
+from kernels.c import ratio, twice
+
+print(twice(1.0, 0.0))
+for function in (twice, ratio):
+    print(*sorted(f"{name}={value}" for name, value in function.targetoptions.items()))
+"""
+
+HELP = """
+import sys
+import popsnet
+from popsnet.cli.main import main
+
+sys.argv = ["popsnet", "--help"]
+try:
+    main()
+finally:
+    print("numba" in sys.modules)
+"""
+
+
+def package(folder: Path, header: str) -> Path:
+    (folder / "kernels").mkdir()
+    (folder / "kernels" / "__init__.py").touch()
+    (folder / "kernels" / "a.py").write_text(header + CALLER)
+    (folder / "kernels" / "b.py").write_text(header + CALLEE)
+    return folder / "kernels"
+
+
+def python(folder: Path, code: str, **settings: str) -> list[str]:
+    """What a new process prints, its cache below the folder."""
+    environment = {name: value for name, value in os.environ.items() if "NUMBA" not in name}
+    environment |= {
+        "POPSNET_CACHE_DIR": str(folder / "cache"),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "PYTHONPATH": str(Path(popsnet.__file__).parent.parent),
+    }
+    finished = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=folder,
+        env=environment | settings,
+        capture_output=True,
+        text=True,
+    )
+    assert finished.returncode == 0, finished.stderr
+    return finished.stdout.split()
+
+
+def test_numba_alone_keeps_an_old_callee(tmp_path: Path) -> None:
+    """The reason for the digest; if this fails, Numba looks at callees and it may go."""
+    kernels = package(tmp_path, PLAIN)
+    assert python(tmp_path, CALL)[0] == "20"
+    (kernels / "b.py").write_text(PLAIN + EDITED)
+    assert python(tmp_path, CALL)[0] == "20"
+
+
+def test_an_edit_to_a_callee_in_another_file_is_seen(tmp_path: Path) -> None:
+    kernels = package(tmp_path, OURS)
+    first = tmp_path / "cache" / "popsnet" / kernel_digest(kernels)
+    assert python(tmp_path, CALL) == ["20", "0", "-"]
+    assert {path.name.split("-")[0] for path in first.rglob("*.nbc")} == {"a.caller", "b.callee"}
+
+    (kernels / "b.py").write_text(OURS + EDITED)
+    assert python(tmp_path, CALL) == ["1010", "0", "-"]
+
+    (kernels / "b.py").write_text(OURS + CALLEE)
+    assert python(tmp_path, CALL) == ["20", "1", "-"]  # from the first folder
+    assert not list(kernels.rglob("*.nbi"))
+
+
+@pytest.mark.parametrize(
+    ("header", "got"), [(PLAIN, ["2", "2"]), (OURS, ["2.5", "2"])], ids=["numba alone", "ours"]
+)
+def test_two_processes_that_save_at_once(tmp_path: Path, header: str, got: list[str]) -> None:
+    """Two signatures of a function; alone, Numba saves the code of one for the other."""
+    package(tmp_path, header)
+    python(tmp_path, RACE)
+    assert python(tmp_path, CALL_BOTH) == got
+
+
+def test_functions_work_the_same_without_the_compiler(tmp_path: Path) -> None:
+    package(tmp_path, OURS)
+    assert python(tmp_path, CALL_BOTH, NUMBA_DISABLE_JIT="1") == ["2.5", "2"]
+
+
+def test_the_options(tmp_path: Path) -> None:
+    (package(tmp_path, OURS) / "c.py").write_text(OURS + RATIO)
+    assert python(tmp_path, SHOW_OPTIONS) == [
+        "inf",  # as NumPy divides
+        *("boundscheck=False", "error_model=numpy", "inline=never", "nogil=True", "nopython=True"),
+        *("boundscheck=False", "error_model=numpy", "inline=always", "nogil=True", "nopython=True"),
+    ]
+
+
+def test_the_digest_follows_the_kernel_sources_alone(tmp_path: Path) -> None:
+    kernels = package(tmp_path, OURS)
+    seen = {before := kernel_digest(kernels)}
+    (kernels / "other.py").write_text("x = 1\n")
+    (kernels / ".#b.py").symlink_to("nowhere")  # an editor's lock
+    assert kernel_digest(kernels) == before
+
+    (kernels / "deep").mkdir()
+    (kernels / "a.py").write_text(OURS + CALLER + "# changed\n")
+    seen.add(kernel_digest(kernels))
+    (kernels / "deep" / "c.py").write_text(OURS)
+    seen.add(kernel_digest(kernels))
+    (kernels / "deep" / "c.py").rename(kernels / "c.py")
+    seen.add(kernel_digest(kernels))
+    (kernels / "b.py").unlink()
+    seen.add(kernel_digest(kernels))
+    assert len(seen) == 5
+
+
+def test_the_digest_follows_numba(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = kernel_digest(tmp_path)
+    monkeypatch.setattr(numba, "__version__", "another")
+    assert kernel_digest(tmp_path) != before
+
+
+def test_who_chooses_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def chosen() -> str:
+        return cache_folder(tmp_path / "package").relative_to(tmp_path).parts[0]
+
+    monkeypatch.delenv("POPSNET_CACHE_DIR", raising=False)
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setattr(numba.config, "CACHE_DIR", "")
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    assert chosen() == "home"
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
+    assert chosen() == "xdg"
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / "numba"))
+    assert chosen() == "numba"
+    monkeypatch.setenv("POPSNET_CACHE_DIR", str(tmp_path / "popsnet"))
+    assert chosen() == "popsnet"
+
+
+def test_without_a_folder_to_write_to_a_private_one_serves(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").touch()
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setenv("POPSNET_CACHE_DIR", str(tmp_path / "file"))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    folder = cache_folder(tmp_path)
+    assert folder.parent.parent == tmp_path / "temporary"
+    assert folder.parent.stat().st_mode & 0o077 == 0
+    assert cache_folder(tmp_path) == folder
+
+    folder.parent.chmod(0o777)  # what others can write to is not run
+    other = cache_folder(tmp_path)
+    assert other.parent.parent == tmp_path / "temporary"
+    assert other.parent != folder.parent
+    assert other.parent.stat().st_mode & 0o077 == 0
+
+
+def test_old_folders_go_and_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("POPSNET_CACHE_DIR", str(tmp_path))
+    home = tmp_path / "popsnet"
+    for name in ("src", *(f"{age:016x}" for age in range(7))):
+        (home / name / "kernels").mkdir(parents=True)
+    for age in range(7):
+        os.utime(home / f"{age:016x}", (1_000_000_000 - age,) * 2)
+    newest = cache_folder(tmp_path / "package")
+    kept = {"src", newest.name, *(f"{age:016x}" for age in range(4))}
+    assert {path.name for path in home.iterdir()} == kept
+
+    (home / f"{9:016x}").mkdir()
+    cache_folder(tmp_path / "package")  # not new: nothing to make room for
+    assert {path.name for path in home.iterdir()} == kept | {f"{9:016x}"}
+
+
+def test_a_folder_in_use_is_not_old(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("POPSNET_CACHE_DIR", str(tmp_path))
+    used = cache_folder(tmp_path / "package")
+    os.utime(used, (0, 0))
+    cache_folder(tmp_path / "package")
+    for age in range(4):
+        (used.parent / f"{age:016x}").mkdir()
+        os.utime(used.parent / f"{age:016x}", (1, 1))
+    package(tmp_path, OURS)
+    cache_folder(tmp_path / "kernels")
+    assert used.is_dir()
+    assert len(list(used.parent.iterdir())) == 5
+
+
+def test_the_package_and_its_help_do_without_numba(tmp_path: Path) -> None:
+    assert python(tmp_path, HELP)[-1] == "False"
