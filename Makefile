@@ -3,12 +3,13 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/ready
 
-.PHONY: help setup demo test test-long picture clean
+.PHONY: help setup demo test test-long bench picture clean
 
 help:
 	@echo "make demo       set up, route a few permutations, check a trace"
 	@echo "make test       set up, then ruff, mypy and all tests"
 	@echo "make test-long  the statistical and large checks that take minutes"
+	@echo "make bench      validate the engines against each other, then time them"
 	@echo "make picture    draw the README's picture again"
 	@echo "make clean      remove .venv and what tools left behind"
 
@@ -37,6 +38,9 @@ test: setup
 
 test-long: setup
 	$(BIN)/pytest -n auto -m long
+
+bench: setup
+	$(BIN)/python benchmarks/bench.py
 
 picture: setup
 	$(BIN)/python docs/draw_picture.py

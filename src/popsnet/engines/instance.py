@@ -6,9 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+import numpy as np
+
 from popsnet.coins import Coins
 from popsnet.network import Network
 from popsnet.permutations.keyed import KeyedPermutation
+from popsnet.permutations.uniform import UniformPermutation
 from popsnet.routing import Router
 from popsnet.slot import Ints
 from popsnet.trace import Observer
@@ -23,16 +26,18 @@ class Instance:
     network: Network
     router: Router
     variant: str
-    destination: Ints | KeyedPermutation
+    destination: Ints | KeyedPermutation | UniformPermutation
     coins: Coins
     max_steps: int
     """The run is capped after so many steps."""
 
     def array(self) -> Ints:
-        """All destinations, whether they are stored or computed."""
-        if isinstance(self.destination, KeyedPermutation):
-            return self.destination.array()
-        return self.destination
+        """All destinations, whether they are there already or are to be made."""
+        if isinstance(self.destination, np.ndarray):
+            return self.destination
+        destination = self.destination.array()
+        destination.flags.writeable = False  # a router reads it, never changes it
+        return destination
 
 
 @dataclass(frozen=True, slots=True)

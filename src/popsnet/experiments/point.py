@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from popsnet.coins import Coins
-from popsnet.engines import Engine, Instance, Outcome, choose_engine
-from popsnet.engines.fused import RESIDENT, execute_many
+from popsnet.engines import Engine, Instance, Outcome, choose_engine, fused
 from popsnet.errors import InputError
 from popsnet.experiments.footprint import require_memory
 from popsnet.files import write_whole
 from popsnet.network import Network
 from popsnet.permutations import find_permutation, make_permutation
 from popsnet.permutations.keyed import KeyedPermutation
+from popsnet.permutations.uniform import UniformPermutation
 from popsnet.routing import Router, find_router
 from popsnet.slot import Ints
 from popsnet.trace import Observer, TraceWriter
@@ -121,12 +121,14 @@ class Point:
 
     def _instance(self, run: int) -> Instance:
         coins = Coins(self.permutation_seed).for_run(run)
-        destination: Ints | KeyedPermutation
+        destination: Ints | KeyedPermutation | UniformPermutation
         if self.permutation == "keyed":
             destination = KeyedPermutation(self.network.n, coins)
+        elif self.permutation == "random":
+            destination = UniformPermutation(self.network.n, coins)
         else:
             destination = make_permutation(self.permutation, self.network, coins)
-            destination.flags.writeable = False  # a router reads it, never changes it
+            destination.flags.writeable = False
         coins = Coins(self.seed).for_run(run)
         return Instance(self.network, self.router, self.variant, destination, coins, self.max_steps)
 
@@ -136,23 +138,22 @@ def routed(
 ) -> Iterator[Run]:
     """Runs 0 to ``runs`` - 1 of a point, each with its own permutation and coins.
 
-    The ``fused`` engine does several small runs on uniform permutations at a time, on so many
-    ``threads`` (all there are, unless told). Results do not depend on it.
+    The ``fused`` engine uses so many ``threads`` (all there are, unless told): for small runs on
+    uniform permutations several runs at a time, for large ones inside the run. Results do not
+    depend on it.
     """
-    small = point.engine.name == "fused" and point.network.n <= RESIDENT
-    if small and point.permutation == "random":
-        yield from _routed_at_once(point, runs, threads)
-    else:
+    if point.engine.name != "fused":
         for run in range(runs):
             yield point.execute(run, observers)
-
-
-def _routed_at_once(point: Point, runs: int, threads: int | None) -> Iterator[Run]:
-    begin = time.perf_counter()
-    for outcome in execute_many(
-        point.network, point.variant, point.seed, point.permutation_seed, point.max_steps, runs,
-        threads,
-    ):  # fmt: skip
-        now = time.perf_counter()
-        yield Run(outcome, now - begin)
-        begin = now
+        return
+    with fused.Session(point.network, point.max_steps, threads) as session:
+        if point.permutation == "random" and point.network.n <= fused.RESIDENT:
+            seeds = (point.seed, point.permutation_seed)
+            outcomes = session.execute_many(point.variant, *seeds, runs)
+        else:
+            outcomes = (session.execute(point._instance(run), observers) for run in range(runs))
+        begin = time.perf_counter()
+        for outcome in outcomes:
+            now = time.perf_counter()
+            yield Run(outcome, now - begin)
+            begin = now

@@ -17,7 +17,7 @@ from popsnet.errors import PermutationError
 from popsnet.network import Network
 from popsnet.permutations.files import SUFFIXES, read_permutation
 from popsnet.permutations.keyed import KeyedPermutation
-from popsnet.permutations.uniform import RANDOM, uniform_permutation
+from popsnet.permutations.uniform import UniformPermutation
 
 __all__ = ["NAMES", "find_permutation", "make_permutation"]
 
@@ -31,7 +31,7 @@ def _processors(network: Network) -> Destinations:
 
 def random(network: Network, coins: Coins) -> Destinations:
     """Uniform among all n! permutations."""
-    return uniform_permutation(network.n, RANDOM, coins)
+    return UniformPermutation(network.n, coins).array()
 
 
 def keyed(network: Network, coins: Coins) -> Destinations:
@@ -86,7 +86,7 @@ def shift(network: Network, coins: Coins, by: int = 1) -> Destinations:
 
 def group_permutation(network: Network, coins: Coins) -> Destinations:
     """(b, l) to (s(b), l), s a uniform permutation of the groups: all share one coupler."""
-    target = uniform_permutation(network.g, "group permutation", coins)
+    target = UniformPermutation(network.g, coins, "group permutation").array()
     j = _processors(network)
     return target[j // network.d] * np.int32(network.d) + j % network.d
 

@@ -11,6 +11,11 @@ more than i parts in 2^40.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, TypeAlias
+
 import numpy as np
 import numpy.typing as npt
 
@@ -18,13 +23,13 @@ from popsnet.coins import Coins
 from popsnet.compiled import compiled
 from popsnet.splitmix import word
 
-__all__ = ["CHUNK", "RANDOM", "arrange", "bucket_bits", "shuffle", "uniform_permutation"]
-
-RANDOM = "random permutation"
-"""The purpose of the coins that make the permutation called ``random``."""
+__all__ = ["CHUNK", "RANDOM", "UniformPermutation", "fill", "shuffle"]
 
 CHUNK = 1024
 """Draws made at a time; as many numbers are the scratch that shuffling needs."""
+
+RANDOM = "random permutation"
+"""The purpose of the coins that make the permutation called ``random``."""
 
 _BUCKET_BITS = 20
 _24, _32, _40 = np.uint64(24), np.uint64(32), np.uint64(40)
@@ -32,43 +37,63 @@ _ONE = np.uint64(1)
 
 Places = npt.NDArray[np.uint16] | npt.NDArray[np.uint32]
 U32 = npt.NDArray[np.uint32]
+I64 = npt.NDArray[np.int64]
+
+Map: TypeAlias = Callable[[Callable[[int], Any], Iterable[int]], Iterable[Any]]
+"""Does some work for each of several numbers: ``map``, or that of an executor."""
 
 
-def uniform_permutation(n: int, purpose: str, coins: Coins) -> npt.NDArray[np.int32]:
-    """A permutation of [0, n), uniform among all n!. O(n)."""
-    places = np.empty(n, dtype=np.uint32)
-    arrange(
-        places,
-        n,
-        bucket_bits(n),
-        np.uint64(coins.key(purpose, 0)),
-        np.uint64(coins.key(purpose, 1)),
-        np.empty(2 ** bucket_bits(n) + 1, dtype=np.int64),
-        np.empty(CHUNK, dtype=np.uint32),
-    )
-    return places.view(np.int32)
+@dataclass(frozen=True)
+class UniformPermutation:
+    """The permutation of [0, n), uniform among all n!, that coins stand for."""
 
+    n: int
+    coins: Coins
+    purpose: str = RANDOM
 
-def bucket_bits(n: int) -> int:
-    """The number of bits that choose a bucket: enough for buckets of about 2^20 items."""
-    return max((n - 1).bit_length() - _BUCKET_BITS, 0)
+    def array(self) -> npt.NDArray[np.int32]:
+        """All destinations."""
+        places = np.empty(self.n, dtype=np.uint32)
+        self.write(places, self.n)
+        return places.view(np.int32)
 
+    def write(self, places: Places, modulus: int, threads: int = 1, each: Map = map) -> None:
+        """Write all destinations mod ``modulus``; ``each`` spreads the work over threads. O(n)."""
+        bits = max((self.n - 1).bit_length() - _BUCKET_BITS, 0)
+        scratch = np.empty((threads, CHUNK), dtype=np.uint32)
+        if bits:
+            limits = self._scatter(places, modulus, bits, scratch, each)
+        else:
+            fill(places, modulus)
+            limits = [0, self.n]
+        key = np.uint64(self.coins.key(self.purpose, 1))
 
-@compiled
-def arrange(
-    places: Places, modulus: int, bits: int, scatter_key: np.uint64, shuffle_key: np.uint64,
-    ends: npt.NDArray[np.int64], drawn: U32,
-) -> None:  # fmt: skip
-    """Fill ``places`` with a uniform permutation, its values taken mod ``modulus``."""
-    if bits == 0:
-        fill(places, modulus)
-        shuffle(places, 0, len(places), shuffle_key, drawn)
-    else:
-        scatter(places, modulus, bits, scatter_key, ends, drawn)
-        low = 0
-        for bucket in range(len(ends) - 1):
-            shuffle(places, low, ends[bucket], shuffle_key, drawn)
-            low = ends[bucket]
+        def shuffle_some(t: int) -> None:
+            for low, high in list(pairwise(limits))[t::threads]:
+                shuffle(places, low, high, key, scratch[t])
+
+        list(each(shuffle_some, range(threads)))
+
+    def _scatter(
+        self, places: Places, modulus: int, bits: int, scratch: U32, each: Map
+    ) -> list[int]:
+        """Put every item into its bucket, and say where the buckets begin and end."""
+        key, threads = np.uint64(self.coins.key(self.purpose, 0)), len(scratch)
+        cuts = [self.n * t // threads for t in range(threads + 1)]
+        counts = np.zeros((threads, 2**bits), dtype=np.int64)
+
+        def count_some(t: int) -> None:
+            survey(counts[t], bits, key, cuts[t], cuts[t + 1], scratch[t])
+
+        list(each(count_some, range(threads)))
+        ends = counts.T.ravel().cumsum().reshape(-1, threads).T  # of each thread's part of a bucket
+        at = np.ascontiguousarray(ends - counts)
+
+        def scatter_some(t: int) -> None:
+            scatter(places, modulus, bits, key, cuts[t], cuts[t + 1], at[t], scratch[t])
+
+        list(each(scatter_some, range(threads)))
+        return [0, *ends[-1].tolist()]
 
 
 @compiled
@@ -80,27 +105,30 @@ def fill(places: Places, modulus: int) -> None:
 
 
 @compiled
+def survey(counts: I64, bits: int, key: np.uint64, first: int, last: int, drawn: U32) -> None:
+    """How many of the items first … last - 1 draw each bucket."""
+    shift = np.uint32(32 - bits)
+    for low in range(first, last, CHUNK):
+        m = min(CHUNK, last - low)
+        draw_upper_halves(key, low, m, drawn)
+        for k in range(m):
+            counts[drawn[k] >> shift] += 1
+
+
+@compiled
 def scatter(
-    places: Places, modulus: int, bits: int, key: np.uint64, ends: npt.NDArray[np.int64], drawn: U32
-) -> None:
-    """Put every item into the bucket it draws; the buckets' ends are found on the way."""
-    n, shift = len(places), np.uint32(32 - bits)
-    ends[:] = 0
-    for low in range(0, n, CHUNK):
-        m = min(CHUNK, n - low)
+    places: Places, modulus: int, bits: int, key: np.uint64, first: int, last: int, at: I64,
+    drawn: U32,
+) -> None:  # fmt: skip
+    """Put the items first … last - 1, mod ``modulus``, where their buckets begin."""
+    shift, value = np.uint32(32 - bits), first % modulus
+    for low in range(first, last, CHUNK):
+        m = min(CHUNK, last - low)
         draw_upper_halves(key, low, m, drawn)
         for k in range(m):
-            ends[int(drawn[k] >> shift) + 1] += 1
-    for bucket in range(len(ends) - 1):
-        ends[bucket + 1] += ends[bucket]
-    value = 0
-    for low in range(0, n, CHUNK):
-        m = min(CHUNK, n - low)
-        draw_upper_halves(key, low, m, drawn)
-        for k in range(m):
-            bucket = int(drawn[k] >> shift)
-            places[ends[bucket]] = value  # an end is a start until its bucket is full
-            ends[bucket] += 1
+            bucket = drawn[k] >> shift
+            places[at[bucket]] = value
+            at[bucket] += 1
             value = value + 1 if value + 1 < modulus else 0
 
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from functools import partial
+from functools import cached_property, partial
+from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -17,11 +20,12 @@ from popsnet.engines.fused.resident import Scratch, Shape, route, route_many
 from popsnet.engines.instance import Instance, Outcome
 from popsnet.network import Network
 from popsnet.permutations.keyed import KeyedPermutation
-from popsnet.permutations.uniform import CHUNK, RANDOM, bucket_bits
+from popsnet.permutations.uniform import CHUNK, RANDOM, UniformPermutation
 from popsnet.routing.mei_rizzi import INTERMEDIATE_GROUP
+from popsnet.slot import Ints
 from popsnet.trace import Event, Listen, Observer, Send
 
-__all__ = ["RESIDENT", "bytes_needed", "execute", "execute_many"]
+__all__ = ["RESIDENT", "Block", "Session", "bytes_needed", "execute"]
 
 RESIDENT = 2**20
 """The most packets of a run that is done by one thread."""
@@ -36,64 +40,109 @@ def bytes_needed(network: Network, keyed: bool) -> int:
     n = network.n
     if n <= RESIDENT:
         return 40 * n
-    return large_run_bytes(n, network.g) + (0 if keyed else 12 * n)
+    return large_run_bytes(n, network.g) + (0 if keyed else 6 * n)
 
 
-def execute(
-    instance: Instance, observers: Sequence[Observer] = (), threads: int | None = None
-) -> Outcome:
+def execute(instance: Instance, observers: Sequence[Observer] = ()) -> Outcome:
     """Route one permutation; observers hear of every step instead of every slot."""
-    shape = Shape.of(instance.network, instance.max_steps)
-    tallies: list[Tally] = []
-    for tally in _tallies(instance, shape, observers, threads or os.cpu_count() or 1):
-        tallies.append(tally)
-        _tell(observers, tally.pending, len(tallies))
-    return _outcome(instance.network, instance.variant, tallies)
+    with Session(instance.network, instance.max_steps) as session:
+        return session.execute(instance, observers)
 
 
-def _tallies(
-    instance: Instance, shape: Shape, observers: Sequence[Observer], threads: int
-) -> Iterator[Tally]:
-    if instance.network.n <= RESIDENT:
-        log = np.empty((instance.max_steps, 4), dtype=np.int64)
+class Session:
+    """Runs on one network, one after another in the same memory: fresh memory is slow."""
+
+    def __init__(self, network: Network, max_steps: int, threads: int | None = None) -> None:
+        self._network = network
+        self._shape = Shape.of(network, max_steps)
+        self._threads = threads or os.cpu_count() or 1
+        self._executor = ThreadPoolExecutor(self._threads)
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._executor.shutdown(cancel_futures=True)
+
+    def execute(self, instance: Instance, observers: Sequence[Observer] = ()) -> Outcome:
+        """Route one permutation, a large one on all threads."""
+        route = self._route_small if self._network.n <= RESIDENT else self._route_large
+        tallies: list[Tally] = []
+        for tally in route(instance, observers):
+            tallies.append(tally)
+            _tell(observers, tally.pending, len(tallies))
+        return _outcome(self._network, instance.variant, tallies)
+
+    def _route_small(self, instance: Instance, observers: Sequence[Observer]) -> Iterator[Tally]:
+        log = np.empty((self._shape.max_steps, 4), dtype=np.int64)
         seed, purpose = np.uint64(instance.coins.seed), np.uint64(number_of(INTERMEDIATE_GROUP))
-        steps = route(shape, _residues(instance), seed, purpose, Scratch.of(shape), log)
+        residues = (instance.array() % self._network.g).astype(np.uint16)
+        steps = route(self._shape, residues, seed, purpose, self._scratch, log)
         yield from (Tally(*row) for row in log[:steps].tolist())
-        return
-    with ThreadPoolExecutor(threads) as executor:
-        run = LargeRun(shape, threads, executor)
-        targets = instance.destination
-        if not isinstance(targets, KeyedPermutation):
-            targets = _residues(instance)
-        yield from run.steps(targets, instance.coins, partial(_tell, observers))
+
+    def _route_large(self, instance: Instance, observers: Sequence[Observer]) -> Iterator[Tally]:
+        targets = self._targets(instance.destination)
+        yield from self._large_run.steps(targets, instance.coins, partial(_tell, observers))
+
+    def _targets(
+        self, destination: Ints | KeyedPermutation | UniformPermutation
+    ) -> npt.NDArray[np.uint16] | KeyedPermutation:
+        """What says where packets go: all temporary groups, or the computed permutation."""
+        if isinstance(destination, KeyedPermutation):
+            return destination
+        g, residues = self._network.g, self._residues
+        if isinstance(destination, UniformPermutation):
+            destination.write(residues, g, self._threads, self._executor.map)
+        else:
+            np.remainder(destination, g, out=residues, casting="unsafe")
+        return residues
+
+    @cached_property
+    def _scratch(self) -> Scratch:
+        return Scratch.of(self._shape)
+
+    @cached_property
+    def _large_run(self) -> LargeRun:
+        return LargeRun(self._shape, self._threads, self._executor)
+
+    @cached_property
+    def _residues(self) -> npt.NDArray[np.uint16]:
+        return np.empty(self._network.n, dtype=np.uint16)
+
+    def execute_many(
+        self, variant: str, seed: int, permutation_seed: int, runs: int
+    ) -> Iterator[Outcome]:
+        """Runs 0, 1, … on uniform permutations, a thread each; in order."""
+        for block in self.run_blocks(seed, permutation_seed, runs):
+            yield from (_outcome(self._network, variant, tallies) for tallies in block.tallies())
+
+    def run_blocks(self, seed: int, permutation_seed: int, runs: int) -> Iterator[Block]:
+        """The same as they come from the threads, many runs in a block of arrays."""
+        stride = min(max(_PACKETS_AT_A_TIME // self._network.n, 1), _MOST_RUNS_AT_A_TIME)
+        workers = [
+            _Worker(self._shape, seed, permutation_seed, stride) for _ in range(self._threads)
+        ]
+        waiting: deque[Future[list[Block]]] = deque()
+        for turn, start in enumerate(range(0, runs, stride)):
+            if len(waiting) == self._threads:  # the oldest is of the worker that comes now
+                yield from waiting.popleft().result()
+            work = workers[turn % self._threads].run
+            waiting.append(self._executor.submit(work, start, min(start + stride, runs)))
+        for future in waiting:
+            yield from future.result()
 
 
-def _residues(instance: Instance) -> npt.NDArray[np.uint16]:
-    return (instance.array() % instance.network.g).astype(np.uint16)
+class Block(NamedTuple):
+    """Some runs: how many steps each took, and the tallies of all their steps."""
 
+    steps: npt.NDArray[np.int64]
+    log: npt.NDArray[np.int64]
 
-def execute_many(
-    network: Network, variant: str, seed: int, permutation_seed: int, max_steps: int, runs: int,
-    threads: int | None = None,
-) -> Iterator[Outcome]:  # fmt: skip
-    """Runs 0, 1, … on uniform permutations, several at a time; in order."""
-    shape = Shape.of(network, max_steps)
-    stride = min(max(_PACKETS_AT_A_TIME // network.n, 1), _MOST_RUNS_AT_A_TIME)
-    count = threads or os.cpu_count() or 1
-    workers = [_Worker(shape, seed, permutation_seed, stride) for _ in range(count)]
-    with ThreadPoolExecutor(count) as executor:
-        waiting: list[Future[list[list[Tally]]]] = []
-        starts = iter(range(0, runs, stride))
-        try:
-            for turn, start in enumerate(starts):
-                work = workers[turn % count]
-                waiting.append(executor.submit(work.run, start, min(start + stride, runs)))
-                if len(waiting) == count:
-                    yield from (_outcome(network, variant, one) for one in waiting.pop(0).result())
-            for future in waiting:
-                yield from (_outcome(network, variant, one) for one in future.result())
-        finally:
-            executor.shutdown(cancel_futures=True)
+    def tallies(self) -> Iterator[list[Tally]]:
+        """The tallies of each run."""
+        rows = [Tally(*row) for row in self.log.tolist()]
+        ends = np.cumsum(self.steps).tolist()
+        return (rows[start:end] for start, end in pairwise([0, *ends]))
 
 
 class _Worker:
@@ -101,34 +150,28 @@ class _Worker:
 
     def __init__(self, shape: Shape, seed: int, permutation_seed: int, stride: int) -> None:
         n = shape.d * shape.g
-        self.bits = bucket_bits(n)
         self.shape, self.scratch = shape, Scratch.of(shape)
         self.seeds = np.uint64(seed), np.uint64(permutation_seed)
         purposes = ("run", RANDOM, INTERMEDIATE_GROUP)
         self.purposes = np.array([number_of(purpose) for purpose in purposes], dtype=np.uint64)
         rows = stride * _STEPS_EXPECTED + shape.max_steps
-        self.residues, self.ends, self.drawn, self.steps, log = cut(
-            (n, np.uint16),
-            (2**self.bits + 1, np.int64),
-            (CHUNK, np.uint32),
-            (stride, np.int64),
-            (4 * rows, np.int64),
+        self.residues, self.drawn, self.steps, log = cut(
+            (n, np.uint16), (CHUNK, np.uint32), (stride, np.int64), (4 * rows, np.int64)
         )
         self.log = log.reshape(rows, 4)
 
-    def run(self, first: int, last: int) -> list[list[Tally]]:
-        """The tallies of runs first … last - 1."""
-        done: list[list[Tally]] = []
+    def run(self, first: int, last: int) -> list[Block]:
+        """Runs first … last - 1."""
+        blocks: list[Block] = []
         while first < last:
             count = route_many(
-                self.shape, *self.seeds, self.purposes, self.bits, first, last, self.scratch,
-                self.residues, self.ends, self.drawn, self.log, self.steps,
+                self.shape, *self.seeds, self.purposes, first, last, self.scratch, self.residues,
+                self.drawn, self.log, self.steps,
             )  # fmt: skip
-            ends = np.cumsum(self.steps[:count]).tolist()
-            rows = [Tally(*row) for row in self.log[: ends[-1]].tolist()]
-            done += [rows[a:b] for a, b in zip([0, *ends], ends, strict=False)]
+            steps = self.steps[:count].copy()
+            blocks.append(Block(steps, self.log[: steps.sum()].copy()))
             first += count
-        return done
+        return blocks
 
 
 def _outcome(network: Network, variant: str, tallies: Sequence[Tally]) -> Outcome:

@@ -25,7 +25,7 @@ from popsnet.engines.fused.passes import (
     take_part,
 )
 from popsnet.network import Network
-from popsnet.permutations.uniform import arrange
+from popsnet.permutations.uniform import fill, shuffle
 from popsnet.routing.mei_rizzi import participation
 from popsnet.splitmix import run_key, step_key
 
@@ -158,8 +158,7 @@ def route(
 @compiled
 def route_many(
     shape: Shape, seed: np.uint64, permutation_seed: np.uint64, purposes: npt.NDArray[np.uint64],
-    bits: int, first: int, last: int, s: Scratch, residues: U16, ends: I64, drawn: U32, log: I64,
-    steps: I64,
+    first: int, last: int, s: Scratch, residues: U16, drawn: U32, log: I64, steps: I64,
 ) -> int:  # fmt: skip
     """Runs first, first + 1, … on uniform permutations, those the same seeds give elsewhere.
 
@@ -170,9 +169,8 @@ def route_many(
         if len(log) - filled < shape.max_steps:
             break
         instance = run_key(permutation_seed, purposes[0], run)
-        scatter_key = step_key(instance, purposes[1], 0)
-        shuffle_key = step_key(instance, purposes[1], 1)
-        arrange(residues, shape.g, bits, scatter_key, shuffle_key, ends, drawn)
+        fill(residues, shape.g)
+        shuffle(residues, 0, len(residues), step_key(instance, purposes[1], 1), drawn)
         coins = run_key(seed, purposes[0], run)
         steps[done] = route(shape, residues, coins, purposes[2], s, log[filled:])
         filled += steps[done]

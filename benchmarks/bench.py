@@ -1,0 +1,240 @@
+"""How fast are the engines? Validates them against ``objects``, then times them side by side.
+
+Prints nanoseconds per packet of whole runs of mei-rizzi on d = g, permutation included, and
+ratios measured in the same run; writes JSON and a figure. The yardstick is a plain
+object-oriented C++ simulator of the same five slots (yardstick.cpp), built if there is a g++.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numba
+import numpy as np
+from matplotlib.figure import Figure
+from rich.console import Console
+from rich.table import Table
+
+import popsnet
+from popsnet import Coins, Network, Point
+from popsnet.engines import ENGINES, Instance
+from popsnet.engines.fused import RESIDENT, Session
+from popsnet.files import write_whole
+from popsnet.permutations.uniform import UniformPermutation
+from popsnet.routing import get_router
+from popsnet.routing.mei_rizzi import INTERMEDIATE_GROUP
+
+HERE = Path(__file__).parent
+LARGEST = {"objects": 2**14, "slots": 2**24, "yardstick": 2**24}
+SECONDS_PER_FIGURE = 1.5
+"""A figure is the median of what is measured in so long, two measurements at least."""
+
+
+def validate(yardstick: Path | None) -> int:
+    """Run every engine on the same instances; returns how many agreed, or fails."""
+    router, checked = get_router("mei-rizzi"), 0
+    for g in (1, 2, 3, 8, 17, 32):
+        for seed in range(5):
+            network = Network(g, g)
+            destination = UniformPermutation(network.n, Coins(seed)).array()
+            instance = Instance(network, router, "published", destination, Coins(seed), 1000)
+            expected = ENGINES["objects"].execute(instance, ())
+            assert ENGINES["slots"].execute(instance, ()) == expected
+            assert ENGINES["fused"].execute(instance, ()) == replace(expected, peak_buffers=None)
+            if yardstick is not None:
+                assert _yardstick_survivors(yardstick, instance) == list(expected.survivors)
+            checked += 1
+    return checked
+
+
+def _yardstick_survivors(yardstick: Path, instance: Instance) -> list[int]:
+    with tempfile.TemporaryDirectory() as folder:
+        destination, keys = Path(folder) / "destination", Path(folder) / "keys"
+        destination.write_text(" ".join(map(str, instance.array().tolist())))
+        steps = (str(instance.coins.key(INTERMEDIATE_GROUP, step)) for step in range(200))
+        keys.write_text("\n".join(steps))
+        command = [str(yardstick), str(instance.network.g), "1", "0", str(destination), str(keys)]
+        output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    survivors: list[int] = json.loads(output)["survivors"]
+    return survivors
+
+
+def build_yardstick(folder: Path) -> Path | None:
+    """The compiled yardstick, or None where there is no g++."""
+    compiler = shutil.which("g++")
+    if compiler is None:
+        return None
+    program = folder / "yardstick"
+    options = ["-O3", "-march=native", "-std=c++17", "-o", str(program)]
+    subprocess.run([compiler, *options, str(HERE / "yardstick.cpp")], check=True)
+    return program
+
+
+def measure(work: Callable[[], int]) -> float:
+    """Seconds a run, the median of several measurements; ``work`` says how many runs it did."""
+    work()  # compiles, and touches the memory
+    seconds: list[float] = []
+    begin = time.perf_counter()
+    while len(seconds) < 2 or time.perf_counter() - begin < SECONDS_PER_FIGURE:
+        start = time.perf_counter()
+        runs = work()
+        seconds.append((time.perf_counter() - start) / runs)
+    return median(seconds)
+
+
+def one_run(engine: str, g: int) -> Callable[[], int]:
+    """A single run of a point."""
+    point = Point.of(g, g, engine=engine)
+
+    def work() -> int:
+        point.execute(0)
+        return 1
+
+    return work
+
+
+def fused_runs(g: int, threads: int) -> tuple[Session, Callable[[], int]]:
+    """Many small runs, a thread each; or one large run on all threads, in memory that is there."""
+    network = Network(g, g)
+    session = Session(network, 1000, threads)
+    if network.n <= RESIDENT:
+        runs = max(2**24 // network.n, threads)
+        return session, lambda: sum(len(block.steps) for block in session.run_blocks(0, 0, runs))
+    instance = Instance(
+        network, get_router("mei-rizzi"), "published",
+        UniformPermutation(network.n, Coins(0)), Coins(0), 1000,
+    )  # fmt: skip
+
+    def work() -> int:
+        session.execute(instance)
+        return 1
+
+    return session, work
+
+
+def yardstick_runs(program: Path, g: int) -> float:
+    """Seconds a run, timed by the yardstick itself."""
+    runs = max(2**20 // g**2, 1)
+    command = [str(program), str(g), str(runs), "1"]
+    output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    return float(json.loads(output)["seconds"]) / runs
+
+
+def time_engines(
+    sizes: list[int], yardstick: Path | None, console: Console
+) -> list[dict[str, Any]]:
+    """A row for every size: nanoseconds per packet by engine."""
+    threads = os.cpu_count() or 1
+    rows = []
+    for exponent in sizes:
+        n, g = 2**exponent, 2 ** (exponent // 2)
+        row: dict[str, Any] = {"n": n}
+        with console.status(f"timing n = 2^{exponent}"):
+            for engine in ("objects", "slots"):
+                if n <= LARGEST[engine]:
+                    row[engine] = measure(one_run(engine, g)) / n * 1e9
+            for name, count in (("fused, 1 thread", 1), (f"fused, {threads} threads", threads)):
+                session, work = fused_runs(g, count)
+                with session:
+                    row[name] = measure(work) / n * 1e9
+            if yardstick is not None and n <= LARGEST["yardstick"]:
+                row["yardstick"] = median(yardstick_runs(yardstick, g) for _ in range(3)) / n * 1e9
+        fastest = row[f"fused, {threads} threads"]
+        row["fused runs per second"] = 1e9 / (fastest * n)
+        row["yardstick / fused"] = row["yardstick"] / fastest if "yardstick" in row else None
+        rows.append(row)
+    return rows
+
+
+def table_of(rows: list[dict[str, Any]]) -> Table:
+    """The rows for people."""
+    table = Table(title="nanoseconds per packet, whole runs of mei-rizzi, d = g")
+    for name in rows[0]:
+        table.add_column(name, justify="right")
+    for row in rows:
+        cells = [f"{row['n']:,}"]
+        cells += [
+            "" if row.get(name) is None else f"{row[name]:,.1f}" for name in list(rows[0])[1:]
+        ]
+        table.add_row(*cells)
+    return table
+
+
+def draw(rows: list[dict[str, Any]], path: Path) -> None:
+    """The growth curves."""
+    figure = Figure(figsize=(7, 4.5), layout="constrained")
+    axes = figure.add_subplot()
+    for name, marker in zip(
+        [name for name in rows[0] if name != "n" and "per second" not in name and "/" not in name],
+        "osD^v<>",
+        strict=False,
+    ):
+        points = [(row["n"], row[name]) for row in rows if row.get(name) is not None]
+        axes.plot(*zip(*points, strict=True), marker=marker, label=name)
+    axes.set_xscale("log", base=2)
+    axes.set_yscale("log")
+    axes.set_xlabel("processors n = g²")
+    axes.set_ylabel("nanoseconds per packet")
+    axes.grid(alpha=0.3)
+    axes.legend()
+    figure.savefig(path, dpi=120)
+
+
+def main() -> None:
+    """Validate, time, print, write."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--max-exponent", type=int, default=26, help="largest n as a power of 2")
+    parser.add_argument("--out", type=Path, default=HERE / "results")
+    arguments = parser.parse_args()
+    console = Console()
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as folder:
+        yardstick = build_yardstick(Path(folder))
+        if yardstick is None:
+            console.print("There is no g++ here: no yardstick.")
+        checked = validate(yardstick)
+        console.print(f"All engines agree on {checked} instances, step by step.")
+        sizes = [*range(10, min(arguments.max_exponent, 24) + 1, 2)]
+        sizes += [*range(26, arguments.max_exponent + 1, 2)]
+        rows = time_engines(sizes, yardstick, console)
+    console.print(table_of(rows))
+    report = {
+        "popsnet": popsnet.__version__,
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "numba": numba.__version__,
+        "machine": platform.platform(),
+        "processor": _processor(),
+        "cores": os.cpu_count(),
+        "instances_validated": checked,
+        "nanoseconds_per_packet": rows,
+    }
+    with write_whole(arguments.out / "bench.json") as file:
+        json.dump(report, file, indent=2)
+    draw(rows, arguments.out / "bench.png")
+    console.print(f"Written to {arguments.out}: bench.json, bench.png")
+
+
+def _processor() -> str:
+    for line in (
+        Path("/proc/cpuinfo").read_text().splitlines() if Path("/proc/cpuinfo").exists() else ()
+    ):
+        if line.startswith("model name"):
+            return line.partition(":")[2].strip()
+    return platform.processor()
+
+
+if __name__ == "__main__":
+    main()
