@@ -74,7 +74,7 @@ class Machine:
         self.counters.destroyed += light.destroyed
 
     def _inbox(self, slot: Slot, heard: npt.NDArray[np.int32]) -> Inbox:
-        delivered = heard >= 0
+        delivered = np.flatnonzero(heard >= 0)
         message = heard[delivered]
         kinds = slot.kinds[message]
         packets = slot.packet_numbers[message]
