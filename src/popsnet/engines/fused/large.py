@@ -109,6 +109,7 @@ class LargeRun:
                     (64 * words, u32),
                     (size, u32),
                     (size, u32),
+                    (size, u32),
                     (size + 1, u32),
                     (rows * g, np.uint8),
                     (2**self.shift * g, np.uint8),

@@ -40,7 +40,7 @@ I64 = npt.NDArray[np.int64]
 _WHOLE = 31  # bits of a number that has no residue beside it
 _40, _LOW_40 = np.uint64(40), np.uint64(2**40 - 1)
 _6, _63, _1 = np.uint64(6), np.uint64(63), np.uint64(1)
-_TOP = np.uint64(2**63)
+_TOP, _FULL = np.uint64(2**63), np.uint64(2**64 - 1)
 _ONE = np.uint8(1)
 
 
@@ -71,6 +71,7 @@ class Hands(NamedTuple):
     numbers: U32
     couplers: U32
     targets: U32
+    picked: U32
     alone: U32
     table: U8  # slot 1 of a block
     cells: U8  # slot 2 of a bucket
@@ -82,6 +83,11 @@ def unpack(pending: U64, first_word: int, words: int, numbers: U32) -> int:
     s = 0
     for w in range(words):
         rest = pending[first_word + w]
+        if rest == _FULL:  # all of them, as in the first step
+            for bit in range(64):
+                numbers[s + bit] = w * 64 + bit
+            s += 64
+            continue
         while rest != 0:
             numbers[s] = w * 64 + lowest_bit(rest)
             rest &= rest - _1
@@ -125,23 +131,22 @@ def throw(
         tally[0] += m
         tally[1] += survivors
         tally[2] += clear(couplers, m, hands.table, rows * g)
-        pick(numbers, hands.alone, survivors, numbers)
-        pick(couplers, hands.alone, survivors, couplers)
         if len(sources.residues) > 0:
-            aim(numbers, survivors, sources.residues[first:], targets)
+            aim(numbers, hands.alone, survivors, sources.residues[first:], targets)
         else:
-            aim_keyed(numbers, survivors, first, g, sources, targets)
+            pick(numbers, hands.alone, survivors, hands.picked)
+            aim_keyed(hands.picked, survivors, first, g, sources, targets)
         append(
-            numbers, couplers, targets, survivors, g, magic, block * words * 64, buckets,
-            buckets.ends[thread],
+            numbers, couplers, hands.alone, targets, survivors, g, magic, block * words * 64,
+            buckets, buckets.ends[thread],
         )  # fmt: skip
 
 
 @compiled
-def aim(numbers: U32, m: int, residues: U16, targets: U32) -> None:
-    """The temporary groups of packets, where they are stored."""
+def aim(numbers: U32, alone: U32, m: int, residues: U16, targets: U32) -> None:
+    """The temporary groups of the survivors, where they are stored."""
     for q in range(m):
-        targets[q] = residues[numbers[q]]
+        targets[q] = residues[numbers[alone[q]]]
 
 
 @compiled
@@ -165,17 +170,20 @@ def aim_keyed(numbers: U32, m: int, first: int, g: int, sources: Sources, target
 
 @compiled
 def append(
-    numbers: U32, couplers: U32, targets: U32, m: int, g: int, magic: int, base: int,
+    numbers: U32, couplers: U32, alone: U32, targets: U32, m: int, g: int, magic: int, base: int,
     buckets: Buckets, ends: I64,
 ) -> None:  # fmt: skip
-    """Put survivors into their buckets."""
-    entries, shift, mask = buckets.entries, np.uint32(buckets.shift), (1 << buckets.shift) - 1
+    """Put the survivors into their buckets."""
+    entries, shift = buckets.entries, np.uint64(buckets.shift)
+    mask, bound = np.uint64((1 << buckets.shift) - 1), np.uint64(np.uint32(g))
+    low, start, to_row = np.uint64(buckets.low), np.uint64(base), np.uint64(np.uint32(magic))
     for q in range(m):
-        row = (np.uint64(numbers[q]) * np.uint64(magic)) >> np.uint64(32)
-        group = np.uint32(int(couplers[q]) - int(row) * g - buckets.low)
-        cell = np.uint64((int(group) & mask) * g + int(targets[q]))
+        number = np.uint64(numbers[alone[q]])
+        row = (number * to_row) >> np.uint64(32)
+        group = np.uint64(couplers[alone[q]]) - row * bound - low
+        cell = (group & mask) * bound + np.uint64(targets[q])
         bucket = group >> shift
-        entries[ends[bucket]] = cell << _40 | np.uint64(base + int(numbers[q]))
+        entries[ends[bucket]] = cell << _40 | (start + number)
         ends[bucket] += 1
 
 
