@@ -16,6 +16,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from statistics import median
@@ -28,9 +29,11 @@ from rich.console import Console
 from rich.table import Table
 
 import popsnet
-from popsnet import Coins, Network, Point
+from popsnet import Coins, Network, Point, routed
 from popsnet.engines import ENGINES, Instance
 from popsnet.engines.fused import RESIDENT, Session
+from popsnet.engines.fused.large import LargeRun
+from popsnet.engines.fused.resident import Shape
 from popsnet.files import write_whole
 from popsnet.permutations.uniform import UniformPermutation
 from popsnet.routing import get_router
@@ -45,18 +48,40 @@ SECONDS_PER_FIGURE = 1.5
 def validate(yardstick: Path | None) -> int:
     """Run every engine on the same instances; returns how many agreed, or fails."""
     router, checked = get_router("mei-rizzi"), 0
-    for g in (1, 2, 3, 8, 17, 32):
-        for seed in range(5):
-            network = Network(g, g)
+    for d, g in ((1, 1), (2, 2), (3, 3), (8, 8), (17, 17), (32, 32), (9, 4), (64, 4)):
+        network, variant = Network(d, g), "published" if d == g else "idealized"
+        for seed in range(4):
             destination = UniformPermutation(network.n, Coins(seed)).array()
-            instance = Instance(network, router, "published", destination, Coins(seed), 1000)
-            expected = ENGINES["objects"].execute(instance, ())
-            assert ENGINES["slots"].execute(instance, ()) == expected
-            assert ENGINES["fused"].execute(instance, ()) == replace(expected, peak_buffers=None)
-            if yardstick is not None:
-                assert _yardstick_survivors(yardstick, instance) == list(expected.survivors)
+            instance = Instance(network, router, variant, destination, Coins(seed), 1000)
+            expected = ENGINES["slots"].execute(instance, ())
+            if d == g:
+                require(ENGINES["objects"].execute(instance, ()) == expected)
+            expected = replace(expected, peak_buffers=None)
+            require(ENGINES["fused"].execute(instance, ()) == expected)
+            require(partitioned(instance) == list(expected.survivors))
+            if yardstick is not None and d == g:
+                require(_yardstick_survivors(yardstick, instance) == list(expected.survivors))
             checked += 1
-    return checked
+    slow, fast = (Point.of(8, 8, engine=engine) for engine in ("slots", "fused"))
+    expected_steps = [run.outcome.survivors for run in routed(slow, 20)]
+    require([run.outcome.survivors for run in routed(fast, 20)] == expected_steps)
+    return checked + 20
+
+
+def require(agreed: bool) -> None:
+    """End here if engines differ."""
+    if not agreed:
+        raise SystemExit("The engines do not agree: their speed is of no interest.")
+
+
+def partitioned(instance: Instance) -> list[int]:
+    """The survivors found by the driver for large runs."""
+    shape = Shape.of(instance.network, instance.max_steps)
+    residues = (instance.array() % instance.network.g).astype(np.uint16)
+    with ThreadPoolExecutor(2) as executor:
+        run = LargeRun(shape, 2, executor)
+        tallies = run.steps(residues, instance.coins, lambda pending, steps: None)
+        return [tally.pending for tally in tallies]
 
 
 def _yardstick_survivors(yardstick: Path, instance: Instance) -> list[int]:
@@ -198,6 +223,8 @@ def main() -> None:
     parser.add_argument("--max-exponent", type=int, default=26, help="largest n as a power of 2")
     parser.add_argument("--out", type=Path, default=HERE / "results")
     arguments = parser.parse_args()
+    if arguments.max_exponent < 10:
+        parser.error("--max-exponent is at least 10.")
     console = Console()
     arguments.out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:

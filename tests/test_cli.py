@@ -143,7 +143,20 @@ BAD = {
     "digits without end": (("route", "9" * 3000, "9" * 3000), "at most 2^63 - 1"),
     "a number as option": (("check", "-5"), "-5"),
     "trace to a folder": (("route", 4, 4, "--trace", "/"), "is a folder"),
-    "too large": (("route", 10**6, 10**6), "1,000,000,000,000 processors"),
+    "too large": (("route", 10**6, 10**6), "at most 2^38 processors"),
+    "too many groups": (("route", 70000, 70000), "Use --engine fused --permutation keyed"),
+    "objects has one variant": (
+        ("route", 8, 4, "--variant", "idealized", "--engine", "objects"),
+        "does not run router 'mei-rizzi' (idealized)",
+    ),
+    "no trace of what is idealized": (
+        ("route", 8, 4, "--variant", "idealized", "--trace", "t"),
+        "statistics only",
+    ),
+    "no trace without messages": (
+        ("route", 8, 8, "--engine", "fused", "--trace", "t"),
+        "no messages to trace",
+    ),
     "unknown option": (("route", 4, 4, "--rnus", 3), "--rnus"),
     "no command": (("rout",), "rout"),
 }
@@ -169,6 +182,20 @@ def test_what_does_not_fit_in_memory_is_refused_before_any_work(
     finished = cli("route", 1024, 1024)
     assert finished.code == 2
     assert "needs about 0.2 GB with engine slots; 0.0 GB can be had here" in finished.err
+    monkeypatch.setattr(footprint, "available_memory", lambda: 3 * 10**9)
+    finished = cli("route", 8192, 8192, "--engine", "slots")
+    assert finished.code == 2
+    assert "Use --engine fused --permutation keyed, which needs about 0." in finished.err
+
+
+def test_auto_says_what_it_chose(cli: Cli) -> None:
+    for arguments, engine in (
+        (("route", 8, 8), "slots"),
+        (("route", 64, 64, "--runs", 600), "fused"),
+        (("route", 64, 64, "--runs", 600, "--router", "direct"), "slots"),
+    ):
+        assert json.loads(cli(*arguments, "--json").out)["engine"] == engine
+        assert f"engine {engine}" in cli(*arguments).out
 
 
 def test_a_router_of_ones_own_from_a_file(cli: Cli, tmp_path: Path) -> None:
@@ -326,6 +353,14 @@ def test_an_interrupt_reports_what_is_finished() -> None:
     done = len(json.loads(finished.stdout)["runs"])
     assert 0 < done < 100000
     assert f"Interrupted: {done} of 100000 runs were finished." in finished.stderr
+
+
+def test_an_interrupt_ends_a_long_compiled_run_at_once() -> None:
+    """A million packets that all collide for ever, on one coupler."""
+    arguments = ("route", "1048576", "1", "--variant", "idealized", "--engine", "fused")
+    finished = interrupt(*arguments, "--max-steps", "1000000", after=6)
+    assert finished.returncode == 130
+    assert "Interrupted: 0 of 1 runs" in finished.stderr
 
 
 def test_an_interrupted_trace_leaves_no_file_behind(tmp_path: Path) -> None:

@@ -7,19 +7,23 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from popsnet.compiled import compiled
 from popsnet.network import Network
 from popsnet.slot import Ints
 
 __all__ = ["Couplers", "Light"]
+
+I64 = npt.NDArray[np.int64]
 
 _SILENT = -1
 _COLLIDED = -2
 
 
 class Light(NamedTuple):
-    """What happened on the couplers: counts, and what each listener's coupler brought."""
+    """What happened on the couplers in a slot."""
 
-    heard: npt.NDArray[np.int32]  # position of the message heard by each listener, or < 0
+    listeners: Ints  # positions of the listeners that heard a message
+    heard: Ints  # positions of the transmissions they heard
     collided: int  # couplers with two or more messages
     destroyed: int  # arrivals at those couplers
     victim: int  # position of a transmission that collided, -1 if there is none
@@ -39,26 +43,27 @@ class Couplers:
         if network.couplers <= max(4 * network.n, 2**16):
             self._table = np.full(network.couplers, _SILENT, dtype=np.int32)
 
-    def carry(
-        self, to: Ints, sent_by: Ints, messages: Ints, listening_in: Ints, listened: Ints
-    ) -> Light:
-        """Put ``messages[i]`` on coupler c(to[i], sent_by[i]); hear at c(listening_in, listened).
+    def carry(self, to: Ints, sent_by: Ints, listening_in: Ints, listened: Ints) -> Light:
+        """Send a message on each coupler c(to, sent_by); hear at each c(listening_in, listened).
 
         A coupler with two or more messages delivers nothing.
         """
-        used: Ints = to.astype(np.int64) * self._g + sent_by
-        wanted: Ints = listening_in.astype(np.int64) * self._g + listened
+        used = to.astype(np.int64) * self._g + sent_by
+        wanted = listening_in.astype(np.int64) * self._g + listened
         table = self._table
         if table is None:
             numbers = np.unique(used)
             table = np.full(len(numbers) + 1, _SILENT, dtype=np.int32)  # the last one stays silent
             used, wanted = np.searchsorted(numbers, used), _positions(numbers, wanted)
-        light = _shine(table, used, messages, wanted)
-        table[used] = _SILENT
-        return light
+        listeners = np.empty(len(wanted), dtype=np.int32)
+        heard = np.empty(len(wanted), dtype=np.int32)
+        collided, destroyed, victim = _send(table, used)
+        count = _listen(table, wanted, listeners, heard)
+        _silence(table, used)
+        return Light(listeners[:count], heard[:count], collided, destroyed, victim)
 
 
-def _positions(numbers: Ints, wanted: Ints) -> Ints:
+def _positions(numbers: I64, wanted: I64) -> I64:
     """Where each wanted coupler stands among the used ones; past the end if it is not."""
     found = np.searchsorted(numbers, wanted)
     known = found < len(numbers)
@@ -66,18 +71,37 @@ def _positions(numbers: Ints, wanted: Ints) -> Ints:
     return np.where(known, found, len(numbers))
 
 
-def _shine(table: npt.NDArray[np.int32], used: Ints, messages: Ints, wanted: Ints) -> Light:
-    """Each transmission writes its number; whoever was overwritten reveals a collision."""
-    order = np.arange(len(used), dtype=np.int32)
-    table[used] = order
-    overwritten = table[used] != order
-    table[used[overwritten]] = _COLLIDED
-    alone = table[used] == order
-    table[used[alone]] = messages[alone]
-    destroyed = len(used) - int(np.count_nonzero(alone))
-    return Light(
-        heard=table[wanted],
-        collided=destroyed - int(np.count_nonzero(overwritten)),
-        destroyed=destroyed,
-        victim=int(np.argmin(alone)) if destroyed else -1,
-    )
+@compiled
+def _send(table: npt.NDArray[np.int32], used: I64) -> tuple[int, int, int]:
+    """Put each transmission on its coupler: collided couplers, destroyed messages, a victim."""
+    collided, destroyed, victim = 0, 0, -1
+    for k in range(len(used)):
+        carried = table[used[k]]
+        if carried == _SILENT:
+            table[used[k]] = k
+            continue
+        if carried >= 0:
+            table[used[k]] = _COLLIDED
+            collided += 1
+            destroyed += 1
+            victim = carried if victim < 0 else victim
+        destroyed += 1
+    return collided, destroyed, victim
+
+
+@compiled
+def _listen(table: npt.NDArray[np.int32], wanted: I64, listeners: Ints, heard: Ints) -> int:
+    """Who hears which transmission; returns how many do."""
+    s = 0
+    for i in range(len(wanted)):
+        carried = table[wanted[i]]
+        listeners[s] = i
+        heard[s] = carried
+        s += int(carried >= 0)
+    return s
+
+
+@compiled
+def _silence(table: npt.NDArray[np.int32], used: I64) -> None:
+    for k in range(len(used)):
+        table[used[k]] = _SILENT

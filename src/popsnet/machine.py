@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from popsnet.couplers import Couplers, Light
 from popsnet.errors import Rule, RuleViolation
@@ -54,7 +53,6 @@ class Machine:
         light = self._couplers.carry(
             to=slot.groups,
             sent_by=(slot.senders // d)[owners],
-            messages=owners,
             listening_in=slot.listeners // d,
             listened=slot.listened,
         )
@@ -63,7 +61,7 @@ class Machine:
             detail = f"its message to group {slot.groups[light.victim]} met another"
             raise RuleViolation(number, sender, Rule.CONFLICT_FREE, detail)
         self._count(slot, light)
-        inbox = self._inbox(slot, light.heard)
+        inbox = self._inbox(slot, light.listeners, owners[light.heard])
         self.memory._hear(number, inbox)
         return inbox
 
@@ -73,18 +71,16 @@ class Machine:
         self.counters.collisions += light.collided
         self.counters.destroyed += light.destroyed
 
-    def _inbox(self, slot: Slot, heard: npt.NDArray[np.int32]) -> Inbox:
-        delivered = np.flatnonzero(heard >= 0)
-        message = heard[delivered]
-        kinds = slot.kinds[message]
-        packets = slot.packet_numbers[message]
+    def _inbox(self, slot: Slot, listeners: Ints, messages: Ints) -> Inbox:
+        kinds = slot.kinds[messages]
+        packets = slot.packet_numbers[messages]
         return Inbox(
-            receivers=slot.listeners[delivered],
-            groups=slot.listened[delivered],
+            receivers=slot.listeners[listeners],
+            groups=slot.listened[listeners],
             kinds=kinds,
             packets=packets,
             destinations=self._destinations(kinds, packets),
-            contents=None if slot.contents is None else slot.contents[message],
+            contents=None if slot.contents is None else slot.contents[messages],
         )
 
     def _destinations(self, kinds: Ints, packets: Ints) -> Ints:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from popsnet.compiled import compiled
 from popsnet.errors import Rule, RuleViolation
 from popsnet.network import Network
 from popsnet.slot import NO_PACKET, Inbox, Ints, Kind, first_repeat
 
 __all__ = ["Memory"]
+
+I32 = npt.NDArray[np.int32]
 
 _FREE = -2  # never a packet's number, nor NO_PACKET
 
@@ -70,18 +73,11 @@ class Memory:
             Rule.DROPS_WHAT_IT_HOLDS,
             "drops packet {packet}, which was delivered to it",
         )
-        for cell in self._cells:
-            found = cell[processors] == packets
-            self._require_once(processors[found], Rule.DROPS_WHAT_IT_HOLDS, "drops a packet twice")
-            cell[processors[found]] = _FREE
-            processors, packets = processors[~found], packets[~found]
-        self._refuse(
-            np.ones(len(processors), dtype=np.bool_),
-            processors,
-            packets,
-            Rule.DROPS_WHAT_IT_HOLDS,
-            "drops packet {packet}, which it does not hold",
-        )
+        missing = _take_out(self._cells, _plain(processors), _plain(packets))
+        if missing >= 0:
+            detail = f"drops packet {packets[missing]}, which it does not hold"
+            processor = int(processors[missing])
+            raise RuleViolation(self._slot, processor, Rule.DROPS_WHAT_IT_HOLDS, detail)
 
     def deliver(self, processors: Ints, packets: Ints) -> None:
         """Hand packets to their destinations for good: just heard there, or held there."""
@@ -107,9 +103,8 @@ class Memory:
 
     def holds(self, processors: Ints, packets: Ints) -> npt.NDArray[np.bool_]:
         """Whether each processor holds the packet."""
-        held = np.zeros(len(processors), dtype=np.bool_)
-        for cell in self._cells:
-            held |= cell[processors] == packets
+        held = np.empty(len(processors), dtype=np.bool_)
+        _find(self._cells, _plain(processors), _plain(packets), held)
         return held
 
     def lost(self) -> npt.NDArray[np.intp]:
@@ -128,22 +123,14 @@ class Memory:
         self._heard[self._receivers] = inbox.packets[heard]
 
     def _place(self, processors: Ints, packets: Ints) -> None:
-        waiting, load = processors, packets
-        for cell in self._cells:
-            free = cell[waiting] == _FREE
-            cell[waiting[free]] = load[free]
-            waiting, load = waiting[~free], load[~free]
-        self._refuse(
-            np.ones(len(waiting), dtype=np.bool_),
-            waiting,
-            load,
-            Rule.BUFFERS,
-            f"stores packet {{packet}} with all its buffers full ({len(self._cells)} claimed)",
-        )
-        held = np.zeros(len(processors), dtype=np.int32)
-        for cell in self._cells:
-            held += cell[processors] != _FREE
-        self._peak = max(self._peak, int(held.max(initial=0)))
+        full, peak = _put_in(self._cells, _plain(processors), _plain(packets))
+        if full >= 0:
+            detail = (
+                f"stores packet {packets[full]} with all its buffers full "
+                f"({len(self._cells)} claimed)"
+            )
+            raise RuleViolation(self._slot, int(processors[full]), Rule.BUFFERS, detail)
+        self._peak = max(self._peak, peak)
 
     def _require_numbers(self, processors: Ints, packets: Ints) -> None:
         if len(processors) != len(packets):
@@ -169,3 +156,50 @@ class Memory:
             first = int(np.argmax(wrong))
             text = detail.format(packet=int(packets[first]))
             raise RuleViolation(self._slot, int(processors[first]), rule, text)
+
+
+def _plain(numbers: Ints) -> I32:
+    """Of the one type that the loops below are compiled for."""
+    return np.ascontiguousarray(numbers, dtype=np.int32)
+
+
+@compiled
+def _put_in(cells: I32, processors: I32, packets: I32) -> tuple[int, int]:
+    """Use a free buffer each. The first that has none, or -1; and the most packets held now."""
+    peak = 0
+    for k in range(len(processors)):
+        j, free, held = processors[k], -1, 1
+        for b in range(len(cells)):
+            if cells[b, j] == _FREE:
+                free = b
+            else:
+                held += 1
+        if free < 0:
+            return k, peak
+        cells[free, j] = packets[k]
+        peak = max(peak, held)
+    return -1, peak
+
+
+@compiled
+def _take_out(cells: I32, processors: I32, packets: I32) -> int:
+    """Free the buffer of each packet. The first that is not there, or -1."""
+    for k in range(len(processors)):
+        j, at = processors[k], -1
+        for b in range(len(cells)):
+            if cells[b, j] == packets[k]:
+                at = b
+        if at < 0:
+            return k
+        cells[at, j] = _FREE
+    return -1
+
+
+@compiled
+def _find(cells: I32, processors: I32, packets: I32, held: npt.NDArray[np.bool_]) -> None:
+    """Whether each packet is in a buffer of its processor."""
+    for k in range(len(processors)):
+        j, found = processors[k], False
+        for b in range(len(cells)):
+            found |= cells[b, j] == packets[k]
+        held[k] = found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from popsnet.engines.fused.large import LargeRun
 from popsnet.engines.fused.resident import Shape
 from popsnet.permutations.keyed import KeyedPermutation
 from popsnet.routing import get_router
+from popsnet.routing.mei_rizzi import participation
 from popsnet.trace import Event
 
 SEEDS = st.integers(0, 2**64 - 1)
@@ -122,6 +124,30 @@ def test_observers_hear_of_every_step(monkeypatch: pytest.MonkeyPatch) -> None:
         heard: list[Event] = []
         run = Point.of(16, 16, engine="fused").execute(0, [heard.append])
         assert set(run.outcome.survivors) <= {event.pending for event in heard}
+
+
+def test_a_session_goes_on_after_an_interrupted_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(event: Event) -> None:
+        raise KeyboardInterrupt
+
+    instance = instance_of(20, 20, "published", 3, 300)
+    for limit in (fused.RESIDENT, 0):
+        monkeypatch.setattr(fused, "RESIDENT", limit)
+        with fused.Session(instance.network, 300, 2) as session:
+            expected = session.execute(instance)
+            with pytest.raises(KeyboardInterrupt):
+                session.execute(instance, [interrupt])
+            assert session.execute(instance) == expected == by_messages(instance)
+
+
+def test_the_law_of_participation_is_the_papers() -> None:
+    network = Network(16, 4)
+    chances = [Fraction(participation(network, step), 2**32) for step in range(14)]
+    for s, chance in enumerate(chances[:12], start=1):
+        expected = Fraction(4) / (16 - Fraction(4 * (s - 1), 4))
+        assert expected - Fraction(1, 2**32) < chance <= expected
+    assert chances[12:] == [1, 1]
+    assert participation(Network(5, 5), 0) == 2**32
 
 
 @pytest.mark.long

@@ -101,7 +101,7 @@ def route(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Route permutations on POPS(D, G), executing every message of every slot."""
+    """Route permutations on POPS(D, G), slot by slot."""
     from popsnet.cli.route import route_command
 
     route_command(

@@ -33,7 +33,11 @@ def routers_command(*, as_json: bool) -> None:
 
 
 def _engines(router: Router) -> list[str]:
-    return [name for name, engine in ENGINES.items() if engine.has(router)]
+    return [
+        name
+        for name, engine in ENGINES.items()
+        if any(engine.has(router, variant) for variant in router.variants)
+    ]
 
 
 def _as_object(router: Router) -> dict[str, object]:

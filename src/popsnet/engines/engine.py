@@ -17,24 +17,30 @@ _FEW_PACKETS = 2**21
 """Up to so many packets, over all runs, ``auto`` executes every message."""
 
 
+def _no_obstacle(network: Network, keyed: bool) -> str | None:
+    return (
+        None if network.n < 2**31 else f"it numbers processors with 31 bits, and n = {network.n:,}."
+    )
+
+
 @dataclass(frozen=True)
 class Engine:
-    """An engine, the routers it can run and the memory it takes."""
+    """An engine, what it can run and the memory it takes."""
 
     name: str
     execute: Execute
-    routers: frozenset[str] | None
-    """Names of the routers it has; None if it runs any."""
+    runs: frozenset[tuple[str, str]] | None
+    """The routers and variants it has; None if it runs any."""
     bytes_needed: Callable[[Network, bool], int]
     """Memory for one run, measured and rounded up; the flag says the permutation is computed."""
-    largest: int = 2**31 - 1
-    """The most processors it can number."""
+    obstacle: Callable[[Network, bool], str | None] = _no_obstacle
+    """Why it cannot run on a network, however much memory there is, or None if it can."""
     messages: bool = True
     """Whether it executes messages, which can be traced, or only what decides who survives."""
 
-    def has(self, router: Router) -> bool:
-        """Whether the engine runs the router."""
-        return self.routers is None or router.name in self.routers
+    def has(self, router: Router, variant: str) -> bool:
+        """Whether the engine runs the variant."""
+        return self.runs is None or (router.name, variant) in self.runs
 
 
 ENGINES = {
@@ -43,44 +49,45 @@ ENGINES = {
         Engine(
             name="objects",
             execute=objects.execute,
-            routers=frozenset({"mei-rizzi"}),
+            runs=frozenset({("mei-rizzi", "published")}),
             bytes_needed=lambda network, keyed: 1000 * network.n,
         ),
         Engine(
             name="slots",
             execute=slots.execute,
-            routers=None,
+            runs=None,
             bytes_needed=lambda network, keyed: 150 * network.n,
         ),
         Engine(
             name="fused",
             execute=fused.execute,
-            routers=frozenset({"mei-rizzi"}),
+            runs=frozenset({("mei-rizzi", "published"), ("mei-rizzi", "idealized")}),
             bytes_needed=fused.bytes_needed,
-            largest=2**38,
+            obstacle=fused.obstacle,
             messages=False,
         ),
     )
 }
 
 
-def choose_engine(name: str, router: Router, packets: int, traced: bool) -> Engine:
+def choose_engine(name: str, router: Router, variant: str, packets: int, traced: bool) -> Engine:
     """The engine of that name. ``auto`` executes every message while there are few of them.
 
-    It is ``slots`` for up to 2^21 packets over all runs, for a trace and for routers that the
-    ``fused`` engine does not have, and ``fused`` else.
+    It is ``slots`` for up to 2^21 packets over all runs, for a trace and for what the ``fused``
+    engine does not have, and ``fused`` else.
     """
     if name == "auto":
-        fast = ENGINES["fused"].has(router) and packets > _FEW_PACKETS and not traced
+        fast = ENGINES["fused"].has(router, variant) and packets > _FEW_PACKETS and not traced
         name = "fused" if fast else "slots"
     if name not in ENGINES:
         known = ", ".join(["auto", *ENGINES])
         raise InputError(f"There is no engine {name!r}. Give one of: {known}.")
     engine = ENGINES[name]
-    if not engine.has(router):
+    if not engine.has(router, variant):
+        known = ", ".join(f"{one} ({other})" for one, other in sorted(engine.runs or ()))
         raise InputError(
-            f"Engine {name} does not run router {router.name!r}, only: "
-            f"{', '.join(sorted(engine.routers or ()))}. Use --engine slots, which runs them all."
+            f"Engine {name} does not run router {router.name!r} ({variant}), only: {known}. "
+            "Use --engine slots, which runs them all."
         )
     if traced and not engine.messages:
         raise InputError(

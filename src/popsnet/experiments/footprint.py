@@ -33,36 +33,31 @@ def available_memory() -> int:
 
 
 def require_memory(
-    network: Network, engine: Engine, router: Router, *, keyed: bool, traced: bool
+    network: Network, engine: Engine, router: Router, variant: str, *, keyed: bool, traced: bool
 ) -> None:
     """Refuse a network that the engine could not hold here, and say what could."""
     n, available = network.n, available_memory()
     needed = engine.bytes_needed(network, keyed)
     if engine.messages:
         needed += n * (_BUFFER_BYTES * router.buffers + _TRACE_BYTES_PER_PROCESSOR * traced)
-    if n > engine.largest:
-        raise SizeError(
-            f"{network} has n = {n:,} processors; engine {engine.name} numbers at most "
-            f"{engine.largest:,}. {_instead(network, engine, router, available)}"
-        )
+    advice = "Choose a smaller d or g."
+    fused = ENGINES["fused"]
+    if fused.has(router, variant) and not traced and fused.obstacle(network, True) is None:
+        least = fused.bytes_needed(network, True)
+        if least <= available and (engine, keyed) != (fused, True):
+            advice = (
+                "Use --engine fused --permutation keyed, which needs about "
+                f"{max(least / 1e9, 0.1):,.1f} GB."
+            )
+    reason = engine.obstacle(network, keyed)
+    if reason is not None:
+        raise SizeError(f"Engine {engine.name} cannot run on {network}: {reason} {advice}")
     if needed > available:
         raise SizeError(
             f"{network} has n = {n:,} processors and needs about {needed / 1e9:,.1f} GB with "
             f"engine {engine.name}{' and a trace' if traced else ''}; "
-            f"{available / 1e9:,.1f} GB can be had here. "
-            f"{_instead(network, engine, router, available)}"
+            f"{available / 1e9:,.1f} GB can be had here. {advice}"
         )
-
-
-def _instead(network: Network, engine: Engine, router: Router, available: int) -> str:
-    fused = ENGINES["fused"]
-    needed = fused.bytes_needed(network, True)
-    if fused.has(router) and network.n <= fused.largest and needed <= available:
-        return (
-            "Use --engine fused --permutation keyed, which needs about "
-            f"{max(needed / 1e9, 0.1):,.1f} GB."
-        )
-    return "Choose a smaller d or g, or a machine with more memory."
 
 
 def _read(path: str) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from popsnet.coins import Coins
 from popsnet.engines import Engine, Instance, Outcome, choose_engine, fused
-from popsnet.errors import InputError
+from popsnet.errors import InputError, SizeError
 from popsnet.experiments.footprint import require_memory
 from popsnet.files import write_whole
 from popsnet.network import Network
@@ -26,7 +26,7 @@ MOST_STEPS = 10**6
 """No run may be longer."""
 
 MAX_STEPS = 1000
-"""Where a run is capped unless told otherwise; no run of a shipped router comes near it."""
+"""Where a run is capped unless told otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +84,14 @@ class Point:
             )
         Coins(seed), Coins(permutation_seed)  # refuse what is no seed
         find_permutation(permutation)
-        engine_chosen = choose_engine(engine, chosen, runs * network.n, traced)
+        engine_chosen = choose_engine(engine, chosen, variant, runs * network.n, traced)
         keyed = permutation == "keyed"
-        require_memory(network, engine_chosen, chosen, keyed=keyed, traced=traced)
+        require_memory(network, engine_chosen, chosen, variant, keyed=keyed, traced=traced)
+        if network.n >= 2**31 and permutation not in ("keyed", "random"):
+            raise SizeError(
+                f"Permutation {permutation} has 31-bit numbers and {network} n = {network.n:,} "
+                "processors. Use --permutation keyed or random."
+            )
         return cls(
             network=network,
             router=chosen,

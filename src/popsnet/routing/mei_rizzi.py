@@ -47,14 +47,14 @@ def _needs_large_groups(network: Network) -> str | None:
     return None if network.d >= network.g else "it needs d >= g."
 
 
-def participation(network: Network) -> list[int]:
-    """For the first steps on d > g: in 2^32 parts, the probability that a packet takes part.
+def participation(network: Network, step: int) -> int:
+    """In 2^32 parts, the probability that a packet takes part in a step 0, 1, ….
 
     With c + ε = 4 in the paper's law, step s = 1, 2, … has g / (d - g(s - 1)/4) while
     s ≤ ⌈4(d/g - 1)⌉; afterwards every packet takes part. For d = g that is from the start.
     """
     d, g = network.d, network.g
-    return [(4 * g << 32) // (4 * d - g * s) for s in range(-(-4 * (d - g) // g))]
+    return (4 * g << 32) // (4 * d - g * step) if g * step < 4 * (d - g) else 2**32
 
 
 @register(
@@ -168,14 +168,12 @@ def idealized(network: Network, destination: Ints, coins: Coins, memory: Memory)
     """
     d, g, n = network.d, network.g, network.n
     listeners = np.flatnonzero(np.arange(n) % d < g).astype(np.int32)
-    law = participation(network)
     pending: Ints = np.arange(n, dtype=np.int32)
     waiting = np.ones(n, dtype=np.bool_)
     step = 0
     while pending.size:
-        taking = pending
-        if step < len(law):
-            taking = pending[coins.chances(law[step], INTERMEDIATE_GROUP, step, pending)]
+        chance = participation(network, step)
+        taking = pending[coins.chances(chance, INTERMEDIATE_GROUP, step, pending)]
         copies = yield Slot(
             phase=PHASES[0],
             step=step,

@@ -10,15 +10,22 @@ from llvmlite import ir  # type: ignore[import-untyped]
 from numba import types
 from numba.extending import intrinsic
 
+from popsnet.compiled import compiled
+
 __all__ = ["lowest_bit"]
 
 
-def _lowest_bit(context: Any, word: Any) -> Any:
+def _trailing_zeros(context: Any, word: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 1))
 
     return types.int64(types.uint64), generate
 
 
-lowest_bit: Callable[[np.uint64], int] = cast("Any", intrinsic)(_lowest_bit)
-"""The position of the lowest bit that is set in a word that is not 0."""
+_count_trailing_zeros: Callable[[np.uint64], int] = cast("Any", intrinsic)(_trailing_zeros)
+
+
+@compiled(inline=True)
+def lowest_bit(word: np.uint64) -> int:
+    """The position of the lowest bit that is set in a word that is not 0."""
+    return _count_trailing_zeros(word)

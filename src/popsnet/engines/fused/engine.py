@@ -16,6 +16,7 @@ import numpy.typing as npt
 from popsnet.coins import number_of
 from popsnet.engines.fused.arena import cut
 from popsnet.engines.fused.large import LargeRun, Tally, large_run_bytes
+from popsnet.engines.fused.passes import U8
 from popsnet.engines.fused.resident import Scratch, Shape, route, route_many
 from popsnet.engines.instance import Instance, Outcome
 from popsnet.network import Network
@@ -25,7 +26,7 @@ from popsnet.routing.mei_rizzi import INTERMEDIATE_GROUP
 from popsnet.slot import Ints
 from popsnet.trace import Event, Listen, Observer, Send
 
-__all__ = ["RESIDENT", "Block", "Session", "bytes_needed", "execute"]
+__all__ = ["RESIDENT", "Block", "Session", "bytes_needed", "execute", "obstacle"]
 
 RESIDENT = 2**20
 """The most packets of a run that is done by one thread."""
@@ -35,12 +36,30 @@ _MOST_RUNS_AT_A_TIME = 4096
 _STEPS_EXPECTED = 16
 
 
+def threads_here() -> int:
+    """The processors that this program may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
 def bytes_needed(network: Network, keyed: bool) -> int:
-    """Memory for one run; permutations that are not computed are stored while they are made."""
-    n = network.n
+    """Memory for runs on all threads; permutations that are not computed are stored."""
+    n, threads = network.n, threads_here()
     if n <= RESIDENT:
-        return 40 * n
-    return large_run_bytes(n, network.g) + (0 if keyed else 6 * n)
+        return 40 * n * threads + 2**26
+    return large_run_bytes(network.d, network.g, threads) + (0 if keyed else 26 * n)
+
+
+def obstacle(network: Network, keyed: bool) -> str | None:
+    """Why the engine cannot run on a network, however much memory there is."""
+    if network.d >= 2**31:
+        return f"it numbers the processors of a group with 31 bits, and d = {network.d:,}."
+    if network.n > 2**38:
+        return f"it numbers at most 2^38 processors, and n = {network.n:,}."
+    if network.g > 2**16 and not keyed:
+        return f"with a stored permutation it numbers groups with 16 bits, and g = {network.g:,}."
+    return None
 
 
 def execute(instance: Instance, observers: Sequence[Observer] = ()) -> Outcome:
@@ -55,13 +74,15 @@ class Session:
     def __init__(self, network: Network, max_steps: int, threads: int | None = None) -> None:
         self._network = network
         self._shape = Shape.of(network, max_steps)
-        self._threads = threads or os.cpu_count() or 1
+        self._threads = threads or threads_here()
         self._executor = ThreadPoolExecutor(self._threads)
+        self._stop = np.zeros(1, dtype=np.uint8)
 
     def __enter__(self) -> Session:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._stop[0] = 1
         self._executor.shutdown(cancel_futures=True)
 
     def execute(self, instance: Instance, observers: Sequence[Observer] = ()) -> Outcome:
@@ -77,12 +98,17 @@ class Session:
         log = np.empty((self._shape.max_steps, 4), dtype=np.int64)
         seed, purpose = np.uint64(instance.coins.seed), np.uint64(number_of(INTERMEDIATE_GROUP))
         residues = (instance.array() % self._network.g).astype(np.uint16)
-        steps = route(self._shape, residues, seed, purpose, self._scratch, log)
+        work = (self._shape, residues, seed, purpose, self._scratch, log)
+        steps = self._executor.submit(route, *work).result()  # a wait can be interrupted
         yield from (Tally(*row) for row in log[:steps].tolist())
 
     def _route_large(self, instance: Instance, observers: Sequence[Observer]) -> Iterator[Tally]:
         targets = self._targets(instance.destination)
-        yield from self._large_run.steps(targets, instance.coins, partial(_tell, observers))
+        try:
+            yield from self._large_run.steps(targets, instance.coins, partial(_tell, observers))
+        except BaseException:  # a thread may still be at work in its memory
+            del self._large_run
+            raise
 
     def _targets(
         self, destination: Ints | KeyedPermutation | UniformPermutation
@@ -99,7 +125,7 @@ class Session:
 
     @cached_property
     def _scratch(self) -> Scratch:
-        return Scratch.of(self._shape)
+        return Scratch.of(self._shape, self._stop)
 
     @cached_property
     def _large_run(self) -> LargeRun:
@@ -120,7 +146,8 @@ class Session:
         """The same as they come from the threads, many runs in a block of arrays."""
         stride = min(max(_PACKETS_AT_A_TIME // self._network.n, 1), _MOST_RUNS_AT_A_TIME)
         workers = [
-            _Worker(self._shape, seed, permutation_seed, stride) for _ in range(self._threads)
+            _Worker(self._shape, self._stop, seed, permutation_seed, stride)
+            for _ in range(self._threads)
         ]
         waiting: deque[Future[list[Block]]] = deque()
         for turn, start in enumerate(range(0, runs, stride)):
@@ -148,9 +175,11 @@ class Block(NamedTuple):
 class _Worker:
     """What one thread needs to do run after run."""
 
-    def __init__(self, shape: Shape, seed: int, permutation_seed: int, stride: int) -> None:
+    def __init__(
+        self, shape: Shape, stop: U8, seed: int, permutation_seed: int, stride: int
+    ) -> None:
         n = shape.d * shape.g
-        self.shape, self.scratch = shape, Scratch.of(shape)
+        self.shape, self.stop, self.scratch = shape, stop, Scratch.of(shape, stop)
         self.seeds = np.uint64(seed), np.uint64(permutation_seed)
         purposes = ("run", RANDOM, INTERMEDIATE_GROUP)
         self.purposes = np.array([number_of(purpose) for purpose in purposes], dtype=np.uint64)
@@ -163,7 +192,7 @@ class _Worker:
     def run(self, first: int, last: int) -> list[Block]:
         """Runs first … last - 1."""
         blocks: list[Block] = []
-        while first < last:
+        while first < last and not self.stop[0]:
             count = route_many(
                 self.shape, *self.seeds, self.purposes, first, last, self.scratch, self.residues,
                 self.drawn, self.log, self.steps,

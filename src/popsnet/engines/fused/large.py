@@ -51,22 +51,23 @@ class Tally(NamedTuple):
     collided: int
 
 
-def rounds_needed(n: int, g: int) -> int:
+def rounds_needed(g: int) -> int:
     """In how many rounds to take the intermediate groups, a power of two."""
     rounds = 1
-    while _entry_bytes(n, rounds) > _ENTRY_BYTES and rounds < g:
+    while _entry_bytes(g, rounds) > _ENTRY_BYTES and rounds < g:
         rounds *= 2
     return rounds
 
 
-def large_run_bytes(n: int, g: int) -> int:
-    """Memory of a run with a computed permutation: a bit a packet, and a round's survivors."""
-    return n // 8 + int(_entry_bytes(n, rounds_needed(n, g))) + 2**26
+def large_run_bytes(d: int, g: int, threads: int) -> int:
+    """Memory of a run with a computed permutation: a bit a packet, a round's survivors, scratch."""
+    scratch = threads * (20 * max(d, 2**14) + 2 * _TABLE)
+    return d * g // 8 + int(_entry_bytes(g, rounds_needed(g))) + scratch + 2**26
 
 
-def _entry_bytes(n: int, rounds: int) -> float:
+def _entry_bytes(g: int, rounds: int) -> float:
     """Room for one survivor a coupler. Fewer come, but large pages are taken whole."""
-    return 8 * n / rounds
+    return 8 * g * g / rounds
 
 
 @dataclass
@@ -80,7 +81,7 @@ class LargeRun:
 
     def __post_init__(self) -> None:
         d, g, rows = self.shape.d, self.shape.g, self.shape.rows
-        self.rounds = self.rounds or rounds_needed(d * g, g)
+        self.rounds = self.rounds or rounds_needed(g)
         if self.rounds > 1 and rows > 1:
             raise ValueError("Rounds need blocks of one group.")
         self.span = -(-g // self.rounds)
@@ -120,6 +121,7 @@ class LargeRun:
 
     def reset(self) -> None:
         """All packets are pending: the bits of those there are, block by block."""
+        self.ends[:] = self.starts
         size, n = self.shape.rows * self.shape.d, self.shape.d * self.shape.g
         blocks = self.pending.reshape(self.blocks, self.words)
         blocks[:] = _first_bits(size, self.words)

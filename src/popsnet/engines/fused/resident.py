@@ -60,9 +60,15 @@ class Shape(NamedTuple):
             rows=rows,
             magic=row_magic(network.d, rows),
             bits=(rows * network.d).bit_length(),
-            thresholds=np.array(participation(network), dtype=np.uint64),
+            thresholds=_law(network, max_steps),
             max_steps=max_steps,
         )
+
+
+def _law(network: Network, max_steps: int) -> npt.NDArray[np.uint64]:
+    """The thresholds of the steps in which not everybody takes part."""
+    steps = min(-(-4 * (network.d - network.g) // network.g), max_steps)
+    return np.fromiter((participation(network, step) for step in range(steps)), np.uint64, steps)
 
 
 class Scratch(NamedTuple):
@@ -79,9 +85,10 @@ class Scratch(NamedTuple):
     second: U32  # their couplers in slot 2
     ends: I64
     cells: U8  # slot 2, all couplers
+    stop: U8  # set by another thread to end the run before its time
 
     @classmethod
-    def of(cls, shape: Shape) -> Scratch:
+    def of(cls, shape: Shape, stop: U8) -> Scratch:
         """Scratch for runs of this shape."""
         size, couplers = shape.rows * shape.d, shape.g * shape.g
         blocks = -(-shape.g // shape.rows)
@@ -99,7 +106,8 @@ class Scratch(NamedTuple):
                 (couplers + spare, u32),
                 (blocks, np.int64),
                 (couplers, np.uint8),
-            )
+            ),
+            stop,
         )
 
 
@@ -118,7 +126,7 @@ def route(
         s.sizes[block] = min(size, n - low)
         encode(residues[low:], s.sizes[block], bits, s.codes[low:])
     step, pending = 0, n
-    while pending > 0 and step < shape.max_steps:
+    while pending > 0 and step < shape.max_steps and s.stop[0] == 0:
         key = step_key(seed, purpose, step)
         all_take_part = step >= len(shape.thresholds)
         sent, collided, filled = 0, 0, 0
@@ -166,7 +174,7 @@ def route_many(
     """
     filled, done = 0, 0
     for run in range(first, last):
-        if len(log) - filled < shape.max_steps:
+        if len(log) - filled < shape.max_steps or s.stop[0] != 0:
             break
         instance = run_key(permutation_seed, purposes[0], run)
         fill(residues, shape.g)
