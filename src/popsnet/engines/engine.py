@@ -18,9 +18,9 @@ _FEW_PACKETS = 2**21
 
 
 def _no_obstacle(network: Network, keyed: bool) -> str | None:
-    return (
-        None if network.n < 2**31 else f"it numbers processors with 31 bits, and n = {network.n:,}."
-    )
+    if network.n < 2**31:
+        return None
+    return f"it numbers processors with 31 bits, and n = {network.n:,}."
 
 
 @dataclass(frozen=True)

@@ -80,7 +80,7 @@ class LargeRun:
     rounds: int = 0
 
     def __post_init__(self) -> None:
-        d, g, rows = self.shape.d, self.shape.g, self.shape.rows
+        g, rows = self.shape.g, self.shape.rows
         self.rounds = self.rounds or rounds_needed(g)
         if self.rounds > 1 and rows > 1:
             raise ValueError("Rounds need blocks of one group.")

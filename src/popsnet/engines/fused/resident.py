@@ -107,7 +107,7 @@ class Scratch(NamedTuple):
                 (blocks, np.int64),
                 (couplers, np.uint8),
             ),
-            stop,
+            stop=stop,
         )
 
 
