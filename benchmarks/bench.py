@@ -170,31 +170,37 @@ def time_engines(
             for engine in ("objects", "slots"):
                 if n <= LARGEST[engine]:
                     row[engine] = measure(one_run(engine, g)) / n * 1e9
-            for name, count in (("fused, 1 thread", 1), (f"fused, {threads} threads", threads)):
+            for name, count in (("fused ×1", 1), (f"fused ×{threads}", threads)):
                 session, work = fused_runs(g, count)
                 with session:
                     row[name] = measure(work) / n * 1e9
             if yardstick is not None and n <= LARGEST["yardstick"]:
                 row["yardstick"] = median(yardstick_runs(yardstick, g) for _ in range(3)) / n * 1e9
-        fastest = row[f"fused, {threads} threads"]
-        row["fused runs per second"] = 1e9 / (fastest * n)
-        row["yardstick / fused"] = row["yardstick"] / fastest if "yardstick" in row else None
+        fastest = row[f"fused ×{threads}"]
+        row["runs/s"] = 1e9 / (fastest * n)
+        row["ratio"] = row["yardstick"] / fastest if "yardstick" in row else None
         rows.append(row)
     return rows
 
 
 def table_of(rows: list[dict[str, Any]]) -> Table:
     """The rows for people."""
-    table = Table(title="nanoseconds per packet, whole runs of mei-rizzi, d = g")
+    table = Table(
+        title="nanoseconds per packet, whole runs of mei-rizzi, d = g",
+        caption="fused ×T: on T threads; runs/s and ratio (yardstick to fused): on all threads",
+    )
     for name in rows[0]:
         table.add_column(name, justify="right")
     for row in rows:
-        cells = [f"{row['n']:,}"]
-        cells += [
-            "" if row.get(name) is None else f"{row[name]:,.1f}" for name in list(rows[0])[1:]
-        ]
-        table.add_row(*cells)
+        cells = [_short(row.get(name)) for name in list(rows[0])[1:]]
+        table.add_row(f"2^{row['n'].bit_length() - 1}", *cells)
     return table
+
+
+def _short(figure: float | None) -> str:
+    if figure is None:
+        return ""
+    return f"{figure:,.0f}" if figure >= 100 else f"{figure:.1f}"
 
 
 def draw(rows: list[dict[str, Any]], path: Path) -> None:
@@ -202,7 +208,7 @@ def draw(rows: list[dict[str, Any]], path: Path) -> None:
     figure = Figure(figsize=(7, 4.5), layout="constrained")
     axes = figure.add_subplot()
     for name, marker in zip(
-        [name for name in rows[0] if name != "n" and "per second" not in name and "/" not in name],
+        [name for name in rows[0] if name not in ("n", "runs/s", "ratio")],
         "osD^v<>",
         strict=False,
     ):

@@ -93,22 +93,20 @@ class Scratch(NamedTuple):
         size, couplers = shape.rows * shape.d, shape.g * shape.g
         blocks = -(-shape.g // shape.rows)
         u32, spare = np.uint32, size + 1  # a selection writes one place past its end
-        return cls(
-            *cut(
-                (shape.d * shape.g, u32),
-                (blocks, np.int64),
-                (spare, u32),
-                (spare, u32),
-                (size, u32),
-                (spare, u32),
-                (shape.rows * shape.g, np.uint8),
-                (couplers + spare, u32),
-                (couplers + spare, u32),
-                (blocks, np.int64),
-                (couplers, np.uint8),
-            ),
-            stop=stop,
+        arrays = cut(
+            (shape.d * shape.g, u32),
+            (blocks, np.int64),
+            (spare, u32),
+            (spare, u32),
+            (size, u32),
+            (spare, u32),
+            (shape.rows * shape.g, np.uint8),
+            (couplers + spare, u32),
+            (couplers + spare, u32),
+            (blocks, np.int64),
+            (couplers, np.uint8),
         )
+        return cls._make([*arrays, stop])
 
 
 @compiled
