@@ -22,7 +22,7 @@ finally:
 @pytest.mark.long
 def test_two_to_the_24_processors_fit_in_8_gb() -> None:
     finished = subprocess.run(
-        [sys.executable, "-c", ROUTE, "route", "4096", "4096", "--json"],
+        [sys.executable, "-c", ROUTE, "route", "4096", "4096", "--engine", "slots", "--json"],
         capture_output=True,
         text=True,
         check=True,
