@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import io
+import json
 import re
 import shlex
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import popsnet
 from conftest import Cli
+from popsnet.trace import Event, TraceWriter
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
 CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text()
+TRACE_FORMAT = (ROOT / "docs/reference/trace-format.md").read_text()
 
 
 def blocks(text: str, language: str) -> list[str]:
@@ -79,6 +84,19 @@ def test_the_tree_of_the_architecture_is_the_tree() -> None:
     there = {f"{path.name}/" for path in source.iterdir() if (path / "__init__.py").is_file()}
     there |= {path.name for path in source.glob("*.py") if not path.name.startswith("__")}
     assert named == there
+
+
+def test_every_line_of_the_trace_format_is_one() -> None:
+    """The examples have the fields that the writer writes, in its order."""
+    header, slot, outcome = map(json.loads, blocks(TRACE_FORMAT, "json"))
+    written = io.StringIO()
+    trace = TraceWriter(written)
+    trace.begin(popsnet.Network(1, 1), "r", "v", 0, np.array([0]))
+    trace(Event(1, "phase", 0, 1, lambda: ([], [])))
+    trace.end(1, 1, 0)
+    for example, line in zip((header, slot, outcome), written.getvalue().splitlines(), strict=True):
+        assert list(example) == list(json.loads(line))
+    assert list(outcome["outcome"]) == ["slots", "delivered", "lost"]
 
 
 def test_versions_agree() -> None:
