@@ -188,6 +188,20 @@ def test_what_does_not_fit_in_memory_is_refused_before_any_work(
     assert "Use --engine fused --permutation keyed, which needs about 0." in finished.err
 
 
+def test_what_is_idealized_is_said_to_be(cli: Cli) -> None:
+    for engine in ("slots", "fused"):
+        finished = cli("route", 12, 4, "--variant", "idealized", "--engine", engine)
+        assert finished.code == 0
+        assert "Variant idealized takes for granted what it counts as delivered" in finished.out
+    assert "for granted" not in cli("route", 4, 4).out
+
+
+def test_runs_done_together_share_their_time(cli: Cli) -> None:
+    runs = json.loads(cli("route", 8, 8, "--runs", 50, "--engine", "fused", "--json").out)["runs"]
+    assert len({run["seconds"] for run in runs}) == 1
+    assert runs[0]["seconds"] > 0
+
+
 def test_auto_says_what_it_chose(cli: Cli) -> None:
     for arguments, engine in (
         (("route", 8, 8), "slots"),

@@ -136,3 +136,8 @@ def test_the_machine_keeps_its_own_destinations_and_counts() -> None:
 
 def test_nobody_holds_no_packet() -> None:
     assert not after_a_hop().memory.holds(row(0), row(-1)).any()
+
+
+def test_a_processor_that_is_not_there_holds_nothing() -> None:
+    for processor in (-1, 4):
+        assert refused(after_a_hop().memory, "holds", processor, 0).rule is Rule.PROCESSOR_EXISTS

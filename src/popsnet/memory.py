@@ -103,6 +103,8 @@ class Memory:
 
     def holds(self, processors: Ints, packets: Ints) -> npt.NDArray[np.bool_]:
         """Whether each processor holds the packet."""
+        wrong = (processors < 0) | (processors >= self._network.n)
+        self._refuse(wrong, processors, packets, Rule.PROCESSOR_EXISTS, "is asked for {packet}")
         held = np.empty(len(processors), dtype=np.bool_)
         _find(self._cells, _plain(processors), _plain(packets), held)
         return held

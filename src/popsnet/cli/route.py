@@ -121,6 +121,11 @@ def _print_text(console: Console, point: Point, done: Sequence[Run]) -> None:
         console.print(_survivors(network.n, done[0]))
     console.print(_figures(done))
     typer.echo(_verdict(network.n, done))
+    if point.router.variants[point.variant].idealized:
+        typer.echo(
+            f"Variant {point.variant} takes for granted what it counts as delivered: these are "
+            "statistics, not a route."
+        )
 
 
 def _survivors(n: int, run: Run) -> Table:

@@ -31,7 +31,10 @@ MAX_STEPS = 1000
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One run: its outcome and how long it took, permutation included."""
+    """One run: its outcome and how long it took, permutation included.
+
+    Of runs that were done together, each gets an equal share of the time.
+    """
 
     outcome: Outcome
     seconds: float
@@ -154,11 +157,11 @@ def routed(
     with fused.Session(point.network, point.max_steps, threads) as session:
         if point.permutation == "random" and point.network.n <= fused.RESIDENT:
             seeds = (point.seed, point.permutation_seed)
-            outcomes = session.execute_many(point.variant, *seeds, runs)
+            together = session.execute_many(point.variant, *seeds, runs)
         else:
-            outcomes = (session.execute(point._instance(run), observers) for run in range(runs))
+            together = ([session.execute(point._instance(run), observers)] for run in range(runs))
         begin = time.perf_counter()
-        for outcome in outcomes:
-            now = time.perf_counter()
-            yield Run(outcome, now - begin)
-            begin = now
+        for outcomes in together:
+            share = (time.perf_counter() - begin) / len(outcomes)
+            yield from (Run(outcome, share) for outcome in outcomes)
+            begin = time.perf_counter()

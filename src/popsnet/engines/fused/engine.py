@@ -99,7 +99,13 @@ class Session:
         seed, purpose = np.uint64(instance.coins.seed), np.uint64(number_of(INTERMEDIATE_GROUP))
         residues = (instance.array() % self._network.g).astype(np.uint16)
         work = (self._shape, residues, seed, purpose, self._scratch, log)
-        steps = self._executor.submit(route, *work).result()  # a wait can be interrupted
+        try:
+            steps = self._executor.submit(route, *work).result()  # a wait can be interrupted
+        except BaseException:  # the thread is still at work in its memory
+            self._stop[0] = 1
+            self._stop = np.zeros(1, dtype=np.uint8)
+            del self._scratch
+            raise
         yield from (Tally(*row) for row in log[:steps].tolist())
 
     def _route_large(self, instance: Instance, observers: Sequence[Observer]) -> Iterator[Tally]:
@@ -137,10 +143,10 @@ class Session:
 
     def execute_many(
         self, variant: str, seed: int, permutation_seed: int, runs: int
-    ) -> Iterator[Outcome]:
-        """Runs 0, 1, … on uniform permutations, a thread each; in order."""
+    ) -> Iterator[list[Outcome]]:
+        """Runs 0, 1, … on uniform permutations, a thread each; in order, many at a time."""
         for block in self.run_blocks(seed, permutation_seed, runs):
-            yield from (_outcome(self._network, variant, tallies) for tallies in block.tallies())
+            yield [_outcome(self._network, variant, tallies) for tallies in block.tallies()]
 
     def run_blocks(self, seed: int, permutation_seed: int, runs: int) -> Iterator[Block]:
         """The same as they come from the threads, many runs in a block of arrays."""
