@@ -17,7 +17,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from popsnet.compiled import compiled
 from popsnet.errors import InputError
+from popsnet.splitmix import word
 
 __all__ = ["Coins", "number_of"]
 
@@ -32,16 +34,6 @@ def _mix(word: int) -> int:
     word = ((word ^ (word >> 30)) * _FIRST) & _MASK
     word = ((word ^ (word >> 27)) * _SECOND) & _MASK
     return word ^ (word >> 31)
-
-
-def _mix_in_place(words: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
-    """The same finalizer on an array."""
-    words ^= words >> np.uint64(30)
-    words *= np.uint64(_FIRST)
-    words ^= words >> np.uint64(27)
-    words *= np.uint64(_SECOND)
-    words ^= words >> np.uint64(31)
-    return words
 
 
 def _absorb(key: int, word: int) -> int:
@@ -76,11 +68,11 @@ class Coins:
         self, purpose: str, step: int, processors: npt.NDArray[np.integer[Any]]
     ) -> npt.NDArray[np.uint64]:
         """One 64-bit word for each processor; different processors get different words."""
-        words = processors.astype(np.uint64)
-        words += np.uint64(1)
-        words *= np.uint64(_GOLDEN)
-        words += np.uint64(self.key(purpose, step))
-        return _mix_in_place(words)
+        if processors.dtype != np.int32:
+            processors = processors.astype(np.int64, copy=False)
+        words = np.empty(processors.shape, dtype=np.uint64)
+        _write_words(np.uint64(self.key(purpose, step)), processors.ravel(), words.reshape(-1))
+        return words
 
     def draws(
         self, bound: int, purpose: str, step: int, processors: npt.NDArray[np.integer[Any]]
@@ -115,3 +107,13 @@ class Coins:
         """What :meth:`draws` gives one processor, in plain integers."""
         word = _mix(self.key(purpose, step) + (processor + 1) * _GOLDEN & _MASK)
         return (word >> 32) * bound >> 32
+
+
+@compiled
+def _write_words(
+    key: np.uint64,
+    processors: npt.NDArray[np.integer[Any]],
+    words: npt.NDArray[np.uint64],
+) -> None:
+    for k in range(len(processors)):
+        words[k] = word(key, np.uint64(processors[k]))
