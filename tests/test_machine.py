@@ -109,6 +109,7 @@ def test_counters_add_up_over_slots() -> None:
 BROKEN: dict[str, tuple[Slot, int, Rule]] = {
     "sender above n": (send([9], [0], [], []), 9, Rule.PROCESSOR_EXISTS),
     "sender below 0": (send([-1], [0], [], []), -1, Rule.PROCESSOR_EXISTS),
+    "sender of 33 bits": (send([2**32], [0], [], []), 2**32, Rule.PROCESSOR_EXISTS),
     "two messages": (send([4, 4], [0, 1], [], []), 4, Rule.ONE_MESSAGE),
     "two messages, apart": (send([4, 1, 4], [0, 1, 2], [], []), 4, Rule.ONE_MESSAGE),
     "no such target": (send([4], [3], [], []), 4, Rule.GROUP_EXISTS),
@@ -120,6 +121,7 @@ BROKEN: dict[str, tuple[Slot, int, Rule]] = {
     "no such source": (send([], [], [2], [3]), 2, Rule.GROUP_EXISTS),
     "not its packet": (send([4], [0], [], [], packets=[5]), 4, Rule.SENDS_WHAT_IT_HOLDS),
     "no such packet": (send([4], [0], [], [], packets=[9]), 4, Rule.PACKET_EXISTS),
+    "packet of 33 bits": (send([4], [0], [], [], packets=[2**32 + 4]), 4, Rule.PACKET_EXISTS),
     "unnamed packet": (send([4], [0], [], [], packets=[NO_PACKET]), 4, Rule.PACKET_EXISTS),
     "broken promise": (
         send([4, 5], [0, 0], [], [], conflict_free=True),

@@ -9,99 +9,116 @@ import numpy.typing as npt
 
 from popsnet.compiled import compiled
 from popsnet.network import Network
-from popsnet.slot import Ints
+from popsnet.splitmix import mix
 
 __all__ = ["Couplers", "Light"]
 
+I32 = npt.NDArray[np.int32]
 I64 = npt.NDArray[np.int64]
+U64 = np.uint64
 
 _SILENT = -1
 _COLLIDED = -2
+_UNUSED = -1
+_PADDING = 16  # or, for g a power of two, all of a column would share a few places in the cache
 
 
 class Light(NamedTuple):
-    """What happened on the couplers in a slot."""
+    """What happened on the couplers in a slot; the arrays are good until the next one."""
 
-    listeners: Ints  # positions of the listeners that heard a message
-    heard: Ints  # positions of the transmissions they heard
+    listeners: I32  # positions of the listeners that heard a message
+    heard: I32  # positions of the transmissions they heard
     collided: int  # couplers with two or more messages
     destroyed: int  # arrivals at those couplers
-    victim: int  # position of a transmission that collided, -1 if there is none
 
 
 class Couplers:
-    """All couplers of a network, numbered b·g + a for c(b, a).
+    """All couplers of a network, in rows: c(b, a) is number a of row b.
 
     A table with a cell a coupler is kept while g² is within a small multiple of n. Where groups
-    are many and small (d much less than g) the used couplers are renumbered by sorting, so that
-    POPS(1, 65536) needs memory for its 65,536 messages, not for its 2^32 couplers.
+    are many and small (d much less than g) only the couplers in use have cells, found by hashing,
+    so that POPS(1, 65536) needs memory for its 65,536 messages, not for its 2^32 couplers.
     """
 
     def __init__(self, network: Network) -> None:
-        self._g = network.g
-        self._table: npt.NDArray[np.int32] | None = None
+        self._row = U64(network.g + _PADDING)
+        # j // d for every j < 2^31 is j · factor >> shift (Granlund and Montgomery, 1994)
+        shift = 31 + (network.d - 1).bit_length()
+        self._divisor = U64((1 << shift) // network.d + 1), U64(shift)
+        self._at, self._heard = (np.empty(network.n, dtype=np.int32) for _ in range(2))
+        self._table: I32 | None = None
         if network.couplers <= max(4 * network.n, 2**16):
-            self._table = np.full(network.couplers, _SILENT, dtype=np.int32)
+            self._table = np.full(network.g * int(self._row), _SILENT, dtype=np.int32)
 
-    def carry(self, to: Ints, sent_by: Ints, listening_in: Ints, listened: Ints) -> Light:
-        """Send a message on each coupler c(to, sent_by); hear at each c(listening_in, listened).
+    def carry(self, senders: I32, groups: I32, listeners: I32, listened: I32) -> Light:
+        """Send from each sender to a group, then hear at each listener what a group sent to it.
 
         A coupler with two or more messages delivers nothing.
         """
-        used = to.astype(np.int64) * self._g + sent_by
-        wanted = listening_in.astype(np.int64) * self._g + listened
-        table = self._table
+        table, numbers = self._table, None
         if table is None:
-            numbers = np.unique(used)
-            table = np.full(len(numbers) + 1, _SILENT, dtype=np.int32)  # the last one stays silent
-            used, wanted = np.searchsorted(numbers, used), _positions(numbers, wanted)
-        listeners = np.empty(len(wanted), dtype=np.int32)
-        heard = np.empty(len(wanted), dtype=np.int32)
-        collided, destroyed, victim = _send(table, used)
-        count = _listen(table, wanted, listeners, heard)
-        _silence(table, used)
-        return Light(listeners[:count], heard[:count], collided, destroyed, victim)
+            size = 2 << len(groups).bit_length()  # at most half of the cells will be in use
+            table = np.full(size, _SILENT, dtype=np.int32)
+            numbers = np.full(size, _UNUSED, dtype=np.int64)
+        shape = self._row, *self._divisor
+        collided, destroyed = _send(table, numbers, *shape, senders, groups)
+        count = _listen(table, numbers, *shape, listeners, listened, self._at, self._heard)
+        if numbers is None:
+            _silence(table, *shape, senders, groups)
+        return Light(self._at[:count], self._heard[:count], collided, destroyed)
 
 
-def _positions(numbers: I64, wanted: I64) -> I64:
-    """Where each wanted coupler stands among the used ones; past the end if it is not."""
-    found = np.searchsorted(numbers, wanted)
-    known = found < len(numbers)
-    known[known] = numbers[found[known]] == wanted[known]
-    return np.where(known, found, len(numbers))
-
-
-@compiled
-def _send(table: npt.NDArray[np.int32], used: I64) -> tuple[int, int, int]:
-    """Put each transmission on its coupler: collided couplers, destroyed messages, a victim."""
-    collided, destroyed, victim = 0, 0, -1
-    for k in range(len(used)):
-        carried = table[used[k]]
-        if carried == _SILENT:
-            table[used[k]] = k
-            continue
-        if carried >= 0:
-            table[used[k]] = _COLLIDED
-            collided += 1
-            destroyed += 1
-            victim = carried if victim < 0 else victim
-        destroyed += 1
-    return collided, destroyed, victim
+@compiled(inline=True)
+def _cell(numbers: I64, coupler: np.uint64) -> np.uint64:
+    """Where a coupler has its cell, or would get one."""
+    last = U64(len(numbers) - 1)
+    at = mix(coupler) & last
+    while numbers[at] != _UNUSED and numbers[at] != np.int64(coupler):
+        at = (at + U64(1)) & last
+    return at
 
 
 @compiled
-def _listen(table: npt.NDArray[np.int32], wanted: I64, listeners: Ints, heard: Ints) -> int:
+def _send(
+    table: I32, numbers: I64 | None, row: np.uint64, factor: np.uint64, shift: np.uint64,
+    senders: I32, groups: I32,
+) -> tuple[int, int]:  # fmt: skip
+    """Put each transmission on its coupler: how many couplers collided, messages destroyed."""
+    collided, met = 0, 0
+    for k in range(len(groups)):
+        coupler = U64(groups[k]) * row + (U64(senders[k]) * factor >> shift)
+        at = coupler if numbers is None else _cell(numbers, coupler)
+        carried = table[at]
+        table[at] = k if carried == _SILENT else _COLLIDED
+        if numbers is not None:
+            numbers[at] = coupler
+        collided += int(carried >= 0)
+        met += int(carried != _SILENT)
+    return collided, met + collided
+
+
+@compiled
+def _listen(
+    table: I32, numbers: I64 | None, row: np.uint64, factor: np.uint64, shift: np.uint64,
+    listeners: I32, listened: I32, at: I32, heard: I32,
+) -> int:  # fmt: skip
     """Who hears which transmission; returns how many do."""
     s = 0
-    for i in range(len(wanted)):
-        carried = table[wanted[i]]
-        listeners[s] = i
+    for i in range(len(listeners)):
+        coupler = (U64(listeners[i]) * factor >> shift) * row + U64(listened[i])
+        carried = table[coupler if numbers is None else _cell(numbers, coupler)]
+        at[s] = i
         heard[s] = carried
         s += int(carried >= 0)
     return s
 
 
 @compiled
-def _silence(table: npt.NDArray[np.int32], used: I64) -> None:
-    for k in range(len(used)):
-        table[used[k]] = _SILENT
+def _silence(
+    table: I32, row: np.uint64, factor: np.uint64, shift: np.uint64, senders: I32, groups: I32
+) -> None:
+    if len(groups) > len(table) // 16:
+        table[:] = _SILENT
+        return
+    for k in range(len(groups)):
+        table[U64(groups[k]) * row + (U64(senders[k]) * factor >> shift)] = _SILENT

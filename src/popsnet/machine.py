@@ -5,14 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
+from popsnet.compiled import compiled
 from popsnet.couplers import Couplers, Light
 from popsnet.errors import Rule, RuleViolation
-from popsnet.memory import Memory
+from popsnet.memory import Memory, first_outside, first_repeat, plain
 from popsnet.network import Network
-from popsnet.slot import NO_PACKET, Inbox, Ints, Kind, Slot, first_repeat
+from popsnet.slot import NO_PACKET, Inbox, Ints, Kind, Slot
 
 __all__ = ["Counters", "Machine"]
+
+I32 = npt.NDArray[np.int32]
+Bools = npt.NDArray[np.bool_]
 
 
 @dataclass(slots=True)
@@ -46,22 +51,21 @@ class Machine:
     def execute(self, slot: Slot) -> Inbox:
         """Let everybody send and listen at once; return what was heard."""
         number = self.counters.slots + 1
-        owners = slot.owners
-        self._check_senders(number, slot, owners)
+        owners = None if slot.fanout is None else slot.owners
+        is_packet = slot.kinds == Kind.PACKET
+        self._check_senders(number, slot, owners, is_packet)
         self._check_listeners(number, slot)
-        d = self.network.d
+        by = slot.senders if owners is None else slot.senders[owners]
         light = self._couplers.carry(
-            to=slot.groups,
-            sent_by=(slot.senders // d)[owners],
-            listening_in=slot.listeners // d,
-            listened=slot.listened,
+            plain(by), plain(slot.groups), plain(slot.listeners), plain(slot.listened)
         )
         if slot.conflict_free and light.destroyed:
-            sender = int(slot.senders[owners[light.victim]])
-            detail = f"its message to group {slot.groups[light.victim]} met another"
-            raise RuleViolation(number, sender, Rule.CONFLICT_FREE, detail)
+            victim = _first_met(slot.groups, by // self.network.d, self.network.g)
+            detail = f"its message to group {slot.groups[victim]} met another"
+            raise RuleViolation(number, int(by[victim]), Rule.CONFLICT_FREE, detail)
         self._count(slot, light)
-        inbox = self._inbox(slot, light.listeners, owners[light.heard])
+        messages = light.heard if owners is None else plain(owners[light.heard])
+        inbox = self._inbox(slot, light.listeners, messages)
         self.memory._hear(number, inbox)
         return inbox
 
@@ -71,12 +75,15 @@ class Machine:
         self.counters.collisions += light.collided
         self.counters.destroyed += light.destroyed
 
-    def _inbox(self, slot: Slot, listeners: Ints, messages: Ints) -> Inbox:
-        kinds = slot.kinds[messages]
-        packets = slot.packet_numbers[messages]
+    def _inbox(self, slot: Slot, at: I32, messages: I32) -> Inbox:
+        if isinstance(slot.kind, Kind):
+            kinds: Ints = np.full(len(messages), slot.kind, dtype=np.int8)
+        else:
+            kinds = slot.kind[messages]
+        packets = _taken(slot.packet_numbers, messages)
         return Inbox(
-            receivers=slot.listeners[listeners],
-            groups=slot.listened[listeners],
+            receivers=_taken(slot.listeners, at),
+            groups=_taken(slot.listened, at),
             kinds=kinds,
             packets=packets,
             destinations=self._destinations(kinds, packets),
@@ -84,35 +91,39 @@ class Machine:
         )
 
     def _destinations(self, kinds: Ints, packets: Ints) -> Ints:
-        carried = np.full(len(packets), NO_PACKET, dtype=np.int32)
         is_packet = kinds == Kind.PACKET
+        if is_packet.all():
+            return _taken(self._destination, packets)
+        carried = np.full(len(packets), NO_PACKET, dtype=np.int32)
         carried[is_packet] = self._destination[packets[is_packet]]
         return carried
 
-    def _check_senders(self, number: int, slot: Slot, owners: Ints) -> None:
+    def _check_senders(
+        self, number: int, slot: Slot, owners: Ints | None, is_packet: Bools
+    ) -> None:
         n, g = self.network.n, self.network.g
         senders, groups, packets = slot.senders, slot.groups, slot.packet_numbers
         _require_range(number, senders, senders, n, Rule.PROCESSOR_EXISTS, "it sends")
         _require_distinct(number, senders, n, Rule.ONE_MESSAGE, "it sends twice")
-        by = senders[owners]
+        by = senders if owners is None else senders[owners]
         _require_range(number, groups, by, g, Rule.GROUP_EXISTS, "it sends to group")
-        if slot.fanout is not None:
+        if owners is not None:
             _require_sets(number, slot, owners, g)
-        named = packets != NO_PACKET
         what = "it sends packet"
-        _require_range(number, packets[named], senders[named], n, Rule.PACKET_EXISTS, what)
-        is_packet = slot.kinds == Kind.PACKET
-        unnamed = is_packet & ~named
+        _require_range(number, packets, senders, n, Rule.PACKET_EXISTS, what, low=NO_PACKET)
+        if not is_packet.all():
+            senders, packets = senders[is_packet], packets[is_packet]
+        missing = ~self.memory.holds(senders, packets)
+        if not missing.any():
+            return
+        unnamed = packets == NO_PACKET
         if unnamed.any():
             sender = int(senders[np.argmax(unnamed)])
             detail = "it sends a packet message that names none"
             raise RuleViolation(number, sender, Rule.PACKET_EXISTS, detail)
-        missing = ~self.memory.holds(senders[is_packet], packets[is_packet])
-        if missing.any():
-            first = int(np.argmax(missing))
-            sender, packet = int(senders[is_packet][first]), int(packets[is_packet][first])
-            detail = f"it sends packet {packet}, which it does not hold"
-            raise RuleViolation(number, sender, Rule.SENDS_WHAT_IT_HOLDS, detail)
+        first = int(np.argmax(missing))
+        detail = f"it sends packet {packets[first]}, which it does not hold"
+        raise RuleViolation(number, int(senders[first]), Rule.SENDS_WHAT_IT_HOLDS, detail)
 
     def _check_listeners(self, number: int, slot: Slot) -> None:
         n, g = self.network.n, self.network.g
@@ -123,17 +134,17 @@ class Machine:
 
 
 def _require_range(
-    slot: int, values: Ints, processors: Ints, bound: int, rule: Rule, what: str
+    slot: int, values: Ints, processors: Ints, bound: int, rule: Rule, what: str, low: int = 0
 ) -> None:
-    """All values lie in [0, bound); the processor at the first that does not is to blame."""
-    if len(values) and (values.min() < 0 or values.max() >= bound):
-        first = int(np.argmax((values < 0) | (values >= bound)))
-        detail = f"{what} {values[first]}, of {bound}" if values is not processors else what
+    """All values lie in [low, bound); the processor at the first that does not is to blame."""
+    first = first_outside(plain(values), low, bound)
+    if first >= 0:
+        detail = what if rule is Rule.PROCESSOR_EXISTS else f"{what} {values[first]}, of {bound}"
         raise RuleViolation(slot, int(processors[first]), rule, detail)
 
 
 def _require_distinct(slot: int, processors: Ints, n: int, rule: Rule, detail: str) -> None:
-    twice = first_repeat(processors, n)
+    twice = first_repeat(plain(processors), n)
     if twice is not None:
         raise RuleViolation(slot, twice, rule, detail)
 
@@ -150,3 +161,24 @@ def _require_sets(slot: int, multicast: Slot, owners: Ints, g: int) -> None:
         message, group = divmod(int(targets[np.argmax(repeated)]), g)
         sender = int(multicast.senders[message])
         raise RuleViolation(slot, sender, Rule.COUPLER_SET, f"it sends to group {group} twice")
+
+
+def _first_met(to: Ints, sent_by: Ints, g: int) -> int:
+    """The position of the first of two transmissions on one coupler."""
+    couplers = to.astype(np.int64) * g + sent_by
+    _, firsts, inverse = np.unique(couplers, return_index=True, return_inverse=True)
+    before = firsts[inverse]
+    return int(before[np.argmax(before < np.arange(len(before)))])
+
+
+def _taken(source: Ints, at: Ints) -> Ints:
+    """``source[at]`` for positions that are there, without NumPy's wide copy of them."""
+    out = np.empty(len(at), dtype=np.int32)
+    _take(plain(source), plain(at), out)
+    return out.astype(source.dtype, copy=False)
+
+
+@compiled
+def _take(source: I32, at: I32, out: I32) -> None:
+    for s in range(len(at)):
+        out[s] = source[at[s]]

@@ -8,13 +8,16 @@ import numpy.typing as npt
 from popsnet.compiled import compiled
 from popsnet.errors import Rule, RuleViolation
 from popsnet.network import Network
-from popsnet.slot import NO_PACKET, Inbox, Ints, Kind, first_repeat
+from popsnet.slot import Inbox, Ints, Kind
 
-__all__ = ["Memory"]
+__all__ = ["Memory", "first_outside", "first_repeat", "plain"]
 
 I32 = npt.NDArray[np.int32]
+I64 = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
 
 _FREE = -2  # never a packet's number, nor NO_PACKET
+_NOTHING = -1
 
 
 class Memory:
@@ -31,12 +34,11 @@ class Memory:
         self._slot = 0
         self._peak = 1
         self._delivered = 0
-        self._network = network
-        self._destination = destination
+        self._n = network.n
+        self._destination = plain(destination)
         self._cells = np.full((buffers, network.n), _FREE, dtype=np.int32)
         self._cells[0] = np.arange(network.n, dtype=np.int32)
-        self._heard = np.full(network.n, NO_PACKET, dtype=np.int32)
-        self._receivers: Ints = np.empty(0, dtype=np.int32)
+        self._heard = np.full(network.n, _NOTHING, dtype=np.int64)  # when, and which packet
         self._home = np.zeros(network.n, dtype=np.bool_)
 
     @property
@@ -51,48 +53,42 @@ class Memory:
 
     def store(self, processors: Ints, packets: Ints) -> None:
         """Keep packets heard in the slot just past, one buffer each."""
-        self._require_numbers(processors, packets)
-        self._refuse(
-            self._heard[processors] != packets,
-            processors,
-            packets,
-            Rule.KEEPS_WHAT_IT_HEARD,
-            "stores packet {packet}, which it has not just heard",
-        )
-        self._require_once(processors, Rule.KEEPS_WHAT_IT_HEARD, "stores what it heard twice")
-        self._heard[processors] = NO_PACKET
-        self._place(processors, packets)
+        processors, packets = self._numbers(processors, packets)
+        rule = Rule.KEEPS_WHAT_IT_HEARD
+        unheard = _first_unheard(self._heard, self._slot, processors, packets)
+        what = "stores packet {packet}, which it has not just heard"
+        self._refuse(unheard, processors, packets, rule, what)
+        self._require_once(processors, rule, "stores what it heard twice")
+        full, peak = _put_in(self._cells, self._heard, processors, packets)
+        what = f"stores packet {{packet}} with all its buffers full ({len(self._cells)} claimed)"
+        self._refuse(full, processors, packets, Rule.BUFFERS, what)
+        self._peak = max(self._peak, peak)
 
     def drop(self, processors: Ints, packets: Ints) -> None:
         """Free the buffers of packets that are held."""
-        self._require_numbers(processors, packets)
-        self._refuse(
-            self._home[packets] & (self._destination[packets] == processors),
-            processors,
-            packets,
-            Rule.DROPS_WHAT_IT_HOLDS,
-            "drops packet {packet}, which was delivered to it",
-        )
-        missing = _take_out(self._cells, _plain(processors), _plain(packets))
-        if missing >= 0:
-            detail = f"drops packet {packets[missing]}, which it does not hold"
-            processor = int(processors[missing])
-            raise RuleViolation(self._slot, processor, Rule.DROPS_WHAT_IT_HOLDS, detail)
+        processors, packets = self._numbers(processors, packets)
+        rule = Rule.DROPS_WHAT_IT_HOLDS
+        delivered = _first_delivered(self._home, self._destination, processors, packets)
+        what = "drops packet {packet}, which was delivered to it"
+        self._refuse(delivered, processors, packets, rule, what)
+        missing = _take_out(self._cells, processors, packets)
+        what = "drops packet {packet}, which it does not hold"
+        self._refuse(missing, processors, packets, rule, what)
 
     def deliver(self, processors: Ints, packets: Ints) -> None:
         """Hand packets to their destinations for good: just heard there, or held there."""
-        self._require_numbers(processors, packets)
-        self._refuse(
-            (self._destination[packets] != processors) | self._home[packets],
-            processors,
-            packets,
-            Rule.DELIVERS_HOME,
-            "delivers packet {packet}, which is not for it or was delivered before",
-        )
-        self._require_once(processors, Rule.DELIVERS_HOME, "delivers its packet twice")
+        processors, packets = self._numbers(processors, packets)
+        rule = Rule.DELIVERS_HOME
+        wrong = _first_not_due(self._home, self._destination, processors, packets)
+        what = "delivers packet {packet}, which is not for it or was delivered before"
+        self._refuse(wrong, processors, packets, rule, what)
+        self._require_once(processors, rule, "delivers its packet twice")
         absent = ~self.holds(processors, packets)
-        self.store(processors[absent], packets[absent])
-        self._home[packets] = True
+        if absent.all():
+            self.store(processors, packets)
+        else:
+            self.store(processors[absent], packets[absent])
+        _mark(packets, self._home)
         self._delivered += len(packets)
 
     def assume_delivered(self, packets: Ints) -> None:
@@ -101,72 +97,130 @@ class Memory:
         self._home[packets] = True
         self._delivered += len(packets)
 
-    def holds(self, processors: Ints, packets: Ints) -> npt.NDArray[np.bool_]:
+    def holds(self, processors: Ints, packets: Ints) -> Bools:
         """Whether each processor holds the packet."""
-        wrong = (processors < 0) | (processors >= self._network.n)
+        _require_pairs(processors, packets)
+        wrong = first_outside(plain(processors), 0, self._n)
         self._refuse(wrong, processors, packets, Rule.PROCESSOR_EXISTS, "is asked for {packet}")
         held = np.empty(len(processors), dtype=np.bool_)
-        _find(self._cells, _plain(processors), _plain(packets), held)
+        _find(self._cells, plain(processors), plain(packets), held)
         return held
 
     def lost(self) -> npt.NDArray[np.intp]:
         """The packets that no processor holds any more."""
         held = self._home.copy()
-        for cell in self._cells:
-            held[cell[cell != _FREE]] = True
+        _mark(self._cells.ravel(), held)
         return np.flatnonzero(~held)
 
     def _hear(self, slot: int, inbox: Inbox) -> None:
         """For the machine alone: these packets may be stored until the next slot."""
         self._slot = slot
-        self._heard[self._receivers] = NO_PACKET
-        heard = inbox.kinds == Kind.PACKET
-        self._receivers = inbox.receivers[heard]
-        self._heard[self._receivers] = inbox.packets[heard]
+        is_packet = inbox.kinds == Kind.PACKET
+        _note(self._heard, slot, plain(inbox.receivers), plain(inbox.packets), is_packet)
 
-    def _place(self, processors: Ints, packets: Ints) -> None:
-        full, peak = _put_in(self._cells, _plain(processors), _plain(packets))
-        if full >= 0:
-            detail = (
-                f"stores packet {packets[full]} with all its buffers full "
-                f"({len(self._cells)} claimed)"
-            )
-            raise RuleViolation(self._slot, int(processors[full]), Rule.BUFFERS, detail)
-        self._peak = max(self._peak, peak)
-
-    def _require_numbers(self, processors: Ints, packets: Ints) -> None:
-        if len(processors) != len(packets):
-            raise ValueError(f"{len(processors)} processors cannot act on {len(packets)} packets.")
+    def _numbers(self, processors: Ints, packets: Ints) -> tuple[I32, I32]:
+        """The same numbers, checked, for the loops below."""
+        _require_pairs(processors, packets)
         for numbers, rule in ((processors, Rule.PROCESSOR_EXISTS), (packets, Rule.PACKET_EXISTS)):
-            wrong = (numbers < 0) | (numbers >= self._network.n)
+            wrong = first_outside(plain(numbers), 0, self._n)
             self._refuse(wrong, processors, packets, rule, "names packet {packet}")
+        return plain(processors), plain(packets)
 
-    def _require_once(self, processors: Ints, rule: Rule, detail: str) -> None:
-        twice = first_repeat(processors, self._network.n)
+    def _require_once(self, processors: I32, rule: Rule, detail: str) -> None:
+        twice = first_repeat(processors, self._n)
         if twice is not None:
             raise RuleViolation(self._slot, twice, rule, detail)
 
-    def _refuse(
-        self,
-        wrong: npt.NDArray[np.bool_],
-        processors: Ints,
-        packets: Ints,
-        rule: Rule,
-        detail: str,
-    ) -> None:
-        if wrong.any():
-            first = int(np.argmax(wrong))
-            text = detail.format(packet=int(packets[first]))
-            raise RuleViolation(self._slot, int(processors[first]), rule, text)
+    def _refuse(self, at: int, processors: Ints, packets: Ints, rule: Rule, detail: str) -> None:
+        """Blame the processor at a position, if it is one."""
+        if at >= 0:
+            text = detail.format(packet=int(packets[at]))
+            raise RuleViolation(self._slot, int(processors[at]), rule, text)
 
 
-def _plain(numbers: Ints) -> I32:
-    """Of the one type that the loops below are compiled for."""
+def _require_pairs(processors: Ints, packets: Ints) -> None:
+    if len(processors) != len(packets):
+        raise ValueError(f"{len(processors)} processors cannot act on {len(packets)} packets.")
+
+
+def plain(numbers: Ints) -> I32:
+    """Of the one type that loops are compiled for; what it cannot hold is out of all ranges."""
+    if numbers.dtype != np.int32:
+        wide = numbers.astype(np.int64, casting="same_kind", copy=False)
+        numbers = wide.clip(-(2**31), 2**31 - 1)
     return np.ascontiguousarray(numbers, dtype=np.int32)
 
 
+def first_repeat(numbers: I32, bound: int) -> int | None:
+    """The smallest number that occurs twice among numbers in [0, bound), if any does."""
+    if _rises(numbers):
+        return None
+    times = np.bincount(numbers, minlength=bound)
+    return int(np.argmax(times > 1)) if times.max() > 1 else None
+
+
 @compiled
-def _put_in(cells: I32, processors: I32, packets: I32) -> tuple[int, int]:
+def first_outside(numbers: I32, low: int, bound: int) -> int:
+    """The position of the first number that is not in [low, bound), or -1."""
+    least, most = np.int32(low), np.int32(bound - 1)
+    inside = True
+    for k in range(len(numbers)):
+        inside &= numbers[k] >= least
+        inside &= numbers[k] <= most
+    if inside:
+        return -1
+    k = 0
+    while least <= numbers[k] <= most:
+        k += 1
+    return k
+
+
+@compiled
+def _rises(numbers: I32) -> bool:
+    """Whether each number is larger than the one before."""
+    rises = True
+    for k in range(1, len(numbers)):
+        rises &= numbers[k - 1] < numbers[k]
+    return rises
+
+
+@compiled
+def _note(heard: I64, slot: int, receivers: I32, packets: I32, is_packet: Bools) -> None:
+    """Remember who hears which packet in a slot."""
+    for k in range(len(receivers)):
+        if is_packet[k]:
+            heard[receivers[k]] = slot << 32 | packets[k]
+
+
+@compiled
+def _first_unheard(heard: I64, slot: int, processors: I32, packets: I32) -> int:
+    """The first whose packet is not what it heard in the slot, or -1."""
+    for k in range(len(processors)):
+        if heard[processors[k]] != slot << 32 | packets[k]:
+            return k
+    return -1
+
+
+@compiled
+def _first_delivered(home: Bools, destination: I32, processors: I32, packets: I32) -> int:
+    """The first whose packet was delivered to it, or -1."""
+    for k in range(len(processors)):
+        if home[packets[k]] and destination[packets[k]] == processors[k]:
+            return k
+    return -1
+
+
+@compiled
+def _first_not_due(home: Bools, destination: I32, processors: I32, packets: I32) -> int:
+    """The first whose packet is not for it or was delivered before, or -1."""
+    for k in range(len(processors)):
+        if home[packets[k]] or destination[packets[k]] != processors[k]:
+            return k
+    return -1
+
+
+@compiled
+def _put_in(cells: I32, heard: I64, processors: I32, packets: I32) -> tuple[int, int]:
     """Use a free buffer each. The first that has none, or -1; and the most packets held now."""
     peak = 0
     for k in range(len(processors)):
@@ -176,6 +230,7 @@ def _put_in(cells: I32, processors: I32, packets: I32) -> tuple[int, int]:
                 free = b
             else:
                 held += 1
+        heard[j] = _NOTHING
         if free < 0:
             return k, peak
         cells[free, j] = packets[k]
@@ -187,21 +242,28 @@ def _put_in(cells: I32, processors: I32, packets: I32) -> tuple[int, int]:
 def _take_out(cells: I32, processors: I32, packets: I32) -> int:
     """Free the buffer of each packet. The first that is not there, or -1."""
     for k in range(len(processors)):
-        j, at = processors[k], -1
-        for b in range(len(cells)):
-            if cells[b, j] == packets[k]:
-                at = b
-        if at < 0:
+        j, b = processors[k], 0
+        while b < len(cells) and cells[b, j] != packets[k]:
+            b += 1
+        if b == len(cells):
             return k
-        cells[at, j] = _FREE
+        cells[b, j] = _FREE
     return -1
 
 
 @compiled
-def _find(cells: I32, processors: I32, packets: I32, held: npt.NDArray[np.bool_]) -> None:
+def _find(cells: I32, processors: I32, packets: I32, held: Bools) -> None:
     """Whether each packet is in a buffer of its processor."""
     for k in range(len(processors)):
-        j, found = processors[k], False
-        for b in range(len(cells)):
-            found |= cells[b, j] == packets[k]
-        held[k] = found
+        b = 0
+        while b < len(cells) and cells[b, processors[k]] != packets[k]:
+            b += 1
+        held[k] = b < len(cells)
+
+
+@compiled
+def _mark(packets: I32, marks: Bools) -> None:
+    """Mark all packets that there are."""
+    for packet in packets:
+        if packet != _FREE:
+            marks[packet] = True

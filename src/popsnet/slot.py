@@ -9,20 +9,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["NO_PACKET", "Inbox", "Ints", "Kind", "Slot", "first_repeat"]
+__all__ = ["NO_PACKET", "Inbox", "Ints", "Kind", "Slot"]
 
 Ints = npt.NDArray[np.integer[Any]]
 
 NO_PACKET = -1
 """Stands for "no packet" wherever a packet's number is expected."""
-
-
-def first_repeat(numbers: Ints, bound: int) -> int | None:
-    """The smallest number that occurs twice among numbers in [0, bound), if any does."""
-    if len(numbers) < 2 or (numbers[1:] > numbers[:-1]).all():
-        return None
-    times = np.bincount(numbers, minlength=bound)
-    return int(np.argmax(times > 1)) if times.max() > 1 else None
 
 
 class Kind(IntEnum):

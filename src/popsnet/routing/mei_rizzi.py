@@ -140,7 +140,7 @@ def mei_rizzi(network: Network, destination: Ints, coins: Coins, memory: Memory)
         )
         memory.drop(confirmed.receivers, confirmed.receivers)
         waiting[confirmed.receivers] = False
-        pending = pending[waiting[pending]]
+        pending = np.flatnonzero(waiting).astype(np.int32)
 
         home = yield Slot(
             phase=PHASES[4],
