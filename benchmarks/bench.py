@@ -33,7 +33,8 @@ from popsnet import Coins, Network, Point, routed
 from popsnet.engines import ENGINES, Instance
 from popsnet.engines.fused import RESIDENT, Session
 from popsnet.engines.fused.large import LargeRun
-from popsnet.engines.fused.resident import Shape
+from popsnet.engines.fused.passes import Layout
+from popsnet.engines.fused.resident import law_of
 from popsnet.files import write_whole
 from popsnet.permutations.uniform import UniformPermutation
 from popsnet.routing import get_router
@@ -76,10 +77,10 @@ def require(agreed: bool) -> None:
 
 def partitioned(instance: Instance) -> list[int]:
     """The survivors found by the driver for large runs."""
-    shape = Shape.of(instance.network, instance.max_steps)
-    residues = (instance.array() % instance.network.g).astype(np.uint16)
+    network, most = instance.network, instance.max_steps
+    residues = (instance.array() % network.g).astype(np.uint16)
     with ThreadPoolExecutor(2) as executor:
-        run = LargeRun(shape, 2, executor)
+        run = LargeRun(Layout.of(network), law_of(network, most), most, 2, executor)
         tallies = run.steps(residues, instance.coins, lambda pending, steps: None)
         return [tally.pending for tally in tallies]
 

@@ -16,7 +16,8 @@ from popsnet import Coins, Network, Outcome, Point, routed
 from popsnet.engines import ENGINES, Instance
 from popsnet.engines.fused import engine as fused
 from popsnet.engines.fused.large import LargeRun
-from popsnet.engines.fused.resident import Shape
+from popsnet.engines.fused.passes import Layout
+from popsnet.engines.fused.resident import law_of
 from popsnet.permutations.keyed import KeyedPermutation
 from popsnet.routing import get_router
 from popsnet.routing.mei_rizzi import participation
@@ -67,17 +68,33 @@ def test_partitioned_runs_are_the_same_on_any_number_of_threads(
 
 
 @settings(max_examples=60)
-@given(instance=instances(), threads=st.integers(1, 3), rounds=st.integers(1, 5))
-def test_partitioned_runs_in_several_rounds_are_the_same(
-    instance: Instance, threads: int, rounds: int
+@given(
+    instance=instances(),
+    threads=st.integers(1, 3),
+    rows=st.integers(1, 2),
+    rounds=st.integers(1, 5),
+    lot=st.integers(1, 3),
+    listed=st.booleans(),
+)
+def test_partitioned_runs_are_the_same_however_they_are_divided(
+    instance: Instance, threads: int, rows: int, rounds: int, lot: int, listed: bool
 ) -> None:
-    """With blocks of one group, and a computed permutation, as on the largest networks."""
+    """With small blocks, and a computed permutation, as on the largest networks."""
     network = instance.network
     keyed = KeyedPermutation(network.n, instance.coins)
     instance = replace(instance, destination=keyed)
-    shape = Shape.of(network, instance.max_steps)._replace(rows=1, magic=0)
+    steps = instance.max_steps
     with ThreadPoolExecutor(threads) as executor:
-        run = LargeRun(shape, threads, executor, rounds=min(rounds, network.g))
+        run = LargeRun(
+            Layout.of(network, min(rows, network.g)),
+            law_of(network, steps),
+            steps,
+            threads,
+            executor,
+            rounds=min(rounds, network.g),
+            lot=lot,
+            listed=listed,
+        )
         tallies = list(run.steps(keyed, instance.coins, lambda pending, steps: None))
     assert fused._outcome(network, instance.variant, tallies) == by_messages(instance)
 

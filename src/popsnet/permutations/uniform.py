@@ -4,9 +4,9 @@ Every item draws a bucket, and the items of each bucket are put in uniform rando
 Fisher and Yates' shuffle. The buckets one after another are a uniform permutation (Rao 1961,
 Sandelius 1962). Up to 2^20 items there is one bucket and nothing to scatter.
 
-Draws are words of ``coins``, addressed by the item for its bucket and by the place for the
-shuffle. A place is chosen among i by scaling 40 bits, so that none is likelier than another by
-more than i parts in 2^40.
+Draws are words of ``coins``. Eight items share a word for their buckets, a byte each; in the
+shuffle every place has its own. A place is chosen among i by scaling 40 bits, so that none is
+likelier than another by more than i parts in 2^40.
 """
 
 from __future__ import annotations
@@ -31,12 +31,19 @@ CHUNK = 1024
 RANDOM = "random permutation"
 """The purpose of the coins that make the permutation called ``random``."""
 
-_BUCKET_BITS = 20
-_24, _32, _40 = np.uint64(24), np.uint64(32), np.uint64(40)
+_NO_BUCKETS = 2**20
+_BUCKET_BITS = 18
+_MOST_BITS = 6
+"""More buckets than 2^6 would be more streams than a first-level cache can follow."""
+
+_24, _40 = np.uint64(24), np.uint64(40)
 _ONE = np.uint64(1)
+_LANES = 4
 
 Places = npt.NDArray[np.uint16] | npt.NDArray[np.uint32]
+U8 = npt.NDArray[np.uint8]
 U32 = npt.NDArray[np.uint32]
+U64 = npt.NDArray[np.uint64]
 I64 = npt.NDArray[np.int64]
 
 Map: TypeAlias = Callable[[Callable[[int], Any], Iterable[int]], Iterable[Any]]
@@ -59,14 +66,13 @@ class UniformPermutation:
 
     def write(self, places: Places, modulus: int, threads: int = 1, each: Map = map) -> None:
         """Write all destinations mod ``modulus``; ``each`` spreads the work over threads. O(n)."""
-        bits = max((self.n - 1).bit_length() - _BUCKET_BITS, 0)
-        scratch = np.empty((threads, CHUNK), dtype=np.uint32)
-        if bits:
-            limits = self._scatter(places, modulus, bits, scratch, each)
-        else:
+        if self.n <= _NO_BUCKETS:
             fill(places, modulus)
             limits = [0, self.n]
+        else:
+            limits = self._scatter(places, modulus, threads, each)
         key = np.uint64(self.coins.key(self.purpose, 1))
+        scratch = np.empty((threads, CHUNK), dtype=np.uint32)
 
         def shuffle_some(t: int) -> None:
             for low, high in list(pairwise(limits))[t::threads]:
@@ -74,20 +80,21 @@ class UniformPermutation:
 
         list(each(shuffle_some, range(threads)))
 
-    def _scatter(
-        self, places: Places, modulus: int, bits: int, scratch: U32, each: Map
-    ) -> list[int]:
+    def _scatter(self, places: Places, modulus: int, threads: int, each: Map) -> list[int]:
         """Put every item into its bucket, and say where the buckets begin and end."""
-        key, threads = np.uint64(self.coins.key(self.purpose, 0)), len(scratch)
-        cuts = [self.n * t // threads for t in range(threads + 1)]
-        counts = np.zeros((threads, 2**bits), dtype=np.int64)
+        bits = min((self.n - 1).bit_length() - _BUCKET_BITS, _MOST_BITS)
+        key = np.uint64(self.coins.key(self.purpose, 0))
+        cuts = [self.n * t // threads // 8 * 8 for t in range(threads)] + [self.n]
+        counts = np.zeros((threads, _LANES, 2**bits), dtype=np.int64)
+        scratch = np.empty((threads, CHUNK // 8), dtype=np.uint64)
 
         def count_some(t: int) -> None:
             survey(counts[t], bits, key, cuts[t], cuts[t + 1], scratch[t])
 
         list(each(count_some, range(threads)))
-        ends = counts.T.ravel().cumsum().reshape(-1, threads).T  # of each thread's part of a bucket
-        at = np.ascontiguousarray(ends - counts)
+        sizes = counts.sum(axis=1)
+        ends = sizes.T.ravel().cumsum().reshape(-1, threads).T  # of each thread's part of a bucket
+        at = np.ascontiguousarray(ends - sizes).astype(np.uint64)
 
         def scatter_some(t: int) -> None:
             scatter(places, modulus, bits, key, cuts[t], cuts[t + 1], at[t], scratch[t])
@@ -100,44 +107,47 @@ class UniformPermutation:
 def fill(places: Places, modulus: int) -> None:
     """0, 1, 2, … mod ``modulus``, again and again."""
     for low in range(0, len(places), modulus):
-        for k in range(min(modulus, len(places) - low)):
-            places[low + k] = k
+        part = places[low : low + modulus]
+        for k in range(len(part)):
+            part[k] = k
 
 
 @compiled
-def survey(counts: I64, bits: int, key: np.uint64, first: int, last: int, drawn: U32) -> None:
-    """How many of the items first … last - 1 draw each bucket."""
-    shift = np.uint32(32 - bits)
+def survey(counts: I64, bits: int, key: np.uint64, first: int, last: int, drawn: U64) -> None:
+    """How many of the items first … last - 1 draw each bucket.
+
+    Neighbours are counted in different lanes, so that none waits for the one before.
+    """
+    shift = np.uint8(8 - bits)
     for low in range(first, last, CHUNK):
-        m = min(CHUNK, last - low)
-        draw_upper_halves(key, low, m, drawn)
-        for k in range(m):
-            counts[drawn[k] >> shift] += 1
+        lots = draw_bytes(key, low, drawn)
+        for k in range(min(CHUNK, last - low)):
+            counts[k & (_LANES - 1), lots[k] >> shift] += 1
 
 
 @compiled
 def scatter(
-    places: Places, modulus: int, bits: int, key: np.uint64, first: int, last: int, at: I64,
-    drawn: U32,
+    places: Places, modulus: int, bits: int, key: np.uint64, first: int, last: int, at: U64,
+    drawn: U64,
 ) -> None:  # fmt: skip
     """Put the items first … last - 1, mod ``modulus``, where their buckets begin."""
-    shift, value = np.uint32(32 - bits), first % modulus
+    shift, value = np.uint8(8 - bits), first % modulus
     for low in range(first, last, CHUNK):
-        m = min(CHUNK, last - low)
-        draw_upper_halves(key, low, m, drawn)
-        for k in range(m):
-            bucket = drawn[k] >> shift
+        lots = draw_bytes(key, low, drawn)
+        for k in range(min(CHUNK, last - low)):
+            bucket = lots[k] >> shift
             places[at[bucket]] = value
-            at[bucket] += 1
+            at[bucket] += _ONE
             value = value + 1 if value + 1 < modulus else 0
 
 
 @compiled
-def draw_upper_halves(key: np.uint64, first: int, m: int, drawn: U32) -> None:
-    """The upper halves of m consecutive words."""
-    start = np.uint64(first)
-    for k in range(m):
-        drawn[k] = word(key, start + np.uint64(k)) >> _32
+def draw_bytes(key: np.uint64, first: int, drawn: U64) -> U8:
+    """A byte for each item from ``first`` on, eight of them from a word."""
+    start = np.uint64(first // 8)
+    for k in range(len(drawn)):
+        drawn[k] = word(key, start + np.uint64(k))
+    return drawn.view(np.uint8)
 
 
 @compiled
@@ -155,8 +165,10 @@ def shuffle(places: Places, low: int, high: int, key: np.uint64, drawn: U32) -> 
     for end in range(high - low, 1, -CHUNK):
         m = min(CHUNK, end - 1)
         draw_places(key, low, end - m, m, drawn)
+        first = np.uint64(end - m)
         for k in range(m):
-            i, j = end - 1 - k, drawn[m - 1 - k]
+            q = np.uint64(m - 1 - k)  # unsigned: Numba looks twice at what might be negative
+            i, j = first + q, drawn[q]
             kept = part[i]
             part[i] = part[j]
             part[j] = kept

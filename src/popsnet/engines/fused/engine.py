@@ -15,9 +15,9 @@ import numpy.typing as npt
 
 from popsnet.coins import number_of
 from popsnet.engines.fused.arena import cut
-from popsnet.engines.fused.large import LargeRun, Tally, large_run_bytes
-from popsnet.engines.fused.passes import U8
-from popsnet.engines.fused.resident import Scratch, Shape, route, route_many
+from popsnet.engines.fused.large import LargeRun, Tally, large_run_bytes, listed
+from popsnet.engines.fused.passes import U8, U64, Layout
+from popsnet.engines.fused.resident import Scratch, law_of, route, route_many
 from popsnet.engines.instance import Instance, Outcome
 from popsnet.network import Network
 from popsnet.permutations.keyed import KeyedPermutation
@@ -48,7 +48,7 @@ def bytes_needed(network: Network, keyed: bool) -> int:
     n, threads = network.n, threads_here()
     if n <= RESIDENT:
         return 40 * n * threads + 2**26
-    return large_run_bytes(network.d, network.g, threads) + (0 if keyed else 26 * n)
+    return large_run_bytes(Layout.of(network), threads) + (0 if keyed else 4 * n)
 
 
 def obstacle(network: Network, keyed: bool) -> str | None:
@@ -57,8 +57,8 @@ def obstacle(network: Network, keyed: bool) -> str | None:
         return f"it numbers the processors of a group with 31 bits, and d = {network.d:,}."
     if network.n > 2**38:
         return f"it numbers at most 2^38 processors, and n = {network.n:,}."
-    if network.g > 2**16 and not keyed:
-        return f"with a stored permutation it numbers groups with 16 bits, and g = {network.g:,}."
+    if not keyed and network.n > RESIDENT and not listed(Layout.of(network)):
+        return f"it stores permutations of up to 2^29 processors only, and n = {network.n:,}."
     return None
 
 
@@ -73,7 +73,8 @@ class Session:
 
     def __init__(self, network: Network, max_steps: int, threads: int | None = None) -> None:
         self._network = network
-        self._shape = Shape.of(network, max_steps)
+        self._layout = Layout.of(network)
+        self._law, self._max_steps = law_of(network, max_steps), max_steps
         self._threads = threads or threads_here()
         self._executor = ThreadPoolExecutor(self._threads)
         self._stop = np.zeros(1, dtype=np.uint8)
@@ -95,12 +96,12 @@ class Session:
         return _outcome(self._network, instance.variant, tallies)
 
     def _route_small(self, instance: Instance, observers: Sequence[Observer]) -> Iterator[Tally]:
-        log = np.empty((self._shape.max_steps, 4), dtype=np.int64)
+        log = np.empty((self._max_steps, 4), dtype=np.int64)
         seed, purpose = np.uint64(instance.coins.seed), np.uint64(number_of(INTERMEDIATE_GROUP))
         residues = (instance.array() % self._network.g).astype(np.uint16)
-        work = (self._shape, residues, seed, purpose, self._scratch, log)
-        try:
-            steps = self._executor.submit(route, *work).result()  # a wait can be interrupted
+        work = partial(route, self._layout, self._law, self._max_steps, residues, seed, purpose)
+        try:  # a wait can be interrupted
+            steps = self._executor.submit(work, self._scratch, log).result()
         except BaseException:  # the thread is still at work in its memory
             self._stop[0] = 1
             self._stop = np.zeros(1, dtype=np.uint8)
@@ -131,11 +132,11 @@ class Session:
 
     @cached_property
     def _scratch(self) -> Scratch:
-        return Scratch.of(self._shape, self._stop)
+        return Scratch.of(self._layout, self._stop)
 
     @cached_property
     def _large_run(self) -> LargeRun:
-        return LargeRun(self._shape, self._threads, self._executor)
+        return LargeRun(self._layout, self._law, self._max_steps, self._threads, self._executor)
 
     @cached_property
     def _residues(self) -> npt.NDArray[np.uint16]:
@@ -152,7 +153,9 @@ class Session:
         """The same as they come from the threads, many runs in a block of arrays."""
         stride = min(max(_PACKETS_AT_A_TIME // self._network.n, 1), _MOST_RUNS_AT_A_TIME)
         workers = [
-            _Worker(self._shape, self._stop, seed, permutation_seed, stride)
+            _Worker(
+                self._layout, self._law, self._max_steps, self._stop, seed, permutation_seed, stride
+            )
             for _ in range(self._threads)
         ]
         waiting: deque[Future[list[Block]]] = deque()
@@ -182,14 +185,16 @@ class _Worker:
     """What one thread needs to do run after run."""
 
     def __init__(
-        self, shape: Shape, stop: U8, seed: int, permutation_seed: int, stride: int
-    ) -> None:
-        n = shape.d * shape.g
-        self.shape, self.stop, self.scratch = shape, stop, Scratch.of(shape, stop)
+        self, layout: Layout, law: U64, max_steps: int, stop: U8, seed: int, permutation_seed: int,
+        stride: int,
+    ) -> None:  # fmt: skip
+        n = layout.d * layout.g
+        self.fixed = layout, law, max_steps
+        self.stop, self.scratch = stop, Scratch.of(layout, stop)
         self.seeds = np.uint64(seed), np.uint64(permutation_seed)
         purposes = ("run", RANDOM, INTERMEDIATE_GROUP)
         self.purposes = np.array([number_of(purpose) for purpose in purposes], dtype=np.uint64)
-        rows = stride * _STEPS_EXPECTED + shape.max_steps
+        rows = stride * _STEPS_EXPECTED + max_steps
         self.residues, self.drawn, self.steps, log = cut(
             (n, np.uint16), (CHUNK, np.uint32), (stride, np.int64), (4 * rows, np.int64)
         )
@@ -200,7 +205,7 @@ class _Worker:
         blocks: list[Block] = []
         while first < last and not self.stop[0]:
             count = route_many(
-                self.shape, *self.seeds, self.purposes, first, last, self.scratch, self.residues,
+                *self.fixed, *self.seeds, self.purposes, first, last, self.scratch, self.residues,
                 self.drawn, self.log, self.steps,
             )  # fmt: skip
             steps = self.steps[:count].copy()

@@ -16,23 +16,29 @@ from popsnet.engines.fused.arena import cut
 from popsnet.engines.fused.partitioned import (
     Buckets,
     Hands,
-    Sources,
-    clear_bits,
+    Packets,
+    load,
     settle,
+    strike,
     throw,
 )
-from popsnet.engines.fused.passes import U16
-from popsnet.engines.fused.resident import Shape
+from popsnet.engines.fused.passes import U16, U64, Layout
 from popsnet.permutations.keyed import KeyedPermutation
 from popsnet.routing.mei_rizzi import INTERMEDIATE_GROUP
 
-__all__ = ["LargeRun", "Tally", "large_run_bytes"]
+__all__ = ["LargeRun", "Tally", "large_run_bytes", "listed"]
 
-_TABLE = 2**19
-"""Couplers of a bucket: half of a second-level cache, at a byte each."""
+_TABLE_BITS = 18
+"""Couplers of a bucket, as a power of two: a quarter of a second-level cache, at a byte each."""
+
+_LISTED = 2**29
+"""The most packets whose codes are kept; above, they have a bit each and nothing else."""
 
 _ENTRY_BYTES = 4.4e9
 """What the survivors of a round may take."""
+
+_PACKETS_FOR_A_HUNDRED = 2**8
+"""A third of the packets of the first step survive slot 1."""
 
 _PACKETS_AT_A_TIME = 2**24
 """A thread comes back to be asked whether to go on after so many packets."""
@@ -51,6 +57,11 @@ class Tally(NamedTuple):
     collided: int
 
 
+def listed(layout: Layout) -> bool:
+    """Whether the codes of pending packets are kept; they have 32 bits."""
+    return layout.d * layout.g <= _LISTED and layout.code_bits <= 32
+
+
 def rounds_needed(g: int) -> int:
     """In how many rounds to take the intermediate groups, a power of two."""
     rounds = 1
@@ -59,10 +70,22 @@ def rounds_needed(g: int) -> int:
     return rounds
 
 
-def large_run_bytes(d: int, g: int, threads: int) -> int:
-    """Memory of a run with a computed permutation: a bit a packet, a round's survivors, scratch."""
-    scratch = threads * (20 * max(d, 2**14) + 2 * _TABLE)
-    return d * g // 8 + int(_entry_bytes(g, rounds_needed(g))) + scratch + 2**26
+def lot_of(layout: Layout, buckets: int) -> int:
+    """Blocks in a lot, a power of two: enough for a hundred survivors in a bucket."""
+    lot = 1
+    while lot * layout.size < _PACKETS_FOR_A_HUNDRED * buckets and lot < layout.blocks:
+        lot *= 2
+    return lot
+
+
+def large_run_bytes(layout: Layout, threads: int) -> int:
+    """Memory of a run: what is pending, the survivors of a round with their bounds, scratch."""
+    n, g = layout.d * layout.g, layout.g
+    pending = n // 8 + (4 * n if listed(layout) else 0)
+    rounds = rounds_needed(g)
+    bounds = 4 * layout.blocks * max(g << layout.group_bits >> _TABLE_BITS, 1) // rounds
+    scratch = threads * (32 * layout.size + (2 << _TABLE_BITS))
+    return pending + int(_entry_bytes(g, rounds)) + bounds + scratch + 2**26
 
 
 def _entry_bytes(g: int, rounds: int) -> float:
@@ -72,102 +95,129 @@ def _entry_bytes(g: int, rounds: int) -> float:
 
 @dataclass
 class LargeRun:
-    """The state of a run; ``steps`` makes it go."""
+    """The state of runs, one after another; ``steps`` makes one go."""
 
-    shape: Shape
+    layout: Layout
+    law: U64
+    max_steps: int
     threads: int
     executor: Executor
     rounds: int = 0
+    lot: int = 0
+    listed: bool | None = None
 
     def __post_init__(self) -> None:
-        g, rows = self.shape.g, self.shape.rows
+        layout, g = self.layout, self.layout.g
         self.rounds = self.rounds or rounds_needed(g)
-        if self.rounds > 1 and rows > 1:
-            raise ValueError("Rounds need blocks of one group.")
+        if self.listed is None:
+            self.listed = listed(layout)
         self.span = -(-g // self.rounds)
-        self.shift = min(max((_TABLE // g).bit_length() - 1, 0), (self.span - 1).bit_length())
-        self.blocks = -(-g // rows)
-        self.cuts = [self.blocks * t // self.threads for t in range(self.threads + 1)]
-        self.bucket_count = -(-self.span // 2**self.shift)
+        group_shift = min(max(_TABLE_BITS - layout.group_bits, 0), (self.span - 1).bit_length())
+        self.cell_bits = group_shift + layout.group_bits
+        self.bucket_count = -(-self.span // 2**group_shift)
+        self.lot = self.lot or lot_of(layout, self.rounds * self.bucket_count)
+        self.lots = -(-layout.blocks // self.lot)
+        cuts = [self.lots * t // self.threads * self.lot for t in range(self.threads)]
+        self.cuts = [*cuts, layout.blocks]
         self._allocate()
 
     def _allocate(self) -> None:
-        d, g, rows = self.shape.d, self.shape.g, self.shape.rows
-        size, words = rows * d, -(-rows * d // 64)
+        layout, count = self.layout, self.bucket_count
+        size, words = layout.size, -(-layout.size // 64)
         self.words = words
-        groups = [min(b * rows, g) - min(a * rows, g) for a, b in pairwise(self.cuts)]
-        width = 2**self.shift * np.array(groups, dtype=np.int64)[:, None]  # room of one bucket
-        offsets = np.concatenate([[0], np.cumsum(width[:, 0] * self.bucket_count)])
-        starts = offsets[:-1, None] + width * np.arange(self.bucket_count)
-        self.pending = np.empty(self.blocks * words, dtype=np.uint64)
-        self.entries = np.empty(offsets[-1], dtype=np.uint64)
-        self.starts = np.ascontiguousarray(starts)
+        u32, u64 = np.uint32, np.uint64
+        rows = np.diff(np.minimum(np.array(self.cuts) * layout.rows, layout.g))
+        width = (rows << (self.cell_bits - layout.group_bits))[:, None]  # room of one bucket
+        firsts = np.concatenate([[0], np.cumsum(width * count)])
+        self.starts = firsts[:-1, None] + width * np.arange(count)
         self.ends = self.starts.copy()
-        u32 = np.uint32
-        self.hands = [
-            Hands(
-                *cut(
-                    (64 * words, u32),
-                    (size, u32),
-                    (size, u32),
-                    (size, u32),
-                    (size + 1, u32),
-                    (rows * g, np.uint8),
-                    (2**self.shift * g, np.uint8),
-                )
+        self.bounds = np.zeros((self.lots, count), dtype=u32)
+        self.entries = np.empty(firsts[-1], dtype=u64)
+        self.codes = np.empty(layout.d * layout.g if self.listed else 0, dtype=u32)
+        self.sizes = np.zeros(layout.blocks, dtype=np.int64)
+        self.bits = np.empty(layout.blocks * words, dtype=u64)
+        self.hands = []
+        for _ in range(self.threads):
+            numbers, taking, taken, couplers, drawn, survivors, first, second, read = cut(
+                (64 * words, u32),
+                (size + 1, u32),
+                (size, u32),
+                (size + 1, u32),
+                (size + 1, u64),
+                (size + 1, u64),
+                (-(-(layout.rows << layout.group_bits) // 8), u64),
+                (-(-(2**self.cell_bits) // 8), u64),
+                (count, u32),
             )
-            for _ in range(self.threads)
-        ]
-
-    def reset(self) -> None:
-        """All packets are pending: the bits of those there are, block by block."""
-        self.ends[:] = self.starts
-        size, n = self.shape.rows * self.shape.d, self.shape.d * self.shape.g
-        blocks = self.pending.reshape(self.blocks, self.words)
-        blocks[:] = _first_bits(size, self.words)
-        blocks[-1] = _first_bits(n - (self.blocks - 1) * size, self.words)
+            self.hands.append(
+                Hands(
+                    numbers, taking, taken, couplers, drawn, survivors, first,
+                    first.view(np.uint8), second, second.view(np.uint8), read,
+                )
+            )  # fmt: skip
 
     def steps(
         self, targets: U16 | KeyedPermutation, coins: Coins, tell: Callable[[int, float], None]
     ) -> Iterator[Tally]:
         """Do step after step; ``tell`` hears what is pending and how many steps are done."""
-        self.reset()
-        sources = self._sources(targets)
-        pending = self.shape.d * self.shape.g
+        packets = self._packets(targets)
+        pending = self.layout.d * self.layout.g
         step = 0
-        while pending > 0 and step < self.shape.max_steps:
+        while pending > 0 and step < self.max_steps:
             key = np.uint64(coins.key(INTERMEDIATE_GROUP, step))
-            law = self.shape.thresholds
-            threshold = law[step] if step < len(law) else np.uint64(2**32)
-            tallies = np.zeros((self.threads, 3), dtype=np.int64)
+            threshold = self.law[step] if step < len(self.law) else np.uint64(2**32)
+            tallies = np.zeros((self.threads, 4), dtype=np.int64)
             for turn in range(self.rounds):
                 buckets = self._buckets(turn)
-                for part in self._throw(sources, buckets, key, threshold, tallies):
+                for part in self._throw(packets, buckets, key, threshold, tallies):
                     tell(pending, step + (turn + part) / self.rounds)
                 self._settle(buckets, tallies)
-                pending -= self._clear(buckets)
-            sent, survivors, collided = tallies.sum(axis=0).tolist()
+                self._strike(packets, buckets)
+            sent, survivors, collided, home = tallies.sum(axis=0).tolist()
+            pending -= home
             yield Tally(pending, sent, survivors, collided)
             step += 1
 
-    def _sources(self, targets: U16 | KeyedPermutation) -> Sources:
-        none = np.empty(0, dtype=np.uint64)
+    def _packets(self, targets: U16 | KeyedPermutation) -> Packets:
+        """All packets are pending."""
+        self.ends[:] = self.starts  # a run that was interrupted may have left them elsewhere
+        residues, permutation = np.empty(0, dtype=np.uint16), KeyedPermutation(1, Coins(0))
         if isinstance(targets, KeyedPermutation):
-            n, half = np.uint64(targets.n), np.uint64(targets.half)
-            return Sources(self.pending, np.empty(0, dtype=np.uint16), n, half, targets.keys)
-        return Sources(self.pending, targets, np.uint64(0), np.uint64(0), none)
+            permutation = targets
+        else:
+            residues = targets
+        packets = Packets(
+            self.codes, self.sizes, self.bits,
+            np.uint64(permutation.n), np.uint64(permutation.half), permutation.keys,
+        )  # fmt: skip
+        if self.listed:
+            self._on_blocks(
+                lambda t, first, last: load(
+                    self.layout, packets, residues, self.hands[t], first, last
+                )
+            )
+        elif residues.size:
+            raise ValueError("Without codes the permutation has to be computed.")
+        size, n, count = self.layout.size, self.layout.d * self.layout.g, self.layout.blocks
+        blocks = self.bits.reshape(count, -1)
+        blocks[:] = _first_bits(size, blocks.shape[1])
+        blocks[-1] = _first_bits(n - (count - 1) * size, blocks.shape[1])
+        return packets
 
     def _buckets(self, turn: int) -> Buckets:
-        low = min(turn * self.span, self.shape.g)
-        high = min(low + self.span, self.shape.g)
-        return Buckets(self.entries, self.starts, self.ends, low, high, self.shift)
+        low = min(turn * self.span, self.layout.g)
+        high = min(low + self.span, self.layout.g)
+        name_bits = (self.lot * 64 * self.words - 1).bit_length()
+        return Buckets(
+            self.entries, self.starts, self.ends, self.bounds, low, high, self.cell_bits, self.lot,
+            name_bits,
+        )  # fmt: skip
 
     def _throw(
-        self, sources: Sources, buckets: Buckets, key: np.uint64, threshold: np.uint64,
+        self, packets: Packets, buckets: Buckets, key: np.uint64, threshold: np.uint64,
         tallies: Tallies,
     ) -> Iterator[float]:  # fmt: skip
-        shape = self.shape
-        stride = max(_PACKETS_AT_A_TIME // (shape.rows * shape.d), 1)
+        stride = max(_PACKETS_AT_A_TIME // self.layout.size, 1)
         longest = max(b - a for a, b in pairwise(self.cuts))
         for begin in range(0, longest, stride):
 
@@ -175,8 +225,8 @@ class LargeRun:
                 first = self.cuts[t] + begin
                 last = min(first + stride, self.cuts[t + 1])
                 throw(
-                    sources, buckets, self.hands[t], t, shape.d, shape.g, shape.rows, shape.magic,
-                    key, threshold, first, last, tallies[t],
+                    self.layout, packets, buckets, self.hands[t], t, key, threshold, first, last,
+                    tallies[t],
                 )  # fmt: skip
 
             self._on_threads(work)
@@ -186,12 +236,19 @@ class LargeRun:
         def work(t: int) -> None:
             first = self.bucket_count * t // self.threads
             last = self.bucket_count * (t + 1) // self.threads
-            settle(buckets, self.hands[t].cells, first, last, tallies[t])
+            settle(buckets, self.hands[t], first, last, tallies[t])
 
         self._on_threads(work)
 
-    def _clear(self, buckets: Buckets) -> int:
-        return sum(self._on_threads(lambda t: clear_bits(self.pending, buckets, t)))
+    def _strike(self, packets: Packets, buckets: Buckets) -> None:
+        self._on_blocks(
+            lambda t, first, last: strike(
+                self.layout, packets, buckets, self.hands[t], t, first, last
+            )
+        )
+
+    def _on_blocks(self, work: Callable[[int, int, int], None]) -> None:
+        self._on_threads(lambda t: work(t, self.cuts[t], self.cuts[t + 1]))
 
     def _on_threads(self, work: Callable[[int], T]) -> list[T]:
         return list(self.executor.map(work, range(self.threads)))

@@ -2,12 +2,14 @@
 
 A packet's fate in a step depends only on the packets that drew the same intermediate group. So
 the survivors of slot 1 are thrown into buckets by that group, and the couplers of a bucket fit
-in the cache. Threads own source groups in one phase and buckets in the next, and never write
-to the same place: no locks, and results that do not depend on their number.
+in the cache. Threads own blocks in two phases (``throw``, ``strike``) and buckets
+in the one between (``settle``), and never write to the same place: no locks, and results that
+do not depend on their number.
 
-What is pending is one bit a packet. If the permutation is computed, nothing else is kept for a
-packet; if even the survivors of a step would be too many, the intermediate groups are taken in
-several rounds, and the draws of slot 1 are made again in each.
+What is pending is a list of codes. Where that would take too much memory it is one bit a packet:
+the permutation is then computed, the names in entries are local numbers, and nothing else is
+kept for a packet. If even the survivors of a step would be too many, the intermediate groups are
+taken in several rounds, and the draws of slot 1 are made again in each.
 """
 
 from __future__ import annotations
@@ -15,74 +17,128 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from popsnet.compiled import compiled
 from popsnet.engines.fused.bits import lowest_bit
 from popsnet.engines.fused.passes import (
+    I64,
     U8,
     U16,
     U32,
+    U64,
+    Layout,
     clear,
     count,
     draw,
+    encode,
     pick,
+    rename,
     select,
     take_part,
 )
 from popsnet.permutations.keyed import permute, place
 
-__all__ = ["Buckets", "Sources", "clear_bits", "settle", "throw"]
+__all__ = ["Buckets", "Hands", "Packets", "load", "settle", "strike", "throw"]
 
-U64 = npt.NDArray[np.uint64]
-I64 = npt.NDArray[np.int64]
-
-_WHOLE = 31  # bits of a number that has no residue beside it
-_40, _LOW_40 = np.uint64(40), np.uint64(2**40 - 1)
 _6, _63, _1 = np.uint64(6), np.uint64(63), np.uint64(1)
 _TOP, _FULL = np.uint64(2**63), np.uint64(2**64 - 1)
-_ONE = np.uint8(1)
+_ALONE = np.uint8(1)
 
 
-class Sources(NamedTuple):
-    """The packets, and how to find out where they go."""
+class Packets(NamedTuple):
+    """The packets that are pending: by code, or if there are no codes by number.
 
-    pending: U64  # a bit a packet; every block begins a word of its own
-    residues: U16  # temporary groups, if the permutation is stored; else empty
-    n: np.uint64  # and the keyed permutation, if it is not
+    A bit says that what its name stands for is still pending: the code at a position of a
+    block, or the packet of a number. Every block begins a word of its own.
+    """
+
+    codes: U32  # block after block
+    sizes: I64  # how many of each block
+    bits: U64
+    n: np.uint64  # the keyed permutation, if it is computed
     half: np.uint64
     keys: U64
 
 
 class Buckets(NamedTuple):
-    """Survivors of slot 1 by intermediate group: a cell of the bucket, a packet's number."""
+    """Survivors of slot 1 by intermediate group, of each thread in the order of its blocks."""
 
     entries: U64
     starts: I64  # by thread and bucket
     ends: I64
+    bounds: U32  # by lot and bucket: where the lot's entries end, counted from the start
     low: int  # the first intermediate group of this round, and
     high: int  # the one behind its last
-    shift: int  # a bucket has 2^shift intermediate groups
+    shift: int  # of an entry, to find its bucket
+    lot: int  # blocks in a lot; the names in a bucket are those of a lot
+    name_bits: int
 
 
 class Hands(NamedTuple):
     """Scratch of one thread."""
 
     numbers: U32
+    taking: U32
+    taken: U32
     couplers: U32
-    targets: U32
-    picked: U32
-    alone: U32
-    table: U8  # slot 1 of a block
-    cells: U8  # slot 2 of a bucket
+    drawn: U64
+    survivors: U64
+    first_words: U64  # slot 1 of a block, eight couplers in a word
+    first: U8
+    second_words: U64  # slot 2 of a bucket
+    second: U8
+    read: U32  # how far the entries of each bucket have been read
 
 
 @compiled
-def unpack(pending: U64, first_word: int, words: int, numbers: U32) -> int:
+def load(
+    layout: Layout, packets: Packets, residues: U16, hands: Hands, first_block: int,
+    last_block: int,
+) -> None:  # fmt: skip
+    """List all packets of some blocks as pending, by stored residues or the keyed permutation."""
+    size, n = layout.rows * layout.d, layout.d * layout.g
+    for block in range(first_block, last_block):
+        low = block * size
+        m, codes = min(size, n - low), packets.codes[low:]
+        if len(residues) > 0:
+            encode(residues[low:], m, layout.name_bits, codes)
+        else:
+            for k in range(m):
+                hands.drawn[k] = k
+            aim(layout, packets, hands.drawn, m, low)
+            for k in range(m):
+                codes[k] = hands.drawn[k]
+        packets.sizes[block] = m
+
+
+@compiled
+def aim(layout: Layout, packets: Packets, entries: U64, m: int, first: int) -> None:
+    """Compute the temporary groups of packets named by their local number."""
+    name_bits, mask = np.uint64(layout.name_bits), np.uint64((1 << layout.name_bits) - 1)
+    start, divisor, per_group = np.uint64(first), np.uint64(layout.g), 1.0 / layout.g
+    n, half, keys = packets.n, packets.half, packets.keys
+    k0, k1, k2, k3 = keys[0], keys[1], keys[2], keys[3]
+    outside = 0
+    for q in range(m):
+        where = permute(start + (entries[q] & mask), half, k0, k1, k2, k3)
+        outside += int(where >= n)
+        rest = where - np.uint64(float(where) * per_group) * divisor
+        rest += divisor * np.uint64(rest > _TOP)  # the quotient was one too large, or
+        rest -= divisor * np.uint64(rest >= divisor)  # one too small
+        entries[q] |= (rest << name_bits) * np.uint64(where < n)
+    if outside > 0:
+        for q in range(m):
+            packet = start + (entries[q] & mask)
+            if permute(packet, half, k0, k1, k2, k3) >= n:
+                entries[q] |= (place(packet, n, half, keys) % divisor) << name_bits
+
+
+@compiled
+def unpack(bits: U64, first_word: int, words: int, numbers: U32) -> int:
     """The numbers, in their block, of the packets whose bit is set."""
     s = 0
     for w in range(words):
-        rest = pending[first_word + w]
+        rest = bits[first_word + w]
         if rest == _FULL:  # all of them, as in the first step
             for bit in range(64):
                 numbers[s + bit] = w * 64 + bit
@@ -96,149 +152,141 @@ def unpack(pending: U64, first_word: int, words: int, numbers: U32) -> int:
 
 
 @compiled
-def within(numbers: U32, couplers: U32, m: int, low: int, high: int) -> int:
-    """Keep the packets whose intermediate group is of this round; blocks of one group only."""
-    s, start, span = 0, np.uint32(low), np.uint32(high - low)
+def close_up(codes: U32, m: int, bits: U64) -> int:
+    """Keep the codes at the positions whose bit is set, and set all bits again."""
+    s = np.uint64(0)
+    for w in range((m + 63) // 64):
+        word, some = bits[w], codes[w * 64 : m]
+        for bit in range(min(64, len(some))):
+            codes[s] = some[bit]
+            s += word & _1
+            word >>= _1
+        bits[w] = _FULL
+    return int(np.int64(s))
+
+
+@compiled
+def within(couplers: U32, entries: U64, m: int, group_bits: int, low: int, high: int) -> int:
+    """Keep the packets whose intermediate group is of this round."""
+    s, mask = np.uint64(0), np.uint32((1 << group_bits) - 1)
+    start, span = np.uint32(low), np.uint32(high - low)
     for k in range(m):
         coupler = couplers[k]
-        numbers[s] = numbers[k]
-        couplers[s] = coupler
-        s += int(np.uint32(coupler - start) < span)
-    return s
+        couplers[s], entries[s] = coupler, entries[k]
+        s += np.uint64(np.uint32((coupler & mask) - start) < span)
+    return int(np.int64(s))
 
 
 @compiled
 def throw(
-    sources: Sources, buckets: Buckets, hands: Hands, thread: int, d: int, g: int, rows: int,
-    magic: int, key: np.uint64, threshold: np.uint64, first_block: int, last_block: int,
-    tally: I64,
+    layout: Layout, packets: Packets, buckets: Buckets, hands: Hands, thread: int,
+    key: np.uint64, threshold: np.uint64, first_block: int, last_block: int, tally: I64,
 ) -> None:  # fmt: skip
     """Slot 1 of some blocks: the survivors go to their buckets."""
-    size, words = rows * d, (rows * d + 63) // 64
-    all_groups = buckets.low == 0 and buckets.high == g
-    numbers, couplers, targets = hands.numbers, hands.couplers, hands.targets
+    size, bits = layout.rows * layout.d, layout.name_bits
+    listed, words = len(packets.codes) > 0, padded(layout) // 64
+    everybody = threshold == np.uint64(2**32)
+    all_groups = buckets.low == 0 and buckets.high == layout.g
     for block in range(first_block, last_block):
-        first = block * size
-        m = unpack(sources.pending, block * words, words, numbers)
-        if threshold < np.uint64(2**32):
-            m = take_part(numbers, m, _WHOLE, first, key, threshold, hands.alone)
-            pick(numbers, hands.alone, m, numbers)
-        draw(numbers, m, _WHOLE, first, key, g, magic, couplers)
+        first, names = block * size, hands.taking
+        if listed:
+            codes = packets.codes[first:]
+            m = close_up(codes, packets.sizes[block], packets.bits[block * words :])
+            packets.sizes[block] = m
+        else:
+            codes, m = hands.numbers, unpack(packets.bits, block * words, words, hands.numbers)
+        if not everybody:
+            m = take_part(codes, m, bits, first, key, threshold, hands.taking)
+            pick(codes, hands.taking, m, hands.taken)
+            codes = hands.taken
+        draw(layout, codes, m, first, key, hands.couplers, hands.drawn)
         if not all_groups:
-            m = within(numbers, couplers, m, buckets.low, buckets.high)
-        count(couplers, m, hands.table)
-        survivors = select(couplers, m, hands.table, hands.alone)
+            m = within(hands.couplers, hands.drawn, m, layout.group_bits, buckets.low, buckets.high)
+        count(hands.couplers, m, 0, hands.first)
+        entries = hands.survivors
+        survivors = select(hands.couplers, m, 0, hands.first, hands.drawn, entries)
         tally[0] += m
         tally[1] += survivors
-        tally[2] += clear(couplers, m, hands.table, rows * g)
-        if len(sources.residues) > 0:
-            aim(numbers, hands.alone, survivors, sources.residues[first:], targets)
-        else:
-            pick(numbers, hands.alone, survivors, hands.picked)
-            aim_keyed(hands.picked, survivors, first, g, sources, targets)
-        append(
-            numbers, couplers, hands.alone, targets, survivors, g, magic, block * words * 64,
-            buckets, buckets.ends[thread],
-        )  # fmt: skip
-
-
-@compiled
-def aim(numbers: U32, alone: U32, m: int, residues: U16, targets: U32) -> None:
-    """The temporary groups of the survivors, where they are stored."""
-    for q in range(m):
-        targets[q] = residues[numbers[alone[q]]]
-
-
-@compiled
-def aim_keyed(numbers: U32, m: int, first: int, g: int, sources: Sources, targets: U32) -> None:
-    """The temporary groups of packets, where they are computed."""
-    start, divisor, per_group = np.uint64(first), np.uint64(g), 1.0 / g
-    n, half = sources.n, sources.half
-    k0, k1, k2, k3 = sources.keys[0], sources.keys[1], sources.keys[2], sources.keys[3]
-    outside = 0
-    for q in range(m):
-        where = permute(start + np.uint64(numbers[q]), half, k0, k1, k2, k3)
-        outside += int(where >= n)
-        rest = where - np.uint64(float(where) * per_group) * divisor
-        rest += divisor * np.uint64(rest > _TOP)  # the quotient was one too large, or
-        targets[q] = rest - divisor * np.uint64(rest >= divisor)  # one too small
-    if outside > 0:
-        for q in range(m):
-            packet = start + np.uint64(numbers[q])
-            targets[q] = place(packet, n, half, sources.keys) % divisor
+        tally[2] += clear(hands.first_words)
+        if not listed:
+            rename(entries, survivors, bits, codes)
+            aim(layout, packets, entries, survivors, first)
+        elif not everybody:
+            rename(entries, survivors, bits, names)
+        append(layout, buckets, entries, survivors, thread, block)
 
 
 @compiled
 def append(
-    numbers: U32, couplers: U32, alone: U32, targets: U32, m: int, g: int, magic: int, base: int,
-    buckets: Buckets, ends: I64,
-) -> None:  # fmt: skip
-    """Put the survivors into their buckets."""
-    entries, shift = buckets.entries, np.uint64(buckets.shift)
-    mask, bound = np.uint64((1 << buckets.shift) - 1), np.uint64(np.uint32(g))
-    low, start, to_row = np.uint64(buckets.low), np.uint64(base), np.uint64(np.uint32(magic))
+    layout: Layout, buckets: Buckets, survivors: U64, m: int, thread: int, block: int
+) -> None:
+    """Put the survivors of a block into their buckets."""
+    entries, ends, lot = buckets.entries, buckets.ends[thread], block // buckets.lot
+    name_bits, to_cell = np.uint64(layout.name_bits), np.uint64(buckets.name_bits)
+    name_mask, cell_mask = (_1 << name_bits) - _1, (_1 << np.uint64(buckets.shift)) - _1
+    first_cell = np.uint64(buckets.low) << np.uint64(layout.group_bits)
+    first_name = np.uint64((block - lot * buckets.lot) * padded(layout))
     for q in range(m):
-        number = np.uint64(numbers[alone[q]])
-        row = (number * to_row) >> np.uint64(32)
-        group = np.uint64(couplers[alone[q]]) - row * bound - low
-        cell = (group & mask) * bound + np.uint64(targets[q])
-        bucket = group >> shift
-        entries[ends[bucket]] = cell << _40 | (start + number)
+        cell = (survivors[q] >> name_bits) - first_cell
+        bucket = cell >> np.uint64(buckets.shift)
+        name = (survivors[q] & name_mask) + first_name
+        entries[np.uint64(ends[bucket])] = (cell & cell_mask) << to_cell | name
         ends[bucket] += 1
+    for bucket in range(len(ends)):
+        buckets.bounds[lot, bucket] = ends[bucket] - buckets.starts[thread, bucket]
+
+
+@compiled(inline=True)
+def padded(layout: Layout) -> int:
+    """Bits of a block: they fill whole words."""
+    return (layout.rows * layout.d + 63) // 64 * 64
 
 
 @compiled
-def settle(buckets: Buckets, cells: U8, first: int, last: int, tally: I64) -> None:
-    """Slot 2 of some buckets: only the packets that are alone stay in them."""
-    threads = len(buckets.ends)
+def settle(buckets: Buckets, hands: Hands, first: int, last: int, tally: I64) -> None:
+    """Slot 2 of some buckets."""
+    name_bits = buckets.name_bits
     for bucket in range(first, last):
-        for thread in range(threads):
+        for thread in range(len(buckets.ends)):
             start, end = buckets.starts[thread, bucket], buckets.ends[thread, bucket]
-            hit(buckets.entries[start:end], cells)
-        for thread in range(threads):
+            count(buckets.entries[start:end], end - start, name_bits, hands.second)
+        for thread in range(len(buckets.ends)):
             start, end = buckets.starts[thread, bucket], buckets.ends[thread, bucket]
-            buckets.ends[thread, bucket] = start + keep_alone(buckets.entries[start:end], cells)
-        tally[2] += sweep(cells)
+            tally[3] += judge(buckets.entries[start:end], name_bits, hands.second)
+            buckets.ends[thread, bucket] = start
+        tally[2] += clear(hands.second_words)
 
 
 @compiled
-def hit(entries: U64, cells: U8) -> None:
-    """``count``, on the entries of a bucket."""
+def judge(entries: U64, name_bits: int, table: U8) -> int:
+    """Turn entries into verdicts: the packet's name, and in the lowest bit whether it is home."""
+    to_cell, mask, home = np.uint64(name_bits), np.uint64((1 << name_bits) - 1), np.uint64(0)
     for k in range(len(entries)):
-        cell = entries[k] >> _40
-        cells[cell] = (cells[cell] << _ONE) | _ONE
+        alone = np.uint64(table[entries[k] >> to_cell] == _ALONE)
+        entries[k] = (entries[k] & mask) << _1 | alone
+        home += alone
+    return int(np.int64(home))
 
 
 @compiled
-def keep_alone(entries: U64, cells: U8) -> int:
-    """``select``, on the entries of a bucket; they move up."""
-    s = 0
-    for k in range(len(entries)):
-        entry = entries[k]
-        entries[s] = entry
-        s += int(cells[entry >> _40] == _ONE)
-    return s
+def strike(
+    layout: Layout, packets: Packets, buckets: Buckets, hands: Hands, thread: int,
+    first_block: int, last_block: int,
+) -> None:  # fmt: skip
+    """Those that are home are no longer pending, in all blocks of a thread."""
+    starts, read, words = buckets.starts[thread], hands.read, padded(layout) // 64
+    read[:] = 0
+    for block in range(first_block, last_block, buckets.lot):
+        bounds, bits = buckets.bounds[block // buckets.lot], packets.bits[block * words :]
+        for bucket in range(len(bounds)):
+            start, end = starts[bucket] + read[bucket], starts[bucket] + bounds[bucket]
+            read[bucket] = bounds[bucket]
+            clear_bits(buckets.entries[start:end], bits)
 
 
 @compiled
-def sweep(cells: U8) -> int:
-    """Make all cells silent, and say how many had collided."""
-    collided = 0
-    for cell in range(len(cells)):
-        collided += int(cells[cell] > _ONE)
-        cells[cell] = 0
-    return collided
-
-
-@compiled
-def clear_bits(pending: U64, buckets: Buckets, thread: int) -> int:
-    """The packets left in a thread's buckets are delivered: no longer pending."""
-    delivered = 0
-    for bucket in range(buckets.ends.shape[1]):
-        start, end = buckets.starts[thread, bucket], buckets.ends[thread, bucket]
-        for k in range(start, end):
-            number = buckets.entries[k] & _LOW_40
-            pending[number >> _6] &= ~(_1 << (number & _63))
-        delivered += end - start
-        buckets.ends[thread, bucket] = start
-    return delivered
+def clear_bits(verdicts: U64, bits: U64) -> None:
+    """Clear the bits of packets that are home."""
+    for k in range(len(verdicts)):
+        name = verdicts[k] >> _1
+        bits[name >> _6] &= ~((verdicts[k] & _1) << (name & _63))

@@ -1,28 +1,38 @@
 """The passes of the fused engine: tiny loops over arrays, each doing one thing to one block.
 
 A block is a few whole groups. Its packets have local numbers 0, 1, …; ``first`` is the number of
-the first of them in the network. A packet's code is its residue (its temporary group) and its
-local number in one word: all that decides its fate. Loops select without branching: they write
-always, and move on only if the condition holds.
+the first of them in the network. Two words stand for a packet, both made of fields so that a
+shift finds each:
+
+- its code, while it is pending: residue (its temporary group), local number;
+- its entry, on its way through a step: intermediate group, residue, name. The first two are its
+  coupler in slot 2, a cell; the name says where the packet is to be found again.
+
+Loops select without branching: they write always, and move on only if the condition holds.
+Positions are unsigned, for Numba looks twice at an index that might be negative.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from popsnet.compiled import compiled
+from popsnet.engines.fused.bits import ones
+from popsnet.network import Network
 from popsnet.splitmix import word
 
 __all__ = [
+    "Layout",
     "clear",
     "count",
     "draw",
     "encode",
     "pick",
-    "relay",
     "remove",
-    "row_magic",
+    "rename",
     "select",
     "take_part",
 ]
@@ -30,37 +40,79 @@ __all__ = [
 U8 = npt.NDArray[np.uint8]
 U16 = npt.NDArray[np.uint16]
 U32 = npt.NDArray[np.uint32]
+U64 = npt.NDArray[np.uint64]
+I64 = npt.NDArray[np.int64]
 
-_32 = np.uint64(32)
+_0, _32 = np.uint64(0), np.uint64(32)
 _LOWER = np.uint64(0xFFFFFFFF)
-_1 = np.uint8(1)
+_COLLIDED = np.uint64(0x0202020202020202)
+_ALONE = np.uint8(1)
+
+_BLOCK, _LARGE_BLOCK = 2**14, 2**16
+_MANY = 2**20
+"""Up to so many packets blocks are small."""
 
 
-def row_magic(d: int, rows: int) -> int:
-    """M such that packet p of a block of groups of d is in row (p · M) >> 32 of it.
+class Layout(NamedTuple):
+    """How the packets of a network are cut into blocks, and words into fields."""
 
-    Exact while the block has at most 2^16 packets, or a single row.
-    """
-    return 0 if rows == 1 else -(-(2**32) // d)
+    d: int
+    g: int
+    rows: int
+    """Groups in a block."""
+    magic: int
+    """Packet p of a block is in row (p · magic) >> 32 of it: exact up to 2^16 packets."""
+    name_bits: int
+    """Bits of a packet's number in its block."""
+    group_bits: int
+
+    @classmethod
+    def of(cls, network: Network, rows: int = 0) -> Layout:
+        """Blocks of a fitting size, or of one group if that has more; or of so many rows."""
+        block = _BLOCK if network.n <= _MANY else _LARGE_BLOCK
+        rows = rows or min(max(block // network.d, 1), network.g)
+        return cls(
+            d=network.d,
+            g=network.g,
+            rows=rows,
+            magic=0 if rows == 1 else -(-(2**32) // network.d),
+            name_bits=(rows * network.d - 1).bit_length(),
+            group_bits=(network.g - 1).bit_length(),
+        )
+
+    @property
+    def size(self) -> int:
+        """Packets in a block."""
+        return self.rows * self.d
+
+    @property
+    def blocks(self) -> int:
+        """Blocks of the network; the last may have fewer rows."""
+        return -(-self.g // self.rows)
+
+    @property
+    def code_bits(self) -> int:
+        """Bits of a code."""
+        return self.name_bits + self.group_bits
 
 
 @compiled
-def encode(residues: U16, m: int, bits: int, codes: U32) -> None:
-    """The codes of all packets of a block; local numbers take so many bits."""
+def encode(residues: U16, m: int, name_bits: int, codes: U32) -> None:
+    """The codes of all packets of a block."""
     for k in range(m):
-        codes[k] = np.uint32(residues[k]) << np.uint32(bits) | np.uint32(k)
+        codes[k] = np.uint32(residues[k]) << np.uint32(name_bits) | np.uint32(k)
 
 
 @compiled
 def take_part(
-    codes: U32, m: int, bits: int, first: int, key: np.uint64, threshold: np.uint64, out: U32
+    codes: U32, m: int, name_bits: int, first: int, key: np.uint64, threshold: np.uint64, out: U32
 ) -> int:
     """The positions of the packets whose coin (the lower half of their word) is low enough."""
-    start, mask, s = np.uint64(first), np.uint64((1 << bits) - 1), 0
+    start, mask, s = np.uint64(first), np.uint64((1 << name_bits) - 1), _0
     for k in range(m):
         out[s] = k
-        s += int((word(key, start + (np.uint64(codes[k]) & mask)) & _LOWER) < threshold)
-    return s
+        s += np.uint64((word(key, start + (np.uint64(codes[k]) & mask)) & _LOWER) < threshold)
+    return int(np.int64(s))
 
 
 @compiled
@@ -72,67 +124,63 @@ def pick(values: U32, positions: U32, m: int, out: U32) -> None:
 
 @compiled
 def draw(
-    codes: U32, m: int, bits: int, first: int, key: np.uint64, g: int, magic: int, couplers: U32
+    layout: Layout, codes: U32, m: int, first: int, key: np.uint64, couplers: U32, entries: U64
 ) -> None:
     """Slot 1: each packet draws an intermediate group, and so its coupler out of its group."""
-    start, mask = np.uint64(first), np.uint64((1 << bits) - 1)
-    bound, to_row = np.uint64(np.uint32(g)), np.uint64(np.uint32(magic))
+    start, mask = np.uint64(first), np.uint64((1 << layout.name_bits) - 1)
+    bound, to_row = np.uint64(np.uint32(layout.g)), np.uint64(np.uint32(layout.magic))
+    to_coupler = np.uint64(layout.group_bits)
+    to_cell = np.uint64(layout.group_bits + layout.name_bits)
     for k in range(m):
-        packet = np.uint64(codes[k]) & mask
+        code = np.uint64(codes[k])
+        packet = code & mask
         group = ((word(key, start + packet) >> _32) * bound) >> _32
-        couplers[k] = ((packet * to_row) >> _32) * bound + group
+        couplers[k] = ((packet * to_row) >> _32) << to_coupler | group
+        entries[k] = group << to_cell | (code ^ packet) | np.uint64(k)
 
 
 @compiled
-def count(couplers: U32, m: int, table: U8) -> None:
+def rename(entries: U64, m: int, name_bits: int, names: U32) -> None:
+    """Replace positions by what stands there in a list of names."""
+    mask = np.uint64((1 << name_bits) - 1)
+    for q in range(m):
+        entries[q] = (entries[q] & ~mask) | np.uint64(names[entries[q] & mask])
+
+
+@compiled
+def count(messages: U32 | U64, m: int, shift: int, table: U8) -> None:
     """Put m messages on their couplers: a cell goes from 0 to 1, 3, 7, … and never back to 1."""
+    to_cell = np.uint64(shift)
     for k in range(m):
-        table[couplers[k]] = (table[couplers[k]] << _1) | _1
+        cell = np.uint64(messages[k]) >> to_cell
+        table[cell] = (table[cell] << _ALONE) | _ALONE
 
 
 @compiled
-def select(couplers: U32, m: int, table: U8, out: U32) -> int:
-    """The positions of the messages that are alone on their coupler."""
-    s = 0
+def select(messages: U32 | U64, m: int, shift: int, table: U8, entries: U64, out: U32 | U64) -> int:
+    """The entries whose message is alone on its coupler."""
+    to_cell, s = np.uint64(shift), _0
     for k in range(m):
-        out[s] = k
-        s += int(table[couplers[k]] == _1)
-    return s
+        out[s] = entries[k]
+        s += np.uint64(table[np.uint64(messages[k]) >> to_cell] == _ALONE)
+    return int(np.int64(s))
 
 
 @compiled
-def clear(couplers: U32, m: int, table: U8, size: int) -> int:
-    """Make the couplers silent again, and say how many had collided."""
-    collided = 0
-    if 16 * m > size:  # the whole table is faster than one by one
-        for cell in range(size):
-            collided += int(table[cell] > _1)
-            table[cell] = 0
-    else:
-        for k in range(m):
-            collided += int(table[couplers[k]] > _1)
-            table[couplers[k]] = 0
-    return collided
+def clear(words: U64) -> int:
+    """Make all couplers of a table silent, eight at a time, and say how many had collided."""
+    collided = _0
+    for w in range(len(words)):
+        collided += ones(words[w] & _COLLIDED)
+        words[w] = _0
+    return int(np.int64(collided))
 
 
 @compiled
-def relay(
-    alone: U32, s: int, codes: U32, bits: int, first: U32, g: int, magic: int, second: U32
-) -> None:
-    """Slot 2: the couplers of the survivors, from intermediate to temporary group."""
-    mask, shift = np.uint64((1 << bits) - 1), np.uint64(bits)
-    bound, to_row = np.uint64(np.uint32(g)), np.uint64(np.uint32(magic))
+def remove(home: U32, s: int, name_bits: int, codes: U32, m: int) -> int:
+    """Take s packets, named by position in rising order, out of m: the last fills each gap."""
+    mask, last = np.uint32((1 << name_bits) - 1), np.uint64(m)
     for q in range(s):
-        code = np.uint64(codes[alone[q]])
-        row = ((code & mask) * to_row) >> _32
-        group = np.uint64(first[alone[q]]) - row * bound
-        second[q] = group * bound + (code >> shift)
-
-
-@compiled
-def remove(home: U32, s: int, senders: U32, codes: U32, m: int) -> int:
-    """Take s of the senders out of the m pending packets: the last one fills each gap."""
-    for q in range(s - 1, -1, -1):
-        m -= 1
-        codes[senders[home[q]]] = codes[m]
-    return m
+        last -= np.uint64(1)
+        codes[home[np.uint64(s - 1 - q)] & mask] = codes[last]
+    return int(np.int64(last))
