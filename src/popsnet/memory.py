@@ -258,7 +258,7 @@ def _find(cells: I32, processors: I32, packets: I32, held: Bools) -> None:
         b = 0
         while b < len(cells) and cells[b, processors[k]] != packets[k]:
             b += 1
-        held[k] = b < len(cells)
+        held[k] = b < len(cells) and packets[k] >= 0
 
 
 @compiled

@@ -86,13 +86,12 @@ def test_partitioned_runs_are_the_same_however_they_are_divided(
     steps = instance.max_steps
     with ThreadPoolExecutor(threads) as executor:
         run = LargeRun(
-            Layout.of(network, min(rows, network.g)),
+            Layout.of(network, min(rows, network.g), lot),
             law_of(network, steps),
             steps,
             threads,
             executor,
             rounds=min(rounds, network.g),
-            lot=lot,
             listed=listed,
         )
         tallies = list(run.steps(keyed, instance.coins, lambda pending, steps: None))

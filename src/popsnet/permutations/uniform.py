@@ -39,6 +39,8 @@ _MOST_BITS = 6
 _24, _40 = np.uint64(24), np.uint64(40)
 _ONE = np.uint64(1)
 _LANES = 4
+_GAP = 16
+"""Numbers between what different threads write to: a cache line and the one fetched with it."""
 
 Places = npt.NDArray[np.uint16] | npt.NDArray[np.uint32]
 U8 = npt.NDArray[np.uint8]
@@ -72,7 +74,7 @@ class UniformPermutation:
         else:
             limits = self._scatter(places, modulus, threads, each)
         key = np.uint64(self.coins.key(self.purpose, 1))
-        scratch = np.empty((threads, CHUNK), dtype=np.uint32)
+        scratch = np.empty((threads, CHUNK + 2 * _GAP), dtype=np.uint32)
 
         def shuffle_some(t: int) -> None:
             for low, high in list(pairwise(limits))[t::threads]:
@@ -85,14 +87,14 @@ class UniformPermutation:
         bits = min((self.n - 1).bit_length() - _BUCKET_BITS, _MOST_BITS)
         key = np.uint64(self.coins.key(self.purpose, 0))
         cuts = [self.n * t // threads // 8 * 8 for t in range(threads)] + [self.n]
-        counts = np.zeros((threads, _LANES, 2**bits), dtype=np.int64)
-        scratch = np.empty((threads, CHUNK // 8), dtype=np.uint64)
+        counts = np.zeros((threads, _LANES, 2**bits + _GAP), dtype=np.int64)
+        scratch = np.empty((threads, CHUNK // 8 + _GAP), dtype=np.uint64)
 
         def count_some(t: int) -> None:
             survey(counts[t], bits, key, cuts[t], cuts[t + 1], scratch[t])
 
         list(each(count_some, range(threads)))
-        sizes = counts.sum(axis=1)
+        sizes = counts.sum(axis=1)  # the gaps count as buckets without items
         ends = sizes.T.ravel().cumsum().reshape(-1, threads).T  # of each thread's part of a bucket
         at = np.ascontiguousarray(ends - sizes).astype(np.uint64)
 
@@ -145,7 +147,7 @@ def scatter(
 def draw_bytes(key: np.uint64, first: int, drawn: U64) -> U8:
     """A byte for each item from ``first`` on, eight of them from a word."""
     start = np.uint64(first // 8)
-    for k in range(len(drawn)):
+    for k in range(CHUNK // 8):
         drawn[k] = word(key, start + np.uint64(k))
     return drawn.view(np.uint8)
 

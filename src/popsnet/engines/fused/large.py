@@ -17,7 +17,6 @@ from popsnet.engines.fused.partitioned import (
     Buckets,
     Hands,
     Packets,
-    load,
     settle,
     strike,
     throw,
@@ -28,8 +27,8 @@ from popsnet.routing.mei_rizzi import INTERMEDIATE_GROUP
 
 __all__ = ["LargeRun", "Tally", "large_run_bytes", "listed"]
 
-_TABLE_BITS = 18
-"""Couplers of a bucket, as a power of two: a quarter of a second-level cache, at a byte each."""
+_FEWEST_BITS, _MOST_BITS = 18, 20
+"""Couplers of a bucket, as a power of two: they fit in a second-level cache, at a byte each."""
 
 _LISTED = 2**29
 """The most packets whose codes are kept; above, they have a bit each and nothing else."""
@@ -37,12 +36,12 @@ _LISTED = 2**29
 _ENTRY_BYTES = 4.4e9
 """What the survivors of a round may take."""
 
-_PACKETS_FOR_A_HUNDRED = 2**8
-"""A third of the packets of the first step survive slot 1."""
-
 _PACKETS_AT_A_TIME = 2**24
 """A thread comes back to be asked whether to go on after so many packets."""
 
+
+_GAP = 16
+"""Numbers between what different threads write to: a cache line and the one fetched with it."""
 
 T = TypeVar("T")
 Tallies = npt.NDArray[np.int64]
@@ -70,12 +69,9 @@ def rounds_needed(g: int) -> int:
     return rounds
 
 
-def lot_of(layout: Layout, buckets: int) -> int:
-    """Blocks in a lot, a power of two: enough for a hundred survivors in a bucket."""
-    lot = 1
-    while lot * layout.size < _PACKETS_FOR_A_HUNDRED * buckets and lot < layout.blocks:
-        lot *= 2
-    return lot
+def table_bits(layout: Layout) -> int:
+    """Couplers of a bucket, as a power of two: more where there would be too many buckets."""
+    return min(max(2 * layout.group_bits - 7, _FEWEST_BITS), _MOST_BITS)
 
 
 def large_run_bytes(layout: Layout, threads: int) -> int:
@@ -83,8 +79,9 @@ def large_run_bytes(layout: Layout, threads: int) -> int:
     n, g = layout.d * layout.g, layout.g
     pending = n // 8 + (4 * n if listed(layout) else 0)
     rounds = rounds_needed(g)
-    bounds = 4 * layout.blocks * max(g << layout.group_bits >> _TABLE_BITS, 1) // rounds
-    scratch = threads * (32 * layout.size + (2 << _TABLE_BITS))
+    buckets = max(g << layout.group_bits >> table_bits(layout), 1)
+    bounds = 4 * (layout.blocks // layout.lot + 1) * (buckets // rounds + 1)
+    scratch = threads * (32 * layout.size + (2 << table_bits(layout)))
     return pending + int(_entry_bytes(g, rounds)) + bounds + scratch + 2**26
 
 
@@ -103,7 +100,6 @@ class LargeRun:
     threads: int
     executor: Executor
     rounds: int = 0
-    lot: int = 0
     listed: bool | None = None
 
     def __post_init__(self) -> None:
@@ -112,24 +108,23 @@ class LargeRun:
         if self.listed is None:
             self.listed = listed(layout)
         self.span = -(-g // self.rounds)
-        group_shift = min(max(_TABLE_BITS - layout.group_bits, 0), (self.span - 1).bit_length())
+        shift = max(table_bits(layout) - layout.group_bits, 0)
+        group_shift = min(shift, (self.span - 1).bit_length())
         self.cell_bits = group_shift + layout.group_bits
         self.bucket_count = -(-self.span // 2**group_shift)
-        self.lot = self.lot or lot_of(layout, self.rounds * self.bucket_count)
-        self.lots = -(-layout.blocks // self.lot)
-        cuts = [self.lots * t // self.threads * self.lot for t in range(self.threads)]
+        self.lots = -(-layout.blocks // layout.lot)
+        cuts = [self.lots * t // self.threads * layout.lot for t in range(self.threads)]
         self.cuts = [*cuts, layout.blocks]
         self._allocate()
 
     def _allocate(self) -> None:
         layout, count = self.layout, self.bucket_count
         size, words = layout.size, -(-layout.size // 64)
-        self.words = words
         u32, u64 = np.uint32, np.uint64
         rows = np.diff(np.minimum(np.array(self.cuts) * layout.rows, layout.g))
         width = (rows << (self.cell_bits - layout.group_bits))[:, None]  # room of one bucket
         firsts = np.concatenate([[0], np.cumsum(width * count)])
-        self.starts = firsts[:-1, None] + width * np.arange(count)
+        self.starts = firsts[:-1, None] + width * np.arange(count + _GAP)
         self.ends = self.starts.copy()
         self.bounds = np.zeros((self.lots, count), dtype=u32)
         self.entries = np.empty(firsts[-1], dtype=u64)
@@ -166,14 +161,14 @@ class LargeRun:
         while pending > 0 and step < self.max_steps:
             key = np.uint64(coins.key(INTERMEDIATE_GROUP, step))
             threshold = self.law[step] if step < len(self.law) else np.uint64(2**32)
-            tallies = np.zeros((self.threads, 4), dtype=np.int64)
+            tallies = np.zeros((self.threads, 4 + _GAP), dtype=np.int64)
             for turn in range(self.rounds):
                 buckets = self._buckets(turn)
-                for part in self._throw(packets, buckets, key, threshold, tallies):
+                for part in self._throw(packets, buckets, step, key, threshold, tallies):
                     tell(pending, step + (turn + part) / self.rounds)
                 self._settle(buckets, tallies)
                 self._strike(packets, buckets)
-            sent, survivors, collided, home = tallies.sum(axis=0).tolist()
+            sent, survivors, collided, home = tallies.sum(axis=0)[:4].tolist()
             pending -= home
             yield Tally(pending, sent, survivors, collided)
             step += 1
@@ -187,16 +182,10 @@ class LargeRun:
         else:
             residues = targets
         packets = Packets(
-            self.codes, self.sizes, self.bits,
+            self.codes, self.sizes, self.bits, residues,
             np.uint64(permutation.n), np.uint64(permutation.half), permutation.keys,
         )  # fmt: skip
-        if self.listed:
-            self._on_blocks(
-                lambda t, first, last: load(
-                    self.layout, packets, residues, self.hands[t], first, last
-                )
-            )
-        elif residues.size:
+        if residues.size and not self.listed:
             raise ValueError("Without codes the permutation has to be computed.")
         size, n, count = self.layout.size, self.layout.d * self.layout.g, self.layout.blocks
         blocks = self.bits.reshape(count, -1)
@@ -207,15 +196,12 @@ class LargeRun:
     def _buckets(self, turn: int) -> Buckets:
         low = min(turn * self.span, self.layout.g)
         high = min(low + self.span, self.layout.g)
-        name_bits = (self.lot * 64 * self.words - 1).bit_length()
-        return Buckets(
-            self.entries, self.starts, self.ends, self.bounds, low, high, self.cell_bits, self.lot,
-            name_bits,
-        )  # fmt: skip
+        shift = self.cell_bits + self.layout.name_bits
+        return Buckets(self.entries, self.starts, self.ends, self.bounds, low, high, shift)
 
     def _throw(
-        self, packets: Packets, buckets: Buckets, key: np.uint64, threshold: np.uint64,
-        tallies: Tallies,
+        self, packets: Packets, buckets: Buckets, step: int, key: np.uint64,
+        threshold: np.uint64, tallies: Tallies,
     ) -> Iterator[float]:  # fmt: skip
         stride = max(_PACKETS_AT_A_TIME // self.layout.size, 1)
         longest = max(b - a for a, b in pairwise(self.cuts))
@@ -225,8 +211,8 @@ class LargeRun:
                 first = self.cuts[t] + begin
                 last = min(first + stride, self.cuts[t + 1])
                 throw(
-                    self.layout, packets, buckets, self.hands[t], t, key, threshold, first, last,
-                    tallies[t],
+                    self.layout, packets, buckets, self.hands[t], t, step, key, threshold, first,
+                    last, tallies[t],
                 )  # fmt: skip
 
             self._on_threads(work)
@@ -236,7 +222,7 @@ class LargeRun:
         def work(t: int) -> None:
             first = self.bucket_count * t // self.threads
             last = self.bucket_count * (t + 1) // self.threads
-            settle(buckets, self.hands[t], first, last, tallies[t])
+            settle(self.layout, buckets, self.hands[t], first, last, tallies[t])
 
         self._on_threads(work)
 

@@ -38,7 +38,7 @@ from popsnet.engines.fused.passes import (
 )
 from popsnet.permutations.keyed import permute, place
 
-__all__ = ["Buckets", "Hands", "Packets", "load", "settle", "strike", "throw"]
+__all__ = ["Buckets", "Hands", "Packets", "settle", "strike", "throw"]
 
 _6, _63, _1 = np.uint64(6), np.uint64(63), np.uint64(1)
 _TOP, _FULL = np.uint64(2**63), np.uint64(2**64 - 1)
@@ -55,6 +55,7 @@ class Packets(NamedTuple):
     codes: U32  # block after block
     sizes: I64  # how many of each block
     bits: U64
+    residues: U16  # temporary groups, if the permutation is stored, or
     n: np.uint64  # the keyed permutation, if it is computed
     half: np.uint64
     keys: U64
@@ -70,8 +71,6 @@ class Buckets(NamedTuple):
     low: int  # the first intermediate group of this round, and
     high: int  # the one behind its last
     shift: int  # of an entry, to find its bucket
-    lot: int  # blocks in a lot; the names in a bucket are those of a lot
-    name_bits: int
 
 
 class Hands(NamedTuple):
@@ -91,54 +90,51 @@ class Hands(NamedTuple):
 
 
 @compiled
-def load(
-    layout: Layout, packets: Packets, residues: U16, hands: Hands, first_block: int,
-    last_block: int,
-) -> None:  # fmt: skip
-    """List all packets of some blocks as pending, by stored residues or the keyed permutation."""
-    size, n = layout.rows * layout.d, layout.d * layout.g
-    for block in range(first_block, last_block):
-        low = block * size
-        m, codes = min(size, n - low), packets.codes[low:]
-        if len(residues) > 0:
-            encode(residues[low:], m, layout.name_bits, codes)
-        else:
-            for k in range(m):
-                hands.drawn[k] = k
-            aim(layout, packets, hands.drawn, m, low)
-            for k in range(m):
-                codes[k] = hands.drawn[k]
-        packets.sizes[block] = m
+def load(layout: Layout, packets: Packets, block: int, codes: U32, scratch: U64) -> int:
+    """All packets of a block, which are pending at the start."""
+    first = block * layout.rows * layout.d
+    m = min(layout.rows * layout.d, layout.d * layout.g - first)
+    if len(packets.residues) > 0:
+        encode(packets.residues[first:], m, layout.number_bits, codes)
+    else:
+        for k in range(m):
+            scratch[k] = k
+        aim(layout, packets, scratch, m, first, 0, layout.number_bits)
+        for k in range(m):
+            codes[k] = scratch[k]
+    return m
 
 
 @compiled
-def aim(layout: Layout, packets: Packets, entries: U64, m: int, first: int) -> None:
-    """Compute the temporary groups of packets named by their local number."""
-    name_bits, mask = np.uint64(layout.name_bits), np.uint64((1 << layout.name_bits) - 1)
-    start, divisor, per_group = np.uint64(first), np.uint64(layout.g), 1.0 / layout.g
+def aim(
+    layout: Layout, packets: Packets, words: U64, m: int, first: int, first_name: int, bits: int
+) -> None:
+    """Put the temporary groups into words that have the packets' numbers in their lowest bits."""
+    start, shift, mask = np.uint64(first - first_name), np.uint64(bits), np.uint64((1 << bits) - 1)
     n, half, keys = packets.n, packets.half, packets.keys
+    divisor, per_group = np.uint64(layout.g), 1.0 / layout.g
     k0, k1, k2, k3 = keys[0], keys[1], keys[2], keys[3]
     outside = 0
     for q in range(m):
-        where = permute(start + (entries[q] & mask), half, k0, k1, k2, k3)
+        where = permute(start + (words[q] & mask), half, k0, k1, k2, k3)
         outside += int(where >= n)
         rest = where - np.uint64(float(where) * per_group) * divisor
         rest += divisor * np.uint64(rest > _TOP)  # the quotient was one too large, or
         rest -= divisor * np.uint64(rest >= divisor)  # one too small
-        entries[q] |= (rest << name_bits) * np.uint64(where < n)
+        words[q] |= (rest << shift) * np.uint64(where < n)
     if outside > 0:
         for q in range(m):
-            packet = start + (entries[q] & mask)
+            packet = start + (words[q] & mask)
             if permute(packet, half, k0, k1, k2, k3) >= n:
-                entries[q] |= (place(packet, n, half, keys) % divisor) << name_bits
+                words[q] |= (place(packet, n, half, keys) % divisor) << shift
 
 
 @compiled
-def unpack(bits: U64, first_word: int, words: int, numbers: U32) -> int:
+def unpack(bits: U64, words: int, numbers: U32) -> int:
     """The numbers, in their block, of the packets whose bit is set."""
     s = 0
     for w in range(words):
-        rest = bits[first_word + w]
+        rest = bits[w]
         if rest == _FULL:  # all of them, as in the first step
             for bit in range(64):
                 numbers[s + bit] = w * 64 + bit
@@ -179,27 +175,30 @@ def within(couplers: U32, entries: U64, m: int, group_bits: int, low: int, high:
 
 @compiled
 def throw(
-    layout: Layout, packets: Packets, buckets: Buckets, hands: Hands, thread: int,
+    layout: Layout, packets: Packets, buckets: Buckets, hands: Hands, thread: int, step: int,
     key: np.uint64, threshold: np.uint64, first_block: int, last_block: int, tally: I64,
 ) -> None:  # fmt: skip
     """Slot 1 of some blocks: the survivors go to their buckets."""
-    size, bits = layout.rows * layout.d, layout.name_bits
-    listed, words = len(packets.codes) > 0, padded(layout) // 64
-    everybody = threshold == np.uint64(2**32)
+    size, name_bits, listed = layout.rows * layout.d, layout.name_bits, len(packets.codes) > 0
+    words, everybody = (size + 63) // 64, threshold == np.uint64(2**32)
     all_groups = buckets.low == 0 and buckets.high == layout.g
     for block in range(first_block, last_block):
-        first, names = block * size, hands.taking
+        first, first_name, names = block * size, block % layout.lot * words * 64, hands.taking
+        bits = packets.bits[block * words :]
         if listed:
             codes = packets.codes[first:]
-            m = close_up(codes, packets.sizes[block], packets.bits[block * words :])
+            if step == 0:
+                m = load(layout, packets, block, codes, hands.drawn)
+            else:
+                m = close_up(codes, packets.sizes[block], bits)
             packets.sizes[block] = m
         else:
-            codes, m = hands.numbers, unpack(packets.bits, block * words, words, hands.numbers)
+            codes, m = hands.numbers, unpack(bits, words, hands.numbers)
         if not everybody:
-            m = take_part(codes, m, bits, first, key, threshold, hands.taking)
+            m = take_part(codes, m, layout.number_bits, first, key, threshold, hands.taking)
             pick(codes, hands.taking, m, hands.taken)
             codes = hands.taken
-        draw(layout, codes, m, first, key, hands.couplers, hands.drawn)
+        draw(layout, codes, m, first, key, first_name, hands.couplers, hands.drawn)
         if not all_groups:
             m = within(hands.couplers, hands.drawn, m, layout.group_bits, buckets.low, buckets.high)
         count(hands.couplers, m, 0, hands.first)
@@ -209,50 +208,40 @@ def throw(
         tally[1] += survivors
         tally[2] += clear(hands.first_words)
         if not listed:
-            rename(entries, survivors, bits, codes)
-            aim(layout, packets, entries, survivors, first)
+            rename(entries, survivors, name_bits, codes, first_name)
+            aim(layout, packets, entries, survivors, first, first_name, name_bits)
         elif not everybody:
-            rename(entries, survivors, bits, names)
-        append(layout, buckets, entries, survivors, thread, block)
+            rename(entries, survivors, name_bits, names, first_name)
+        append(layout, buckets, entries, survivors, thread, block // layout.lot)
 
 
 @compiled
-def append(
-    layout: Layout, buckets: Buckets, survivors: U64, m: int, thread: int, block: int
-) -> None:
+def append(layout: Layout, buckets: Buckets, survivors: U64, m: int, thread: int, lot: int) -> None:
     """Put the survivors of a block into their buckets."""
-    entries, ends, lot = buckets.entries, buckets.ends[thread], block // buckets.lot
-    name_bits, to_cell = np.uint64(layout.name_bits), np.uint64(buckets.name_bits)
-    name_mask, cell_mask = (_1 << name_bits) - _1, (_1 << np.uint64(buckets.shift)) - _1
-    first_cell = np.uint64(buckets.low) << np.uint64(layout.group_bits)
-    first_name = np.uint64((block - lot * buckets.lot) * padded(layout))
+    entries, ends, shift = buckets.entries, buckets.ends[thread], np.uint64(buckets.shift)
+    low = np.uint64(buckets.low) << np.uint64(layout.group_bits + layout.name_bits)
+    mask = (_1 << shift) - _1
     for q in range(m):
-        cell = (survivors[q] >> name_bits) - first_cell
-        bucket = cell >> np.uint64(buckets.shift)
-        name = (survivors[q] & name_mask) + first_name
-        entries[np.uint64(ends[bucket])] = (cell & cell_mask) << to_cell | name
+        entry = survivors[q] - low
+        bucket = entry >> shift
+        entries[np.uint64(ends[bucket])] = entry & mask
         ends[bucket] += 1
-    for bucket in range(len(ends)):
+    for bucket in range(buckets.bounds.shape[1]):
         buckets.bounds[lot, bucket] = ends[bucket] - buckets.starts[thread, bucket]
 
 
-@compiled(inline=True)
-def padded(layout: Layout) -> int:
-    """Bits of a block: they fill whole words."""
-    return (layout.rows * layout.d + 63) // 64 * 64
-
-
 @compiled
-def settle(buckets: Buckets, hands: Hands, first: int, last: int, tally: I64) -> None:
+def settle(
+    layout: Layout, buckets: Buckets, hands: Hands, first: int, last: int, tally: I64
+) -> None:
     """Slot 2 of some buckets."""
-    name_bits = buckets.name_bits
     for bucket in range(first, last):
         for thread in range(len(buckets.ends)):
             start, end = buckets.starts[thread, bucket], buckets.ends[thread, bucket]
-            count(buckets.entries[start:end], end - start, name_bits, hands.second)
+            count(buckets.entries[start:end], end - start, layout.name_bits, hands.second)
         for thread in range(len(buckets.ends)):
             start, end = buckets.starts[thread, bucket], buckets.ends[thread, bucket]
-            tally[3] += judge(buckets.entries[start:end], name_bits, hands.second)
+            tally[3] += judge(buckets.entries[start:end], layout.name_bits, hands.second)
             buckets.ends[thread, bucket] = start
         tally[2] += clear(hands.second_words)
 
@@ -274,10 +263,10 @@ def strike(
     first_block: int, last_block: int,
 ) -> None:  # fmt: skip
     """Those that are home are no longer pending, in all blocks of a thread."""
-    starts, read, words = buckets.starts[thread], hands.read, padded(layout) // 64
+    starts, read, words = buckets.starts[thread], hands.read, (layout.rows * layout.d + 63) // 64
     read[:] = 0
-    for block in range(first_block, last_block, buckets.lot):
-        bounds, bits = buckets.bounds[block // buckets.lot], packets.bits[block * words :]
+    for block in range(first_block, last_block, layout.lot):
+        bounds, bits = buckets.bounds[block // layout.lot], packets.bits[block * words :]
         for bucket in range(len(bounds)):
             start, end = starts[bucket] + read[bucket], starts[bucket] + bounds[bucket]
             read[bucket] = bounds[bucket]

@@ -6,7 +6,8 @@ shift finds each:
 
 - its code, while it is pending: residue (its temporary group), local number;
 - its entry, on its way through a step: intermediate group, residue, name. The first two are its
-  coupler in slot 2, a cell; the name says where the packet is to be found again.
+  coupler in slot 2, a cell; the name says where the packet is to be found again, in a lot of one
+  or more blocks.
 
 Loops select without branching: they write always, and move on only if the condition holds.
 Positions are unsigned, for Numba looks twice at an index that might be negative.
@@ -30,6 +31,7 @@ __all__ = [
     "count",
     "draw",
     "encode",
+    "padded",
     "pick",
     "remove",
     "rename",
@@ -43,7 +45,7 @@ U32 = npt.NDArray[np.uint32]
 U64 = npt.NDArray[np.uint64]
 I64 = npt.NDArray[np.int64]
 
-_0, _32 = np.uint64(0), np.uint64(32)
+_0, _1, _32 = np.uint64(0), np.uint64(1), np.uint64(32)
 _LOWER = np.uint64(0xFFFFFFFF)
 _COLLIDED = np.uint64(0x0202020202020202)
 _ALONE = np.uint8(1)
@@ -62,22 +64,32 @@ class Layout(NamedTuple):
     """Groups in a block."""
     magic: int
     """Packet p of a block is in row (p · magic) >> 32 of it: exact up to 2^16 packets."""
-    name_bits: int
+    number_bits: int
     """Bits of a packet's number in its block."""
     group_bits: int
+    lot: int
+    """Blocks in a lot."""
+    name_bits: int
+    """Bits of a name in a lot."""
 
     @classmethod
-    def of(cls, network: Network, rows: int = 0) -> Layout:
-        """Blocks of a fitting size, or of one group if that has more; or of so many rows."""
+    def of(cls, network: Network, rows: int = 0, lot: int = 0) -> Layout:
+        """Blocks of a fitting size, or of one group if that has more; or of so many rows.
+
+        A lot has about a hundred survivors for each bucket of 2^18 couplers.
+        """
         block = _BLOCK if network.n <= _MANY else _LARGE_BLOCK
         rows = rows or min(max(block // network.d, 1), network.g)
+        lot = lot or max((network.couplers >> 10) // (rows * network.d), 1)
         return cls(
             d=network.d,
             g=network.g,
             rows=rows,
             magic=0 if rows == 1 else -(-(2**32) // network.d),
-            name_bits=(rows * network.d - 1).bit_length(),
+            number_bits=(rows * network.d - 1).bit_length(),
             group_bits=(network.g - 1).bit_length(),
+            lot=lot,
+            name_bits=(lot * padded(rows * network.d) - 1).bit_length(),
         )
 
     @property
@@ -93,22 +105,27 @@ class Layout(NamedTuple):
     @property
     def code_bits(self) -> int:
         """Bits of a code."""
-        return self.name_bits + self.group_bits
+        return self.number_bits + self.group_bits
+
+
+def padded(size: int) -> int:
+    """Names in a block: as many as there are bits in whole words."""
+    return -(-size // 64) * 64
 
 
 @compiled
-def encode(residues: U16, m: int, name_bits: int, codes: U32) -> None:
+def encode(residues: U16, m: int, number_bits: int, codes: U32) -> None:
     """The codes of all packets of a block."""
     for k in range(m):
-        codes[k] = np.uint32(residues[k]) << np.uint32(name_bits) | np.uint32(k)
+        codes[k] = np.uint32(residues[k]) << np.uint32(number_bits) | np.uint32(k)
 
 
 @compiled
 def take_part(
-    codes: U32, m: int, name_bits: int, first: int, key: np.uint64, threshold: np.uint64, out: U32
+    codes: U32, m: int, number_bits: int, first: int, key: np.uint64, threshold: np.uint64, out: U32
 ) -> int:
     """The positions of the packets whose coin (the lower half of their word) is low enough."""
-    start, mask, s = np.uint64(first), np.uint64((1 << name_bits) - 1), _0
+    start, mask, s = np.uint64(first), np.uint64((1 << number_bits) - 1), _0
     for k in range(m):
         out[s] = k
         s += np.uint64((word(key, start + (np.uint64(codes[k]) & mask)) & _LOWER) < threshold)
@@ -124,27 +141,29 @@ def pick(values: U32, positions: U32, m: int, out: U32) -> None:
 
 @compiled
 def draw(
-    layout: Layout, codes: U32, m: int, first: int, key: np.uint64, couplers: U32, entries: U64
-) -> None:
+    layout: Layout, codes: U32, m: int, first: int, key: np.uint64, first_name: int,
+    couplers: U32, entries: U64,
+) -> None:  # fmt: skip
     """Slot 1: each packet draws an intermediate group, and so its coupler out of its group."""
-    start, mask = np.uint64(first), np.uint64((1 << layout.name_bits) - 1)
+    start, name = np.uint64(first), np.uint64(first_name)
+    number_bits, name_bits = np.uint64(layout.number_bits), np.uint64(layout.name_bits)
     bound, to_row = np.uint64(np.uint32(layout.g)), np.uint64(np.uint32(layout.magic))
-    to_coupler = np.uint64(layout.group_bits)
-    to_cell = np.uint64(layout.group_bits + layout.name_bits)
+    group_bits, mask = np.uint64(layout.group_bits), (_1 << number_bits) - _1
     for k in range(m):
         code = np.uint64(codes[k])
-        packet = code & mask
-        group = ((word(key, start + packet) >> _32) * bound) >> _32
-        couplers[k] = ((packet * to_row) >> _32) << to_coupler | group
-        entries[k] = group << to_cell | (code ^ packet) | np.uint64(k)
+        group = ((word(key, start + (code & mask)) >> _32) * bound) >> _32
+        couplers[k] = (((code & mask) * to_row) >> _32) << group_bits | group
+        cell = group << group_bits | code >> number_bits
+        entries[k] = cell << name_bits | (name + np.uint64(k))
 
 
 @compiled
-def rename(entries: U64, m: int, name_bits: int, names: U32) -> None:
+def rename(entries: U64, m: int, name_bits: int, names: U32, first_name: int) -> None:
     """Replace positions by what stands there in a list of names."""
-    mask = np.uint64((1 << name_bits) - 1)
+    mask, start = np.uint64((1 << name_bits) - 1), np.uint64(first_name)
     for q in range(m):
-        entries[q] = (entries[q] & ~mask) | np.uint64(names[entries[q] & mask])
+        position = (entries[q] & mask) - start
+        entries[q] = (entries[q] & ~mask) | (np.uint64(names[position]) + start)
 
 
 @compiled

@@ -96,7 +96,7 @@ def route(
     Logs for each step: pending after it, senders, survivors of slot 1, couplers collided.
     A packet takes part in step i if its coin is below law[i]; later ones have all take part.
     """
-    size, bits = layout.rows * layout.d, layout.name_bits
+    size, bits = layout.rows * layout.d, layout.number_bits
     blocks, n = len(s.sizes), layout.d * layout.g
     for block in range(blocks):
         low = block * size
@@ -113,21 +113,23 @@ def route(
                 m = take_part(codes, m, bits, low, key, law[step], s.taking)
                 pick(codes, s.taking, m, s.taken)
                 codes = s.taken
-            draw(layout, codes, m, low, key, s.couplers, s.drawn)
+            draw(layout, codes, m, low, key, 0, s.couplers, s.drawn)
             count(s.couplers, m, 0, s.first)
             survivors = select(s.couplers, m, 0, s.first, s.drawn, entries)
             collided += clear(s.first_words)
-            count(entries, survivors, bits, s.second)
+            count(entries, survivors, layout.name_bits, s.second)
             if step < len(law):
-                rename(entries, survivors, bits, s.taking)
+                rename(entries, survivors, layout.name_bits, s.taking, 0)
             sent += m
             filled += survivors
             s.ends[block] = filled
         start, pending = 0, 0
         for block in range(blocks):
             m, entries = s.ends[block] - start, s.entries[start:]
-            home = select(entries, m, bits, s.second, entries, s.home)
-            s.sizes[block] = remove(s.home, home, bits, s.codes[block * size :], s.sizes[block])
+            home = select(entries, m, layout.name_bits, s.second, entries, s.home)
+            s.sizes[block] = remove(
+                s.home, home, layout.name_bits, s.codes[block * size :], s.sizes[block]
+            )
             pending += s.sizes[block]
             start += m
         collided += clear(s.second_words)
