@@ -35,6 +35,7 @@ from popsnet.engines.fused import RESIDENT, Session
 from popsnet.engines.fused.large import LargeRun
 from popsnet.engines.fused.passes import Layout
 from popsnet.engines.fused.resident import law_of
+from popsnet.experiments.footprint import available_memory
 from popsnet.files import write_whole
 from popsnet.permutations.uniform import UniformPermutation
 from popsnet.routing import get_router
@@ -184,6 +185,12 @@ def time_engines(
     return rows
 
 
+def fits(exponent: int) -> bool:
+    """Whether a large run can be held here."""
+    g = 2 ** (exponent // 2)
+    return ENGINES["fused"].bytes_needed(Network(g, g), False) < available_memory()
+
+
 def table_of(rows: list[dict[str, Any]]) -> Table:
     """The rows for people."""
     table = Table(
@@ -227,7 +234,7 @@ def draw(rows: list[dict[str, Any]], path: Path) -> None:
 def main() -> None:
     """Validate, time, print, write."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--max-exponent", type=int, default=26, help="largest n as a power of 2")
+    parser.add_argument("--max-exponent", type=int, default=28, help="largest n as a power of 2")
     parser.add_argument("--out", type=Path, default=HERE / "results")
     arguments = parser.parse_args()
     if arguments.max_exponent < 10:
@@ -241,7 +248,7 @@ def main() -> None:
         checked = validate(yardstick)
         console.print(f"All engines agree on {checked} instances, step by step.")
         sizes = [*range(10, min(arguments.max_exponent, 24) + 1, 2)]
-        sizes += [*range(26, arguments.max_exponent + 1, 2)]
+        sizes += [e for e in range(26, arguments.max_exponent + 1, 2) if fits(e)]
         rows = time_engines(sizes, yardstick, console)
     console.print(table_of(rows))
     report = {
