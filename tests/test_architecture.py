@@ -17,11 +17,13 @@ LAYERS = [
     {"compiled", "errors"},
     {"splitmix"},
     {"coins", "files", "network", "slot"},
-    {"couplers", "memory", "trace"},
+    {"couplers", "memory", "theory", "trace"},
     {"machine"},
     {"permutations", "routing"},
     {"engines"},
-    {"experiments", "testing", "plots"},
+    {"experiments", "testing"},
+    {"plots"},
+    {"paper"},
     {"cli"},
 ]
 """From the ground up: a room may use those of lower layers, and itself."""

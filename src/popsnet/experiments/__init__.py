@@ -2,5 +2,6 @@
 
 from popsnet.experiments.point import Point, Run, routed
 from popsnet.experiments.statistics import Summary, summarize
+from popsnet.experiments.tally import Tally
 
-__all__ = ["Point", "Run", "Summary", "routed", "summarize"]
+__all__ = ["Point", "Run", "Summary", "Tally", "routed", "summarize"]

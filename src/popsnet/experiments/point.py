@@ -142,24 +142,29 @@ class Point:
 
 
 def routed(
-    point: Point, runs: int, observers: Sequence[Observer] = (), threads: int | None = None
+    point: Point,
+    runs: int,
+    observers: Sequence[Observer] = (),
+    threads: int | None = None,
+    first: int = 0,
 ) -> Iterator[Run]:
-    """Runs 0 to ``runs`` - 1 of a point, each with its own permutation and coins.
+    """So many runs of a point from number ``first`` on, each with its own permutation and coins.
 
     The ``fused`` engine uses so many ``threads`` (all there are, unless told): for small runs on
     uniform permutations several runs at a time, for large ones inside the run. Results do not
     depend on it.
     """
+    numbers = range(first, first + runs)
     if point.engine.name != "fused":
-        for run in range(runs):
+        for run in numbers:
             yield point.execute(run, observers)
         return
     with fused.Session(point.network, point.max_steps, threads) as session:
         if point.permutation == "random" and point.network.n <= fused.RESIDENT:
             seeds = (point.seed, point.permutation_seed)
-            together = session.execute_many(point.variant, *seeds, runs)
+            together = session.execute_many(point.variant, *seeds, runs, first)
         else:
-            together = ([session.execute(point._instance(run), observers)] for run in range(runs))
+            together = ([session.execute(point._instance(run), observers)] for run in numbers)
         begin = time.perf_counter()
         for outcomes in together:
             share = (time.perf_counter() - begin) / len(outcomes)

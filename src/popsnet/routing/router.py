@@ -71,6 +71,8 @@ class Router:
     applies: str = "any d and g"
     randomness: str = "none"
     reference: str = ""
+    version: str = "1"
+    """Raised whenever the same seeds give other runs than before."""
 
     def choose_variant(self, name: str | None, network: Network) -> str:
         """The variant to run: the default if none is named. Refuses what cannot be run."""
@@ -99,6 +101,7 @@ def register(
     obstacle: Obstacle = _anywhere,
     randomness: str = "none",
     reference: str = "",
+    version: str = "1",
 ) -> Callable[[Route], Route]:
     """Register the decorated generator function as a router; see :class:`Router`."""
 
@@ -116,6 +119,7 @@ def register(
             applies=applies,
             randomness=randomness,
             reference=reference,
+            version=version,
         )
         return route
 

@@ -143,13 +143,15 @@ class Session:
         return np.empty(self._network.n, dtype=np.uint16)
 
     def execute_many(
-        self, variant: str, seed: int, permutation_seed: int, runs: int
+        self, variant: str, seed: int, permutation_seed: int, runs: int, first: int = 0
     ) -> Iterator[list[Outcome]]:
-        """Runs 0, 1, … on uniform permutations, a thread each; in order, many at a time."""
-        for block in self.run_blocks(seed, permutation_seed, runs):
+        """Runs on uniform permutations, a thread each; in order, many at a time."""
+        for block in self.run_blocks(seed, permutation_seed, runs, first):
             yield [_outcome(self._network, variant, tallies) for tallies in block.tallies()]
 
-    def run_blocks(self, seed: int, permutation_seed: int, runs: int) -> Iterator[Block]:
+    def run_blocks(
+        self, seed: int, permutation_seed: int, runs: int, first: int = 0
+    ) -> Iterator[Block]:
         """The same as they come from the threads, many runs in a block of arrays."""
         stride = min(max(_PACKETS_AT_A_TIME // self._network.n, 1), _MOST_RUNS_AT_A_TIME)
         workers = [
@@ -159,11 +161,12 @@ class Session:
             for _ in range(self._threads)
         ]
         waiting: deque[Future[list[Block]]] = deque()
-        for turn, start in enumerate(range(0, runs, stride)):
+        last = first + runs
+        for turn, start in enumerate(range(first, last, stride)):
             if len(waiting) == self._threads:  # the oldest is of the worker that comes now
                 yield from waiting.popleft().result()
             work = workers[turn % self._threads].run
-            waiting.append(self._executor.submit(work, start, min(start + stride, runs)))
+            waiting.append(self._executor.submit(work, start, min(start + stride, last)))
         for future in waiting:
             yield from future.result()
 

@@ -1,0 +1,3 @@
+"""Formulas and fluid limits: what mathematics says about routing times."""
+
+__all__: list[str] = []
