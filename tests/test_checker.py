@@ -34,17 +34,34 @@ def write(path: Path, lines: Lines) -> Path:
 def test_a_real_trace_is_of_the_documented_form(lines: Lines) -> None:
     header, *slots, last = lines
     assert list(header) == [
-        "format", "version", "d", "g", "router", "variant", "seed", "destination",
+        "format", "version", "d", "g", "router", "variant", "seed", "destination", "buffers",
     ]  # fmt: skip
     assert (header["format"], header["version"]) == ("popsnet-trace", 1)
-    assert all(list(slot) == ["slot", "phase", "sends", "listens"] for slot in slots)
+    fields = ["slot", "phase", "sends", "listens", "keeps", "drops"]
+    assert all(list(slot) == fields for slot in slots)
     assert [slot["slot"] for slot in slots] == list(range(1, len(slots) + 1))
     assert {send[2] for slot in slots for send in slot["sends"]} == {"packet", "ack"}
-    assert last == {"outcome": {"slots": len(slots), "delivered": 16, "lost": 0}}
+    outcome = {"slots": len(slots), "delivered": 16, "lost": 0, "lost_packets": []}
+    assert last == {"outcome": outcome}
 
 
 def test_a_real_trace_holds(lines: Lines, tmp_path: Path) -> None:
     report = check_trace(write(tmp_path / "t", lines))
+    assert report.ok
+    assert (report.delivered, report.undelivered) == (16, [])
+
+
+def without_holdings(lines: Lines) -> Lines:
+    """As a program writes it that does not say who holds what."""
+    lines = copy.deepcopy(lines)
+    del lines[0]["buffers"], lines[-1]["outcome"]["lost_packets"]
+    for line in lines[1:-1]:
+        del line["keeps"], line["drops"]
+    return lines
+
+
+def test_a_trace_that_does_not_say_who_holds_what_holds_too(lines: Lines, tmp_path: Path) -> None:
+    report = check_trace(write(tmp_path / "t", without_holdings(lines)))
     assert report.ok
     assert (report.delivered, report.undelivered) == (16, [])
 
@@ -160,10 +177,23 @@ TAMPERED: dict[str, tuple[Callable[[Lines], Any], str]] = {
 }
 
 
+FOUND_EARLIER = {
+    "a packet sent by one who never had it": "does not hold packet",
+    "a collision slipped in": "stores only a packet it heard",
+    "nobody listens in slot 5": "stores only a packet it heard",
+}
+"""What is found first where the trace says who holds what."""
+
+
+@pytest.mark.parametrize("holdings", [True, False])
 @pytest.mark.parametrize("kind", TAMPERED)
-def test_tampering_is_found_and_located(kind: str, lines: Lines, tmp_path: Path, cli: Cli) -> None:
+def test_tampering_is_found_and_located(
+    kind: str, holdings: bool, lines: Lines, tmp_path: Path, cli: Cli
+) -> None:
     tamper, complaint = TAMPERED[kind]
-    lines = copy.deepcopy(lines)
+    if holdings:
+        complaint = FOUND_EARLIER.get(kind, complaint)
+    lines = copy.deepcopy(lines) if holdings else without_holdings(lines)
     tamper(lines)
     path = write(tmp_path / "t", lines)
     report = check_trace(path)
@@ -174,6 +204,54 @@ def test_tampering_is_found_and_located(kind: str, lines: Lines, tmp_path: Path,
     assert "FAILED" in finished.out
     assert "line " in finished.out
     assert complaint in finished.out
+
+
+def drop_a_copy(lines: Lines) -> None:
+    """In slot 2 somebody forgets the copy it has just got."""
+    lines[2]["keeps"].pop()
+
+
+HOLDINGS_TAMPERED: dict[str, tuple[Callable[[Lines], Any], str]] = {
+    "a copy of what was not heard": (
+        lambda lines: lines[1]["keeps"].append([0, 15]),
+        "stores only a packet it heard",
+    ),
+    "a copy kept twice": (
+        lambda lines: lines[1]["keeps"].append(lines[1]["keeps"][0]),
+        "stores only a packet it heard",
+    ),
+    "a keeper that does not exist": (
+        lambda lines: lines[1]["keeps"].append([16, 0]),
+        "stores only a packet it heard",
+    ),
+    "a drop of what is not held": (
+        lambda lines: lines[1]["drops"].append([0, 15]),
+        "drops only packets it holds",
+    ),
+    "a drop by nobody": (
+        lambda lines: lines[1]["drops"].append([-1, 0]),
+        "drops only packets it holds",
+    ),
+    "a copy forgotten": (drop_a_copy, "does not hold packet"),
+    "fewer buffers": (lambda lines: lines[0].__setitem__("buffers", 1), "than its router claims"),
+    "a loss that is none": (
+        lambda lines: lines[-1]["outcome"].update(lost=1, lost_packets=[3]),
+        "claims 1 lost (packets 3); nobody holds 0 (none)",
+    ),
+    "a packet thrown away at the start": (
+        lambda lines: lines[1]["drops"].append([lines[1]["sends"][-1][0]] * 2),
+        "drops only packets it holds",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", HOLDINGS_TAMPERED)
+def test_tampering_with_what_is_held_is_found(kind: str, lines: Lines, tmp_path: Path) -> None:
+    tamper, complaint = HOLDINGS_TAMPERED[kind]
+    lines = copy.deepcopy(lines)
+    tamper(lines)
+    report = check_trace(write(tmp_path / "t", lines))
+    assert any(complaint in violation.rule for violation in report.violations), report.violations
 
 
 @given(data=st.data())

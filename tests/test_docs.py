@@ -91,12 +91,13 @@ def test_every_line_of_the_trace_format_is_one() -> None:
     header, slot, outcome = map(json.loads, blocks(TRACE_FORMAT, "json"))
     written = io.StringIO()
     trace = TraceWriter(written)
-    trace.begin(popsnet.Network(1, 1), "r", "v", 0, np.array([0]))
+    trace.begin(popsnet.Network(1, 1), "r", "v", 0, np.array([0]), 1)
     trace(Event(1, "phase", 0, 1, lambda: ([], [])))
-    trace.end(1, 1, 0)
+    trace.settle([], [])
+    trace.end(1, 1, ())
     for example, line in zip((header, slot, outcome), written.getvalue().splitlines(), strict=True):
         assert list(example) == list(json.loads(line))
-    assert list(outcome["outcome"]) == ["slots", "delivered", "lost"]
+    assert list(outcome["outcome"]) == ["slots", "delivered", "lost", "lost_packets"]
 
 
 def test_versions_agree() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 import numpy.typing as npt
 
@@ -40,6 +42,7 @@ class Memory:
         self._cells[0] = np.arange(network.n, dtype=np.int32)
         self._heard = np.full(network.n, _NOTHING, dtype=np.int64)  # when, and which packet
         self._home = np.zeros(network.n, dtype=np.bool_)
+        self._changes: list[tuple[int, I32, I32]] | None = None
 
     @property
     def peak(self) -> int:
@@ -63,6 +66,7 @@ class Memory:
         what = f"stores packet {{packet}} with all its buffers full ({len(self._cells)} claimed)"
         self._refuse(full, processors, packets, Rule.BUFFERS, what)
         self._peak = max(self._peak, peak)
+        self._write_down(1, processors, packets)
 
     def drop(self, processors: Ints, packets: Ints) -> None:
         """Free the buffers of packets that are held."""
@@ -74,6 +78,7 @@ class Memory:
         missing = _take_out(self._cells, processors, packets)
         what = "drops packet {packet}, which it does not hold"
         self._refuse(missing, processors, packets, rule, what)
+        self._write_down(-1, processors, packets)
 
     def deliver(self, processors: Ints, packets: Ints) -> None:
         """Hand packets to their destinations for good: just heard there, or held there."""
@@ -111,6 +116,26 @@ class Memory:
         held = self._home.copy()
         _mark(self._cells.ravel(), held)
         return np.flatnonzero(~held)
+
+    def keep_journal(self) -> None:
+        """From now on write down what is stored and dropped."""
+        self._changes = []
+
+    def read_journal(self) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
+        """What was stored and what dropped since it was read last: (processor, packet), in order.
+
+        What was dropped and stored again is not among them.
+        """
+        holds: Counter[tuple[int, int]] = Counter()
+        for change, processors, packets in self._changes or ():
+            for hold in zip(processors.tolist(), packets.tolist(), strict=True):
+                holds[hold] += change
+        self._changes = []
+        return sorted((+holds).elements()), sorted((-holds).elements())
+
+    def _write_down(self, change: int, processors: I32, packets: I32) -> None:
+        if self._changes is not None:
+            self._changes.append((change, processors.copy(), packets.copy()))
 
     def _hear(self, slot: int, inbox: Inbox) -> None:
         """For the machine alone: these packets may be stored until the next slot."""

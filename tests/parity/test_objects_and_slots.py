@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -10,9 +12,26 @@ from conftest import permutation
 from popsnet import Coins, Network, Outcome
 from popsnet.engines import ENGINES, Instance
 from popsnet.routing import get_router
-from popsnet.trace import Event, Listen, Send
+from popsnet.trace import Event, Listen, Send, TraceWriter
 
 Slots = list[tuple[int, str, int, int, list[Send], list[Listen]]]
+
+
+def written(engine: str, g: int, seed: int) -> str:
+    """The trace of a run, as it stands in a file."""
+    file = io.StringIO()
+    instance = Instance(
+        Network(g, g), get_router("mei-rizzi"), "published", permutation(g * g, seed), Coins(seed),
+        1000,
+    )  # fmt: skip
+    ENGINES[engine].execute(instance, [TraceWriter(file)])
+    return file.getvalue()
+
+
+@settings(max_examples=60)
+@given(g=st.integers(1, 8), seed=st.integers(0, 2**64 - 1))
+def test_same_seed_same_trace(g: int, seed: int) -> None:
+    assert written("objects", g, seed) == written("slots", g, seed)
 
 
 def trajectory(engine: str, g: int, seed: int, max_steps: int) -> tuple[Outcome, Slots]:

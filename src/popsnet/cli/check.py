@@ -40,6 +40,7 @@ def _as_object(trace: Path, report: Report) -> dict[str, object]:
         "collisions": report.collisions,
         "delivered": report.delivered,
         "undelivered": report.undelivered,
+        "lost": report.lost,
         "violation_count": report.violation_count,
         "violations": [asdict(violation) for violation in report.violations],
     }
@@ -50,7 +51,7 @@ def _print_text(trace: Path, report: Report) -> None:
     typer.echo(f"{trace}: {report.router} ({report.variant}) on {network}, n = {network.n:,}")
     typer.echo(
         f"{report.slots:,} slots, {report.messages:,} messages, {report.collisions:,} collisions, "
-        f"{report.delivered:,} of {network.n:,} packets delivered"
+        f"{report.delivered:,} of {network.n:,} packets delivered, {len(report.lost):,} lost"
     )
     if report.ok:
         typer.echo("OK: no rule broken, every packet at its destination.")

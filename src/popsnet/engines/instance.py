@@ -62,6 +62,8 @@ class Outcome:
     """Whether the run was stopped at its largest number of steps."""
     survivors: tuple[int, ...]
     """Packets not delivered after each step."""
+    lost_packets: tuple[int, ...] = ()
+    """Which ones are lost."""
 
 
 Execute: TypeAlias = Callable[[Instance, Sequence[Observer]], Outcome]

@@ -9,7 +9,7 @@ from popsnet.engines.instance import Instance, Outcome
 from popsnet.machine import Machine
 from popsnet.routing import Slots
 from popsnet.slot import Inbox, Slot
-from popsnet.trace import Event, Observer, records
+from popsnet.trace import Event, Observer, TraceWriter, records
 
 __all__ = ["execute"]
 
@@ -19,6 +19,9 @@ def execute(instance: Instance, observers: Sequence[Observer] = ()) -> Outcome:
     network, router, destination = instance.network, instance.router, instance.array()
     machine = Machine(network, destination, router.buffers)
     memory = machine.memory
+    traces = [observer for observer in observers if isinstance(observer, TraceWriter)]
+    if traces:
+        memory.keep_journal()
     survivors: list[int] = []
     route = router.variants[instance.variant].route
     running = route(network, destination, instance.coins, memory)
@@ -34,21 +37,24 @@ def execute(instance: Instance, observers: Sequence[Observer] = ()) -> Outcome:
         for observe in observers:
             observe(event)
         slot = _resume(running, inbox)
+        for trace in traces:
+            trace.settle(*memory.read_journal())
     running.close()
     if machine.counters.slots:
         survivors.append(network.n - memory.delivered)
-    counters = machine.counters
+    counters, lost = machine.counters, memory.lost().tolist()
     return Outcome(
         slots=counters.slots,
         steps=len(survivors),
         delivered=memory.delivered,
-        lost=len(memory.lost()),
+        lost=len(lost),
         collisions=counters.collisions,
         destroyed=counters.destroyed,
         messages=counters.messages,
         peak_buffers=memory.peak,
         capped=slot is not None,
         survivors=tuple(survivors),
+        lost_packets=tuple(lost),
     )
 
 

@@ -122,9 +122,16 @@ class Point:
         instance = self._instance(run)
         with write_whole(path) as file:
             trace = TraceWriter(file)
-            trace.begin(self.network, self.router.name, self.variant, self.seed, instance.array())
+            trace.begin(
+                self.network,
+                self.router.name,
+                self.variant,
+                self.seed,
+                instance.array(),
+                self.router.buffers,
+            )
             outcome = self.engine.execute(instance, [trace, *observers])
-            trace.end(outcome.slots, outcome.delivered, outcome.lost)
+            trace.end(outcome.slots, outcome.delivered, outcome.lost_packets)
         return Run(outcome, time.perf_counter() - begin)
 
     def _instance(self, run: int) -> Instance:

@@ -3,16 +3,17 @@
 The first line is a header, then comes one line a slot, then the outcome:
 
     {"format": "popsnet-trace", "version": 1, "d", "g", "router", "variant", "seed",
-     "destination": [pi(0), pi(1), …]}
+     "destination": [pi(0), pi(1), …], "buffers"}
     {"slot": t, "phase": "name", "sends": [[processor, [groups], kind, packet], …],
-     "listens": [[processor, group], …]}
-    {"outcome": {"slots", "delivered", "lost"}}
+     "listens": [[processor, group], …], "keeps": [[processor, packet], …], "drops": […]}
+    {"outcome": {"slots", "delivered", "lost", "lost_packets"}}
 
 Slots are numbered from 1. A kind is ``packet``, ``ack`` or ``control``; a packet is the number
-of its source, or null. Sends and listens are ordered by processor.
+of its source, or null. Lists are ordered by processor. ``buffers``, ``keeps``, ``drops`` and
+``lost_packets`` say who holds what; a trace without ``buffers`` has none of them.
 """
 
-from popsnet.trace.event import Event, Listen, Observer, Send
+from popsnet.trace.event import Event, Hold, Listen, Observer, Send
 from popsnet.trace.writer import TraceWriter, records
 
-__all__ = ["Event", "Listen", "Observer", "Send", "TraceWriter", "records"]
+__all__ = ["Event", "Hold", "Listen", "Observer", "Send", "TraceWriter", "records"]

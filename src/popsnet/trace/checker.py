@@ -4,12 +4,16 @@ It shares no code with the machine or any router. It follows who has heard which
 messages that meet on a coupler destroy each other, and at the end asks whether every packet
 reached its destination and whether the outcome the trace claims is the one it found.
 
-A processor has a packet if it started with it or heard it. An ack names a packet that its
-sender has heard of, from the packet itself or from another ack.
+An ack names a packet that its sender has heard of, from the packet itself or from another ack.
 
-A trace does not say what a processor keeps of what it hears. So the replay counts a packet as
-delivered once its destination had it: from the start, or heard, be it only as a relay. A run
-that ended before its time may have delivered fewer than that, never more.
+A trace with ``buffers`` says what each processor keeps and gives up. The replay then knows who
+holds what: nobody keeps what it did not just hear, sends or gives up what it does not hold, or
+holds more than the router claims. At the end a packet is delivered if its destination holds it,
+and lost if nobody does.
+
+Without ``buffers`` a processor has all it ever heard, and a packet counts as delivered once its
+destination had it, be it only as a relay. In either case a run that was ended before its time
+may have delivered fewer than that, never more.
 """
 
 from __future__ import annotations
@@ -27,6 +31,7 @@ from popsnet.trace.reader import Header, Line, OutcomeLine, SlotLine, read_trace
 __all__ = ["Report", "Violation", "check_trace"]
 
 _MOST_SHOWN = 20
+_FEW = 8
 _KINDS = ("packet", "ack", "control")
 
 Message: TypeAlias = tuple[str, int | None]
@@ -62,6 +67,8 @@ class Report:
     delivered: int = 0
     undelivered: list[int] = field(default_factory=list)
     """Packets that did not reach their destination."""
+    lost: list[int] = field(default_factory=list)
+    """Those of them that nobody holds any more."""
     violations: list[Violation] = field(default_factory=list)
     """The first of them."""
     violation_count: int = 0
@@ -93,6 +100,8 @@ class _Replay:
         self.has: defaultdict[int, set[int]] = defaultdict(set)  # packets heard, by processor
         self.heard_of: defaultdict[int, set[int]] = defaultdict(set)  # and acks and so on
         self.arrived: set[int] = set()
+        self.buffers = header.buffers
+        self.held: dict[int, Counter[int]] = {}  # what processors hold, if it is not just their own
         self.line = header.number
         self.slot: int | None = None
         self.first = 1  # number of the first slot; a trace that counts from 0 is as good
@@ -126,13 +135,44 @@ class _Replay:
         self.report.slots += 1
         couplers = self._send(line)
         self.report.collisions += sum(len(messages) > 1 for messages in couplers.values())
+        heard: dict[int, int] = {}
         for processor, (kind, packet) in self._listen(line, couplers):
             if packet is not None:
                 self.heard_of[processor].add(packet)
                 if kind == "packet":
-                    self.has[processor].add(packet)
-                    if self.destination[packet] == processor:
-                        self.arrived.add(packet)
+                    heard[processor] = packet
+        if self.buffers is None:
+            self._have(heard)
+        else:
+            self._hold(line, heard, self.buffers)
+
+    def _have(self, heard: dict[int, int]) -> None:
+        """Everybody has what it heard."""
+        for processor, packet in heard.items():
+            self.has[processor].add(packet)
+            if self.destination[packet] == processor:
+                self.arrived.add(packet)
+
+    def _hold(self, line: SlotLine, heard: dict[int, int], buffers: int) -> None:
+        """Everybody holds what it keeps."""
+        for processor, packet in line.drops:
+            if not self._holds(processor, packet):
+                self._violation(processor, f"{Rule.DROPS_WHAT_IT_HOLDS}, not packet {packet}")
+                continue
+            self.held[processor][packet] -= 1
+        for processor, packet in line.keeps:
+            if heard.pop(processor, None) != packet:
+                self._violation(processor, f"{Rule.KEEPS_WHAT_IT_HEARD}, not packet {packet}")
+                continue
+            holds = self.held.setdefault(processor, Counter([processor]))
+            holds[packet] += 1
+            if holds.total() > buffers:
+                self._violation(processor, f"{Rule.BUFFERS}, which is {buffers}")
+
+    def _holds(self, processor: int, packet: int) -> bool:
+        if not 0 <= processor < self.network.n:
+            return False
+        return self.held.setdefault(processor, Counter([processor]))[packet] > 0
 
     def _send(self, line: SlotLine) -> dict[tuple[int, int], list[Message]]:
         """The messages on each coupler (to, from)."""
@@ -166,11 +206,16 @@ class _Replay:
             return Rule.PACKET_EXISTS if kind == "packet" else None
         if not 0 <= packet < n:
             return Rule.PACKET_EXISTS
-        if kind == "packet" and packet != processor and packet not in self.has[processor]:
+        if kind == "packet" and self.buffers is not None and not self._holds(processor, packet):
+            return f"{Rule.SENDS_WHAT_IT_HOLDS}, and it does not hold packet {packet}"
+        if kind == "packet" and self.buffers is None and packet not in self._had(processor):
             return f"{Rule.SENDS_WHAT_IT_HOLDS}, and it never had packet {packet}"
         if kind == "ack" and packet != processor and packet not in self.heard_of[processor]:
             return f"it acknowledges packet {packet}, of which it never heard"
         return None
+
+    def _had(self, processor: int) -> set[int]:
+        return self.has[processor] | {processor}
 
     def _listen(
         self, line: SlotLine, couplers: dict[tuple[int, int], list[Message]]
@@ -193,18 +238,30 @@ class _Replay:
     def _conclude(self, outcome: OutcomeLine | None) -> None:
         self.slot = None
         n = self.network.n
-        self.report.undelivered = [
-            i for i in range(n) if i not in self.arrived and self.destination[i] != i
-        ]
+        self.report.undelivered = [i for i in range(n) if not self._is_home(i)]
         self.report.delivered = n - len(self.report.undelivered)
+        self.report.lost = self._lost()
         if outcome is None:
             self._violation(None, "there is no outcome line: the trace ends too early")
         else:
             self._compare(outcome)
+        gone = set(self.report.lost)
         for packet in self.report.undelivered:
-            self._violation(
-                self.destination[packet], f"packet {packet} never reached it, its destination"
-            )
+            what = "is lost: nobody holds it" if packet in gone else "never reached it"
+            self._violation(self.destination[packet], f"its packet {packet} {what}")
+
+    def _is_home(self, packet: int) -> bool:
+        destination = self.destination[packet]
+        if self.buffers is not None:
+            return self._holds(destination, packet)
+        return destination == packet or packet in self.arrived
+
+    def _lost(self) -> list[int]:
+        """Packets that nobody holds; none are known to be if the trace does not say who does."""
+        if self.buffers is None:
+            return []
+        held = {packet for holds in self.held.values() for packet in (+holds)}
+        return [i for i in self.report.undelivered if i in self.held and i not in held]
 
     def _compare(self, outcome: OutcomeLine) -> None:
         found = self.report
@@ -219,6 +276,13 @@ class _Replay:
                 None,
                 f"by its own outcome {outcome.delivered} of {self.network.n} packets arrived",
             )
+        claimed = sorted(outcome.lost_packets)
+        if self.buffers is not None and (claimed, outcome.lost) != (found.lost, len(found.lost)):
+            self._violation(
+                None,
+                f"the outcome claims {outcome.lost} lost ({_some(claimed)}); nobody holds "
+                f"{len(found.lost)} ({_some(found.lost)})",
+            )
         if not 0 <= outcome.lost <= self.network.n - outcome.delivered:
             self._violation(
                 None,
@@ -230,3 +294,9 @@ class _Replay:
         self.report.violation_count += 1
         if len(self.report.violations) < _MOST_SHOWN:
             self.report.violations.append(Violation(self.line, self.slot, processor, str(rule)))
+
+
+def _some(packets: list[int]) -> str:
+    """The first few of them."""
+    shown = ", ".join(map(str, packets[:_FEW]))
+    return f"packets {shown}{', …' if len(packets) > _FEW else ''}" if packets else "none"

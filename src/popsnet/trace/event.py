@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple, TypeAlias
 
-__all__ = ["FORMAT", "VERSION", "Event", "Listen", "Observer", "Send"]
+__all__ = ["FORMAT", "VERSION", "Event", "Hold", "Listen", "Observer", "Send"]
 
 FORMAT = "popsnet-trace"
 VERSION = 1
@@ -15,6 +15,10 @@ Send: TypeAlias = tuple[int, list[int], str, int | None]
 
 Listen: TypeAlias = tuple[int, int]
 """Processor, group."""
+
+
+Hold: TypeAlias = tuple[int, int]
+"""Processor, packet: something it keeps, or gives up."""
 
 
 class Event(NamedTuple):

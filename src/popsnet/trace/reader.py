@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from popsnet.errors import TraceFormatError
-from popsnet.trace.event import FORMAT, VERSION, Listen, Send
+from popsnet.trace.event import FORMAT, VERSION, Hold, Listen, Send
 
 __all__ = ["Header", "Line", "OutcomeLine", "SlotLine", "read_trace"]
 
@@ -23,6 +23,8 @@ class Header(NamedTuple):
     variant: str
     seed: int
     destination: list[int]
+    buffers: int | None
+    """Packets a processor may hold; None if the trace does not say who holds what."""
 
 
 class SlotLine(NamedTuple):
@@ -33,6 +35,8 @@ class SlotLine(NamedTuple):
     phase: str
     sends: list[Send]
     listens: list[Listen]
+    keeps: list[Hold]
+    drops: list[Hold]
 
 
 class OutcomeLine(NamedTuple):
@@ -42,6 +46,7 @@ class OutcomeLine(NamedTuple):
     slots: int
     delivered: int
     lost: int
+    lost_packets: list[int]
 
 
 Line: TypeAlias = Header | SlotLine | OutcomeLine
@@ -114,6 +119,7 @@ def _header(path: Path, number: int, line: dict[str, Any]) -> Header:
         variant=_field(where, line, "variant", str),
         seed=_field(where, line, "seed", int),
         destination=destination,
+        buffers=_field(where, line, "buffers", int) if "buffers" in line else None,
     )
     for name, value in (("d", header.d), ("g", header.g)):
         if value < 1:
@@ -128,23 +134,35 @@ def _slot(path: Path, number: int, line: dict[str, Any]) -> SlotLine:
     sends, listens = _field(where, line, "sends", list), _field(where, line, "listens", list)
     for entry in sends:
         _require_send(where, entry)
+    keeps, drops = (
+        _field(where, line, name, list) if name in line else [] for name in ("keeps", "drops")
+    )
     for entry in listens:
-        _require_listen(where, entry)
+        _require_pair(where, entry, "[processor, group]")
+    for entry in (*keeps, *drops):
+        _require_pair(where, entry, "[processor, packet]")
     return SlotLine(
         number,
         slot=_field(where, line, "slot", int),
         phase=_field(where, line, "phase", str),
         sends=sends,
         listens=listens,
+        keeps=keeps,
+        drops=drops,
     )
 
 
 def _outcome(path: Path, number: int, line: dict[str, Any]) -> OutcomeLine:
     where = f"{path}, line {number}"
     outcome = _field(where, line, "outcome", dict)
-    return OutcomeLine(
-        number, *(_field(where, outcome, name, int) for name in ("slots", "delivered", "lost"))
+    lost = _field(where, outcome, "lost_packets", list) if "lost_packets" in outcome else []
+    for packet in lost:
+        if type(packet) is not int:
+            raise TraceFormatError(f"{where}: lost packet {packet!r:.40} is no whole number.")
+    slots, delivered, count = (
+        _field(where, outcome, name, int) for name in ("slots", "delivered", "lost")
     )
+    return OutcomeLine(number, slots, delivered, count, lost)
 
 
 def _require_send(where: str, entry: Any) -> None:
@@ -161,11 +179,11 @@ def _require_send(where: str, entry: Any) -> None:
     raise TraceFormatError(f"{where}: {entry!r:.80} is not [processor, [groups], kind, packet].")
 
 
-def _require_listen(where: str, entry: Any) -> None:
+def _require_pair(where: str, entry: Any, form: str) -> None:
     if not (
         type(entry) is list and len(entry) == 2 and type(entry[0]) is int and type(entry[1]) is int
     ):
-        raise TraceFormatError(f"{where}: {entry!r:.80} is not [processor, group].")
+        raise TraceFormatError(f"{where}: {entry!r:.80} is not {form}.")
 
 
 def _field(where: str, line: dict[str, Any], name: str, kind: type) -> Any:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any, TextIO
 
 import numpy as np
 
 from popsnet.network import Network
 from popsnet.slot import NO_PACKET, Ints, Kind, Slot
-from popsnet.trace.event import FORMAT, VERSION, Event, Listen, Send
+from popsnet.trace.event import FORMAT, VERSION, Event, Hold, Listen, Send
 
 __all__ = ["TraceWriter", "records"]
 
@@ -39,9 +40,16 @@ class TraceWriter:
 
     def __init__(self, file: TextIO) -> None:
         self._file = file
+        self._line: dict[str, Any] = {}
 
     def begin(
-        self, network: Network, router: str, variant: str, seed: int, destination: Ints
+        self,
+        network: Network,
+        router: str,
+        variant: str,
+        seed: int,
+        destination: Ints,
+        buffers: int,
     ) -> None:
         """Write the header."""
         self._write(
@@ -54,16 +62,35 @@ class TraceWriter:
                 "variant": variant,
                 "seed": seed,
                 "destination": destination.tolist(),
+                "buffers": buffers,
             }
         )
 
     def __call__(self, event: Event) -> None:
         sends, listens = event.records()
-        self._write({"slot": event.slot, "phase": event.phase, "sends": sends, "listens": listens})
+        self._line = {
+            "slot": event.slot,
+            "phase": event.phase,
+            "sends": sends,
+            "listens": listens,
+        }
 
-    def end(self, slots: int, delivered: int, lost: int) -> None:
+    def settle(self, keeps: list[Hold], drops: list[Hold]) -> None:
+        """After the slot: what was kept of what was heard, and what was given up."""
+        self._write({**self._line, "keeps": keeps, "drops": drops})
+
+    def end(self, slots: int, delivered: int, lost_packets: Sequence[int]) -> None:
         """Write the outcome."""
-        self._write({"outcome": {"slots": slots, "delivered": delivered, "lost": lost}})
+        self._write(
+            {
+                "outcome": {
+                    "slots": slots,
+                    "delivered": delivered,
+                    "lost": len(lost_packets),
+                    "lost_packets": list(lost_packets),
+                }
+            }
+        )
 
     def _write(self, line: dict[str, Any]) -> None:
         self._file.write(json.dumps(line, separators=(",", ":")) + "\n")

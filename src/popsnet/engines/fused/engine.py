@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cached_property, partial
 from itertools import pairwise
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -24,7 +24,7 @@ from popsnet.permutations.keyed import KeyedPermutation
 from popsnet.permutations.uniform import CHUNK, RANDOM, UniformPermutation
 from popsnet.routing.mei_rizzi import INTERMEDIATE_GROUP
 from popsnet.slot import Ints
-from popsnet.trace import Event, Listen, Observer, Send
+from popsnet.trace import Event, Observer
 
 __all__ = ["RESIDENT", "Block", "Session", "bytes_needed", "execute", "obstacle"]
 
@@ -243,5 +243,5 @@ def _tell(observers: Sequence[Observer], pending: int, steps: float) -> None:
         observe(event)
 
 
-def _no_records() -> tuple[list[Send], list[Listen]]:
+def _no_records() -> NoReturn:
     raise ValueError("The fused engine has no messages to record; use the slots engine.")

@@ -55,9 +55,10 @@ class Processor:
         """The group that this processor listens to for packets."""
         return self.number % self.network.g
 
-    def packets_held(self) -> int:
-        """Buffers in use."""
-        return sum(buffer is not None for buffer in (self.original, self.floating, self.received))
+    def packets_held(self) -> list[int]:
+        """What is in the buffers."""
+        buffers = (self.original, self.floating, self.received)
+        return [packet.source for packet in buffers if packet is not None]
 
     def _store(self, copy: Packet) -> None:
         if self.floating is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from popsnet.coins import Coins
@@ -10,7 +11,7 @@ from popsnet.engines.objects.coupler import Coupler, Message
 from popsnet.engines.objects.processor import STEP, BufferFull, Phase, Processor
 from popsnet.errors import Rule, RuleViolation
 from popsnet.network import Network
-from popsnet.trace import Event, Listen, Observer, Send
+from popsnet.trace import Event, Hold, Listen, Observer, Send, TraceWriter
 
 __all__ = ["Simulator", "execute"]
 
@@ -26,6 +27,8 @@ class Simulator:
         self.peak = 1
         self.sends: list[Send] = []
         self.listens: list[Listen] = []
+        self.held = self._held()
+        self.held_before = self.held
 
     def pending(self) -> int:
         """Packets that still wait for their ack."""
@@ -38,19 +41,24 @@ class Simulator:
             for processor in self.processors
         )
 
-    def lost(self) -> int:
+    def lost(self) -> list[int]:
         """Packets that are in no buffer of any processor."""
-        held = {
-            packet.source
-            for processor in self.processors
-            for packet in (processor.original, processor.floating, processor.received)
-            if packet is not None
-        }
-        return self.network.n - len(held)
+        held = {packet for _, packet in self._held()}
+        return [packet for packet in range(self.network.n) if packet not in held]
+
+    def _held(self) -> Counter[Hold]:
+        return Counter(
+            (one.number, packet) for one in self.processors for packet in one.packets_held()
+        )
 
     def records(self) -> tuple[list[Send], list[Listen]]:
         """What was sent and listened to in the last slot."""
         return self.sends, self.listens
+
+    def holdings(self) -> tuple[list[Hold], list[Hold]]:
+        """What was kept and what was given up in the last slot."""
+        keeps, drops = self.held - self.held_before, self.held_before - self.held
+        return sorted(keeps.elements()), sorted(drops.elements())
 
     def slot(self, phase: Phase) -> None:
         """All send, the couplers propagate, all listen."""
@@ -69,7 +77,8 @@ class Simulator:
                 self._listen(phase, processor, self.couplers[processor.group][group])
         for coupler in used:
             coupler.messages.clear()
-        self.peak = max(self.peak, *(one.packets_held() for one in self.processors))
+        self.held_before, self.held = self.held, self._held()
+        self.peak = max(self.peak, *(len(one.packets_held()) for one in self.processors))
 
     def _listen(self, phase: Phase, processor: Processor, coupler: Coupler) -> None:
         message = coupler.propagate()
@@ -114,16 +123,20 @@ def execute(instance: Instance, observers: Sequence[Observer] = ()) -> Outcome:
             event = Event(simulator.slots, phase.name, step, pending, simulator.records)
             for observe in observers:
                 observe(event)
+                if isinstance(observe, TraceWriter):
+                    observe.settle(*simulator.holdings())
         survivors.append(network.n - simulator.delivered())
+    lost = simulator.lost()
     return Outcome(
         slots=simulator.slots,
         steps=len(survivors),
         delivered=simulator.delivered(),
-        lost=simulator.lost(),
+        lost=len(lost),
         collisions=simulator.collisions,
         destroyed=simulator.destroyed,
         messages=simulator.messages,
         peak_buffers=simulator.peak,
         capped=simulator.pending() > 0,
         survivors=tuple(survivors),
+        lost_packets=tuple(lost),
     )
