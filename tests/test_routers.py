@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import numpy as np
@@ -27,7 +28,8 @@ from popsnet import (
 )
 from popsnet.engines import Instance, slots
 from popsnet.permutations import NAMES
-from popsnet.routing import Slots, Variant, all_routers, find_router, get_router
+from popsnet.routing import Slots, Variant, all_routers, find_router, get_router, plugin
+from popsnet.routing.router import unregister
 from popsnet.slot import Ints
 from popsnet.trace import Event
 
@@ -208,3 +210,41 @@ def test_the_papers_example_is_routed() -> None:
     relayed = running.send(copies)
     by_packet = dict(zip(relayed.packet_numbers.tolist(), relayed.groups.tolist(), strict=True))
     assert by_packet == {packet: residues[packet] for packet in copies.packets.tolist()}
+
+
+ENDS_AT_ONCE = (
+    "from popsnet import Slot, register\n"
+    "@register('at-once', summary='', slots='', buffers=1, version='7')\n"
+    "def at_once(network, destination, coins, memory):\n"
+    "    yield Slot(step={step})\n"
+)
+
+
+def test_the_version_of_a_router_from_a_file_has_the_text_of_the_file(tmp_path: Path) -> None:
+    path, copy = tmp_path / "a.py", tmp_path / "b.py"
+    path.write_text(ENDS_AT_ONCE.format(step=1))
+    one = find_router(str(path))
+    assert one.version.startswith("7+")
+    assert (one.file, get_router("at-once")) == (str(path), one)
+    assert find_router(str(path)).version == one.version
+    unregister("at-once")
+    plugin._LOADED.clear()
+    copy.write_text(path.read_text())
+    assert find_router(str(copy)).version == one.version
+    copy.write_text(ENDS_AT_ONCE.format(step=2))
+    assert find_router(str(copy)).version != one.version
+    unregister("at-once")
+    plugin._LOADED.clear()
+
+
+def test_an_edit_of_the_same_length_in_the_same_second_is_seen(tmp_path: Path) -> None:
+    path = tmp_path / "a.py"
+    for step in (1, 2):
+        path.write_text(ENDS_AT_ONCE.format(step=step))
+        os.utime(path, (1, 1))
+        network, coins = Network(2, 2), Coins(0)
+        route = find_router(str(path)).variants["standard"].route
+        memory = Memory(network, np.arange(4, dtype=np.int32), 1)
+        assert next(route(network, np.arange(4), coins, memory)).step == step
+    unregister("at-once")
+    plugin._LOADED.clear()

@@ -4,6 +4,7 @@
     ├── InputError              what was asked for cannot be done; the cure is in the text
     │   ├── PermutationError    not a permutation of [0, n), or a file that holds none
     │   ├── SizeError           the network does not fit in this machine's memory
+    │   ├── StoreError          a file that is no store of results, or one that contradicts itself
     │   └── TraceFormatError    a file that is not a readable trace
     └── RuleViolation           a router broke a rule of the machine
 
@@ -21,6 +22,7 @@ __all__ = [
     "Rule",
     "RuleViolation",
     "SizeError",
+    "StoreError",
     "TraceFormatError",
 ]
 
@@ -39,6 +41,10 @@ class PermutationError(InputError):
 
 class SizeError(InputError):
     """The network would not fit in memory."""
+
+
+class StoreError(InputError):
+    """The file is not a store of results that can be used, or results contradict each other."""
 
 
 class TraceFormatError(InputError):

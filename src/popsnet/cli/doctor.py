@@ -23,7 +23,10 @@ from popsnet.network import Network
 __all__ = ["doctor_command"]
 
 _NEEDED = ("numpy", "numba", "typer", "rich")
-_OPTIONAL = {"matplotlib": "figures: pip install 'popsnet[plots]'"}
+_OPTIONAL = {
+    "matplotlib": "figures: pip install 'popsnet[plots]'",
+    "pyarrow": "results as Parquet: pip install 'popsnet[parquet]'",
+}
 
 
 class Finding(NamedTuple):

@@ -13,6 +13,7 @@ from typing import Annotated
 import typer
 
 import popsnet
+from popsnet.cli import results
 from popsnet.errors import InputError, PopsnetError
 
 __all__ = ["app", "main"]
@@ -24,6 +25,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+app.add_typer(results.app, name="results")
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 
@@ -129,6 +132,21 @@ def check(
     from popsnet.cli.check import check_command
 
     check_command(trace, as_json=json)
+
+
+@app.command()
+def sweep(
+    file: Annotated[Path, typer.Argument(metavar="FILE.toml", help="What is to be run.")],
+    store: Annotated[Path, typer.Option(help="Where results are kept.")] = results.STORE,
+    workers: Annotated[
+        int | None, typer.Option(help="Shards at work at once; as many as there are processors.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Do all runs that a file asks for, except those the store has already."""
+    from popsnet.cli.sweep import sweep_command
+
+    sweep_command(file, store=store, workers=workers, as_json=json)
 
 
 @app.command()

@@ -16,9 +16,9 @@ _PATIENCE_SECONDS = 2.0
 
 
 class Update(Protocol):
-    """Tells the bar how far the work is."""
+    """Tells the bar how far the work is; the total can be told later."""
 
-    def __call__(self, completed: float, detail: str = "") -> None: ...
+    def __call__(self, completed: float, detail: str = "", total: float | None = None) -> None: ...
 
 
 @contextmanager
@@ -37,8 +37,8 @@ def patient_progress(what: str, total: float | None) -> Iterator[Update]:
     )
     task = bar.add_task(what, total=total, detail="")
 
-    def update(completed: float, detail: str = "") -> None:
-        bar.update(task, completed=completed, detail=detail)
+    def update(completed: float, detail: str = "", total: float | None = None) -> None:
+        bar.update(task, completed=completed, detail=detail, total=total)
 
     timer = threading.Timer(_PATIENCE_SECONDS, bar.start)
     timer.daemon = True

@@ -10,7 +10,7 @@ from popsnet.errors import SizeError
 from popsnet.network import Network
 from popsnet.routing import Router
 
-__all__ = ["available_memory", "require_memory"]
+__all__ = ["available_memory", "memory_needed", "require_memory"]
 
 _BUFFER_BYTES = 4
 
@@ -32,14 +32,23 @@ def available_memory() -> int:
     return min(candidates)
 
 
+def memory_needed(
+    network: Network, engine: Engine, router: Router, *, keyed: bool, traced: bool = False
+) -> int:
+    """Bytes for one run at a time, rounded up."""
+    needed = engine.bytes_needed(network, keyed)
+    if engine.messages:
+        a_processor = _BUFFER_BYTES * router.buffers + _TRACE_BYTES_PER_PROCESSOR * traced
+        needed += network.n * a_processor
+    return needed
+
+
 def require_memory(
     network: Network, engine: Engine, router: Router, variant: str, *, keyed: bool, traced: bool
 ) -> None:
     """Refuse a network that the engine could not hold here, and say what could."""
     n, available = network.n, available_memory()
-    needed = engine.bytes_needed(network, keyed)
-    if engine.messages:
-        needed += n * (_BUFFER_BYTES * router.buffers + _TRACE_BYTES_PER_PROCESSOR * traced)
+    needed = memory_needed(network, engine, router, keyed=keyed, traced=traced)
     advice = "Choose a smaller d or g."
     fused = ENGINES["fused"]
     if fused.has(router, variant) and not traced and fused.obstacle(network, True) is None:

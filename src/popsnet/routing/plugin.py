@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import importlib.util
 import sys
+from hashlib import blake2b
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
+from types import CodeType
 
 from popsnet.errors import InputError
-from popsnet.routing.router import Router, all_routers, get_router, unregister
+from popsnet.routing.router import Router, all_routers, get_router, tie_to_file, unregister
 
 __all__ = ["find_router"]
 
@@ -26,7 +29,7 @@ def _load(path: Path) -> Router:
     for name in _LOADED.pop(path.resolve(), ()):
         unregister(name)
     before = {router.name for router in all_routers()}
-    _execute(path)
+    text = _execute(path)
     new = [router for router in all_routers() if router.name not in before]
     _LOADED[path.resolve()] = tuple(router.name for router in new)
     if len(new) != 1:
@@ -34,17 +37,31 @@ def _load(path: Path) -> Router:
             f"{path} registers {len(new)} routers; it must register one, with "
             "@popsnet.register(...)."
         )
-    return new[0]
+    digest = blake2b(text, digest_size=8).hexdigest()
+    return tie_to_file(new[0].name, str(path.resolve()), digest)
 
 
-def _execute(path: Path) -> None:
+class _Loader(SourceFileLoader):
+    """Runs the text that is there: a kept compilation may be that of an earlier edit."""
+
+    text = b""
+
+    def get_code(self, fullname: str) -> CodeType:
+        """The code of the file as it is now."""
+        self.text = self.get_data(self.path)
+        code: CodeType = self.source_to_code(self.text, self.path)
+        return code
+
+
+def _execute(path: Path) -> bytes:
+    """Run a file and give its text."""
     name = f"popsnet_router_{path.stem}"
-    spec = importlib.util.spec_from_file_location(name, path)
+    loader = _Loader(name, str(path))
+    spec = importlib.util.spec_from_loader(name, loader)
     assert spec is not None
-    assert spec.loader is not None
     module = sys.modules[name] = importlib.util.module_from_spec(spec)
     try:
-        spec.loader.exec_module(module)
+        loader.exec_module(module)
     except SyntaxError as error:
         raise InputError(f"{path}, line {error.lineno}: {error.msg}.") from error
     except InputError:
@@ -52,3 +69,4 @@ def _execute(path: Path) -> None:
     except (Exception, SystemExit) as error:
         text = f"{path} cannot be loaded: {type(error).__name__}: {error}."
         raise InputError(text) from error
+    return loader.text

@@ -33,6 +33,7 @@ __all__ = [
     "get_router",
     "register",
     "register_variant",
+    "tie_to_file",
     "unregister",
 ]
 
@@ -73,6 +74,8 @@ class Router:
     reference: str = ""
     version: str = "1"
     """Raised whenever the same seeds give other runs than before."""
+    file: str = ""
+    """The file it was loaded from, if any; its version then has a digest of that file."""
 
     def choose_variant(self, name: str | None, network: Network) -> str:
         """The variant to run: the default if none is named. Refuses what cannot be run."""
@@ -138,6 +141,13 @@ def register_variant(
         return route
 
     return add
+
+
+def tie_to_file(name: str, file: str, digest: str) -> Router:
+    """Note where a registered router came from, and its text as part of its version."""
+    router = _ROUTERS[name]
+    _ROUTERS[name] = replace(router, version=f"{router.version}+{digest}", file=file)
+    return _ROUTERS[name]
 
 
 def unregister(name: str) -> None:

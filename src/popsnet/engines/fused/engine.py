@@ -26,7 +26,15 @@ from popsnet.routing.mei_rizzi import INTERMEDIATE_GROUP
 from popsnet.slot import Ints
 from popsnet.trace import Event, Observer
 
-__all__ = ["RESIDENT", "Block", "Session", "bytes_needed", "execute", "obstacle"]
+__all__ = [
+    "RESIDENT",
+    "Block",
+    "Session",
+    "bytes_needed",
+    "execute",
+    "obstacle",
+    "threads_here",
+]
 
 RESIDENT = 2**20
 """The most packets of a run that is done by one thread."""

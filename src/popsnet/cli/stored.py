@@ -1,0 +1,176 @@
+"""What the commands of ``popsnet results`` do."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from popsnet.cli.progress import patient_progress
+from popsnet.cli.tables import add_point, points_table
+from popsnet.errors import InputError
+from popsnet.experiments.export import export, row_of
+from popsnet.experiments.shard import SHARD_RUNS, Identity, Provenance
+from popsnet.experiments.store import Store
+from popsnet.experiments.tally import Tally
+from popsnet.experiments.verify import Verdict, verify
+
+__all__ = ["export_command", "list_command", "merge_command", "show_command", "verify_command"]
+
+_SHORT = 8
+"""Signs of a point's name that a list shows."""
+
+
+def list_command(path: Path, *, as_json: bool) -> None:
+    """Print every point of a store."""
+    with Store(path) as store:
+        if as_json:
+            typer.echo(json.dumps({"store": str(path), "points": _rows(store)}, indent=2))
+            return
+        table = points_table("point")
+        points = store.points()
+        for identity in points:
+            add_point(table, identity, store.unbroken(identity), [identity.digest[:_SHORT]])
+    Console().print(table)
+    typer.echo(f"{len(points):,} {'point' if len(points) == 1 else 'points'} in {path}.")
+
+
+def show_command(path: Path, prefix: str, *, as_json: bool) -> None:
+    """Print all there is about the point whose name begins so."""
+    with Store(path) as store:
+        identity = _find(store, prefix)
+        shards = store.shards(identity)
+        tally = store.unbroken(identity)
+        origins = [store.finished(identity, shard).provenance for shard in shards]
+    if as_json:
+        typer.echo(json.dumps(_as_object(identity, tally, shards, origins), indent=2))
+        return
+    typer.echo(f"point {identity.digest}")
+    for name, value in asdict(identity).items():
+        typer.echo(f"    {name:16} {value}")
+    if tally.runs:
+        _print_figures(identity, tally)
+    beyond = len(shards) - tally.runs // SHARD_RUNS
+    if beyond:
+        typer.echo(f"{beyond:,} more shards lie beyond one that is missing; they are not counted.")
+    _print_origins(origins)
+
+
+def export_command(path: Path, file: Path) -> None:
+    """Write a table of the points of a store."""
+    with Store(path) as store:
+        rows = _rows(store)
+    export(rows, file)
+    typer.echo(f"{len(rows):,} {'point' if len(rows) == 1 else 'points'} written to {file}.")
+
+
+def merge_command(path: Path, others: Sequence[Path]) -> None:
+    """Merge stores into one, which is made if it is not there."""
+    for other in others:
+        if path.exists() and other.exists() and path.samefile(other):
+            raise InputError(f"{other} is the store to merge into; give others.")
+    stores = [Store(other) for other in others]  # refuse what is no store, before any work
+    try:
+        with Store(path, create=True) as store:
+            for other, opened in zip(others, stores, strict=True):
+                new = store.merge(opened)
+                typer.echo(f"{other}: {new:,} new {'shard' if new == 1 else 'shards'}.")
+    finally:
+        for opened in stores:
+            opened.close()
+
+
+def verify_command(path: Path, *, shards: int | None, seed: int, as_json: bool) -> None:
+    """Print what is wrong with a store; exit 1 if something is."""
+    if shards is not None and shards < 0:
+        raise InputError(f"--shards {shards}: give 0 or more, or --all.")
+    if seed < 0:
+        raise InputError(f"--seed {seed}: give 0 or more.")
+    with Store(path) as store, patient_progress(f"verifying {path.name}", None) as update:
+
+        def show(done: int, total: int) -> None:
+            update(done, f"{done:,} of {total:,} shards", total)
+
+        verdict = verify(store, shards, seed, progress=show)
+    if as_json:
+        found = {"store": str(path), "ok": not verdict.flaws, **asdict(verdict)}
+        typer.echo(json.dumps(found, indent=2))
+    else:
+        _print_verdict(path, verdict)
+    if verdict.flaws:
+        raise typer.Exit(1)
+
+
+def _rows(store: Store) -> list[dict[str, Any]]:
+    """Of points that have their first shard."""
+    tallies = ((identity, store.unbroken(identity)) for identity in store.points())
+    return [row_of(identity, tally) for identity, tally in tallies if tally.runs]
+
+
+def _find(store: Store, prefix: str) -> Identity:
+    points = store.points()
+    found = [identity for identity in points if identity.digest.startswith(prefix)]
+    if len(found) == 1:
+        return found[0]
+    names = ", ".join(identity.digest[:_SHORT] for identity in (found or points)[:10])
+    many = "several points" if found else "no point"
+    raise InputError(f"{many} in {store.path} begin with {prefix!r}; there are {names or 'none'}.")
+
+
+def _as_object(
+    identity: Identity, tally: Tally, shards: Sequence[int], origins: Sequence[Provenance]
+) -> dict[str, Any]:
+    row = row_of(identity, tally) if tally.runs else asdict(identity)
+    pairs = zip(shards, origins, strict=True)
+    return {**row, "shards": [{"shard": shard, **asdict(one)} for shard, one in pairs]}
+
+
+def _print_figures(identity: Identity, tally: Tally) -> None:
+    table = points_table(None)
+    add_point(table, identity, tally)
+    console = Console()
+    console.print(table)
+    for name, histogram in (("steps", tally.steps), ("slots", tally.slots), ("lost", tally.lost)):
+        table = Table(name, "runs")
+        for column in table.columns:
+            column.justify = "right"
+        for value in sorted(histogram):
+            table.add_row(f"{value:,}", f"{histogram[value]:,}")
+        console.print(table)
+    typer.echo(
+        f"{tally.collisions:,} couplers hit twice or more, {tally.destroyed:,} messages destroyed "
+        f"of {tally.messages:,} sent."
+    )
+
+
+def _print_origins(origins: Sequence[Provenance]) -> None:
+    """Who did the shards, alike ones together."""
+    alike = Counter(
+        f"engine {one.engine}, popsnet {one.popsnet}, python {one.python}, numpy {one.numpy}, "
+        f"numba {one.numba}, on {one.machine}"
+        for one in origins
+    )
+    for text, count in alike.items():
+        typer.echo(f"{count:,} {'shard' if count == 1 else 'shards'}: {text}")
+    last = max(one.finished for one in origins)
+    typer.echo(f"{sum(one.seconds for one in origins):,.2f} s of work, the last at {last}.")
+
+
+def _print_verdict(path: Path, verdict: Verdict) -> None:
+    for text in verdict.unknown:
+        typer.echo(f"Not run again: {text}")
+    for text in verdict.flaws:
+        typer.echo(f"  {text}")
+    count = verdict.compared
+    done = f"{count:,} {'shard' if count == 1 else 'shards'} run again"
+    if verdict.flaws:
+        typer.echo(f"FAILED: {path} has {len(verdict.flaws):,} flaws; {done}.")
+    else:
+        typer.echo(f"OK: {path} is whole and agrees with itself; {done}, with the same results.")

@@ -1,0 +1,116 @@
+"""Results as a table: one row a point, for files that other programs read."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from popsnet.errors import InputError
+from popsnet.experiments.shard import Identity
+from popsnet.experiments.statistics import Summary
+from popsnet.experiments.tally import Tally
+from popsnet.files import require_writable, write_whole
+
+__all__ = ["FORMATS", "export", "row_of", "summary_of"]
+
+
+def summary_of(histogram: Counter[int]) -> Summary:
+    """The summary of the sample that a histogram counts."""
+    total = histogram.total()
+    mean = math.fsum(value * count for value, count in histogram.items()) / total
+    squares = math.fsum(count * (value - mean) ** 2 for value, count in histogram.items())
+    sd = math.sqrt(squares / (total - 1)) if total > 1 else None
+    return Summary(mean, sd, min(histogram), max(histogram))
+
+
+def row_of(identity: Identity, tally: Tally) -> dict[str, Any]:
+    """A point and what its runs came to."""
+    row: dict[str, Any] = {
+        "point": identity.digest,
+        "d": identity.d,
+        "g": identity.g,
+        "n": identity.network.n,
+        "router": identity.router,
+        "version": identity.version,
+        "variant": identity.variant,
+        "permutation": identity.permutation,
+        "seed": identity.seed,
+        "permutation_seed": identity.permutation_seed,
+        "max_steps": identity.max_steps,
+        "runs": tally.runs,
+        "capped": tally.capped,
+    }
+    for name, histogram in (("steps", tally.steps), ("slots", tally.slots)):
+        one = summary_of(histogram)
+        row |= {f"{name}_mean": one.mean, f"{name}_sd": one.sd}
+        row |= {f"{name}_min": one.min, f"{name}_max": one.max}
+    lost = summary_of(tally.lost)
+    row |= {"lost_mean": lost.mean, "lost_max": lost.max, "collisions": tally.collisions}
+    row |= {"destroyed": tally.destroyed, "messages": tally.messages}
+    histograms = {"steps": tally.steps, "slots": tally.slots, "lost": tally.lost}
+    return row | {f"{name}_histogram": _plain(one) for name, one in histograms.items()}
+
+
+def export(rows: Sequence[dict[str, Any]], path: Path) -> None:
+    """Write rows to a file, whole; its ending says how."""
+    write = FORMATS.get(path.suffix.lower())
+    if write is None:
+        raise InputError(f"{path}: results are written to files ending in {', '.join(FORMATS)}.")
+    if not rows:
+        raise InputError(f"There are no results to write to {path}; popsnet sweep makes some.")
+    require_writable(path)
+    content = write(rows)
+    with write_whole(path) as file:
+        file.buffer.write(content)
+
+
+def _plain(histogram: Counter[int]) -> dict[str, int]:
+    return {str(value): histogram[value] for value in sorted(histogram)}
+
+
+def _flat(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Histograms as text, for tables that have none."""
+    return [
+        {key: json.dumps(value) if isinstance(value, dict) else value for key, value in row.items()}
+        for row in rows
+    ]
+
+
+def _as_json(rows: Sequence[dict[str, Any]]) -> bytes:
+    return (json.dumps({"points": list(rows)}, indent=2) + "\n").encode()
+
+
+def _as_csv(rows: Sequence[dict[str, Any]]) -> bytes:
+    text = io.StringIO()
+    table = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
+    table.writeheader()
+    table.writerows(_flat(rows))
+    return text.getvalue().encode()
+
+
+def _as_parquet(rows: Sequence[dict[str, Any]]) -> bytes:
+    try:
+        import pyarrow as pa
+        from pyarrow import parquet
+    except ImportError as error:
+        raise InputError(
+            f"Parquet needs pyarrow ({error}): pip install 'popsnet[parquet]', or export to .csv "
+            "or .json."
+        ) from error
+    flat = _flat(rows)
+    seeds = {"seed": pa.uint64(), "permutation_seed": pa.uint64()}
+    columns = {
+        name: pa.array([row[name] for row in flat], type=seeds.get(name)) for name in flat[0]
+    }
+    sink = io.BytesIO()
+    parquet.write_table(pa.table(columns), sink)
+    return sink.getvalue()
+
+
+FORMATS = {".csv": _as_csv, ".json": _as_json, ".parquet": _as_parquet}

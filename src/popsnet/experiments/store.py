@@ -1,0 +1,347 @@
+"""The store: results of shards in one SQLite file.
+
+Three tables: ``points`` says what was run, ``shards`` what it came to, ``provenance`` where and
+when. The first two depend on nothing but the points, so that two stores of the same shards have
+the same rows in them. A shard is written in one transaction. The write-ahead log keeps what was
+committed when the program is killed; a power failure may undo the last commits, and leaves a
+whole file that the next sweep completes.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from dataclasses import asdict, astuple
+from functools import reduce
+from operator import add, index
+from pathlib import Path
+from typing import Any
+
+from popsnet.errors import InputError, StoreError
+from popsnet.experiments.point import Point
+from popsnet.experiments.shard import SHARD_RUNS, Finished, Identity, Provenance, shards_of
+from popsnet.experiments.tally import Tally
+from popsnet.files import require_writable
+
+__all__ = ["RESULTS", "Store"]
+
+_APPLICATION = 0x504F5053  # "POPS"
+_VERSION = 1
+_MAGIC = b"SQLite format 3\0"
+_PATIENCE_SECONDS = 60.0
+
+_SCHEMA = f"""
+CREATE TABLE points (
+    point TEXT PRIMARY KEY, d INTEGER NOT NULL, g INTEGER NOT NULL, router TEXT NOT NULL,
+    version TEXT NOT NULL, variant TEXT NOT NULL, permutation TEXT NOT NULL, seed TEXT NOT NULL,
+    permutation_seed TEXT NOT NULL, max_steps INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE shards (
+    point TEXT NOT NULL REFERENCES points, shard INTEGER NOT NULL, runs INTEGER NOT NULL,
+    capped INTEGER NOT NULL, steps TEXT NOT NULL, slots TEXT NOT NULL, lost TEXT NOT NULL,
+    collisions INTEGER NOT NULL, destroyed INTEGER NOT NULL, messages INTEGER NOT NULL,
+    PRIMARY KEY (point, shard)
+) WITHOUT ROWID;
+CREATE TABLE provenance (
+    point TEXT NOT NULL, shard INTEGER NOT NULL, engine TEXT NOT NULL, popsnet TEXT NOT NULL,
+    python TEXT NOT NULL, numpy TEXT NOT NULL, numba TEXT NOT NULL, machine TEXT NOT NULL,
+    router_file TEXT NOT NULL, permutation_file TEXT NOT NULL, seconds REAL NOT NULL,
+    finished TEXT NOT NULL, PRIMARY KEY (point, shard),
+    FOREIGN KEY (point, shard) REFERENCES shards
+) WITHOUT ROWID;
+PRAGMA application_id = {_APPLICATION};
+PRAGMA user_version = {_VERSION};
+"""
+
+RESULTS = ("points", "shards")
+"""The tables whose rows depend on nothing but what was run."""
+
+_COLUMNS = {"points": 10, "shards": 10, "provenance": 12}
+
+
+class Store:
+    """Results of shards, in a file. A shard that is there is whole."""
+
+    def __init__(self, path: Path, *, create: bool = False) -> None:
+        """Open a store; with ``create``, a new one where there is nothing yet."""
+        self.path, self._writes = path, create
+        with self._errors_named():
+            _require_sqlite(path, create)
+            mode = "rwc" if create else "rw"
+            self._database = sqlite3.connect(
+                f"{path.resolve().as_uri()}?mode={mode}",
+                uri=True,
+                isolation_level=None,
+                timeout=_PATIENCE_SECONDS,
+            )
+            try:
+                if create:
+                    self._create()
+                self._require_ours()
+                if create:
+                    self._database.execute("PRAGMA journal_mode = WAL")
+                    self._database.execute("PRAGMA synchronous = NORMAL")
+            except BaseException:
+                self._database.close()
+                raise
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Leave one plain file behind, unless others are using it."""
+        if self._writes:
+            with suppress(sqlite3.OperationalError):
+                self._database.execute("PRAGMA busy_timeout = 0")
+                self._database.execute("PRAGMA journal_mode = DELETE")
+        self._database.close()
+
+    def put(self, finished: Finished) -> None:
+        """Keep a shard, in one transaction. What is there already must be the same."""
+        point = finished.identity.digest
+        rows = {
+            "points": (point, *_point_row(finished.identity)),
+            "shards": (point, finished.shard, *_tally_row(finished.tally)),
+            "provenance": (point, finished.shard, *astuple(finished.provenance)),
+        }
+        with self._errors_named(), self._transaction():
+            self._insert(rows)
+
+    def missing(self, point: Point | Identity, runs: int) -> list[int]:
+        """The shards of a point that so many runs need and that are not there."""
+        there = set(self.shards(point))
+        return [shard for shard in range(shards_of(runs)) if shard not in there]
+
+    def shards(self, point: Point | Identity) -> list[int]:
+        """The shards of a point that are there."""
+        query = "SELECT shard FROM shards WHERE point = ? ORDER BY shard"
+        return [shard for (shard,) in self._rows(query, Identity.of(point).digest)]
+
+    def tally(self, point: Point | Identity, runs: int) -> Tally | None:
+        """What the first shards that hold so many runs came to; None if one is missing."""
+        wanted = shards_of(runs)
+        query = "SELECT * FROM shards WHERE point = ? AND shard < ? ORDER BY shard"
+        rows = self._rows(query, Identity.of(point).digest, wanted)
+        if len(rows) < wanted:
+            return None
+        return reduce(add, (self._tally(row) for row in rows), Tally())
+
+    def unbroken(self, point: Point | Identity) -> Tally:
+        """All runs up to the first shard that is missing.
+
+        What lies beyond a gap is there because it was done quickly, and would bias a mean.
+        """
+        shards = self.shards(point)
+        whole = next((i for i, shard in enumerate(shards) if i != shard), len(shards))
+        tally = self.tally(point, whole * SHARD_RUNS)
+        assert tally is not None
+        return tally
+
+    def points(self) -> list[Identity]:
+        """Every point with a shard, small networks first."""
+        query = "SELECT * FROM points ORDER BY d * g, g, router, variant, permutation, point"
+        return [self._identity(row) for row in self._rows(query)]
+
+    def finished(self, point: Point | Identity, shard: int) -> Finished:
+        """A shard that is there."""
+        identity = Identity.of(point)
+        key = (identity.digest, shard)
+        query = "SELECT * FROM {} WHERE point = ? AND shard = ?"
+        (result,) = self._rows(query.format("shards"), *key)
+        (origin,) = self._rows(query.format("provenance"), *key)
+        return Finished(identity, shard, self._tally(result), Provenance(*origin[2:]))
+
+    def rows(self, table: str) -> list[tuple[Any, ...]]:
+        """All rows of a table, in the order of its key."""
+        key = "point" if table == "points" else "point, shard"
+        return self._rows(f"SELECT * FROM {table} ORDER BY {key}")  # noqa: S608
+
+    def merge(self, other: Store) -> int:
+        """Take over what another store has, all or nothing; how many shards were new."""
+        flaws = other.flaws()
+        if flaws:
+            raise StoreError(f"{other.path} contradicts itself and is not merged: {flaws[0]}")
+        before = self._count()
+        points = {row[0]: row for row in other.rows("points")}
+        pairs = zip(other.rows("shards"), other.rows("provenance"), strict=True)
+        with self._errors_named(), self._transaction():
+            for shard, provenance in pairs:
+                point = points[shard[0]]
+                self._insert({"points": point, "shards": shard, "provenance": provenance})
+        return self._count() - before
+
+    def flaws(self) -> list[str]:
+        """What is wrong with the store: the file, the numbers of a shard, the names of points."""
+        found = [text for (text,) in self._rows("PRAGMA integrity_check") if text != "ok"]
+        if found:
+            return found
+        orphans = self._rows("PRAGMA foreign_key_check")
+        found = [f"A row of {table} belongs to nothing." for table, *_ in orphans]
+        if len(self.rows("shards")) != len(self.rows("provenance")):
+            found.append("There are shards without provenance.")
+        found += [flaw for row in self.rows("points") for flaw in self._point_flaws(row)]
+        found += [flaw for row in self.rows("shards") for flaw in self._shard_flaws(row)]
+        return found
+
+    def _point_flaws(self, row: tuple[Any, ...]) -> Iterator[str]:
+        try:
+            digest = self._identity(row).digest
+        except (InputError, TypeError, ValueError) as error:
+            yield f"Point {row[0]}: {error}"
+            return
+        if digest != row[0]:
+            yield f"Point {row[0]} is not named after what it is: that is {digest}."
+
+    def _shard_flaws(self, row: tuple[Any, ...]) -> Iterator[str]:
+        point, shard = row[:2]
+        where = f"Shard {shard} of point {point}"
+        try:
+            tally = self._tally(row)
+        except StoreError as error:
+            yield str(error)
+            return
+        if shard < 0 or tally.runs != SHARD_RUNS:
+            yield f"{where} has {tally.runs} runs; shards are numbered from 0 and have 10."
+        for name in ("steps", "slots", "lost"):
+            histogram: Counter[int] = getattr(tally, name)
+            counted, least = histogram.total(), min(histogram.values(), default=1)
+            if counted != tally.runs or least < 1 or min(histogram, default=0) < 0:
+                yield f"{where}: the histogram of {name} has {counted} of {tally.runs} runs."
+        if not 0 <= tally.capped <= tally.runs:
+            yield f"{where} has {tally.capped} capped of {tally.runs} runs."
+        if min(tally.collisions, tally.destroyed, tally.messages) < 0:
+            yield f"{where} has a negative count."
+
+    def _create(self) -> None:
+        with self._transaction():
+            tables = self._rows("SELECT 1 FROM sqlite_master LIMIT 1")
+            if not tables and self._rows("PRAGMA application_id") == [(0,)]:
+                for statement in _SCHEMA.split(";"):
+                    self._database.execute(statement)
+
+    def _require_ours(self) -> None:
+        ((application,),) = self._rows("PRAGMA application_id")
+        ((version,),) = self._rows("PRAGMA user_version")
+        if application != _APPLICATION:
+            raise StoreError(
+                f"{self.path} is a database of something else, not a store of popsnet; "
+                "give another name."
+            )
+        if version != _VERSION:
+            raise StoreError(
+                f"{self.path} has format {version}, and this popsnet reads {_VERSION}; "
+                "use the popsnet that wrote it, or another store."
+            )
+        ((state,),) = self._rows("PRAGMA quick_check(1)")
+        if state != "ok":
+            raise StoreError(f"{self.path} is damaged ({state}); take a copy from before.")
+
+    def _insert(self, rows: dict[str, tuple[Any, ...]]) -> None:
+        for table in RESULTS:
+            self._insert_same(table, rows[table])
+        self._insert_new("provenance", rows["provenance"])
+
+    def _insert_same(self, table: str, row: tuple[Any, ...]) -> None:
+        """Insert a row; one that is there already has to be the same."""
+        self._insert_new(table, row)
+        key, names = (1, "point = ?") if table == "points" else (2, "point = ? AND shard = ?")
+        query = f"SELECT * FROM {table} WHERE {names}"  # noqa: S608
+        (there,) = self._rows(query, *row[:key])
+        if there != row:
+            which = f"shard {row[1]} of point {row[0]}" if key == 2 else f"point {row[0]}"
+            raise StoreError(
+                f"{self.path} has another result for {which}: {there[key:]}, not {row[key:]}. "
+                "One of the two is wrong; popsnet results verify --all finds out which."
+            )
+
+    def _insert_new(self, table: str, row: tuple[Any, ...]) -> None:
+        places = ", ".join("?" * _COLUMNS[table])
+        self._database.execute(f"INSERT OR IGNORE INTO {table} VALUES ({places})", row)  # noqa: S608
+
+    def _count(self) -> int:
+        ((count,),) = self._rows("SELECT count(*) FROM shards")
+        return int(count)
+
+    def _identity(self, row: tuple[Any, ...]) -> Identity:
+        _, d, g, router, version, variant, permutation, seed, permutation_seed, max_steps = row
+        seeds = int(seed), int(permutation_seed)
+        return Identity(d, g, router, version, variant, permutation, *seeds, max_steps)
+
+    def _tally(self, row: tuple[Any, ...]) -> Tally:
+        point, shard, runs, capped, steps, slots, lost, *counts = row
+        try:
+            shard, runs, capped, *counts = map(index, (shard, runs, capped, *counts))
+            steps, slots, lost = map(_histogram, (steps, slots, lost))
+            return Tally(runs, capped, steps, slots, lost, *counts)
+        except (ValueError, AttributeError, TypeError):
+            raise StoreError(
+                f"{self.path}: shard {shard} of point {point} has numbers that cannot be read."
+            ) from None
+
+    def _rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
+        with self._errors_named(), closing(self._database.execute(query, values)) as found:
+            return found.fetchall()
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        self._database.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+            self._database.execute("COMMIT")
+        except BaseException:
+            if self._database.in_transaction:
+                self._database.execute("ROLLBACK")
+            raise
+
+    @contextmanager
+    def _errors_named(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.OperationalError as error:
+            raise StoreError(f"{self.path} could not be used: {error}.") from error
+        except sqlite3.DatabaseError as error:
+            raise StoreError(
+                f"{self.path} is damaged or cut short ({error}); take a copy from before."
+            ) from error
+
+
+def _require_sqlite(path: Path, create: bool) -> None:
+    """Refuse what is no database, before SQLite is asked: it would answer late."""
+    if create:
+        require_writable(path)
+    if not path.is_file() and not create:
+        raise StoreError(f"There is no store {path}; popsnet sweep writes one.")
+    if not path.is_file():
+        return
+    with path.open("rb") as file:
+        first = file.read(len(_MAGIC))
+    if not first and not create:
+        raise StoreError(f"{path} is empty; popsnet sweep writes results.")
+    if first and first != _MAGIC:
+        raise StoreError(f"{path} is not a store of results, nor any SQLite file.")
+
+
+def _point_row(identity: Identity) -> tuple[Any, ...]:
+    """Seeds as text: they have 64 bits, and SQLite's integers 63 and a sign."""
+    seeds = {"seed": str(identity.seed), "permutation_seed": str(identity.permutation_seed)}
+    return tuple({**asdict(identity), **seeds}.values())
+
+
+def _tally_row(tally: Tally) -> tuple[Any, ...]:
+    histograms = (_text(one) for one in (tally.steps, tally.slots, tally.lost))
+    counts = (tally.collisions, tally.destroyed, tally.messages)
+    return (tally.runs, tally.capped, *histograms, *counts)
+
+
+def _text(histogram: Counter[int]) -> str:
+    return json.dumps({str(value): histogram[value] for value in sorted(histogram)})
+
+
+def _histogram(text: str) -> Counter[int]:
+    return Counter({int(value): int(count) for value, count in json.loads(text).items()})
