@@ -17,14 +17,13 @@ from popsnet.experiments.statistics import (
     holm,
     least_sd,
     quantile,
+    resampled_p,
     skewness,
     summarize_counts,
 )
 
 SAMPLES = st.lists(st.integers(0, 10**6), min_size=2, max_size=50)
-ESTIMATES = st.builds(
-    Estimate, st.floats(-1e3, 1e3), st.floats(0.01, 1e3), st.integers(2, 10**4)
-)
+ESTIMATES = st.builds(Estimate, st.floats(-1e3, 1e3), st.floats(0.01, 1e3), st.integers(2, 10**4))
 
 
 @given(SAMPLES)
@@ -88,6 +87,20 @@ def test_means_without_any_spread_are_the_same_or_are_not() -> None:
     assert compare(eight, eight).p == 1
     found = compare(Estimate(7.0, 0.0, 100), eight)
     assert (found.standard_errors, found.p) == (-math.inf, 0.0)
+
+
+def test_resampling_agrees_with_the_t_test_where_means_are_normal() -> None:
+    sample = np.random.default_rng(0).poisson(50, 10**5)
+    for mean in (49, 49.5, 50, 50.8, 51.5):
+        expected = 2 * stats.norm.sf(abs(mean - sample.mean()), scale=sample.std() / 10)
+        assert resampled_p(Counter(sample.tolist()), mean, 100) == pytest.approx(expected, abs=0.02)
+
+
+def test_resampling_knows_that_a_hundred_runs_may_miss_a_tail() -> None:
+    sample = Counter({10: 990, 1000: 10})
+    assert compare(Estimate(10, 0.1, 100), Estimate(19.9, 98.5, 1000)).p < 0.01
+    assert resampled_p(sample, 10, 100) > 0.5
+    assert resampled_p(sample, 9, 100) < 1e-4
 
 
 def test_the_least_sd_is_that_of_one_run_off_by_one() -> None:

@@ -16,6 +16,7 @@ __all__ = [
     "holm",
     "least_sd",
     "quantile",
+    "resampled_p",
     "skewness",
     "summarize",
     "summarize_counts",
@@ -108,12 +109,12 @@ def confidence_interval(one: Estimate, confidence: float = 0.95) -> tuple[float,
 
 
 def compare(one: Estimate, other: Estimate) -> Comparison:
-    """Welch's t test of two means, two-sided, after taking from the difference what rounding may be.
+    """Welch's t test of two means, two-sided, of what rounding does not explain.
 
     It needs means that are about normal. The mean of a hundred runs is not if one run in a few
     hundred is many times longer than the rest: a hundred runs then mostly miss the tail, and
-    their mean and their sd are both too small. Small p-values mean little there; a large
-    :func:`skewness` tells.
+    their mean and their sd are both too small. A large :func:`skewness` tells, and
+    :func:`resampled_p` is the better test.
     """
     from scipy.special import stdtr
 
@@ -128,6 +129,21 @@ def compare(one: Estimate, other: Estimate) -> Comparison:
     freedom = sum(parts) ** 2 / sum(weights)
     p = 2 * float(stdtr(freedom, -abs(excess / error)))
     return Comparison(difference, excess / error, p)
+
+
+def resampled_p(histogram: Mapping[int, int], mean: float, runs: int, draws: int = 50_000) -> float:
+    """How often so many values from a large sample have a mean as far out as this one.
+
+    Two-sided: twice the smaller tail. It needs no normal means, but a sample that is large enough
+    to have the tail that fewer runs may miss. The draws are the same whenever it is called.
+    """
+    import numpy as np
+
+    sample = np.repeat(list(histogram), list(histogram.values()))
+    rng = np.random.default_rng(0)
+    means = rng.choice(sample, (draws, runs)).mean(axis=1)
+    smaller = min(np.count_nonzero(means <= mean), np.count_nonzero(means >= mean))
+    return min(1.0, 2 * (1 + int(smaller)) / (1 + draws))
 
 
 def least_sd(runs: int) -> float:
