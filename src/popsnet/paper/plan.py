@@ -1,0 +1,143 @@
+"""Which runs are wanted: for the paper's tables, its rival, and the table it does not have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from popsnet.engines import ENGINES
+from popsnet.errors import InputError
+from popsnet.experiments import Point
+from popsnet.experiments.shard import SHARD_RUNS
+from popsnet.network import Network
+from popsnet.paper.published import LARGEST, RUNS, SMALLEST, Printed, printed_rows
+from popsnet.routing import Router, all_routers
+
+__all__ = ["Plan", "Wanted", "heavy_tailed", "make_plan"]
+
+_MANY = 1000
+"""Runs where they cost little: a mean of ours that is sharper than the one in print."""
+
+_VERY_MANY = 10_000
+"""Runs where the tail is heavy: enough to have the tail."""
+
+_BUDGET = 100 * 2**20
+"""Processors times runs a row, unless all is wanted."""
+
+_MOST_MESSAGES = 2**14
+"""The largest n where every message of every router is executed."""
+
+_OTHER_RATIOS = (1, 2, 4, 16)
+_OTHER_GROUPS = (4, 16, 64)
+_NO_RIVALS = frozenset({"direct"})
+"""Routers without coins that are not what the paper compares with: one hop, always max(d, g)."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """So many runs of a point."""
+
+    point: Point
+    runs: int
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Everything that is to be run."""
+
+    printed: tuple[tuple[Printed, Wanted], ...]
+    """The rows of the paper, and the runs to hold against each."""
+    rivals: tuple[tuple[Printed, Wanted], ...]
+    """Deterministic routers on the networks of the paper."""
+    routers: tuple[Wanted, ...]
+    """Every router and variant on networks small enough to execute every message."""
+    max_n: int
+
+    @property
+    def wanted(self) -> list[Wanted]:
+        """All of it, the small networks first."""
+        pairs = [wanted for _, wanted in (*self.printed, *self.rivals)]
+        return sorted((*pairs, *self.routers), key=lambda one: one.point.network.n)
+
+    @property
+    def left_out(self) -> int:
+        """Rows of the paper that are larger than what is run."""
+        return len(printed_rows()) - len(self.printed)
+
+
+def make_plan(runs: int | None = None, max_n: int | None = None, full: bool = False) -> Plan:
+    """The plan for these wishes; refuses what cannot be done, before any work."""
+    if runs is not None and (runs < SHARD_RUNS or runs % SHARD_RUNS):
+        raise InputError(f"--runs {runs}: runs are kept by tens; give 10, 20, 30, …")
+    if max_n is not None and not SMALLEST <= max_n <= LARGEST:
+        raise InputError(
+            f"--max-n {max_n}: the paper's networks have n = {SMALLEST} to {LARGEST:,} "
+            "processors; give a number of that range."
+        )
+    largest = max_n or LARGEST
+    rows = [row for row in printed_rows() if row.network.n <= largest]
+    return Plan(
+        printed=tuple((row, _printed(row, runs or _runs(row.network, full))) for row in rows),
+        rivals=tuple(
+            (row, rival)
+            for row in rows
+            for rival in _rivals(row.network, min(runs or SHARD_RUNS, SHARD_RUNS))
+        ),
+        routers=tuple(_others(largest, runs or RUNS)),
+        max_n=largest,
+    )
+
+
+def heavy_tailed(network: Network) -> bool:
+    """Whether now and then a run takes many times the steps of the others.
+
+    After the last thinned step a group should have at most g packets left. With few groups and
+    a long thinning, d = 16g and g ≤ 8, chance often leaves it more: then it stalls, as couplers
+    collide nearly always. A hundred runs mostly miss the few that stall for hundreds of steps, so
+    mean and sd come out too small together and a t test is doubtful, whichever way it goes.
+    """
+    return network.g <= 8 and network.d >= 16 * network.g
+
+
+def _runs(network: Network, full: bool) -> int:
+    """Many on small networks; on large ones as many as the paper's, or as the time allows."""
+    if heavy_tailed(network):
+        return _VERY_MANY
+    most = max(SHARD_RUNS, _BUDGET // network.n // SHARD_RUNS * SHARD_RUNS)
+    return max(RUNS, min(_MANY, most)) if full else min(_MANY, most)
+
+
+def _printed(row: Printed, runs: int) -> Wanted:
+    """What the paper's tables count: survivors of slots 1 and 2."""
+    d, g = row.network.d, row.network.g
+    return Wanted(Point.of(d, g, variant="idealized", engine="fused"), runs)
+
+
+def _rivals(network: Network, runs: int) -> Iterator[Wanted]:
+    if network.n <= _MOST_MESSAGES:
+        for router in all_routers():
+            if router.randomness == "none" and router.name not in _NO_RIVALS:
+                yield from _variants(router, network, runs)
+
+
+def _others(max_n: int, runs: int) -> Iterator[Wanted]:
+    for ratio in _OTHER_RATIOS:
+        for g in _OTHER_GROUPS:
+            network = Network(ratio * g, g)
+            if network.n <= min(max_n, _MOST_MESSAGES):
+                for router in all_routers():
+                    enough = SHARD_RUNS if router.randomness == "none" else runs
+                    yield from _variants(router, network, enough)
+
+
+def _variants(router: Router, network: Network, runs: int) -> Iterator[Wanted]:
+    """Every variant of a router that applies to the network.
+
+    What is idealized has no messages to lose, and takes the engine that is fastest.
+    """
+    for name, variant in router.variants.items():
+        if variant.obstacle(network) is None:
+            quick = variant.idealized and ENGINES["fused"].has(router, name)
+            engine = "fused" if quick else "slots"
+            point = Point.of(network.d, network.g, router=router.name, variant=name, engine=engine)
+            yield Wanted(point, runs)

@@ -1,0 +1,99 @@
+"""The paper's two tables, as printed.
+
+The table of steps is of a hundred runs a row, says the paper. The table of slots is of "a large
+number of experiments" and of other runs: its figures are not five times those of the first. They
+are all multiples of 0.05, as the mean of a hundred multiples of 5 is, so a hundred runs are taken
+for these too.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+from popsnet.experiments.statistics import Estimate, least_sd
+from popsnet.network import Network
+
+__all__ = ["LARGEST", "RATIOS", "RUNS", "SLOTS_A_STEP", "SMALLEST", "Printed", "printed_rows"]
+
+RUNS = 100
+"""Runs behind each printed figure."""
+
+SLOTS_A_STEP = 5
+
+RATIOS = (1, 4, 16)
+"""The values of d / g that are printed."""
+
+SMALLEST, LARGEST = 4, 2**24
+"""The range of n."""
+
+_ROUNDING = 0.005
+"""Means are printed with two decimals."""
+
+
+@dataclass(frozen=True, slots=True)
+class Printed:
+    """What the paper prints for one network."""
+
+    network: Network
+    ratio: int
+    mean_steps: float
+    sd_steps: float
+    max_steps: int
+    slots: float
+    """Mean slots of the randomized router, in the other table."""
+    deterministic: int
+    """Slots of the deterministic rival."""
+
+    @property
+    def steps(self) -> Estimate:
+        """The printed mean of steps."""
+        sd = max(self.sd_steps, least_sd(RUNS))
+        return Estimate(self.mean_steps, sd, RUNS, _ROUNDING)
+
+    @property
+    def slots_from_steps(self) -> Estimate:
+        """The mean of slots that the table of steps implies."""
+        steps = self.steps
+        return Estimate(
+            SLOTS_A_STEP * steps.mean, SLOTS_A_STEP * steps.sd, RUNS, SLOTS_A_STEP * _ROUNDING
+        )
+
+    @property
+    def slots_in_print(self) -> Estimate:
+        """The printed mean of slots. No sd is printed: five times that of the steps is taken."""
+        return Estimate(self.slots, SLOTS_A_STEP * self.steps.sd, RUNS, _ROUNDING)
+
+
+@cache
+def printed_rows() -> tuple[Printed, ...]:
+    """All rows, by ratio and then by size."""
+    slots = {_key(row): row for row in _read("slots.csv")}
+    rows = [_row(steps, slots[_key(steps)]) for steps in _read("steps.csv")]
+    return tuple(sorted(rows, key=lambda row: (row.ratio, row.network.n)))
+
+
+def _row(steps: dict[str, str], slots: dict[str, str]) -> Printed:
+    n, ratio = _key(steps)
+    g = math.isqrt(n // ratio)
+    return Printed(
+        network=Network(ratio * g, g),
+        ratio=ratio,
+        mean_steps=float(steps["mean_steps"]),
+        sd_steps=float(steps["sd_steps"]),
+        max_steps=int(steps["max_steps"]),
+        slots=float(slots["randomized_slots"]),
+        deterministic=int(slots["deterministic_slots"]),
+    )
+
+
+def _key(row: dict[str, str]) -> tuple[int, int]:
+    return int(row["n"]), int(row["d_over_g"])
+
+
+def _read(name: str) -> list[dict[str, str]]:
+    text = (files("popsnet.paper") / "data" / name).read_text(encoding="utf-8")
+    return list(csv.DictReader(text.splitlines()))
