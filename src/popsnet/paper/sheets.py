@@ -1,0 +1,180 @@
+"""Tables as they are shown: headings, captions, cells; and as files of comma-separated values."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from popsnet.files import write_whole
+from popsnet.paper.plan import Plan
+from popsnet.paper.published import RUNS
+from popsnet.paper.tables import DOUBT_LEVEL, LEVEL, SlotsRow, Tables
+
+__all__ = ["Column", "Sheet", "make_sheets", "summary_of", "write_csv"]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A heading, and the text of a row's cell."""
+
+    heading: str
+    show: Callable[[Any], str]
+    is_text: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """A table to be shown."""
+
+    stem: str
+    title: str
+    caption: str
+    columns: tuple[Column, ...]
+    rows: Sequence[Any]
+    """Instances of one dataclass: its fields are what files and programs get."""
+
+    def cells(self) -> list[list[str]]:
+        """The texts of all rows."""
+        return [[column.show(row) for column in self.columns] for row in self.rows]
+
+    def records(self) -> list[dict[str, Any]]:
+        """The rows for programs."""
+        return [asdict(row) for row in self.rows]
+
+
+def _shape(row: Any) -> str:
+    return "g" if row.d == row.g else f"{row.d // row.g}g"
+
+
+def _mean(row: Any) -> str:
+    at_least = "≥ " if row.capped else ""  # a capped run is cut
+    return f"{at_least}{row.mean:,.2f} ± {row.sd:,.2f}"
+
+
+def _verdict(row: Any) -> str:
+    marks = "*" * row.tables_differ + "†" * row.heavy_tail
+    return f"{row.verdict} {marks}".rstrip()
+
+
+def _formula(row: SlotsRow) -> str:
+    return f"{'=' if row.formula_agrees else '≠'} {row.formula:,}"
+
+
+def _executed(row: SlotsRow) -> str:
+    return "–" if row.executed is None else f"{row.executed:,.0f}"
+
+
+_N = Column("n", lambda row: f"{row.n:,}")
+_SHAPE = Column("d", _shape)
+_OURS = Column("ours", _mean)
+_RUNS = Column("runs", lambda row: f"{row.runs:,}")
+_DISTANCE = Column("diff. in s.e.", lambda row: f"{row.standard_errors:+.1f}")
+_VERDICT = Column("verdict", _verdict, is_text=True)
+
+_STEPS = (
+    _N,
+    _SHAPE,
+    Column("paper", lambda row: f"{row.published_mean:.2f} ± {row.published_sd:.2f}"),
+    Column("max", lambda row: f"{row.published_max:,}"),
+    _OURS,
+    Column("max", lambda row: f"{row.max:,}"),
+    _RUNS,
+    _DISTANCE,
+    _VERDICT,
+)
+
+_SLOTS = (
+    _N,
+    _SHAPE,
+    Column("paper", lambda row: f"{row.published_slots:.2f}"),
+    _OURS,
+    _DISTANCE,
+    _VERDICT,
+    Column("rival paper", lambda row: f"{row.published_deterministic:,}"),
+    Column("rival formula", _formula),
+    Column("rival executed", _executed),
+)
+
+_ROUTERS = (
+    _N,
+    _SHAPE,
+    Column("router", lambda row: row.router, is_text=True),
+    Column("variant", lambda row: f"{row.variant}{'‡' * row.idealized}", is_text=True),
+    Column("slots", _mean),
+    Column("max", lambda row: f"{row.max:,}"),
+    Column("lost", lambda row: f"{row.lost_share:.1%}"),
+    Column("worst run", lambda row: f"{row.lost_most:.1%}"),
+    _RUNS,
+)
+
+
+def make_sheets(tables: Tables) -> tuple[Sheet, Sheet, Sheet]:
+    """The three tables with their captions."""
+    return (
+        Sheet("steps", "Steps of the randomized router", _of_steps(tables), _STEPS, tables.steps),
+        Sheet("slots", "Slots: randomized and deterministic", _OF_SLOTS, _SLOTS, tables.slots),
+        Sheet(
+            "routers",
+            "Not in the paper: every router, and the packets it loses",
+            _OF_ROUTERS,
+            _ROUTERS,
+            tables.routers,
+        ),
+    )
+
+
+def summary_of(plan: Plan, tables: Tables) -> str:
+    """The result in a few sentences."""
+    agreeing = tables.comparisons - tables.differing
+    formulas = sum(row.formula_agrees for row in tables.slots)
+    doubted = sum(row.tables_differ for row in tables.steps)
+    left_out = f" Not run: {plan.left_out} rows above n = {plan.max_n:,}." if plan.left_out else ""
+    return (
+        f"{agreeing} of {tables.comparisons} comparisons agree with the paper; the chance of any "
+        f"false alarm is at most {LEVEL:.0%}. The published formula gives {formulas} of "
+        f"{len(tables.slots)} deterministic figures exactly. The paper's own two tables differ by "
+        f"more than chance in {doubted} of these {len(tables.steps)} rows.{left_out}"
+    )
+
+
+def _of_steps(tables: Tables) -> str:
+    return (
+        f"Mean ± standard deviation; the paper's are of {RUNS} runs. Both sides count as the paper "
+        "does: a packet is delivered once it survives slots 1 and 2 (variant idealized). The "
+        "difference of the means is in its standard errors, ours and the paper's together, less "
+        "rounding. The verdict is by Welch's t test and Holm's method: if the paper is right, the "
+        f"chance that any of the {tables.comparisons} comparisons of the first two tables says "
+        f"“differs” is at most {LEVEL:.0%}. * The paper's two tables differ from each other here, "
+        f"by the same test at {DOUBT_LEVEL:.0%} for all its rows. † Heavy tail: runs that "
+        "stall for hundreds of steps are too rare for a hundred runs to meet, so that their mean "
+        "and sd are both too small and a t test is no good. Our sd stands for the paper's there, "
+        "and the verdict is from how often a hundred of our runs have a mean as far out. ≥ Some "
+        "runs were capped."
+    )
+
+
+_OF_SLOTS = (
+    "Mean slots, five a step. The paper prints no standard deviation here: five times that of its "
+    "steps is taken, and a hundred runs. The rival is the deterministic router the paper compares "
+    "with: as printed, by its published formula as the paper corrects it, and executed, where "
+    "such a router is registered. Signs as above."
+)
+
+_OF_ROUTERS = (
+    "Every registered router and variant that applies, every message executed but for ‡. Lost: "
+    "packets that no processor holds any more, as a share of all; the mean, and the worst run. "
+    "‡ Statistics only, as in the tables above: counts as delivered what the published protocol "
+    "loses in slot 5 where d > g. ≥ Some runs were capped."
+)
+
+
+def write_csv(sheet: Sheet, folder: Path) -> None:
+    """Write a table's rows, all fields."""
+    with write_whole(folder / f"{sheet.stem}.csv") as file:
+        records = sheet.records()
+        writer = csv.DictWriter(file, list(records[0]) if records else [], lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(records)
