@@ -1,0 +1,87 @@
+"""The report: one HTML file with everything in it, which opens without a network."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib.metadata import version
+from importlib.resources import files
+from pathlib import Path
+
+from jinja2 import Environment, StrictUndefined
+from markupsafe import Markup
+
+import popsnet
+from popsnet.files import write_whole
+from popsnet.paper.pictures import Picture
+from popsnet.paper.plan import Plan
+from popsnet.paper.sheets import Sheet
+
+__all__ = ["provenance", "write_report"]
+
+_LIBRARIES = ("numpy", "numba", "scipy", "matplotlib")
+_METADATA = re.compile(r"<metadata>.*?</metadata>", re.DOTALL)
+_NAME = re.compile(r' id="([^"]*)"')
+_USE = re.compile(r'(href="#|url\(#)([^")]*)')
+
+
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """A picture as the page has it."""
+
+    caption: str
+    svg: Markup
+
+
+def write_report(
+    path: Path,
+    summary: str,
+    sheets: Sequence[Sheet],
+    drawn: Iterable[tuple[Picture, Path]],
+    facts: Sequence[tuple[str, str]],
+) -> None:
+    """Write the page; pictures come with the SVG files they are saved in."""
+    text = (files("popsnet.paper") / "templates" / "report.html").read_text(encoding="utf-8")
+    environment = Environment(
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    shown = [_shown(number, *one) for number, one in enumerate(drawn, start=1)]
+    page = environment.from_string(text).render(
+        summary=summary, sheets=sheets, pictures=shown, facts=facts
+    )
+    with write_whole(path) as file:
+        file.write(page)
+
+
+def provenance(plan: Plan) -> list[tuple[str, str]]:
+    """What the figures come from, fact by fact."""
+    seeds = sorted({(one.point.seed, one.point.permutation_seed) for one in plan.wanted})
+    caps = sorted({one.point.max_steps for one in plan.wanted})
+    return [
+        ("program", f"popsnet {popsnet.__version__}"),
+        ("Python", f"{platform.python_version()}"),
+        ("libraries", ", ".join(f"{name} {version(name)}" for name in _LIBRARIES)),
+        ("machine", f"{platform.platform()}, {os.cpu_count()} cores"),
+        ("date", datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")),
+        ("runs", f"{sum(one.runs for one in plan.wanted):,} on networks of n ≤ {plan.max_n:,}"),
+        ("seeds", "; ".join(f"coins {coins}, permutations {other}" for coins, other in seeds)),
+        ("permutations", "uniform at random, a new one for each run"),
+        ("cap", "; ".join(f"a run is stopped after {cap:,} steps" for cap in caps)),
+    ]
+
+
+def _shown(number: int, picture: Picture, saved: Path) -> _Shown:
+    svg = _with_own_names(saved.read_text(encoding="utf-8"), f"p{number}-")
+    return _Shown(picture.caption, Markup(svg))  # noqa: S704 - our own drawing
+
+
+def _with_own_names(svg: str, prefix: str) -> str:
+    """Name only parts that are used, not as other pictures of the page do; no data about data."""
+    svg = _METADATA.sub("", svg)
+    used = {name for _, name in _USE.findall(svg)}
+    svg = _NAME.sub(lambda found: f' id="{prefix}{found[1]}"' if found[1] in used else "", svg)
+    return _USE.sub(rf"\g<1>{prefix}\g<2>", svg)
