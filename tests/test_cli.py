@@ -157,6 +157,10 @@ BAD = {
         ("route", 8, 8, "--engine", "fused", "--trace", "t"),
         "no messages to trace",
     ),
+    "too few runs for a shard": (("paper", "--runs", 5), "--runs 5: runs are kept by tens"),
+    "a network not in the paper": (("paper", "--max-n", 3), "--max-n 3: the paper's networks"),
+    "a file for a folder": (("paper", "--out", "/dev/null"), "/dev/null is a file"),
+    "no folder in a file": (("paper", "--out", "/dev/null/x"), "cannot be a folder"),
     "unknown option": (("route", 4, 4, "--rnus", 3), "--rnus"),
     "no command": (("rout",), "rout"),
 }
@@ -326,7 +330,7 @@ def test_check_has_json(cli: Cli, tmp_path: Path) -> None:
 
 
 def test_help_and_version(cli: Cli) -> None:
-    for command in ([], ["route"], ["check"], ["routers"], ["doctor"]):
+    for command in ([], ["route"], ["check"], ["paper"], ["routers"], ["doctor"]):
         assert cli(*command, "--help").code == 0
     assert cli("--version").out.startswith("popsnet ")
 

@@ -22,7 +22,9 @@ def test_the_wheel_works_alone(tmp_path: Path) -> None:
     run(sys.executable, "-m", "build", "--wheel", "--outdir", tmp_path, ROOT)
     (wheel,) = tmp_path.glob("*.whl")
     names = zipfile.ZipFile(wheel).namelist()
-    assert "popsnet/py.typed" in names
+    for needed in ("py.typed", "paper/data/steps.csv", "paper/data/slots.csv"):
+        assert f"popsnet/{needed}" in names
+    assert "popsnet/paper/templates/report.html" in names
     assert all(name.startswith("popsnet") for name in names)
 
     venv.create(tmp_path / "empty", with_pip=True)
@@ -35,3 +37,6 @@ def test_the_wheel_works_alone(tmp_path: Path) -> None:
     run(command, "route", 4, 4, "--trace", tmp_path / "t")
     assert "OK" in run(command, "check", tmp_path / "t")
     assert "matplotlib" in run(command, "doctor")
+    refused = subprocess.run([command, "paper"], capture_output=True, text=True, cwd=tmp_path)
+    assert refused.returncode == 2
+    assert "pip install 'popsnet[paper]'" in refused.stderr

@@ -11,7 +11,7 @@ from typing import TextIO
 
 from popsnet.errors import InputError
 
-__all__ = ["require_writable", "write_whole"]
+__all__ = ["make_folder", "require_writable", "write_whole"]
 
 
 def require_writable(path: Path) -> None:
@@ -28,6 +28,18 @@ def require_writable(path: Path) -> None:
             raise InputError(f"The folder {path.parent} cannot be written to; choose another.")
     except (OSError, RuntimeError) as error:
         raise InputError(f"{path} cannot be the name of a file to write: {error}.") from error
+
+
+def make_folder(path: Path) -> None:
+    """Make sure that there is such a folder and that files can be written in it."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except FileExistsError as error:
+        raise InputError(f"{path} is a file; give the name of a folder to write in.") from error
+    except OSError as error:
+        raise InputError(f"{path} cannot be a folder to write in: {error.strerror}.") from error
+    if not os.access(path, os.W_OK | os.X_OK):
+        raise InputError(f"The folder {path} cannot be written to; choose another.")
 
 
 @contextmanager

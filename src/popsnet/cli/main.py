@@ -150,6 +150,28 @@ def sweep(
 
 
 @app.command()
+def paper(
+    out: Annotated[
+        Path, typer.Option(help="The folder for the report, the figures, CSV and the kept runs.")
+    ] = Path("paper"),
+    runs: Annotated[
+        int | None, typer.Option(help="Runs a row, by tens; as many as are cheap if not given.")
+    ] = None,
+    max_n: Annotated[
+        int | None, typer.Option(help="The largest network, 4 to 2^24 processors.")
+    ] = None,
+    full: Annotated[
+        bool, typer.Option("--full", help="At least 100 runs of every row up to n = 2^24.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Reproduce the paper's tables and figures, with verdicts; goes on where it was stopped."""
+    from popsnet.cli.paper import paper_command
+
+    paper_command(out=out, runs=runs, max_n=max_n, full=full, as_json=json)
+
+
+@app.command()
 def routers(json: Json = False) -> None:
     """List the routers: where each applies, its slots, buffers and coins."""
     from popsnet.cli.routers import routers_command

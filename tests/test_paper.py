@@ -1,0 +1,280 @@
+from __future__ import annotations
+
+import csv
+import json
+import re
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from conftest import Cli
+from popsnet import Coins, InputError, Memory, Network, Point, Slot, register, routed
+from popsnet.experiments import Tally
+from popsnet.experiments.shard import Finished, Task, execute
+from popsnet.experiments.statistics import skewness, summarize_counts
+from popsnet.experiments.store import Store
+from popsnet.paper.pictures import make_pictures
+from popsnet.paper.plan import Plan, Wanted, heavy_tailed, make_plan
+from popsnet.paper.published import Printed, printed_rows
+from popsnet.paper.sheets import make_sheets
+from popsnet.paper.tables import LEVEL, Tables, doubted_rows, make_tables
+from popsnet.routing import Slots, direct
+from popsnet.routing.router import unregister
+from popsnet.slot import Ints
+from popsnet.theory import deterministic_slots
+
+
+def test_the_printed_tables_are_all_there() -> None:
+    rows = printed_rows()
+    assert [sum(row.ratio == ratio for row in rows) for ratio in (1, 4, 16)] == [12, 11, 10]
+    assert all(row.network.d == row.ratio * row.network.g for row in rows)
+    first, last = rows[0], rows[-1]
+    assert (first.network, first.mean_steps, first.max_steps) == (Network(2, 2), 3.15, 12)
+    assert (last.network, last.slots, last.deterministic) == (Network(16384, 1024), 333.6, 7093)
+
+
+def test_figures_in_print_are_those_of_a_hundred_runs() -> None:
+    for row in printed_rows():
+        assert 20 * row.slots == pytest.approx(round(20 * row.slots))
+        assert row.steps.runs == 100
+        assert row.steps.sd > 0
+
+
+def test_the_formula_gives_every_deterministic_figure() -> None:
+    for row in printed_rows():
+        assert deterministic_slots(row.network) == row.deterministic
+
+
+def test_the_papers_tables_differ_where_the_tail_is_heavy() -> None:
+    assert doubted_rows() == {row.network for row in printed_rows() if heavy_tailed(row.network)}
+    assert doubted_rows() == {Network(32, 2), Network(64, 4), Network(128, 8)}
+
+
+@pytest.mark.parametrize("row", [row for row in printed_rows() if row.network.n <= 4096], ids=str)
+def test_tails_are_heavy_where_they_are_said_to_be(row: Printed) -> None:
+    """The mean of a hundred runs has a tenth of the skewness of one; above 1/2 it is not normal."""
+    d, g = row.network.d, row.network.g
+    runs = routed(Point.of(d, g, variant="idealized", engine="fused"), 1000)
+    heavy = skewness(Counter(run.outcome.steps for run in runs)) > 5
+    assert heavy == heavy_tailed(row.network)
+
+
+def test_the_plan_has_every_row() -> None:
+    plan = make_plan()
+    runs = {row.network.n: wanted.runs for row, wanted in plan.printed}
+    assert len(plan.printed) == 33
+    assert all(number >= 100 for n, number in runs.items() if n <= 2**20)
+    assert all(wanted.runs % 10 == 0 for wanted in plan.wanted)
+    assert {wanted.point.network.d // wanted.point.network.g for wanted in plan.routers} == {
+        1, 2, 4, 16,
+    }  # fmt: skip
+    assert all(wanted.point.network.n <= 2**14 for wanted in plan.routers)
+    full = make_plan(full=True)
+    assert min(wanted.runs for _, wanted in full.printed) == 100
+    few = make_plan(runs=20, max_n=64)
+    assert {wanted.runs for _, wanted in few.printed} == {20}
+    assert (len(few.printed), few.left_out) == (6, 27)
+
+
+@pytest.mark.parametrize("wrong", [{"runs": 0}, {"runs": 15}, {"max_n": 3}, {"max_n": 2**24 + 1}])
+def test_wishes_that_cannot_be_met_are_refused(wrong: dict[str, int]) -> None:
+    with pytest.raises(InputError, match=r"--(runs|max-n)"):
+        make_plan(**wrong)  # type: ignore[arg-type]
+
+
+def tally_of(steps: list[int]) -> Tally:
+    histogram = Counter(steps)
+    slots = Counter({5 * value: times for value, times in histogram.items()})
+    return Tally(runs=len(steps), steps=histogram, slots=slots, lost=Counter({0: len(steps)}))
+
+
+def judged(papers: list[Printed], samples: list[list[int]]) -> Tables:
+    """The tables for made-up papers and made-up runs."""
+    point = Point.of(2, 2)
+    wanted = [Wanted(point, len(sample)) for sample in samples]
+    tallies = {id(one): tally_of(steps) for one, steps in zip(wanted, samples, strict=True)}
+    plan = Plan(tuple(zip(papers, wanted, strict=True)), (), (), 2**24)
+    return make_tables(plan, lambda one: tallies[id(one)])
+
+
+def printed(steps: list[int], other: list[int], g: int = 16) -> Printed:
+    """What a paper would print of two samples of a hundred runs: one of steps, one of slots."""
+    one, two = summarize_counts(Counter(steps)), summarize_counts(Counter(other))
+    assert one.sd is not None
+    network = Network(g, g)
+    mean, sd, slots = round(one.mean, 2), round(one.sd, 2), round(5 * two.mean, 2)
+    return Printed(network, 1, mean, sd, one.max, slots, deterministic_slots(network))
+
+
+def test_false_alarms_are_as_rare_as_stated() -> None:
+    """Of 400 papers that are right 4 may be accused; more than 12 have a chance of 0.03 %."""
+    rng = np.random.default_rng(1)
+    alarms = 0
+    for _ in range(400):
+        centres = rng.uniform(0.05, 3, 10)
+        papers = [printed(*(4 + rng.poisson(x, (2, 100))).tolist()) for x in centres]
+        samples = [(4 + rng.poisson(x, 1000)).tolist() for x in centres]
+        alarms += judged(papers, samples).differing > 0
+    assert alarms <= 12
+
+
+def test_a_paper_that_is_wrong_is_found_out() -> None:
+    rng = np.random.default_rng(2)
+    steps = (4 + rng.poisson(1, (3, 100))).tolist()
+    tables = judged([printed(steps[0], steps[1])] * 2, [steps[2], [x + 1 for x in steps[2]]])
+    assert [row.verdict for row in tables.steps] == ["agrees", "differs"]
+    assert [row.verdict for row in tables.slots] == ["agrees", "differs"]
+    assert tables.steps[1].standard_errors > 5
+
+
+def test_no_spread_at_all_is_no_trouble() -> None:
+    eight = [8] * 100
+    tables = judged([printed(eight, eight)] * 3, [[8] * 10, [9] * 10, [8] * 999 + [9]])
+    assert [row.verdict for row in tables.steps] == ["agrees", "differs", "agrees"]
+
+
+def test_capped_runs_are_marked() -> None:
+    plan = make_plan(runs=10, max_n=4)
+    capped = Tally(10, 2, Counter({3: 8, 1000: 2}), Counter({15: 8, 5000: 2}), Counter({0: 10}))
+    sheet = make_sheets(make_tables(plan, lambda _: capped))[0]
+    assert sheet.records()[0]["capped"] == 2
+    assert sheet.cells()[0][4].startswith("≥ ")
+
+
+@pytest.fixture
+def two_more_routers() -> Iterator[None]:
+    """One that loses everything, and one without coins that might be the rival."""
+
+    @register("<lossy>", summary="", slots="", buffers=1, randomness="some")
+    def lossy(network: Network, destination: Ints, coins: Coins, memory: Memory) -> Slots:
+        everybody = np.arange(network.n)
+        yield Slot()
+        memory.drop(everybody, everybody)
+
+    register("another", summary="", slots="", buffers=2)(direct.direct)
+    yield
+    unregister("<lossy>")
+    unregister("another")
+
+
+@pytest.mark.usefixtures("two_more_routers")
+def test_routers_come_from_the_register() -> None:
+    plan = make_plan(runs=10, max_n=64)
+    tallies = {
+        id(one): Tally.of(run.outcome for run in routed(one.point, one.runs)) for one in plan.wanted
+    }
+    tables = make_tables(plan, lambda wanted: tallies[id(wanted)])
+    lossy = [row for row in tables.routers if row.router == "<lossy>"]
+    assert {row.lost_share for row in lossy} == {1.0}
+    assert {(row.executed, row.executed_by) for row in tables.slots if row.n == 16} == {
+        (4, "another (standard)"),
+        (8, "another (standard)"),
+    }
+    assert {row.d // row.g for row in lossy} == {1, 2, 4}
+    assert "losses" in [picture.stem for picture in make_pictures(tables)]
+
+
+class Page(HTMLParser):
+    """What is on a page."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: Counter[str] = Counter()
+        self.links: list[str] = []
+        self.names: Counter[str] = Counter()
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags[tag] += 1
+        for name, value in attrs:
+            if name in ("href", "xlink:href", "src", "data", "action"):
+                self.links.append(value or "")
+            if name == "id":
+                self.names[value or ""] += 1
+
+
+PICTURES = ("pops-3-3", "journey", "conflicts", "slots-1", "slots-4", "slots-16", "steps")
+
+
+def no_more_runs(task: Task, **_: object) -> Finished:
+    raise AssertionError(f"{task} is run again")
+
+
+def test_the_paper_in_small_from_end_to_end(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "new" / "folder"
+    arguments = ("paper", "--max-n", 64, "--runs", 20, "--out", out)
+    finished = cli(*arguments)
+    assert (finished.code, finished.err) == (0, "")
+    assert f"The report: {out / 'report.html'}" in finished.out.replace("\n", " ")
+    assert "Not run: 27 rows above n = 64." in finished.out.replace("\n", " ")
+    assert "56.88 ± 4.52" in finished.out
+
+    text = (out / "report.html").read_text()
+    page = Page(text)
+    assert page.tags["svg"] == len(PICTURES)
+    assert page.tags["table"] == page.tags["caption"] == 3
+    assert page.tags["script"] == page.tags["link"] == page.tags["img"] == 0
+    assert all(link.startswith("#") for link in page.links)
+    assert {link[1:] for link in page.links} <= set(page.names)
+    assert max(page.names.values()) == 1
+    assert re.findall(r"(?<!xmlns=.)(?<!xmlns:xlink=.)https?:", text) == []
+    assert "@import" not in text
+    for stem in PICTURES:
+        assert (out / "figures" / f"{stem}.png").stat().st_size > 1000
+        assert (out / "figures" / f"{stem}.svg").is_file()
+
+    rows = {
+        path.stem: list(csv.DictReader(path.read_text().splitlines())) for path in out.glob("*.csv")
+    }
+    assert [row["published_mean"] for row in rows["steps"]] == [
+        "3.15", "4.43", "5.39", "14.33", "16.13", "56.88",
+    ]  # fmt: skip
+    assert all(f"<td>{row['published_slots']}" in text for row in rows["slots"] if row["n"] == "64")
+    assert page.tags["tr"] == sum(map(len, rows.values())) + 3
+
+    monkeypatch.setattr("popsnet.experiments.runner.execute", no_more_runs)
+    result = json.loads(cli(*arguments, "--json").out)
+    assert list(result["tables"]) == ["steps", "slots", "routers"]
+    assert result["comparisons"] == 12
+    assert result["family_wise_error_rate"]["ours_and_paper"] == LEVEL
+    assert [row["verdict"] for row in result["tables"]["steps"]] == [
+        row["verdict"] for row in rows["steps"]
+    ]
+
+
+def test_an_interrupt_says_how_to_go_on(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done: list[Finished] = []
+
+    def execute_one(task: Task, **choices: Any) -> Finished:
+        if done:
+            raise KeyboardInterrupt
+        done.append(execute(task, **choices))
+        return done[0]
+
+    monkeypatch.setattr("popsnet.experiments.runner.execute", execute_one)
+    finished = cli("paper", "--max-n", 16, "--runs", 20, "--out", tmp_path)
+    assert finished.code == 130
+    assert "Interrupted: what is done is in" in finished.err
+    with Store(tmp_path / "results.sqlite") as store:
+        assert len(store.rows("shards")) == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["results.sqlite"]
+
+
+def test_without_the_libraries_it_says_what_to_install(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    finished = cli("paper", "--out", tmp_path / "out")
+    assert finished.code == 2
+    assert "pip install 'popsnet[paper]'" in finished.err
+    assert list(tmp_path.iterdir()) == []
