@@ -3,10 +3,10 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/ready
 
-.PHONY: help setup demo test test-long bench picture clean
+.PHONY: help setup paper test test-long bench picture clean
 
 help:
-	@echo "make demo       set up, route a few permutations, check a trace"
+	@echo "make paper      set up, reproduce the paper's tables and figures in paper/"
 	@echo "make test       set up, then ruff, mypy and all tests"
 	@echo "make test-long  the statistical and large checks that take minutes"
 	@echo "make bench      validate the engines against each other, then time them"
@@ -23,12 +23,8 @@ $(READY): pyproject.toml constraints.txt
 	  --constraint constraints.txt --editable '.[dev]'
 	@touch $@
 
-demo: setup
-	@$(BIN)/popsnet route 64 64 --runs 20
-	@echo
-	@$(BIN)/popsnet route 8 8 --seed 1 --trace .venv/demo.jsonl
-	@echo
-	@$(BIN)/popsnet check .venv/demo.jsonl
+paper: setup
+	@$(BIN)/popsnet paper --out paper
 
 test: setup
 	$(BIN)/ruff check
