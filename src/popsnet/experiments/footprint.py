@@ -42,7 +42,8 @@ def require_memory(
         needed += n * (_BUFFER_BYTES * router.buffers + _TRACE_BYTES_PER_PROCESSOR * traced)
     advice = "Choose a smaller d or g."
     fused = ENGINES["fused"]
-    if fused.has(router, variant) and not traced and fused.obstacle(network, True) is None:
+    able = fused.has(router, variant, network) and fused.obstacle(network, True) is None
+    if able and not traced and variant != "deferred":  # which stores its permutation anyway
         least = fused.bytes_needed(network, True)
         if least <= available and (engine, keyed) != (fused, True):
             advice = (

@@ -67,17 +67,19 @@ class Router:
     buffers: int
     """Packets a processor may hold; the machine enforces it."""
     variants: Mapping[str, Variant]
-    """By name; the first is the default."""
+    """By name."""
     applies: str = "any d and g"
     randomness: str = "none"
     reference: str = ""
     version: str = "1"
     """Raised whenever the same seeds give other runs than before."""
+    default: Callable[[Network], str] | None = None
+    """Which variant to run on a network; the first, if it does not say."""
 
     def choose_variant(self, name: str | None, network: Network) -> str:
         """The variant to run: the default if none is named. Refuses what cannot be run."""
         if name is None:
-            name = next(iter(self.variants))
+            name = self.default(network) if self.default else next(iter(self.variants))
         if name not in self.variants:
             known = ", ".join(self.variants)
             raise InputError(f"Router {self.name} has no variant {name!r}; it has: {known}.")
@@ -102,6 +104,7 @@ def register(
     randomness: str = "none",
     reference: str = "",
     version: str = "1",
+    default: Callable[[Network], str] | None = None,
 ) -> Callable[[Route], Route]:
     """Register the decorated generator function as a router; see :class:`Router`."""
 
@@ -120,6 +123,7 @@ def register(
             randomness=randomness,
             reference=reference,
             version=version,
+            default=default,
         )
         return route
 

@@ -5,6 +5,13 @@ networks that those cannot hold. Small networks run whole in the cache, one thre
 (``resident``); large ones are partitioned, all threads on one run (``partitioned``).
 """
 
-from popsnet.engines.fused.engine import RESIDENT, Session, bytes_needed, execute, obstacle
+from popsnet.engines.fused.engine import (
+    RESIDENT,
+    Session,
+    bytes_needed,
+    execute,
+    obstacle,
+    runs_deferred,
+)
 
-__all__ = ["RESIDENT", "Session", "bytes_needed", "execute", "obstacle"]
+__all__ = ["RESIDENT", "Session", "bytes_needed", "execute", "obstacle", "runs_deferred"]
