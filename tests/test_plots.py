@@ -1,16 +1,207 @@
 from __future__ import annotations
 
 import importlib.util
+from collections.abc import Callable
 from pathlib import Path
+from xml.etree import ElementTree as ET
 
+import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from matplotlib import rc_context
 from matplotlib.figure import Figure
 
-from popsnet import Network, Point
-from popsnet.plots import draw_slot
+from conftest import permutation
+from popsnet import Coins, Network, Point
+from popsnet.engines import ENGINES, Instance
+from popsnet.plots import (
+    Kind,
+    Series,
+    conflict_graphs,
+    draw_conflicts,
+    draw_journey,
+    draw_losses,
+    draw_slot,
+    draw_slots,
+    draw_steps,
+    save,
+    svg_text,
+)
+from popsnet.plots.conflicts import survive_first, survive_second
+from popsnet.plots.journey import hops_of
+from popsnet.routing import get_router
+from popsnet.routing.mei_rizzi import PHASES
 from popsnet.trace import Event
 
 ROOT = Path(__file__).parent.parent
+
+PRINTED = np.array([1, 5, 8, 9, 3, 10, 11, 14, 15, 13, 0, 7, 2, 6, 12, 4], dtype=np.int32)
+"""The permutation of the paper's conflict graph, on POPS(4, 4)."""
+
+MEASURED = Series("measured", (4, 16, 64), (3.0, 4.4, 5.4), (0.1, 0.1, 0.1))
+PUBLISHED = Series("published", (4, 16, 64), (3.1, 4.4, 5.4), kind=Kind.PUBLISHED)
+FLUID = Series("fluid limit", (4, 16, 64), (3.0, 4.6, 5.4), kind=Kind.THEORY)
+RIVAL = Series("deterministic", (4, 16, 64), (37, 54, 79), kind=Kind.THEORY, look=1)
+
+
+def first_step(d: int, g: int, seed: int = 0, permutation_seed: int = 0) -> list[Event]:
+    events: list[Event] = []
+    point = Point.of(d, g, seed=seed, permutation_seed=permutation_seed)
+    point.execute(0, [events.append])
+    return events[:5]
+
+
+def steps() -> Figure:
+    return draw_steps({"d = g": [MEASURED, PUBLISHED, FLUID], "d = 4g": [MEASURED]})
+
+
+def slots() -> Figure:
+    return draw_slots("d = g", [MEASURED, PUBLISHED, FLUID], [RIVAL])
+
+
+def losses() -> Figure:
+    return draw_losses([Series("d = 2g", (32, 128), (0.11, 0.12), (0.01, 0.01))])
+
+
+def conflicts() -> Figure:
+    return draw_conflicts(Network(4, 4), next(conflict_graphs(Network(4, 4), PRINTED, Coins(0))))
+
+
+def journey() -> Figure:
+    return draw_journey(Network(3, 3), first_step(3, 3, seed=13, permutation_seed=5), 5)
+
+
+FIGURES = [steps, slots, losses, conflicts, journey]
+
+
+def legend_of(figure: Figure) -> list[str]:
+    return [text.get_text() for text in figure.legends[0].get_texts()]
+
+
+@pytest.mark.parametrize("draw", FIGURES)
+def test_the_same_figure_has_the_same_bytes(draw: Callable[[], Figure]) -> None:
+    """Whatever the user's own settings are."""
+    figure = draw()
+    text = svg_text(figure)
+    assert text == svg_text(figure)
+    with rc_context({"font.size": 20, "svg.fonttype": "path"}):
+        assert text == svg_text(draw())
+    assert "<dc:date>" not in text
+
+
+@pytest.mark.parametrize("draw", FIGURES)
+def test_text_stays_text_and_nothing_is_cut(draw: Callable[[], Figure]) -> None:
+    figure = draw()
+    root = ET.fromstring(svg_text(figure))
+    assert root.findall(".//{http://www.w3.org/2000/svg}text")
+    page, inside = figure.bbox, figure.get_tightbbox()
+    assert page.x0 <= inside.x0 * figure.dpi <= inside.x1 * figure.dpi <= page.x1
+    assert page.y0 <= inside.y0 * figure.dpi <= inside.y1 * figure.dpi <= page.y1
+
+
+def test_a_figure_is_saved_as_vectors_and_as_dots(tmp_path: Path) -> None:
+    vector, raster = save(losses(), tmp_path, "losses")
+    assert vector.read_text().startswith("<svg")
+    assert raster.read_bytes().startswith(b"\x89PNG")
+    assert sorted(tmp_path.iterdir()) == [raster, vector]
+
+
+def test_steps_have_a_panel_a_shape_and_one_legend() -> None:
+    figure = steps()
+    assert [axes.get_title() for axes in figure.axes] == ["d = g", "d = 4g"]
+    assert legend_of(figure) == ["measured (± standard error)", "published", "fluid limit"]
+    assert [len(axes.containers) for axes in figure.axes] == [3, 1]
+
+
+def test_published_points_are_hollow_and_limits_have_none() -> None:
+    _, published, limit = steps().axes[0].containers
+    points, *_ = published
+    line, *_ = limit
+    assert (points.get_markerfacecolor(), points.get_linestyle()) == ("none", "None")
+    assert line.get_marker() == "None"
+
+
+def test_slots_show_the_randomized_router_also_alone() -> None:
+    figure = slots()
+    assert [len(axes.containers) for axes in figure.axes] == [4, 3]
+    figure.canvas.draw()
+    labels = [label.get_text() for label in figure.axes[0].get_xticklabels()]
+    assert {"2²", "2⁴", "2⁶"} <= set(labels)
+
+
+def test_losses_are_parts_of_all_packets() -> None:
+    figure = losses()
+    figure.canvas.draw()
+    assert "10 %" in [label.get_text() for label in figure.axes[0].get_yticklabels()]
+
+
+def test_a_series_has_one_length() -> None:
+    with pytest.raises(ValueError, match="one length"):
+        Series("short", (1, 2), (1.0, 2.0), (0.1,))
+
+
+@settings(max_examples=60)
+@given(g=st.integers(1, 8), k=st.integers(1, 3), seed=st.integers(0, 2**64 - 1))
+def test_conflict_graphs_leave_whom_the_engine_leaves(g: int, k: int, seed: int) -> None:
+    network, destination, coins = Network(k * g, g), permutation(k * g * g, seed), Coins(seed)
+    router = get_router("mei-rizzi")
+    instance = Instance(network, router, "idealized", destination, coins, 50)
+    outcome = ENGINES["slots"].execute(instance, ())
+    pending = network.n
+    for left, edges in zip(
+        outcome.survivors, conflict_graphs(network, destination, coins), strict=False
+    ):
+        pending -= len(survive_second(survive_first(edges)))
+        assert pending == left
+
+
+def test_the_papers_conflict_graph_has_its_ends() -> None:
+    edges = next(conflict_graphs(Network(4, 4), PRINTED, Coins(0)))
+    assert [edge.packet for edge in edges] == list(range(16))
+    assert [edge.source for edge in edges] == [packet // 4 for packet in range(16)]
+    ends = [1, 1, 0, 1, 3, 2, 3, 2, 3, 1, 0, 3, 2, 2, 0, 0]  # printed with the figure
+    assert [edge.temporary for edge in edges] == ends
+
+
+def test_each_panel_shows_the_packets_that_are_left() -> None:
+    edges = next(conflict_graphs(Network(4, 4), PRINTED, Coins(0)))
+    first = survive_first(edges)
+    left = [edges, first, survive_second(first)]
+    for axes, expected in zip(conflicts().axes, left, strict=True):
+        shown = [patch.get_gid() for patch in axes.patches if patch.get_gid()]
+        assert shown == [f"packet {edge.packet}" for edge in expected]
+
+
+def test_a_journey_is_the_papers_example() -> None:
+    """Packet 5 goes to processor 1 by way of groups 2 and 1; acks come back."""
+    hops = hops_of(Network(3, 3), first_step(3, 3, seed=13, permutation_seed=5))
+    way = [(hop.sender, hop.receivers, hop.kind) for hop in hops if hop.packet == 5]
+    assert way == [
+        (5, (7,), "packet"),
+        (7, (5,), "packet"),
+        (5, (7,), "ack"),
+        (7, (5,), "ack"),
+        (5, (1,), "packet"),
+    ]
+
+
+def test_a_journey_names_its_slots_and_couplers() -> None:
+    texts = [text.get_text().replace("\n", " ") for text in journey().axes[0].texts]
+    for phase in PHASES:
+        assert f"slot {phase}" in texts
+    assert [text for text in texts if text.startswith("c(")] == [
+        "c(2,1)", "c(1,2)", "c(2,1)", "c(1,2)", "c(0,1)"
+    ]  # fmt: skip
+
+
+def test_the_journey_of_a_packet_that_meets_another_ends_there() -> None:
+    events = first_step(8, 8)
+    hops = list(hops_of(Network(8, 8), events))
+    packet = next(hop.packet for hop in hops if not hop.receivers)
+    assert packet is not None
+    axes = draw_journey(Network(8, 8), events, packet).axes[0]
+    assert len([text for text in axes.texts if text.get_text() == "×"]) > 0
 
 
 def test_a_slot_shows_light_and_collisions() -> None:

@@ -1,3 +1,6 @@
 """Formulas and fluid limits: what mathematics says about routing times."""
 
-__all__: list[str] = []
+from popsnet.theory.fluid import expected_steps, loads
+from popsnet.theory.formulas import deterministic_slots
+
+__all__ = ["deterministic_slots", "expected_steps", "loads"]

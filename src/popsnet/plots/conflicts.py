@@ -1,0 +1,194 @@
+"""The conflict graph of the paper: who is in whose way in slots 1 and 2 of a step."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import FancyBboxPatch, PathPatch
+from matplotlib.path import Path
+
+from popsnet.coins import Coins
+from popsnet.network import Network
+from popsnet.plots.style import GREY, LOOKS, PALE, WIDTH, Look, settled, styled
+from popsnet.routing.mei_rizzi import INTERMEDIATE_GROUP, participation
+from popsnet.slot import Ints
+
+__all__ = ["Edge", "conflict_graphs", "draw_conflicts", "survive_first", "survive_second"]
+
+_SPAN = 8.0
+_GROUP_GAP = 1.0
+
+
+class Edge(NamedTuple):
+    """A packet that takes part in a step."""
+
+    packet: int
+    source: int
+    """Its group: one end."""
+    temporary: int
+    """The group of its destination's number mod g: the other end."""
+    intermediate: int
+    """The group it has chosen at random: the edge's colour."""
+
+
+def conflict_graphs(network: Network, destination: Ints, coins: Coins) -> Iterator[list[Edge]]:
+    """The conflict graph of each step of mei-rizzi, until every packet is home.
+
+    It is a bipartite multigraph (Mei and Rizzi, section 3.1). An edge joins a packet's group
+    and its temporary group and has a random colour, the intermediate group. Packets meet in
+    slot 1 if they have one colour and one source group; those that are left meet in slot 2 if
+    they have one colour and one temporary group.
+    """
+    pending: Ints = np.arange(network.n, dtype=np.int32)
+    step = 0
+    while pending.size:
+        chance = participation(network, step)
+        packets = pending[coins.chances(chance, INTERMEDIATE_GROUP, step, pending)]
+        ends = packets // network.d, destination[packets] % network.g
+        colours = coins.draws(network.g, INTERMEDIATE_GROUP, step, packets)
+        columns = (column.tolist() for column in (packets, *ends, colours))
+        edges = [Edge(*row) for row in zip(*columns, strict=True)]
+        yield edges
+        home = [edge.packet for edge in survive_second(survive_first(edges))]
+        pending = np.setdiff1d(pending, home)
+        step += 1
+
+
+def survive_first(edges: Sequence[Edge]) -> list[Edge]:
+    """Those alone on their coupler in slot 1."""
+    load = Counter((edge.source, edge.intermediate) for edge in edges)
+    return [edge for edge in edges if load[edge.source, edge.intermediate] == 1]
+
+
+def survive_second(edges: Sequence[Edge]) -> list[Edge]:
+    """Of those that survived slot 1, the ones alone on their coupler in slot 2."""
+    load = Counter((edge.temporary, edge.intermediate) for edge in edges)
+    return [edge for edge in edges if load[edge.temporary, edge.intermediate] == 1]
+
+
+@styled()
+def draw_conflicts(network: Network, edges: Sequence[Edge]) -> Figure:
+    """Draw a step's conflict graph, what survives slot 1 and what survives slot 2.
+
+    Groups are boxes with a place for each packet. An edge has the number of its packet at both
+    ends and that of its intermediate group in a disc, filled if the packet survives the slot.
+    """
+    first = survive_first(edges)
+    second = survive_second(first)
+    figure = Figure(figsize=(WIDTH, 0.9 + 0.19 * _depth(network, network.g)))
+    places = _places(network, edges)
+    panels = figure.subplots(1, 3)
+    for axes, title, shown, bold in zip(
+        panels,
+        ("(a) all packets; bold: survive slot 1", "(b) after slot 1; bold: survive slot 2",
+         "(c) after slot 2: delivered in this step"),
+        (edges, first, second),
+        (first, second, second),
+        strict=True,
+    ):  # fmt: skip
+        axes.set_title(title)
+        _panel(axes, network, places, shown, bold)
+    _legend(figure, network)
+    return settled(figure)
+
+
+def _depth(network: Network, group: int) -> float:
+    return group * (network.d + _GROUP_GAP)
+
+
+def _places(network: Network, edges: Sequence[Edge]) -> dict[int, tuple[float, float]]:
+    """How high a packet's edge begins and ends: among its group's packets, in order."""
+    taken: Counter[int] = Counter()
+    places = {}
+    for edge in edges:
+        end = taken[edge.temporary]
+        taken[edge.temporary] += 1
+        start = edge.packet % network.d
+        places[edge.packet] = (
+            -_depth(network, edge.source) - start,
+            -_depth(network, edge.temporary) - end,
+        )
+    return places
+
+
+def _panel(
+    axes: Axes, network: Network, places: dict[int, tuple[float, float]],
+    shown: Sequence[Edge], bold: Sequence[Edge],
+) -> None:  # fmt: skip
+    for group in range(network.g):
+        for x in (-0.9, _SPAN + 0.9):
+            _group(axes, network, group, x)
+    alive = {edge.packet for edge in shown}
+    for packet, (start, end) in places.items():
+        colour = "black" if packet in alive else PALE
+        for x, y in ((-0.9, start), (_SPAN + 0.9, end)):
+            axes.text(x, y, f"{packet}", ha="center", va="center", fontsize=6.5, color=colour)
+    for edge in shown:
+        _edge(axes, edge, places[edge.packet], edge in bold)
+    axes.text(-0.9, 0.9, "group", ha="center", fontsize=7)
+    axes.text(_SPAN + 0.9, 0.9, "temporary\ngroup", ha="center", fontsize=7)
+    axes.set_xlim(-2.9, _SPAN + 2.9)
+    axes.set_ylim(-_depth(network, network.g) + 0.8, 2.6)
+    axes.set_axis_off()
+
+
+def _group(axes: Axes, network: Network, group: int, x: float) -> None:
+    top = -_depth(network, group)
+    axes.add_patch(
+        FancyBboxPatch(
+            (x - 0.65, top - network.d + 0.55), 1.3, network.d - 0.1,
+            boxstyle="round,pad=0,rounding_size=0.3", facecolor="none", edgecolor=GREY,
+            linewidth=0.8,
+        )
+    )  # fmt: skip
+    outside = -1.0 if x < 0 else 1.0
+    y = top - (network.d - 1) / 2
+    axes.text(x + 1.2 * outside, y, f"{group}", ha="center", va="center", fontsize=9)
+
+
+def _edge(axes: Axes, edge: Edge, ends: tuple[float, float], bold: bool) -> None:
+    look = _look(edge.intermediate)
+    start, end = ends
+    path = Path(
+        [(0.3, start), (_SPAN / 2, start), (_SPAN / 2, end), (_SPAN - 0.3, end)],
+        [Path.MOVETO, Path.CURVE4, Path.CURVE4, Path.CURVE4],
+    )
+    axes.add_patch(
+        PathPatch(
+            path, fill=False, edgecolor=look.colour, linestyle=look.line,
+            linewidth=1.7 if bold else 0.7, alpha=1 if bold else 0.75, gid=f"packet {edge.packet}",
+        )
+    )  # fmt: skip
+    for x, y in ((0.2, start), (_SPAN - 0.2, end)):
+        _disc(axes, x, y, edge.intermediate, look.colour, bold)
+
+
+def _look(group: int) -> Look:
+    return LOOKS[group % len(LOOKS)]
+
+
+def _disc(axes: Axes, x: float, y: float, number: int, colour: str, filled: bool) -> None:
+    axes.plot(
+        x, y, marker="o", markersize=7.5, markeredgewidth=0.9, markeredgecolor=colour,
+        markerfacecolor=colour if filled else "white",
+    )  # fmt: skip
+    ink = "white" if filled else "black"
+    axes.text(x, y, f"{number}", ha="center", va="center_baseline", fontsize=5.5, color=ink)
+
+
+def _legend(figure: Figure, network: Network) -> None:
+    looks = [(group, _look(group)) for group in range(network.g)]
+    handles = [
+        Line2D([], [], color=look.colour, linestyle=look.line, label=f"{group}")
+        for group, look in looks
+    ]
+    figure.legend(
+        handles=handles, loc="outside lower center", ncols=9, handlelength=3.5,
+        title="intermediate group, chosen at random", title_fontsize=7,
+    )  # fmt: skip

@@ -1,0 +1,121 @@
+"""How pictures look and how they are saved: one place for all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from io import BytesIO, StringIO
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from matplotlib.figure import Figure
+from matplotlib.style import context
+from matplotlib.typing import LineStyleType
+
+from popsnet.files import write_whole
+
+__all__ = [
+    "BLUE",
+    "GREEN",
+    "GREY",
+    "LOOKS",
+    "PALE",
+    "VERMILLION",
+    "WIDTH",
+    "Look",
+    "save",
+    "settled",
+    "styled",
+    "svg_text",
+]
+
+BLUE, VERMILLION, GREEN, PURPLE = "#0072b2", "#d55e00", "#009e73", "#cc79a7"
+ORANGE, SKY, BLACK = "#e69f00", "#56b4e9", "#000000"
+GREY, PALE = "#606060", "#c8c8c8"
+"""The colours of Okabe and Ito, which colour-blind readers tell apart, and two greys."""
+
+WIDTH = 7.2
+"""Inches: a page of two columns."""
+
+_DOTS_PER_INCH = 200
+
+
+class Look(NamedTuple):
+    """A colour, and what tells it from others without colour."""
+
+    colour: str
+    marker: str
+    line: LineStyleType
+
+
+LOOKS = (
+    Look(BLUE, "o", "-"),
+    Look(VERMILLION, "s", (0, (5, 1.5))),
+    Look(GREEN, "^", (0, (1, 1.2))),
+    Look(PURPLE, "D", (0, (5, 1.5, 1, 1.5))),
+    Look(ORANGE, "v", (0, (3, 1, 1, 1, 1, 1))),
+    Look(SKY, "P", (0, (8, 2))),
+    Look(BLACK, "X", (0, (2, 2))),
+)
+
+_SETTINGS: dict[Any, Any] = {
+    "axes.grid": True,
+    "axes.labelsize": 8,
+    "axes.linewidth": 0.7,
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "axes.titlesize": 8,
+    "figure.constrained_layout.use": True,
+    "font.family": "sans-serif",
+    "font.sans-serif": ["DejaVu Sans", "Verdana", "Arial"],  # from the widest on: text will fit
+    "font.size": 8,
+    "grid.color": "#e4e4e4",
+    "grid.linewidth": 0.5,
+    "legend.fontsize": 7,
+    "legend.frameon": False,
+    "svg.fonttype": "none",  # text stays text: it can be searched, selected and read aloud
+    "svg.hashsalt": "popsnet",  # the same picture has the same bytes
+    "xtick.labelsize": 8,
+    "ytick.labelsize": 7,
+}
+
+
+@contextmanager
+def styled() -> Iterator[None]:
+    """Whatever is drawn inside has this style, not the user's; also a decorator."""
+    with context(["default", _SETTINGS]):
+        yield
+
+
+def settled(figure: Figure) -> Figure:
+    """The figure with everything in its final place: later drawing would move it a little."""
+    for _ in range(3):
+        figure.draw_without_rendering()
+    figure.set_layout_engine("none")
+    return figure
+
+
+def save(figure: Figure, folder: Path, stem: str) -> tuple[Path, Path]:
+    """Write a picture as SVG and as PNG; the paths of both."""
+    vector, raster = folder / f"{stem}.svg", folder / f"{stem}.png"
+    with write_whole(vector) as file:
+        file.write(svg_text(figure))
+    with write_whole(raster) as file:
+        file.buffer.write(_png(figure))
+    return vector, raster
+
+
+@styled()
+def svg_text(figure: Figure) -> str:
+    """The picture as an ``<svg>`` element, which is a file and a part of a page; no date in it."""
+    file = StringIO()
+    figure.savefig(file, format="svg", metadata={"Date": None})
+    text = file.getvalue()
+    return text[text.index("<svg") :]
+
+
+@styled()
+def _png(figure: Figure) -> bytes:
+    file = BytesIO()
+    figure.savefig(file, format="png", dpi=_DOTS_PER_INCH)
+    return file.getvalue()
