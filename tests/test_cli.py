@@ -121,7 +121,7 @@ BAD = {
     "negative d": (("route", -2, 4), "-2 is below 1"),
     "negative g": (("route", 4, -2), "-2 is below 1"),
     "not a number": (("route", "four", 4), "Invalid value for 'D'"),
-    "not square": (("route", 4, 5), "needs d = g"),
+    "small groups": (("route", 4, 5), "needs d >= g"),
     "unknown router": (("route", 4, 4, "--router", "nope"), "no router 'nope'"),
     "unknown variant": (("route", 4, 4, "--variant", "nope"), "no variant 'nope'"),
     "unknown engine": (("route", 4, 4, "--engine", "nope"), "no engine 'nope'"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -112,9 +113,17 @@ def test_mei_rizzi_counts_every_message_it_should() -> None:
 
 
 def test_the_machine_notices_when_slots_3_to_5_conflict() -> None:
-    """The proof that they do not needs d = g; without it the promise is broken and seen to be."""
-    route = get_router("mei-rizzi").variants["published"].route
-    router = Router("bare", "", "", buffers=3, variants={"published": Variant(route)})
+    """The proof that they do not needs d = g; a promise for d > g is broken and seen to be."""
+    published = get_router("mei-rizzi").variants["published"].route
+
+    def promising(network: Network, destination: Ints, coins: Coins, memory: Memory) -> Slots:
+        running = published(network, destination, coins, memory)
+        slot = next(running)
+        while True:
+            promise = slot.conflict_free or slot.phase.startswith("5")
+            slot = running.send((yield replace(slot, conflict_free=promise)))
+
+    router = Router("bare", "", "", buffers=3, variants={"published": Variant(promising)})
     with pytest.raises(RuleViolation) as violation:
         slots.execute(
             Instance(Network(4, 3), router, "published", permutation(12, 0), Coins(0), 1000)

@@ -21,6 +21,7 @@ from popsnet.trace import Event
 __all__ = ["route_command"]
 
 _INTERRUPTED = 130
+_FEW = 12
 
 
 def route_command(
@@ -45,8 +46,19 @@ def route_command(
     if trace is not None and not as_json:
         typer.echo(f"Trace written to {trace}; popsnet check {trace} replays it.")
     if any(run.outcome.delivered < point.network.n and not run.outcome.capped for run in done):
-        typer.echo("FAILED: the router ended before every packet was delivered.", err=True)
+        typer.echo(f"FAILED: {_shortfall(done)}", err=True)
         raise typer.Exit(1)
+
+
+def _shortfall(done: Sequence[Run]) -> str:
+    """What is missing, though no run was capped."""
+    lost = [packet for run in done for packet in run.outcome.lost_packets]
+    if not lost:
+        return "the router ended before every packet was delivered."
+    if len(done) > 1:
+        return f"the router lost {len(lost):,} packets; --json says which of each run."
+    shown = ", ".join(map(str, lost[:_FEW])) + (", …" if len(lost) > _FEW else "")
+    return f"the router lost {len(lost):,} {'packet' if len(lost) == 1 else 'packets'}: {shown}"
 
 
 def _require_traceable(trace: Path, runs: int) -> None:
@@ -97,6 +109,7 @@ def _as_object(point: Point, done: Sequence[Run]) -> dict[str, Any]:
                 "peak_buffers": run.outcome.peak_buffers,
                 "capped": run.outcome.capped,
                 "seconds": run.seconds,
+                **({"lost_packets": run.outcome.lost_packets} if run.outcome.lost else {}),
             }
             for run in done
         ],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from popsnet.engines import fused, objects, slots
@@ -23,14 +23,18 @@ def _no_obstacle(network: Network, keyed: bool) -> str | None:
     return f"it numbers processors with 31 bits, and n = {network.n:,}."
 
 
+def _square(network: Network) -> bool:
+    return network.d == network.g
+
+
 @dataclass(frozen=True)
 class Engine:
     """An engine, what it can run and the memory it takes."""
 
     name: str
     execute: Execute
-    runs: frozenset[tuple[str, str]] | None
-    """The routers and variants it has; None if it runs any."""
+    runs: Mapping[tuple[str, str], Callable[[Network], bool]] | None
+    """The routers and variants it has, and on which networks; None if it runs any anywhere."""
     bytes_needed: Callable[[Network, bool], int]
     """Memory for one run, measured and rounded up; the flag says the permutation is computed."""
     obstacle: Callable[[Network, bool], str | None] = _no_obstacle
@@ -38,9 +42,12 @@ class Engine:
     messages: bool = True
     """Whether it executes messages, which can be traced, or only what decides who survives."""
 
-    def has(self, router: Router, variant: str) -> bool:
-        """Whether the engine runs the variant."""
-        return self.runs is None or (router.name, variant) in self.runs
+    def has(self, router: Router, variant: str, network: Network | None = None) -> bool:
+        """Whether the engine runs the variant, on that network or at all."""
+        if self.runs is None:
+            return True
+        where = self.runs.get((router.name, variant))
+        return where is not None and (network is None or where(network))
 
 
 ENGINES = {
@@ -49,7 +56,7 @@ ENGINES = {
         Engine(
             name="objects",
             execute=objects.execute,
-            runs=frozenset({("mei-rizzi", "published")}),
+            runs={("mei-rizzi", "published"): _square},
             bytes_needed=lambda network, keyed: 1000 * network.n,
         ),
         Engine(
@@ -61,7 +68,11 @@ ENGINES = {
         Engine(
             name="fused",
             execute=fused.execute,
-            runs=frozenset({("mei-rizzi", "published"), ("mei-rizzi", "idealized")}),
+            runs={
+                ("mei-rizzi", "published"): _square,
+                ("mei-rizzi", "idealized"): lambda network: True,
+                ("mei-rizzi", "deferred"): fused.runs_deferred,
+            },
             bytes_needed=fused.bytes_needed,
             obstacle=fused.obstacle,
             messages=False,
@@ -70,23 +81,26 @@ ENGINES = {
 }
 
 
-def choose_engine(name: str, router: Router, variant: str, packets: int, traced: bool) -> Engine:
+def choose_engine(
+    name: str, router: Router, variant: str, network: Network, *, runs: int, traced: bool
+) -> Engine:
     """The engine of that name. ``auto`` executes every message while there are few of them.
 
     It is ``slots`` for up to 2^21 packets over all runs, for a trace and for what the ``fused``
     engine does not have, and ``fused`` else.
     """
     if name == "auto":
-        fast = ENGINES["fused"].has(router, variant) and packets > _FEW_PACKETS and not traced
-        name = "fused" if fast else "slots"
+        many = runs * network.n > _FEW_PACKETS and not traced
+        name = "fused" if many and ENGINES["fused"].has(router, variant, network) else "slots"
     if name not in ENGINES:
         known = ", ".join(["auto", *ENGINES])
         raise InputError(f"There is no engine {name!r}. Give one of: {known}.")
     engine = ENGINES[name]
-    if not engine.has(router, variant):
+    if not engine.has(router, variant, network):
         known = ", ".join(f"{one} ({other})" for one, other in sorted(engine.runs or ()))
+        where = f" on {network}" if engine.has(router, variant) else f", only: {known}"
         raise InputError(
-            f"Engine {name} does not run router {router.name!r} ({variant}), only: {known}. "
+            f"Engine {name} does not run router {router.name!r} ({variant}){where}. "
             "Use --engine slots, which runs them all."
         )
     if traced and not engine.messages:

@@ -51,7 +51,8 @@ def require_memory(
     needed = memory_needed(network, engine, router, keyed=keyed, traced=traced)
     advice = "Choose a smaller d or g."
     fused = ENGINES["fused"]
-    if fused.has(router, variant) and not traced and fused.obstacle(network, True) is None:
+    able = fused.has(router, variant, network) and fused.obstacle(network, True) is None
+    if able and not traced and variant != "deferred":  # which stores its permutation anyway
         least = fused.bytes_needed(network, True)
         if least <= available and (engine, keyed) != (fused, True):
             advice = (

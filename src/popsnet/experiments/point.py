@@ -87,7 +87,7 @@ class Point:
             )
         Coins(seed), Coins(permutation_seed)  # refuse what is no seed
         find_permutation(permutation)
-        engine_chosen = choose_engine(engine, chosen, variant, runs * network.n, traced)
+        engine_chosen = choose_engine(engine, chosen, variant, network, runs=runs, traced=traced)
         keyed = permutation == "keyed"
         require_memory(network, engine_chosen, chosen, variant, keyed=keyed, traced=traced)
         if network.n >= 2**31 and permutation not in ("keyed", "random"):
@@ -167,7 +167,12 @@ def routed(
             yield point.execute(run, observers)
         return
     with fused.Session(point.network, point.max_steps, threads) as session:
-        if point.permutation == "random" and point.network.n <= fused.RESIDENT:
+        small = point.network.n <= fused.RESIDENT
+        together: Iterator[list[Outcome]]
+        if point.variant == "deferred" and small:
+            instances = (point._instance(run) for run in numbers)
+            together = ([outcome] for outcome in session.execute_deferred(instances))
+        elif point.permutation == "random" and small:
             seeds = (point.seed, point.permutation_seed)
             together = session.execute_many(point.variant, *seeds, runs, first)
         else:

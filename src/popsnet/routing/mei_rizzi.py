@@ -1,6 +1,8 @@
-"""mei-rizzi: the randomized router of the paper, five slots a step."""
+"""mei-rizzi: the randomized router of the paper, five slots a step, and its repair for d > g."""
 
 from __future__ import annotations
+
+from collections.abc import Generator
 
 import numpy as np
 
@@ -8,12 +10,13 @@ from popsnet.coins import Coins
 from popsnet.memory import Memory
 from popsnet.network import Network
 from popsnet.routing.router import Slots, register, register_variant
-from popsnet.slot import Ints, Kind, Slot
+from popsnet.slot import NO_PACKET, Inbox, Ints, Kind, Slot
 
 __all__ = [
     "BUFFERS",
     "INTERMEDIATE_GROUP",
     "PHASES",
+    "deferred",
     "idealized",
     "mei_rizzi",
     "participation",
@@ -34,17 +37,14 @@ PHASES = (
 )
 
 
-def _needs_a_square(network: Network) -> str | None:
-    if network.d == network.g:
-        return None
-    return (
-        "it needs d = g. Take --router direct, which runs on any network, or for d > g the "
-        "statistics of --variant idealized."
-    )
-
-
 def _needs_large_groups(network: Network) -> str | None:
-    return None if network.d >= network.g else "it needs d >= g."
+    if network.d >= network.g:
+        return None
+    return "it needs d >= g. Take --router direct, which runs on any network."
+
+
+def _default(network: Network) -> str:
+    return "published" if network.d == network.g else "deferred"
 
 
 def participation(network: Network, step: int) -> int:
@@ -57,17 +57,26 @@ def participation(network: Network, step: int) -> int:
     return (4 * g << 32) // (4 * d - g * step) if g * step < 4 * (d - g) else 2**32
 
 
+def _taking_part(network: Network, coins: Coins, step: int, pending: Ints) -> Ints:
+    """Who of those that are pending takes part in a step, by its own coin."""
+    chance = participation(network, step)
+    if chance == 2**32:
+        return pending
+    return pending[coins.chances(chance, INTERMEDIATE_GROUP, step, pending)]
+
+
 @register(
     "mei-rizzi",
     variant="published",
+    default=_default,
     summary="each packet by a random and a temporary group, acknowledged, until all are home",
-    slots="O(log log g) with high probability, 5 a step",
+    slots="O(d/g + log log g) with high probability, 5 a step",
     buffers=BUFFERS,
-    applies="d = g; d > g idealized",
-    obstacle=_needs_a_square,
+    applies="d >= g; published loses packets for d > g",
+    obstacle=_needs_large_groups,
     randomness="private coins",
     reference="Mei and Rizzi, On-Line Permutation Routing in Partitioned Optical Passive Star "
-    "Networks, section 3.1",
+    "Networks, sections 3.1 and 3.2",
 )
 def mei_rizzi(network: Network, destination: Ints, coins: Coins, memory: Memory) -> Slots:
     """Route any permutation on POPS(g, g) in O(log log g) slots with high probability.
@@ -75,11 +84,17 @@ def mei_rizzi(network: Network, destination: Ints, coins: Coins, memory: Memory)
     A step has five slots. A source sends a copy of its packet to a random intermediate group
     (1), which passes it on to the temporary group, the destination's number mod g (2). Acks
     go back the same way (3, 4), and the source that hears one drops its original. The
-    temporary group sends the copy to its destination (5). In slots 1, 2 and 5 processor j
-    listens to group j mod g; an ack is heard by whoever sent the copy.
+    temporary group sends the copy to its destination (5). In slots 1 and 2 the processor with
+    index a < g listens to group a; an ack is heard by whoever sent the copy; in slot 5
+    processor j listens to group j mod g.
 
-    Copies may meet in slots 1 and 2 only. In slots 3 to 5 two messages never meet
-    (Proposition 3.1 of the paper); the machine checks it on every run.
+    For d > g a packet takes part in a step by the law of section 3.2 of the paper, and the
+    bound is O(d/g + log log g).
+
+    Copies may meet in slots 1 and 2. In slots 3 and 4 two messages never meet, and for d = g not
+    in slot 5 either (Proposition 3.1 of the paper); the machine checks it on every run. For d > g
+    destinations in one group that are equal mod g share a coupler in slot 5. Copies for them meet
+    there, after their sources have heard the ack and dropped them: **these packets are lost**.
 
     The router stops when every source has its ack. No processor could know that: the
     simulation looks, to end the run, and nothing a processor does depends on it.
@@ -87,19 +102,22 @@ def mei_rizzi(network: Network, destination: Ints, coins: Coins, memory: Memory)
     d, g, n = network.d, network.g, network.n
     everybody = np.arange(n, dtype=np.int32)
     own_residue = everybody % g
+    index = everybody % d
+    listeners = everybody[index < g]
     pending: Ints = everybody
     waiting = np.ones(n, dtype=np.bool_)
     step = 0
     while pending.size:
-        intermediate = coins.draws(g, INTERMEDIATE_GROUP, step, pending)
+        taking = _taking_part(network, coins, step, pending)
+        intermediate = coins.draws(g, INTERMEDIATE_GROUP, step, taking)
         copies = yield Slot(
             phase=PHASES[0],
             step=step,
-            senders=pending,
+            senders=taking,
             groups=intermediate,
-            packets=pending,
-            listeners=everybody,
-            listened=own_residue,
+            packets=taking,
+            listeners=listeners,
+            listened=index[listeners],
         )
         memory.store(copies.receivers, copies.packets)
 
@@ -110,34 +128,13 @@ def mei_rizzi(network: Network, destination: Ints, coins: Coins, memory: Memory)
             senders=relays,
             groups=temporary,
             packets=copies.packets,
-            listeners=everybody,
-            listened=own_residue,
+            listeners=listeners,
+            listened=index[listeners],
         )
         memory.drop(relays, copies.packets)
         memory.store(arrived.receivers, arrived.packets)
 
-        acks = yield Slot(
-            phase=PHASES[2],
-            step=step,
-            senders=arrived.receivers,
-            groups=arrived.groups,
-            kind=Kind.ACK,
-            packets=arrived.packets,
-            listeners=relays,
-            listened=temporary,
-            conflict_free=True,
-        )
-        confirmed = yield Slot(
-            phase=PHASES[3],
-            step=step,
-            senders=acks.receivers,
-            groups=own_residue[acks.receivers],
-            kind=Kind.ACK,
-            packets=acks.packets,
-            listeners=pending,
-            listened=intermediate,
-            conflict_free=True,
-        )
+        confirmed = yield from _acknowledge(step, taking, intermediate, copies, arrived, g)
         memory.drop(confirmed.receivers, confirmed.receivers)
         waiting[confirmed.receivers] = False
         pending = np.flatnonzero(waiting).astype(np.int32)
@@ -150,11 +147,142 @@ def mei_rizzi(network: Network, destination: Ints, coins: Coins, memory: Memory)
             packets=arrived.packets,
             listeners=everybody,
             listened=own_residue,
-            conflict_free=True,
+            conflict_free=d == g,
         )
         memory.drop(arrived.receivers, arrived.packets)
-        memory.deliver(home.receivers, home.packets)
+        mine = home.destinations == home.receivers
+        memory.deliver(home.receivers[mine], home.packets[mine])
         step += 1
+
+
+def _acknowledge(
+    step: int, senders: Ints, intermediate: Ints, copies: Inbox, arrived: Inbox, g: int
+) -> Generator[Slot, Inbox, Inbox]:
+    """Slots 3 and 4: acks for what arrived go back the way it came; never two on a coupler."""
+    acks = yield Slot(
+        phase=PHASES[2],
+        step=step,
+        senders=arrived.receivers,
+        groups=arrived.groups,
+        kind=Kind.ACK,
+        packets=arrived.packets,
+        listeners=copies.receivers,
+        listened=copies.destinations % g,
+        conflict_free=True,
+    )
+    came_from = np.zeros(int(copies.receivers.max(initial=-1)) + 1, dtype=np.int32)
+    came_from[copies.receivers] = copies.groups
+    confirmed = yield Slot(
+        phase=PHASES[3],
+        step=step,
+        senders=acks.receivers,
+        groups=came_from[acks.receivers],
+        kind=Kind.ACK,
+        packets=acks.packets,
+        listeners=senders,
+        listened=intermediate,
+        conflict_free=True,
+    )
+    return confirmed
+
+
+@register_variant("mei-rizzi", "deferred", obstacle=_needs_large_groups)
+def deferred(network: Network, destination: Ints, coins: Coins, memory: Memory) -> Slots:
+    """The repair for d > g: a copy waits in its temporary group until its slot 5 is safe.
+
+    A group has k = ⌈d/g⌉ blocks of g processors, the last one perhaps smaller. In slot 5 of step
+    s only copies for block s mod k are sent: destinations of one group and block differ mod g,
+    so that two of them never share a coupler. The others wait. In slots 1 and 2 the processor
+    with index g(s mod k) + a listens to group a (index a, where there is no such processor), if
+    it has no copy that waits: so k times as many buffers take turns, one a processor as before.
+    A copy that is stored cannot be lost, and the ack that its source hears is true.
+
+    After the last ack at most k - 1 more slots of kind 5 bring the waiting copies home. When all
+    is done is for the simulation to see, as in :func:`mei_rizzi`.
+    """
+    d, g, n = network.d, network.g, network.n
+    blocks = -(-d // g)
+    everybody = np.arange(n, dtype=np.int32)
+    index = everybody % d
+    pending: Ints = everybody
+    waiting = np.ones(n, dtype=np.bool_)
+    stored = np.full(n, NO_PACKET, dtype=np.int32)  # the copy that waits at a processor
+    target = np.full(n, NO_PACKET, dtype=np.int32)  # and its destination
+    step = 0
+    while pending.size:
+        taking = _taking_part(network, coins, step, pending)
+        intermediate = coins.draws(g, INTERMEDIATE_GROUP, step, taking)
+        listens_to = _turns(network, index, step % blocks)
+        listeners = everybody[(listens_to >= 0) & (stored == NO_PACKET)]
+        copies = yield Slot(
+            phase=PHASES[0],
+            step=step,
+            senders=taking,
+            groups=intermediate,
+            packets=taking,
+            listeners=listeners,
+            listened=listens_to[listeners],
+        )
+        memory.store(copies.receivers, copies.packets)
+        arrived = yield Slot(
+            phase=PHASES[1],
+            step=step,
+            senders=copies.receivers,
+            groups=copies.destinations % g,
+            packets=copies.packets,
+            listeners=listeners,
+            listened=listens_to[listeners],
+        )
+        memory.drop(copies.receivers, copies.packets)
+        memory.store(arrived.receivers, arrived.packets)
+        stored[arrived.receivers] = arrived.packets
+        target[arrived.receivers] = arrived.destinations
+
+        confirmed = yield from _acknowledge(step, taking, intermediate, copies, arrived, g)
+        memory.drop(confirmed.receivers, confirmed.receivers)
+        waiting[confirmed.receivers] = False
+        pending = np.flatnonzero(waiting).astype(np.int32)
+
+        yield from _bring_home(network, memory, stored, target, step, step % blocks)
+        step += 1
+    block = step % blocks
+    while (stored != NO_PACKET).any():
+        yield from _bring_home(network, memory, stored, target, step - 1, block)
+        block = (block + 1) % blocks
+
+
+def _turns(network: Network, index: Ints, block: int) -> Ints:
+    """The group each processor listens to in slots 1 and 2, or -1 if it is not its turn."""
+    d, g = network.d, network.g
+    listens_to = np.full(len(index), -1, dtype=np.int32)
+    here = index // g == block
+    listens_to[here] = index[here] % g
+    missing = (index < g) & (index + block * g >= d)
+    listens_to[missing] = index[missing]
+    return listens_to
+
+
+def _bring_home(
+    network: Network, memory: Memory, stored: Ints, target: Ints, step: int, block: int
+) -> Slots:
+    """Slot 5: the copies for one block of every group go to their destinations."""
+    d, g, n = network.d, network.g, network.n
+    everybody = np.arange(n, dtype=np.int32)
+    senders = everybody[(stored != NO_PACKET) & (target % d // g == block)]
+    listeners = everybody[everybody % d // g == block]
+    home = yield Slot(
+        phase=PHASES[4],
+        step=step,
+        senders=senders,
+        groups=target[senders] // d,
+        packets=stored[senders],
+        listeners=listeners,
+        listened=listeners % g,
+        conflict_free=True,
+    )
+    memory.drop(senders, stored[senders])
+    stored[senders] = NO_PACKET
+    memory.deliver(home.receivers, home.packets)
 
 
 @register_variant("mei-rizzi", "idealized", obstacle=_needs_large_groups, idealized=True)
@@ -172,8 +300,7 @@ def idealized(network: Network, destination: Ints, coins: Coins, memory: Memory)
     waiting = np.ones(n, dtype=np.bool_)
     step = 0
     while pending.size:
-        chance = participation(network, step)
-        taking = pending[coins.chances(chance, INTERMEDIATE_GROUP, step, pending)]
+        taking = _taking_part(network, coins, step, pending)
         copies = yield Slot(
             phase=PHASES[0],
             step=step,

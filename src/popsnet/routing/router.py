@@ -68,7 +68,7 @@ class Router:
     buffers: int
     """Packets a processor may hold; the machine enforces it."""
     variants: Mapping[str, Variant]
-    """By name; the first is the default."""
+    """By name."""
     applies: str = "any d and g"
     randomness: str = "none"
     reference: str = ""
@@ -76,11 +76,13 @@ class Router:
     """Raised whenever the same seeds give other runs than before."""
     file: str = ""
     """The file it was loaded from, if any; its version then has a digest of that file."""
+    default: Callable[[Network], str] | None = None
+    """Which variant to run on a network; the first, if it does not say."""
 
     def choose_variant(self, name: str | None, network: Network) -> str:
         """The variant to run: the default if none is named. Refuses what cannot be run."""
         if name is None:
-            name = next(iter(self.variants))
+            name = self.default(network) if self.default else next(iter(self.variants))
         if name not in self.variants:
             known = ", ".join(self.variants)
             raise InputError(f"Router {self.name} has no variant {name!r}; it has: {known}.")
@@ -105,6 +107,7 @@ def register(
     randomness: str = "none",
     reference: str = "",
     version: str = "1",
+    default: Callable[[Network], str] | None = None,
 ) -> Callable[[Route], Route]:
     """Register the decorated generator function as a router; see :class:`Router`."""
 
@@ -123,6 +126,7 @@ def register(
             randomness=randomness,
             reference=reference,
             version=version,
+            default=default,
         )
         return route
 

@@ -13,6 +13,7 @@ included, and not merely when somebody of the cone could have reached it.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -70,6 +71,8 @@ class _PrivateCoins(Coins):
 class _Moment(NamedTuple):
     """What every processor did, and what it heard of it, in a slot or after it."""
 
+    name: tuple[str, int, str]
+    """The slot's phase, how often it has come, and whether this is the slot or after it."""
     slot: int
     acts: dict[int, list[Any]]
     hears: dict[int, Any]
@@ -94,10 +97,10 @@ class _Journal(Memory):
         super().deliver(processors, packets)
         self._note("deliver", processors, packets)
 
-    def turn_page(self) -> _Moment:
+    def turn_page(self, name: tuple[str, int]) -> _Moment:
         """What was done since the page was turned last."""
         entries, self.entries = self.entries, {}
-        return _Moment(self._slot, entries, {})
+        return _Moment((*name, "after it"), self._slot, entries, {})
 
     def _note(self, act: str, processors: Ints, packets: Ints) -> None:
         for processor, packet in zip(processors.tolist(), packets.tolist(), strict=True):
@@ -121,7 +124,10 @@ def check_locality(
     ``buffers``, the packets a processor may hold. Idealized variants are left out: they take
     for granted what no processor knows. O(n) runs of the router.
 
-    Runs are compared as long as both go on: when a run ends is for the simulation to see.
+    Runs are compared as long as both go on: when a run ends is for the simulation to see. So is
+    that nobody has anything to send, and a router may leave such slots out. Slots are compared
+    with those of the same phase that came as often; in a slot that only one of the runs has,
+    nobody outside the cone may send.
     """
     routes, capacity = _routes(router, network, buffers)
     n = network.n
@@ -174,15 +180,18 @@ class _Runner(NamedTuple):
         machine.memory = journal = _Journal(self.network, destination, self.buffers)
         running = self.route(self.network, destination, coins, journal)
         slot = next(running, None)
+        yield journal.turn_page(("start", 0))
+        times: Counter[str] = Counter()
         while slot is not None and machine.counters.slots < self.max_slots:
-            yield journal.turn_page()
+            name = (slot.phase, times[slot.phase])
+            times[slot.phase] += 1
             inbox = machine.execute(slot)
-            yield _Moment(machine.counters.slots, _acts(slot), _heard(inbox))
+            yield _Moment((*name, "itself"), machine.counters.slots, _acts(slot), _heard(inbox))
             try:
                 slot = running.send(inbox)
             except StopIteration:
                 slot = None
-        yield journal.turn_page()
+            yield journal.turn_page(name)
 
 
 def _acts(slot: Slot) -> dict[int, list[Any]]:
@@ -220,14 +229,50 @@ def _compare(
     name: str, kind: str, changed: set[int], one: Iterator[_Moment], other: Iterator[_Moment]
 ) -> None:
     cone = set(changed)
-    for a, b in zip(one, other, strict=False):
-        for processor in sorted(_differing(a.acts, b.acts) - cone):
+    for a, b in _side_by_side(list(one), list(other)):
+        moment = a or b
+        assert moment is not None
+        acts = a.acts if a else _silent(moment), b.acts if b else _silent(moment)
+        for processor in sorted(_differing(*acts) - cone):
             raise LocalityError(
-                f"{name}, slot {a.slot}, processor {processor}: it acts differently when only the "
-                f"{kind} of processors {sorted(changed)} differ, of which it has heard nothing: "
-                f"{a.acts.get(processor)} or {b.acts.get(processor)}."
+                f"{name}, slot {moment.slot}, processor {processor}: it acts differently when only "
+                f"the {kind} of processors {sorted(changed)} differ, of which it has heard "
+                f"nothing: {acts[0].get(processor)} or {acts[1].get(processor)}."
             )
-        cone |= _differing(a.hears, b.hears)
+        cone |= _differing(a.hears if a else {}, b.hears if b else {})
+
+
+def _side_by_side(
+    one: list[_Moment], other: list[_Moment]
+) -> Iterator[tuple[_Moment | None, _Moment | None]]:
+    """The moments of two runs in order, None where one has left a slot out; until one ends."""
+    names_of_one, names_of_other = ({moment.name for moment in run} for run in (one, other))
+    i = j = 0
+    while i < len(one) and j < len(other):
+        a, b = one[i], other[j]
+        if a.name == b.name:
+            yield a, b
+            i, j = i + 1, j + 1
+        elif a.name not in names_of_other:
+            yield a, None
+            i += 1
+        elif b.name not in names_of_one:
+            yield None, b
+            j += 1
+        else:
+            raise LocalityError(
+                f"Two runs have the phases {a.name[0]!r} and {b.name[0]!r} in different order, "
+                "though nobody could tell the runs apart at the start."
+            )
+
+
+def _silent(moment: _Moment) -> dict[int, list[Any]]:
+    """What everybody would have done in a slot that was left out: listen, and nothing else."""
+    return {
+        processor: listened
+        for processor, acts in moment.acts.items()
+        if (listened := [act for act in acts if act[0] == "listen"])
+    }
 
 
 def _differing(a: dict[int, Any], b: dict[int, Any]) -> set[int]:

@@ -11,7 +11,16 @@ from popsnet.engines.fused.engine import (
     bytes_needed,
     execute,
     obstacle,
+    runs_deferred,
     threads_here,
 )
 
-__all__ = ["RESIDENT", "Session", "bytes_needed", "execute", "obstacle", "threads_here"]
+__all__ = [
+    "RESIDENT",
+    "Session",
+    "bytes_needed",
+    "execute",
+    "obstacle",
+    "runs_deferred",
+    "threads_here",
+]

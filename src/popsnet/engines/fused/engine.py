@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import cached_property, partial
 from itertools import pairwise
+from queue import SimpleQueue
 from typing import NamedTuple, NoReturn
 
 import numpy as np
@@ -15,6 +16,7 @@ import numpy.typing as npt
 
 from popsnet.coins import number_of
 from popsnet.engines.fused.arena import cut
+from popsnet.engines.fused.deferred import DeferredScratch, route_deferred
 from popsnet.engines.fused.large import LargeRun, Tally, large_run_bytes, listed
 from popsnet.engines.fused.passes import U8, U64, Layout
 from popsnet.engines.fused.resident import Scratch, law_of, route, route_many
@@ -33,6 +35,7 @@ __all__ = [
     "bytes_needed",
     "execute",
     "obstacle",
+    "runs_deferred",
     "threads_here",
 ]
 
@@ -42,6 +45,8 @@ RESIDENT = 2**20
 _PACKETS_AT_A_TIME = 2**22
 _MOST_RUNS_AT_A_TIME = 4096
 _STEPS_EXPECTED = 16
+_SECONDS_BETWEEN_LOOKS = 0.5
+_NOT_YET = -1
 
 
 def threads_here() -> int:
@@ -56,7 +61,8 @@ def bytes_needed(network: Network, keyed: bool) -> int:
     n, threads = network.n, threads_here()
     if n <= RESIDENT:
         return 40 * n * threads + 2**26
-    return large_run_bytes(Layout.of(network), threads) + (0 if keyed else 4 * n)
+    waiting = 16 * n if network.d > network.g else 0  # copies, of the variant that stores them
+    return large_run_bytes(Layout.of(network), threads) + (0 if keyed else 4 * n) + waiting
 
 
 def obstacle(network: Network, keyed: bool) -> str | None:
@@ -68,6 +74,11 @@ def obstacle(network: Network, keyed: bool) -> str | None:
     if not keyed and network.n > RESIDENT and not listed(Layout.of(network)):
         return f"it stores permutations of up to 2^29 processors only, and n = {network.n:,}."
     return None
+
+
+def runs_deferred(network: Network) -> bool:
+    """Whether the variant that stores copies can be run: its packets' codes have to fit."""
+    return network.n <= RESIDENT or listed(Layout.of(network))
 
 
 def execute(instance: Instance, observers: Sequence[Observer] = ()) -> Outcome:
@@ -96,6 +107,8 @@ class Session:
 
     def execute(self, instance: Instance, observers: Sequence[Observer] = ()) -> Outcome:
         """Route one permutation, a large one on all threads."""
+        if instance.variant == "deferred":
+            return self._route_deferred(instance, observers)
         route = self._route_small if self._network.n <= RESIDENT else self._route_large
         tallies: list[Tally] = []
         for tally in route(instance, observers):
@@ -116,6 +129,49 @@ class Session:
             del self._scratch
             raise
         yield from (Tally(*row) for row in log[:steps].tolist())
+
+    def _route_deferred(self, instance: Instance, observers: Sequence[Observer]) -> Outcome:
+        log = np.full((self._max_steps, 7), _NOT_YET, dtype=np.int64)
+        future = self._executor.submit(self._deferred, instance, self._deferred_scratch, log)
+        try:
+            while not wait([future], _SECONDS_BETWEEN_LOOKS).done:
+                steps = int(np.count_nonzero(log[:, 0] != _NOT_YET))
+                _tell(observers, int(log[steps - 1, 0]) if steps else self._network.n, steps)
+            return future.result()
+        except BaseException:  # the thread is still at work in its memory
+            self._stop[0] = 1
+            self._stop = np.zeros(1, dtype=np.uint8)
+            del self._deferred_scratch
+            raise
+
+    def _deferred(
+        self, instance: Instance, scratch: DeferredScratch, log: npt.NDArray[np.int64]
+    ) -> Outcome:
+        seed, purpose = np.uint64(instance.coins.seed), np.uint64(number_of(INTERMEDIATE_GROUP))
+        destination = instance.array().astype(np.uint32)
+        fixed = (self._layout, self._law, self._max_steps)
+        steps, more = route_deferred(*fixed, destination, seed, purpose, scratch, log)
+        return _deferred_outcome(self._network, log[:steps], more)
+
+    def execute_deferred(self, instances: Iterable[Instance]) -> Iterator[Outcome]:
+        """Route several permutations with copies that wait, a thread each; in order."""
+        idle: SimpleQueue[DeferredScratch] = SimpleQueue()
+        for _ in range(self._threads):
+            idle.put(DeferredScratch.of(self._layout, self._stop))
+
+        def work(instance: Instance) -> Outcome:
+            scratch = idle.get()
+            log = np.empty((self._max_steps, 7), dtype=np.int64)
+            outcome = self._deferred(instance, scratch, log)
+            idle.put(scratch)
+            return outcome
+
+        waiting: deque[Future[Outcome]] = deque()
+        for instance in instances:
+            if len(waiting) > self._threads:
+                yield waiting.popleft().result()
+            waiting.append(self._executor.submit(work, instance))
+        yield from (future.result() for future in waiting)
 
     def _route_large(self, instance: Instance, observers: Sequence[Observer]) -> Iterator[Tally]:
         targets = self._targets(instance.destination)
@@ -141,6 +197,10 @@ class Session:
     @cached_property
     def _scratch(self) -> Scratch:
         return Scratch.of(self._layout, self._stop)
+
+    @cached_property
+    def _deferred_scratch(self) -> DeferredScratch:
+        return DeferredScratch.of(self._layout, self._stop)
 
     @cached_property
     def _large_run(self) -> LargeRun:
@@ -242,6 +302,23 @@ def _outcome(network: Network, variant: str, tallies: Sequence[Tally]) -> Outcom
         peak_buffers=None,
         capped=pending > 0,
         survivors=tuple(tally.pending for tally in tallies),
+    )
+
+
+def _deferred_outcome(network: Network, log: npt.NDArray[np.int64], more: int) -> Outcome:
+    sent, alone_1, heard_1, alone_2, heard_2, collided = log[:, 1:].sum(axis=0).tolist()
+    delivered = network.n - int(log[-1, 0])
+    return Outcome(
+        slots=5 * len(log) + more,
+        steps=len(log),
+        delivered=delivered,
+        lost=0,
+        collisions=collided,
+        destroyed=sent - alone_1 + heard_1 - alone_2,
+        messages=sent + heard_1 + 2 * heard_2 + delivered,
+        peak_buffers=None,
+        capped=heard_2 < network.n,
+        survivors=tuple(log[:, 0].tolist()),
     )
 
 

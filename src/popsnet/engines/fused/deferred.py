@@ -1,0 +1,208 @@
+"""The ``deferred`` variant, compiled: the same passes, and who has a copy that waits.
+
+A copy that waits blocks the processor that has it: what is sent to it in slots 1 and 2 is not
+heard. Where copies wait is one number for each processor, its index first, so that the processors
+whose turn it is to listen in a step are g whole rows, and lie beside the couplers they listen to.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from popsnet.compiled import compiled
+from popsnet.engines.fused.arena import cut
+from popsnet.engines.fused.passes import (
+    I64,
+    U8,
+    U32,
+    U64,
+    Layout,
+    clear,
+    count,
+    draw,
+    pick,
+    remove,
+    rename,
+    select,
+    take_part,
+)
+from popsnet.splitmix import step_key
+
+__all__ = ["DeferredScratch", "route_deferred"]
+
+_FREE = np.uint32(0)
+_ALONE, _UNHEARD = np.uint8(1), np.uint8(0x40)
+
+
+class DeferredScratch(NamedTuple):
+    """Memory that runs use one after another."""
+
+    codes: U32  # pending packets, block after block
+    sizes: I64  # how many of each block
+    taking: U32
+    taken: U32
+    couplers: U32
+    drawn: U64
+    first_words: U64
+    first: U8
+    entries: U64
+    ends: I64
+    second_words: U64
+    second: U8
+    home: U64
+    names: U32
+    waiting: U32  # by index and group: 0, or 1 + the block the copy is for
+    stop: U8
+
+    @classmethod
+    def of(cls, layout: Layout, stop: U8) -> DeferredScratch:
+        """Scratch for runs on a network."""
+        size, blocks, u32, u64 = layout.size, layout.blocks, np.uint32, np.uint64
+        spare = size + 1
+        (
+            codes, sizes, taking, taken, couplers, drawn, first, entries, ends, second, home, names,
+            waiting,
+        ) = cut(
+            (layout.d * layout.g, u32),
+            (blocks, np.int64),
+            (spare, u32),
+            (spare, u32),
+            (size, u32),
+            (size, u64),
+            (-(-(layout.rows << layout.group_bits) // 8), u64),
+            (layout.g * layout.g + spare, u64),
+            (blocks, np.int64),
+            (-(-(layout.g << layout.group_bits) // 8), u64),
+            (spare, u64),
+            (spare, u32),
+            (layout.d << layout.group_bits, u32),
+        )  # fmt: skip
+        return cls(
+            codes, sizes, taking, taken, couplers, drawn, first, first.view(np.uint8), entries,
+            ends, second, second.view(np.uint8), home, names, waiting, stop,
+        )  # fmt: skip
+
+
+@compiled
+def route_deferred(
+    layout: Layout, law: U64, max_steps: int, destination: U32, seed: np.uint64,
+    purpose: np.uint64, s: DeferredScratch, log: I64,
+) -> tuple[int, int]:  # fmt: skip
+    """Route one permutation; returns the steps, and the slots of kind 5 after the last of them.
+
+    Logs for each step: not delivered after it, senders in slot 1, alone there, heard there,
+    alone in slot 2, heard there, couplers collided.
+    """
+    d, g, size, bits = layout.d, layout.g, layout.rows * layout.d, layout.name_bits
+    kinds, n = -(-d // g), d * g
+    s.waiting[:] = _FREE
+    for block in range(len(s.sizes)):
+        low = block * size
+        s.sizes[block] = min(size, n - low)
+        encode_destinations(layout, destination[low:], s.sizes[block], s.codes[low:])
+    step, pending, delivered = 0, n, 0
+    while pending > 0 and step < max_steps and s.stop[0] == 0:
+        key, turn = step_key(seed, purpose, step), step % kinds
+        sent, alone_1, heard_1, alone_2, heard_2, collided = 0, 0, 0, 0, 0, 0
+        for block in range(len(s.sizes)):
+            low, m, codes = block * size, s.sizes[block], s.codes[block * size :]
+            if step < len(law):
+                m = take_part(codes, m, layout.number_bits, low, key, law[step], s.taking)
+                pick(codes, s.taking, m, s.taken)
+                codes = s.taken
+            draw(layout, codes, m, low, key, 0, s.couplers, s.drawn)
+            count(s.couplers, m, 0, s.first)
+            alone_1 += hush(layout, s.first, block * layout.rows, turn, s.waiting)
+            entries = s.entries[heard_1:]
+            heard = select(s.couplers, m, 0, s.first, s.drawn, entries)
+            collided += clear(s.first_words)
+            count(entries, heard, bits, s.second)
+            if step < len(law):
+                rename(entries, heard, bits, s.taking, 0)
+            sent += m
+            heard_1 += heard
+            s.ends[block] = heard_1
+        alone_2 = hush(layout, s.second, 0, turn, s.waiting)
+        start, pending = 0, 0
+        for block in range(len(s.sizes)):
+            m, codes, low = s.ends[block] - start, s.codes[block * size :], block * size
+            entries = s.entries[start:]
+            home = select(entries, m, bits, s.second, entries, s.home)
+            wait(layout, s.home, home, codes, destination[low:], turn, s.waiting, s.names)
+            s.sizes[block] = remove(s.names, home, bits, codes, s.sizes[block])
+            heard_2 += home
+            pending += s.sizes[block]
+            start += m
+        collided += clear(s.second_words)
+        delivered += bring_home(s.waiting, turn)
+        log[step, 0], log[step, 1], log[step, 2] = n - delivered, sent, alone_1
+        log[step, 3], log[step, 4], log[step, 5], log[step, 6] = heard_1, alone_2, heard_2, collided
+        step += 1
+    more = 0
+    while pending == 0 and delivered < n:
+        delivered += bring_home(s.waiting, (step + more) % kinds)
+        more += 1
+    if step > 0:
+        log[step - 1, 0] = n - delivered
+    return step, more
+
+
+@compiled
+def encode_destinations(layout: Layout, destination: U32, m: int, codes: U32) -> None:
+    """The codes of all packets of a block."""
+    g, bits = np.uint32(layout.g), np.uint32(layout.number_bits)
+    for k in range(m):
+        codes[k] = (destination[k] % g) << bits | np.uint32(k)
+
+
+@compiled
+def hush(layout: Layout, table: U8, first_group: int, turn: int, waiting: U32) -> int:
+    """Make unheard what is sent to processors with a copy that waits; how many were alone."""
+    alone, width = 0, 1 << layout.group_bits
+    for row in range(len(table) // width):
+        group = first_group + row
+        if group >= layout.g:
+            break
+        cells = table[row << layout.group_bits :]
+        busy = waiting[listener(layout, turn, group) << layout.group_bits :]
+        for k in range(width):
+            alone += int(cells[k] == _ALONE)
+            cells[k] |= _UNHEARD if busy[k] != _FREE else np.uint8(0)
+    return alone
+
+
+@compiled(inline=True)
+def listener(layout: Layout, turn: int, group: int) -> int:
+    """The index of the processor that listens to a group in slots 1 and 2."""
+    index = turn * layout.g + group
+    return index if index < layout.d else group
+
+
+@compiled
+def wait(
+    layout: Layout, entries: U64, m: int, codes: U32, destination: U32, turn: int, waiting: U32,
+    names: U32,
+) -> None:  # fmt: skip
+    """The copies that arrived wait where they are; their names are left for ``remove``."""
+    name_mask, number_mask = (1 << layout.name_bits) - 1, (1 << layout.number_bits) - 1
+    group_mask = (1 << layout.group_bits) - 1
+    for q in range(m):
+        name = np.int64(entries[q]) & name_mask
+        cell = np.int64(entries[q]) >> layout.name_bits
+        sender, here = cell >> layout.group_bits, cell & group_mask
+        block = np.int64(destination[codes[name] & number_mask]) % layout.d // layout.g
+        waiting[listener(layout, turn, int(sender)) << layout.group_bits | here] = block + 1
+        names[q] = name
+
+
+@compiled
+def bring_home(waiting: U32, turn: int) -> int:
+    """Slot 5: the copies for a block are delivered."""
+    delivered, block = 0, np.uint32(turn + 1)
+    for k in range(len(waiting)):
+        home = waiting[k] == block
+        delivered += int(home)
+        waiting[k] = _FREE if home else waiting[k]
+    return delivered
