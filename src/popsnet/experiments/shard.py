@@ -170,7 +170,7 @@ class Finished:
 def shard_engine(network: Network, router: Router, variant: str, *, keyed: bool) -> Engine:
     """The engine for shards: ``fused`` where it can be used, else ``slots``."""
     fused = ENGINES["fused"]
-    if fused.has(router, variant) and fused.obstacle(network, keyed) is None:
+    if fused.has(router, variant, network) and fused.obstacle(network, keyed) is None:
         return fused
     return ENGINES["slots"]
 

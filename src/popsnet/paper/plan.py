@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from popsnet.engines import ENGINES
 from popsnet.errors import InputError
 from popsnet.experiments import Point
-from popsnet.experiments.shard import SHARD_RUNS
+from popsnet.experiments.shard import SHARD_RUNS, shard_engine
 from popsnet.network import Network
 from popsnet.paper.published import LARGEST, RUNS, SMALLEST, Printed, printed_rows
 from popsnet.routing import Router, all_routers
@@ -25,7 +24,7 @@ _BUDGET = 100 * 2**20
 """Processors times runs a row, unless all is wanted."""
 
 _MOST_MESSAGES = 2**14
-"""The largest n where every message of every router is executed."""
+"""The largest n where any router may have every message executed."""
 
 _OTHER_RATIOS = (1, 2, 4, 16)
 _OTHER_GROUPS = (4, 16, 64)
@@ -50,7 +49,7 @@ class Plan:
     rivals: tuple[tuple[Printed, Wanted], ...]
     """Deterministic routers on the networks of the paper."""
     routers: tuple[Wanted, ...]
-    """Every router and variant on networks small enough to execute every message."""
+    """Every router and variant on networks small enough to execute every message, if need be."""
     max_n: int
 
     @property
@@ -113,9 +112,14 @@ def _printed(row: Printed, runs: int) -> Wanted:
     return Wanted(Point.of(d, g, variant="idealized", engine="fused"), runs)
 
 
+def _routers() -> list[Router]:
+    """Those registered, but for what was loaded from a file: the report is of what anybody has."""
+    return [router for router in all_routers() if not router.file]
+
+
 def _rivals(network: Network, runs: int) -> Iterator[Wanted]:
     if network.n <= _MOST_MESSAGES:
-        for router in all_routers():
+        for router in _routers():
             if router.randomness == "none" and router.name not in _NO_RIVALS:
                 yield from _variants(router, network, runs)
 
@@ -125,19 +129,15 @@ def _others(max_n: int, runs: int) -> Iterator[Wanted]:
         for g in _OTHER_GROUPS:
             network = Network(ratio * g, g)
             if network.n <= min(max_n, _MOST_MESSAGES):
-                for router in all_routers():
+                for router in _routers():
                     enough = SHARD_RUNS if router.randomness == "none" else runs
                     yield from _variants(router, network, enough)
 
 
 def _variants(router: Router, network: Network, runs: int) -> Iterator[Wanted]:
-    """Every variant of a router that applies to the network.
-
-    What is idealized has no messages to lose, and takes the engine that is fastest.
-    """
+    """Every variant of a router that applies to the network."""
     for name, variant in router.variants.items():
         if variant.obstacle(network) is None:
-            quick = variant.idealized and ENGINES["fused"].has(router, name)
-            engine = "fused" if quick else "slots"
+            engine = shard_engine(network, router, name, keyed=False).name
             point = Point.of(network.d, network.g, router=router.name, variant=name, engine=engine)
             yield Wanted(point, runs)

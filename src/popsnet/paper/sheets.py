@@ -11,7 +11,7 @@ from typing import Any
 from popsnet.files import write_whole
 from popsnet.paper.plan import Plan
 from popsnet.paper.published import RUNS
-from popsnet.paper.tables import DOUBT_LEVEL, LEVEL, SlotsRow, Tables
+from popsnet.paper.tables import DOUBT_LEVEL, LEVEL, RouterRow, SlotsRow, Tables
 
 __all__ = ["Column", "Sheet", "make_sheets", "summary_of", "write_csv"]
 
@@ -136,8 +136,18 @@ def summary_of(plan: Plan, tables: Tables) -> str:
         f"{agreeing} of {tables.comparisons} comparisons agree with the paper; the chance of any "
         f"false alarm is at most {LEVEL:.0%}. The published formula gives {formulas} of "
         f"{len(tables.slots)} deterministic figures exactly. The paper's own two tables differ by "
-        f"more than chance in {doubted} of these {len(tables.steps)} rows.{left_out}"
+        f"more than chance in {doubted} of these {len(tables.steps)} rows."
+        f"{_losses(tables.routers)}{left_out}"
     )
+
+
+def _losses(rows: Sequence[RouterRow]) -> str:
+    """Who loses packets, if anybody does."""
+    names = sorted({f"{row.router} ({row.variant})" for row in rows if row.lost_share})
+    if not names:
+        return ""
+    most = max(row.lost_share for row in rows)
+    return f" Packets are lost by {', '.join(names)}: on average up to {most:.1%} of all."
 
 
 def _of_steps(tables: Tables) -> str:
@@ -164,8 +174,8 @@ _OF_SLOTS = (
 )
 
 _OF_ROUTERS = (
-    "Every registered router and variant that applies, every message executed but for ‡. Lost: "
-    "packets that no processor holds any more, as a share of all; the mean, and the worst run. "
+    "Every registered router and variant that applies. Lost: packets that no processor holds any "
+    "more, as a share of all; the mean, and the worst run. "
     "‡ Statistics only, as in the tables above: counts as delivered what the published protocol "
     "loses in slot 5 where d > g. ≥ Some runs were capped."
 )
