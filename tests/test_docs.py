@@ -15,12 +15,15 @@ import pytest
 
 import popsnet
 from conftest import Cli
+from popsnet.experiments import Store
+from popsnet.experiments.sweep import GRID_KEYS
 from popsnet.trace import Event, TraceWriter
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
 CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text()
 TRACE_FORMAT = (ROOT / "docs/reference/trace-format.md").read_text()
+SWEEP_FORMAT = (ROOT / "docs/reference/sweep-format.md").read_text()
 
 
 def blocks(text: str, language: str) -> list[str]:
@@ -37,6 +40,8 @@ def test_every_command_of_the_readme_works(
     cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    (sweep,) = blocks(README, "toml")
+    Path("sweep.toml").write_text(sweep)
     assert len(commands(README)) >= 8
     for command in commands(README):
         finished = cli(*command)
@@ -98,6 +103,30 @@ def test_every_line_of_the_trace_format_is_one() -> None:
     for example, line in zip((header, slot, outcome), written.getvalue().splitlines(), strict=True):
         assert list(example) == list(json.loads(line))
     assert list(outcome["outcome"]) == ["slots", "delivered", "lost", "lost_packets"]
+
+
+def test_the_example_of_the_sweep_format_is_one(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (sweep,) = blocks(SWEEP_FORMAT, "toml")
+    Path("sweep.toml").write_text(sweep)
+    assert len(commands(SWEEP_FORMAT)) == 5
+    for command in commands(SWEEP_FORMAT):
+        finished = cli(*command)
+        assert finished.code == 0, (command, finished.err)
+    (block,) = blocks(SWEEP_FORMAT, "python")
+    subprocess.run([sys.executable, "-c", block], check=True, capture_output=True)
+    with Store(Path("results.sqlite")) as by_command, Store(Path("python.sqlite")) as by_python:
+        assert by_command.rows("shards") == by_python.rows("shards")
+
+
+def test_the_sweep_format_names_every_key_and_column(tmp_path: Path) -> None:
+    with Store(tmp_path / "r", create=True) as store:
+        tables = ("points", "shards", "provenance")
+        columns = [store.columns(table) for table in tables]
+    for name in (*GRID_KEYS, *tables, *(column for names in columns for column in names)):
+        assert f"`{name}`" in SWEEP_FORMAT, name
 
 
 def test_versions_agree() -> None:

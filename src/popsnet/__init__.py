@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from popsnet.errors import Rule as Rule
     from popsnet.errors import RuleViolation as RuleViolation
     from popsnet.errors import SizeError as SizeError
+    from popsnet.errors import StoreError as StoreError
     from popsnet.errors import TraceFormatError as TraceFormatError
     from popsnet.experiments import Point as Point
     from popsnet.experiments import Run as Run
@@ -56,6 +57,7 @@ _HOME = {
     "Run": "popsnet.experiments",
     "SizeError": "popsnet.errors",
     "Slot": "popsnet.slot",
+    "StoreError": "popsnet.errors",
     "TraceFormatError": "popsnet.errors",
     "all_routers": "popsnet.routing",
     "check_trace": "popsnet.trace.checker",

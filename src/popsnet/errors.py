@@ -77,3 +77,7 @@ class RuleViolation(PopsnetError):
         self.processor = processor
         self.rule = rule
         self.detail = detail
+
+    def __reduce__(self) -> tuple[type[RuleViolation], tuple[int, int, Rule, str]]:
+        """It can be sent to another process."""
+        return type(self), (self.slot, self.processor, self.rule, self.detail)

@@ -24,7 +24,7 @@ from popsnet.experiments.verify import Verdict, verify
 
 __all__ = ["export_command", "list_command", "merge_command", "show_command", "verify_command"]
 
-_SHORT = 8
+_SHORT = 6
 """Signs of a point's name that a list shows."""
 
 
@@ -59,7 +59,7 @@ def show_command(path: Path, prefix: str, *, as_json: bool) -> None:
         _print_figures(identity, tally)
     beyond = len(shards) - tally.runs // SHARD_RUNS
     if beyond:
-        typer.echo(f"{beyond:,} more shards lie beyond one that is missing; they are not counted.")
+        typer.echo(f"Not counted, beyond a shard that is missing: {beyond:,}.")
     _print_origins(origins)
 
 
@@ -120,8 +120,10 @@ def _find(store: Store, prefix: str) -> Identity:
     if len(found) == 1:
         return found[0]
     names = ", ".join(identity.digest[:_SHORT] for identity in (found or points)[:10])
-    many = "several points" if found else "no point"
-    raise InputError(f"{many} in {store.path} begin with {prefix!r}; there are {names or 'none'}.")
+    raise InputError(
+        f"{len(found):,} points in {store.path} begin with {prefix!r}, and one is to be shown. "
+        f"There are {names or 'none'}."
+    )
 
 
 def _as_object(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rich import box
 from rich.table import Table
 from rich.text import Text
 
@@ -14,7 +13,7 @@ from popsnet.experiments.tally import Tally
 
 __all__ = ["add_point", "points_table"]
 
-_NAMES = ("d", "g", "router", "permutation")
+_NAMES = ("d", "g", "router", "variant", "permutation")
 _FIGURES = (
     "runs", "steps\nmean", "slots\nmean", "slots\nsd", "slots\nmax", "lost", "capped",
 )  # fmt: skip
@@ -23,9 +22,9 @@ _NOTHING = "–"
 
 def points_table(first: str | None) -> Table:
     """A table of points; its first column may be a name for them."""
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
+    table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False, header_style="bold underline")
     for name in (*([first] if first else []), *_NAMES):
-        table.add_column(name, overflow="fold", min_width=len(name))
+        table.add_column(name, overflow="fold", no_wrap=name in ("point", "d", "g"))
     for name in _FIGURES:
         table.add_column(name, justify="right", no_wrap=True)
     return table
@@ -39,8 +38,8 @@ def add_point(
     shards: int = 0,
 ) -> None:
     """Add a row; a point without a tally is still to be run, so many shards of it."""
-    sizes, router = (f"{identity.d}", f"{identity.g}"), f"{identity.router} ({identity.variant})"
-    names = (*first, *sizes, router, _shortened(identity.permutation))
+    router = (identity.router, identity.variant)
+    names = (*first, f"{identity.d}", f"{identity.g}", *router, _shortened(identity.permutation))
     figures = _figures(tally) if tally else (f"not all {shards * SHARD_RUNS:,}",)
     nothing = [_NOTHING] * (len(_FIGURES) - len(figures))
     table.add_row(*(Text(name) for name in names), *figures, *nothing)

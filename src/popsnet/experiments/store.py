@@ -162,6 +162,10 @@ class Store:
         key = "point" if table == "points" else "point, shard"
         return self._rows(f"SELECT * FROM {table} ORDER BY {key}")  # noqa: S608
 
+    def columns(self, table: str) -> list[str]:
+        """The names of the columns of a table."""
+        return [name for _, name, *_ in self._rows(f"PRAGMA table_info({table})")]
+
     def merge(self, other: Store) -> int:
         """Take over what another store has, all or nothing; how many shards were new."""
         flaws = other.flaws()

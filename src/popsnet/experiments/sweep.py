@@ -24,7 +24,7 @@ from popsnet.permutations import NAMES, make_permutation
 from popsnet.permutations.files import SUFFIXES
 from popsnet.routing import Router, all_routers, find_router
 
-__all__ = ["Entry", "Sweep", "read_sweep"]
+__all__ = ["GRID_KEYS", "Entry", "Sweep", "read_sweep"]
 
 _SHAPE_KEYS = ("shapes", "d", "g", "n", "ratio")
 _DEFAULTS: dict[str, Any] = {
@@ -37,7 +37,7 @@ _DEFAULTS: dict[str, Any] = {
     "max_steps": MAX_STEPS,
     "skip_inapplicable": False,
 }
-_GRID_KEYS = ("label", *_SHAPE_KEYS, *_DEFAULTS)
+GRID_KEYS = ("label", *_SHAPE_KEYS, *_DEFAULTS)
 
 
 class Entry(NamedTuple):
@@ -91,7 +91,7 @@ def _read(path: Path) -> dict[str, Any]:
 def _require_known(where: str, table: Mapping[str, Any], known: tuple[str, ...]) -> None:
     for key in table:
         if key not in known:
-            close = difflib.get_close_matches(key, _GRID_KEYS, n=1)
+            close = difflib.get_close_matches(key, GRID_KEYS, n=1)
             meant = f"did you mean {close[0]!r}?" if close else f"give {', '.join(known)}."
             if close and close[0] not in known:
                 meant = f"{close[0]!r} belongs in a [[grid]]."
@@ -99,7 +99,7 @@ def _require_known(where: str, table: Mapping[str, Any], known: tuple[str, ...])
 
 
 def _grid(where: str, table: Mapping[str, Any], folder: Path) -> Sweep:
-    _require_known(where, table, _GRID_KEYS)
+    _require_known(where, table, GRID_KEYS)
     try:
         return _Grid.of(table, folder).sweep()
     except InputError as error:
