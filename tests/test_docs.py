@@ -22,6 +22,7 @@ from popsnet.trace import Event, TraceWriter
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
 CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text()
+LOST_PACKETS = (ROOT / "docs/explanation/lost-packets.md").read_text()
 TRACE_FORMAT = (ROOT / "docs/reference/trace-format.md").read_text()
 SWEEP_FORMAT = (ROOT / "docs/reference/sweep-format.md").read_text()
 
@@ -80,6 +81,20 @@ def test_the_worked_example_works(tmp_path: Path) -> None:
         subprocess.run(command, check=True, capture_output=True, cwd=tmp_path)
     subprocess.run([sys.executable, "-c", locality], check=True, capture_output=True, cwd=tmp_path)
     assert (tmp_path / "broadcast.jsonl").is_file()
+
+
+def test_the_lost_packets_are_lost(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The page's two commands, and what the second prints."""
+    route, check, *printed = blocks(LOST_PACKETS, "console")[0].rstrip().splitlines()
+    monkeypatch.chdir(tmp_path)
+    routed = cli(*shlex.split(route.removeprefix("$ popsnet ")))
+    checked = cli(*shlex.split(check.removeprefix("$ popsnet ")))
+    assert (routed.code, checked.code) == (1, 1)
+    assert checked.out.rstrip().splitlines() == printed
+    header = json.loads((tmp_path / "lost.jsonl").read_text().splitlines()[0])
+    assert f"π = {header['destination']}" in LOST_PACKETS
 
 
 def test_the_tree_of_the_architecture_is_the_tree() -> None:

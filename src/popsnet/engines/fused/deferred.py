@@ -7,12 +7,9 @@ whose turn it is to listen in a step are g whole rows, and lie beside the couple
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from popsnet.compiled import compiled
-from popsnet.engines.fused.arena import cut
 from popsnet.engines.fused.passes import (
     I64,
     U8,
@@ -28,76 +25,29 @@ from popsnet.engines.fused.passes import (
     select,
     take_part,
 )
+from popsnet.engines.fused.resident import Scratch
 from popsnet.splitmix import step_key
 
-__all__ = ["DeferredScratch", "route_deferred"]
+__all__ = ["route_deferred"]
 
 _FREE = np.uint32(0)
 _ALONE, _UNHEARD = np.uint8(1), np.uint8(0x40)
 
 
-class DeferredScratch(NamedTuple):
-    """Memory that runs use one after another."""
-
-    codes: U32  # pending packets, block after block
-    sizes: I64  # how many of each block
-    taking: U32
-    taken: U32
-    couplers: U32
-    drawn: U64
-    first_words: U64
-    first: U8
-    entries: U64
-    ends: I64
-    second_words: U64
-    second: U8
-    home: U64
-    names: U32
-    waiting: U32  # by index and group: 0, or 1 + the block the copy is for
-    stop: U8
-
-    @classmethod
-    def of(cls, layout: Layout, stop: U8) -> DeferredScratch:
-        """Scratch for runs on a network."""
-        size, blocks, u32, u64 = layout.size, layout.blocks, np.uint32, np.uint64
-        spare = size + 1
-        (
-            codes, sizes, taking, taken, couplers, drawn, first, entries, ends, second, home, names,
-            waiting,
-        ) = cut(
-            (layout.d * layout.g, u32),
-            (blocks, np.int64),
-            (spare, u32),
-            (spare, u32),
-            (size, u32),
-            (size, u64),
-            (-(-(layout.rows << layout.group_bits) // 8), u64),
-            (layout.g * layout.g + spare, u64),
-            (blocks, np.int64),
-            (-(-(layout.g << layout.group_bits) // 8), u64),
-            (spare, u64),
-            (spare, u32),
-            (layout.d << layout.group_bits, u32),
-        )  # fmt: skip
-        return cls(
-            codes, sizes, taking, taken, couplers, drawn, first, first.view(np.uint8), entries,
-            ends, second, second.view(np.uint8), home, names, waiting, stop,
-        )  # fmt: skip
-
-
 @compiled
 def route_deferred(
     layout: Layout, law: U64, max_steps: int, destination: U32, seed: np.uint64,
-    purpose: np.uint64, s: DeferredScratch, log: I64,
+    purpose: np.uint64, s: Scratch, waiting: U32, log: I64,
 ) -> tuple[int, int]:  # fmt: skip
     """Route one permutation; returns the steps, and the slots of kind 5 after the last of them.
 
+    ``waiting`` has a number for each index and group: 0, or 1 + the block a copy there is for.
     Logs for each step: not delivered after it, senders in slot 1, alone there, heard there,
     alone in slot 2, heard there, couplers collided.
     """
     d, g, size, bits = layout.d, layout.g, layout.rows * layout.d, layout.name_bits
     kinds, n = -(-d // g), d * g
-    s.waiting[:] = _FREE
+    waiting[:] = _FREE
     for block in range(len(s.sizes)):
         low = block * size
         s.sizes[block] = min(size, n - low)
@@ -114,7 +64,7 @@ def route_deferred(
                 codes = s.taken
             draw(layout, codes, m, low, key, 0, s.couplers, s.drawn)
             count(s.couplers, m, 0, s.first)
-            alone_1 += hush(layout, s.first, block * layout.rows, turn, s.waiting)
+            alone_1 += hush(layout, s.first, block * layout.rows, turn, waiting)
             entries = s.entries[heard_1:]
             heard = select(s.couplers, m, 0, s.first, s.drawn, entries)
             collided += clear(s.first_words)
@@ -124,25 +74,25 @@ def route_deferred(
             sent += m
             heard_1 += heard
             s.ends[block] = heard_1
-        alone_2 = hush(layout, s.second, 0, turn, s.waiting)
+        alone_2 = hush(layout, s.second, 0, turn, waiting)
         start, pending = 0, 0
         for block in range(len(s.sizes)):
             m, codes, low = s.ends[block] - start, s.codes[block * size :], block * size
             entries = s.entries[start:]
-            home = select(entries, m, bits, s.second, entries, s.home)
-            wait(layout, s.home, home, codes, destination[low:], turn, s.waiting, s.names)
-            s.sizes[block] = remove(s.names, home, bits, codes, s.sizes[block])
+            home = select(entries, m, bits, s.second, entries, s.drawn)
+            wait(layout, s.drawn, home, codes, destination[low:], turn, waiting, s.home)
+            s.sizes[block] = remove(s.home, home, bits, codes, s.sizes[block])
             heard_2 += home
             pending += s.sizes[block]
             start += m
         collided += clear(s.second_words)
-        delivered += bring_home(s.waiting, turn)
+        delivered += bring_home(waiting, turn)
         log[step, 0], log[step, 1], log[step, 2] = n - delivered, sent, alone_1
         log[step, 3], log[step, 4], log[step, 5], log[step, 6] = heard_1, alone_2, heard_2, collided
         step += 1
     more = 0
     while pending == 0 and delivered < n:
-        delivered += bring_home(s.waiting, (step + more) % kinds)
+        delivered += bring_home(waiting, (step + more) % kinds)
         more += 1
     if step > 0:
         log[step - 1, 0] = n - delivered

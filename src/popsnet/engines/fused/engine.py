@@ -16,9 +16,9 @@ import numpy.typing as npt
 
 from popsnet.coins import number_of
 from popsnet.engines.fused.arena import cut
-from popsnet.engines.fused.deferred import DeferredScratch, route_deferred
+from popsnet.engines.fused.deferred import route_deferred
 from popsnet.engines.fused.large import LargeRun, Tally, large_run_bytes, listed
-from popsnet.engines.fused.passes import U8, U64, Layout
+from popsnet.engines.fused.passes import U8, U32, U64, Layout
 from popsnet.engines.fused.resident import Scratch, law_of, route, route_many
 from popsnet.engines.instance import Instance, Outcome
 from popsnet.network import Network
@@ -132,7 +132,7 @@ class Session:
 
     def _route_deferred(self, instance: Instance, observers: Sequence[Observer]) -> Outcome:
         log = np.full((self._max_steps, 7), _NOT_YET, dtype=np.int64)
-        future = self._executor.submit(self._deferred, instance, self._deferred_scratch, log)
+        future = self._executor.submit(self._deferred, instance, self._hands, log)
         try:
             while not wait([future], _SECONDS_BETWEEN_LOOKS).done:
                 steps = int(np.count_nonzero(log[:, 0] != _NOT_YET))
@@ -141,29 +141,27 @@ class Session:
         except BaseException:  # the thread is still at work in its memory
             self._stop[0] = 1
             self._stop = np.zeros(1, dtype=np.uint8)
-            del self._deferred_scratch
+            del self._hands
             raise
 
-    def _deferred(
-        self, instance: Instance, scratch: DeferredScratch, log: npt.NDArray[np.int64]
-    ) -> Outcome:
+    def _deferred(self, instance: Instance, hands: _Hands, log: npt.NDArray[np.int64]) -> Outcome:
         seed, purpose = np.uint64(instance.coins.seed), np.uint64(number_of(INTERMEDIATE_GROUP))
         destination = instance.array().astype(np.uint32)
         fixed = (self._layout, self._law, self._max_steps)
-        steps, more = route_deferred(*fixed, destination, seed, purpose, scratch, log)
+        steps, more = route_deferred(*fixed, destination, seed, purpose, *hands, log)
         return _deferred_outcome(self._network, log[:steps], more)
 
     def execute_deferred(self, instances: Iterable[Instance]) -> Iterator[Outcome]:
         """Route several permutations with copies that wait, a thread each; in order."""
-        idle: SimpleQueue[DeferredScratch] = SimpleQueue()
+        idle: SimpleQueue[_Hands] = SimpleQueue()
         for _ in range(self._threads):
-            idle.put(DeferredScratch.of(self._layout, self._stop))
+            idle.put(_Hands.of(self._layout, self._stop))
 
         def work(instance: Instance) -> Outcome:
-            scratch = idle.get()
+            hands = idle.get()
             log = np.empty((self._max_steps, 7), dtype=np.int64)
-            outcome = self._deferred(instance, scratch, log)
-            idle.put(scratch)
+            outcome = self._deferred(instance, hands, log)
+            idle.put(hands)
             return outcome
 
         waiting: deque[Future[Outcome]] = deque()
@@ -199,8 +197,8 @@ class Session:
         return Scratch.of(self._layout, self._stop)
 
     @cached_property
-    def _deferred_scratch(self) -> DeferredScratch:
-        return DeferredScratch.of(self._layout, self._stop)
+    def _hands(self) -> _Hands:
+        return _Hands.of(self._layout, self._stop)
 
     @cached_property
     def _large_run(self) -> LargeRun:
@@ -237,6 +235,18 @@ class Session:
             waiting.append(self._executor.submit(work, start, min(start + stride, last)))
         for future in waiting:
             yield from future.result()
+
+
+class _Hands(NamedTuple):
+    """What a thread needs for runs in which copies wait."""
+
+    scratch: Scratch
+    waiting: U32
+
+    @classmethod
+    def of(cls, layout: Layout, stop: U8) -> _Hands:
+        (waiting,) = cut((layout.d << layout.group_bits, np.uint32))
+        return cls(Scratch.of(layout, stop), waiting)
 
 
 class Block(NamedTuple):

@@ -72,7 +72,7 @@ class Scratch(NamedTuple):
                 (spare, u32),
                 (spare, u32),
                 (size, u32),
-                (size, u64),
+                (spare, u64),
                 (first, u64),
                 (layout.g * layout.g + spare, u64),
                 (blocks, np.int64),
