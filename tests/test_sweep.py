@@ -171,9 +171,9 @@ BAD = {
         "[[grid]]\nshapes = [[1000000, 1000000]]",
         "cannot run on POPS(1000000, 1000000)",
     ),
-    "not square": ("[[grid]]\nd = 5\ng = 4", "does not apply to POPS(5, 4)"),
+    "small groups": ("[[grid]]\nd = 4\ng = 5", "does not apply to POPS(4, 5)"),
     "nothing left": (
-        "[[grid]]\nd = 5\ng = 4\nskip_inapplicable = true",
+        "[[grid]]\nd = 4\ng = 5\nskip_inapplicable = true",
         "nothing of it applies: Router mei-rizzi",
     ),
     "the second grid": (SQUARE + "[[grid]]\nd = 5", "sweep.toml, grid 2: networks are given"),
@@ -405,7 +405,7 @@ def test_nobody_is_asked_for_nothing(tmp_path: Path) -> None:
 
 def test_json_has_the_documented_form(cli: Cli, tmp_path: Path) -> None:
     sweep_of(
-        tmp_path, "[[grid]]\nlabel = 'x'\nd = [4, 8]\ng = 4\nskip_inapplicable = true\nruns = 12"
+        tmp_path, "[[grid]]\nlabel = 'x'\nd = [4, 2]\ng = 4\nskip_inapplicable = true\nruns = 12"
     )
     finished = cli("sweep", tmp_path / "sweep.toml", "--store", tmp_path / "r", "--json")
     assert (finished.code, finished.err) == (0, "")
