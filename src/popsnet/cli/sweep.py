@@ -88,8 +88,9 @@ def _print_text(sweep: Sweep, results: Store) -> None:
     table = points_table("label" if labelled else None)
     for point, runs, label in sweep.entries:
         identity = Identity.of(point)
-        tally = results.tally(identity, runs)
-        add_point(table, identity, tally, [label] if labelled else [], shards_of(runs))
+        tally = results.tally(identity, runs) or results.unbroken(identity)
+        wanted = shards_of(runs) * SHARD_RUNS
+        add_point(table, identity, tally, [label] if labelled else [], wanted)
     Console().print(table)
     if any(runs % SHARD_RUNS for _, runs, _ in sweep.entries):
         typer.echo(f"Runs are rounded up to whole shards of {SHARD_RUNS}.")

@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from popsnet.experiments.export import summary_of
-from popsnet.experiments.shard import SHARD_RUNS, Identity
+from popsnet.experiments.shard import Identity
 from popsnet.experiments.tally import Tally
 
 __all__ = ["add_point", "points_table"]
@@ -31,18 +31,14 @@ def points_table(first: str | None) -> Table:
 
 
 def add_point(
-    table: Table,
-    identity: Identity,
-    tally: Tally | None,
-    first: Sequence[str] = (),
-    shards: int = 0,
+    table: Table, identity: Identity, tally: Tally, first: Sequence[str] = (), wanted: int = 0
 ) -> None:
-    """Add a row; a point without a tally is still to be run, so many shards of it."""
+    """Add a row; it says if more runs are wanted than there are."""
     router = (identity.router, identity.variant)
     names = (*first, f"{identity.d}", f"{identity.g}", *router, _shortened(identity.permutation))
-    figures = _figures(tally) if tally else (f"not all {shards * SHARD_RUNS:,}",)
-    nothing = [_NOTHING] * (len(_FIGURES) - len(figures))
-    table.add_row(*(Text(name) for name in names), *figures, *nothing)
+    of_wanted = f" of {wanted:,}" if tally.runs < wanted else ""
+    figures = _figures(tally) if tally.runs else [_NOTHING] * (len(_FIGURES) - 1)
+    table.add_row(*(Text(name) for name in names), f"{tally.runs:,}{of_wanted}", *figures)
 
 
 def _shortened(permutation: str) -> str:
@@ -52,12 +48,9 @@ def _shortened(permutation: str) -> str:
 
 
 def _figures(tally: Tally) -> tuple[str, ...]:
-    if not tally.runs:
-        return ("0",)
     at_least = "≥ " if tally.capped else ""  # a capped run is cut
     steps, slots = summary_of(tally.steps), summary_of(tally.slots)
     return (
-        f"{tally.runs:,}",
         f"{at_least}{steps.mean:,.2f}",
         f"{at_least}{slots.mean:,.2f}",
         _NOTHING if slots.sd is None else f"{slots.sd:,.2f}",
