@@ -16,10 +16,9 @@ from hypothesis import strategies as st
 from popsnet import Network, Point
 from popsnet.errors import InputError, StoreError
 from popsnet.experiments import Tally, routed
-from popsnet.experiments.export import summary_of
 from popsnet.experiments.runner import collect
 from popsnet.experiments.shard import SHARD_RUNS, Finished, Identity, Provenance, shards_of
-from popsnet.experiments.statistics import summarize
+from popsnet.experiments.statistics import summarize, summarize_counts
 from popsnet.experiments.store import RESULTS, Store
 from popsnet.routing import find_router, plugin
 from popsnet.routing.router import unregister
@@ -89,7 +88,7 @@ def test_runs_are_rounded_up_to_whole_shards() -> None:
 
 @given(TEN)
 def test_the_summary_of_a_histogram_is_that_of_its_sample(histogram: Counter[int]) -> None:
-    one, other = summary_of(histogram), summarize(list(histogram.elements()))
+    one, other = summarize_counts(histogram), summarize(list(histogram.elements()))
     assert asdict(one) == pytest.approx(asdict(other), rel=1e-9, abs=1e-6)
 
 

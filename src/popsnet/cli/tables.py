@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from rich.table import Table
 from rich.text import Text
 
-from popsnet.experiments.export import summary_of
 from popsnet.experiments.shard import Identity
+from popsnet.experiments.statistics import summarize_counts
 from popsnet.experiments.tally import Tally
 
 __all__ = ["add_point", "points_table"]
@@ -49,7 +49,7 @@ def _shortened(permutation: str) -> str:
 
 def _figures(tally: Tally) -> tuple[str, ...]:
     at_least = "≥ " if tally.capped else ""  # a capped run is cut
-    steps, slots = summary_of(tally.steps), summary_of(tally.slots)
+    steps, slots = summarize_counts(tally.steps), summarize_counts(tally.slots)
     return (
         f"{at_least}{steps.mean:,.2f}",
         f"{at_least}{slots.mean:,.2f}",

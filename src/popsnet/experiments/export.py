@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import math
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,20 +12,11 @@ from typing import Any
 
 from popsnet.errors import InputError
 from popsnet.experiments.shard import Identity
-from popsnet.experiments.statistics import Summary
+from popsnet.experiments.statistics import summarize_counts
 from popsnet.experiments.tally import Tally
 from popsnet.files import require_writable, write_whole
 
-__all__ = ["FORMATS", "export", "row_of", "summary_of"]
-
-
-def summary_of(histogram: Counter[int]) -> Summary:
-    """The summary of the sample that a histogram counts."""
-    total = histogram.total()
-    mean = math.fsum(value * count for value, count in histogram.items()) / total
-    squares = math.fsum(count * (value - mean) ** 2 for value, count in histogram.items())
-    sd = math.sqrt(squares / (total - 1)) if total > 1 else None
-    return Summary(mean, sd, min(histogram), max(histogram))
+__all__ = ["FORMATS", "export", "row_of"]
 
 
 def row_of(identity: Identity, tally: Tally) -> dict[str, Any]:
@@ -47,10 +37,10 @@ def row_of(identity: Identity, tally: Tally) -> dict[str, Any]:
         "capped": tally.capped,
     }
     for name, histogram in (("steps", tally.steps), ("slots", tally.slots)):
-        one = summary_of(histogram)
+        one = summarize_counts(histogram)
         row |= {f"{name}_mean": one.mean, f"{name}_sd": one.sd}
         row |= {f"{name}_min": one.min, f"{name}_max": one.max}
-    lost = summary_of(tally.lost)
+    lost = summarize_counts(tally.lost)
     row |= {"lost_mean": lost.mean, "lost_max": lost.max, "collisions": tally.collisions}
     row |= {"destroyed": tally.destroyed, "messages": tally.messages}
     histograms = {"steps": tally.steps, "slots": tally.slots, "lost": tally.lost}

@@ -110,30 +110,10 @@ def mei_rizzi(network: Network, destination: Ints, coins: Coins, memory: Memory)
     while pending.size:
         taking = _taking_part(network, coins, step, pending)
         intermediate = coins.draws(g, INTERMEDIATE_GROUP, step, taking)
-        copies = yield Slot(
-            phase=PHASES[0],
-            step=step,
-            senders=taking,
-            groups=intermediate,
-            packets=taking,
-            listeners=listeners,
-            listened=index[listeners],
+        copies, arrived = yield from _two_hops(
+            g, step, memory, taking, intermediate, listeners, index[listeners]
         )
-        memory.store(copies.receivers, copies.packets)
-
-        relays, temporary = copies.receivers, copies.destinations % g
-        arrived = yield Slot(
-            phase=PHASES[1],
-            step=step,
-            senders=relays,
-            groups=temporary,
-            packets=copies.packets,
-            listeners=listeners,
-            listened=index[listeners],
-        )
-        memory.drop(relays, copies.packets)
         memory.store(arrived.receivers, arrived.packets)
-
         confirmed = yield from _acknowledge(step, taking, intermediate, copies, arrived, g)
         memory.drop(confirmed.receivers, confirmed.receivers)
         waiting[confirmed.receivers] = False
@@ -153,6 +133,39 @@ def mei_rizzi(network: Network, destination: Ints, coins: Coins, memory: Memory)
         mine = home.destinations == home.receivers
         memory.deliver(home.receivers[mine], home.packets[mine])
         step += 1
+
+
+def _two_hops(
+    g: int,
+    step: int,
+    memory: Memory,
+    senders: Ints,
+    intermediate: Ints,
+    listeners: Ints,
+    listened: Ints,
+) -> Generator[Slot, Inbox, tuple[Inbox, Inbox]]:
+    """Slots 1 and 2: what the intermediate groups heard, and what the temporary groups heard."""
+    copies = yield Slot(
+        phase=PHASES[0],
+        step=step,
+        senders=senders,
+        groups=intermediate,
+        packets=senders,
+        listeners=listeners,
+        listened=listened,
+    )
+    memory.store(copies.receivers, copies.packets)
+    arrived = yield Slot(
+        phase=PHASES[1],
+        step=step,
+        senders=copies.receivers,
+        groups=copies.destinations % g,
+        packets=copies.packets,
+        listeners=listeners,
+        listened=listened,
+    )
+    memory.drop(copies.receivers, copies.packets)
+    return copies, arrived
 
 
 def _acknowledge(
@@ -214,26 +227,9 @@ def deferred(network: Network, destination: Ints, coins: Coins, memory: Memory) 
         intermediate = coins.draws(g, INTERMEDIATE_GROUP, step, taking)
         listens_to = _turns(network, index, step % blocks)
         listeners = everybody[(listens_to >= 0) & (stored == NO_PACKET)]
-        copies = yield Slot(
-            phase=PHASES[0],
-            step=step,
-            senders=taking,
-            groups=intermediate,
-            packets=taking,
-            listeners=listeners,
-            listened=listens_to[listeners],
+        copies, arrived = yield from _two_hops(
+            g, step, memory, taking, intermediate, listeners, listens_to[listeners]
         )
-        memory.store(copies.receivers, copies.packets)
-        arrived = yield Slot(
-            phase=PHASES[1],
-            step=step,
-            senders=copies.receivers,
-            groups=copies.destinations % g,
-            packets=copies.packets,
-            listeners=listeners,
-            listened=listens_to[listeners],
-        )
-        memory.drop(copies.receivers, copies.packets)
         memory.store(arrived.receivers, arrived.packets)
         stored[arrived.receivers] = arrived.packets
         target[arrived.receivers] = arrived.destinations
@@ -301,26 +297,10 @@ def idealized(network: Network, destination: Ints, coins: Coins, memory: Memory)
     step = 0
     while pending.size:
         taking = _taking_part(network, coins, step, pending)
-        copies = yield Slot(
-            phase=PHASES[0],
-            step=step,
-            senders=taking,
-            groups=coins.draws(g, INTERMEDIATE_GROUP, step, taking),
-            packets=taking,
-            listeners=listeners,
-            listened=listeners % d,
+        intermediate = coins.draws(g, INTERMEDIATE_GROUP, step, taking)
+        _, arrived = yield from _two_hops(
+            g, step, memory, taking, intermediate, listeners, listeners % d
         )
-        memory.store(copies.receivers, copies.packets)
-        arrived = yield Slot(
-            phase=PHASES[1],
-            step=step,
-            senders=copies.receivers,
-            groups=copies.destinations % g,
-            packets=copies.packets,
-            listeners=listeners,
-            listened=listeners % d,
-        )
-        memory.drop(copies.receivers, copies.packets)
         memory.assume_delivered(arrived.packets)
         waiting[arrived.packets] = False
         pending = pending[waiting[pending]]
