@@ -151,7 +151,7 @@ def test_capped_runs_are_marked() -> None:
 def test_the_published_protocol_loses_packets_where_groups_are_large(tmp_path: Path) -> None:
     """About 12 % at d = 2g and 17 % at 4g; the repair loses none and takes a little longer."""
     plan = make_plan(runs=20, max_n=1024)
-    tables = make_tables(plan, carry_out(plan, tmp_path, lambda done, total: None))
+    tables = make_tables(plan, carry_out(plan, tmp_path, lambda done, total: None)[0])
     lost = {(row.n, row.variant): row.lost_share for row in tables.routers if row.g == 16}
     assert 0.10 < lost[512, "published"] < 0.14
     assert 0.15 < lost[1024, "published"] < 0.20
@@ -257,7 +257,7 @@ def test_the_paper_in_small_from_end_to_end(
     monkeypatch.setattr("popsnet.experiments.runner.execute", no_more_runs)
     result = json.loads(cli(*arguments, "--json").out)
     assert list(result["tables"]) == ["steps", "slots", "routers"]
-    assert result["comparisons"] == 12
+    assert result["comparisons"] == 10  # of 12; the tail of two is not in so few runs
     assert result["family_wise_error_rate"]["ours_and_paper"] == LEVEL
     assert [row["verdict"] for row in result["tables"]["steps"]] == [
         row["verdict"] for row in rows["steps"]

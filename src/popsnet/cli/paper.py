@@ -14,7 +14,7 @@ from rich.table import Table
 from popsnet.cli.progress import patient_progress
 from popsnet.errors import InputError
 from popsnet.experiments import Tally
-from popsnet.files import make_folder
+from popsnet.files import make_folder, write_whole
 from popsnet.paper.plan import Plan, Wanted, make_plan
 from popsnet.paper.runs import STORE, carry_out
 from popsnet.paper.sheets import Sheet, make_sheets, summary_of, write_csv
@@ -24,6 +24,9 @@ __all__ = ["paper_command"]
 
 _INTERRUPTED = 130
 _REPORT = "report.html"
+_PROVENANCE = "provenance.json"
+
+Facts = list[tuple[str, str]]
 
 
 def paper_command(
@@ -33,10 +36,11 @@ def paper_command(
     _require_libraries()
     plan = make_plan(runs, max_n, full)
     make_folder(out)
-    tables = make_tables(plan, _carry_out(plan, out))
+    results, origin = _carry_out(plan, out)
+    tables = make_tables(plan, results)
     sheets = make_sheets(tables)
     summary = summary_of(plan, tables)
-    _write(out, plan, tables, sheets, summary)
+    _write(out, plan, tables, sheets, summary, origin)
     if as_json:
         typer.echo(json.dumps(_as_object(out, tables, sheets, summary), indent=2))
     else:
@@ -53,7 +57,7 @@ def _require_libraries() -> None:
         )
 
 
-def _carry_out(plan: Plan, out: Path) -> Callable[[Wanted], Tally]:
+def _carry_out(plan: Plan, out: Path) -> tuple[Callable[[Wanted], Tally], Facts]:
     with patient_progress("routing", None) as update:
 
         def show(done: int, total: int) -> None:
@@ -69,7 +73,9 @@ def _carry_out(plan: Plan, out: Path) -> Callable[[Wanted], Tally]:
             raise typer.Exit(_INTERRUPTED) from None
 
 
-def _write(out: Path, plan: Plan, tables: Tables, sheets: Sequence[Sheet], summary: str) -> None:
+def _write(
+    out: Path, plan: Plan, tables: Tables, sheets: Sequence[Sheet], summary: str, origin: Facts
+) -> None:
     from popsnet.paper.pictures import make_pictures
     from popsnet.paper.report import provenance, write_report
     from popsnet.plots import save
@@ -79,7 +85,10 @@ def _write(out: Path, plan: Plan, tables: Tables, sheets: Sequence[Sheet], summa
     figures = out / "figures"
     make_folder(figures)
     drawn = [(one, save(one.figure, figures, one.stem)[0]) for one in make_pictures(tables)]
-    write_report(out / _REPORT, summary, sheets, drawn, provenance(plan))
+    facts = [*provenance(plan), *origin]
+    write_report(out / _REPORT, summary, sheets, drawn, facts)
+    with write_whole(out / _PROVENANCE) as file:
+        json.dump({"summary": summary, **dict(facts)}, file, indent=2, ensure_ascii=False)
 
 
 def _as_object(

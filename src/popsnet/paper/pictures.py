@@ -167,7 +167,12 @@ def _losses(rows: Sequence[RouterRow]) -> Iterator[Picture]:
             if (row.router, row.variant, row.d // row.g) == (router, variant, ratio)
         ]
         n, share = tuple(row.n for row in same), tuple(row.lost_share for row in same)
-        series.append(Series(f"{router} ({variant}), {_shape(ratio)}", n, share, look=look))
+        error = tuple(row.lost_sd for row in same)
+        label = f"{router} ({variant}), {_shape(ratio)}"
+        series.append(Series(label, n, share, error, error_is="standard deviation", look=look))
     if series:
-        caption = "Packets lost by the protocol as published where d > g, as a share of all."
+        caption = (
+            "Packets lost by the protocol as published where d > g, as a share of all; bars: the "
+            "standard deviation of a run."
+        )
         yield Picture("losses", caption, draw_losses(series))

@@ -132,6 +132,9 @@ def summary_of(plan: Plan, tables: Tables) -> str:
     formulas = sum(row.formula_agrees for row in tables.slots)
     doubted = sum(row.tables_differ for row in tables.steps)
     left_out = f" Not run: {plan.left_out} rows above n = {plan.max_n:,}." if plan.left_out else ""
+    still_open = len(tables.verdicts) - tables.comparisons
+    if still_open:
+        left_out += f" Too few runs to judge: {still_open} comparisons with heavy tails."
     return (
         f"{agreeing} of {tables.comparisons} comparisons agree with the paper; the chance of any "
         f"false alarm is at most {LEVEL:.0%}. The published formula gives {formulas} of "
@@ -161,8 +164,8 @@ def _of_steps(tables: Tables) -> str:
         f"by the same test at {DOUBT_LEVEL:.0%} for all its rows. † Heavy tail: runs that "
         "stall for hundreds of steps are too rare for a hundred runs to meet, so that their mean "
         "and sd are both too small and a t test is no good. Our sd stands for the paper's there, "
-        "and the verdict is from how often a hundred of our runs have a mean as far out. ≥ Some "
-        "runs were capped."
+        "and the verdict is from how often a hundred of our runs have a mean as far out; with "
+        "fewer than a thousand runs of ours it is left open. ≥ Some runs were capped."
     )
 
 

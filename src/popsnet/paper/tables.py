@@ -50,7 +50,10 @@ LEVEL = 0.01
 DOUBT_LEVEL = 0.05
 """The chance that any row of the paper is said to differ from the paper's other table."""
 
-_AGREES, _DIFFERS = "agrees", "differs"
+_AGREES, _DIFFERS, _OPEN = "agrees", "differs", "too few runs"
+
+_FEWEST_FOR_A_TAIL = 1000
+"""With fewer runs a sample may lack its tail, and says nothing about one that has it."""
 
 Results = Callable[[Wanted], Tally]
 """Where the runs of a plan are to be had."""
@@ -130,6 +133,7 @@ class RouterRow:
     max: int
     lost_share: float
     """Packets lost, as a share of all; the mean over runs."""
+    lost_sd: float
     lost_most: float
     """The same in the worst run."""
 
@@ -143,15 +147,19 @@ class Tables:
     routers: tuple[RouterRow, ...]
 
     @property
+    def verdicts(self) -> list[str]:
+        """Of all rows that are held against the paper."""
+        return [row.verdict for row in self.steps] + [row.verdict for row in self.slots]
+
+    @property
     def comparisons(self) -> int:
-        """How many of ours are held against the paper."""
-        return len(self.steps) + len(self.slots)
+        """How many of ours can be compared with the paper."""
+        return len(self.verdicts) - self.verdicts.count(_OPEN)
 
     @property
     def differing(self) -> int:
         """How many of them differ."""
-        verdicts = [row.verdict for row in self.steps] + [row.verdict for row in self.slots]
-        return verdicts.count(_DIFFERS)
+        return self.verdicts.count(_DIFFERS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +198,7 @@ def make_tables(plan: Plan, results: Results) -> Tables:
     pairs = [_Pair(row, results(wanted)) for row, wanted in plan.printed]
     steps = [_compare(pair, pair.ours, pair.printed.steps) for pair in pairs]
     slots = [_compare(pair, pair.our_slots, pair.printed.slots_in_print) for pair in pairs]
-    verdicts = _verdicts([*steps, *slots])
+    verdicts = _verdicts([*zip(pairs, steps, strict=True), *zip(pairs, slots, strict=True)])
     half = len(pairs)
     executed = _executed(plan, results)
     return Tables(
@@ -218,9 +226,16 @@ def _compare(pair: _Pair, ours: Estimate, printed: Estimate) -> Comparison:
     return replace(found, p=resampled_p(pair.tally.steps, mean, printed.runs))
 
 
-def _verdicts(found: Sequence[Comparison]) -> list[str]:
-    rejected = holm([one.p for one in found], LEVEL)
-    return [_DIFFERS if no else _AGREES for no in rejected]
+def _verdicts(found: Sequence[tuple[_Pair, Comparison]]) -> list[str]:
+    """Of all that can be judged, together; the others are left open."""
+    judged = [_can_be_judged(pair) for pair, _ in found]
+    p_values = [one.p for (_, one), can in zip(found, judged, strict=True) if can]
+    rejected = iter(holm(p_values, LEVEL))
+    return [(_DIFFERS if next(rejected) else _AGREES) if can else _OPEN for can in judged]
+
+
+def _can_be_judged(pair: _Pair) -> bool:
+    return not heavy_tailed(pair.printed.network) or pair.tally.runs >= _FEWEST_FOR_A_TAIL
 
 
 def _executed(plan: Plan, results: Results) -> dict[Network, tuple[float, str]]:
@@ -308,5 +323,6 @@ def _router_row(wanted: Wanted, tally: Tally) -> RouterRow:
         sd=_sd(slots),
         max=slots.max,
         lost_share=lost.mean / point.network.n,
+        lost_sd=(lost.sd or 0.0) / point.network.n,
         lost_most=lost.max / point.network.n,
     )
