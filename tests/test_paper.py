@@ -292,3 +292,18 @@ def test_without_the_libraries_it_says_what_to_install(
     assert finished.code == 2
     assert "pip install 'popsnet[paper]'" in finished.err
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_committed_tables_are_what_the_program_gives() -> None:
+    folder = Path(__file__).parent.parent / "results" / "paper"
+    with (folder / "steps.csv").open() as file:
+        kept = list(csv.DictReader(file))
+    assert len(kept) == len(printed_rows())
+    for row, printed in zip(kept, printed_rows(), strict=True):
+        assert float(row["published_mean"]) == printed.mean_steps
+        assert int(row["runs"]) >= 100
+        if int(row["n"]) <= 256 and row["heavy_tail"] == "False":
+            point = Point.of(int(row["d"]), int(row["g"]), variant="idealized", engine="fused")
+            steps = Counter(run.outcome.steps for run in routed(point, int(row["runs"])))
+            assert float(row["mean"]) == pytest.approx(summarize_counts(steps).mean)
+            assert int(row["max"]) == max(steps)
