@@ -206,6 +206,30 @@ def test_tampering_is_found_and_located(
     assert complaint in finished.out
 
 
+@pytest.mark.parametrize("field", ["buffers", "keeps", "drops", "lost_packets"])
+def test_a_trace_that_says_half_of_who_holds_what_is_refused(
+    field: str, lines: Lines, tmp_path: Path, cli: Cli
+) -> None:
+    lines = copy.deepcopy(lines)
+    part = {"buffers": lines[0], "lost_packets": lines[-1]["outcome"]}.get(field, lines[1])
+    del part[field]
+    told = cli("check", write(tmp_path / "t", lines))
+    assert told.code == 2
+    assert "come together or not at all" in told.err
+
+
+def test_no_buffers_at_all_are_refused(lines: Lines, tmp_path: Path, cli: Cli) -> None:
+    lines = copy.deepcopy(lines)
+    lines[0]["buffers"] = 0
+    told = cli("check", write(tmp_path / "t", lines))
+    assert (told.code, "buffers = 0" in told.err) == (2, True)
+
+
+def test_losses_are_not_told_where_holdings_are_not(lines: Lines, tmp_path: Path, cli: Cli) -> None:
+    told = cli("check", write(tmp_path / "t", without_holdings(lines)))
+    assert (told.code, "losses not told" in told.out) == (0, True)
+
+
 def drop_a_copy(lines: Lines) -> None:
     """In slot 2 somebody forgets the copy it has just got."""
     lines[2]["keeps"].pop()

@@ -98,6 +98,13 @@ def test_the_replay_confirms_what_is_lost(
         assert report.violation_count == outcome.lost + (outcome.lost > 0)
 
 
+def test_a_loss_is_a_failure_even_if_the_run_was_capped(cli: Cli) -> None:
+    told = cli("route", 12, 3, "--variant", "published", "--max-steps", 12)
+    assert "capped 1, lost 4" in told.out
+    assert told.code == 1
+    assert "lost 4 packets" in told.err
+
+
 def test_a_capped_run_is_called_capped() -> None:
     for variant in ("published", "deferred", "idealized"):
         outcome = execute(12, 3, variant, 1, max_steps=2)

@@ -93,18 +93,27 @@ def test_resampling_agrees_with_the_t_test_where_means_are_normal() -> None:
     sample = np.random.default_rng(0).poisson(50, 10**5)
     for mean in (49, 49.5, 50, 50.8, 51.5):
         expected = 2 * stats.norm.sf(abs(mean - sample.mean()), scale=sample.std() / 10)
-        assert resampled_p(Counter(sample.tolist()), mean, 100) == pytest.approx(expected, abs=0.02)
+        found = resampled_p(Counter(sample.tolist()), mean - sample.mean(), 100)
+        assert found == pytest.approx(expected, abs=0.02)
 
 
 def test_resampling_knows_that_a_hundred_runs_may_miss_a_tail() -> None:
     sample = Counter({10: 990, 1000: 10})
     assert compare(Estimate(10, 0.1, 100), Estimate(19.9, 98.5, 1000)).p < 0.01
-    assert resampled_p(sample, 10, 100) > 0.5
-    assert resampled_p(sample, 9, 100) < 1e-4
+    assert resampled_p(sample, 10 - 19.9, 100) > 0.3
+    assert resampled_p(sample, 300 - 19.9, 100) < 1e-4
+
+
+def test_resampling_counts_the_error_of_the_sample_too() -> None:
+    """As many runs on both sides: the difference has twice the variance of one mean."""
+    sample = np.random.default_rng(0).poisson(50, 1000)
+    found = resampled_p(Counter(sample.tolist()), 1.0, 1000)
+    error = sample.std() * np.sqrt(2 / 1000)
+    assert found == pytest.approx(2 * stats.norm.sf(1.0 / error), abs=0.005)
 
 
 def test_the_least_sd_is_that_of_one_run_off_by_one() -> None:
-    assert least_sd(100) == pytest.approx(np.std([8] * 99 + [9]))
+    assert least_sd(100) == pytest.approx(np.std([8] * 99 + [9], ddof=1))
 
 
 @given(st.lists(st.floats(0, 1), max_size=20), st.sampled_from([0.01, 0.05, 0.5]))

@@ -146,7 +146,7 @@ FLAWS = {
     "caps": ("UPDATE shards SET capped = 11", "has 11 capped of 10"),
     "a negative count": ("UPDATE shards SET messages = -1", "a negative count"),
     "another seed": ("UPDATE points SET seed = '5'", "not named after what it is"),
-    "no seed": ("UPDATE points SET seed = 'x'", "invalid literal"),
+    "no seed": ("UPDATE points SET seed = 'x'", "cannot be read"),
     "an orphan": ("DELETE FROM points", "belongs to nothing"),
     "no provenance": ("DELETE FROM provenance", "without provenance"),
 }  # fmt: skip

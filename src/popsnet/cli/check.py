@@ -40,7 +40,7 @@ def _as_object(trace: Path, report: Report) -> dict[str, object]:
         "collisions": report.collisions,
         "delivered": report.delivered,
         "undelivered": report.undelivered,
-        "lost": report.lost,
+        "lost": report.lost if report.tells_holdings else None,
         "violation_count": report.violation_count,
         "violations": [asdict(violation) for violation in report.violations],
     }
@@ -48,10 +48,11 @@ def _as_object(trace: Path, report: Report) -> dict[str, object]:
 
 def _print_text(trace: Path, report: Report) -> None:
     network = report.network
+    lost = f"{len(report.lost):,} lost" if report.tells_holdings else "losses not told"
     typer.echo(f"{trace}: {report.router} ({report.variant}) on {network}, n = {network.n:,}")
     typer.echo(
         f"{report.slots:,} slots, {report.messages:,} messages, {report.collisions:,} collisions, "
-        f"{report.delivered:,} of {network.n:,} packets delivered, {len(report.lost):,} lost"
+        f"{report.delivered:,} of {network.n:,} packets delivered, {lost}"
     )
     if report.ok:
         typer.echo("OK: no rule broken, every packet at its destination.")

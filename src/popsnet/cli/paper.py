@@ -80,11 +80,11 @@ def _write(
     from popsnet.paper.report import provenance, write_report
     from popsnet.plots import save
 
-    for sheet in sheets:
-        write_csv(sheet, out)
     figures = out / "figures"
     make_folder(figures)
     drawn = [(one, save(one.figure, figures, one.stem)[0]) for one in make_pictures(tables)]
+    for sheet in sheets:
+        write_csv(sheet, out)
     facts = [*provenance(plan), *origin]
     write_report(out / _REPORT, summary, sheets, drawn, facts)
     with write_whole(out / _PROVENANCE) as file:

@@ -45,13 +45,19 @@ def route_command(
         raise typer.Exit(_INTERRUPTED)
     if trace is not None and not as_json:
         typer.echo(f"Trace written to {trace}; popsnet check {trace} replays it.")
-    if any(run.outcome.delivered < point.network.n and not run.outcome.capped for run in done):
+    if any(_failed(point, run) for run in done):
         typer.echo(f"FAILED: {_shortfall(done)}", err=True)
         raise typer.Exit(1)
 
 
+def _failed(point: Point, run: Run) -> bool:
+    """Whether packets are lost, or missing though the run was not capped."""
+    missing = run.outcome.delivered < point.network.n
+    return run.outcome.lost > 0 or (missing and not run.outcome.capped)
+
+
 def _shortfall(done: Sequence[Run]) -> str:
-    """What is missing, though no run was capped."""
+    """What is missing."""
     lost = [packet for run in done for packet in run.outcome.lost_packets]
     if not lost:
         return "the router ended before every packet was delivered."

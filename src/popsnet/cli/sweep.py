@@ -13,7 +13,7 @@ from rich.console import Console
 from popsnet.cli.progress import patient_progress
 from popsnet.cli.tables import add_point, points_table
 from popsnet.experiments.export import row_of
-from popsnet.experiments.runner import collect
+from popsnet.experiments.runner import collect, require_workers
 from popsnet.experiments.shard import SHARD_RUNS, Identity, shards_of
 from popsnet.experiments.store import Store
 from popsnet.experiments.sweep import Entry, Sweep, read_sweep
@@ -26,6 +26,7 @@ _INTERRUPTED = 130
 def sweep_command(file: Path, *, store: Path, workers: int | None, as_json: bool) -> None:
     """Run what is missing, print all; exit with 130 if interrupted: what is done is kept."""
     sweep = read_sweep(file)
+    require_workers(workers)
     with Store(store, create=True) as results:
         finished = _run(sweep, results, workers)
         if as_json:

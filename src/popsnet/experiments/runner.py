@@ -24,13 +24,19 @@ from popsnet.experiments.shard import (
 )
 from popsnet.experiments.store import Store
 
-__all__ = ["Crew", "Job", "collect", "jobs_of"]
+__all__ = ["Crew", "Job", "collect", "jobs_of", "require_workers"]
 
 _LARGE = 2**22
 """Shards of networks up to this many processors are not counted against the memory."""
 
 _AHEAD = 2
 """Shards handed over for each that can be at work: enough to keep the executor busy."""
+
+
+def require_workers(workers: int | None) -> None:
+    """Refuse a number of workers that could do nothing."""
+    if workers is not None and workers < 1:
+        raise InputError(f"workers = {workers}: somebody has to do the work; give at least 1.")
 
 
 class Job(NamedTuple):
@@ -105,8 +111,7 @@ class Crew:
     """Those who do the shards: some at a time, no more than fit in memory."""
 
     def __init__(self, executor: Executor | None = None, workers: int | None = None) -> None:
-        if workers is not None and workers < 1:
-            raise InputError(f"workers = {workers}: somebody has to do the work; give at least 1.")
+        require_workers(workers)
         self._workers = workers or threads_here()
         self._own = ThreadPoolExecutor(self._workers) if executor is None else None
         self._executor = executor or self._own

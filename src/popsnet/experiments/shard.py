@@ -28,6 +28,7 @@ from popsnet.routing import Router, find_router
 from popsnet.trace import Event
 
 __all__ = [
+    "MOST_RUNS",
     "SHARD_RUNS",
     "Finished",
     "Identity",
@@ -42,6 +43,9 @@ __all__ = [
 
 SHARD_RUNS = 10
 """Shard s of a point is its runs 10·s to 10·s + 9."""
+
+MOST_RUNS = 10**7
+"""No point may have more: every shard has a row in the store."""
 
 _FORMAT = 1
 """Raised if the same identity comes to mean other runs: other seeds of runs, other shards."""

@@ -44,6 +44,10 @@ class Estimate:
     rounding: float = 0.0
     """How far the mean may be from the true mean of the runs because it is rounded."""
 
+    def __post_init__(self) -> None:
+        if self.runs < 2:
+            raise ValueError(f"runs = {self.runs}: a spread needs at least 2.")
+
     @property
     def standard_error(self) -> float:
         return self.sd / math.sqrt(self.runs)
@@ -67,11 +71,11 @@ def summarize(sample: Sequence[int]) -> Summary:
 
 def summarize_counts(histogram: Mapping[int, int]) -> Summary:
     """The summary of a sample that is given as value: how often."""
+    there = _values(histogram)
     runs, total, squares = (_power_sum(histogram, power) for power in (0, 1, 2))
     sd = None
     if runs > 1:
         sd = math.sqrt((runs * squares - total**2) / (runs * (runs - 1)))
-    there = _values(histogram)
     return Summary(total / runs, sd, there[0], there[-1])
 
 
@@ -131,18 +135,26 @@ def compare(one: Estimate, other: Estimate) -> Comparison:
     return Comparison(difference, excess / error, p)
 
 
-def resampled_p(histogram: Mapping[int, int], mean: float, runs: int, draws: int = 50_000) -> float:
-    """How often so many values from a large sample have a mean as far out as this one.
+def resampled_p(
+    histogram: Mapping[int, int], difference: float, runs: int, draws: int = 50_000
+) -> float:
+    """How often so many values from a sample have a mean that differs as much from the sample's.
 
-    Two-sided: twice the smaller tail. It needs no normal means, but a sample that is large enough
-    to have the tail that fewer runs may miss. The draws are the same whenever it is called.
+    Two-sided: twice the smaller tail. The means of the few are drawn again and again from the
+    sample, so they need not be normal; the sample's own mean has a normal error, for which it has
+    to be large, and it needs the tail that fewer runs may miss. The draws are the same whenever
+    it is called.
     """
     import numpy as np
 
-    sample = np.repeat(list(histogram), list(histogram.values()))
+    values, times = np.array(list(histogram)), np.array(list(histogram.values()))
+    total = times.sum()
     rng = np.random.default_rng(0)
-    means = rng.choice(sample, (draws, runs)).mean(axis=1)
-    smaller = min(np.count_nonzero(means <= mean), np.count_nonzero(means >= mean))
+    drawn = rng.multinomial(runs, times / total, draws) @ values / runs
+    center = (values * times).sum() / total
+    spread = math.sqrt((times * (values - center) ** 2).sum() / total)
+    errors = drawn - center + rng.normal(0, spread / math.sqrt(total), draws)
+    smaller = min(np.count_nonzero(errors <= difference), np.count_nonzero(errors >= difference))
     return min(1.0, 2 * (1 + int(smaller)) / (1 + draws))
 
 
@@ -152,7 +164,7 @@ def least_sd(runs: int) -> float:
     Runs that all came to the same number do not say that every run does. Taking at least this
     for the sd of either side keeps a comparison honest.
     """
-    return math.sqrt((runs - 1) / runs / runs)
+    return 1 / math.sqrt(runs)
 
 
 def holm(p_values: Sequence[float], level: float) -> list[bool]:
@@ -171,7 +183,10 @@ def holm(p_values: Sequence[float], level: float) -> list[bool]:
 
 
 def _values(histogram: Mapping[int, int]) -> list[int]:
-    return sorted(value for value, times in histogram.items() if times)
+    values = sorted(value for value, times in histogram.items() if times)
+    if not values:
+        raise ValueError("A sample without values has no statistics.")
+    return values
 
 
 def _power_sum(histogram: Mapping[int, int], power: int) -> int:

@@ -274,8 +274,13 @@ class Store:
 
     def _identity(self, row: tuple[Any, ...]) -> Identity:
         _, d, g, router, version, variant, permutation, seed, permutation_seed, max_steps = row
-        seeds = int(seed), int(permutation_seed)
-        return Identity(d, g, router, version, variant, permutation, *seeds, max_steps)
+        try:
+            seeds = int(seed), int(permutation_seed)
+            return Identity(d, g, router, version, variant, permutation, *seeds, max_steps)
+        except (TypeError, ValueError):
+            raise StoreError(
+                f"{self.path}: point {row[0]} has numbers that cannot be read."
+            ) from None
 
     def _tally(self, row: tuple[Any, ...]) -> Tally:
         point, shard, runs, capped, steps, slots, lost, *counts = row
@@ -348,4 +353,4 @@ def _text(histogram: Counter[int]) -> str:
 
 
 def _histogram(text: str) -> Counter[int]:
-    return Counter({int(value): int(count) for value, count in json.loads(text).items()})
+    return Counter({int(value): index(count) for value, count in json.loads(text).items()})

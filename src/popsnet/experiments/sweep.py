@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import difflib
 import itertools
+import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ from typing import Any, NamedTuple
 from popsnet.coins import Coins
 from popsnet.errors import InputError
 from popsnet.experiments.point import MAX_STEPS, Point
-from popsnet.experiments.shard import shard_engine
+from popsnet.experiments.shard import MOST_RUNS, shard_engine
 from popsnet.network import Network
 from popsnet.permutations import NAMES, make_permutation
 from popsnet.permutations.files import SUFFIXES
@@ -172,6 +173,7 @@ class _Grid:
             yield str(error)
             return
         for permutation in self.permutations:
+            _require_file(permutation)
             keyed = permutation == "keyed"
             point = Point.of(
                 network.d,
@@ -192,6 +194,13 @@ class _Grid:
         for variant in self.variants:
             if variant is not None and variant not in known:
                 _refuse("variants", variant, known)
+
+
+def _require_file(permutation: str) -> None:
+    """A file that is not there is a slip, whatever may be skipped."""
+    path = Path(permutation)
+    if path.suffix.lower() in SUFFIXES and not path.is_file():
+        raise InputError(f"permutations: there is no file {path}.")
 
 
 def _obstacle(permutation: str, network: Network) -> str | None:
@@ -243,6 +252,8 @@ def _pair(shape: list[Any]) -> Network:
 
 
 def _ratio(value: object) -> Fraction:
+    if isinstance(value, str) and not re.fullmatch(r"\d{1,18}(/\d{1,18})?", value.strip()):
+        value = "0"  # no number, or one that would take for ever
     try:
         ratio = Fraction(value) if isinstance(value, str) else Fraction(_typed("ratio", value, int))
     except (ValueError, ZeroDivisionError):
@@ -302,6 +313,8 @@ def _at_least_one(table: Mapping[str, Any], key: str) -> int:
     value: int = _one(table, key, int)
     if value < 1:
         raise InputError(f"{key} = {value}: there is nothing to do; give at least 1.")
+    if value > MOST_RUNS:
+        raise InputError(f"{key} = {value:,}: a point has at most {MOST_RUNS:,} runs.")
     return value
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from popsnet.errors import InputError
 from popsnet.experiments import Point
-from popsnet.experiments.shard import SHARD_RUNS, shard_engine
+from popsnet.experiments.shard import MOST_RUNS, SHARD_RUNS, shard_engine
 from popsnet.network import Network
 from popsnet.paper.published import LARGEST, RUNS, SMALLEST, Printed, printed_rows
 from popsnet.routing import Router, all_routers
@@ -68,6 +68,8 @@ def make_plan(runs: int | None = None, max_n: int | None = None, full: bool = Fa
     """The plan for these wishes; refuses what cannot be done, before any work."""
     if runs is not None and (runs < SHARD_RUNS or runs % SHARD_RUNS):
         raise InputError(f"--runs {runs}: runs are kept by tens; give 10, 20, 30, …")
+    if runs is not None and runs > MOST_RUNS:
+        raise InputError(f"--runs {runs:,}: a row has at most {MOST_RUNS:,} runs.")
     if max_n is not None and not SMALLEST <= max_n <= LARGEST:
         raise InputError(
             f"--max-n {max_n}: the paper's networks have n = {SMALLEST} to {LARGEST:,} "

@@ -16,6 +16,7 @@ from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
 import popsnet
+from popsnet.experiments.shard import Identity
 from popsnet.files import write_whole
 from popsnet.paper.pictures import Picture
 from popsnet.paper.plan import Plan
@@ -67,11 +68,20 @@ def provenance(plan: Plan) -> list[tuple[str, str]]:
         ("libraries", ", ".join(f"{name} {version(name)}" for name in _LIBRARIES)),
         ("machine", f"{platform.platform()}, {os.cpu_count()} cores"),
         ("date", datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")),
-        ("runs", f"{sum(one.runs for one in plan.wanted):,} on networks of n ≤ {plan.max_n:,}"),
+        ("runs", f"{_runs(plan):,} on networks of n ≤ {plan.max_n:,}"),
         ("seeds", "; ".join(f"coins {coins}, permutations {other}" for coins, other in seeds)),
         ("permutations", "uniform at random, a new one for each run"),
         ("cap", "; ".join(f"a run is stopped after {cap:,} steps" for cap in caps)),
     ]
+
+
+def _runs(plan: Plan) -> int:
+    """All runs; a point that is wanted twice is run once."""
+    most: dict[Identity, int] = {}
+    for one in plan.wanted:
+        identity = Identity.of(one.point)
+        most[identity] = max(one.runs, most.get(identity, 0))
+    return sum(most.values())
 
 
 def _shown(number: int, picture: Picture, saved: Path) -> _Shown:

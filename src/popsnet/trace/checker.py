@@ -69,6 +69,8 @@ class Report:
     """Packets that did not reach their destination."""
     lost: list[int] = field(default_factory=list)
     """Those of them that nobody holds any more."""
+    tells_holdings: bool = True
+    """Whether the trace says who holds what; if not, nothing is known about losses."""
     violations: list[Violation] = field(default_factory=list)
     """The first of them."""
     violation_count: int = 0
@@ -101,6 +103,7 @@ class _Replay:
         self.heard_of: defaultdict[int, set[int]] = defaultdict(set)  # and acks and so on
         self.arrived: set[int] = set()
         self.buffers = header.buffers
+        self.report.tells_holdings = header.buffers is not None
         self.held: dict[int, Counter[int]] = {}  # what processors hold, if it is not just their own
         self.line = header.number
         self.slot: int | None = None

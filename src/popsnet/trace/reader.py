@@ -61,9 +61,25 @@ def read_trace(path: Path, progress: Callable[[int], None] | None = None) -> Ite
     first = next(lines, None)
     if first is None:
         raise TraceFormatError(f"{path} is empty; a trace begins with a header line.")
-    yield _header(path, *first)
+    header = _header(path, *first)
+    yield header
     for number, line in lines:
+        _require_holdings(f"{path}, line {number}", line, header.buffers is not None)
         yield _outcome(path, number, line) if "outcome" in line else _slot(path, number, line)
+
+
+def _require_holdings(where: str, line: dict[str, Any], told: bool) -> None:
+    """All lines say who holds what, or none does."""
+    outcome = line.get("outcome")
+    fields, within = ["keeps", "drops"], line
+    if isinstance(outcome, dict):
+        fields, within = ["lost_packets"], outcome
+    for name in fields:
+        if (name in within) != told:
+            raise TraceFormatError(
+                f'{where}: "{name}" is {"missing" if told else "there"}, and the header has '
+                f'{"" if told else "no "}"buffers"; they come together or not at all.'
+            )
 
 
 def _objects(
@@ -124,6 +140,10 @@ def _header(path: Path, number: int, line: dict[str, Any]) -> Header:
     for name, value in (("d", header.d), ("g", header.g)):
         if value < 1:
             raise TraceFormatError(f"{where}: {name} = {value}; a network has {name} >= 1.")
+    if header.buffers is not None and header.buffers < 1:
+        raise TraceFormatError(
+            f"{where}: buffers = {header.buffers}; a processor holds its own packet, so >= 1."
+        )
     return header
 
 
