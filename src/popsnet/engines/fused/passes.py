@@ -50,7 +50,7 @@ _LOWER = np.uint64(0xFFFFFFFF)
 _COLLIDED = np.uint64(0x0202020202020202)
 _ALONE = np.uint8(1)
 
-_BLOCK, _LARGE_BLOCK = 2**14, 2**16
+_BLOCK, _LARGE_BLOCK = 2**14, 2**15
 _MANY = 2**20
 """Up to so many packets blocks are small."""
 
