@@ -5,6 +5,7 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from itertools import permutations as all_permutations
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -201,3 +202,19 @@ def test_a_missing_file_and_a_folder_are_refused(tmp_path: Path) -> None:
     for name in ("absent.csv", "folder.csv"):
         with pytest.raises(PermutationError, match="could not be read"):
             read_permutation(tmp_path / name, 4)
+
+
+def test_a_file_is_read_again_if_another_thread_was_parsing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Python 3.11 raises SystemError then, though nothing is wrong with the file."""
+    np.save(tmp_path / "p.npy", np.array([1, 0]))
+    load, failures = np.load, iter([True, True, False])
+
+    def sometimes(*arguments: Any, **options: Any) -> Any:
+        if next(failures):
+            raise SystemError("AST constructor recursion depth mismatch")
+        return load(*arguments, **options)
+
+    monkeypatch.setattr(np, "load", sometimes)
+    assert read_permutation(tmp_path / "p.npy", 2).tolist() == [1, 0]

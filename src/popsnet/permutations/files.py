@@ -11,6 +11,7 @@ from __future__ import annotations
 import csv
 import json
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,9 @@ from popsnet.errors import PermutationError
 from popsnet.permutations.validation import require_permutation
 
 __all__ = ["SUFFIXES", "read_permutation"]
+
+_loading = Lock()
+_ATTEMPTS = 3
 
 
 def read_permutation(path: Path, n: int) -> npt.NDArray[np.int32]:
@@ -36,10 +40,25 @@ def read_permutation(path: Path, n: int) -> npt.NDArray[np.int32]:
     return require_permutation(values, n, str(path))
 
 
+def _load(path: Path) -> Any:
+    """NumPy parses the head of a file as Python.
+
+    Python 3.11 counts the depth of what it parses for all threads together, and raises
+    SystemError if another one is at it: so one at a time, and once more if it was not ours.
+    """
+    for attempt in range(1, _ATTEMPTS + 1):
+        try:
+            with _loading, path.open("rb") as file:
+                return np.load(file, allow_pickle=False)
+        except SystemError:
+            if attempt == _ATTEMPTS:
+                raise
+    raise AssertionError
+
+
 def _read_npy(path: Path) -> npt.NDArray[Any]:
     try:
-        with path.open("rb") as file:
-            loaded = np.load(file, allow_pickle=False)
+        loaded = _load(path)
     except OSError:
         raise
     except Exception as error:  # a damaged file makes NumPy raise almost anything
