@@ -366,11 +366,14 @@ def interrupt(*arguments: str, after: float) -> subprocess.CompletedProcess[str]
 
 
 def test_an_interrupt_reports_what_is_finished() -> None:
-    finished = interrupt("route", "64", "64", "--runs", "100000", "--json", after=3)
-    assert finished.returncode == 130
+    for seconds in (3, 6, 12, 24):  # a busy machine may need so long to begin
+        finished = interrupt("route", "64", "64", "--runs", "1000000", "--json", after=seconds)
+        assert finished.returncode == 130
+        if finished.stdout:
+            break
     done = len(json.loads(finished.stdout)["runs"])
-    assert 0 < done < 100000
-    assert f"Interrupted: {done} of 100000 runs were finished." in finished.stderr
+    assert 0 < done < 1000000
+    assert f"Interrupted: {done} of 1000000 runs were finished." in finished.stderr
 
 
 def test_an_interrupt_ends_a_long_compiled_run_at_once() -> None:
