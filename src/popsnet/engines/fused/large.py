@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -39,11 +39,9 @@ _ENTRY_BYTES = 4.4e9
 _PACKETS_AT_A_TIME = 2**24
 """A thread comes back to be asked whether to go on after so many packets."""
 
-
 _GAP = 16
 """Numbers between what different threads write to: a cache line and the one fetched with it."""
 
-T = TypeVar("T")
 Tallies = npt.NDArray[np.int64]
 
 
@@ -227,17 +225,14 @@ class LargeRun:
         self._on_threads(work)
 
     def _strike(self, packets: Packets, buckets: Buckets) -> None:
-        self._on_blocks(
-            lambda t, first, last: strike(
-                self.layout, packets, buckets, self.hands[t], t, first, last
-            )
-        )
+        def work(t: int) -> None:
+            first, last = self.cuts[t], self.cuts[t + 1]
+            strike(self.layout, packets, buckets, self.hands[t], t, first, last)
 
-    def _on_blocks(self, work: Callable[[int, int, int], None]) -> None:
-        self._on_threads(lambda t: work(t, self.cuts[t], self.cuts[t + 1]))
+        self._on_threads(work)
 
-    def _on_threads(self, work: Callable[[int], T]) -> list[T]:
-        return list(self.executor.map(work, range(self.threads)))
+    def _on_threads(self, work: Callable[[int], None]) -> None:
+        list(self.executor.map(work, range(self.threads)))
 
 
 def _first_bits(count: int, words: int) -> npt.NDArray[np.uint64]:
