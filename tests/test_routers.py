@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conftest import permutation
+from conftest import Cli, permutation
 from popsnet import (
     Coins,
     InputError,
@@ -27,7 +28,8 @@ from popsnet import (
     check_trace,
     register,
 )
-from popsnet.engines import Instance, slots
+from popsnet.engines import ENGINES, Instance, slots
+from popsnet.experiments.footprint import memory_needed
 from popsnet.permutations import NAMES
 from popsnet.routing import Slots, Variant, all_routers, find_router, get_router, plugin
 from popsnet.routing.router import unregister
@@ -55,7 +57,7 @@ def test_every_packet_comes_home_where_the_router_applies(router: Router, d: int
         outcome = execute(router, d, g, seed)
         assert (outcome.delivered, outcome.lost, outcome.capped) == (d * g, 0, False)
         assert outcome.peak_buffers is not None
-        assert outcome.peak_buffers <= router.buffers
+        assert outcome.peak_buffers <= router.buffers_on(Network(d, g))
         assert outcome.survivors[-1] == 0
 
 
@@ -257,3 +259,60 @@ def test_an_edit_of_the_same_length_in_the_same_second_is_seen(tmp_path: Path) -
         assert next(route(network, np.arange(4), coins, memory)).step == step
     unregister("at-once")
     plugin._LOADED.clear()
+
+
+def in_one_group(network: Network, destination: Ints, coins: Coins, memory: Memory) -> Slots:
+    """On POPS(d, 1), one after another; processor 0 keeps all it hears until the end."""
+    everybody, home = np.arange(network.n), np.zeros(network.n, dtype=np.int32)
+    for i in range(network.n):
+        sender = np.array([i])
+        inbox = yield Slot(
+            senders=sender, groups=home[:1], packets=sender, listeners=everybody, listened=home
+        )
+        mine = inbox.receivers == inbox.destinations
+        memory.deliver(inbox.receivers[mine], inbox.packets[mine])
+        if destination[i] != 0:
+            memory.store(np.array([0]), np.array([i]))
+
+
+def test_buffers_may_depend_on_the_network(tmp_path: Path) -> None:
+    """Processor 0 ends with all packets, and its own twice where that is not for it."""
+    variants = {"standard": Variant(in_one_group)}
+    router = Router("hoarder", "", "", buffers=lambda network: network.d + 1, variants=variants)
+    network = Network(5, 1)
+    shift = np.roll(np.arange(5), 1)
+    instance = Instance(network, router, "standard", shift, Coins(0), 10)
+    assert router.buffers_on(network) == slots.execute(instance).peak_buffers == 6
+    tight = replace(router, buffers=lambda network: network.d)
+    with pytest.raises(RuleViolation, match="5 claimed"):
+        slots.execute(replace(instance, router=tight))
+    slow = ENGINES["slots"]
+    needed = [memory_needed(network, slow, one, keyed=False) for one in (router, tight)]
+    assert needed[0] - needed[1] == 4 * network.n
+    point = Point(network, router, "standard", "shift", 0, 0, slow, 10)
+    point.execute_traced(0, tmp_path / "t")
+    assert json.loads((tmp_path / "t").read_text().splitlines()[0])["buffers"] == 6
+
+
+def test_a_processor_has_room_for_its_own_packet() -> None:
+    with pytest.raises(InputError, match="buffers = 0"):
+        register("cramped", summary="", slots="", buffers=0)(in_one_group)
+    router = Router("cramped", "", "", buffers=lambda network: network.d - 4, variants={})
+    assert router.buffers_on(Network(5, 4)) == 1
+    with pytest.raises(InputError, match="buffers = 0"):
+        router.buffers_on(Network(4, 4))
+
+
+def test_claims_are_listed_in_words(cli: Cli) -> None:
+    register(
+        "claims", summary="", slots="", buffers=lambda network: 7, memory="⌈d/g⌉ packets",
+        messages="counters of 9 bits",
+    )(in_one_group)  # fmt: skip
+    text, listed = cli("routers").out, json.loads(cli("routers", "--json").out)["routers"]
+    unregister("claims")
+    of = {one["name"]: (one["buffers"], one["memory"], one["messages"]) for one in listed}
+    assert of["claims"] == (None, "⌈d/g⌉ packets", "counters of 9 bits")
+    assert of["mei-rizzi"] == (3, "3 packets a processor", "acks of 1 bit")
+    assert of["direct"] == (2, "2 packets a processor", "none")
+    for line in ("buffers     ⌈d/g⌉ packets", "messages    counters of 9 bits"):
+        assert f"    {line}\n" in text

@@ -22,7 +22,8 @@ def routers_command(*, as_json: bool) -> None:
         for label, text in (
             ("applies to", router.applies),
             ("slots", router.slots),
-            ("buffers", f"{router.buffers} packets a processor"),
+            ("buffers", _memory(router)),
+            ("messages", router.messages),
             ("randomness", router.randomness),
             ("variants", ", ".join(router.variants)),
             ("engines", ", ".join(_engines(router))),
@@ -30,6 +31,13 @@ def routers_command(*, as_json: bool) -> None:
         ):
             if text:
                 typer.echo(f"    {label:11} {text}")
+
+
+def _memory(router: Router) -> str:
+    """The packets a processor may hold, in words."""
+    if callable(router.buffers):
+        return router.memory or "as many packets a processor as the network needs"
+    return router.memory or f"{router.buffers} packets a processor"
 
 
 def _engines(router: Router) -> list[str]:
@@ -46,7 +54,9 @@ def _as_object(router: Router) -> dict[str, object]:
         "summary": router.summary,
         "applies": router.applies,
         "slots": router.slots,
-        "buffers": router.buffers,
+        "buffers": None if callable(router.buffers) else router.buffers,
+        "memory": _memory(router),
+        "messages": router.messages,
         "randomness": router.randomness,
         "variants": list(router.variants),
         "engines": _engines(router),

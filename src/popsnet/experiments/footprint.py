@@ -38,7 +38,8 @@ def memory_needed(
     """Bytes for one run at a time, rounded up."""
     needed = engine.bytes_needed(network, keyed)
     if engine.messages:
-        a_processor = _BUFFER_BYTES * router.buffers + _TRACE_BYTES_PER_PROCESSOR * traced
+        a_processor = _BUFFER_BYTES * router.buffers_on(network)
+        a_processor += _TRACE_BYTES_PER_PROCESSOR * traced
         needed += network.n * a_processor
     return needed
 

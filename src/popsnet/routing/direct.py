@@ -18,6 +18,7 @@ __all__ = ["direct"]
     summary="one hop, time-division: no coins, no acks, no collisions",
     slots="max(d, g), always",
     buffers=2,
+    messages="none",
 )
 def direct(network: Network, destination: Ints, coins: Coins, memory: Memory) -> Slots:
     """Send every packet straight to its destination in max(d, g) slots.

@@ -72,6 +72,7 @@ def _taking_part(network: Network, coins: Coins, step: int, pending: Ints) -> In
     summary="each packet by a random and a temporary group, acknowledged, until all are home",
     slots="O(d/g + log log g) with high probability, 5 a step",
     buffers=BUFFERS,
+    messages="acks of 1 bit",
     applies="d >= g; published loses packets for d > g",
     obstacle=_needs_large_groups,
     randomness="private coins",

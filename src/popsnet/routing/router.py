@@ -40,6 +40,7 @@ __all__ = [
 Slots: TypeAlias = Generator[Slot, Inbox, None]
 Route: TypeAlias = Callable[[Network, Ints, Coins, Memory], Slots]
 Obstacle: TypeAlias = Callable[[Network], str | None]
+Buffers: TypeAlias = int | Callable[[Network], int]
 
 
 def _anywhere(network: Network) -> str | None:
@@ -65,10 +66,14 @@ class Router:
     summary: str
     slots: str
     """The bound on its slots, in the notation of the paper."""
-    buffers: int
-    """Packets a processor may hold; the machine enforces it."""
+    buffers: Buffers
+    """Packets a processor may hold, always or on a network; see :meth:`buffers_on`."""
     variants: Mapping[str, Variant]
     """By name."""
+    memory: str = ""
+    """In words what ``buffers`` is, where it depends on the network."""
+    messages: str = ""
+    """The control messages it sends, and how many bits they have."""
     applies: str = "any d and g"
     randomness: str = "none"
     reference: str = ""
@@ -78,6 +83,10 @@ class Router:
     """The file it was loaded from, if any; its version then has a digest of that file."""
     default: Callable[[Network], str] | None = None
     """Which variant to run on a network; the first, if it does not say."""
+
+    def buffers_on(self, network: Network) -> int:
+        """Packets a processor of the network may hold; the machine enforces it."""
+        return _held(self.buffers(network) if callable(self.buffers) else self.buffers)
 
     def choose_variant(self, name: str | None, network: Network) -> str:
         """The variant to run: the default if none is named. Refuses what cannot be run."""
@@ -92,6 +101,12 @@ class Router:
         return name
 
 
+def _held(buffers: int) -> int:
+    if buffers < 1:
+        raise InputError(f"buffers = {buffers}: a processor holds its own packet, so >= 1.")
+    return buffers
+
+
 _ROUTERS: dict[str, Router] = {}
 
 
@@ -100,7 +115,9 @@ def register(
     *,
     summary: str,
     slots: str,
-    buffers: int,
+    buffers: Buffers,
+    memory: str = "",
+    messages: str = "",
     variant: str = "standard",
     applies: str = "any d and g",
     obstacle: Obstacle = _anywhere,
@@ -114,13 +131,13 @@ def register(
     def add(route: Route) -> Route:
         if name in _ROUTERS:
             raise InputError(f"A router named {name!r} is registered already; choose another name.")
-        if buffers < 1:
-            raise InputError(f"buffers = {buffers}: a processor holds its own packet, so >= 1.")
         _ROUTERS[name] = Router(
             name=name,
             summary=summary,
             slots=slots,
-            buffers=buffers,
+            buffers=buffers if callable(buffers) else _held(buffers),
+            memory=memory,
+            messages=messages,
             variants={variant: Variant(route, obstacle)},
             applies=applies,
             randomness=randomness,

@@ -160,7 +160,7 @@ def _routes(
         }
         if not routes:
             router.choose_variant(None, network)  # says why it does not apply
-        return routes, router.buffers
+        return routes, router.buffers_on(network)
     if buffers is None:
         raise TypeError("buffers is needed for a generator function that is not registered.")
     return {getattr(router, "__name__", "the router"): router}, buffers
