@@ -81,6 +81,10 @@ def route(
     variant: Annotated[
         str | None, typer.Option(help="A variant of the router; its default if not given.")
     ] = None,
+    schedule: Annotated[
+        str | None,
+        typer.Option(help="A variant written out, for routers that make variants of a text."),
+    ] = None,
     permutation: Annotated[
         str,
         typer.Option(
@@ -112,6 +116,7 @@ def route(
         g,
         router=router,
         variant=variant,
+        schedule=schedule,
         permutation=permutation,
         runs=runs,
         seed=seed,

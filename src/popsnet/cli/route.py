@@ -16,6 +16,7 @@ from popsnet.cli.progress import patient_progress
 from popsnet.errors import InputError
 from popsnet.experiments import Point, Run, routed, summarize
 from popsnet.files import require_writable
+from popsnet.routing import all_routers, find_router
 from popsnet.trace import Event
 
 __all__ = ["route_command"]
@@ -25,10 +26,14 @@ _FEW = 12
 
 
 def route_command(
-    d: int, g: int, *, runs: int, trace: Path | None, as_json: bool, **choices: Any
-) -> None:
+    d: int, g: int, *, schedule: str | None, runs: int, trace: Path | None, as_json: bool,
+    **choices: Any,
+) -> None:  # fmt: skip
     """Route, print, and exit with 130 if interrupted: what is finished is reported all the same."""
     given = {name: value for name, value in choices.items() if value is not None}
+    if schedule is not None:
+        _require_schedules(given["router"], given.get("variant"))
+        given["variant"] = schedule
     if runs < 1:
         raise InputError(f"--runs {runs}: there is nothing to do; give at least 1.")
     point = Point.of(d, g, runs=runs, traced=trace is not None, **given)
@@ -48,6 +53,16 @@ def route_command(
     if any(_failed(point, run) for run in done):
         typer.echo(f"FAILED: {_shortfall(done)}", err=True)
         raise typer.Exit(1)
+
+
+def _require_schedules(router: str, variant: str | None) -> None:
+    """Refuse a schedule beside a variant, and one for a router that takes none."""
+    if variant is not None:
+        raise InputError("A schedule is a variant; give --schedule or --variant, not both.")
+    if find_router(router).schedules is None:
+        able = ", ".join(one.name for one in all_routers() if one.schedules is not None)
+        which = f"these do: {able}" if able else "no router here does"
+        raise InputError(f"Router {router} takes no --schedule; {which}.")
 
 
 def _failed(point: Point, run: Run) -> bool:
@@ -140,7 +155,7 @@ def _print_text(console: Console, point: Point, done: Sequence[Run]) -> None:
         console.print(_survivors(network.n, done[0]))
     console.print(_figures(done))
     typer.echo(_verdict(network.n, done))
-    if point.router.variants[point.variant].idealized:
+    if point.router.variant(point.variant).idealized:
         typer.echo(
             f"Variant {point.variant} takes for granted what it counts as delivered: these are "
             "statistics, not a route."

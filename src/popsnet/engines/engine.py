@@ -33,8 +33,11 @@ class Engine:
 
     name: str
     execute: Execute
-    runs: Mapping[tuple[str, str], Callable[[Network], bool]] | None
-    """The routers and variants it has, and on which networks; None if it runs any anywhere."""
+    runs: Mapping[tuple[str, str | None], Callable[[Network], bool]] | None
+    """The routers and variants it has, and on which networks; None if it runs any anywhere.
+
+    None for a variant stands for all of that router that are not named.
+    """
     bytes_needed: Callable[[Network, bool], int]
     """Memory for one run, measured and rounded up; the flag says the permutation is computed."""
     obstacle: Callable[[Network, bool], str | None] = _no_obstacle
@@ -46,7 +49,8 @@ class Engine:
         """Whether the engine runs the variant, on that network or at all."""
         if self.runs is None:
             return True
-        where = self.runs.get((router.name, variant))
+        others = self.runs.get((router.name, None))
+        where = self.runs.get((router.name, variant), others)
         return where is not None and (network is None or where(network))
 
 
@@ -97,7 +101,7 @@ def choose_engine(
         raise InputError(f"There is no engine {name!r}. Give one of: {known}.")
     engine = ENGINES[name]
     if not engine.has(router, variant, network):
-        known = ", ".join(f"{one} ({other})" for one, other in sorted(engine.runs or ()))
+        known = ", ".join(f"{one} ({other or 'others'})" for one, other in engine.runs or ())
         where = f" on {network}" if engine.has(router, variant) else f", only: {known}"
         raise InputError(
             f"Engine {name} does not run router {router.name!r} ({variant}){where}. "

@@ -23,7 +23,7 @@ def execute(instance: Instance, observers: Sequence[Observer] = ()) -> Outcome:
     if traces:
         memory.keep_journal()
     survivors: list[int] = []
-    route = router.variants[instance.variant].route
+    route = router.variant(instance.variant).route
     running = route(network, destination, instance.coins, memory)
     slot = _resume(running, None)
     step = 0

@@ -77,7 +77,7 @@ class Point:
         network = Network(d, g)
         chosen = find_router(router)
         variant = chosen.choose_variant(variant, network)
-        if traced and chosen.variants[variant].idealized:
+        if traced and chosen.variant(variant).idealized:
             raise InputError(
                 f"Variant {variant} of {router} gives statistics only, not a route to be traced."
             )

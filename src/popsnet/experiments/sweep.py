@@ -23,7 +23,7 @@ from popsnet.experiments.shard import MOST_RUNS, shard_engine
 from popsnet.network import Network
 from popsnet.permutations import NAMES, make_permutation
 from popsnet.permutations.files import SUFFIXES
-from popsnet.routing import Router, all_routers, find_router
+from popsnet.routing import Router, Schedules, all_routers, find_router
 
 __all__ = ["GRID_KEYS", "Entry", "Sweep", "read_sweep"]
 
@@ -191,9 +191,25 @@ class _Grid:
     def _require_variants(self, routers: list[Router]) -> None:
         """A variant that no router of the grid has is a slip, whatever may be skipped."""
         known = [variant for router in routers for variant in router.variants]
+        making = [router.schedules for router in routers if router.schedules is not None]
         for variant in self.variants:
-            if variant is not None and variant not in known:
+            if variant is None or variant in known:
+                continue
+            if not making:
                 _refuse("variants", variant, known)
+            _require_schedule(variant, making)
+
+
+def _require_schedule(variant: str, making: list[Schedules]) -> None:
+    """One of the routers makes a variant of the text; if none does, they say why."""
+    reasons: list[str] = []
+    for make in making:
+        try:
+            make(variant)
+            return
+        except InputError as error:
+            reasons.append(str(error))
+    raise InputError(f"variants: {' '.join(reasons)}")
 
 
 def _require_file(permutation: str) -> None:

@@ -325,7 +325,7 @@ def _router_row(wanted: Wanted, tally: Tally) -> RouterRow:
         g=point.network.g,
         router=point.router.name,
         variant=point.variant,
-        idealized=point.router.variants[point.variant].idealized,
+        idealized=point.router.variant(point.variant).idealized,
         runs=tally.runs,
         capped=tally.capped,
         mean=slots.mean,

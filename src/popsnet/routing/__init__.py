@@ -3,11 +3,21 @@
 from popsnet.routing import direct as direct
 from popsnet.routing import mei_rizzi as mei_rizzi
 from popsnet.routing.plugin import find_router
-from popsnet.routing.router import Route, Router, Slots, Variant, all_routers, get_router, register
+from popsnet.routing.router import (
+    Route,
+    Router,
+    Schedules,
+    Slots,
+    Variant,
+    all_routers,
+    get_router,
+    register,
+)
 
 __all__ = [
     "Route",
     "Router",
+    "Schedules",
     "Slots",
     "Variant",
     "all_routers",

@@ -28,6 +28,7 @@ from popsnet.slot import Inbox, Ints, Slot
 __all__ = [
     "Route",
     "Router",
+    "Schedules",
     "Variant",
     "all_routers",
     "get_router",
@@ -58,6 +59,9 @@ class Variant:
     """It takes something for granted, and gives statistics only, never a route."""
 
 
+Schedules: TypeAlias = Callable[[str], tuple[str, Variant]]
+
+
 @dataclass(frozen=True)
 class Router:
     """A registered router and what it claims."""
@@ -83,22 +87,38 @@ class Router:
     """The file it was loaded from, if any; its version then has a digest of that file."""
     default: Callable[[Network], str] | None = None
     """Which variant to run on a network; the first, if it does not say."""
+    schedules: Schedules | None = None
+    """Makes a variant of a text that is not the name of one: its canonical name and the variant;
+    raises InputError."""
 
     def buffers_on(self, network: Network) -> int:
         """Packets a processor of the network may hold; the machine enforces it."""
         return _held(self.buffers(network) if callable(self.buffers) else self.buffers)
 
     def choose_variant(self, name: str | None, network: Network) -> str:
-        """The variant to run: the default if none is named. Refuses what cannot be run."""
+        """The canonical name of the variant to run: the default if none is named.
+
+        Refuses what cannot be run.
+        """
         if name is None:
             name = self.default(network) if self.default else next(iter(self.variants))
-        if name not in self.variants:
-            known = ", ".join(self.variants)
-            raise InputError(f"Router {self.name} has no variant {name!r}; it has: {known}.")
-        reason = self.variants[name].obstacle(network)
+        name, variant = self._find(name)
+        reason = variant.obstacle(network)
         if reason is not None:
             raise InputError(f"Router {self.name} ({name}) does not apply to {network}: {reason}")
         return name
+
+    def variant(self, name: str) -> Variant:
+        """The variant of that name, or the one that is made of it."""
+        return self._find(name)[1]
+
+    def _find(self, name: str) -> tuple[str, Variant]:
+        if name in self.variants:
+            return name, self.variants[name]
+        if self.schedules is not None:
+            return self.schedules(name)
+        known = ", ".join(self.variants)
+        raise InputError(f"Router {self.name} has no variant {name!r}; it has: {known}.")
 
 
 def _held(buffers: int) -> int:
@@ -125,6 +145,7 @@ def register(
     reference: str = "",
     version: str = "1",
     default: Callable[[Network], str] | None = None,
+    schedules: Schedules | None = None,
 ) -> Callable[[Route], Route]:
     """Register the decorated generator function as a router; see :class:`Router`."""
 
@@ -144,6 +165,7 @@ def register(
             reference=reference,
             version=version,
             default=default,
+            schedules=schedules,
         )
         return route
 
