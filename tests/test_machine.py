@@ -29,6 +29,13 @@ def send(senders: Any, groups: Any, listeners: Any, listened: Any, **more: Any) 
     return slot_of(senders=senders, groups=groups, listeners=listeners, listened=listened, **fields)
 
 
+def control(senders: Any, contents: Any, **more: Any) -> Slot:
+    """Control messages to different groups, to which nobody listens."""
+    kind = more.pop("kind", Kind.CONTROL)
+    groups = np.arange(len(senders))
+    return slot_of(senders=senders, groups=groups, kind=kind, contents=np.array(contents), **more)
+
+
 def test_unicast_reaches_the_listener_with_packet_and_destination() -> None:
     inbox = machine(3, 3).execute(send([4], [2], [6], [1]))
     assert heard(inbox) == {6: (1, 4)}
@@ -106,6 +113,39 @@ def test_counters_add_up_over_slots() -> None:
     assert (counters.collisions, counters.destroyed) == (1, 2)
 
 
+FULL = np.array([2**64 - 1, 0], dtype=np.uint64)
+BITS: dict[str, tuple[Slot, int]] = {
+    "packets": (send([4, 5], [0, 1], [], []), 0),
+    "packets in a slot with bits": (send([4, 5], [0, 1], [], [], bits=9), 0),
+    "packets that carry something": (control([4], [3], kind=Kind.PACKET, packets=[4], bits=2), 2),
+    "an ack": (send([4], [0], [], [], kind=Kind.ACK), 1),
+    "an ack among packets": (send([4, 5], [0, 1], [], [], kind=[Kind.PACKET, Kind.ACK]), 1),
+    "an ack with bits": (send([4], [0], [], [], kind=Kind.ACK, bits=4), 4),
+    "nobody sends": (control([], [], bits=7), 0),
+    "all bits of the type": (control([4], np.array([1], dtype=np.int16)), 16),
+    "a row of a type": (control([4], np.array([[1, 2, 3]], dtype=np.uint8)), 24),
+    "what fits": (control([4, 5], [7, 0], bits=3), 3),
+    "shares that fit": (control([4, 5], [[3, 3], [0, 1]], bits=5), 5),
+    "64 bits": (control([4, 5], FULL, bits=64), 64),
+    "64 bits twice": (control([4, 5], [FULL, FULL], bits=128), 128),
+    "more bits than the type has": (control([4], np.array([-1], dtype=np.int8).view(np.uint8),
+                                            bits=70), 70),
+    "yes or no": (control([4, 5], [True, False], bits=1), 1),
+    "no room and nothing to say": (control([4], [0], bits=0), 0),
+    "rows without numbers": (control([4], [[]], bits=6), 6),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BITS)
+def test_messages_count_with_the_bits_they_carry(name: str) -> None:
+    slot, bits = BITS[name]
+    running = machine(3, 3)
+    running.execute(slot)
+    assert running.counters.control_bits == bits
+    running.execute(slot_of())
+    assert running.counters.control_bits == bits, "the most so far"
+
+
 BROKEN: dict[str, tuple[Slot, int, Rule]] = {
     "sender above n": (send([9], [0], [], []), 9, Rule.PROCESSOR_EXISTS),
     "sender below 0": (send([-1], [0], [], []), -1, Rule.PROCESSOR_EXISTS),
@@ -123,6 +163,10 @@ BROKEN: dict[str, tuple[Slot, int, Rule]] = {
     "no such packet": (send([4], [0], [], [], packets=[9]), 4, Rule.PACKET_EXISTS),
     "packet of 33 bits": (send([4], [0], [], [], packets=[2**32 + 4]), 4, Rule.PACKET_EXISTS),
     "unnamed packet": (send([4], [0], [], [], packets=[NO_PACKET]), 4, Rule.PACKET_EXISTS),
+    "too large a number": (control([4, 5], [7, 8], bits=3), 5, Rule.BITS),
+    "a number below 0": (control([5], [-1], bits=64), 5, Rule.BITS),
+    "a number that needs a bit": (control([5], [1], bits=0), 5, Rule.BITS),
+    "too large a share": (control([4, 5], [[3, 3], [0, 4]], bits=5), 5, Rule.BITS),
     "broken promise": (
         send([4, 5], [0, 0], [], [], conflict_free=True),
         4,
@@ -168,10 +212,12 @@ def test_every_rule_of_the_machine_is_tested() -> None:
         {"senders": np.array([2**63], dtype=np.uint64), "groups": [0]},
         {"senders": [0, 1], "groups": [0, 1], "fanout": [-1, 3]},
         {"phase": 5},
+        {"bits": -1},
+        {"senders": [0], "groups": [0], "bits": 8, "contents": np.array([0.5])},
     ],
 )
 def test_a_slot_that_makes_no_sense_is_refused(fields: dict[str, Any]) -> None:
-    reasons = r"entries where|whole numbers|other than|no number|1 or more|not a text"
+    reasons = r"entries where|whole numbers|other than|no number|[01] or more|not a text"
     with pytest.raises(ValueError, match=reasons):
         slot_of(**fields)
 

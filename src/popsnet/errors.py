@@ -65,6 +65,7 @@ class Rule(StrEnum):
     DROPS_WHAT_IT_HOLDS = "a processor drops only packets it holds, and never a delivered one"
     BUFFERS = "a processor holds no more packets than its router claims buffers"
     DELIVERS_HOME = "a packet is delivered once, at its destination"
+    BITS = "what a control message carries fits in the bits its slot has for it"
     CONFLICT_FREE = "two messages meet on a coupler in a slot declared free of conflicts"
 
 

@@ -31,6 +31,8 @@ class Counters:
     """Couplers hit by two or more messages, summed over slots."""
     destroyed: int = 0
     """Arrivals of messages at such couplers."""
+    control_bits: int = 0
+    """The most bits of any message sent, besides the packet it may carry."""
 
 
 class Machine:
@@ -55,6 +57,7 @@ class Machine:
         is_packet = slot.kinds == Kind.PACKET
         self._check_senders(number, slot, owners, is_packet)
         self._check_listeners(number, slot)
+        _require_bits(number, slot)
         by = slot.senders if owners is None else slot.senders[owners]
         light = self._couplers.carry(
             plain(by), plain(slot.groups), plain(slot.listeners), plain(slot.listened)
@@ -74,6 +77,7 @@ class Machine:
         self.counters.messages += len(slot.senders)
         self.counters.collisions += light.collided
         self.counters.destroyed += light.destroyed
+        self.counters.control_bits = max(self.counters.control_bits, slot.control_bits)
 
     def _inbox(self, slot: Slot, at: I32, messages: I32) -> Inbox:
         if isinstance(slot.kind, Kind):
@@ -161,6 +165,21 @@ def _require_sets(slot: int, multicast: Slot, owners: Ints, g: int) -> None:
         message, group = divmod(int(targets[np.argmax(repeated)]), g)
         sender = int(multicast.senders[message])
         raise RuleViolation(slot, sender, Rule.COUPLER_SET, f"it sends to group {group} twice")
+
+
+def _require_bits(number: int, slot: Slot) -> None:
+    """The contents of every message fit in the bits that the slot gives it."""
+    if slot.bits is None or slot.contents is None or not slot.contents.size:
+        return
+    share = slot.bits // slot.numbers_a_message
+    numbers = slot.contents.reshape(len(slot.senders), -1)
+    unfit = numbers < 0
+    if share < 8 * numbers.dtype.itemsize:  # a shift by more has no meaning
+        unfit |= numbers >> share != 0
+    if unfit.any():
+        message, column = np.argwhere(unfit)[0]
+        detail = f"it sends {numbers[message, column]} where there are {share} bits for it"
+        raise RuleViolation(number, int(slot.senders[message]), Rule.BITS, detail)
 
 
 def _first_met(to: Ints, sent_by: Ints, g: int) -> int:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import IntEnum
+from math import prod
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -53,6 +55,10 @@ class Slot:
     Message i goes to group ``groups[i]``. A multicast gives ``fanout``: message i then goes to
     the next ``fanout[i]`` entries of ``groups``, which lists the targets of all messages in turn.
 
+    ``bits`` is how many bits each control message of this slot carries; its contents must fit.
+    Contents are whole numbers then, from 0 on. If a row has several they share the bits evenly.
+    Without ``bits`` contents count with all bits of their type.
+
     Processor ``listeners[i]`` listens to group ``listened[i]``.
 
     ``phase`` and ``step`` name the slot for people and traces and change nothing. With
@@ -65,6 +71,7 @@ class Slot:
     kind: Kind | Ints = Kind.PACKET
     packets: Ints | None = None
     contents: npt.NDArray[Any] | None = None
+    bits: int | None = None
     listeners: Ints = field(default_factory=_nobody)
     listened: Ints = field(default_factory=_nobody)
     phase: str = ""
@@ -78,6 +85,8 @@ class Slot:
                 object.__setattr__(self, name, _whole_numbers(name, value))
         if not isinstance(self.phase, str):
             raise ValueError(f"phase is {self.phase!r}, not a text.")
+        if self.bits is not None:
+            self._require_numbers(self.bits)
         if self.fanout is not None and self.fanout.min(initial=0) < 0:
             raise ValueError(f"fanout holds {self.fanout.min()}; a message goes to 1 or more.")
         messages = len(self.senders)
@@ -95,6 +104,35 @@ class Slot:
         value = getattr(self, name)
         if value is not None and not isinstance(value, Kind) and len(value) != length:
             raise ValueError(f"{name} has {len(value)} entries where this slot needs {length}.")
+
+    def _require_numbers(self, bits: int) -> None:
+        object.__setattr__(self, "bits", index(bits))
+        if bits < 0:
+            raise ValueError(f"bits is {bits}; a message carries 0 or more.")
+        if self.contents is None or not self.contents.size:
+            return
+        if (of := self.contents.dtype).kind not in "biu":
+            raise ValueError(f"contents of {bits} bits are whole numbers, not of type {of}.")
+
+    @property
+    def numbers_a_message(self) -> int:
+        """How many numbers the contents of a message are."""
+        return 0 if self.contents is None else prod(self.contents.shape[1:])
+
+    @property
+    def control_bits(self) -> int:
+        """The bits that a message of this slot carries, besides packets; 0 if there is none."""
+        if isinstance(self.kind, Kind):
+            only_packets = self.kind is Kind.PACKET
+        else:
+            only_packets = bool((self.kind == Kind.PACKET).all())
+        if not len(self.senders) or (only_packets and self.contents is None):
+            return 0
+        if self.bits is not None:
+            return self.bits
+        if self.contents is None:
+            return 1
+        return 8 * self.contents.dtype.itemsize * self.numbers_a_message
 
     @property
     def kinds(self) -> Ints:
