@@ -19,12 +19,15 @@ COMMAND = Path(sys.executable).parent / "popsnet"
 
 RUN_KEYS = [
     "slots",
+    "slots_delivered",
+    "slots_known",
     "steps",
     "delivered",
     "lost",
     "collisions",
     "messages",
     "peak_buffers",
+    "control_bits",
     "capped",
     "seconds",
 ]
@@ -46,14 +49,29 @@ def test_json_has_the_documented_form(cli: Cli) -> None:
     )
     assert (result["seed"], result["permutation_seed"], result["permutation"]) == (5, 6, "random")
     assert [list(run) for run in result["runs"]] == [RUN_KEYS] * 3
-    assert list(result["summary"]) == ["slots", "steps", "lost", "capped"]
-    slots = [run["slots"] for run in result["runs"]]
-    assert result["summary"]["slots"] == {
-        "mean": pytest.approx(np.mean(slots)),
-        "sd": pytest.approx(np.std(slots, ddof=1)),
-        "min": min(slots),
-        "max": max(slots),
-    }
+    assert list(result["summary"]) == ["slots", "slots_delivered", "steps", "lost", "capped"]
+    for clock in ("slots", "slots_delivered"):
+        slots = [run[clock] for run in result["runs"]]
+        assert result["summary"][clock] == {
+            "mean": pytest.approx(np.mean(slots)),
+            "sd": pytest.approx(np.std(slots, ddof=1)),
+            "min": min(slots),
+            "max": max(slots),
+        }
+
+
+def test_both_clocks_are_told(cli: Cli) -> None:
+    """What is idealized is at home after slot 2 of its last step."""
+    base = ("route", 8, 4, "--variant", "idealized")
+    for engine in ("slots", "fused"):
+        (run,) = json.loads(cli(*base, "--engine", engine, "--json").out)["runs"]
+        assert run["slots"] == run["slots_known"] == run["slots_delivered"] + 3
+        assert run["control_bits"] == 0
+        (run,) = json.loads(cli(*base, "--engine", engine, "--max-steps", 1, "--json").out)["runs"]
+        assert (run["slots"], run["slots_delivered"], run["slots_known"]) == (5, 2, None)
+    text = cli("route", 8, 8).out
+    assert "│ of them to the last delivery   │          25 │" in text
+    assert "│ most bits of a control message │           1 │" in text
 
 
 def without_seconds(text: str) -> object:

@@ -95,10 +95,24 @@ def test_a_packet_is_delivered_once_and_then_stays() -> None:
     assert len(memory.lost()) == 0
 
 
+def test_the_slot_of_the_last_delivery_is_known() -> None:
+    machine = after_a_hop()
+    machine.memory.deliver(row(), row())
+    assert machine.memory.last_delivery == 0
+    machine.memory.deliver(row(3), row(0))
+    assert machine.memory.last_delivery == 1
+    machine.execute(slot_of())
+    machine.memory.deliver(row(), row())
+    machine.memory.assume_delivered(row())
+    assert machine.memory.last_delivery == 1
+    machine.memory.assume_delivered(row(1))
+    assert machine.memory.last_delivery == 2
+
+
 def test_a_packet_at_home_from_the_start_can_be_delivered_without_a_slot() -> None:
     memory = Memory(Network(2, 1), row(0, 1), 1)
     memory.deliver(row(0, 1), row(0, 1))
-    assert memory.delivered == 2
+    assert (memory.delivered, memory.last_delivery) == (2, 0)
 
 
 @pytest.mark.parametrize(
@@ -129,7 +143,7 @@ def test_the_machine_keeps_its_own_destinations_and_counts() -> None:
     destination[:] = [0, 1]
     with pytest.raises(RuleViolation, match="not for it"):
         machine.memory.deliver(row(0, 1), row(0, 1))
-    for name in ("delivered", "peak"):
+    for name in ("delivered", "last_delivery", "peak"):
         with pytest.raises(AttributeError):
             setattr(machine.memory, name, 2)
 

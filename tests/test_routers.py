@@ -16,6 +16,7 @@ from conftest import Cli, permutation
 from popsnet import (
     Coins,
     InputError,
+    Kind,
     Machine,
     Memory,
     Network,
@@ -168,6 +169,7 @@ def test_a_router_that_drops_packets_is_found_to_lose_them() -> None:
         Instance(Network(2, 2), router, "standard", permutation(4, 0), Coins(0), 10)
     )
     assert (outcome.delivered, outcome.lost, outcome.slots) == (0, 2, 1)
+    assert (outcome.slots_delivered, outcome.slots_known) == (0, None)
 
 
 def test_a_router_may_need_no_slot_at_all() -> None:
@@ -180,6 +182,23 @@ def test_a_router_may_need_no_slot_at_all() -> None:
     identity = np.arange(4, dtype=np.int32)
     outcome = slots.execute(Instance(Network(2, 2), router, "standard", identity, Coins(0), 10))
     assert (outcome.slots, outcome.steps, outcome.survivors, outcome.delivered) == (0, 0, (), 4)
+    assert (outcome.slots_delivered, outcome.slots_known) == (0, 0)
+
+
+def test_a_router_may_go_on_after_the_last_delivery_to_tell_the_sources() -> None:
+    direct = get_router("direct").variant("standard").route
+
+    def careful(network: Network, destination: Ints, coins: Coins, memory: Memory) -> Slots:
+        yield from direct(network, destination, coins, memory)
+        three = np.arange(3, dtype=np.uint8)
+        for bits in (3, 2):
+            yield Slot(senders=three, groups=three, kind=Kind.CONTROL, contents=three, bits=bits)
+
+    router = Router("careful", "", "", buffers=2, variants={"standard": Variant(careful)})
+    instance = Instance(Network(2, 3), router, "standard", permutation(6, 1), Coins(0), 10)
+    outcome = slots.execute(instance)
+    assert (outcome.slots_delivered, outcome.slots, outcome.slots_known) == (3, 5, 5)
+    assert (outcome.control_bits, outcome.delivered) == (3, 6)
 
 
 def test_names_are_taken_once() -> None:

@@ -36,6 +36,7 @@ class Memory:
         self._slot = 0
         self._peak = 1
         self._delivered = 0
+        self._last_delivery = 0
         self._n = network.n
         self._destination = plain(destination)
         self._cells = np.full((buffers, network.n), _FREE, dtype=np.int32)
@@ -53,6 +54,11 @@ class Memory:
     def delivered(self) -> int:
         """Packets delivered so far."""
         return self._delivered
+
+    @property
+    def last_delivery(self) -> int:
+        """The slot in which a packet was delivered last, counting from 1; 0 if none was."""
+        return self._last_delivery
 
     def store(self, processors: Ints, packets: Ints) -> None:
         """Keep packets heard in the slot just past, one buffer each."""
@@ -94,13 +100,13 @@ class Memory:
         else:
             self.store(processors[absent], packets[absent])
         _mark(packets, self._home)
-        self._delivered += len(packets)
+        self._count_delivered(len(packets))
 
     def assume_delivered(self, packets: Ints) -> None:
         """For idealized variants: count packets as delivered that were not; see there."""
         self.drop(packets, packets)
         self._home[packets] = True
-        self._delivered += len(packets)
+        self._count_delivered(len(packets))
 
     def holds(self, processors: Ints, packets: Ints) -> Bools:
         """Whether each processor holds the packet."""
@@ -132,6 +138,11 @@ class Memory:
                 holds[hold] += change
         self._changes = []
         return sorted((+holds).elements()), sorted((-holds).elements())
+
+    def _count_delivered(self, packets: int) -> None:
+        self._delivered += packets
+        if packets:
+            self._last_delivery = self._slot
 
     def _write_down(self, change: int, processors: I32, packets: I32) -> None:
         if self._changes is not None:

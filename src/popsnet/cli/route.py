@@ -122,12 +122,15 @@ def _as_object(point: Point, done: Sequence[Run]) -> dict[str, Any]:
         "runs": [
             {
                 "slots": run.outcome.slots,
+                "slots_delivered": run.outcome.slots_delivered,
+                "slots_known": run.outcome.slots_known,
                 "steps": run.outcome.steps,
                 "delivered": run.outcome.delivered,
                 "lost": run.outcome.lost,
                 "collisions": run.outcome.collisions,
                 "messages": run.outcome.messages,
                 "peak_buffers": run.outcome.peak_buffers,
+                "control_bits": run.outcome.control_bits,
                 "capped": run.outcome.capped,
                 "seconds": run.seconds,
                 **({"lost_packets": run.outcome.lost_packets} if run.outcome.lost else {}),
@@ -135,8 +138,10 @@ def _as_object(point: Point, done: Sequence[Run]) -> dict[str, Any]:
             for run in done
         ],
         "summary": {
-            "slots": asdict(summarize([outcome.slots for outcome in outcomes])),
-            "steps": asdict(summarize([outcome.steps for outcome in outcomes])),
+            **{
+                name: asdict(summarize([getattr(outcome, name) for outcome in outcomes]))
+                for name in ("slots", "slots_delivered", "steps")
+            },
             "lost": sum(outcome.lost for outcome in outcomes),
             "capped": sum(outcome.capped for outcome in outcomes),
         },
@@ -182,11 +187,13 @@ def _figures(done: Sequence[Run]) -> Table:
         column.justify = "right"
     for name, label in (
         ("slots", "slots"),
+        ("slots_delivered", "of them to the last delivery"),
         ("steps", "steps"),
         ("messages", "messages sent"),
         ("collisions", "couplers hit twice or more"),
         ("destroyed", "messages destroyed"),
         ("peak_buffers", "most packets at a processor"),
+        ("control_bits", "most bits of a control message"),
     ):
         values = [getattr(outcome, name) for outcome in outcomes]
         if None in values:

@@ -45,6 +45,8 @@ class Outcome:
     """The result of routing one permutation."""
 
     slots: int
+    slots_delivered: int
+    """The slot in which the last packet to be delivered was delivered; 0 if none was."""
     steps: int
     delivered: int
     """Packets delivered to their destinations."""
@@ -58,12 +60,20 @@ class Outcome:
     """Messages sent; a multicast is one."""
     peak_buffers: int | None
     """The most packets any processor held at once; None if the engine does not follow them."""
+    control_bits: int | None
+    """The most bits of any message, besides packets; None if the engine does not follow them."""
     capped: bool
     """Whether the run was stopped at its largest number of steps."""
     survivors: tuple[int, ...]
     """Packets not delivered after each step."""
     lost_packets: tuple[int, ...] = ()
     """Which ones are lost."""
+
+    @property
+    def slots_known(self) -> int | None:
+        """The slots until every packet is home and its source knows; None if it did not happen."""
+        undelivered = any(self.survivors[-1:])
+        return None if self.capped or undelivered else self.slots
 
 
 Execute: TypeAlias = Callable[[Instance, Sequence[Observer]], Outcome]

@@ -45,6 +45,7 @@ def execute(instance: Instance, observers: Sequence[Observer] = ()) -> Outcome:
     counters, lost = machine.counters, memory.lost().tolist()
     return Outcome(
         slots=counters.slots,
+        slots_delivered=memory.last_delivery,
         steps=len(survivors),
         delivered=memory.delivered,
         lost=len(lost),
@@ -52,6 +53,7 @@ def execute(instance: Instance, observers: Sequence[Observer] = ()) -> Outcome:
         destroyed=counters.destroyed,
         messages=counters.messages,
         peak_buffers=memory.peak,
+        control_bits=counters.control_bits,
         capped=slot is not None,
         survivors=tuple(survivors),
         lost_packets=tuple(lost),

@@ -298,11 +298,14 @@ class _Worker:
 def _outcome(network: Network, variant: str, tallies: Sequence[Tally]) -> Outcome:
     sent = sum(tally.sent for tally in tallies)
     survivors = sum(tally.survivors for tally in tallies)
-    pending = tallies[-1].pending
+    undelivered = [tally.pending for tally in tallies]
+    pending = undelivered[-1]
     delivered = network.n - pending
-    executed = 3 * delivered if variant == "published" else 0  # acks and last hops
+    published = variant == "published"
+    executed = 3 * delivered if published else 0  # acks and last hops
     return Outcome(
         slots=5 * len(tallies),
+        slots_delivered=_last_delivery(network.n, undelivered, 5 if published else 2),
         steps=len(tallies),
         delivered=delivered,
         lost=0,
@@ -310,16 +313,26 @@ def _outcome(network: Network, variant: str, tallies: Sequence[Tally]) -> Outcom
         destroyed=sent - delivered,
         messages=sent + survivors + executed,
         peak_buffers=None,
+        control_bits=int(executed > 0),
         capped=pending > 0,
-        survivors=tuple(tally.pending for tally in tallies),
+        survivors=tuple(undelivered),
     )
+
+
+def _last_delivery(n: int, undelivered: Sequence[int], slot: int) -> int:
+    """The last slot that delivered, if packets are delivered in this slot of a step."""
+    steps = enumerate(pairwise([n, *undelivered]))
+    return max((5 * step + slot for step, (before, after) in steps if after < before), default=0)
 
 
 def _deferred_outcome(network: Network, log: npt.NDArray[np.int64], more: int) -> Outcome:
     sent, alone_1, heard_1, alone_2, heard_2, collided = log[:, 1:].sum(axis=0).tolist()
-    delivered = network.n - int(log[-1, 0])
+    undelivered = log[:, 0].tolist()
+    delivered = network.n - undelivered[-1]
+    slots = 5 * len(log) + more  # if there are more, the last of them brings the last copy home
     return Outcome(
-        slots=5 * len(log) + more,
+        slots=slots,
+        slots_delivered=slots if more else _last_delivery(network.n, undelivered, 5),
         steps=len(log),
         delivered=delivered,
         lost=0,
@@ -327,8 +340,9 @@ def _deferred_outcome(network: Network, log: npt.NDArray[np.int64], more: int) -
         destroyed=sent - alone_1 + heard_1 - alone_2,
         messages=sent + heard_1 + 2 * heard_2 + delivered,
         peak_buffers=None,
+        control_bits=int(heard_2 > 0),
         capped=heard_2 < network.n,
-        survivors=tuple(log[:, 0].tolist()),
+        survivors=tuple(undelivered),
     )
 
 

@@ -24,6 +24,7 @@ class Simulator:
         self.processors = [Processor(network, i, destination[i], coins) for i in range(network.n)]
         self.couplers = [[Coupler() for _ in range(network.g)] for _ in range(network.g)]
         self.slots = self.messages = self.collisions = self.destroyed = 0
+        self.last_delivery = self.control_bits = 0
         self.peak = 1
         self.sends: list[Send] = []
         self.listens: list[Listen] = []
@@ -63,6 +64,7 @@ class Simulator:
     def slot(self, phase: Phase) -> None:
         """All send, the couplers propagate, all listen."""
         self.slots += 1
+        delivered = self.delivered()
         self.sends, self.listens = [], []
         used: list[Coupler] = []
         for processor in self.processors:
@@ -77,6 +79,8 @@ class Simulator:
                 self._listen(phase, processor, self.couplers[processor.group][group])
         for coupler in used:
             coupler.messages.clear()
+        if self.delivered() > delivered:
+            self.last_delivery = self.slots
         self.held_before, self.held = self.held, self._held()
         self.peak = max(self.peak, *(len(one.packets_held()) for one in self.processors))
 
@@ -93,6 +97,8 @@ class Simulator:
     def _put(self, processor: Processor, group: int, message: Message) -> Coupler:
         self.sends.append((processor.number, [group], message.kind, message.packet.source))
         self.messages += 1
+        if message.kind != "packet":
+            self.control_bits = 1  # an ack carries nothing: that it is there says all
         coupler = self.couplers[group][processor.group]
         coupler.send(message)
         return coupler
@@ -129,6 +135,7 @@ def execute(instance: Instance, observers: Sequence[Observer] = ()) -> Outcome:
     lost = simulator.lost()
     return Outcome(
         slots=simulator.slots,
+        slots_delivered=simulator.last_delivery,
         steps=len(survivors),
         delivered=simulator.delivered(),
         lost=len(lost),
@@ -136,6 +143,7 @@ def execute(instance: Instance, observers: Sequence[Observer] = ()) -> Outcome:
         destroyed=simulator.destroyed,
         messages=simulator.messages,
         peak_buffers=simulator.peak,
+        control_bits=simulator.control_bits,
         capped=simulator.pending() > 0,
         survivors=tuple(survivors),
         lost_packets=tuple(lost),
