@@ -142,7 +142,8 @@ def test_no_spread_at_all_is_no_trouble() -> None:
 
 def test_capped_runs_are_marked() -> None:
     plan = make_plan(runs=10, max_n=4)
-    capped = Tally(10, 2, Counter({3: 8, 1000: 2}), Counter({15: 8, 5000: 2}), Counter({0: 10}))
+    steps, slots = Counter({3: 8, 1000: 2}), Counter({15: 8, 5000: 2})
+    capped = Tally(10, 2, steps, slots, lost=Counter({0: 10}))
     sheet = make_sheets(make_tables(plan, lambda _: capped))[0]
     assert sheet.records()[0]["capped"] == 2
     assert sheet.cells()[0][4].startswith("≥ ")

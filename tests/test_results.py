@@ -89,6 +89,8 @@ def test_exports_say_the_same(cli: Cli, store: Path) -> None:
         one = summarize(sample)
         assert (row["slots_min"], row["slots_max"]) == (one.min, one.max)
         assert (row["slots_mean"], row["slots_sd"]) == pytest.approx((one.mean, one.sd))
+        assert sum(row["slots_delivered_histogram"].values()) == row["runs"]
+        assert 0 < row["slots_delivered_mean"] <= row["slots_mean"]
     assert {row["seed"] for row in rows} == {0, 2**64 - 1}
 
 

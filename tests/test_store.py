@@ -33,6 +33,7 @@ TALLIES = st.builds(
     capped=st.integers(0, SHARD_RUNS),
     steps=TEN,
     slots=TEN,
+    slots_delivered=TEN,
     lost=TEN,
     collisions=st.integers(0, 2**63 - 1),
     destroyed=st.integers(0, 2**63 - 1),
@@ -42,7 +43,7 @@ TALLIES = st.builds(
 
 def tally_of(steps: int = 3) -> Tally:
     ten = Counter({steps: SHARD_RUNS})
-    return Tally(SHARD_RUNS, 0, ten, ten, Counter({0: SHARD_RUNS}), 1, 2, 3)
+    return Tally(SHARD_RUNS, 0, ten, ten, ten, Counter({0: SHARD_RUNS}), 1, 2, 3)
 
 
 def finished(shard: int, tally: Tally | None = None, identity: Identity = IDENTITY) -> Finished:
@@ -141,6 +142,10 @@ FLAWS = {
     "runs": ("UPDATE shards SET runs = 9", "has 9 runs"),
     "a shard below 0": ("UPDATE shards SET shard = -1 WHERE shard = 1", "numbered from 0"),
     "a histogram": ("UPDATE shards SET steps = '{\"3\": 9}'", "histogram of steps has 9 of 10"),
+    "a histogram of deliveries": (
+        "UPDATE shards SET slots_delivered = '{\"3\": 11}'",
+        "histogram of slots_delivered has 11 of 10",
+    ),
     "no histogram": ("UPDATE shards SET lost = '[]'", "cannot be read"),
     "text for a number": ("UPDATE shards SET capped = 'x'", "cannot be read"),
     "caps": ("UPDATE shards SET capped = 11", "has 11 capped of 10"),
@@ -181,6 +186,15 @@ def newer(path: Path) -> None:
     database.close()
 
 
+def older(path: Path) -> None:
+    """As the first format was, which did not keep the slot of the last delivery."""
+    store_of(path, finished(0))
+    with sqlite3.connect(path) as database:
+        database.execute("ALTER TABLE shards DROP COLUMN slots_delivered")
+        database.execute("PRAGMA user_version = 1")
+    database.close()
+
+
 def torn(path: Path) -> None:
     store_of(path, *(finished(shard) for shard in range(200)))
     path.write_bytes(path.read_bytes()[:-5000])
@@ -197,7 +211,8 @@ NO_STORES: dict[str, tuple[Callable[[Path], object], str]] = {
     "text": (lambda path: path.write_text("d,g\n1,2\n"), "not a store"),
     "a few bytes": (lambda path: path.write_bytes(b"SQLite"), "not a store"),
     "foreign": (foreign, "a database of something else"),
-    "newer": (newer, "has format 99, and this popsnet reads 1"),
+    "newer": (newer, "has format 99, and this popsnet reads 2"),
+    "older": (older, "has format 1, and this popsnet reads 2; use the popsnet that wrote it"),
     "torn": (torn, "damaged"),
     "scribbled": (scribbled, "damaged"),
     "a folder": (Path.mkdir, "folder|no store"),

@@ -139,7 +139,7 @@ def _print_figures(identity: Identity, tally: Tally) -> None:
     add_point(table, identity, tally)
     console = Console()
     console.print(table)
-    for name, histogram in (("steps", tally.steps), ("slots", tally.slots), ("lost", tally.lost)):
+    for name, histogram in tally.histograms.items():
         table = Table(name, "runs")
         for column in table.columns:
             column.justify = "right"

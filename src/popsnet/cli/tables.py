@@ -15,7 +15,7 @@ __all__ = ["add_point", "points_table"]
 
 _NAMES = ("d", "g", "router", "variant", "permutation")
 _FIGURES = (
-    "runs", "steps\nmean", "slots\nmean", "slots\nsd", "slots\nmax", "lost", "capped",
+    "runs", "steps\nmean", "slots\nmean", "slots\nsd", "slots\nmax", "home\nmean", "lost", "capped",
 )  # fmt: skip
 _NOTHING = "–"
 
@@ -55,6 +55,7 @@ def _figures(tally: Tally) -> tuple[str, ...]:
         f"{at_least}{slots.mean:,.2f}",
         _NOTHING if slots.sd is None else f"{slots.sd:,.2f}",
         f"{at_least}{slots.max:,}",
+        f"{at_least}{summarize_counts(tally.slots_delivered).mean:,.2f}",
         f"{sum(value * count for value, count in tally.lost.items()):,}",
         f"{tally.capped:,}",
     )

@@ -36,15 +36,14 @@ def row_of(identity: Identity, tally: Tally) -> dict[str, Any]:
         "runs": tally.runs,
         "capped": tally.capped,
     }
-    for name, histogram in (("steps", tally.steps), ("slots", tally.slots)):
-        one = summarize_counts(histogram)
+    for name in ("steps", "slots", "slots_delivered"):
+        one = summarize_counts(tally.histograms[name])
         row |= {f"{name}_mean": one.mean, f"{name}_sd": one.sd}
         row |= {f"{name}_min": one.min, f"{name}_max": one.max}
     lost = summarize_counts(tally.lost)
     row |= {"lost_mean": lost.mean, "lost_max": lost.max, "collisions": tally.collisions}
     row |= {"destroyed": tally.destroyed, "messages": tally.messages}
-    histograms = {"steps": tally.steps, "slots": tally.slots, "lost": tally.lost}
-    return row | {f"{name}_histogram": _plain(one) for name, one in histograms.items()}
+    return row | {f"{name}_histogram": _plain(one) for name, one in tally.histograms.items()}
 
 
 def export(rows: Sequence[dict[str, Any]], path: Path) -> None:

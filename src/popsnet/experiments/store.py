@@ -29,7 +29,7 @@ from popsnet.files import require_writable
 __all__ = ["RESULTS", "Store"]
 
 _APPLICATION = 0x504F5053  # "POPS"
-_VERSION = 1
+_VERSION = 2
 _MAGIC = b"SQLite format 3\0"
 _PATIENCE_SECONDS = 60.0
 
@@ -41,8 +41,9 @@ CREATE TABLE points (
 ) WITHOUT ROWID;
 CREATE TABLE shards (
     point TEXT NOT NULL REFERENCES points, shard INTEGER NOT NULL, runs INTEGER NOT NULL,
-    capped INTEGER NOT NULL, steps TEXT NOT NULL, slots TEXT NOT NULL, lost TEXT NOT NULL,
-    collisions INTEGER NOT NULL, destroyed INTEGER NOT NULL, messages INTEGER NOT NULL,
+    capped INTEGER NOT NULL, steps TEXT NOT NULL, slots TEXT NOT NULL,
+    slots_delivered TEXT NOT NULL, lost TEXT NOT NULL, collisions INTEGER NOT NULL,
+    destroyed INTEGER NOT NULL, messages INTEGER NOT NULL,
     PRIMARY KEY (point, shard)
 ) WITHOUT ROWID;
 CREATE TABLE provenance (
@@ -59,7 +60,7 @@ PRAGMA user_version = {_VERSION};
 RESULTS = ("points", "shards")
 """The tables whose rows depend on nothing but what was run."""
 
-_COLUMNS = {"points": 10, "shards": 10, "provenance": 12}
+_COLUMNS = {"points": 10, "shards": 11, "provenance": 12}
 
 
 class Store:
@@ -212,8 +213,7 @@ class Store:
             return
         if shard < 0 or tally.runs != SHARD_RUNS:
             yield f"{where} has {tally.runs} runs; shards are numbered from 0 and have 10."
-        for name in ("steps", "slots", "lost"):
-            histogram: Counter[int] = getattr(tally, name)
+        for name, histogram in tally.histograms.items():
             counted, least = histogram.total(), min(histogram.values(), default=1)
             if counted != tally.runs or least < 1 or min(histogram, default=0) < 0:
                 yield f"{where}: the histogram of {name} has {counted} of {tally.runs} runs."
@@ -283,11 +283,11 @@ class Store:
             ) from None
 
     def _tally(self, row: tuple[Any, ...]) -> Tally:
-        point, shard, runs, capped, steps, slots, lost, *counts = row
+        point, shard, runs, capped, steps, slots, home, lost, *counts = row
         try:
             shard, runs, capped, *counts = map(index, (shard, runs, capped, *counts))
-            steps, slots, lost = map(_histogram, (steps, slots, lost))
-            return Tally(runs, capped, steps, slots, lost, *counts)
+            steps, slots, home, lost = map(_histogram, (steps, slots, home, lost))
+            return Tally(runs, capped, steps, slots, home, lost, *counts)
         except (ValueError, AttributeError, TypeError):
             raise StoreError(
                 f"{self.path}: shard {shard} of point {point} has numbers that cannot be read."
@@ -343,7 +343,7 @@ def _point_row(identity: Identity) -> tuple[Any, ...]:
 
 
 def _tally_row(tally: Tally) -> tuple[Any, ...]:
-    histograms = (_text(one) for one in (tally.steps, tally.slots, tally.lost))
+    histograms = map(_text, tally.histograms.values())
     counts = (tally.collisions, tally.destroyed, tally.messages)
     return (tally.runs, tally.capped, *histograms, *counts)
 
