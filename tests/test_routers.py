@@ -50,7 +50,8 @@ def execute(router: Router, d: int, g: int, seed: int = 0) -> Outcome:
 @pytest.mark.parametrize("router", all_routers(), ids=lambda router: router.name)
 @pytest.mark.parametrize(("d", "g"), SHAPES)
 def test_every_packet_comes_home_where_the_router_applies(router: Router, d: int, g: int) -> None:
-    if next(iter(router.variants.values())).obstacle(Network(d, g)) is not None:
+    network = Network(d, g)
+    if next(iter(router.variants.values())).obstacle(network) is not None:
         with pytest.raises(InputError, match=r"does not apply to POPS"):
             execute(router, d, g)
         return
@@ -58,7 +59,8 @@ def test_every_packet_comes_home_where_the_router_applies(router: Router, d: int
         outcome = execute(router, d, g, seed)
         assert (outcome.delivered, outcome.lost, outcome.capped) == (d * g, 0, False)
         assert outcome.peak_buffers is not None
-        assert outcome.peak_buffers <= router.buffers_on(Network(d, g))
+        claimed = router.buffers_on(network, router.choose_variant(None, network))
+        assert outcome.peak_buffers <= claimed
         assert outcome.survivors[-1] == 0
 
 
@@ -301,12 +303,12 @@ def test_buffers_may_depend_on_the_network(tmp_path: Path) -> None:
     network = Network(5, 1)
     shift = np.roll(np.arange(5), 1)
     instance = Instance(network, router, "standard", shift, Coins(0), 10)
-    assert router.buffers_on(network) == slots.execute(instance).peak_buffers == 6
+    assert router.buffers_on(network, "standard") == slots.execute(instance).peak_buffers == 6
     tight = replace(router, buffers=lambda network: network.d)
     with pytest.raises(RuleViolation, match="5 claimed"):
         slots.execute(replace(instance, router=tight))
     slow = ENGINES["slots"]
-    needed = [memory_needed(network, slow, one, keyed=False) for one in (router, tight)]
+    needed = [memory_needed(network, slow, one, "standard", keyed=False) for one in (router, tight)]
     assert needed[0] - needed[1] == 4 * network.n
     point = Point(network, router, "standard", "shift", 0, 0, slow, 10)
     point.execute_traced(0, tmp_path / "t")
@@ -316,10 +318,16 @@ def test_buffers_may_depend_on_the_network(tmp_path: Path) -> None:
 def test_a_processor_has_room_for_its_own_packet() -> None:
     with pytest.raises(InputError, match="buffers = 0"):
         register("cramped", summary="", slots="", buffers=0)(in_one_group)
-    router = Router("cramped", "", "", buffers=lambda network: network.d - 4, variants={})
-    assert router.buffers_on(Network(5, 4)) == 1
+    router = Router(
+        "cramped",
+        "",
+        "",
+        buffers=lambda network: network.d - 4,
+        variants={"standard": Variant(in_one_group)},
+    )
+    assert router.buffers_on(Network(5, 4), "standard") == 1
     with pytest.raises(InputError, match="buffers = 0"):
-        router.buffers_on(Network(4, 4))
+        router.buffers_on(Network(4, 4), "standard")
 
 
 def test_claims_are_listed_in_words(cli: Cli) -> None:

@@ -171,3 +171,14 @@ class Inbox:
     packets: Ints
     destinations: Ints
     contents: npt.NDArray[Any] | None
+
+    def at(self, rows: Ints | npt.NDArray[np.bool_]) -> Inbox:
+        """Only these rows: given by a mask, or by position."""
+        return Inbox(
+            receivers=self.receivers[rows],
+            groups=self.groups[rows],
+            kinds=self.kinds[rows],
+            packets=self.packets[rows],
+            destinations=self.destinations[rows],
+            contents=None if self.contents is None else self.contents[rows],
+        )

@@ -17,7 +17,7 @@ __all__ = ["execute"]
 def execute(instance: Instance, observers: Sequence[Observer] = ()) -> Outcome:
     """Run a router until it ends or is capped."""
     network, router, destination = instance.network, instance.router, instance.array()
-    machine = Machine(network, destination, router.buffers_on(network))
+    machine = Machine(network, destination, router.buffers_on(network, instance.variant))
     memory = machine.memory
     traces = [observer for observer in observers if isinstance(observer, TraceWriter)]
     if traces:

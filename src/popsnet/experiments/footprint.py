@@ -33,12 +33,18 @@ def available_memory() -> int:
 
 
 def memory_needed(
-    network: Network, engine: Engine, router: Router, *, keyed: bool, traced: bool = False
+    network: Network,
+    engine: Engine,
+    router: Router,
+    variant: str,
+    *,
+    keyed: bool,
+    traced: bool = False,
 ) -> int:
     """Bytes for one run at a time, rounded up."""
     needed = engine.bytes_needed(network, keyed)
     if engine.messages:
-        a_processor = _BUFFER_BYTES * router.buffers_on(network)
+        a_processor = _BUFFER_BYTES * router.buffers_on(network, variant)
         a_processor += _TRACE_BYTES_PER_PROCESSOR * traced
         needed += network.n * a_processor
     return needed
@@ -49,7 +55,7 @@ def require_memory(
 ) -> None:
     """Refuse a network that the engine could not hold here, and say what could."""
     n, available = network.n, available_memory()
-    needed = memory_needed(network, engine, router, keyed=keyed, traced=traced)
+    needed = memory_needed(network, engine, router, variant, keyed=keyed, traced=traced)
     advice = "Choose a smaller d or g."
     fused = ENGINES["fused"]
     able = fused.has(router, variant, network) and fused.obstacle(network, True) is None

@@ -128,7 +128,7 @@ class Point:
                 self.variant,
                 self.seed,
                 instance.array(),
-                self.router.buffers_on(self.network),
+                self.router.buffers_on(self.network, self.variant),
             )
             outcome = self.engine.execute(instance, [trace, *observers])
             trace.end(outcome.slots, outcome.delivered, outcome.lost_packets)

@@ -51,7 +51,9 @@ def jobs_of(point: Point, identity: Identity, shards: Iterable[int]) -> list[Job
     point, digest, memory = with_shard_engine(point), identity.digest, 0
     if point.network.n > _LARGE:
         keyed = point.permutation == "keyed"
-        memory = memory_needed(point.network, point.engine, point.router, keyed=keyed)
+        memory = memory_needed(
+            point.network, point.engine, point.router, point.variant, keyed=keyed
+        )
     return [Job(Task.of(point, digest, shard), memory) for shard in shards]
 
 

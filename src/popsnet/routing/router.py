@@ -57,6 +57,8 @@ class Variant:
     """Why the variant does not apply to a network, or None if it does."""
     idealized: bool = False
     """It takes something for granted, and gives statistics only, never a route."""
+    buffers: Buffers | None = None
+    """Packets a processor may hold, if it is not what the router says."""
 
 
 Schedules: TypeAlias = Callable[[str], tuple[str, Variant]]
@@ -91,9 +93,11 @@ class Router:
     """Makes a variant of a text that is not the name of one: its canonical name and the variant;
     raises InputError."""
 
-    def buffers_on(self, network: Network) -> int:
+    def buffers_on(self, network: Network, variant: str) -> int:
         """Packets a processor of the network may hold; the machine enforces it."""
-        return _held(self.buffers(network) if callable(self.buffers) else self.buffers)
+        buffers = self.variant(variant).buffers
+        buffers = self.buffers if buffers is None else buffers
+        return _held(buffers(network) if callable(buffers) else buffers)
 
     def choose_variant(self, name: str | None, network: Network) -> str:
         """The canonical name of the variant to run: the default if none is named.
@@ -173,13 +177,18 @@ def register(
 
 
 def register_variant(
-    router: str, variant: str, *, obstacle: Obstacle = _anywhere, idealized: bool = False
+    router: str,
+    variant: str,
+    *,
+    obstacle: Obstacle = _anywhere,
+    idealized: bool = False,
+    buffers: Buffers | None = None,
 ) -> Callable[[Route], Route]:
     """Register the decorated generator function as one more variant of a router."""
 
     def add(route: Route) -> Route:
         known = _ROUTERS[router]
-        variants = {**known.variants, variant: Variant(route, obstacle, idealized)}
+        variants = {**known.variants, variant: Variant(route, obstacle, idealized, buffers)}
         _ROUTERS[router] = replace(known, variants=variants)
         return route
 

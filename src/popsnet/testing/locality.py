@@ -111,6 +111,7 @@ def check_locality(
     router: Router | Route,
     network: Network,
     *,
+    variants: Sequence[str] | None = None,
     seed: int = 0,
     pairs: int | None = None,
     buffers: int | None = None,
@@ -120,16 +121,17 @@ def check_locality(
 
     The router runs on a random permutation, and again for many pairs of processors: once with
     their destinations exchanged, once with their coins changed. Every processor is in two of the
-    pairs, unless ``pairs`` asks for fewer of them. A bare generator function needs
-    ``buffers``, the packets a processor may hold. Idealized variants are left out: they take
-    for granted what no processor knows. O(n) runs of the router.
+    pairs, unless ``pairs`` asks for fewer of them. All variants that have a name and the default
+    are checked where they apply, unless ``variants`` says which; a schedule is one, too. A bare
+    generator function needs ``buffers``, the packets a processor may hold. Idealized variants are
+    left out: they take for granted what no processor knows. O(n) runs of the router.
 
     Runs are compared as long as both go on: when a run ends is for the simulation to see. So is
     that nobody has anything to send, and a router may leave such slots out. Slots are compared
     with those of the same phase that came as often; in a slot that only one of the runs has,
     nobody outside the cone may send.
     """
-    routes, capacity = _routes(router, network, buffers)
+    routes = _routes(router, network, variants, buffers)
     n = network.n
     couples: list[list[int]] = []
     for matching in range(2):
@@ -137,7 +139,7 @@ def check_locality(
         couples += [by_chance[k : k + 2] for k in range(0, n - 1, 2)]
     couples = couples[:pairs]
     destination = make_permutation("random", network, Coins(seed))
-    for name, route in routes.items():
+    for name, route, capacity in routes:
         run = _Runner(network, route, capacity, max_slots)
         for x, y in couples:
             exchanged = destination.copy()
@@ -150,20 +152,30 @@ def check_locality(
 
 
 def _routes(
-    router: Router | Route, network: Network, buffers: int | None
-) -> tuple[dict[str, Route], int]:
+    router: Router | Route,
+    network: Network,
+    variants: Sequence[str] | None,
+    buffers: int | None,
+) -> list[tuple[str, Route, int]]:
+    """What is to be checked: its name, itself, and the packets a processor may hold."""
     if isinstance(router, Router):
-        routes = {
-            f"{router.name} {name}": variant.route
-            for name, variant in router.variants.items()
-            if variant.obstacle(network) is None and not variant.idealized
-        }
-        if not routes:
-            router.choose_variant(None, network)  # says why it does not apply
-        return routes, router.buffers_on(network)
+        return [
+            (f"{router.name} {name}", router.variant(name).route, router.buffers_on(network, name))
+            for name in variants or _variants(router, network)
+        ]
     if buffers is None:
         raise TypeError("buffers is needed for a generator function that is not registered.")
-    return {getattr(router, "__name__", "the router"): router}, buffers
+    return [(getattr(router, "__name__", "the router"), router, buffers)]
+
+
+def _variants(router: Router, network: Network) -> list[str]:
+    """Those that have a name and can be run, and the default, which says why if it cannot."""
+    named = {
+        name
+        for name, variant in router.variants.items()
+        if variant.obstacle(network) is None and not variant.idealized
+    }
+    return sorted(named | {router.choose_variant(None, network)})
 
 
 class _Runner(NamedTuple):

@@ -1,0 +1,71 @@
+"""Global OR: everybody learns whether anybody objects."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+
+import numpy as np
+
+from popsnet.network import Network
+from popsnet.slot import Inbox, Ints, Kind, Slot
+
+__all__ = ["global_or", "global_or_slots"]
+
+
+def global_or_slots(network: Network) -> int:
+    """⌈g/d⌉ + 1 slots: two for d ≥ g."""
+    return -(-network.g // network.d) + 1
+
+
+def global_or(
+    network: Network, objectors: Ints, *, phase: str, step: int
+) -> Generator[Slot, Inbox, bool]:
+    """Whether there are objectors, in ⌈g/d⌉ + 1 slots, known to everybody; messages of one bit.
+
+    Processor (a, 0) tells all groups that its group is content, and every objector of the group
+    tells them that it is not. So group a is content if and only if its message arrives, and says
+    so: two messages destroy each other, and one from an objector alone says the opposite. The d
+    processors of a group listen to d groups at a time, ⌈g/d⌉ slots for all. Then within each group
+    x, on coupler c(x, x), processor (x, 0) says that all is well, and whoever has missed a good
+    word, or is (x, 0) and has missed it, spoils it. (Section 3.3 of the paper needs such a test.)
+    """
+    d, g, n = network.d, network.g, network.n
+    everybody = np.arange(n, dtype=np.int32)
+    group, index = everybody // d, everybody % d
+    objects = np.zeros(n, dtype=np.bool_)
+    objects[objectors] = True
+    speakers = everybody[objects | (index == 0)]
+    misses = np.zeros(n, dtype=np.bool_)
+    for turn in range(-(-g // d)):
+        listened = index + turn * d
+        listens = listened < g
+        inbox = yield Slot(
+            phase=f"{phase}: groups {'object' if turn == 0 else f'object, part {turn + 1}'}",
+            step=step,
+            senders=speakers,
+            groups=np.tile(np.arange(g, dtype=np.int32), len(speakers)),
+            fanout=np.full(len(speakers), g, dtype=np.int32),
+            kind=Kind.CONTROL,
+            contents=objects[speakers].astype(np.uint8),
+            bits=1,
+            listeners=everybody[listens],
+            listened=listened[listens],
+        )
+        assert inbox.contents is not None
+        content = np.zeros(n, dtype=np.bool_)
+        content[inbox.receivers] = inbox.contents == 0
+        misses |= listens & ~content
+    repeaters = everybody[misses | (index == 0)]
+    inbox = yield Slot(
+        phase=f"{phase}: within groups",
+        step=step,
+        senders=repeaters,
+        groups=group[repeaters],
+        kind=Kind.CONTROL,
+        contents=misses[repeaters].astype(np.uint8),
+        bits=1,
+        listeners=everybody,
+        listened=group,
+    )
+    assert inbox.contents is not None
+    return len(inbox.receivers) < n or bool(inbox.contents.any())

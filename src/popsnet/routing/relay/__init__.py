@@ -1,0 +1,8 @@
+"""relay: our own router, made of stages; a schedule of them is data."""
+
+from popsnet.routing.relay import router as router
+from popsnet.routing.relay.bijection import Bijection
+from popsnet.routing.relay.planner import Plan, plan
+from popsnet.routing.relay.schedule import Schedule, Stage, parse_schedule
+
+__all__ = ["Bijection", "Plan", "Schedule", "Stage", "parse_schedule", "plan"]

@@ -1,0 +1,82 @@
+"""The public bijections: random-looking permutations of [0, size), one a group, from one seed.
+
+Everybody who has heard the seed can evaluate them anywhere in constant time, so that a source, a
+relay and a destination agree on a packet's way without talking. A value goes through eight rounds
+of multiplying by an odd number, adding and folding the upper half of its bits onto the lower,
+modulo the smallest 2^m ≥ size: each of them a bijection. What falls outside [0, size) goes through
+again (cycle walking), less than twice on average.
+
+The key depends on the group. With one permutation for all groups, packets that meet once meet for
+ever; the tests show it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from popsnet.coins import Coins
+from popsnet.compiled import compiled
+from popsnet.slot import Ints
+
+__all__ = ["CELLS", "ROUNDS", "Bijection", "multipliers", "place"]
+
+CELLS = "relay cells"
+"""The purpose of the words that public bijections are made of."""
+
+ROUNDS = 8
+"""With four, pairs of places are visibly far from uniform for sizes below 24."""
+
+_32 = np.uint64(32)
+U64 = npt.NDArray[np.uint64]
+
+
+class Bijection:
+    """Bijection number ``number`` of the seed: of [0, size) for each group."""
+
+    def __init__(self, seed: int, number: int, groups: int, size: int) -> None:
+        self.size = size
+        self._multipliers = multipliers(seed, number, groups)
+
+    def __call__(self, groups: Ints, values: Ints) -> npt.NDArray[np.int32]:
+        """The place of each value under the bijection of its group."""
+        places = np.empty(len(values), dtype=np.int32)
+        bits = (self.size - 1).bit_length()
+        _write_places(self._multipliers, groups, values, self.size, bits, places)
+        return places
+
+
+def multipliers(seed: int, number: int, groups: int) -> U64:
+    """What the rounds multiply by and add: a row for each group."""
+    words = Coins(seed).words(CELLS, number, np.arange(groups * ROUNDS))
+    return (words | np.uint64(1)).reshape(groups, ROUNDS)
+
+
+@compiled(inline=True)
+def place(
+    row: U64, value: np.uint64, size: np.uint64, mask: np.uint64, half: np.uint64
+) -> np.uint64:
+    """Where one value goes, given the row of its group; mask = 2^m - 1, half = ⌈m / 2⌉."""
+    x = value
+    while True:
+        for r in range(ROUNDS):
+            x = (x * row[r] + (row[r] >> _32)) & mask
+            x ^= x >> half
+        if x < size:
+            return x
+
+
+@compiled
+def _write_places(
+    rows: U64,
+    groups: npt.NDArray[np.integer[Any]],
+    values: npt.NDArray[np.integer[Any]],
+    size: int,
+    bits: int,
+    places: npt.NDArray[np.int32],
+) -> None:
+    mask, half = np.uint64((1 << bits) - 1), np.uint64((bits + 1) // 2)
+    for q in range(len(values)):
+        places[q] = place(rows[groups[q]], np.uint64(values[q]), np.uint64(size), mask, half)

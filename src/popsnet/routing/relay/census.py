@@ -1,0 +1,181 @@
+"""Census: about 3k slots for d = kg, k large, where a message may hold g counters.
+
+Sources first spread their packets evenly; then the relays of a group count, for each relay group
+T, how many of their packets must go there, and number them. Numbered packets need no chance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+
+import numpy as np
+
+from popsnet.network import Network
+from popsnet.routing.global_or import global_or
+from popsnet.routing.relay.lot import Lot
+from popsnet.routing.relay.traffic import Traffic
+from popsnet.routing.router import Slots
+from popsnet.slot import Inbox, Ints, Kind, Slot
+
+__all__ = ["census", "census_bits", "rank_slots"]
+
+
+def rank_slots(network: Network) -> int:
+    """N, the slots for numbered packets: k and four standard deviations, and more on many couplers.
+
+    The packets that one group has for another are nearly Poisson with mean k. N is such that by
+    Bernstein's bound one of the g² numbers is larger in fewer than one run in five.
+    """
+    k, couplers = network.d // network.g, network.couplers
+    room = np.log(5 * couplers)
+    return int(np.ceil(k + room / 3 + np.sqrt(room * room / 9 + 2 * k * room)))
+
+
+def census_bits(network: Network) -> int:
+    """The bits of its largest messages: g counters of up to d."""
+    return network.g * network.d.bit_length()
+
+
+def census(traffic: Traffic) -> Slots:
+    """2k + N + 2⌈log₂ g⌉ + 2 slots, none with a conflict; g must divide d.
+
+    1. Sources spread (k slots). A public bijection of [0, d) gives source (a, l) a group X and a
+       slot s: its place mod g and div g. In slot s it sends to X, where the set (X, a) listens, the
+       processors with index a mod g, and member s stores. So everybody stores one packet.
+    2. Prefix sums (2⌈log₂ g⌉ slots). Every member of (X, a) heard all k packets of its set and
+       knows how many are for each relay group T. In round i the first member sends its g counters
+       to group a, and processor (a, X) sends them back to X, where the set a + 2^i listens and
+       adds. Afterwards each packet of X has a rank among those of X for the same T.
+    3. The packet of rank t goes to T in slot t < N, where the set (T, X) stores it as in a lot.
+    4. The lot is delivered (k slots), and a global OR tells whether all are home. Packets of rank N
+       or more, or that found no room, are still at their sources, for the next round.
+    """
+    held = yield from _spread(traffic)
+    lot = Lot(traffic)
+    relays = lot.relays(held.destinations)
+    ranks = yield from _ranks(traffic, held, relays)
+    yield from _by_rank(traffic, lot, held, relays, ranks)
+    yield from lot.deliver("census")
+    hungry = np.flatnonzero(traffic.hungry).astype(np.int32)
+    phase = "census: who is hungry"
+    if not (yield from global_or(traffic.network, hungry, phase=phase, step=traffic.step)):
+        traffic.acknowledge(traffic.pending)
+
+
+def _spread(traffic: Traffic) -> Generator[Slot, Inbox, Inbox]:
+    """Part 1; returns what each processor stores, by processor."""
+    d, g, n = traffic.network.d, traffic.network.g, traffic.network.n
+    everybody = np.arange(n, dtype=np.int32)
+    place = traffic.fresh_bijection(d)(everybody // d, everybody % d)
+    waiting = np.zeros(n, dtype=np.bool_)
+    waiting[traffic.pending] = True
+    parts = []
+    for turn in range(d // g):
+        senders = everybody[waiting & (place // g == turn)]
+        heard = yield Slot(
+            phase=f"census: spread, slot {turn + 1}",
+            step=traffic.step,
+            senders=senders,
+            groups=place[senders] % g,
+            packets=senders,
+            listeners=everybody,
+            listened=everybody % d % g,
+            conflict_free=True,
+        )
+        parts.append(heard.at(heard.receivers % d // g == turn))
+        traffic.keep(parts[-1])
+    return _by_receiver(parts)
+
+
+def _by_receiver(parts: list[Inbox]) -> Inbox:
+    """All rows of several inboxes, in order of receiver."""
+    order = np.argsort(np.concatenate([part.receivers for part in parts]))
+    fields = ("receivers", "groups", "kinds", "packets", "destinations")
+    rows = {name: np.concatenate([getattr(part, name) for part in parts])[order] for name in fields}
+    return Inbox(**rows, contents=None)
+
+
+def _ranks(traffic: Traffic, held: Inbox, relays: Ints) -> Generator[Slot, Inbox, Ints]:
+    """Part 2; returns the rank of each packet that is held, in its group and for its relay."""
+    d, g = traffic.network.d, traffic.network.g
+    sets = held.receivers // d * g + held.receivers % d % g
+    counts = np.zeros((g * g, g), dtype=np.int64)
+    np.add.at(counts, (sets, relays), 1)
+    sums = yield from _prefix_sums(traffic, counts)
+    ranks: Ints = (sums - counts)[sets, relays] + _earlier(sets.astype(np.int64) * g + relays)
+    return ranks
+
+
+def _earlier(keys: Ints) -> Ints:
+    """For each key how many equal ones come before it."""
+    order = np.argsort(keys, kind="stable")
+    ordered = keys[order]
+    earlier = np.empty(len(keys), dtype=np.int64)
+    earlier[order] = np.arange(len(keys)) - np.searchsorted(ordered, ordered)
+    return earlier
+
+
+def _prefix_sums(traffic: Traffic, counts: Ints) -> Generator[Slot, Inbox, Ints]:
+    """For each set (X, a) the sum of the counters of the sets (X, 0) … (X, a); a row a set."""
+    d, g = traffic.network.d, traffic.network.g
+    sums = counts.copy()
+    group, index = np.divmod(np.arange(g * g, dtype=np.int32), g)  # X and a of each set
+    everybody = np.arange(traffic.network.n, dtype=np.int32)
+    residue = everybody % d % g
+    for level in range((g - 1).bit_length()):
+        sending, receiving = index + 2**level < g, residue >= 2**level
+        there = yield _counters(
+            traffic, level, "out", group[sending] * d + index[sending], index[sending],
+            sums[sending], group * d + index, index,
+        )  # fmt: skip
+        assert there.contents is not None
+        back = yield _counters(
+            traffic, level, "back", there.receivers, there.receivers % d,
+            there.contents, everybody[receiving], residue[receiving] - 2**level,
+        )  # fmt: skip
+        assert back.contents is not None
+        first = back.receivers % d < g
+        at = back.receivers[first]
+        sums[at // d * g + at % d] += back.contents[first]
+    return sums
+
+
+def _counters(
+    traffic: Traffic, level: int, way: str, senders: Ints, groups: Ints, counters: Ints,
+    listeners: Ints, listened: Ints,
+) -> Slot:  # fmt: skip
+    """A slot of messages that hold g counters."""
+    return Slot(
+        phase=f"census: prefix sums, round {level + 1} {way}",
+        step=traffic.step,
+        senders=senders,
+        groups=groups,
+        kind=Kind.CONTROL,
+        contents=counters,
+        bits=census_bits(traffic.network),
+        listeners=listeners,
+        listened=listened,
+        conflict_free=True,
+    )
+
+
+def _by_rank(traffic: Traffic, lot: Lot, held: Inbox, relays: Ints, ranks: Ints) -> Slots:
+    """Part 3."""
+    everybody = np.arange(traffic.network.n, dtype=np.int32)
+    residues = everybody % traffic.network.d % traffic.network.g
+    for turn in range(rank_slots(traffic.network)):
+        now = ranks == turn
+        heard = yield Slot(
+            phase=f"census: rank {turn + 1}",
+            step=traffic.step,
+            senders=held.receivers[now],
+            groups=relays[now],
+            packets=held.packets[now],
+            listeners=everybody,
+            listened=residues,
+            conflict_free=True,
+        )
+        traffic.release(held.receivers[now], held.packets[now], held.destinations[now])
+        lot.store(heard)
+    late = ranks >= rank_slots(traffic.network)
+    traffic.release(held.receivers[late], held.packets[late], held.destinations[late])

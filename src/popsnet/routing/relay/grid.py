@@ -1,0 +1,145 @@
+"""Grid: the stage for d < g, where a group has fewer listeners than couplers. XY(x, y).
+
+With G = ⌈g/d⌉ the source groups a form G superclasses, a mod G, each of at most d groups, so that
+the d processors of a relay group can hear one superclass at a time. A stage has x slots of attempts
+(A), y of deliveries (D), xy ≥ G, and one of acks (K).
+
+A public injection P_b of [0, d) into [0, ĝ), ĝ = G⌈g/G⌉, gives destination j = (b, l) its y relay
+groups T_v = (P_b(l) + vx) mod ĝ. In attempt slot u group T listens to superclass (T + shift + u)
+mod G, processor (T, l) to the l-th group of it. A source of group a has δ = (a - P_b(l) - shift)
+mod G and sends in slot u = δ mod x to T_v, v = δ div x: just then T_v listens to it. If there is no
+group T_v it waits for the next stage. A relay stores one packet for each v. In delivery slot v it
+sends the one stored under v, and j listens to T_v.
+
+Nothing is lost: relay (T, l) alone hears group a, in one slot u, so that its map of x bits, sent to
+the groups it stored packets of, meets no other in K and can be true of one source only. In D slot v
+no two packets of T go to one group, because T_v is injective on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+
+import numpy as np
+import numpy.typing as npt
+
+from popsnet.routing.relay.traffic import Traffic
+from popsnet.routing.router import Slots
+from popsnet.slot import NO_PACKET, Inbox, Ints, Kind, Slot
+
+__all__ = ["grid", "superclasses"]
+
+Maps = npt.NDArray[np.uint8]
+
+
+def superclasses(d: int, g: int) -> int:
+    """G = ⌈g/d⌉."""
+    return -(-g // d)
+
+
+def grid(traffic: Traffic, x: int, y: int) -> Slots:
+    """X + y + 1 slots; conflicts only in the first x."""
+    yield from _Grid(traffic, x, y).run()
+
+
+class _Grid:
+    def __init__(self, traffic: Traffic, x: int, y: int) -> None:
+        d, g, n = traffic.network.d, traffic.network.g, traffic.network.n
+        self._traffic, self._x, self._y = traffic, x, y
+        self._classes = superclasses(d, g)
+        self._width = self._classes * -(-g // self._classes)  # ĝ
+        self._shift = traffic.public_draw(self._classes)
+        self._bijection = traffic.fresh_bijection(self._width)
+        self._everybody = np.arange(n, dtype=np.int32)
+        self._stored = np.full((y, n), NO_PACKET, dtype=np.int32)  # by v and processor
+        self._targets = np.full((y, n), NO_PACKET, dtype=np.int32)
+
+    def run(self) -> Slots:
+        traffic, d = self._traffic, self._traffic.network.d
+        pending = traffic.pending
+        place = traffic.places(self._bijection, traffic.destination[pending])
+        delta = (pending // d - place - self._shift) % self._classes
+        turns, relays = delta % self._x, self._relay(place, delta // self._x)
+        maps = yield from self._attempt(turns, relays)
+        yield from self._deliver()
+        yield from self._acknowledge(turns, relays, maps)
+
+    def _relay(self, places: Ints, v: Ints | int) -> Ints:
+        return (places + v * self._x) % self._width
+
+    def _attempt(self, turns: Ints, relays: Ints) -> Generator[Slot, Inbox, Maps]:
+        traffic, d, g = self._traffic, self._traffic.network.d, self._traffic.network.g
+        pending, n = traffic.pending, traffic.network.n
+        maps = np.zeros((n, self._x), dtype=np.uint8)
+        exists = relays < g
+        for turn in range(self._x):
+            trying = (turns == turn) & exists
+            listened = self._listened(turn)
+            listens = listened < g
+            heard = yield Slot(
+                phase="grid: attempt" + (f", slot {turn + 1}" if self._x > 1 else ""),
+                step=traffic.step,
+                senders=pending[trying],
+                groups=relays[trying],
+                packets=pending[trying],
+                listeners=self._everybody[listens],
+                listened=listened[listens],
+            )
+            place = traffic.places(self._bijection, heard.destinations)
+            v = (heard.receivers // d - place) % self._width // self._x
+            free = self._stored[v, heard.receivers] == NO_PACKET
+            at, v = heard.receivers[free], v[free]
+            traffic.keep(heard.at(free))
+            self._stored[v, at] = heard.packets[free]
+            self._targets[v, at] = heard.destinations[free]
+            maps[at, turn] = 1
+        return maps
+
+    def _listened(self, turn: int) -> Ints:
+        """The group each processor listens to in an attempt slot; g or more for none."""
+        d = self._traffic.network.d
+        group, index = self._everybody // d, self._everybody % d
+        return (group + self._shift + turn) % self._classes + index * self._classes
+
+    def _deliver(self) -> Slots:
+        traffic, d, g = self._traffic, self._traffic.network.d, self._traffic.network.g
+        for v in range(self._y):
+            holders = np.flatnonzero(self._stored[v] != NO_PACKET).astype(np.int32)
+            hungry = np.flatnonzero(traffic.hungry).astype(np.int32)
+            relays = self._relay(traffic.places(self._bijection, hungry), v)
+            hungry, relays = hungry[relays < g], relays[relays < g]
+            packets = self._stored[v, holders]
+            home = yield Slot(
+                phase="grid: delivery" + (f", slot {v + 1}" if self._y > 1 else ""),
+                step=traffic.step,
+                senders=holders,
+                groups=self._targets[v, holders] // d,
+                packets=packets,
+                listeners=hungry,
+                listened=relays,
+                conflict_free=True,
+            )
+            traffic.release(holders, packets, self._targets[v, holders])
+            traffic.bring_home(home)
+
+    def _acknowledge(self, turns: Ints, relays: Ints, maps: Maps) -> Slots:
+        """Each relay sends its map to the groups whose packets it stored."""
+        traffic, g = self._traffic, self._traffic.network.g
+        pending = traffic.pending
+        told = np.flatnonzero(maps.any(axis=1)).astype(np.int32)
+        groups = np.stack([self._listened(turn)[told] for turn in range(self._x)], axis=1)
+        exists = relays < g
+        inbox = yield Slot(
+            phase="grid: acks",
+            step=traffic.step,
+            senders=told,
+            groups=groups[maps[told] == 1],
+            fanout=maps[told].sum(axis=1, dtype=np.int32),
+            kind=Kind.CONTROL,
+            contents=maps[told],
+            bits=self._x,
+            listeners=pending[exists],
+            listened=relays[exists],
+            conflict_free=True,
+        )
+        traffic.hear_maps(inbox, turns)

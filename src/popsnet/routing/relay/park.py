@@ -1,0 +1,94 @@
+"""Park: sources try their relay groups, which store what they can and bring it home; P and S.
+
+A window of w slots is an attempt: each pending source sends its packet to its relay group T in one
+of the w slots, and the sets of T store what there is room for. Then one slot of acks: the first
+member of the set (T, a) tells group a in which of the w slots a packet was stored, in w bits. After
+the last window the stored packets go home. A stage with one window delivers before it acknowledges.
+
+Nothing is lost: an ack for slot s means that one source of group a alone used c(T, a) in slot s, so
+that source knows its packet is stored, and what is stored is delivered in the same stage. An ack
+meets no other message: on c(a, T) only the first member of (T, a) sends. Only attempts conflict.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from popsnet.routing.relay.lot import Lot
+from popsnet.routing.relay.traffic import Traffic
+from popsnet.routing.router import Slots
+from popsnet.slot import Inbox, Ints, Kind, Slot
+
+__all__ = ["park", "sweep"]
+
+Maps = npt.NDArray[np.uint8]
+
+
+def park(traffic: Traffic, windows: Sequence[int]) -> Slots:
+    """Σ(w + 1) + k slots for windows of w slots; each source tries in a slot of its own choice."""
+    lot = Lot(traffic)
+    for number, window in enumerate(windows, start=1):
+        turns = traffic.attempts(window)
+        name = f"park, window {number}" if len(windows) > 1 else "park"
+        maps = yield from _attempt(traffic, lot, turns, window, name)
+        if len(windows) == 1:
+            yield from lot.deliver("park")
+        yield from _acknowledge(traffic, lot, turns, maps, name)
+    if len(windows) > 1:
+        yield from lot.deliver("park")
+
+
+def sweep(traffic: Traffic) -> Slots:
+    """The plain sweep, 2k + 1 slots: a packet of class τ tries in slot τ, so no coins are drawn."""
+    lot = Lot(traffic)
+    turns = lot.classes(traffic.destination[traffic.pending])
+    maps = yield from _attempt(traffic, lot, turns, lot.k, "sweep")
+    yield from lot.deliver("sweep")
+    yield from _acknowledge(traffic, lot, turns, maps, "sweep")
+
+
+def _attempt(
+    traffic: Traffic, lot: Lot, turns: Ints, window: int, stage: str
+) -> Generator[Slot, Inbox, Maps]:
+    """The slots of a window; returns, by set, in which of them a packet was stored."""
+    d, g, n = traffic.network.d, traffic.network.g, traffic.network.n
+    pending = traffic.pending
+    relays = lot.relays(traffic.destination[pending])
+    everybody = np.arange(n, dtype=np.int32)
+    maps = np.zeros((g * g, window), dtype=np.uint8)
+    for turn in range(window):
+        trying = turns == turn
+        heard = yield Slot(
+            phase=f"{stage}: attempt" + (f", slot {turn + 1}" if window > 1 else ""),
+            step=traffic.step,
+            senders=pending[trying],
+            groups=relays[trying],
+            packets=pending[trying],
+            listeners=everybody,
+            listened=everybody % d % g,
+        )
+        maps[lot.store(heard), turn] = 1
+    return maps
+
+
+def _acknowledge(traffic: Traffic, lot: Lot, turns: Ints, maps: Maps, stage: str) -> Slots:
+    """The first member of each set that stored anything says in which slots."""
+    d, g = traffic.network.d, traffic.network.g
+    pending = traffic.pending
+    sets = np.flatnonzero(maps.any(axis=1)).astype(np.int32)
+    inbox = yield Slot(
+        phase=f"{stage}: acks",
+        step=traffic.step,
+        senders=sets // g * d + sets % g,
+        groups=sets % g,
+        kind=Kind.CONTROL,
+        contents=maps[sets],
+        bits=maps.shape[1],
+        listeners=pending,
+        listened=lot.relays(traffic.destination[pending]),
+        conflict_free=True,
+    )
+    traffic.hear_maps(inbox, turns)

@@ -1,0 +1,184 @@
+"""The planner: the schedule that the fluid limit says is shortest on a network.
+
+Let V(ρ) be the expected number of slots still needed when the fraction ρ of all packets is pending.
+A stage of c slots that takes ρ to ρ' costs c if anything is pending; packets that fail do so in
+pairs, so that V(ρ) is the least of c·(1 - e^(-nρ/2)) + V(ρ') over all stages: a shortest way, found
+on a grid of values of ρ from the smallest up. Showers end the run unless somebody objects. For
+d ≥ 3g the first stage may have several windows: for each number of slots the best sequence of
+windows is kept, and extended.
+
+Nothing is known of the permutation; the plan depends on d and g alone, and everybody can make it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from popsnet.network import Network
+from popsnet.routing.relay.grid import superclasses
+from popsnet.routing.relay.schedule import Fold, Grid, Park, Schedule, Shower, Stage
+from popsnet.theory.stages import (
+    after_fold,
+    after_grid,
+    after_park,
+    after_shower,
+    first_at_a_set,
+    left_at_a_set,
+)
+
+__all__ = ["Plan", "plan"]
+
+Numbers = npt.NDArray[np.float64]
+
+_GRID = 400
+_NOTHING = 1e-6
+"""Expected packets that are not planned for any more."""
+_RETRY = Shower(1)
+_MOST_RETRIES = 100
+_MANY = 32
+"""For larger k = d/g windows are those of k = 32, in proportion."""
+
+
+class Plan(NamedTuple):
+    """A schedule and the slots it is expected to take until everybody knows."""
+
+    schedule: Schedule
+    slots: float
+
+
+class _Option(NamedTuple):
+    stage: Stage
+    slots: int
+    after: Numbers  # the fraction after it, for each on the grid
+    ends: Numbers | None = None  # the slots of retries, if it is followed by nothing else
+
+
+@lru_cache(maxsize=64)
+def plan(network: Network) -> Plan:
+    """The shortest schedule by the fluid limit; O(1) evaluations of it for each size of stage."""
+    grid = np.geomspace(_NOTHING / network.n, 1.0, _GRID)
+    options = list(_options(network, grid))
+    value, choice = _values(network, grid, options)
+    best = Plan(Schedule(_stages(network, grid, options, choice, 1.0)), 1 + float(value[-1]))
+    for windows, slots, rho in _first_windows(network):
+        total = 1 + slots + float(np.interp(np.log(rho), np.log(grid), value))
+        if total < best.slots:
+            stages = _stages(network, grid, options, choice, rho)
+            best = Plan(Schedule((Park(windows), *stages)), total)
+    return best
+
+
+def _options(network: Network, grid: Numbers) -> Iterator[_Option]:
+    if network.d < network.g:
+        classes = superclasses(network.d, network.g)
+        for x in range(1, min(classes, 64) + 1):
+            stage: Stage = Grid(x, -(-classes // x))
+            yield _Option(stage, stage.slots(network), after_grid(network, grid, x))
+        return
+    for window in _window_sizes(-(-network.d // network.g)):
+        stage = Park((window,))
+        yield _Option(stage, stage.slots(network), after_park(network, grid, window))
+    if network.d > network.g:
+        yield _Option(Fold(), 4, after_fold(network, grid))
+    for copies in range(1, 5):
+        stage = Shower(copies)
+        after = after_shower(network, grid, copies)
+        yield _Option(stage, stage.slots(network), after, _retries(network, grid, after))
+
+
+def _retries(network: Network, grid: Numbers, hungry: Numbers) -> Numbers:
+    """Expected slots of retries after a shower that leaves these fractions hungry.
+
+    All sources that were pending take part again, for none of them has an ack.
+    """
+    fails = after_shower(network, grid, _RETRY.copies) / grid
+    times = np.arange(_MOST_RETRIES)[:, None]
+    unfinished = -np.expm1(-network.n * hungry * fails**times)  # one copy is enough to object
+    slots = _RETRY.slots(network) * unfinished.sum(axis=0)
+    return np.where(unfinished[-1] < 1e-6, slots, np.inf)
+
+
+def _window_sizes(k: int) -> list[int]:
+    """All small sizes, and some up to 3k + 4."""
+    most = 3 * k + 4
+    return sorted({*range(1, min(most, 16) + 1), *np.geomspace(1, most, 40).astype(int).tolist()})
+
+
+def _values(
+    network: Network, grid: Numbers, options: list[_Option]
+) -> tuple[Numbers, npt.NDArray[np.intp]]:
+    """V on the grid, and which option attains it."""
+    logs, pending = np.log(grid), -np.expm1(-network.n * grid / 2)
+    value, choice = np.zeros(_GRID), np.zeros(_GRID, dtype=np.intp)
+    for at in range(_GRID):
+        costs = []
+        for option in options:
+            after = option.after[at]
+            if option.ends is not None:
+                rest = option.ends[at]
+            elif after < grid[0]:
+                rest = 0.0
+            elif after < grid[at - 1]:
+                rest = np.interp(np.log(after), logs[:at], value[:at])
+            else:
+                rest = np.inf  # it gets nowhere
+            costs.append(option.slots * pending[at] + rest)
+        choice[at] = int(np.argmin(costs))
+        value[at] = costs[choice[at]]
+    return value, choice
+
+
+def _stages(
+    network: Network,
+    grid: Numbers,
+    options: list[_Option],
+    choice: npt.NDArray[np.intp],
+    rho: float,
+) -> tuple[Stage, ...]:
+    """The best stages from a fraction on, until most likely nothing is left."""
+    stages: list[Stage] = []
+    while not stages or network.n * rho > 0.01:
+        at = min(int(np.searchsorted(grid, rho)), _GRID - 1)
+        option = options[choice[at]]
+        stages.append(option.stage)
+        if option.ends is not None:
+            stages.append(_RETRY)
+            break
+        rho = float(np.interp(rho, grid, option.after))
+    return tuple(stages)
+
+
+def _first_windows(network: Network) -> Iterator[tuple[tuple[int, ...], int, float]]:
+    """First stages of several windows: windows, slots, and the fraction they leave."""
+    k = -(-network.d // network.g)
+    if network.d < 3 * network.g:
+        return
+    modelled = min(k, _MANY)
+    best: dict[int, tuple[float, tuple[int, ...], Numbers]] = {
+        0: (1.0, (), first_at_a_set(modelled))
+    }
+    sizes = [size for size in _window_sizes(modelled) if size <= 2 * modelled]
+    for slots in range(6 * modelled):
+        if slots not in best:
+            continue
+        _, windows, left = best.pop(slots)
+        for size in sizes:
+            if windows and size > windows[-1]:
+                break
+            after = left_at_a_set(left, size)
+            rho = float(after @ np.arange(len(after))) / modelled
+            total = slots + size + 1
+            if total not in best or rho < best[total][0]:
+                best[total] = (rho, (*windows, size), after)
+        if len(windows) > 1:
+            scaled = tuple(-(-size * k // modelled) for size in windows)
+            yield (
+                scaled,
+                sum(scaled) + len(scaled) + k,
+                float(left @ np.arange(len(left))) / modelled,
+            )

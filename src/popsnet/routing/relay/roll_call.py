@@ -1,0 +1,73 @@
+"""Roll call: at most 2g slots on POPS(g, g), whatever the permutation; no coins, no conflicts."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from popsnet.coins import Coins
+from popsnet.memory import Memory
+from popsnet.network import Network
+from popsnet.routing.router import Slots
+from popsnet.slot import Ints, Slot
+
+__all__ = ["roll_call"]
+
+
+def roll_call(network: Network, destination: Ints, coins: Coins, memory: Memory) -> Slots:
+    """Route any permutation on POPS(g, g) in at most 2g slots.
+
+    In slot l source (a, l) sends its packet, which is for (b, m), to group T = (b + m) mod g, and
+    processor (T, p) listens to group p - l mod g. A group has one sender in a slot, so nothing
+    meets. Group T then has g packets, one for each group. In each of at most g more slots everybody
+    sends one of those it stores, and (b, m) listens to T; the coupler c(b, T) carries one packet in
+    all these slots together.
+    """
+    g, n = network.g, network.n
+    everybody = np.arange(n, dtype=np.int32)
+    index = everybody % g
+    relays = (destination // g + destination % g) % g
+    holders, packets = [], []
+    for turn in range(g):
+        senders = everybody[index == turn]
+        inbox = yield Slot(
+            phase="roll call: collect",
+            senders=senders,
+            groups=relays[senders],
+            packets=senders,
+            listeners=everybody,
+            listened=(index - turn) % g,
+            conflict_free=True,
+        )
+        memory.drop(senders, senders)
+        memory.store(inbox.receivers, inbox.packets)
+        holders.append(inbox.receivers)
+        packets.append(inbox.packets)
+    stored = np.concatenate(holders), np.concatenate(packets)
+    yield from _hand_out(network, destination, memory, *stored)
+
+
+def _hand_out(
+    network: Network, destination: Ints, memory: Memory, holders: Ints, packets: Ints
+) -> Slots:
+    """Everybody sends what it stores, one packet a slot."""
+    g, n = network.g, network.n
+    everybody = np.arange(n, dtype=np.int32)
+    hungry = np.ones(n, dtype=np.bool_)
+    while holders.size:
+        _, now = np.unique(holders, return_index=True)
+        listening = everybody[hungry]
+        inbox = yield Slot(
+            phase="roll call: hand out",
+            senders=holders[now],
+            groups=destination[packets[now]] // g,
+            packets=packets[now],
+            listeners=listening,
+            listened=(listening // g + listening % g) % g,
+            conflict_free=True,
+        )
+        memory.drop(holders[now], packets[now])
+        memory.deliver(inbox.receivers, inbox.packets)
+        hungry[inbox.receivers] = False
+        left = np.ones(len(holders), dtype=np.bool_)
+        left[now] = False
+        holders, packets = holders[left], packets[left]

@@ -1,0 +1,262 @@
+"""Schedules: which stages follow each other, as data that can be printed, parsed and checked.
+
+    P4 P2 P1 R2 R1
+
+is three park stages with windows of 4, 2 and 1 slots, a shower of two copies and one of a single
+copy. The last stage is repeated for as long as anybody waits. ``P2 | P1 F`` repeats P1 and F.
+
+    Pw, P(w1,w2,…)   park, windows of w slots         Σ(w + 1) + k slots    d ≥ g
+    S                the plain sweep                  2k + 1                d ≥ g
+    F                fold                             4                     d ≥ g
+    Rr               shower, r copies, global OR      1 + r + 2             d ≥ g
+    XY(x,y)          grid                             x + y + 1             d < g, xy ≥ ⌈g/d⌉
+"""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import chain, repeat
+
+from popsnet.errors import InputError
+from popsnet.network import Network
+from popsnet.routing.global_or import global_or_slots
+from popsnet.routing.relay.fold import fold
+from popsnet.routing.relay.grid import grid, superclasses
+from popsnet.routing.relay.park import park, sweep
+from popsnet.routing.relay.shower import shower
+from popsnet.routing.relay.traffic import Traffic
+from popsnet.routing.router import Slots
+
+__all__ = ["Fold", "Grid", "Park", "Schedule", "Shower", "Stage", "Sweep", "parse_schedule"]
+
+_MOST_STAGES = 1000
+_WIDEST = 2**16
+
+
+def _classes(network: Network) -> int:
+    """K = ⌈d/g⌉."""
+    return -(-network.d // network.g)
+
+
+class Stage(ABC):
+    """A stage of a schedule: data, and what it does."""
+
+    @abstractmethod
+    def run(self, traffic: Traffic) -> Slots:
+        """Execute it."""
+
+    @abstractmethod
+    def slots(self, network: Network) -> int:
+        """How many slots it takes."""
+
+    def buffers(self, network: Network) -> int:
+        """Packets a processor may hold: its own, the one it is to receive, and a relay's copies."""
+        return 3
+
+    def obstacle(self, network: Network) -> str | None:
+        """Why it cannot be run on a network, or None if it can."""
+        if network.d >= network.g:
+            return None
+        return f"stage {self} needs d >= g; for d < g give stages XY(x,y)."
+
+
+@dataclass(frozen=True)
+class Park(Stage):
+    """P(w1,…,wm)."""
+
+    windows: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        if not self.windows:
+            raise InputError("P(): a park stage has at least one window.")
+        _require_numbers("P", self.windows)
+
+    def __str__(self) -> str:
+        if len(self.windows) == 1:
+            return f"P{self.windows[0]}"
+        return f"P({','.join(map(str, self.windows))})"
+
+    def run(self, traffic: Traffic) -> Slots:
+        return park(traffic, self.windows)
+
+    def slots(self, network: Network) -> int:
+        return sum(self.windows) + len(self.windows) + _classes(network)
+
+    def buffers(self, network: Network) -> int:
+        return 2 + _classes(network)
+
+
+@dataclass(frozen=True)
+class Sweep(Stage):
+    """S."""
+
+    def __str__(self) -> str:
+        return "S"
+
+    def run(self, traffic: Traffic) -> Slots:
+        return sweep(traffic)
+
+    def slots(self, network: Network) -> int:
+        return 2 * _classes(network) + 1
+
+    def buffers(self, network: Network) -> int:
+        return 2 + _classes(network)
+
+
+@dataclass(frozen=True)
+class Fold(Stage):
+    """F."""
+
+    def __str__(self) -> str:
+        return "F"
+
+    def run(self, traffic: Traffic) -> Slots:
+        return fold(traffic)
+
+    def slots(self, network: Network) -> int:
+        return 4
+
+
+@dataclass(frozen=True)
+class Shower(Stage):
+    """Rr."""
+
+    copies: int
+
+    def __post_init__(self) -> None:
+        _require_numbers("R", (self.copies,))
+
+    def __str__(self) -> str:
+        return f"R{self.copies}"
+
+    def run(self, traffic: Traffic) -> Slots:
+        return shower(traffic, self.copies)
+
+    def slots(self, network: Network) -> int:
+        return 1 + self.copies + global_or_slots(network)
+
+
+@dataclass(frozen=True)
+class Grid(Stage):
+    """XY(x,y)."""
+
+    x: int
+    y: int
+
+    def __post_init__(self) -> None:
+        _require_numbers("XY", (self.x, self.y))
+
+    def __str__(self) -> str:
+        return f"XY({self.x},{self.y})"
+
+    def run(self, traffic: Traffic) -> Slots:
+        return grid(traffic, self.x, self.y)
+
+    def slots(self, network: Network) -> int:
+        return self.x + self.y + 1
+
+    def buffers(self, network: Network) -> int:
+        return 2 + self.y
+
+    def obstacle(self, network: Network) -> str | None:
+        if network.d >= network.g:
+            return f"stage {self} needs d < g; for d >= g give stages P, S, F and R."
+        classes = superclasses(network.d, network.g)
+        if self.x * self.y < classes:
+            return f"stage {self} needs x·y >= ⌈g/d⌉ = {classes}."
+        if self.x > classes:
+            return f"stage {self} needs x <= ⌈g/d⌉ = {classes}."
+        return None
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """Stages, and those that are then repeated until everybody is served.
+
+    Schedules that do the same are equal: what is repeated anyway is not listed before.
+    """
+
+    stages: tuple[Stage, ...]
+    repeated: tuple[Stage, ...] = ()
+    """The last stage, if none are given."""
+
+    def __post_init__(self) -> None:
+        if not self.stages and not self.repeated:
+            raise InputError("The schedule is empty; give stages, as in 'P2 P1 F R2'.")
+        if len(self.stages) + len(self.repeated) > _MOST_STAGES:
+            raise InputError(f"A schedule has at most {_MOST_STAGES} stages.")
+        stages, repeated = self.stages, self.repeated or self.stages[-1:]
+        while stages and stages[-1] == repeated[-1]:
+            stages, repeated = stages[:-1], repeated[-1:] + repeated[:-1]
+        object.__setattr__(self, "stages", stages)
+        object.__setattr__(self, "repeated", repeated)
+
+    def __iter__(self) -> Iterator[Stage]:
+        return chain(self.stages, chain.from_iterable(repeat(self.repeated)))
+
+    def __str__(self) -> str:
+        bar = ("|",) if len(self.repeated) > 1 else ()
+        return " ".join(map(str, (*self.stages, *bar, *self.repeated)))
+
+    def buffers(self, network: Network) -> int:
+        """Packets a processor may hold."""
+        return max(stage.buffers(network) for stage in (*self.stages, *self.repeated))
+
+    def obstacle(self, network: Network) -> str | None:
+        """Why it cannot be run on a network, or None if it can."""
+        reasons = (stage.obstacle(network) for stage in (*self.stages, *self.repeated))
+        return next((reason for reason in reasons if reason is not None), None)
+
+
+def parse_schedule(text: str) -> Schedule:
+    """The schedule that a text like ``P2 P1 P(5,5) F R2 | R1`` stands for."""
+    before, *after = text.split("|")
+    if len(after) > 1:
+        raise InputError(f"Schedule {text!r} has {len(after)} bars; it may have one.")
+    if after and not after[0].strip():
+        raise InputError(f"Schedule {text!r}: nothing follows the bar; give stages to repeat.")
+    return Schedule(_stages(before), _stages(after[0]) if after else ())
+
+
+_STAGE = re.compile(r"(P|S|F|R|XY)(\d+|\((?:\s*\d+\s*(?:,\s*\d+\s*)*)?\))?(?=\s|$|[PSFRX])")
+
+_MAKERS: dict[str, tuple[Callable[..., Stage], range, str]] = {
+    "P": (lambda *windows: Park(windows), range(1, 1000), "windows, as in P2 or P(5,5)"),
+    "S": (Sweep, range(1), "no number"),
+    "F": (Fold, range(1), "no number"),
+    "R": (Shower, range(1, 2), "one number of copies, as in R2"),
+    "XY": (Grid, range(2, 3), "two numbers, as in XY(4,4)"),
+}
+
+
+def _stages(text: str) -> tuple[Stage, ...]:
+    stages, at = [], 0
+    text = text.strip()
+    while at < len(text):
+        match = _STAGE.match(text, at)
+        if match is None:
+            raise InputError(
+                f"'{text[at : at + 20]}' does not begin with a stage. A schedule is made of Pw or "
+                "P(w1,w2,…), S, F, Rr and XY(x,y), as in 'P2 P1 P1 R2'."
+            )
+        stages.append(_stage(match[1], match[2] or ""))
+        at = match.end()
+        at += len(text[at:]) - len(text[at:].lstrip())
+    return tuple(stages)
+
+
+def _stage(letter: str, numbers: str) -> Stage:
+    maker, counts, expected = _MAKERS[letter]
+    values = [int(number) for number in re.findall(r"\d+", numbers)]
+    if len(values) not in counts:
+        raise InputError(f"Stage '{letter}{numbers}': {letter} takes {expected}.")
+    return maker(*values)
+
+
+def _require_numbers(letter: str, values: tuple[int, ...]) -> None:
+    for value in values:
+        if not 1 <= value <= _WIDEST:
+            raise InputError(f"Stage {letter}: {value} is not a number from 1 to {_WIDEST}.")

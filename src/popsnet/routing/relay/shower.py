@@ -1,0 +1,72 @@
+"""Shower: copies by several relay groups at once, no acks; a global OR says if all are home."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from popsnet.routing.global_or import global_or
+from popsnet.routing.relay.traffic import Traffic
+from popsnet.routing.router import Slots
+from popsnet.slot import Ints, Slot
+
+__all__ = ["shower"]
+
+
+def shower(traffic: Traffic, copies: int) -> Slots:
+    """1 + r slots for r copies, and the two of the global OR; the last stage of a schedule.
+
+    Every pending source sends its packet to r relay groups at once: T_1 … T_r, the places of its
+    destination under r bijections, mod g. In delivery slot u the relays that are T_u of what they
+    heard forward it, and destinations listen to T_u. Then whoever still waits objects.
+
+    Nothing is lost: sources keep their packets until the OR is clean, which it is if and only if
+    every destination has its packet. For d = g deliveries have no conflict; for d > g
+    destinations that share T_u share a coupler.
+    """
+    d, g, n = traffic.network.d, traffic.network.g, traffic.network.n
+    pending = traffic.pending
+    everybody = np.arange(n, dtype=np.int32)
+    bijections = [traffic.fresh_bijection(d) for _ in range(copies)]
+    relays = np.stack([traffic.places(one, everybody) % g for one in bijections], axis=1)
+    groups, fanout = _distinct(relays[traffic.destination[pending]])
+    first = everybody[everybody % d < g]
+    heard = yield Slot(
+        phase="shower: attempt",
+        step=traffic.step,
+        senders=pending,
+        groups=groups,
+        fanout=fanout,
+        packets=pending,
+        listeners=first,
+        listened=first % d,
+    )
+    traffic.keep(heard)
+    for turn in range(copies):
+        sending = relays[heard.destinations, turn] == heard.receivers // d
+        listening = everybody[traffic.hungry]
+        home = yield Slot(
+            phase="shower: delivery" + (f", copy {turn + 1}" if copies > 1 else ""),
+            step=traffic.step,
+            senders=heard.receivers[sending],
+            groups=heard.destinations[sending] // d,
+            packets=heard.packets[sending],
+            listeners=listening,
+            listened=relays[listening, turn],
+            conflict_free=d == g,
+        )
+        traffic.bring_home(home)
+    traffic.release(heard.receivers, heard.packets, heard.destinations)
+    hungry = np.flatnonzero(traffic.hungry).astype(np.int32)
+    objections = yield from global_or(
+        traffic.network, hungry, phase="shower: who is hungry", step=traffic.step
+    )
+    if not objections:
+        traffic.acknowledge(pending)
+
+
+def _distinct(targets: Ints) -> tuple[Ints, Ints]:
+    """The different groups of each row, one row after the other, and how many each row has."""
+    targets = np.sort(targets, axis=1)
+    new = np.ones(targets.shape, dtype=np.bool_)
+    new[:, 1:] = targets[:, 1:] != targets[:, :-1]
+    return targets[new], new.sum(axis=1, dtype=np.int32)

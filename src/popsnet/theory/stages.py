@@ -1,0 +1,141 @@
+"""The fluid limit of relay's stages: which fraction of all packets is undelivered after each.
+
+Before a stage the fraction is ρ; g is large, and the pending packets of a group are spread evenly
+over the places of their destinations. Of the d places, ⌈d/g⌉ or ⌊d/g⌋ belong to a relay group.
+
+A packet that is pending has failed because it met another of its group, which most likely is
+pending, too. So besides the ρd packets of its group it has one companion: the crowd around it is
+ρ + 1/d. That matters where ρ is small, and on small networks.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import gammaln, xlog1py, xlogy
+
+from popsnet.network import Network
+
+__all__ = [
+    "after_fold",
+    "after_grid",
+    "after_park",
+    "after_shower",
+    "after_sweep",
+    "first_at_a_set",
+    "left_at_a_set",
+]
+
+Numbers = npt.NDArray[np.float64]
+
+
+def _shares(network: Network) -> list[tuple[int, float]]:
+    """How many places relay groups have, and which share of the groups has so many."""
+    fewer, rest = divmod(network.d, network.g)
+    shares = [(fewer, 1 - rest / network.g), (fewer + 1, rest / network.g)]
+    return [(places, share) for places, share in shares if share > 0]
+
+
+def _crowd(network: Network, rho: Numbers) -> Numbers:
+    return np.minimum(rho + 1 / network.d, 1.0)
+
+
+def after_sweep(rho: Numbers) -> Numbers:
+    """ρ → ρ(1 - e^-ρ): a packet gets through if it is alone of its class in its set."""
+    return -rho * np.expm1(-rho)
+
+
+def after_park(network: Network, rho: Numbers, window: int) -> Numbers:
+    """One window of w slots; a set stores up to its size of a class.
+
+    With c places in the relay group a set hears a packet of a class in a slot with probability
+    (ρ/w)e^(-ρc/w): so for d = g the fraction becomes ρ - 1 + (1 - (ρ/w)e^(-ρ/w))^w.
+    """
+    crowd = _crowd(network, rho)
+    stored = np.zeros_like(rho)
+    for places, share in _shares(network):
+        chance = rho / window * np.exp(-crowd * places / window)
+        for size, part in _shares(network):
+            heard = np.arange(size)[:, None]
+            free = (size - heard) * _binomial(heard, window, chance)
+            stored += share * part * places * (size - free.sum(axis=0))
+    return rho - stored * network.g / network.d
+
+
+def _binomial(heard: npt.NDArray[np.int_], slots: int, chance: Numbers) -> Numbers:
+    """The chance of so many successes in so many slots."""
+    silent = np.maximum(slots - heard, 0)
+    ways = gammaln(slots + 1) - gammaln(heard + 1) - gammaln(silent + 1)
+    logs = ways + xlogy(heard, chance) + xlog1py(silent, -chance)
+    return np.where(heard <= slots, np.exp(logs), 0.0)
+
+
+def after_fold(network: Network, rho: Numbers) -> Numbers:
+    """A packet must be alone on its way to the relay and again on its way from there."""
+    return after_shower(network, rho, 1)
+
+
+def after_shower(network: Network, rho: Numbers, copies: int) -> Numbers:
+    """Each of r copies is alone on both ways with a chance of its own, at r times the load."""
+    through, crowd = np.zeros_like(rho), _crowd(network, rho)
+    for places, share in _shares(network):
+        arrives = np.exp(-copies * crowd * places)
+        alone = arrives * (1 - crowd * arrives) ** (places - 1)
+        through += share * places * network.g / network.d * alone
+    return rho * (1 - through) ** copies
+
+
+def after_grid(network: Network, rho: Numbers, x: int) -> Numbers:
+    """XY(x, ⌈G/x⌉), G = ⌈g/d⌉: a relay has one place for each v, filled by the first that fits."""
+    d, g = network.d, network.g
+    classes = -(-g // d)
+    width = classes * -(-g // classes)
+    slots, places = np.arange(x), np.arange(-(-classes // x))
+    fits = slots[:, None] + x * places[None, :] < classes
+    load, crowd = (part[..., None] * d / width for part in (rho, _crowd(network, rho)))
+    arrives = load * np.exp(-crowd * fits.sum(axis=1))
+    empty = np.prod(np.where(fits, 1 - arrives[..., None], 1.0), axis=-2)
+    stored: Numbers = (1 - empty).sum(axis=-1)
+    return rho - g / (classes * d) * stored
+
+
+@lru_cache(maxsize=256)
+def _singles(window: int, most: int) -> Numbers:
+    """P[m, s]: the chance that of m packets in w slots s are alone in theirs, m, s ≤ most.
+
+    Packets are added one by one; a slot is free, has one, or has more.
+    """
+    table = np.zeros((most + 1, most + 1))
+    state = np.zeros((most + 2, most // 2 + 2))  # by slots with one, and with more
+    state[0, 0] = 1.0
+    one, more = np.ogrid[: state.shape[0], : state.shape[1]]
+    to_free = np.clip(window - one - more, 0, None) / window
+    for packets in range(most + 1):
+        table[packets] = state[: most + 1].sum(axis=1)
+        new = state * (more / window)
+        new[1:] += (state * to_free)[:-1]
+        new[:-1, 1:] += (state * one / window)[1:, :-1]
+        state = new
+    return table
+
+
+def first_at_a_set(k: int) -> Numbers:
+    """The distribution of the packets that a group has for a relay group at first, d = kg.
+
+    In several windows of a stage a source tries the same relay group again, so that packets that
+    failed together meet again: what matters is how many are left at each set.
+    """
+    packets = np.arange(int(k + 6 * k**0.5) + 8)
+    chances: Numbers = np.exp(xlogy(packets, k) - k - gammaln(packets + 1))
+    return chances
+
+
+def left_at_a_set(left: Numbers, window: int) -> Numbers:
+    """The distribution of those that are left after one more window."""
+    table = _singles(window, len(left) - 1)
+    after = np.zeros_like(left)
+    for packets, chance in enumerate(left):
+        after[: packets + 1] += chance * table[packets, packets::-1]
+    return after
