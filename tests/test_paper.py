@@ -100,7 +100,7 @@ def judged(papers: list[Printed], samples: list[list[int]]) -> Tables:
     point = Point.of(2, 2)
     wanted = [Wanted(point, len(sample)) for sample in samples]
     tallies = {id(one): tally_of(steps) for one, steps in zip(wanted, samples, strict=True)}
-    plan = Plan(tuple(zip(papers, wanted, strict=True)), (), (), 2**24)
+    plan = Plan(tuple(zip(papers, wanted, strict=True)), (), (), (), 2**24)
     return make_tables(plan, lambda one: tallies[id(one)])
 
 
@@ -143,7 +143,7 @@ def test_no_spread_at_all_is_no_trouble() -> None:
 def test_capped_runs_are_marked() -> None:
     plan = make_plan(runs=10, max_n=4)
     steps, slots = Counter({3: 8, 1000: 2}), Counter({15: 8, 5000: 2})
-    capped = Tally(10, 2, steps, slots, lost=Counter({0: 10}))
+    capped = Tally(10, 2, steps, slots, slots, Counter({0: 10}))
     sheet = make_sheets(make_tables(plan, lambda _: capped))[0]
     assert sheet.records()[0]["capped"] == 2
     assert sheet.cells()[0][4].startswith("≥ ")
@@ -235,7 +235,7 @@ def test_the_paper_in_small_from_end_to_end(
     text = (out / "report.html").read_text()
     page = Page(text)
     assert page.tags["svg"] == len(PICTURES)
-    assert page.tags["table"] == page.tags["caption"] == 3
+    assert page.tags["table"] == page.tags["caption"] == 4
     assert page.tags["script"] == page.tags["link"] == page.tags["img"] == 0
     assert all(link.startswith("#") for link in page.links)
     assert {link[1:] for link in page.links} <= set(page.names)
@@ -253,11 +253,11 @@ def test_the_paper_in_small_from_end_to_end(
         "3.15", "4.43", "5.39", "14.33", "16.13", "56.88",
     ]  # fmt: skip
     assert all(f"<td>{row['published_slots']}" in text for row in rows["slots"] if row["n"] == "64")
-    assert page.tags["tr"] == sum(map(len, rows.values())) + 3
+    assert page.tags["tr"] == sum(map(len, rows.values())) + 4
 
     monkeypatch.setattr("popsnet.experiments.runner.execute", no_more_runs)
     result = json.loads(cli(*arguments, "--json").out)
-    assert list(result["tables"]) == ["steps", "slots", "routers"]
+    assert list(result["tables"]) == ["steps", "slots", "routers", "relay"]
     assert result["comparisons"] == 10  # of 12; the tail of two is not in so few runs
     assert result["family_wise_error_rate"]["ours_and_paper"] == LEVEL
     assert [row["verdict"] for row in result["tables"]["steps"]] == [

@@ -117,7 +117,8 @@ def _table(sheet: Sheet) -> Table:
     for number, column in enumerate(sheet.columns):
         texts = [*column.heading.split(), *(cells[number] for cells in sheet.cells())]
         side: JustifyMethod = "left" if column.is_text else "right"
-        table.add_column(column.heading, justify=side, width=max(map(len, texts)))
+        width = None if column.is_text else max(map(len, texts))
+        table.add_column(column.heading, justify=side, width=width)
     for cells in sheet.cells():
         table.add_row(*cells)
     return table

@@ -92,8 +92,8 @@ def _performance(tables: Tables) -> Iterator[Picture]:
             title = _shape(ratio)
             yield Picture(
                 f"slots-{ratio}",
-                f"Slots against processors, {title}: ours, the paper's, the fluid limit and the "
-                "deterministic rival.",
+                f"Slots against processors, {title}: ours, the paper's, the fluid limit, the "
+                "deterministic rival, and relay, our own router.",
                 draw_slots(title, _randomized(rows), _deterministic(rows)),
             )
     panels = {
@@ -101,7 +101,8 @@ def _performance(tables: Tables) -> Iterator[Picture]:
         for ratio in RATIOS
         if any(row.d == ratio * row.g for row in tables.steps)
     }
-    yield Picture("steps", "Steps against processors, in print and here.", draw_steps(panels))
+    caption = "Steps against processors, in print and here, and the stages of relay."
+    yield Picture("steps", caption, draw_steps(panels))
 
 
 def _shape(ratio: int) -> str:
@@ -117,7 +118,16 @@ def _randomized(rows: Sequence[SlotsRow]) -> list[Series]:
             "randomized, paper", n, tuple(row.published_slots for row in rows), kind=Kind.PUBLISHED
         ),
         Series("fluid limit", n, limit, kind=Kind.THEORY, look=2),
+        *_relay([(row.n, row.relay) for row in rows], "relay"),
     ]
+
+
+def _relay(values: Sequence[tuple[int, float | None]], label: str) -> Iterator[Series]:
+    """Our own router, where it was run."""
+    there = [(n, value) for n, value in values if value is not None]
+    if there:
+        n, means = zip(*there, strict=True)
+        yield Series(label, n, means, look=3)
 
 
 def _deterministic(rows: Sequence[SlotsRow]) -> list[Series]:
@@ -143,6 +153,7 @@ def _steps(rows: Sequence[StepsRow]) -> list[Series]:
         Series("ours", n, _means(rows), _errors(rows)),
         Series("paper", n, published, kind=Kind.PUBLISHED, look=1),
         Series("fluid limit", n, limit, kind=Kind.THEORY, look=2),
+        *_relay([(row.n, row.relay_stages) for row in rows], "relay, stages"),
     ]
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from popsnet.errors import InputError
 from popsnet.experiments import Point
-from popsnet.experiments.shard import MOST_RUNS, SHARD_RUNS, shard_engine
+from popsnet.experiments.shard import MOST_RUNS, SHARD_RUNS, shard_engine, with_shard_engine
 from popsnet.network import Network
 from popsnet.paper.published import LARGEST, RUNS, SMALLEST, Printed, printed_rows
 from popsnet.routing import Router, all_routers
@@ -25,6 +25,9 @@ _BUDGET = 100 * 2**20
 
 _MOST_MESSAGES = 2**14
 """The largest n where any router may have every message executed."""
+
+_FEWER_THAN_GROUPS = (Network(128, 256), Network(64, 256), Network(16, 256))
+"""Networks of d < g, where only relay is on-line and quick: d = g/2, g/4, g/16."""
 
 _OTHER_RATIOS = (1, 2, 4, 16)
 _OTHER_GROUPS = (4, 16, 64)
@@ -50,13 +53,15 @@ class Plan:
     """Deterministic routers on the networks of the paper."""
     routers: tuple[Wanted, ...]
     """Every router and variant on networks small enough to execute every message, if need be."""
+    relay: tuple[Wanted, ...]
+    """Our own router on the networks of the paper, and on some with d < g."""
     max_n: int
 
     @property
     def wanted(self) -> list[Wanted]:
         """All of it, the small networks first."""
         pairs = [wanted for _, wanted in (*self.printed, *self.rivals)]
-        return sorted((*pairs, *self.routers), key=lambda one: one.point.network.n)
+        return sorted((*pairs, *self.routers, *self.relay), key=lambda one: one.point.network.n)
 
     @property
     def left_out(self) -> int:
@@ -85,6 +90,11 @@ def make_plan(runs: int | None = None, max_n: int | None = None, full: bool = Fa
             for rival in _rivals(row.network, min(runs or SHARD_RUNS, SHARD_RUNS))
         ),
         routers=tuple(_others(largest, runs or RUNS)),
+        relay=tuple(
+            _default("relay", network, runs or _runs(network, full))
+            for network in (*(row.network for row in rows), *_FEWER_THAN_GROUPS)
+            if network.n <= largest
+        ),
         max_n=largest,
     )
 
@@ -114,6 +124,12 @@ def _printed(row: Printed, runs: int) -> Wanted:
     return Wanted(Point.of(d, g, variant="idealized", engine="fused"), runs)
 
 
+def _default(router: str, network: Network, runs: int) -> Wanted:
+    """A router as it runs if nothing else is asked for."""
+    point = Point.of(network.d, network.g, router=router, engine="slots")
+    return Wanted(with_shard_engine(point), runs)
+
+
 def _routers() -> list[Router]:
     """Those registered, but for what was loaded from a file: the report is of what anybody has."""
     return [router for router in all_routers() if not router.file]
@@ -137,9 +153,11 @@ def _others(max_n: int, runs: int) -> Iterator[Wanted]:
 
 
 def _variants(router: Router, network: Network, runs: int) -> Iterator[Wanted]:
-    """Every variant of a router that applies to the network."""
-    for name, variant in router.variants.items():
-        if variant.obstacle(network) is None:
-            engine = shard_engine(network, router, name, keyed=False).name
-            point = Point.of(network.d, network.g, router=router.name, variant=name, engine=engine)
-            yield Wanted(point, runs)
+    """Every variant of a router that applies to the network, its own choice among them."""
+    names = [name for name, one in router.variants.items() if one.obstacle(network) is None]
+    if router.schedules is not None:
+        names.append(router.choose_variant(None, network))
+    for name in dict.fromkeys(names):
+        engine = shard_engine(network, router, name, keyed=False).name
+        point = Point.of(network.d, network.g, router=router.name, variant=name, engine=engine)
+        yield Wanted(point, runs)

@@ -32,11 +32,13 @@ from popsnet.experiments.statistics import (
 from popsnet.network import Network
 from popsnet.paper.plan import Plan, Wanted, heavy_tailed
 from popsnet.paper.published import SLOTS_A_STEP, Printed, printed_rows
+from popsnet.routing.relay import expected_slots
 from popsnet.theory import deterministic_slots
 
 __all__ = [
     "DOUBT_LEVEL",
     "LEVEL",
+    "RelayRow",
     "RouterRow",
     "SlotsRow",
     "StepsRow",
@@ -86,6 +88,8 @@ class StepsRow:
     """See :func:`popsnet.paper.plan.heavy_tailed`."""
     tables_differ: bool
     """The paper's own two tables differ on this network by more than chance."""
+    relay_stages: float | None
+    """The mean number of relay's stages, which are its steps; None if it was not run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +118,39 @@ class SlotsRow:
     executed: float | None
     """Slots of the best deterministic router that is registered, executed; None if none is."""
     executed_by: str
+    relay: float | None
+    """The mean slots of relay, until every source knows; None if it was not run."""
+    relay_ratio: float | None
+    """How many times those the randomized router of the paper takes."""
+
+
+@dataclass(frozen=True, slots=True)
+class RelayRow:
+    """Our own router on one network, and the others beside it."""
+
+    n: int
+    d: int
+    g: int
+    variant: str
+    """The schedule that was planned, or ``direct``."""
+    planned: float
+    """Slots it was expected to take."""
+    delivered_mean: float
+    """Slots until the last packet was home."""
+    delivered_sd: float
+    mean: float
+    """Slots until every source knew."""
+    sd: float
+    max: int
+    runs: int
+    capped: int
+    lost: int
+    mei_rizzi: float | None
+    """Mean slots of the paper's router, counted as the paper does; None where d < g."""
+    mei_rizzi_ratio: float | None
+    deterministic: int | None
+    """Slots of the deterministic rival by its formula."""
+    deterministic_ratio: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +183,7 @@ class Tables:
     steps: tuple[StepsRow, ...]
     slots: tuple[SlotsRow, ...]
     routers: tuple[RouterRow, ...]
+    relay: tuple[RelayRow, ...]
 
     @property
     def verdicts(self) -> list[str]:
@@ -202,13 +240,28 @@ def make_tables(plan: Plan, results: Results) -> Tables:
     verdicts = _verdicts([*zip(pairs, steps, strict=True), *zip(pairs, slots, strict=True)])
     half = len(pairs)
     executed = _executed(plan, results)
+    relays = {one.point.network: results(one) for one in plan.relay}
+    theirs = {pair.printed.network: pair for pair in pairs}
     return Tables(
-        steps=tuple(map(_steps_row, pairs, steps, verdicts[:half])),
+        steps=tuple(
+            _steps_row(pair, found, verdict, relays.get(pair.printed.network))
+            for pair, found, verdict in zip(pairs, steps, verdicts[:half], strict=True)
+        ),
         slots=tuple(
-            _slots_row(pair, found, verdict, executed.get(pair.printed.network))
+            _slots_row(
+                pair,
+                found,
+                verdict,
+                executed.get(pair.printed.network),
+                relays.get(pair.printed.network),
+            )
             for pair, found, verdict in zip(pairs, slots, verdicts[half:], strict=True)
         ),
         routers=tuple(_router_row(wanted, results(wanted)) for wanted in plan.routers),
+        relay=tuple(
+            _relay_row(wanted, results(wanted), theirs.get(wanted.point.network))
+            for wanted in plan.relay
+        ),
     )
 
 
@@ -262,7 +315,7 @@ def _name(wanted: Wanted) -> str:
     return f"{point.router.name} ({point.variant})"
 
 
-def _steps_row(pair: _Pair, found: Comparison, verdict: str) -> StepsRow:
+def _steps_row(pair: _Pair, found: Comparison, verdict: str, relay: Tally | None) -> StepsRow:
     printed, ours, summary = pair.printed, pair.ours, pair.summary
     low, high = confidence_interval(ours)
     return StepsRow(
@@ -285,13 +338,19 @@ def _steps_row(pair: _Pair, found: Comparison, verdict: str) -> StepsRow:
         verdict=verdict,
         heavy_tail=heavy_tailed(printed.network),
         tables_differ=printed.network in doubted_rows(),
+        relay_stages=summarize_counts(relay.steps).mean if relay else None,
     )
 
 
 def _slots_row(
-    pair: _Pair, found: Comparison, verdict: str, executed: tuple[float, str] | None
+    pair: _Pair,
+    found: Comparison,
+    verdict: str,
+    executed: tuple[float, str] | None,
+    relay: Tally | None,
 ) -> SlotsRow:
     printed, summary = pair.printed, pair.summary
+    slots = summarize_counts(relay.slots).mean if relay else None
     formula = deterministic_slots(printed.network)
     return SlotsRow(
         n=printed.network.n,
@@ -313,6 +372,34 @@ def _slots_row(
         formula_agrees=formula == printed.deterministic,
         executed=executed[0] if executed else None,
         executed_by=executed[1] if executed else "",
+        relay=slots,
+        relay_ratio=SLOTS_A_STEP * summary.mean / slots if slots else None,
+    )
+
+
+def _relay_row(wanted: Wanted, tally: Tally, theirs: _Pair | None) -> RelayRow:
+    network = wanted.point.network
+    slots, delivered = summarize_counts(tally.slots), summarize_counts(tally.slots_delivered)
+    randomized = theirs.our_slots.mean if theirs else None
+    formula = deterministic_slots(network) if theirs else None
+    return RelayRow(
+        n=network.n,
+        d=network.d,
+        g=network.g,
+        variant=wanted.point.variant,
+        planned=expected_slots(network),
+        delivered_mean=delivered.mean,
+        delivered_sd=_sd(delivered),
+        mean=slots.mean,
+        sd=_sd(slots),
+        max=slots.max,
+        runs=tally.runs,
+        capped=tally.capped,
+        lost=sum(packets * times for packets, times in tally.lost.items()),
+        mei_rizzi=randomized,
+        mei_rizzi_ratio=randomized / slots.mean if randomized else None,
+        deterministic=formula,
+        deterministic_ratio=formula / slots.mean if formula else None,
     )
 
 

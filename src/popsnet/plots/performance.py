@@ -65,11 +65,11 @@ def draw_steps(panels: Mapping[str, Sequence[Series]]) -> Figure:
 
 @styled()
 def draw_slots(title: str, randomized: Sequence[Series], deterministic: Sequence[Series]) -> Figure:
-    """Slots against n: both routers on the left, the randomized one alone on the right."""
+    """Slots against n: all routers on the left, the randomized ones alone on the right."""
     figure = Figure(figsize=(WIDTH, 3.1))
     both, alone = _row_of_axes(figure, 2)
-    both.set_title(f"{title}: both routers")
-    alone.set_title(f"{title}: the randomized router alone")
+    both.set_title(f"{title}: all routers")
+    alone.set_title(f"{title}: the randomized routers alone")
     _plot(both, [*randomized, *deterministic])
     _plot(alone, randomized)
     both.set_ylim(bottom=0)

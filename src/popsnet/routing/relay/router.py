@@ -20,7 +20,7 @@ from popsnet.routing.relay.traffic import Traffic
 from popsnet.routing.router import Slots, Variant, register, register_variant
 from popsnet.slot import Inbox, Ints, Slot
 
-__all__ = ["SEED", "by_census", "by_roll_call", "follow", "one_hop"]
+__all__ = ["SEED", "by_census", "by_roll_call", "expected_slots", "follow", "one_hop"]
 
 SEED = "relay seed"
 """The purpose of the coin that makes the public seed."""
@@ -62,6 +62,11 @@ def _scheduled(text: str) -> tuple[str, Variant]:
     schedule = parse_schedule(text)
     route = partial(follow, schedule)
     return str(schedule), Variant(route, schedule.obstacle, buffers=schedule.buffers)
+
+
+def expected_slots(network: Network) -> float:
+    """Slots that relay is expected to take on a network: the plan's, or one hop's if fewer."""
+    return min(plan(network).slots, max(network.d, network.g))
 
 
 def _default(network: Network) -> str:
