@@ -91,7 +91,7 @@ def make_plan(runs: int | None = None, max_n: int | None = None, full: bool = Fa
         ),
         routers=tuple(_others(largest, runs or RUNS)),
         relay=tuple(
-            _default("relay", network, runs or _runs(network, full))
+            _default("relay", network, runs or max(2 * SHARD_RUNS, _runs(network, full)))
             for network in (*(row.network for row in rows), *_FEWER_THAN_GROUPS)
             if network.n <= largest
         ),

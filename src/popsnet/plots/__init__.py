@@ -5,8 +5,10 @@ from popsnet.plots.journey import draw_journey
 from popsnet.plots.network import draw_slot
 from popsnet.plots.performance import Kind, Series, draw_losses, draw_slots, draw_steps
 from popsnet.plots.style import save, svg_text
+from popsnet.plots.undelivered import Decline, draw_undelivered
 
 __all__ = [
+    "Decline",
     "Kind",
     "Series",
     "conflict_graphs",
@@ -16,6 +18,7 @@ __all__ = [
     "draw_slot",
     "draw_slots",
     "draw_steps",
+    "draw_undelivered",
     "save",
     "svg_text",
 ]

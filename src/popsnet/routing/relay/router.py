@@ -8,6 +8,7 @@ from functools import partial
 import numpy as np
 
 from popsnet.coins import Coins
+from popsnet.errors import InputError
 from popsnet.memory import Memory
 from popsnet.network import Network
 from popsnet.routing.broadcast import broadcast
@@ -59,7 +60,10 @@ def _begin(
 
 def _scheduled(text: str) -> tuple[str, Variant]:
     """The variant that follows a schedule, under its canonical text."""
-    schedule = parse_schedule(text)
+    try:
+        schedule = parse_schedule(text)
+    except InputError as error:
+        raise InputError(f"{error} Variants with a name: direct, roll-call, census.") from None
     route = partial(follow, schedule)
     return str(schedule), Variant(route, schedule.obstacle, buffers=schedule.buffers)
 
