@@ -9,13 +9,13 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from scipy.stats import chi2
+from staged import route
 
 from conftest import permutation
 from popsnet import Coins, Network, Outcome
 from popsnet.routing.relay.bijection import ROUNDS, Bijection, multipliers
 from popsnet.routing.relay.traffic import Traffic
 from popsnet.slot import Ints
-from staged import route
 
 SIZES = [*range(2, 25), 31, 37, 48, 63, 64, 65, 100]
 KEYS = 20_000
