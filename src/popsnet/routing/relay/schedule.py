@@ -30,10 +30,21 @@ from popsnet.routing.relay.shower import shower
 from popsnet.routing.relay.traffic import Traffic
 from popsnet.routing.router import Slots
 
-__all__ = ["Fold", "Grid", "Park", "Schedule", "Shower", "Stage", "Sweep", "parse_schedule"]
+__all__ = [
+    "WIDEST",
+    "Fold",
+    "Grid",
+    "Park",
+    "Schedule",
+    "Shower",
+    "Stage",
+    "Sweep",
+    "parse_schedule",
+]
 
 _MOST_STAGES = 1000
-_WIDEST = 2**16
+WIDEST = 2**16
+"""No number in a stage is larger."""
 _MOST_DIGITS = 20
 """Python refuses to read numbers of thousands of digits, with an error of its own."""
 
@@ -261,7 +272,7 @@ def _stage(letter: str, numbers: str) -> Stage:
     maker, counts, expected = _MAKERS[letter]
     digits = re.findall(r"\d+", numbers)
     if any(len(number) > _MOST_DIGITS for number in digits):
-        raise InputError(f"Stage {letter}: a number of so many digits is not from 1 to {_WIDEST}.")
+        raise InputError(f"Stage {letter}: a number of so many digits is not from 1 to {WIDEST}.")
     values = [int(number) for number in digits]
     if len(values) not in counts:
         raise InputError(f"Stage '{letter}{numbers}': {letter} takes {expected}.")
@@ -270,5 +281,5 @@ def _stage(letter: str, numbers: str) -> Stage:
 
 def _require_numbers(letter: str, values: tuple[int, ...]) -> None:
     for value in values:
-        if not 1 <= value <= _WIDEST:
-            raise InputError(f"Stage {letter}: {value} is not a number from 1 to {_WIDEST}.")
+        if not 1 <= value <= WIDEST:
+            raise InputError(f"Stage {letter}: {value} is not a number from 1 to {WIDEST}.")
