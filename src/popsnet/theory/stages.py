@@ -30,6 +30,9 @@ __all__ = [
 
 Numbers = npt.NDArray[np.float64]
 
+_MOST_HEARD = 40
+"""Of one class by one set: one on average, at most, and more than this with chance 10^-50."""
+
 
 def _shares(network: Network) -> list[tuple[int, float]]:
     """How many places relay groups have, and which share of the groups has so many."""
@@ -57,19 +60,21 @@ def after_park(network: Network, rho: Numbers, window: int) -> Numbers:
     stored = np.zeros_like(rho)
     for places, share in _shares(network):
         chance = rho / window * np.exp(-crowd * places / window)
+        heard = np.arange(1, min(window, _MOST_HEARD) + 1)[:, None]
+        chances = _binomial(heard, window, chance)
         for size, part in _shares(network):
-            heard = np.arange(size)[:, None]
-            free = (size - heard) * _binomial(heard, window, chance)
-            stored += share * part * places * (size - free.sum(axis=0))
+            of_class = (np.minimum(heard, size) * chances).sum(axis=0)
+            stored += share * part * places * of_class
     return rho - stored * network.g / network.d
 
 
 def _binomial(heard: npt.NDArray[np.int_], slots: int, chance: Numbers) -> Numbers:
     """The chance of so many successes in so many slots."""
-    silent = np.maximum(slots - heard, 0)
+    silent = slots - heard
     ways = gammaln(slots + 1) - gammaln(heard + 1) - gammaln(silent + 1)
     logs = ways + xlogy(heard, chance) + xlog1py(silent, -chance)
-    return np.where(heard <= slots, np.exp(logs), 0.0)
+    chances: Numbers = np.exp(logs)
+    return chances
 
 
 def after_fold(network: Network, rho: Numbers) -> Numbers:
@@ -92,12 +97,12 @@ def after_grid(network: Network, rho: Numbers, x: int) -> Numbers:
     d, g = network.d, network.g
     classes = -(-g // d)
     width = classes * -(-g // classes)
-    slots, places = np.arange(x), np.arange(-(-classes // x))
-    fits = slots[:, None] + x * places[None, :] < classes
-    load, crowd = (part[..., None] * d / width for part in (rho, _crowd(network, rho)))
-    arrives = load * np.exp(-crowd * fits.sum(axis=1))
-    empty = np.prod(np.where(fits, 1 - arrives[..., None], 1.0), axis=-2)
-    stored: Numbers = (1 - empty).sum(axis=-1)
+    places = -(-classes // x)
+    often = classes - x * (places - 1)  # in so many slots all places can be filled, else one fewer
+    load, crowd = (part * d / width for part in (rho, _crowd(network, rho)))
+    full, fewer = (np.log1p(-load * np.exp(-crowd * count)) for count in (places, places - 1))
+    last = often * full  # the logarithm of the chance that the last place is left empty
+    stored = -(places - 1) * np.expm1(last + (x - often) * fewer) - np.expm1(last)
     return rho - g / (classes * d) * stored
 
 

@@ -21,7 +21,15 @@ import numpy.typing as npt
 
 from popsnet.network import Network
 from popsnet.routing.relay.grid import superclasses
-from popsnet.routing.relay.schedule import Fold, Grid, Park, Schedule, Shower, Stage
+from popsnet.routing.relay.schedule import (
+    WIDEST,
+    Fold,
+    Grid,
+    Park,
+    Schedule,
+    Shower,
+    Stage,
+)
 from popsnet.theory.stages import (
     after_fold,
     after_grid,
@@ -40,6 +48,8 @@ _NOTHING = 1e-6
 """Expected packets that are not planned for any more."""
 _RETRY = Shower(1)
 _MOST_RETRIES = 100
+_MOST_STAGES = 100
+"""Where no stage gets far, on huge groups, the last is repeated anyway."""
 _MANY = 32
 """For larger k = d/g windows are those of k = 32, in proportion."""
 
@@ -76,7 +86,7 @@ def plan(network: Network) -> Plan:
 def _options(network: Network, grid: Numbers) -> Iterator[_Option]:
     if network.d < network.g:
         classes = superclasses(network.d, network.g)
-        for x in range(1, min(classes, 64) + 1):
+        for x in _grid_sizes(classes):
             stage: Stage = Grid(x, -(-classes // x))
             yield _Option(stage, stage.slots(network), after_grid(network, grid, x))
         return
@@ -103,9 +113,15 @@ def _retries(network: Network, grid: Numbers, hungry: Numbers) -> Numbers:
     return np.where(unfinished[-1] < 1e-6, slots, np.inf)
 
 
+def _grid_sizes(classes: int) -> list[int]:
+    """Of x in XY(x, ⌈G/x⌉): all small ones, and some up to G."""
+    sizes = {*range(1, min(classes, 64) + 1), *np.geomspace(1, classes, 100).astype(int).tolist()}
+    return sorted(x for x in sizes if max(x, -(-classes // x)) <= WIDEST)
+
+
 def _window_sizes(k: int) -> list[int]:
     """All small sizes, and some up to 3k + 4."""
-    most = 3 * k + 4
+    most = min(3 * k + 4, WIDEST)
     return sorted({*range(1, min(most, 16) + 1), *np.geomspace(1, most, 40).astype(int).tolist()})
 
 
@@ -123,7 +139,7 @@ def _values(
                 rest = option.ends[at]
             elif after < grid[0]:
                 rest = 0.0
-            elif after < grid[at - 1]:
+            elif at and after < grid[at - 1]:
                 rest = np.interp(np.log(after), logs[:at], value[:at])
             else:
                 rest = np.inf  # it gets nowhere
@@ -142,7 +158,7 @@ def _stages(
 ) -> tuple[Stage, ...]:
     """The best stages from a fraction on, until most likely nothing is left."""
     stages: list[Stage] = []
-    while not stages or network.n * rho > 0.01:
+    while not stages or (network.n * rho > 0.01 and len(stages) < _MOST_STAGES):
         at = min(int(np.searchsorted(grid, rho)), _GRID - 1)
         option = options[choice[at]]
         stages.append(option.stage)
@@ -177,6 +193,8 @@ def _first_windows(network: Network) -> Iterator[tuple[tuple[int, ...], int, flo
                 best[total] = (rho, (*windows, size), after)
         if len(windows) > 1:
             scaled = tuple(-(-size * k // modelled) for size in windows)
+            if scaled[0] > WIDEST:
+                continue
             yield (
                 scaled,
                 sum(scaled) + len(scaled) + k,

@@ -30,10 +30,23 @@ from popsnet.routing.relay.shower import shower
 from popsnet.routing.relay.traffic import Traffic
 from popsnet.routing.router import Slots
 
-__all__ = ["Fold", "Grid", "Park", "Schedule", "Shower", "Stage", "Sweep", "parse_schedule"]
+__all__ = [
+    "WIDEST",
+    "Fold",
+    "Grid",
+    "Park",
+    "Schedule",
+    "Shower",
+    "Stage",
+    "Sweep",
+    "parse_schedule",
+]
 
 _MOST_STAGES = 1000
-_WIDEST = 2**16
+WIDEST = 2**16
+"""No number in a stage is larger."""
+_MOST_DIGITS = 20
+"""Python refuses to read numbers of thousands of digits, with an error of its own."""
 
 
 def _classes(network: Network) -> int:
@@ -176,7 +189,7 @@ class Grid(Stage):
 class Schedule:
     """Stages, and those that are then repeated until everybody is served.
 
-    Schedules that do the same are equal: what is repeated anyway is not listed before.
+    Schedules that do the same are equal: what is repeated anyway is not listed before, nor twice.
     """
 
     stages: tuple[Stage, ...]
@@ -188,7 +201,7 @@ class Schedule:
             raise InputError("The schedule is empty; give stages, as in 'P2 P1 F R2'.")
         if len(self.stages) + len(self.repeated) > _MOST_STAGES:
             raise InputError(f"A schedule has at most {_MOST_STAGES} stages.")
-        stages, repeated = self.stages, self.repeated or self.stages[-1:]
+        stages, repeated = self.stages, _period(self.repeated or self.stages[-1:])
         while stages and stages[-1] == repeated[-1]:
             stages, repeated = stages[:-1], repeated[-1:] + repeated[:-1]
         object.__setattr__(self, "stages", stages)
@@ -221,6 +234,13 @@ def parse_schedule(text: str) -> Schedule:
     return Schedule(_stages(before), _stages(after[0]) if after else ())
 
 
+def _period(stages: tuple[Stage, ...]) -> tuple[Stage, ...]:
+    """The shortest beginning that gives the same when it is repeated for ever."""
+    whole = range(1, len(stages) + 1)
+    shortest = next(length for length in whole if stages[length:] + stages[:length] == stages)
+    return stages[:shortest]
+
+
 _STAGE = re.compile(r"(P|S|F|R|XY)(\d+|\((?:\s*\d+\s*(?:,\s*\d+\s*)*)?\))?(?=\s|$|[PSFRX])")
 
 _MAKERS: dict[str, tuple[Callable[..., Stage], range, str]] = {
@@ -250,7 +270,10 @@ def _stages(text: str) -> tuple[Stage, ...]:
 
 def _stage(letter: str, numbers: str) -> Stage:
     maker, counts, expected = _MAKERS[letter]
-    values = [int(number) for number in re.findall(r"\d+", numbers)]
+    digits = re.findall(r"\d+", numbers)
+    if any(len(number) > _MOST_DIGITS for number in digits):
+        raise InputError(f"Stage {letter}: a number of so many digits is not from 1 to {WIDEST}.")
+    values = [int(number) for number in digits]
     if len(values) not in counts:
         raise InputError(f"Stage '{letter}{numbers}': {letter} takes {expected}.")
     return maker(*values)
@@ -258,5 +281,5 @@ def _stage(letter: str, numbers: str) -> Stage:
 
 def _require_numbers(letter: str, values: tuple[int, ...]) -> None:
     for value in values:
-        if not 1 <= value <= _WIDEST:
-            raise InputError(f"Stage {letter}: {value} is not a number from 1 to {_WIDEST}.")
+        if not 1 <= value <= WIDEST:
+            raise InputError(f"Stage {letter}: {value} is not a number from 1 to {WIDEST}.")
