@@ -10,7 +10,7 @@ help:
 	@echo "make test       set up, then ruff, mypy and all tests"
 	@echo "make test-long  the statistical and large checks that take minutes"
 	@echo "make bench      validate the engines against each other, then time them"
-	@echo "make picture    draw the README's picture again"
+	@echo "make picture    draw the pictures of the documents again"
 	@echo "make clean      remove .venv and what tools left behind"
 
 setup: $(READY)

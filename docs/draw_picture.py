@@ -1,19 +1,44 @@
 """Draws the pictures of the documents: runs anybody can repeat, slot by slot."""
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import NamedTuple
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
 from popsnet import Network, Point
-from popsnet.plots import draw_slot
+from popsnet.plots import draw_slot, draw_trace, svg_text
 from popsnet.trace import Event
 
 IMAGES = Path(__file__).parent / "images"
 SEED = 3
 LOSING_SEED = 17
 LOSING_SLOTS = range(6, 11)
+
+
+class Stage(NamedTuple):
+    """Slots of a run of relay that show one of its stages."""
+
+    d: int
+    g: int
+    schedule: str
+    seed: int
+    permutation_seed: int
+    slots: range
+    a_row: int = 4
+
+
+RELAY = {
+    "sweep": Stage(3, 3, "S", 2, 3, range(1, 5)),
+    "park": Stage(4, 2, "P(2,2)", 13, 4, range(2, 10)),
+    "fold": Stage(4, 2, "P(2,2) F", 9, 4, range(10, 14)),
+    "shower": Stage(3, 3, "S R2", 10, 2, range(5, 10), a_row=5),
+    "grid": Stage(2, 4, "XY(2,1)", 2, 0, range(2, 6)),
+}
+"""Runs in which no packet has its own source or destination as a relay: easier to follow."""
 
 
 def draw(path: Path) -> None:
@@ -32,6 +57,20 @@ def draw_loss(path: Path) -> None:
     figure = Figure(figsize=(12.0, 5.6), layout="constrained")
     draw_slots(figure, point.network, events)
     save(figure, path)
+
+
+def draw_stage(path: Path, stage: Stage) -> None:
+    """The slots of a stage of relay."""
+    point = Point.of(
+        stage.d, stage.g, router="relay", variant=stage.schedule, seed=stage.seed,
+        permutation_seed=stage.permutation_seed, traced=True,
+    )  # fmt: skip
+    with TemporaryDirectory() as folder:
+        trace = Path(folder) / "trace.jsonl"
+        point.execute_traced(0, trace)
+        figure = draw_trace(trace, stage.slots, stage.a_row)
+    text = re.sub(r"\d+\.\d{3,}", lambda number: f"{float(number[0]):.2f}", svg_text(figure))
+    path.write_text(text)
 
 
 def draw_slots(figure: Figure, network: Network, events: Sequence[Event]) -> None:
@@ -58,3 +97,5 @@ def save(figure: Figure, path: Path) -> None:
 if __name__ == "__main__":
     draw(IMAGES / "pops-3-3.svg")
     draw_loss(IMAGES / "lost-packets.svg")
+    for name, stage in RELAY.items():
+        draw_stage(IMAGES / f"relay-{name}.svg", stage)

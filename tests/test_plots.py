@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import ModuleType
 from xml.etree import ElementTree as ET
 
 import numpy as np
@@ -13,7 +15,7 @@ from matplotlib import rc_context
 from matplotlib.figure import Figure
 
 from conftest import permutation
-from popsnet import Coins, Network, Point
+from popsnet import Coins, InputError, Network, Point
 from popsnet.engines import ENGINES, Instance
 from popsnet.plots import (
     Kind,
@@ -25,6 +27,7 @@ from popsnet.plots import (
     draw_slot,
     draw_slots,
     draw_steps,
+    draw_trace,
     save,
     svg_text,
 )
@@ -35,6 +38,7 @@ from popsnet.routing.mei_rizzi import PHASES
 from popsnet.trace import Event
 
 ROOT = Path(__file__).parent.parent
+SVG_TEXT = "{http://www.w3.org/2000/svg}text"
 
 PRINTED = np.array([1, 5, 8, 9, 3, 10, 11, 14, 15, 13, 0, 7, 2, 6, 12, 4], dtype=np.int32)
 """The permutation of the paper's conflict graph, on POPS(4, 4)."""
@@ -222,12 +226,87 @@ def test_any_shape_can_be_drawn(d: int, g: int) -> None:
     assert len(axes.patches) == 2 * d * g + g * g
 
 
-def test_the_picture_of_the_readme_is_what_the_program_draws(tmp_path: Path) -> None:
+def relay_trace(folder: Path, d: int, g: int, schedule: str, seed: int = 0) -> Path:
+    point = Point.of(d, g, router="relay", variant=schedule, seed=seed, traced=True)
+    point.execute_traced(0, folder / "trace.jsonl")
+    return folder / "trace.jsonl"
+
+
+@pytest.fixture
+def pictures() -> Iterator[ModuleType]:
+    """The program that draws the pictures of the documents."""
     spec = importlib.util.spec_from_file_location("draw_picture", ROOT / "docs/draw_picture.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
+    sys.modules["draw_picture"] = module
     spec.loader.exec_module(module)
-    module.draw(tmp_path / "drawn.svg")
+    yield module
+    del sys.modules["draw_picture"]
+
+
+def texts_of(figure: Figure) -> list[str]:
+    return [text.get_text() for axes in figure.axes for text in axes.texts]
+
+
+def test_slots_of_a_trace_have_rows_and_headings(tmp_path: Path) -> None:
+    figure = draw_trace(relay_trace(tmp_path, 3, 3, "S"), range(1, 5), a_row=3)
+    assert len(figure.axes) == 2
+    headings = [text for text in texts_of(figure) if text.startswith("slot ")]
+    assert headings == [
+        "slot 1\nseed", "slot 2\nsweep: attempt", "slot 3\nsweep: delivery", "slot 4\nsweep: acks"
+    ]  # fmt: skip
+    assert texts_of(figure).count("bits") >= 3  # the seed, on three couplers, and acks
+
+
+def test_what_is_stored_is_shown_until_it_is_sent(pictures: ModuleType, tmp_path: Path) -> None:
+    """In the picture of a sweep processor 0 stores packet 1 and sends it in the next slot."""
+    stage = pictures.RELAY["sweep"]
+    point = Point.of(3, 3, router="relay", variant="S", seed=2, permutation_seed=3, traced=True)
+    point.execute_traced(0, tmp_path / "t")
+    figure = draw_trace(tmp_path / "t", stage.slots)
+    assert sorted(text for text in texts_of(figure) if text.startswith("holds")) == [
+        "holds 1", "holds 3", "holds 4", "holds 5", "holds 7"
+    ]  # fmt: skip
+    assert texts_of(figure).count("×") == 2
+    later = draw_trace(tmp_path / "t", range(3, 4))
+    assert sum(text.startswith("holds") for text in texts_of(later)) == 5
+
+
+def test_slots_that_a_trace_does_not_have_are_refused(tmp_path: Path) -> None:
+    trace = relay_trace(tmp_path, 2, 2, "S")
+    for slots in (range(500, 502), range(2, 2)):
+        with pytest.raises(InputError, match="has no slots from"):
+            draw_trace(trace, slots)
+
+
+@pytest.mark.parametrize(("d", "g", "schedule"), [(2, 1, "R1"), (1, 4, "XY(2,2)"), (5, 2, "F")])
+def test_slots_of_any_shape_can_be_drawn(d: int, g: int, schedule: str, tmp_path: Path) -> None:
+    figure = draw_trace(relay_trace(tmp_path, d, g, schedule), range(1, 4))
+    text = svg_text(figure)
+    assert text == svg_text(figure)
+    page, inside = figure.bbox, figure.get_tightbbox()
+    assert page.x0 <= inside.x0 * figure.dpi <= inside.x1 * figure.dpi <= page.x1
+    assert page.y0 <= inside.y0 * figure.dpi <= inside.y1 * figure.dpi <= page.y1
+
+
+def test_the_picture_of_the_readme_is_what_the_program_draws(
+    pictures: ModuleType, tmp_path: Path
+) -> None:
+    pictures.draw(tmp_path / "drawn.svg")
     assert (tmp_path / "drawn.svg").read_text().startswith("<?xml")
     assert (ROOT / "docs/images/pops-3-3.svg").is_file()
+
+
+@pytest.mark.parametrize("name", ["sweep", "park", "fold", "shower", "grid"])
+def test_pictures_of_relay_are_what_the_program_draws(
+    name: str, pictures: ModuleType, tmp_path: Path
+) -> None:
+    """The same words in the same order; where exactly they stand may depend on fonts."""
+    pictures.draw_stage(tmp_path / "one.svg", pictures.RELAY[name])
+    pictures.draw_stage(tmp_path / "two.svg", pictures.RELAY[name])
+    drawn = (tmp_path / "one.svg").read_text()
+    assert drawn == (tmp_path / "two.svg").read_text()
+    kept = (ROOT / f"docs/images/relay-{name}.svg").read_text()
+    texts = [[one.text for one in ET.fromstring(svg).iter(SVG_TEXT)] for svg in (drawn, kept)]
+    assert texts[0] == texts[1]

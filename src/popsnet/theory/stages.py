@@ -10,6 +10,7 @@ pending, too. So besides the ρd packets of its group it has one companion: the 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -24,6 +25,7 @@ __all__ = [
     "after_park",
     "after_shower",
     "after_sweep",
+    "after_windows",
     "first_at_a_set",
     "left_at_a_set",
 ]
@@ -68,7 +70,9 @@ def after_park(network: Network, rho: Numbers, window: int) -> Numbers:
     return rho - stored * network.g / network.d
 
 
-def _binomial(heard: npt.NDArray[np.int_], slots: int, chance: Numbers) -> Numbers:
+def _binomial(
+    heard: npt.NDArray[np.int_], slots: int | npt.NDArray[np.int_], chance: Numbers
+) -> Numbers:
     """The chance of so many successes in so many slots."""
     silent = slots - heard
     ways = gammaln(slots + 1) - gammaln(heard + 1) - gammaln(silent + 1)
@@ -107,8 +111,8 @@ def after_grid(network: Network, rho: Numbers, x: int) -> Numbers:
 
 
 @lru_cache(maxsize=256)
-def _singles(window: int, most: int) -> Numbers:
-    """P[m, s]: the chance that of m packets in w slots s are alone in theirs, m, s ≤ most.
+def _left(window: int, most: int) -> Numbers:
+    """P[m, l]: the chance that of m packets in w slots l meet others, m, l ≤ most.
 
     Packets are added one by one; a slot is free, has one, or has more.
     """
@@ -118,7 +122,7 @@ def _singles(window: int, most: int) -> Numbers:
     one, more = np.ogrid[: state.shape[0], : state.shape[1]]
     to_free = np.clip(window - one - more, 0, None) / window
     for packets in range(most + 1):
-        table[packets] = state[: most + 1].sum(axis=1)
+        table[packets, : packets + 1] = state[packets::-1].sum(axis=1)
         new = state * (more / window)
         new[1:] += (state * to_free)[:-1]
         new[:-1, 1:] += (state * one / window)[1:, :-1]
@@ -126,21 +130,39 @@ def _singles(window: int, most: int) -> Numbers:
     return table
 
 
-def first_at_a_set(k: int) -> Numbers:
-    """The distribution of the packets that a group has for a relay group at first, d = kg.
+def first_at_a_set(mean: float) -> Numbers:
+    """The distribution of the packets that a group has for a relay group at first.
 
     In several windows of a stage a source tries the same relay group again, so that packets that
     failed together meet again: what matters is how many are left at each set.
     """
-    packets = np.arange(int(k + 6 * k**0.5) + 8)
-    chances: Numbers = np.exp(xlogy(packets, k) - k - gammaln(packets + 1))
+    packets = np.arange(int(mean + 6 * mean**0.5) + 8)
+    chances: Numbers = np.exp(xlogy(packets, mean) - mean - gammaln(packets + 1))
     return chances
 
 
 def left_at_a_set(left: Numbers, window: int) -> Numbers:
-    """The distribution of those that are left after one more window."""
-    table = _singles(window, len(left) - 1)
-    after = np.zeros_like(left)
-    for packets, chance in enumerate(left):
-        after[: packets + 1] += chance * table[packets, packets::-1]
+    """The distribution of those that are left after one more window; or several, a row each."""
+    after: Numbers = left @ _left(window, left.shape[-1] - 1)
     return after
+
+
+def after_windows(network: Network, rho: float, windows: Sequence[int]) -> float:
+    """A park stage of several windows; a set refuses packets of a class that it has no room for.
+
+    For each number of packets at first a set may have, the rows of a table follow how many are
+    left. Those that were heard are spread evenly over the classes. A refused packet counts as
+    gone in later windows, though it tries again and may be in the way of others; for d = g, where
+    a set has room for one, that changes nothing.
+    """
+    stored = 0.0
+    for places, share in _shares(network):
+        left = np.diag(first_at_a_set(rho * places))
+        for window in windows:
+            left = left_at_a_set(left, window)
+        gone = np.array([np.trace(left, -number) for number in range(len(left))])
+        for size, part in _shares(network):
+            heard = np.arange(size)[:, None]
+            free = (size - heard) * _binomial(heard, np.arange(len(left)), np.array(1 / places))
+            stored += share * part * places * float(gone @ (size - free.sum(axis=0)))
+    return rho - stored * network.g / network.d

@@ -29,17 +29,20 @@ from popsnet.routing.relay.schedule import (
     Schedule,
     Shower,
     Stage,
+    Sweep,
 )
 from popsnet.theory.stages import (
     after_fold,
     after_grid,
     after_park,
     after_shower,
+    after_sweep,
+    after_windows,
     first_at_a_set,
     left_at_a_set,
 )
 
-__all__ = ["Plan", "plan"]
+__all__ = ["Plan", "fractions", "plan"]
 
 Numbers = npt.NDArray[np.float64]
 
@@ -88,17 +91,49 @@ def _options(network: Network, grid: Numbers) -> Iterator[_Option]:
         classes = superclasses(network.d, network.g)
         for x in _grid_sizes(classes):
             stage: Stage = Grid(x, -(-classes // x))
-            yield _Option(stage, stage.slots(network), after_grid(network, grid, x))
+            yield _Option(stage, stage.slots(network), _after(stage, network, grid))
         return
     for window in _window_sizes(-(-network.d // network.g)):
         stage = Park((window,))
-        yield _Option(stage, stage.slots(network), after_park(network, grid, window))
+        yield _Option(stage, stage.slots(network), _after(stage, network, grid))
     if network.d > network.g:
-        yield _Option(Fold(), 4, after_fold(network, grid))
+        yield _Option(Fold(), 4, _after(Fold(), network, grid))
     for copies in range(1, 5):
         stage = Shower(copies)
-        after = after_shower(network, grid, copies)
+        after = _after(stage, network, grid)
         yield _Option(stage, stage.slots(network), after, _retries(network, grid, after))
+
+
+def _after(stage: Stage, network: Network, rho: Numbers) -> Numbers:
+    """The fraction that a stage leaves, for each it may begin with."""
+    match stage:
+        case Park((window,)):
+            return after_park(network, rho, window)
+        case Park(windows):
+            return np.array([after_windows(network, float(one), windows) for one in rho])
+        case Sweep():
+            return after_sweep(rho)
+        case Fold():
+            return after_fold(network, rho)
+        case Shower(copies):
+            return after_shower(network, rho, copies)
+        case Grid(x, _):
+            return after_grid(network, rho, x)
+    raise NotImplementedError(f"No limit is known for stage {stage}.")
+
+
+def fractions(schedule: Schedule, network: Network) -> Iterator[float]:
+    """Which fraction of all packets is undelivered after each stage in the limit, without end.
+
+    A shower delivers without acks: what was pending before it is sent again in the next stage.
+    """
+    pending = undelivered = 1.0
+    for stage in schedule:
+        fails = float(_after(stage, network, np.array([pending]))[0]) / pending if pending else 0.0
+        undelivered *= fails
+        if not isinstance(stage, Shower):
+            pending *= fails
+        yield undelivered
 
 
 def _retries(network: Network, grid: Numbers, hungry: Numbers) -> Numbers:
@@ -106,7 +141,7 @@ def _retries(network: Network, grid: Numbers, hungry: Numbers) -> Numbers:
 
     All sources that were pending take part again, for none of them has an ack.
     """
-    fails = after_shower(network, grid, _RETRY.copies) / grid
+    fails = _after(_RETRY, network, grid) / grid
     times = np.arange(_MOST_RETRIES)[:, None]
     unfinished = -np.expm1(-network.n * hungry * fails**times)  # one copy is enough to object
     slots = _RETRY.slots(network) * unfinished.sum(axis=0)
@@ -195,8 +230,5 @@ def _first_windows(network: Network) -> Iterator[tuple[tuple[int, ...], int, flo
             scaled = tuple(-(-size * k // modelled) for size in windows)
             if scaled[0] > WIDEST:
                 continue
-            yield (
-                scaled,
-                sum(scaled) + len(scaled) + k,
-                float(left @ np.arange(len(left))) / modelled,
-            )
+            rho = after_windows(Network(modelled, 1), 1.0, windows)
+            yield scaled, sum(scaled) + len(scaled) + k, rho
