@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate, islice, zip_longest
 
 import numpy as np
 from matplotlib.figure import Figure
 
 from popsnet.coins import Coins
-from popsnet.experiments import Point
+from popsnet.experiments import Point, routed
+from popsnet.experiments.shard import with_shard_engine
 from popsnet.network import Network
 from popsnet.paper.published import RATIOS, SLOTS_A_STEP
-from popsnet.paper.tables import RouterRow, SlotsRow, StepsRow, Tables
+from popsnet.paper.tables import RelayRow, RouterRow, SlotsRow, StepsRow, Tables
 from popsnet.plots import (
+    Decline,
     Kind,
     Series,
     conflict_graphs,
@@ -23,8 +26,10 @@ from popsnet.plots import (
     draw_slot,
     draw_slots,
     draw_steps,
+    draw_undelivered,
 )
-from popsnet.theory import expected_steps
+from popsnet.routing.relay import expected_slots, fractions, parse_schedule
+from popsnet.theory import expected_steps, loads
 from popsnet.trace import Event
 
 __all__ = ["Picture", "make_pictures"]
@@ -41,6 +46,11 @@ _CONFLICT_SEED = 8
 """Coins with which some packets fall in slot 1, some in slot 2, and some come through."""
 
 
+_FOLLOWED = 10
+_MOST_FOLLOWED = 2**16
+"""Runs that are followed stage by stage, and the largest n."""
+
+
 @dataclass(frozen=True)
 class Picture:
     """A figure, its file name and its caption."""
@@ -52,7 +62,12 @@ class Picture:
 
 def make_pictures(tables: Tables) -> list[Picture]:
     """All pictures, in the paper's order."""
-    return [*_networks(), *_performance(tables), *_losses(tables.routers)]
+    return [
+        *_networks(),
+        *_performance(tables),
+        *_losses(tables.routers),
+        *_undelivered(tables.relay),
+    ]
 
 
 def _networks() -> Iterator[Picture]:
@@ -112,6 +127,7 @@ def _shape(ratio: int) -> str:
 def _randomized(rows: Sequence[SlotsRow]) -> list[Series]:
     n = tuple(row.n for row in rows)
     limit = tuple(SLOTS_A_STEP * expected_steps(Network(row.d, row.g)) for row in rows)
+    planned = tuple(expected_slots(Network(row.d, row.g)) for row in rows)
     return [
         Series("randomized, ours", n, _means(rows), _errors(rows)),
         Series(
@@ -119,6 +135,7 @@ def _randomized(rows: Sequence[SlotsRow]) -> list[Series]:
         ),
         Series("fluid limit", n, limit, kind=Kind.THEORY, look=2),
         *_relay([(row.n, row.relay) for row in rows], "relay"),
+        Series("relay, planned", n, planned, kind=Kind.THEORY, look=3),
     ]
 
 
@@ -187,3 +204,48 @@ def _losses(rows: Sequence[RouterRow]) -> Iterator[Picture]:
             "standard deviation of a run."
         )
         yield Picture("losses", caption, draw_losses(series))
+
+
+def _undelivered(rows: Sequence[RelayRow]) -> Iterator[Picture]:
+    """Both randomized routers, stage by stage, on the largest networks that are quickly run."""
+    panels: dict[str, list[Decline]] = {}
+    for ratio in RATIOS:
+        small = [row for row in rows if row.d == ratio * row.g and row.n <= _MOST_FOLLOWED]
+        followed = [row for row in small if row.variant != "direct"]
+        if followed:
+            network = Network(followed[-1].d, followed[-1].g)
+            panels[f"{_shape(ratio)} = {network.d}"] = [_mei_rizzi(network), _stages(network)]
+    if panels:
+        caption = (
+            "What is undelivered, stage by stage, measured and by the fluid limit: the randomized "
+            f"router of the paper, counted as the paper does, and relay; {_FOLLOWED} runs each, "
+            "one permutation after the other. The lower edge is half a packet."
+        )
+        least = 0.5 / max(row.n for row in rows if row.n <= _MOST_FOLLOWED)
+        yield Picture("undelivered", caption, draw_undelivered(panels, least))
+
+
+def _mei_rizzi(network: Network) -> Decline:
+    point = Point.of(network.d, network.g, variant="idealized", engine="fused")
+    measured = _fractions(point)
+    ratio = network.d / network.g
+    fluid = [load / ratio for load in islice(loads(ratio), len(measured))]
+    slots = range(SLOTS_A_STEP, SLOTS_A_STEP * len(measured) + 1, SLOTS_A_STEP)
+    return Decline("randomized", tuple(slots), measured, tuple(fluid))
+
+
+def _stages(network: Network) -> Decline:
+    point = with_shard_engine(Point.of(network.d, network.g, router="relay", engine="slots"))
+    measured = _fractions(point)
+    schedule = parse_schedule(point.variant)
+    lengths = [stage.slots(network) for stage in islice(schedule, len(measured))]
+    fluid = islice(fractions(schedule, network), len(measured))
+    slots = accumulate(lengths, initial=1)  # the first slot is the seed's
+    return Decline("relay", tuple(slots)[1:], measured, tuple(fluid), look=3)
+
+
+def _fractions(point: Point) -> tuple[float, ...]:
+    """The mean fraction that is pending after each step."""
+    runs = [run.outcome.survivors for run in routed(point, _FOLLOWED)]
+    steps = zip_longest(*runs, fillvalue=0)
+    return tuple(sum(left) / (_FOLLOWED * point.network.n) for left in steps)

@@ -49,7 +49,7 @@ def draw_undelivered(panels: Mapping[str, Sequence[Decline]], least: float) -> F
             )  # fmt: skip
             axes.plot(
                 (0, *one.slots), (1.0, *one.measured), color=look.colour, linestyle="none",
-                marker=look.marker, markersize=5, label=f"{one.label}, measured", clip_on=True,
+                marker=look.marker, markersize=3.5, label=f"{one.label}, measured", clip_on=True,
             )  # fmt: skip
     row[0].set_ylabel("undelivered, of all packets")
     figure.legend(*row[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
