@@ -168,7 +168,8 @@ def test_one_for_all_groups_livelocks_even_on_random_permutations(
 def by_parity(network: Network) -> Ints:
     """Group a sends its even indices to group a + 1, its odd ones to group a + 2."""
     group, index = np.divmod(np.arange(network.n), network.d)
-    return ((group + 1 + index % 2) % network.g * network.d + index).astype(np.int32)
+    destination: Ints = (group + 1 + index % 2) % network.g * network.d + index
+    return destination.astype(np.int32)
 
 
 def test_a_rotation_a_group_keeps_the_mean_and_loses_concentration(

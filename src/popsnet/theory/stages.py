@@ -102,7 +102,7 @@ def after_grid(network: Network, rho: Numbers, x: int) -> Numbers:
     load, crowd = (part * d / width for part in (rho, _crowd(network, rho)))
     full, fewer = (np.log1p(-load * np.exp(-crowd * count)) for count in (places, places - 1))
     last = often * full  # the logarithm of the chance that the last place is left empty
-    stored = -(places - 1) * np.expm1(last + (x - often) * fewer) - np.expm1(last)
+    stored: Numbers = -(places - 1) * np.expm1(last + (x - often) * fewer) - np.expm1(last)
     return rho - g / (classes * d) * stored
 
 
