@@ -3,12 +3,13 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/ready
 
-.PHONY: help setup paper test test-long bench picture clean
+.PHONY: help setup paper test test-long test-relay bench picture clean
 
 help:
 	@echo "make paper      set up, reproduce the paper's tables and figures in paper/"
 	@echo "make test       set up, then ruff, mypy and all tests"
 	@echo "make test-long  the statistical and large checks that take minutes"
+	@echo "make test-relay a hundred million packets by relay, every message; some minutes"
 	@echo "make bench      validate the engines against each other, then time them"
 	@echo "make picture    draw the pictures of the documents again"
 	@echo "make clean      remove .venv and what tools left behind"
@@ -34,6 +35,9 @@ test: setup
 
 test-long: setup
 	$(BIN)/pytest -n auto -m long
+
+test-relay: setup
+	$(BIN)/python tests/relay/route_many.py
 
 bench: setup
 	$(BIN)/python benchmarks/bench.py

@@ -8,9 +8,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from conftest import permutation
 from popsnet import Coins, Machine, Network, Outcome, Slot
 from popsnet.engines import Instance, slots
+from popsnet.permutations import NAMES, make_permutation
 from popsnet.routing import get_router
 from popsnet.routing.relay import Stage, parse_schedule
 from popsnet.routing.relay.traffic import Traffic
@@ -114,12 +114,123 @@ def two_targets(network: Network, seed: int) -> Ints:
 
 def destinations(network: Network, kind: str, seed: int) -> Ints:
     """A permutation of a kind that has a name."""
-    from popsnet.permutations import make_permutation
-
     if kind == "residue-aligned":
         return residue_aligned(network, seed)
     if kind == "two-targets":
         return two_targets(network, seed)
     if kind == "numpy":
-        return permutation(network.n, seed)
-    return make_permutation(kind, network, Coins(seed))
+        return np.random.default_rng(seed).permutation(network.n).astype(np.int32)
+    named: Ints = make_permutation(kind, network, Coins(seed))
+    return named
+
+
+@dataclass(frozen=True)
+class Dose:
+    """One run, by everything that decides it."""
+
+    d: int
+    g: int
+    kind: str
+    variant: str | None
+    seed: int
+
+    @property
+    def network(self) -> Network:
+        return Network(self.d, self.g)
+
+    def destination(self) -> Ints:
+        return destinations(self.network, self.kind, self.seed)
+
+    def complaint(self, most_slots: int = 20_000) -> str | None:
+        """Execute every message on a machine and look at all buffers; None if all is well.
+
+        At the end each processor holds one packet, and it is the one for it.
+        """
+        network, destination, router = self.network, self.destination(), get_router("relay")
+        if (np.bincount(destination, minlength=network.n) != 1).any():
+            return "the test's own permutation is none"
+        variant = router.choose_variant(self.variant, network)
+        machine = Machine(network, destination, router.buffers_on(network, variant))
+        route = router.variant(variant).route
+        running = route(network, destination.copy(), Coins(self.seed), machine.memory)
+        try:
+            slot = next(running)
+            while machine.counters.slots < most_slots:
+                slot = running.send(machine.execute(slot))
+        except StopIteration:
+            return _complaint_about(machine, destination)
+        except Exception as error:
+            return f"{type(error).__name__}: {error}"
+        return f"it goes on after {most_slots} slots"
+
+
+def _complaint_about(machine: Machine, destination: Ints) -> str | None:
+    cells, n = machine.memory._cells, machine.network.n
+    full = cells >= 0
+    if (full.sum(axis=0) != 1).any():
+        processor = int(np.argmax(full.sum(axis=0) != 1))
+        return f"processor {processor} holds {cells[:, processor][full[:, processor]].tolist()}"
+    held = cells.max(axis=0)
+    if (destination[held] != np.arange(n)).any():
+        processor = int(np.argmax(destination[held] != np.arange(n)))
+        return f"processor {processor} holds packet {held[processor]}, which is not for it"
+    if machine.memory.delivered != n or machine.memory.lost().size:
+        return f"{machine.memory.delivered} delivered, {machine.memory.lost().size} lost, of {n}"
+    return None
+
+
+FAMILIES = ["numpy", *NAMES, "shift:d", "residue-aligned", "two-targets"]
+
+
+def any_variant(rng: np.random.Generator, network: Network) -> str | None:
+    """The default, a variant with a name, or a schedule that ends with a stage that gets on."""
+    d, g, k = network.d, network.g, -(-network.d // network.g)
+    choice = rng.integers(10)
+    if choice < 2:
+        return None
+    if choice == 2 and d == g <= 64:
+        return "roll-call"
+    if choice == 3 and d % g == 0 and g <= 64:
+        return "census"
+    if d < g:
+        return " ".join(_any_grid(rng, -(-g // d)) for _ in range(rng.integers(1, 4)))
+    windows = rng.integers(1, k + 2, size=rng.integers(1, 4)).tolist()
+    pieces = [f"P{k}", f"P({','.join(map(str, windows))})", "S", "F", f"R{rng.integers(1, 4)}"]
+    before = " ".join(rng.choice(pieces, size=rng.integers(0, 5)))
+    last = rng.choice(["S", f"P{k + 1}", f"| P{k + 1} F", f"| R2 P{k + 1}", f"| P({k + 1},{k}) F"])
+    return f"{before} {last}"
+
+
+def _any_grid(rng: np.random.Generator, classes: int) -> str:
+    x = int(rng.integers(1, classes + 1))
+    return f"XY({x},{-(-classes // x) + rng.integers(2)})"
+
+
+def any_network(rng: np.random.Generator, most: int) -> Network:
+    """Of all shapes; up to so many processors."""
+    n = int(most ** rng.uniform(0.2, 1))
+    side = max(int(n**0.5), 1)
+    few = int(rng.integers(1, 5))
+    match rng.integers(7):
+        case 0:
+            return Network(side, side)
+        case 1:
+            return Network(side * few, max(side // few, 1))
+        case 2:
+            return Network(max(side // few, 1), side * few)
+        case 3:
+            return Network(1, min(n, 500))
+        case 4:
+            return Network(min(n, 500), 1)
+    g = int(rng.integers(1, max(n // 2, 2)))
+    return Network(max(n // g, 1), g)
+
+
+def any_dose(seed: int, most: int) -> Dose:
+    """A run that depends on nothing but its number; on up to so many processors."""
+    rng = np.random.default_rng([seed, most])
+    network = any_network(rng, most)
+    power_of_two = network.n & network.n - 1 == 0
+    kinds = [kind for kind in FAMILIES if power_of_two or kind != "bit-reversal"]
+    kind = kinds[seed % len(kinds)]
+    return Dose(network.d, network.g, kind, any_variant(rng, network), seed)
