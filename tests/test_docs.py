@@ -17,12 +17,14 @@ import popsnet
 from conftest import Cli
 from popsnet.experiments import Store
 from popsnet.experiments.sweep import GRID_KEYS
+from popsnet.routing.relay import plan
 from popsnet.trace import Event, TraceWriter
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
 CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text()
 LOST_PACKETS = (ROOT / "docs/explanation/lost-packets.md").read_text()
+RELAY = (ROOT / "docs/explanation/relay.md").read_text()
 TRACE_FORMAT = (ROOT / "docs/reference/trace-format.md").read_text()
 SWEEP_FORMAT = (ROOT / "docs/reference/sweep-format.md").read_text()
 
@@ -95,6 +97,37 @@ def test_the_lost_packets_are_lost(
     assert checked.out.rstrip().splitlines() == printed
     header = json.loads((tmp_path / "lost.jsonl").read_text().splitlines()[0])
     assert f"π = {header['destination']}" in LOST_PACKETS
+
+
+def test_the_page_on_relay_says_what_happens(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its example, its commands, its Python, and the pictures it shows."""
+    route, check, *printed = blocks(RELAY, "console")[0].rstrip().splitlines()
+    monkeypatch.chdir(tmp_path)
+    assert cli(*shlex.split(route.removeprefix("$ popsnet "))).code == 0
+    assert cli(*shlex.split(check.removeprefix("$ popsnet "))).out.rstrip().splitlines() == printed
+    header = json.loads((tmp_path / "relay.jsonl").read_text().splitlines()[0])
+    assert f"π = {header['destination']}" in RELAY
+    assert len(commands(RELAY)) == 6
+    for command in commands(RELAY):
+        finished = cli(*command)
+        assert finished.code == 0, (command, finished.err)
+    (block,) = blocks(RELAY, "python")
+    subprocess.run([sys.executable, "-c", block], check=True, capture_output=True)
+    for image in re.findall(r"\.\./images/([\w-]+\.svg)", RELAY):
+        assert (ROOT / "docs/images" / image).is_file()
+
+
+def test_the_plans_on_the_page_on_relay_are_the_plans() -> None:
+    rows = re.findall(
+        r"^\| POPS\((\d+), (\d+)\) \| \d+ \| `(.*?)` \| ([\d.]+) \|", RELAY, re.MULTILINE
+    )
+    assert len(rows) == 11
+    for d, g, schedule, slots in rows:
+        made = plan(popsnet.Network(int(d), int(g)))
+        assert str(made.schedule) == schedule
+        assert made.slots == pytest.approx(float(slots), abs=0.06)
 
 
 def test_the_tree_of_the_architecture_is_the_tree() -> None:
