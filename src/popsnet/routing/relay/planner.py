@@ -77,13 +77,27 @@ def plan(network: Network) -> Plan:
     grid = np.geomspace(_NOTHING / network.n, 1.0, _GRID)
     options = list(_options(network, grid))
     value, choice = _values(network, grid, options)
-    best = Plan(Schedule(_stages(network, grid, options, choice, 1.0)), 1 + float(value[-1]))
+    stages = _stages(network, grid, options, choice, 1.0)
+    best = Plan(_schedule(network, stages), 1 + float(value[-1]))
     for windows, slots, rho in _first_windows(network):
         total = 1 + slots + float(np.interp(np.log(rho), np.log(grid), value))
         if total < best.slots:
             stages = _stages(network, grid, options, choice, rho)
-            best = Plan(Schedule((Park(windows), *stages)), total)
+            best = Plan(_schedule(network, (Park(windows), *stages)), total)
     return best
+
+
+def _schedule(network: Network, stages: tuple[Stage, ...]) -> Schedule:
+    """The stages, and what is repeated if chance leaves more than was planned for.
+
+    For d > g a crowd stops the short stages: where many are left in a group, all of them meet. A
+    park stage with a window of 2k slots always gets on, at a load of one half a slot or less.
+    """
+    again: tuple[Stage, ...] = (_RETRY if isinstance(stages[-1], Shower) else stages[-1],)
+    classes = -(-network.d // network.g)
+    if classes > 1:
+        again += (Park((min(2 * classes, WIDEST),)),)
+    return Schedule(stages, again)
 
 
 def _options(network: Network, grid: Numbers) -> Iterator[_Option]:
@@ -198,7 +212,6 @@ def _stages(
         option = options[choice[at]]
         stages.append(option.stage)
         if option.ends is not None:
-            stages.append(_RETRY)
             break
         rho = float(np.interp(rho, grid, option.after))
     return tuple(stages)
