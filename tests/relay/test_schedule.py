@@ -20,7 +20,7 @@ STAGE: st.SearchStrategy[Stage] = st.one_of(
     st.builds(Park, st.lists(SIZE, min_size=1, max_size=5).map(tuple)),
     st.builds(Sweep),
     st.builds(Fold),
-    st.builds(Shower, SIZE),
+    st.builds(Shower, st.integers(1, 16)),
     st.builds(Grid, SIZE, SIZE),
 )
 FEW = st.sampled_from([Park((1,)), Park((2, 1)), Sweep(), Fold()])

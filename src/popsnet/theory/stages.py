@@ -4,8 +4,8 @@ Before a stage the fraction is ρ; g is large, and the pending packets of a grou
 over the places of their destinations. Of the d places, ⌈d/g⌉ or ⌊d/g⌋ belong to a relay group.
 
 A packet that is pending has failed because it met another of its group, which most likely is
-pending, too. So besides the ρd packets of its group it has one companion: the crowd around it is
-ρ + 1/d. That matters where ρ is small, and on small networks.
+pending, too. So besides the ρ(d - 1) others of its group it has one companion: the crowd around it
+is ρ(d - 1)/d + 1/d. That matters where ρ is small, and on small networks.
 """
 
 from __future__ import annotations
@@ -44,7 +44,8 @@ def _shares(network: Network) -> list[tuple[int, float]]:
 
 
 def _crowd(network: Network, rho: Numbers) -> Numbers:
-    return np.minimum(rho + 1 / network.d, 1.0)
+    others = network.d - 1
+    return np.minimum((rho * others + 1) / network.d, 1.0) if others else np.zeros_like(rho)
 
 
 def after_sweep(rho: Numbers) -> Numbers:

@@ -45,6 +45,10 @@ __all__ = [
 _MOST_STAGES = 1000
 WIDEST = 2**16
 """No number in a stage is larger."""
+_MOST_COPIES = 16
+"""A shower with more would drown."""
+_WIDE, _MOST_MAPS = 64, 2**31
+"""Windows of more slots are refused where the maps of all sets together have more bits."""
 _MOST_DIGITS = 20
 """Python refuses to read numbers of thousands of digits, with an error of its own."""
 
@@ -98,6 +102,12 @@ class Park(Stage):
     def slots(self, network: Network) -> int:
         return sum(self.windows) + len(self.windows) + _classes(network)
 
+    def obstacle(self, network: Network) -> str | None:
+        most = max(_WIDE, _MOST_MAPS // network.couplers)
+        if max(self.windows) > most:
+            return f"stage {self} keeps maps of g²w bits; with these groups give w <= {most}."
+        return super().obstacle(network)
+
     def buffers(self, network: Network) -> int:
         return 2 + _classes(network)
 
@@ -140,7 +150,7 @@ class Shower(Stage):
     copies: int
 
     def __post_init__(self) -> None:
-        _require_numbers("R", (self.copies,))
+        _require_numbers("R", (self.copies,), _MOST_COPIES)
 
     def __str__(self) -> str:
         return f"R{self.copies}"
@@ -279,7 +289,7 @@ def _stage(letter: str, numbers: str) -> Stage:
     return maker(*values)
 
 
-def _require_numbers(letter: str, values: tuple[int, ...]) -> None:
+def _require_numbers(letter: str, values: tuple[int, ...], most: int = WIDEST) -> None:
     for value in values:
-        if not 1 <= value <= WIDEST:
-            raise InputError(f"Stage {letter}: {value} is not a number from 1 to {WIDEST}.")
+        if not 1 <= value <= most:
+            raise InputError(f"Stage {letter}: {value} is not a number from 1 to {most}.")
