@@ -30,7 +30,7 @@ from rich.table import Table
 
 import popsnet
 from popsnet import Coins, Network, Point, routed
-from popsnet.engines import ENGINES, Instance
+from popsnet.engines import ENGINES, Instance, Load
 from popsnet.engines.fused import RESIDENT, Session
 from popsnet.engines.fused.large import LargeRun
 from popsnet.engines.fused.passes import Layout
@@ -188,7 +188,7 @@ def time_engines(
 def fits(exponent: int) -> bool:
     """Whether a large run can be held here."""
     g = 2 ** (exponent // 2)
-    return ENGINES["fused"].bytes_needed(Network(g, g), False) < available_memory()
+    return ENGINES["fused"].bytes_needed(Load(Network(g, g))) < available_memory()
 
 
 def table_of(rows: list[dict[str, Any]]) -> Table:
