@@ -60,7 +60,7 @@ ENGINES = {
         Engine(
             name="objects",
             execute=objects.execute,
-            runs={("mei-rizzi", "published"): _square},
+            runs={("mei-rizzi", "published"): _square, ("relay", "S"): _square},
             bytes_needed=lambda load: 1000 * load.network.n,
         ),
         Engine(
