@@ -1,7 +1,7 @@
 """How fast are the engines? Validates them against ``objects``, then times them side by side.
 
-Prints nanoseconds per packet of whole runs of mei-rizzi on d = g, permutation included, and
-ratios measured in the same run; writes JSON and a figure. The yardstick is a plain
+Prints nanoseconds per packet of whole runs of mei-rizzi and of relay on d = g, permutation
+included, and ratios measured in the same run; writes JSON and a figure. The yardstick is a plain
 object-oriented C++ simulator of the same five slots (yardstick.cpp), built if there is a g++.
 """
 
@@ -30,8 +30,8 @@ from rich.table import Table
 
 import popsnet
 from popsnet import Coins, Network, Point, routed
-from popsnet.engines import ENGINES, Instance
-from popsnet.engines.fused import RESIDENT, Session
+from popsnet.engines import ENGINES, Instance, Load
+from popsnet.engines.fused import RESIDENT, RelaySession, Session, open_session
 from popsnet.engines.fused.large import LargeRun
 from popsnet.engines.fused.passes import Layout
 from popsnet.engines.fused.resident import law_of
@@ -43,6 +43,11 @@ from popsnet.routing.mei_rizzi import INTERMEDIATE_GROUP
 
 HERE = Path(__file__).parent
 LARGEST = {"objects": 2**14, "slots": 2**24, "yardstick": 2**24}
+RELAY_INSTANCES = (
+    (8, 8, "S"), (17, 17, "S"), (32, 32, "P2 P1"), (32, 32, "P1 R2 R1"), (20, 6, "P(5,3) F R2"),
+    (5, 17, "XY(2,2)"),
+)  # fmt: skip
+RELAY_EXPONENTS = (10, 16, 20, 24)
 SECONDS_PER_FIGURE = 1.5
 """A figure is the median of what is measured in so long, two measurements at least."""
 
@@ -67,7 +72,23 @@ def validate(yardstick: Path | None) -> int:
     slow, fast = (Point.of(8, 8, engine=engine) for engine in ("slots", "fused"))
     expected_steps = [run.outcome.survivors for run in routed(slow, 20)]
     require([run.outcome.survivors for run in routed(fast, 20)] == expected_steps)
-    return checked + 20
+    return checked + 20 + validate_relay()
+
+
+def validate_relay() -> int:
+    """The same for relay, schedules of all stages."""
+    router, checked = get_router("relay"), 0
+    for d, g, text in RELAY_INSTANCES:
+        network = Network(d, g)
+        for seed in range(4):
+            destination = UniformPermutation(network.n, Coins(seed)).array()
+            instance = Instance(network, router, text, destination, Coins(seed), 1000)
+            expected = ENGINES["slots"].execute(instance, ())
+            if text == "S" and d == g:
+                require(ENGINES["objects"].execute(instance, ()) == expected)
+            require(ENGINES["fused"].execute(instance, ()) == replace(expected, peak_buffers=None))
+            checked += 1
+    return checked
 
 
 def require(agreed: bool) -> None:
@@ -121,9 +142,9 @@ def measure(work: Callable[[], int]) -> float:
     return median(seconds)
 
 
-def one_run(engine: str, g: int) -> Callable[[], int]:
+def one_run(engine: str, g: int, router: str = "mei-rizzi") -> Callable[[], int]:
     """A single run of a point."""
-    point = Point.of(g, g, engine=engine)
+    point = Point.of(g, g, engine=engine, router=router)
 
     def work() -> int:
         point.execute(0)
@@ -132,17 +153,18 @@ def one_run(engine: str, g: int) -> Callable[[], int]:
     return work
 
 
-def fused_runs(g: int, threads: int) -> tuple[Session, Callable[[], int]]:
+def fused_runs(
+    g: int, threads: int, name: str = "mei-rizzi"
+) -> tuple[Session | RelaySession, Callable[[], int]]:
     """Many small runs, a thread each; or one large run on all threads, in memory that is there."""
-    network = Network(g, g)
-    session = Session(network, 1000, threads)
+    network, router = Network(g, g), get_router(name)
+    variant = router.choose_variant(None, network)
+    session = open_session(name, variant, network, 1000, threads)
     if network.n <= RESIDENT:
         runs = max(2**24 // network.n, threads)
         return session, lambda: sum(len(block.steps) for block in session.run_blocks(0, 0, runs))
-    instance = Instance(
-        network, get_router("mei-rizzi"), "published",
-        UniformPermutation(network.n, Coins(0)), Coins(0), 1000,
-    )  # fmt: skip
+    permutation = UniformPermutation(network.n, Coins(0))
+    instance = Instance(network, router, variant, permutation, Coins(0), 1000)
 
     def work() -> int:
         session.execute(instance)
@@ -185,17 +207,39 @@ def time_engines(
     return rows
 
 
+def time_relay(
+    exponents: list[int], others: list[dict[str, Any]], console: Console
+) -> list[dict[str, Any]]:
+    """A row for every size that mei-rizzi was timed on too: nanoseconds per packet by engine."""
+    threads, rows = os.cpu_count() or 1, []
+    fused = f"fused ×{threads}"
+    for exponent in exponents:
+        n, g = 2**exponent, 2 ** (exponent // 2)
+        with console.status(f"timing relay, n = 2^{exponent}"):
+            row: dict[str, Any] = {"n": n, "slots": measure(one_run("slots", g, "relay")) / n * 1e9}
+            for name, count in (("fused ×1", 1), (fused, threads)):
+                session, work = fused_runs(g, count, "relay")
+                with session:
+                    row[name] = measure(work) / n * 1e9
+        row["runs/s"] = 1e9 / (row[fused] * n)
+        other = next(other[fused] for other in others if other["n"] == n)
+        row["to mei-rizzi"] = row[fused] / other
+        rows.append(row)
+    return rows
+
+
 def fits(exponent: int) -> bool:
     """Whether a large run can be held here."""
     g = 2 ** (exponent // 2)
-    return ENGINES["fused"].bytes_needed(Network(g, g), False) < available_memory()
+    return ENGINES["fused"].bytes_needed(Load(Network(g, g))) < available_memory()
 
 
-def table_of(rows: list[dict[str, Any]]) -> Table:
+def table_of(rows: list[dict[str, Any]], router: str = "mei-rizzi") -> Table:
     """The rows for people."""
     table = Table(
-        title="nanoseconds per packet, whole runs of mei-rizzi, d = g",
-        caption="fused ×T: on T threads; runs/s and ratio (yardstick to fused): on all threads",
+        title=f"nanoseconds per packet, whole runs of {router}, d = g",
+        caption="fused ×T: on T threads; runs/s and ratios: on all threads, yardstick to fused, "
+        "relay to mei-rizzi",
     )
     for name in rows[0]:
         table.add_column(name, justify="right")
@@ -250,7 +294,9 @@ def main() -> None:
         sizes = [*range(10, min(arguments.max_exponent, 24) + 1, 2)]
         sizes += [e for e in range(26, arguments.max_exponent + 1, 2) if fits(e)]
         rows = time_engines(sizes, yardstick, console)
+        relay = time_relay([e for e in RELAY_EXPONENTS if e in sizes], rows, console)
     console.print(table_of(rows))
+    console.print(table_of(relay, "relay"))
     report = {
         "popsnet": popsnet.__version__,
         "python": platform.python_version(),
@@ -261,6 +307,7 @@ def main() -> None:
         "cores": os.cpu_count(),
         "instances_validated": checked,
         "nanoseconds_per_packet": rows,
+        "nanoseconds_per_packet_relay": relay,
     }
     with write_whole(arguments.out / "bench.json") as file:
         json.dump(report, file, indent=2)

@@ -105,8 +105,11 @@ class Coins:
 
     def draw(self, bound: int, purpose: str, step: int, processor: int) -> int:
         """What :meth:`draws` gives one processor, in plain integers."""
-        word = _mix(self.key(purpose, step) + (processor + 1) * _GOLDEN & _MASK)
-        return (word >> 32) * bound >> 32
+        return (self.word(purpose, step, processor) >> 32) * bound >> 32
+
+    def word(self, purpose: str, step: int, processor: int) -> int:
+        """What :meth:`words` gives one processor, in plain integers."""
+        return _mix(self.key(purpose, step) + (processor + 1) * _GOLDEN & _MASK)
 
 
 @compiled

@@ -15,6 +15,7 @@ from conftest import permutation
 from popsnet import Coins, Network, Outcome, Point, routed
 from popsnet.engines import ENGINES, Instance
 from popsnet.engines.fused import engine as fused
+from popsnet.engines.fused import threads
 from popsnet.engines.fused.large import LargeRun
 from popsnet.engines.fused.passes import Layout
 from popsnet.engines.fused.resident import law_of
@@ -55,7 +56,7 @@ def execute_on(threads: int, instance: Instance) -> Outcome:
 @settings(max_examples=300)
 @given(instances())
 def test_runs_in_the_cache_are_the_same(instance: Instance) -> None:
-    assert fused.execute(instance) == by_messages(instance)
+    assert ENGINES["fused"].execute(instance, ()) == by_messages(instance)
 
 
 @settings(max_examples=150)
@@ -124,7 +125,7 @@ def test_the_runs_of_a_point_are_the_same_whatever_the_engine_and_the_threads(
 def test_more_runs_than_are_done_at_a_time_keep_their_order(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(fused, "_MOST_RUNS_AT_A_TIME", 7)
+    monkeypatch.setattr(threads, "_MOST_RUNS_AT_A_TIME", 7)
     monkeypatch.setattr(fused, "_STEPS_EXPECTED", 1)  # the log runs full and is emptied
     slow, fast = (Point.of(4, 4, engine=engine, max_steps=40) for engine in ("slots", "fused"))
     expected = [run.outcome.survivors for run in routed(slow, 50)]
@@ -133,7 +134,7 @@ def test_more_runs_than_are_done_at_a_time_keep_their_order(
 
 def test_a_network_of_a_million_is_the_same() -> None:
     expected = Point.of(1024, 1024, engine="slots").execute(0).outcome
-    for limit in (fused.RESIDENT, 0):
+    for limit in (threads.RESIDENT, 0):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(fused, "RESIDENT", limit)
             outcome = Point.of(1024, 1024, engine="fused").execute(0).outcome
@@ -141,7 +142,7 @@ def test_a_network_of_a_million_is_the_same() -> None:
 
 
 def test_observers_hear_of_every_step(monkeypatch: pytest.MonkeyPatch) -> None:
-    for limit in (fused.RESIDENT, 0):
+    for limit in (threads.RESIDENT, 0):
         monkeypatch.setattr(fused, "RESIDENT", limit)
         heard: list[Event] = []
         run = Point.of(16, 16, engine="fused").execute(0, [heard.append])
@@ -153,7 +154,7 @@ def test_a_session_goes_on_after_an_interrupted_run(monkeypatch: pytest.MonkeyPa
         raise KeyboardInterrupt
 
     instance = instance_of(20, 20, "published", 3, 300)
-    for limit in (fused.RESIDENT, 0):
+    for limit in (threads.RESIDENT, 0):
         monkeypatch.setattr(fused, "RESIDENT", limit)
         with fused.Session(instance.network, 300, 2) as session:
             expected = session.execute(instance)
@@ -182,7 +183,7 @@ def test_thousands_of_random_cases_are_the_same(block: int) -> None:
         variant = str(chooser.choice(VARIANTS if d == g else VARIANTS[1:]))
         instance = instance_of(d, g, variant, int(chooser.integers(0, 2**63)), 500)
         expected = by_messages(instance)
-        assert fused.execute(instance) == expected
+        assert ENGINES["fused"].execute(instance, ()) == expected
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(fused, "RESIDENT", 0)
             assert execute_on(2, instance) == expected

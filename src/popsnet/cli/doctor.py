@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.table import Table
 
 import popsnet
-from popsnet.engines import ENGINES
+from popsnet.engines import ENGINES, Load
 from popsnet.experiments import Point, routed
 from popsnet.experiments.footprint import available_memory
 from popsnet.network import Network
@@ -87,4 +87,4 @@ def _engine(name: str) -> Finding:
 
 def _largest(memory: int) -> int:
     """The largest g whose POPS(g, g) the slots engine can hold."""
-    return isqrt(memory // ENGINES["slots"].bytes_needed(Network(1, 1), False))
+    return isqrt(memory // ENGINES["slots"].bytes_needed(Load(Network(1, 1))))

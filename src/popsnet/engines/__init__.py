@@ -1,11 +1,11 @@
 """Engines: ways to execute a router. Same seeds, same trajectory, in every one of them.
 
-``objects``  processors and couplers as objects, the paper's router only; the specification
+``objects``  processors and couplers as objects, for d = g; the specification
 ``slots``    any router on the array machine, every message of every slot
-``fused``    the paper's router, compiled: only what decides who survives
+``fused``    the paper's router and relay, compiled: only what decides who survives
 """
 
 from popsnet.engines.engine import ENGINES, Engine, choose_engine
-from popsnet.engines.instance import Instance, Outcome
+from popsnet.engines.instance import Instance, Load, Outcome
 
-__all__ = ["ENGINES", "Engine", "Instance", "Outcome", "choose_engine"]
+__all__ = ["ENGINES", "Engine", "Instance", "Load", "Outcome", "choose_engine"]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from popsnet.engines import fused, objects, slots
-from popsnet.engines.instance import Execute
+from popsnet.engines.instance import Execute, Load
 from popsnet.errors import InputError
 from popsnet.network import Network
 from popsnet.routing import Router
@@ -17,10 +17,10 @@ _FEW_PACKETS = 2**21
 """Up to so many packets, over all runs, ``auto`` executes every message."""
 
 
-def _no_obstacle(network: Network, keyed: bool) -> str | None:
-    if network.n < 2**31:
+def _no_obstacle(load: Load) -> str | None:
+    if load.network.n < 2**31:
         return None
-    return f"it numbers processors with 31 bits, and n = {network.n:,}."
+    return f"it numbers processors with 31 bits, and n = {load.network.n:,}."
 
 
 def _square(network: Network) -> bool:
@@ -36,11 +36,11 @@ class Engine:
     runs: Mapping[tuple[str, str | None], Callable[[Network], bool]] | None
     """The routers and variants it has, and on which networks; None if it runs any anywhere.
 
-    None for a variant stands for all of that router that are not named.
+    None for a variant stands for all that the router makes of a text.
     """
-    bytes_needed: Callable[[Network, bool], int]
-    """Memory for one run, measured and rounded up; the flag says the permutation is computed."""
-    obstacle: Callable[[Network, bool], str | None] = _no_obstacle
+    bytes_needed: Callable[[Load], int]
+    """Memory for one run, measured and rounded up."""
+    obstacle: Callable[[Load], str | None] = _no_obstacle
     """Why it cannot run on a network, however much memory there is, or None if it can."""
     messages: bool = True
     """Whether it executes messages, which can be traced, or only what decides who survives."""
@@ -49,7 +49,7 @@ class Engine:
         """Whether the engine runs the variant, on that network or at all."""
         if self.runs is None:
             return True
-        others = self.runs.get((router.name, None))
+        others = None if variant in router.variants else self.runs.get((router.name, None))
         where = self.runs.get((router.name, variant), others)
         return where is not None and (network is None or where(network))
 
@@ -60,14 +60,14 @@ ENGINES = {
         Engine(
             name="objects",
             execute=objects.execute,
-            runs={("mei-rizzi", "published"): _square},
-            bytes_needed=lambda network, keyed: 1000 * network.n,
+            runs={("mei-rizzi", "published"): _square, ("relay", "S"): _square},
+            bytes_needed=lambda load: 1000 * load.network.n,
         ),
         Engine(
             name="slots",
             execute=slots.execute,
             runs=None,
-            bytes_needed=lambda network, keyed: 150 * network.n,
+            bytes_needed=lambda load: 150 * load.network.n,
         ),
         Engine(
             name="fused",
@@ -76,9 +76,10 @@ ENGINES = {
                 ("mei-rizzi", "published"): _square,
                 ("mei-rizzi", "idealized"): lambda network: True,
                 ("mei-rizzi", "deferred"): fused.runs_deferred,
+                ("relay", None): lambda network: True,
             },
-            bytes_needed=fused.bytes_needed,
-            obstacle=fused.obstacle,
+            bytes_needed=fused.memory_for,
+            obstacle=fused.obstacle_to,
             messages=False,
         ),
     )
@@ -101,7 +102,7 @@ def choose_engine(
         raise InputError(f"There is no engine {name!r}. Give one of: {known}.")
     engine = ENGINES[name]
     if not engine.has(router, variant, network):
-        known = ", ".join(f"{one} ({other or 'others'})" for one, other in engine.runs or ())
+        known = ", ".join(f"{one} ({other or 'schedules'})" for one, other in engine.runs or ())
         where = f" on {network}" if engine.has(router, variant) else f", only: {known}"
         raise InputError(
             f"Engine {name} does not run router {router.name!r} ({variant}){where}. "

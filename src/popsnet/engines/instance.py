@@ -16,7 +16,18 @@ from popsnet.routing import Router
 from popsnet.slot import Ints
 from popsnet.trace import Observer
 
-__all__ = ["Execute", "Instance", "Outcome"]
+__all__ = ["Execute", "Instance", "Load", "Outcome"]
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """What decides how much memory runs take, and whether an engine can do them at all."""
+
+    network: Network
+    router: str = ""
+    variant: str = ""
+    keyed: bool = False
+    """Whether the permutation is computed, not stored."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
-from popsnet.engines import ENGINES, Engine
+from popsnet.engines import ENGINES, Engine, Load
 from popsnet.errors import SizeError
 from popsnet.network import Network
 from popsnet.routing import Router
@@ -42,7 +43,7 @@ def memory_needed(
     traced: bool = False,
 ) -> int:
     """Bytes for one run at a time, rounded up."""
-    needed = engine.bytes_needed(network, keyed)
+    needed = engine.bytes_needed(Load(network, router.name, variant, keyed))
     if engine.messages:
         a_processor = _BUFFER_BYTES * router.buffers_on(network, variant)
         a_processor += _TRACE_BYTES_PER_PROCESSOR * traced
@@ -57,16 +58,17 @@ def require_memory(
     n, available = network.n, available_memory()
     needed = memory_needed(network, engine, router, variant, keyed=keyed, traced=traced)
     advice = "Choose a smaller d or g."
-    fused = ENGINES["fused"]
-    able = fused.has(router, variant, network) and fused.obstacle(network, True) is None
+    fused, load = ENGINES["fused"], Load(network, router.name, variant, keyed)
+    computed = replace(load, keyed=True)
+    able = fused.has(router, variant, network) and fused.obstacle(computed) is None
     if able and not traced and variant != "deferred":  # which stores its permutation anyway
-        least = fused.bytes_needed(network, True)
+        least = fused.bytes_needed(computed)
         if least <= available and (engine, keyed) != (fused, True):
             advice = (
                 "Use --engine fused --permutation keyed, which needs about "
                 f"{max(least / 1e9, 0.1):,.1f} GB."
             )
-    reason = engine.obstacle(network, keyed)
+    reason = engine.obstacle(load)
     if reason is not None:
         raise SizeError(f"Engine {engine.name} cannot run on {network}: {reason} {advice}")
     if needed > available:

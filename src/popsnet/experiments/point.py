@@ -166,10 +166,11 @@ def routed(
         for run in numbers:
             yield point.execute(run, observers)
         return
-    with fused.Session(point.network, point.max_steps, threads) as session:
+    what = point.router.name, point.variant, point.network, point.max_steps
+    with fused.open_session(*what, threads) as session:
         small = point.network.n <= fused.RESIDENT
         together: Iterator[list[Outcome]]
-        if point.variant == "deferred" and small:
+        if point.variant == "deferred" and small and isinstance(session, fused.Session):
             instances = (point._instance(run) for run in numbers)
             together = ([outcome] for outcome in session.execute_deferred(instances))
         elif point.permutation == "random" and small:

@@ -18,7 +18,7 @@ import numba
 import numpy as np
 
 import popsnet
-from popsnet.engines import ENGINES, Engine, Outcome
+from popsnet.engines import ENGINES, Engine, Load, Outcome
 from popsnet.errors import InputError, PopsnetError
 from popsnet.experiments.point import Point, routed
 from popsnet.experiments.tally import Tally
@@ -173,8 +173,8 @@ class Finished:
 
 def shard_engine(network: Network, router: Router, variant: str, *, keyed: bool) -> Engine:
     """The engine for shards: ``fused`` where it can be used, else ``slots``."""
-    fused = ENGINES["fused"]
-    if fused.has(router, variant, network) and fused.obstacle(network, keyed) is None:
+    fused, load = ENGINES["fused"], Load(network, router.name, variant, keyed)
+    if fused.has(router, variant, network) and fused.obstacle(load) is None:
         return fused
     return ENGINES["slots"]
 

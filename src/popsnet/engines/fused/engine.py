@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import cached_property, partial
 from itertools import pairwise
 from queue import SimpleQueue
-from typing import NamedTuple, NoReturn
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +19,13 @@ from popsnet.engines.fused.deferred import route_deferred
 from popsnet.engines.fused.large import LargeRun, Tally, large_run_bytes, listed
 from popsnet.engines.fused.passes import U8, U32, U64, Layout
 from popsnet.engines.fused.resident import Scratch, law_of, route, route_many
+from popsnet.engines.fused.threads import (
+    RESIDENT,
+    in_turn,
+    no_records,
+    runs_at_a_time,
+    threads_here,
+)
 from popsnet.engines.instance import Instance, Outcome
 from popsnet.network import Network
 from popsnet.permutations.keyed import KeyedPermutation
@@ -28,32 +34,11 @@ from popsnet.routing.mei_rizzi import INTERMEDIATE_GROUP
 from popsnet.slot import Ints
 from popsnet.trace import Event, Observer
 
-__all__ = [
-    "RESIDENT",
-    "Block",
-    "Session",
-    "bytes_needed",
-    "execute",
-    "obstacle",
-    "runs_deferred",
-    "threads_here",
-]
+__all__ = ["Block", "Session", "bytes_needed", "obstacle", "runs_deferred"]
 
-RESIDENT = 2**20
-"""The most packets of a run that is done by one thread."""
-
-_PACKETS_AT_A_TIME = 2**22
-_MOST_RUNS_AT_A_TIME = 4096
 _STEPS_EXPECTED = 16
 _SECONDS_BETWEEN_LOOKS = 0.5
 _NOT_YET = -1
-
-
-def threads_here() -> int:
-    """The processors that this program may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def bytes_needed(network: Network, keyed: bool) -> int:
@@ -79,12 +64,6 @@ def obstacle(network: Network, keyed: bool) -> str | None:
 def runs_deferred(network: Network) -> bool:
     """Whether the variant that stores copies can be run: its packets' codes have to fit."""
     return network.n <= RESIDENT or listed(Layout.of(network))
-
-
-def execute(instance: Instance, observers: Sequence[Observer] = ()) -> Outcome:
-    """Route one permutation; observers hear of every step instead of every slot."""
-    with Session(instance.network, instance.max_steps) as session:
-        return session.execute(instance, observers)
 
 
 class Session:
@@ -219,22 +198,12 @@ class Session:
         self, seed: int, permutation_seed: int, runs: int, first: int = 0
     ) -> Iterator[Block]:
         """The same as they come from the threads, many runs in a block of arrays."""
-        stride = min(max(_PACKETS_AT_A_TIME // self._network.n, 1), _MOST_RUNS_AT_A_TIME)
+        stride = runs_at_a_time(self._network)
+        fixed = self._layout, self._law, self._max_steps, self._stop
         workers = [
-            _Worker(
-                self._layout, self._law, self._max_steps, self._stop, seed, permutation_seed, stride
-            )
-            for _ in range(self._threads)
+            _Worker(*fixed, seed, permutation_seed, stride).run for _ in range(self._threads)
         ]
-        waiting: deque[Future[list[Block]]] = deque()
-        last = first + runs
-        for turn, start in enumerate(range(first, last, stride)):
-            if len(waiting) == self._threads:  # the oldest is of the worker that comes now
-                yield from waiting.popleft().result()
-            work = workers[turn % self._threads].run
-            waiting.append(self._executor.submit(work, start, min(start + stride, last)))
-        for future in waiting:
-            yield from future.result()
+        yield from in_turn(self._executor, workers, first, first + runs, stride)
 
 
 class _Hands(NamedTuple):
@@ -347,10 +316,6 @@ def _deferred_outcome(network: Network, log: npt.NDArray[np.int64], more: int) -
 
 
 def _tell(observers: Sequence[Observer], pending: int, steps: float) -> None:
-    event = Event(int(5 * steps), "step", int(steps), pending, _no_records)
+    event = Event(int(5 * steps), "step", int(steps), pending, no_records)
     for observe in observers:
         observe(event)
-
-
-def _no_records() -> NoReturn:
-    raise ValueError("The fused engine has no messages to record; use the slots engine.")

@@ -17,10 +17,13 @@ class Packet:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A packet itself, or an ack that names it."""
+    """A packet itself, an ack that names it, or a control message with a number in it."""
 
     kind: str
-    packet: Packet
+    packet: Packet | None
+    number: int = 1
+    bits: int = 1
+    """Of the number; an ack carries nothing, but that it is there says something."""
 
 
 class Coupler:

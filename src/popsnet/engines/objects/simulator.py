@@ -1,4 +1,4 @@
-"""Runs the objects through the five slots of a step, until every packet is acknowledged."""
+"""Runs the objects through the slots of a step, until every packet is acknowledged."""
 
 from __future__ import annotations
 
@@ -8,20 +8,25 @@ from collections.abc import Sequence
 from popsnet.coins import Coins
 from popsnet.engines.instance import Instance, Outcome
 from popsnet.engines.objects.coupler import Coupler, Message
-from popsnet.engines.objects.processor import STEP, BufferFull, Phase, Processor
+from popsnet.engines.objects.mei_rizzi import MEI_RIZZI
+from popsnet.engines.objects.processor import BufferFull, Phase, Processor, Script
+from popsnet.engines.objects.sweep import SWEEP
 from popsnet.errors import Rule, RuleViolation
 from popsnet.network import Network
 from popsnet.trace import Event, Hold, Listen, Observer, Send, TraceWriter
 
-__all__ = ["Simulator", "execute"]
+__all__ = ["SCRIPTS", "Simulator", "execute"]
 
 
 class Simulator:
     """A POPS(g, g) of objects. It knows nothing of arrays, and shares no code with them."""
 
-    def __init__(self, network: Network, destination: Sequence[int], coins: Coins) -> None:
+    def __init__(
+        self, script: Script, network: Network, destination: Sequence[int], coins: Coins
+    ) -> None:
         self.network = network
-        self.processors = [Processor(network, i, destination[i], coins) for i in range(network.n)]
+        processor = script.processor
+        self.processors = [processor(network, i, destination[i], coins) for i in range(network.n)]
         self.couplers = [[Coupler() for _ in range(network.g)] for _ in range(network.g)]
         self.slots = self.messages = self.collisions = self.destroyed = 0
         self.last_delivery = self.control_bits = 0
@@ -70,7 +75,7 @@ class Simulator:
         for processor in self.processors:
             order = phase.send(processor)
             if order is not None:
-                used.append(self._put(processor, *order))
+                used += self._put(processor, *order)
         self._count_collisions(phase, used)
         for processor in self.processors:
             group = phase.listen(processor)
@@ -91,17 +96,20 @@ class Simulator:
         try:
             phase.hear(processor, message)
         except BufferFull as full:
+            assert message.packet is not None
             detail = f"packet {message.packet.source} finds its buffers full"
             raise RuleViolation(self.slots, full.processor, Rule.BUFFERS, detail) from None
 
-    def _put(self, processor: Processor, group: int, message: Message) -> Coupler:
-        self.sends.append((processor.number, [group], message.kind, message.packet.source))
+    def _put(self, processor: Processor, groups: Sequence[int], message: Message) -> list[Coupler]:
+        packet = None if message.packet is None else message.packet.source
+        self.sends.append((processor.number, sorted(groups), message.kind, packet))
         self.messages += 1
         if message.kind != "packet":
-            self.control_bits = 1  # an ack carries nothing: that it is there says all
-        coupler = self.couplers[group][processor.group]
-        coupler.send(message)
-        return coupler
+            self.control_bits = max(self.control_bits, message.bits)
+        couplers = [self.couplers[group][processor.group] for group in groups]
+        for coupler in couplers:
+            coupler.send(message)
+        return couplers
 
     def _count_collisions(self, phase: Phase, used: list[Coupler]) -> None:
         hit = {id(coupler): len(coupler.messages) for coupler in used}
@@ -109,29 +117,49 @@ class Simulator:
         self.collisions += len(collided)
         self.destroyed += sum(collided)
         if collided and not phase.may_conflict:
-            first = next(i for i, coupler in enumerate(used) if len(coupler.messages) > 1)
-            detail = f"its message to group {self.sends[first][1][0]} met another"
-            raise RuleViolation(self.slots, self.sends[first][0], Rule.CONFLICT_FREE, detail)
+            sender, group = next(
+                (sender, group)
+                for sender, groups, _, _ in self.sends
+                for group in groups
+                if len(self.couplers[group][sender // self.network.d].messages) > 1
+            )
+            detail = f"its message to group {group} met another"
+            raise RuleViolation(self.slots, sender, Rule.CONFLICT_FREE, detail)
+
+
+SCRIPTS = {("mei-rizzi", "published"): MEI_RIZZI, ("relay", "S"): SWEEP}
+"""By router and variant."""
 
 
 def execute(instance: Instance, observers: Sequence[Observer] = ()) -> Outcome:
-    """Run the paper's router until it ends or is capped."""
-    network = instance.network
-    simulator = Simulator(network, instance.array().tolist(), instance.coins)
+    """Run a router until it ends or is capped."""
+    network, script = instance.network, SCRIPTS[instance.router.name, instance.variant]
+    simulator = Simulator(script, network, instance.array().tolist(), instance.coins)
     survivors: list[int] = []
-    while simulator.pending() and len(survivors) < instance.max_steps:
-        step = len(survivors)
-        for processor in simulator.processors:
-            processor.begin(step)
-        for phase in STEP:
+
+    def run(phases: Sequence[Phase]) -> None:
+        for phase in phases:
             pending = network.n - simulator.delivered()
             simulator.slot(phase)
+            step = len(survivors)
             event = Event(simulator.slots, phase.name, step, pending, simulator.records)
             for observe in observers:
                 observe(event)
                 if isinstance(observe, TraceWriter):
                     observe.settle(*simulator.holdings())
+
+    run(script.opening)
+    while simulator.pending() and len(survivors) < instance.max_steps:
+        for processor in simulator.processors:
+            processor.begin(len(survivors))
+        run(script.step)
         survivors.append(network.n - simulator.delivered())
+    if simulator.slots and not survivors:
+        survivors.append(network.n - simulator.delivered())  # all were at home from the start
+    return _outcome(simulator, survivors)
+
+
+def _outcome(simulator: Simulator, survivors: Sequence[int]) -> Outcome:
     lost = simulator.lost()
     return Outcome(
         slots=simulator.slots,

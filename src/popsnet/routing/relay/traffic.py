@@ -13,10 +13,13 @@ from popsnet.network import Network
 from popsnet.routing.relay.bijection import Bijection
 from popsnet.slot import Inbox, Ints
 
-__all__ = ["ATTEMPT", "Traffic"]
+__all__ = ["ATTEMPT", "SHIFT", "Traffic"]
 
 ATTEMPT = "relay attempt"
 """The purpose of private coins: in which slot of a window a source tries."""
+
+SHIFT = "relay shift"
+"""The purpose of public numbers."""
 
 Bools = npt.NDArray[np.bool_]
 
@@ -57,7 +60,7 @@ class Traffic:
     def public_draw(self, bound: int) -> int:
         """The next public number in [0, bound)."""
         self._bijections += 1
-        return Coins(self.seed).draw(bound, "relay shift", self._bijections - 1, 0)
+        return Coins(self.seed).draw(bound, SHIFT, self._bijections - 1, 0)
 
     def attempts(self, slots: int) -> Ints:
         """For each pending source the slot of the next window in which it tries: a private coin."""

@@ -1,0 +1,110 @@
+"""Public bijections for compiled stages: the places of ``bijection.place``, many at a time.
+
+The rounds are done one after another for many values, which makes vectors of them. Values have 32
+bits: what a round loses above is masked anyway. Multipliers are kept by round: g words of each.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from popsnet.compiled import compiled
+from popsnet.engines.fused.passes import U32, U64
+from popsnet.engines.fused.relay.ground import Ground, Hands, divide
+from popsnet.routing.relay.bijection import ROUNDS
+from popsnet.splitmix import word
+
+__all__ = ["find_places", "make_rows", "tabulate"]
+
+_1, _32 = np.uint64(1), np.uint64(32)
+_CHUNK = 1024
+"""Values whose rounds are done together: they stay in the nearest cache."""
+
+
+@compiled
+def make_rows(key: np.uint64, rows: U64) -> None:
+    """The multipliers of a public bijection, ``bijection.multipliers`` by round and group."""
+    g = len(rows) // ROUNDS
+    for b in range(g):
+        for r in range(ROUNDS):
+            rows[r * g + b] = word(key, np.uint64(b * ROUNDS + r)) | _1
+
+
+@compiled
+def tabulate(ground: Ground, rows: U64, size: int, table: U32) -> None:
+    """The places of all destinations, group by group, whose multipliers then are constants."""
+    d, g, mask, half = ground.d, ground.g, np.uint32(_mask(size)), np.uint32(_half(size))
+    for b in range(g):
+        places = table[b * d : (b + 1) * d]
+        for k in range(d):
+            places[k] = k
+        for r in range(ROUNDS):
+            by, plus = np.uint32(rows[r * g + b]), np.uint32(rows[r * g + b] >> _32)
+            for k in range(d):
+                x = np.uint32(np.uint32(places[k] * by) + plus) & mask
+                places[k] = x ^ (x >> half)
+        if size <= mask:
+            for k in range(d):
+                places[k] = walk_on(rows, g, b, places[k], size)
+
+
+@compiled
+def find_places(ground: Ground, rows: U64, table: U32, size: int, m: int, hands: Hands) -> None:
+    """The places of destinations: from the table, or if it is empty computed."""
+    if len(table) > 0:
+        for k in range(m):
+            hands.places[k] = table[hands.targets[k]]
+        return
+    for low in range(0, m, _CHUNK):
+        high = min(low + _CHUNK, m)
+        go_round(ground, rows, size, hands.targets[low:high], hands.cells, hands.places[low:high])
+    if size <= _mask(size):
+        for k in range(m):
+            b = divide(np.uint64(hands.targets[k]), ground.by_d)
+            hands.places[k] = walk_on(rows, ground.g, int(b), hands.places[k], size)
+
+
+@compiled
+def go_round(ground: Ground, rows: U64, size: int, targets: U32, groups: U32, places: U32) -> None:
+    """All rounds once."""
+    d, g, mask, half = np.uint64(ground.d), ground.g, np.uint32(_mask(size)), _half(size)
+    for k in range(len(targets)):
+        group = divide(np.uint64(targets[k]), ground.by_d)
+        groups[k] = group
+        places[k] = np.uint64(targets[k]) - group * d
+    for r in range(ROUNDS):
+        some = rows[r * g : (r + 1) * g]
+        for k in range(len(targets)):
+            row = some[groups[k]]
+            x = np.uint32(np.uint32(places[k] * np.uint32(row)) + np.uint32(row >> _32)) & mask
+            places[k] = x ^ (x >> np.uint32(half))
+
+
+@compiled
+def walk_on(rows: U64, g: int, group: int, place: np.uint32, size: int) -> np.uint32:
+    """What falls outside goes through all rounds again, until it is inside."""
+    x, mask, half = place, np.uint32(_mask(size)), np.uint32(_half(size))
+    while x >= size:
+        for r in range(ROUNDS):
+            row = rows[r * g + group]
+            x = np.uint32(np.uint32(x * np.uint32(row)) + np.uint32(row >> _32)) & mask
+            x ^= x >> half
+    return x
+
+
+@compiled(inline=True)
+def _mask(size: int) -> int:
+    """2^m - 1 for the smallest 2^m ≥ size."""
+    mask = 0
+    while mask < size - 1:
+        mask = 2 * mask + 1
+    return mask
+
+
+@compiled(inline=True)
+def _half(size: int) -> int:
+    """⌈m / 2⌉."""
+    bits = 0
+    while (size - 1) >> bits > 0:
+        bits += 1
+    return (bits + 1) // 2

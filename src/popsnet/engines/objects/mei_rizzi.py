@@ -1,0 +1,105 @@
+"""A processor of the paper's randomized router, deciding by itself."""
+
+from __future__ import annotations
+
+from popsnet.engines.objects.coupler import Message, Packet
+from popsnet.engines.objects.processor import Order, Phase, Processor, Script
+from popsnet.routing.mei_rizzi import INTERMEDIATE_GROUP, PHASES
+
+__all__ = ["MEI_RIZZI", "MeiRizzi"]
+
+
+class MeiRizzi(Processor):
+    """A processor in the five slots of the paper's router."""
+
+    def begin(self, step: int) -> None:
+        """A new step: nothing sent, nothing relayed, no ack heard."""
+        super().begin(step)
+        self.intermediate: int | None = None  # where my packet went in slot 1
+        self.temporary: int | None = None  # where I relayed a copy in slot 2
+        self.copy_from: int | None = None  # whence my copy came in slot 2
+        self.ack: Packet | None = None  # the packet an ack came for in slot 3
+
+    # Slot 1: each processor with a packet to be routed sends a copy to a random group.
+
+    def send_1(self) -> Order | None:
+        if self.original is None:
+            return None
+        self.intermediate = self.coins.draw(
+            self.network.g, INTERMEDIATE_GROUP, self.step, self.number
+        )
+        return [self.intermediate], Message("packet", self.original)
+
+    def listen_1(self) -> int | None:
+        return self.residue
+
+    def hear_1(self, message: Message) -> None:
+        self.store(message)
+
+    # Slot 2: every copy that arrived is sent to its temporary destination group.
+
+    def send_2(self) -> Order | None:
+        if self.floating is None:
+            return None
+        copy, self.floating = self.floating, None
+        self.temporary = copy.destination % self.network.g
+        return [self.temporary], Message("packet", copy)
+
+    def listen_2(self) -> int | None:
+        return self.residue
+
+    def hear_2(self, message: Message) -> None:
+        self.store(message)
+        self.copy_from = self.residue
+
+    # Slot 3: for each copy in its temporary group an ack goes back to the random group.
+
+    def send_3(self) -> Order | None:
+        if self.floating is None or self.copy_from is None:
+            return None
+        return [self.copy_from], Message("ack", self.floating)
+
+    def listen_3(self) -> int | None:
+        return self.temporary
+
+    def hear_3(self, message: Message) -> None:
+        self.ack = message.packet
+
+    # Slot 4: for each ack that arrived an ack goes back to the source, which drops its packet.
+
+    def send_4(self) -> Order | None:
+        if self.ack is None:
+            return None
+        return [self.residue], Message("ack", self.ack)
+
+    def listen_4(self) -> int | None:
+        return self.intermediate
+
+    def hear_4(self, message: Message) -> None:
+        if message.packet == self.original:
+            self.original = None
+
+    # Slot 5: every copy in its temporary group is sent to its destination.
+
+    def send_5(self) -> Order | None:
+        if self.floating is None:
+            return None
+        copy, self.floating = self.floating, None
+        return [copy.destination // self.network.d], Message("packet", copy)
+
+    def listen_5(self) -> int | None:
+        return self.residue
+
+    def hear_5(self, message: Message) -> None:
+        self.receive(message)
+
+
+_STEP = (
+    Phase(PHASES[0], MeiRizzi.send_1, MeiRizzi.listen_1, MeiRizzi.hear_1, True),
+    Phase(PHASES[1], MeiRizzi.send_2, MeiRizzi.listen_2, MeiRizzi.hear_2, True),
+    Phase(PHASES[2], MeiRizzi.send_3, MeiRizzi.listen_3, MeiRizzi.hear_3, False),
+    Phase(PHASES[3], MeiRizzi.send_4, MeiRizzi.listen_4, MeiRizzi.hear_4, False),
+    Phase(PHASES[4], MeiRizzi.send_5, MeiRizzi.listen_5, MeiRizzi.hear_5, False),
+)
+
+MEI_RIZZI = Script(MeiRizzi, (), _STEP)

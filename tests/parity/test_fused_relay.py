@@ -1,0 +1,244 @@
+"""relay on the fused engine against the engine that executes every message: the same."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from conftest import permutation
+from popsnet import Coins, InputError, Network, Outcome, Point, routed
+from popsnet.engines import ENGINES, Instance, Load, choose_engine
+from popsnet.engines.fused import RESIDENT, RelaySession, threads
+from popsnet.engines.fused.relay import ground as blocks
+from popsnet.engines.fused.relay import large, session
+from popsnet.engines.fused.relay import stages as whole_runs
+from popsnet.permutations.keyed import KeyedPermutation
+from popsnet.routing import get_router
+from popsnet.routing.relay.schedule import parse_schedule
+from popsnet.trace import Event
+
+SEEDS = st.integers(0, 2**64 - 1)
+RELAY = get_router("relay")
+
+
+def by_messages(instance: Instance) -> Outcome:
+    return replace(ENGINES["slots"].execute(instance, ()), peak_buffers=None)
+
+
+def compiled(instance: Instance) -> Outcome:
+    return ENGINES["fused"].execute(instance, ())
+
+
+def execute_on(count: int, instance: Instance) -> Outcome:
+    what = instance.network, instance.variant, instance.max_steps
+    with RelaySession(*what, count) as session:
+        session.execute(instance)
+        return session.execute(instance)  # the memory of the first run does no harm
+
+
+def stages(draw: st.DrawFn, network: Network) -> st.SearchStrategy[str]:
+    if network.d < network.g:
+        classes = -(-network.g // network.d)
+        x = draw(st.integers(1, classes))
+        return st.just(f"XY({x},{-(-classes // x) + draw(st.integers(0, 2))})")
+    windows = st.lists(st.integers(1, 5), min_size=1, max_size=3)
+    return st.one_of(
+        windows.map(lambda sizes: f"P({','.join(map(str, sizes))})"),
+        st.sampled_from(["S", "F", "R1", "R2", "R3"]),
+    )
+
+
+@st.composite
+def schedules(draw: st.DrawFn, network: Network) -> str:
+    texts = [draw(stages(draw, network)) for _ in range(draw(st.integers(1, 5)))]
+    texts.insert(draw(st.integers(0, len(texts) - 1)), "|")
+    return RELAY.choose_variant(" ".join(texts), network)
+
+
+@st.composite
+def destinations(draw: st.DrawFn, network: Network) -> npt.NDArray[np.int32] | KeyedPermutation:
+    """Random ones, and those with packets that are at home or all go from group to group."""
+    d, n, seed = network.d, network.n, draw(st.integers(0, 2**32 - 1))
+    kind = draw(st.sampled_from(["random", "random", "nearly home", "groups", "keyed"]))
+    if kind == "keyed":
+        return KeyedPermutation(n, Coins(seed))
+    if kind == "groups":
+        return (permutation(network.g, seed)[:, None] * d + np.arange(d)).ravel().astype(np.int32)
+    order = np.arange(n, dtype=np.int32)
+    moved = permutation(n, seed)[: n if kind == "random" else draw(st.integers(0, n))]
+    order[np.sort(moved)] = moved
+    return order
+
+
+@st.composite
+def instances(draw: st.DrawFn) -> Instance:
+    g = draw(st.integers(1, 9))
+    sizes = [g, g, g + 1, 2 * g, 3 * g + 1, 5 * g, max(g - 1, 1), max(g // 2, 1), 1]
+    network = Network(draw(st.sampled_from(sizes)), g)
+    variant, destination = draw(schedules(network)), draw(destinations(network))
+    max_steps = draw(st.sampled_from([1, 2, 3, 60]))
+    return Instance(network, RELAY, variant, destination, Coins(draw(SEEDS)), max_steps)
+
+
+@settings(max_examples=300)
+@given(instances())
+def test_runs_in_the_cache_are_the_same(instance: Instance) -> None:
+    assert compiled(instance) == by_messages(instance)
+
+
+@settings(max_examples=200)
+@given(instance=instances(), count=st.integers(1, 3), packets=st.sampled_from([1, 2**24]))
+def test_large_runs_are_the_same_on_any_number_of_threads(
+    instance: Instance, count: int, packets: int
+) -> None:
+    """And however small the pieces of work are."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(session, "RESIDENT", 0)
+        patch.setattr(large, "_PACKETS_AT_A_TIME", packets)
+        assert execute_on(count, instance) == by_messages(instance)
+
+
+@settings(max_examples=100)
+@given(instance=instances(), size=st.integers(1, 40), table=st.booleans())
+def test_runs_are_the_same_however_they_are_divided(
+    instance: Instance, size: int, table: bool
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(blocks, "_BLOCK", size)
+        patch.setattr(whole_runs, "_LARGEST_TABLE", RESIDENT if table else 0)
+        assert execute_on(1, instance) == by_messages(instance)
+
+
+@pytest.mark.parametrize(
+    ("d", "g", "schedule"),
+    [(8, 8, None), (24, 6, None), (7, 3, "P(3,2) F R2"), (3, 12, None), (64, 64, "P1 R1")],
+)
+@pytest.mark.parametrize("permutation", ["random", "keyed", "transpose"])
+@pytest.mark.parametrize("count", [1, 3])
+def test_the_runs_of_a_point_are_the_same_whatever_the_engine_and_the_threads(
+    d: int, g: int, schedule: str | None, permutation: str, count: int
+) -> None:
+    variant = schedule or ("P1" if d >= g else "XY(2,2)")
+    slow, fast = (
+        Point.of(
+            d, g, router="relay", engine=engine, variant=variant, permutation=permutation, seed=3,
+            permutation_seed=4,
+        )
+        for engine in ("slots", "fused")
+    )  # fmt: skip
+    expected = [replace(run.outcome, peak_buffers=None) for run in routed(slow, 12)]
+    assert [run.outcome for run in routed(fast, 12, threads=count)] == expected
+
+
+def test_more_runs_than_are_done_at_a_time_keep_their_order(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(threads, "_MOST_RUNS_AT_A_TIME", 7)
+    monkeypatch.setattr(session, "_STEPS_EXPECTED", 1)  # the log runs full and is emptied
+    slow, fast = (
+        Point.of(5, 5, router="relay", variant="P1", engine=engine, max_steps=40)
+        for engine in ("slots", "fused")
+    )
+    expected = [run.outcome.survivors for run in routed(slow, 50)]
+    assert [run.outcome.survivors for run in routed(fast, 50, threads=2)] == expected
+
+
+@pytest.mark.parametrize(("d", "g"), [(512, 512), (1000, 300), (100, 700)])
+def test_larger_networks_with_their_planned_schedules_are_the_same(d: int, g: int) -> None:
+    expected = Point.of(d, g, router="relay", engine="slots").execute(0).outcome
+    for limit in (RESIDENT, 0):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(session, "RESIDENT", limit)
+            outcome = Point.of(d, g, router="relay", engine="fused").execute(0).outcome
+        assert outcome == replace(expected, peak_buffers=None)
+
+
+def test_observers_hear_of_every_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    for limit in (RESIDENT, 0):
+        monkeypatch.setattr(session, "RESIDENT", limit)
+        heard: list[Event] = []
+        point = Point.of(16, 16, router="relay", variant="P1", engine="fused")
+        outcome = point.execute(0, [heard.append]).outcome
+        assert set(outcome.survivors) <= {event.pending for event in heard}
+        assert heard[-1].slot == outcome.slots
+        with pytest.raises(ValueError, match="no messages"):
+            heard[0].records()
+
+
+def test_a_session_goes_on_after_an_interrupted_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(event: Event) -> None:
+        raise KeyboardInterrupt
+
+    network = Network(20, 20)
+    instance = Instance(network, RELAY, "P1 R1", permutation(400, 3), Coins(3), 300)
+    for limit in (RESIDENT, 0):
+        monkeypatch.setattr(session, "RESIDENT", limit)
+        with RelaySession(network, "P1 R1", 300, 2) as running:
+            expected = running.execute(instance)
+            with pytest.raises(KeyboardInterrupt):
+                running.execute(instance, [interrupt])
+            assert running.execute(instance) == expected == by_messages(instance)
+
+
+def test_a_session_is_for_one_schedule() -> None:
+    network = Network(3, 3)
+    instance = Instance(network, RELAY, "S", permutation(9, 3), Coins(3), 300)
+    with RelaySession(network, "P1", 300) as running, pytest.raises(ValueError, match="runs P1"):
+        running.execute(instance)
+
+
+def test_schedules_are_compiled_and_named_variants_are_not() -> None:
+    network, fused = Network(8, 8), ENGINES["fused"]
+    assert fused.has(RELAY, "P2 P1", network)
+    for name in RELAY.variants:
+        assert not fused.has(RELAY, name, network)
+        assert choose_engine("auto", RELAY, name, network, runs=10**9, traced=False).name == "slots"
+    assert choose_engine("auto", RELAY, "P1", network, runs=10**9, traced=False) is fused
+    with pytest.raises(InputError, match="does not run"):
+        choose_engine("fused", RELAY, "census", network, runs=1, traced=False)
+
+
+def test_memory_is_a_few_bits_a_packet_where_the_permutation_is_computed() -> None:
+    fused, network = ENGINES["fused"], Network(2**15, 2**15)
+    computed = fused.bytes_needed(Load(network, "relay", "P1", keyed=True))
+    assert computed < network.n
+    assert fused.bytes_needed(Load(network, "relay", "P1")) - computed == 4 * network.n
+    assert fused.obstacle(Load(network, "relay", "P1", keyed=True)) is None
+    too_many = Load(Network(2**16, 2**15), "relay", "P1", keyed=True)
+    assert "31 bits" in str(fused.obstacle(too_many))
+
+
+def random_schedule(chooser: np.random.Generator, network: Network) -> str:
+    stages = []
+    for _ in range(int(chooser.integers(1, 7))):
+        classes = -(-network.g // network.d)
+        x = int(chooser.integers(1, classes + 1))
+        window = chooser.integers(1, 9, size=int(chooser.integers(1, 4))).tolist()
+        park = f"P({','.join(map(str, window))})"
+        grid = f"XY({x},{-(-classes // x) + int(chooser.integers(0, 3))})"
+        large_groups = [park, park, "S", "F", f"R{chooser.integers(1, 5)}"]
+        stages.append(str(chooser.choice(large_groups if network.d >= network.g else [grid])))
+    return str(parse_schedule(" ".join(stages)))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("block", range(8))
+def test_thousands_of_random_cases_are_the_same(block: int) -> None:
+    chooser = np.random.default_rng(block)
+    for _ in range(400):
+        g = int(chooser.integers(1, 24))
+        network = Network(int(chooser.choice([g, int(chooser.integers(1, 4 * g + 1))])), g)
+        destination = permutation(network.n, int(chooser.integers(0, 2**32)))
+        seed, steps = Coins(int(chooser.integers(0, 2**63))), int(chooser.choice([4, 500]))
+        variant = random_schedule(chooser, network)
+        instance = Instance(network, RELAY, variant, destination, seed, steps)
+        expected = by_messages(instance)
+        assert compiled(instance) == expected
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(session, "RESIDENT", 0)
+            assert execute_on(2, instance) == expected
