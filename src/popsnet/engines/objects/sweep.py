@@ -16,9 +16,10 @@ _ROUNDS = 8
 def public_place(seed: int, number: int, group: int, value: int, size: int) -> int:
     """Where public bijection ``number`` takes a value of [0, size) in a group, by the definition.
 
-    Each round multiplies modulo 2^m, adds and folds the upper half of the bits onto the lower.
+    Each round multiplies modulo 2^m, adds and folds the upper half of the bits onto the lower;
+    2^m is the smallest power that holds all values, but at least 32.
     """
-    bits = (size - 1).bit_length()
+    bits = max(5, (size - 1).bit_length())
     words = [Coins(seed).word(CELLS, number, group * _ROUNDS + i) | 1 for i in range(_ROUNDS)]
     while True:
         for word in words:

@@ -3,8 +3,8 @@
 Everybody who has heard the seed can evaluate them anywhere in constant time, so that a source, a
 relay and a destination agree on a packet's way without talking. A value goes through eight rounds
 of multiplying by an odd number, adding and folding the upper half of its bits onto the lower,
-modulo the smallest 2^m ≥ size: each of them a bijection. What falls outside [0, size) goes through
-again (cycle walking), less than twice on average.
+modulo the smallest 2^m ≥ size, 32 at least: each of them a bijection. What falls outside [0, size)
+goes through again (cycle walking), less than twice on average for sizes above 16.
 
 The key depends on the group. With one permutation for all groups, packets that meet once meet for
 ever; the tests show it.
@@ -21,13 +21,15 @@ from popsnet.coins import Coins
 from popsnet.compiled import compiled
 from popsnet.slot import Ints
 
-__all__ = ["CELLS", "ROUNDS", "Bijection", "multipliers", "place"]
+__all__ = ["CELLS", "FEWEST_BITS", "ROUNDS", "Bijection", "multipliers", "place"]
 
 CELLS = "relay cells"
 """The purpose of the words that public bijections are made of."""
 
 ROUNDS = 8
-"""With four, pairs of places are visibly far from uniform for sizes below 24."""
+FEWEST_BITS = 5
+"""Pairs of places are uniform over a million keys. With four rounds they are not for sizes 22 to
+24 and 64, say, nor with eight on fewer bits."""
 
 _32 = np.uint64(32)
 U64 = npt.NDArray[np.uint64]
@@ -43,7 +45,7 @@ class Bijection:
     def __call__(self, groups: Ints, values: Ints) -> npt.NDArray[np.int32]:
         """The place of each value under the bijection of its group."""
         places = np.empty(len(values), dtype=np.int32)
-        bits = (self.size - 1).bit_length()
+        bits = max((self.size - 1).bit_length(), FEWEST_BITS)
         _write_places(self._multipliers, groups, values, self.size, bits, places)
         return places
 

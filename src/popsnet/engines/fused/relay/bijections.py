@@ -11,7 +11,7 @@ import numpy as np
 from popsnet.compiled import compiled
 from popsnet.engines.fused.passes import U32, U64
 from popsnet.engines.fused.relay.ground import Ground, Hands, divide
-from popsnet.routing.relay.bijection import ROUNDS
+from popsnet.routing.relay.bijection import FEWEST_BITS, ROUNDS
 from popsnet.splitmix import word
 
 __all__ = ["find_places", "make_rows", "tabulate"]
@@ -94,8 +94,8 @@ def walk_on(rows: U64, g: int, group: int, place: np.uint32, size: int) -> np.ui
 
 @compiled(inline=True)
 def _mask(size: int) -> int:
-    """2^m - 1 for the smallest 2^m ≥ size."""
-    mask = 0
+    """2^m - 1 for the smallest 2^m ≥ size that is used."""
+    mask = (1 << FEWEST_BITS) - 1
     while mask < size - 1:
         mask = 2 * mask + 1
     return mask
@@ -104,7 +104,7 @@ def _mask(size: int) -> int:
 @compiled(inline=True)
 def _half(size: int) -> int:
     """⌈m / 2⌉."""
-    bits = 0
+    bits = FEWEST_BITS
     while (size - 1) >> bits > 0:
         bits += 1
     return (bits + 1) // 2
