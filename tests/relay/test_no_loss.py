@@ -77,7 +77,7 @@ def test_a_lost_packet_a_second_copy_and_a_livelock_are_seen(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The check of this file can fail."""
-    dose = Dose(8, 8, "numpy", "P2 P1", 0)
+    dose = Dose(8, 8, "numpy", "P2 P1", 1)
     assert dose.complaint() is None
     assert "goes on after 5 slots" in str(dose.complaint(most_slots=5))
     original_drop = Memory.drop

@@ -5,7 +5,8 @@ over the places of their destinations. Of the d places, ⌈d/g⌉ or ⌊d/g⌋ b
 
 A packet that is pending has failed because it met another of its group, which most likely is
 pending, too. So besides the ρ(d - 1) others of its group it has one companion: the crowd around it
-is ρ(d - 1)/d + 1/d. That matters where ρ is small, and on small networks.
+is ρ(d - 1)/d + 1/d. That matters where ρ is small, and on small networks. Where d = g the late
+bijections keep companions apart, and there is none.
 """
 
 from __future__ import annotations
@@ -45,7 +46,8 @@ def _shares(network: Network) -> list[tuple[int, float]]:
 
 def _crowd(network: Network, rho: Numbers) -> Numbers:
     others = network.d - 1
-    return np.minimum((rho * others + 1) / network.d, 1.0) if others else np.zeros_like(rho)
+    companion = others > 0 and network.d != network.g
+    return np.minimum((rho * others + companion) / network.d, 1.0)
 
 
 def after_sweep(rho: Numbers) -> Numbers:

@@ -42,8 +42,12 @@ class Sweeper(Processor):
 
     def relay_of(self, destination: int) -> int:
         """The relay group of a destination in this step, known to all who heard the seed."""
-        group, index = divmod(destination, self.network.d)
-        return public_place(self.seed, self.step, group, index, self.network.d)
+        g = self.network.g
+        group, index = divmod(destination, g)
+        place = public_place(self.seed, min(self.step, 3), group, index, g)
+        for step in range(4, self.step + 1):  # what has just met is turned apart
+            place += public_place(self.seed, step, 0, group, g)
+        return place % g
 
     # The opening: processor 0 tells everybody a seed. A packet that is at home stays there.
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from popsnet.coins import Coins
 from popsnet.memory import Memory
 from popsnet.network import Network
-from popsnet.routing.relay.bijection import Bijection
+from popsnet.routing.relay.bijection import FRESH, Bijection
 from popsnet.slot import Inbox, Ints
 
 __all__ = ["ATTEMPT", "SHIFT", "Traffic"]
@@ -44,6 +44,7 @@ class Traffic:
     """Destinations whose packet has not arrived."""
     _bijections: int = field(init=False, default=0)
     _windows: int = field(init=False, default=0)
+    _latest: Bijection | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         everybody = np.arange(self.network.n, dtype=np.int32)
@@ -53,9 +54,16 @@ class Traffic:
         self.memory.deliver(everybody[~away], everybody[~away])
 
     def fresh_bijection(self, size: int) -> Bijection:
-        """The next public bijection of [0, size), one a group."""
+        """The next public bijection of [0, size), one a group; see there when it is turned."""
+        g, number = self.network.g, self._bijections
         self._bijections += 1
-        return Bijection(self.seed, self._bijections - 1, self.network.g, size)
+        if self._latest is None or number < FRESH or self.network.d != g:
+            self._latest = Bijection(self.seed, number, g, size)
+        else:
+            everyone = np.arange(g, dtype=np.int32)
+            turn = Bijection(self.seed, number, 1, g)(np.zeros_like(everyone), everyone)
+            self._latest = self._latest.turned(turn)
+        return self._latest
 
     def public_draw(self, bound: int) -> int:
         """The next public number in [0, bound)."""

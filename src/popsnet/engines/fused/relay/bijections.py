@@ -1,7 +1,8 @@
 """Public bijections for compiled stages: the places of ``bijection.place``, many at a time.
 
 The rounds are done one after another for many values, which makes vectors of them. Values have 32
-bits: what a round loses above is masked anyway. Multipliers are kept by round: g words of each.
+bits: what a round loses above is masked anyway. Multipliers are kept by round: g words of each, and
+after them by how much the places of each group are moved on.
 """
 
 from __future__ import annotations
@@ -14,7 +15,10 @@ from popsnet.engines.fused.relay.ground import Ground, Hands, divide
 from popsnet.routing.relay.bijection import FEWEST_BITS, ROUNDS
 from popsnet.splitmix import word
 
-__all__ = ["find_places", "make_rows", "tabulate"]
+__all__ = ["WORDS", "find_places", "make_rows", "make_turn", "tabulate"]
+
+WORDS = ROUNDS + 1
+"""Of a group in the rows of a bijection."""
 
 _1, _32 = np.uint64(1), np.uint64(32)
 _CHUNK = 1024
@@ -22,12 +26,24 @@ _CHUNK = 1024
 
 
 @compiled
-def make_rows(key: np.uint64, rows: U64) -> None:
+def make_rows(key: np.uint64, turn: U32, rows: U64) -> None:
     """The multipliers of a public bijection, ``bijection.multipliers`` by round and group."""
-    g = len(rows) // ROUNDS
+    g = len(rows) // WORDS
     for b in range(g):
         for r in range(ROUNDS):
             rows[r * g + b] = word(key, np.uint64(b * ROUNDS + r)) | _1
+        rows[ROUNDS * g + b] = turn[b]
+
+
+@compiled
+def make_turn(key: np.uint64, turn: U32, rows: U64) -> None:
+    """Turn on: every group by its place under one bijection of all groups."""
+    g = len(turn)
+    for r in range(ROUNDS):
+        rows[r] = word(key, np.uint64(r)) | _1
+    for b in range(g):
+        place = walk_on(rows, 1, 0, first_place(rows, 1, 0, np.uint32(b), g), g)
+        turn[b] = move_on(turn[b], np.uint64(place), g)
 
 
 @compiled
@@ -46,6 +62,8 @@ def tabulate(ground: Ground, rows: U64, size: int, table: U32) -> None:
         if size <= mask:
             for k in range(d):
                 places[k] = walk_on(rows, g, b, places[k], size)
+        for k in range(d):
+            places[k] = move_on(places[k], rows[ROUNDS * g + b], size)
 
 
 @compiled
@@ -62,6 +80,10 @@ def find_places(ground: Ground, rows: U64, table: U32, size: int, m: int, hands:
         for k in range(m):
             b = divide(np.uint64(hands.targets[k]), ground.by_d)
             hands.places[k] = walk_on(rows, ground.g, int(b), hands.places[k], size)
+    for k in range(m):
+        b = divide(np.uint64(hands.targets[k]), ground.by_d)
+        by = rows[ROUNDS * ground.g + int(b)]
+        hands.places[k] = move_on(hands.places[k], by, size)
 
 
 @compiled
@@ -80,15 +102,30 @@ def go_round(ground: Ground, rows: U64, size: int, targets: U32, groups: U32, pl
             places[k] = x ^ (x >> np.uint32(half))
 
 
+@compiled(inline=True)
+def move_on(place: np.uint32, by: np.uint64, size: int) -> np.uint32:
+    """A place of [0, size), moved on."""
+    moved = np.uint64(place) + by
+    return np.uint32(moved if moved < np.uint64(size) else moved - np.uint64(size))
+
+
 @compiled
 def walk_on(rows: U64, g: int, group: int, place: np.uint32, size: int) -> np.uint32:
     """What falls outside goes through all rounds again, until it is inside."""
-    x, mask, half = place, np.uint32(_mask(size)), np.uint32(_half(size))
+    x = place
     while x >= size:
-        for r in range(ROUNDS):
-            row = rows[r * g + group]
-            x = np.uint32(np.uint32(x * np.uint32(row)) + np.uint32(row >> _32)) & mask
-            x ^= x >> half
+        x = first_place(rows, g, group, x, size)
+    return x
+
+
+@compiled
+def first_place(rows: U64, g: int, group: int, place: np.uint32, size: int) -> np.uint32:
+    """All rounds once, for one value."""
+    x, mask, half = place, np.uint32(_mask(size)), np.uint32(_half(size))
+    for r in range(ROUNDS):
+        row = rows[r * g + group]
+        x = np.uint32(np.uint32(x * np.uint32(row)) + np.uint32(row >> _32)) & mask
+        x ^= x >> half
     return x
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from popsnet.compiled import compiled
 from popsnet.engines.fused.passes import I64, U32, U64
-from popsnet.engines.fused.relay.bijections import find_places
+from popsnet.engines.fused.relay.bijections import WORDS, find_places
 from popsnet.engines.fused.relay.ground import (
     ACKED,
     COLLISIONS,
@@ -26,7 +26,6 @@ from popsnet.engines.fused.relay.ground import (
     divide,
 )
 from popsnet.engines.fused.relay.ways import load, put_bit, split, strike
-from popsnet.routing.relay.bijection import ROUNDS
 
 __all__ = ["judge", "mark"]
 
@@ -100,7 +99,7 @@ def attempt(
     """All pending packets of a block on their couplers; how many packets."""
     m, span = load(ground, packets, packets.pending, hands, block), len(hands.numbers)
     for u in range(copies):
-        some = rows[u * ground.g * ROUNDS :]
+        some = rows[u * ground.g * WORDS : (u + 1) * ground.g * WORDS]
         find_places(ground, some, hands.numbers[:0], ground.d, m, hands)
         split(ground, hands.numbers, hands.places, m, hands.sets[u * span :], hands.classes)
     arrivals = 0

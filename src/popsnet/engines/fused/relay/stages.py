@@ -11,7 +11,7 @@ from popsnet.compiled import compiled
 from popsnet.engines.fused.arena import cut
 from popsnet.engines.fused.passes import I64, U32, U64
 from popsnet.engines.fused.relay.alarm import alarm
-from popsnet.engines.fused.relay.bijections import make_rows, tabulate
+from popsnet.engines.fused.relay.bijections import WORDS, make_rows, make_turn, tabulate
 from popsnet.engines.fused.relay.grid import grid
 from popsnet.engines.fused.relay.ground import (
     ACKED,
@@ -39,7 +39,7 @@ from popsnet.engines.fused.relay.program import (
 from popsnet.engines.fused.relay.shower import judge, mark
 from popsnet.engines.fused.relay.ways import begin
 from popsnet.permutations.uniform import RANDOM, fill, shuffle
-from popsnet.routing.relay.bijection import CELLS, ROUNDS
+from popsnet.routing.relay.bijection import CELLS, FRESH
 from popsnet.routing.relay.router import SEED
 from popsnet.routing.relay.traffic import ATTEMPT, SHIFT
 from popsnet.splitmix import run_key, step_key, word
@@ -69,6 +69,7 @@ class Public(NamedTuple):
     """What all threads know of a stage: its coins, and the couplers that all use."""
 
     rows: U64  # multipliers of its bijections, one after another
+    turn: U32  # by how much the places of each group are moved on
     keys: U64  # of the private coins of its windows
     table: U32  # the places of all destinations; empty on large networks
     couplers: U64  # of deliveries, two bits each; d > g
@@ -81,16 +82,17 @@ class Public(NamedTuple):
     def of(cls, ground: Ground, program: Program) -> Public:
         """For runs on a network."""
         pieces = _pieces(ground, program)
-        rows, keys, table, couplers, groups, seeds, drawn = cut(*pieces)
+        rows, turn, keys, table, couplers, groups, seeds, drawn = cut(*pieces)
         names = ("run", RANDOM, SEED, CELLS, SHIFT, ATTEMPT)
         purposes = np.array([number_of(name) for name in names], dtype=np.uint64)
-        return cls(rows, keys, table, couplers, groups.reshape(-1, 2), seeds, drawn, purposes)
+        return cls(rows, turn, keys, table, couplers, groups.reshape(-1, 2), seeds, drawn, purposes)
 
 
 def _pieces(ground: Ground, program: Program) -> list[tuple[int, type]]:
     g, contends = ground.g, ground.d > ground.g
     return [
-        (g * ROUNDS * program.copies, np.uint64),
+        (g * WORDS * program.copies, np.uint64),
+        (g, np.uint32),
         (max(len(program.windows), 1), np.uint64),
         (ground.d * g if ground.d * g <= _LARGEST_TABLE else 0, np.uint32),
         (-(-g * g // 32) if contends else 0, np.uint64),
@@ -111,27 +113,38 @@ def start(public: Public, seed: np.uint64) -> None:
     public.seeds[0] = seed
     public.seeds[1] = word(step_key(seed, public.purposes[_SEED], 0), np.uint64(0))
     public.drawn[:] = 0
+    public.turn[:] = 0
 
 
 @compiled
 def turn_to(ground: Ground, program: Program, row: int, public: Public) -> int:
     """Draw what the stage of a row needs; returns the shift of a grid."""
     kind, first, second = program.stages[row, 0], program.stages[row, 1], program.stages[row, 2]
-    width, shift, coins = ground.g * ROUNDS, 0, public.seeds[1]
+    width, shift, coins = ground.g * WORDS, 0, public.seeds[1]
     if kind == GRID:
         key = step_key(coins, public.purposes[_SHIFT], public.drawn[0])
         bound = np.uint64(ground.superclasses)
         shift = int(np.int64((word(key, np.uint64(0)) >> _32) * bound >> _32))
         public.drawn[0] += 1
     for u in range(first if kind in (FOLD, SHOWER) else 1):
-        key = step_key(coins, public.purposes[_CELLS], public.drawn[0])
-        make_rows(key, public.rows[u * width : (u + 1) * width])
-        public.drawn[0] += 1
+        draw_bijection(ground, public, public.rows[u * width : (u + 1) * width])
     for i in range(first, second if kind == PARK else first):
         key = step_key(public.seeds[0], public.purposes[_ATTEMPT], public.drawn[1])
         public.keys[i - first] = key
         public.drawn[1] += 1
     return shift
+
+
+@compiled
+def draw_bijection(ground: Ground, public: Public, rows: U64) -> None:
+    """The next public bijection: a fresh one, or for d = g the one before it, turned."""
+    number, cells = public.drawn[0], public.purposes[_CELLS]
+    key = step_key(public.seeds[1], cells, number)
+    if ground.d == ground.g and number >= FRESH:
+        make_turn(key, public.turn, rows)
+        key = step_key(public.seeds[1], cells, FRESH - 1)
+    make_rows(key, public.turn, rows)
+    public.drawn[0] += 1
 
 
 @compiled
