@@ -35,6 +35,7 @@ def _as_object(trace: Path, report: Report) -> dict[str, object]:
         "network": {"d": network.d, "g": network.g, "n": network.n},
         "router": report.router,
         "variant": report.variant,
+        "packets": report.packets,
         "slots": report.slots,
         "messages": report.messages,
         "collisions": report.collisions,
@@ -52,7 +53,7 @@ def _print_text(trace: Path, report: Report) -> None:
     typer.echo(f"{trace}: {report.router} ({report.variant}) on {network}, n = {network.n:,}")
     typer.echo(
         f"{report.slots:,} slots, {report.messages:,} messages, {report.collisions:,} collisions, "
-        f"{report.delivered:,} of {network.n:,} packets delivered, {lost}"
+        f"{report.delivered:,} of {report.packets:,} packets delivered, {lost}"
     )
     if report.ok:
         typer.echo("OK: no rule broken, every packet at its destination.")
