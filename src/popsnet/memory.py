@@ -25,9 +25,10 @@ _NOTHING = -1
 class Memory:
     """The packet buffers of all processors.
 
-    At the start processor i holds packet i, or packet p is at processor ``start[p]``. What a processor hears is gone after the slot
-    unless it is stored; storing, dropping and delivering are the router's to say and the
-    machine's to check. A delivered packet stays in a buffer of its destination.
+    At the start processor i holds packet i, or packet p is at processor ``start[p]``. What a
+    processor hears is gone after the slot unless it is stored; storing, dropping and delivering
+    are the router's to say and the machine's to check. A delivered packet stays in a buffer of
+    its destination.
 
     All methods take arrays of equal length: ``processors[k]`` does it with ``packets[k]``.
     """

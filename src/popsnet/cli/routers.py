@@ -21,7 +21,10 @@ def routers_command(*, as_json: bool) -> None:
         typer.echo(f"{router.name}: {router.summary}")
         for label, text in (
             ("applies to", router.applies),
-            ("knows", "what its processors are told" if router.online else "everything, beforehand"),
+            (
+                "knows",
+                "what a processor is told" if router.online else "everything, beforehand",
+            ),
             ("slots", router.slots),
             ("buffers", _memory(router)),
             ("messages", router.messages),

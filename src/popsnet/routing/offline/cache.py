@@ -29,7 +29,7 @@ def schedule_permutation(network: Network, destination: Ints, *, seed: int = 0) 
     To find it again takes a digest of the permutation: a fraction of the time of executing it.
     """
     permutation = np.ascontiguousarray(destination, dtype=np.int32)
-    key = blake2b(permutation, digest_size=32, salt=_salt(network, seed)).digest()
+    key = blake2b(permutation.data, digest_size=32, salt=_salt(network, seed)).digest()
     with _lock:
         if key in _kept:
             _kept.move_to_end(key)

@@ -26,7 +26,7 @@ def colour_edges(left: Ints, right: Ints, colours: int | None = None, *, seed: i
 
     There are as many colours as the largest degree Δ, which is the least possible (König, 1916),
     or ``colours`` of them, Δ or more. Every colour has ⌊m/colours⌋ or ⌈m/colours⌉ of the m edges
-    (de Werra, 1971). Vertices are numbered from 0 on each side. The same seed gives the same colours.
+    (de Werra, 1971). Vertices are numbered from 0 on each side. A seed always gives the same.
 
     Degrees are halved by Euler splits. An odd degree first gives up a perfect matching; of two
     halves only one is coloured by recursion, and the other borrows classes from it until its
@@ -66,9 +66,7 @@ def _largest_degree(left: I32, right: I32) -> int:
     return max(int(np.bincount(ends).max()) for ends in (left, right)) if len(left) else 0
 
 
-def _colour(
-    graph: Regular, edges: I32, degree: int, base: int, coins: Coins, colours: I32
-) -> None:
+def _colour(graph: Regular, edges: I32, degree: int, base: int, coins: Coins, colours: I32) -> None:
     """Colour edges of the graph, in order and regular of that degree, from ``base`` on."""
     if degree & (degree - 1) == 0:
         split_down(graph.right, edges, degree, base, colours)

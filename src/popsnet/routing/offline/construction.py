@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from popsnet.compiled import compiled
+from popsnet.memory import plain
 from popsnet.network import Network
 from popsnet.routing.offline.colouring import colour_edges
 from popsnet.routing.offline.demand import Demand
@@ -55,7 +56,7 @@ def _of_long_rounds(demand: Demand, seed: int) -> Schedule:
     missing = degree - np.bincount(to, minlength=network.g)
     to = np.concatenate((to, np.repeat(np.arange(network.g, dtype=np.int32), missing)))
     colours = colour_edges(source // network.d, to, degree, seed=seed)
-    rounds, relays = _relays(source, colours, network.d, network.g, degree)
+    rounds, relays = _relays(plain(source), colours, network.d, network.g, degree)
     m = demand.packets
     return _ordered(demand, rounds[:m], relays[:m], count_rounds(demand))
 
@@ -93,7 +94,7 @@ def _least_laden(held: I64, between: I32, network: Network) -> I32:
     """A processor of its group for each packet, those that hold least first."""
     first = np.argsort(held.reshape(network.g, network.d), axis=1, kind="stable")
     index = first[between, _ranks(between, network.g)]
-    return (between * np.int64(network.d) + index).astype(np.int32)
+    return between * np.int32(network.d) + index.astype(np.int32)
 
 
 def _ordered(demand: Demand, rounds: I32, relays: I32 | None, count: int) -> Schedule:
@@ -102,9 +103,9 @@ def _ordered(demand: Demand, rounds: I32, relays: I32 | None, count: int) -> Sch
         network=demand.network,
         bounds=bounds,
         packets=order,
-        sources=demand.source[order],
+        sources=plain(demand.source[order]),
         relays=None if relays is None else relays[order],
-        destinations=demand.destination[order],
+        destinations=plain(demand.destination[order]),
     )
 
 

@@ -6,15 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from popsnet.errors import InputError
 from popsnet.network import Network
 from popsnet.slot import Ints
 
 __all__ = ["Demand"]
-
-I32 = npt.NDArray[np.int32]
 
 _MOST = 2**30
 
@@ -28,8 +25,8 @@ class Demand:
     """
 
     network: Network
-    source: I32
-    destination: I32
+    source: Ints
+    destination: Ints
     where: Callable[[int], str] = "packet {}".format
     """Where a packet was read, for those who gave it."""
 
@@ -44,7 +41,7 @@ class Demand:
         for name in ("source", "destination"):
             object.__setattr__(self, name, self._checked(name, getattr(self, name)))
 
-    def _checked(self, name: str, values: Ints) -> I32:
+    def _checked(self, name: str, values: Ints) -> Ints:
         values = np.asarray(values)
         if values.ndim != 1 or (values.dtype.kind not in "iu" and values.size):
             raise InputError(f"The {name}s are not a row of whole numbers, a processor each.")
@@ -60,7 +57,7 @@ class Demand:
     @classmethod
     def of_permutation(cls, network: Network, destination: Ints) -> Demand:
         """Packet i starts at processor i; the destinations are a permutation."""
-        return cls(network, np.arange(network.n, dtype=np.int32), destination.astype(np.int32))
+        return cls(network, np.arange(network.n, dtype=np.int32), destination)
 
     @property
     def packets(self) -> int:
@@ -84,5 +81,5 @@ class Demand:
         return self.packets == n and bool((self.source == np.arange(n)).all())
 
 
-def _most(numbers: I32) -> int:
+def _most(numbers: Ints) -> int:
     return int(np.bincount(numbers).max()) if len(numbers) else 0

@@ -1,8 +1,8 @@
 """Demands from files, and traffic matrices between groups.
 
-A demand has a row for every packet, source and destination: a ``.csv`` of two columns, whose first row
-may be a heading, or a ``.npy`` array of shape (packets, 2). A traffic matrix has a row for every
-source group and a column for every destination group, g × g counts of packets, as ``.csv`` or ``.npy``.
+A demand has a row for every packet, source and destination: a ``.csv`` of two columns, whose first
+row may be a heading, or a ``.npy`` array of shape (packets, 2). A traffic matrix has a row for each
+source group and a column for each destination group: g × g counts of packets, ``.csv`` or ``.npy``.
 """
 
 from __future__ import annotations
@@ -35,19 +35,21 @@ def read_demand(path: Path, network: Network) -> Demand:
 
 
 def read_matrix(path: Path, network: Network) -> Demand:
-    """The demand of a traffic matrix in a file; refuses what is none, with the row that is wrong."""
+    """The demand of a traffic matrix in a file; refuses what is none, with what is wrong."""
     table, lines = _read(path)
     g = network.g
     if table.shape != (g, g):
         shape = " × ".join(map(str, table.shape))
         raise InputError(
-            f"{path} is {shape}; a traffic matrix of {network} is {g} × {g}: a row for every source "
-            "group, a column for every destination group."
+            f"{path} is {shape}; a traffic matrix of {network} is {g} × {g}: a row for every "
+            "source group, a column for every destination group."
         )
     return demand_of_matrix(network, table, _row(path, lines))
 
 
-def demand_of_matrix(network: Network, counts: npt.NDArray[Any], where: Any = "row {}".format) -> Demand:
+def demand_of_matrix(
+    network: Network, counts: npt.NDArray[Any], where: Any = "row {}".format
+) -> Demand:
     """So many packets from each group (row) to each (column), dealt to its processors in turn.
 
     No processor of a group sends or receives more than one packet more than another.

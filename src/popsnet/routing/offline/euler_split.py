@@ -1,8 +1,8 @@
 """Euler splits: a regular bipartite multigraph of even degree into two of half the degree.
 
-Edges are paired at every vertex. Whoever leaves a vertex by the partner of the edge it came by walks
-in circles that meet every edge once, and turns from left to right with every edge: if the edges are
-given to two halves by turns, each pair has one in each half.
+Edges are paired at every vertex. Whoever leaves a vertex by the partner of the edge it came by
+walks in circles that meet every edge once. Edges are given to two halves by turns on the way: as
+the sides of the graph take turns too, every circle closes well, and each pair has one in each half.
 """
 
 from __future__ import annotations

@@ -11,6 +11,7 @@ from popsnet.compiled import compiled
 from popsnet.network import Network
 from popsnet.routing.offline.colouring import colour_edges
 from popsnet.routing.offline.demand import Demand
+from popsnet.slot import Ints
 
 __all__ = ["assign_rounds", "count_rounds"]
 
@@ -66,7 +67,7 @@ class _Side(NamedTuple):
     spare: I32
 
 
-def _side(groups: I32, seats: I32, g: int, width: int, degree: int) -> _Side:
+def _side(groups: Ints, seats: I32, g: int, width: int, degree: int) -> _Side:
     """One side of the graph: each group has ``width`` vertices, and width - g on the other side."""
     extra = width - g
     packets = (groups * width + seats).astype(np.int32)
@@ -79,7 +80,7 @@ def _side(groups: I32, seats: I32, g: int, width: int, degree: int) -> _Side:
     return _Side(packets, blanks[joined], (g * width + at).astype(np.int32), blanks[~joined])
 
 
-def _seats(ends: I32, network: Network, most: int) -> I32:
+def _seats(ends: Ints, network: Network, most: int) -> I32:
     """Which of its group's vertices each packet's processor is a part of."""
     loads = np.bincount(ends, minlength=network.n).astype(np.int32)
     return _joined(loads, network.d, most)[ends]

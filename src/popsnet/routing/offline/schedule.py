@@ -82,7 +82,6 @@ class Schedule:
         last = number % self.hops == self.hops - 1
         return Slot(
             phase="to destination" if last else "to relay",
-            step=number // self.hops,
             senders=senders,
             groups=listeners // np.int32(self.network.d),
             packets=packets if held is None else held[packets],
