@@ -9,7 +9,7 @@ help:
 	@echo "make paper      set up, reproduce the paper's tables and figures in paper/"
 	@echo "make test       set up, then ruff, mypy and all tests"
 	@echo "make test-long  the statistical and large checks that take minutes"
-	@echo "make bench      validate the engines against each other, then time them"
+	@echo "make bench      validate the engines and the edge colouring, then time them"
 	@echo "make picture    draw the pictures of the documents again"
 	@echo "make clean      remove .venv and what tools left behind"
 
@@ -37,6 +37,7 @@ test-long: setup
 
 bench: setup
 	$(BIN)/python benchmarks/bench.py
+	$(BIN)/python benchmarks/colouring.py
 
 picture: setup
 	$(BIN)/python docs/draw_picture.py

@@ -154,6 +154,7 @@ def test_a_traffic_matrix_is_dealt_evenly(d: int, g: int, data: st.DataObject) -
     found = np.bincount(demand.source // d * g + demand.destination // d, minlength=g * g)
     assert (found == counts).all()
     assert demand.h == -(-demand.degree // d)
+    assert d == 1 or (demand.source != demand.destination).all()
     rounds = -(-demand.degree // min(d, g))
     assert make_schedule(demand).slots == (1 if d == 1 else 2) * rounds
 

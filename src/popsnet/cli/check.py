@@ -9,6 +9,7 @@ from pathlib import Path
 import typer
 
 from popsnet.cli.progress import patient_progress
+from popsnet.errors import InputError
 from popsnet.trace.checker import Report, check_trace
 
 __all__ = ["check_command"]
@@ -16,6 +17,11 @@ __all__ = ["check_command"]
 
 def check_command(trace: Path, *, as_json: bool) -> None:
     """Print the verdict; exit 1 if the trace breaks a rule or leaves a packet behind."""
+    if trace.suffix.lower() == ".csv":
+        raise InputError(
+            f"{trace} is a table, and what is checked is a trace: popsnet schedule writes one if "
+            "the name after --out ends in .jsonl."
+        )
     size = trace.stat().st_size if trace.is_file() else None
     with patient_progress(f"checking {trace.name}", size) as update:
         report = check_trace(trace, update)

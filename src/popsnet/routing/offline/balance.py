@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from popsnet.compiled import compiled
+from popsnet.routing.offline.multigraph import count
 
 __all__ = ["balance"]
 
@@ -24,7 +25,7 @@ def balance(left: I32, right: I32, colours: I32, wanted: int) -> I32:
     the taker does not use are walked, so the work is that of the taker's size and of what is
     moved: O(m + wanted) in all.
     """
-    sizes = np.bincount(colours, minlength=wanted).astype(np.int32)
+    sizes = count(colours, wanted)
     if sizes.max() - sizes.min() <= 1:
         return colours
     least, more = divmod(len(colours), wanted)

@@ -10,7 +10,7 @@ from popsnet.errors import InputError
 from popsnet.routing.offline.balance import balance
 from popsnet.routing.offline.euler_split import split_down, split_once
 from popsnet.routing.offline.matching import perfect_matching
-from popsnet.routing.offline.multigraph import Regular, make_regular
+from popsnet.routing.offline.multigraph import Regular, count, make_regular
 from popsnet.slot import Ints
 
 __all__ = ["colour_edges"]
@@ -46,9 +46,9 @@ def colour_edges(left: Ints, right: Ints, colours: int | None = None, *, seed: i
     graph = make_regular(left, right, degree)
     found = np.full(len(graph.order), -1, dtype=np.int32)
     _colour(graph, np.arange(len(found), dtype=np.int32), degree, 0, Coins(seed), found)
-    chosen = np.empty_like(found)
-    chosen[graph.order] = found
-    return balance(left, right, chosen[: graph.edges].copy(), wanted)
+    given = np.empty_like(found)
+    given[graph.order] = found
+    return balance(left, right, given[: graph.edges], wanted)
 
 
 def _ends(name: str, ends: Ints) -> I32:
@@ -63,7 +63,9 @@ def _ends(name: str, ends: Ints) -> I32:
 
 
 def _largest_degree(left: I32, right: I32) -> int:
-    return max(int(np.bincount(ends).max()) for ends in (left, right)) if len(left) else 0
+    if not len(left):
+        return 0
+    return max(int(count(ends, int(ends.max()) + 1).max()) for ends in (left, right))
 
 
 def _colour(graph: Regular, edges: I32, degree: int, base: int, coins: Coins, colours: I32) -> None:

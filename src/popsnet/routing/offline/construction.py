@@ -93,8 +93,8 @@ def _of_relation(demand: Demand, seed: int) -> Schedule:
 def _least_laden(held: I64, between: I32, network: Network) -> I32:
     """A processor of its group for each packet, those that hold least first."""
     first = np.argsort(held.reshape(network.g, network.d), axis=1, kind="stable")
-    index = first[between, _ranks(between, network.g)]
-    return between * np.int32(network.d) + index.astype(np.int32)
+    index: I32 = first[between, _ranks(between, network.g)].astype(np.int32)
+    return between * np.int32(network.d) + index
 
 
 def _ordered(demand: Demand, rounds: I32, relays: I32 | None, count: int) -> Schedule:

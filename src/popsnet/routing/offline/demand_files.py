@@ -20,7 +20,7 @@ from popsnet.routing.offline.demand import Demand
 
 __all__ = ["demand_of_matrix", "read_demand", "read_matrix"]
 
-_MOST_PACKETS = 2**30
+_MOST_PACKETS = 2**27
 
 
 def read_demand(path: Path, network: Network) -> Demand:
@@ -52,7 +52,9 @@ def demand_of_matrix(
 ) -> Demand:
     """So many packets from each group (row) to each (column), dealt to its processors in turn.
 
-    No processor of a group sends or receives more than one packet more than another.
+    No processor of a group sends or receives more than one packet more than another, and for d > 1
+    none sends a packet to itself: those of a group for itself are as far apart in one turn as in
+    the other, all of them, so that it is enough to move the receivers by one.
     """
     wrong = np.argwhere(counts < 0)
     if len(wrong):
@@ -61,21 +63,22 @@ def demand_of_matrix(
             f"{where(a)}: {counts[a, b]} packets from group {a} to group {b}; give 0 or more."
         )
     if (total := sum(counts.ravel().tolist())) > _MOST_PACKETS:
-        raise InputError(f"The matrix has {total:,} packets in all; at most 2^30 can be scheduled.")
+        raise InputError(f"The matrix has {total:,} packets in all; at most 2^27 can be scheduled.")
     g, d = network.g, network.d
     pairs = np.repeat(np.arange(g * g), counts.ravel())
-    source = _dealt(pairs // g, g, d)
-    by_destination = np.argsort(pairs % g, kind="stable")
-    destination = np.empty_like(source)
-    destination[by_destination] = _dealt((pairs % g)[by_destination], g, d)
-    return Demand(network, source, destination)
+    source, to = pairs // g * d + _turns(pairs // g, g) % d, pairs % g
+    turns = np.empty_like(pairs)
+    by_destination = np.argsort(to, kind="stable")
+    turns[by_destination] = _turns(to[by_destination], g)
+    at_home = np.zeros(g, dtype=np.int64)
+    at_home[to[to * d + turns % d == source]] = 1  # in such a group the next one receives
+    return Demand(network, source, to * d + (turns + at_home[to]) % d)
 
 
-def _dealt(groups: npt.NDArray[np.int64], g: int, d: int) -> npt.NDArray[np.int64]:
-    """A processor of its group for each packet, in turn; the groups are in order."""
+def _turns(groups: npt.NDArray[np.int64], g: int) -> npt.NDArray[np.int64]:
+    """How many packets of its group come before each; the groups are in order."""
     counts = np.bincount(groups, minlength=g)
-    turn = np.arange(len(groups)) - np.repeat(np.cumsum(counts) - counts, counts)
-    return groups * d + turn % d
+    return np.arange(len(groups)) - np.repeat(np.cumsum(counts) - counts, counts)
 
 
 def _row(path: Path, lines: list[int]) -> Any:

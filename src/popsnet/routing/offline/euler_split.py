@@ -19,6 +19,9 @@ I32 = npt.NDArray[np.int32]
 Bytes = npt.NDArray[np.uint8]
 
 _UNSEEN = 2
+_DONE = -1
+_AT_ONCE = 4
+"""Walkers at once; measured."""
 
 
 @compiled
@@ -28,7 +31,7 @@ def split_once(right: I32, edges: I32, degree: int) -> I32:
     lay_out(right, edges, degree, right_slot, left_slot)
     half = len(edges) // 2
     first, turn = np.empty(half, dtype=np.uint8), np.empty(half, dtype=np.uint8)
-    _walk(right_slot, left_slot, first, turn)
+    _walk(right_slot, left_slot, 1, first, turn)
     chosen = np.empty(half, dtype=np.int32)
     for i in range(half):
         chosen[i] = edges[2 * i + first[i]]
@@ -39,45 +42,73 @@ def split_once(right: I32, edges: I32, degree: int) -> I32:
 def split_down(right: I32, edges: I32, degree: int, base: int, colours: I32) -> None:
     """Colour a regular graph whose degree is a power of two with colours from ``base`` on.
 
-    A half is split again before the other is looked at, so that small parts stay in the cache. Two
-    sets of arrays take turns by depth. O(m log degree).
+    A few parts are walked through at once: while one waits for the memory, the others go on. Their
+    parts are split before those of others, so that they stay in the cache. Two sets of arrays take
+    turns by depth. O(m log degree).
     """
     m, nodes = len(edges), len(edges) // degree
     slots, halves = np.empty((2, 2, m), dtype=np.int32), np.empty((2, m), dtype=np.int32)
     lay_out(right, edges, degree, slots[0, 0], slots[0, 1])
     halves[0] = edges
     first, turn = np.empty(m // 2, dtype=np.uint8), np.empty(m // 2, dtype=np.uint8)
-    waiting = [(0, m, 0)]
+    waiting = [(0, m, 1, 0)]
     while len(waiting):
-        begin, end, depth = waiting.pop()
+        begin, end, parts, depth = waiting.pop()
         here, there = depth % 2, (depth + 1) % 2
-        if end - begin == nodes:
+        size = (end - begin) // parts
+        if size == nodes:
             for e in range(begin, end):
-                colours[halves[here, e]] = base + begin // nodes
+                colours[halves[here, e]] = base + e // nodes
             continue
-        middle = (begin + end) // 2
-        size = middle - begin
-        part = slots[here, 0, begin:end], slots[here, 1, begin:end]
-        _walk(part[0], part[1], first[:size], turn[:size])
-        _divide(halves[here, begin:end], first[:size], 0, halves[there, begin:end])
-        if size > nodes:
-            _divide(part[0], first[:size], 1, slots[there, 0, begin:end])
-            _divide(part[1], turn[:size], 1, slots[there, 1, begin:end])
-        waiting.append((middle, end, depth + 1))
-        waiting.append((begin, middle, depth + 1))
+        both = slots[here, 0, begin:end], slots[here, 1, begin:end]
+        _walk(both[0], both[1], parts, first, turn)
+        for part in range(parts):
+            at, of = begin + part * size, part * (size // 2)
+            to = at + size
+            ones, others = first[of : of + size // 2], turn[of : of + size // 2]
+            _divide(halves[here, at:to], ones, 0, halves[there, at:to])
+            if size > 2 * nodes:
+                _divide(slots[here, 0, at:to], ones, 1, slots[there, 0, at:to])
+                _divide(slots[here, 1, at:to], others, 1, slots[there, 1, at:to])
+        if parts < _AT_ONCE:
+            waiting.append((begin, end, 2 * parts, depth + 1))
+        else:
+            middle = (begin + end) // 2
+            waiting.append((middle, end, parts, depth + 1))
+            waiting.append((begin, middle, parts, depth + 1))
 
 
 @compiled
-def _walk(right_slot: I32, left_slot: I32, first: Bytes, turn: Bytes) -> None:
-    """Which of each pair on the left, and on the right, belongs to the first half."""
-    first[:] = _UNSEEN
-    for pair in range(len(first)):
-        e = np.int32(2 * pair)
-        while first[e >> 1] == _UNSEEN:
-            first[e >> 1] = e & 1
-            s = right_slot[e]
-            turn[s >> 1] = s & 1
-            e = left_slot[s ^ 1] ^ 1
+def _walk(right_slot: I32, left_slot: I32, parts: int, first: Bytes, turn: Bytes) -> None:
+    """Which of each pair on the left, and on the right, belongs to the first half.
+
+    There are several graphs of one size, one after the other; walkers in them take turns.
+    """
+    size = len(right_slot) // parts
+    half = size // 2
+    first[: len(right_slot) // 2] = _UNSEEN
+    here, begun = np.zeros(parts, dtype=np.int32), np.zeros(parts, dtype=np.int32)
+    going = parts
+    while going:
+        for part in range(parts):
+            e = here[part]
+            if e == _DONE:
+                continue
+            of = part * half
+            if first[of + (e >> 1)] != _UNSEEN:  # a circle is closed: where is the next?
+                pair = begun[part]
+                while pair < half and first[of + pair] != _UNSEEN:
+                    pair += 1
+                begun[part] = pair
+                if pair == half:
+                    here[part] = _DONE
+                    going -= 1
+                    continue
+                e = 2 * pair
+            first[of + (e >> 1)] = e & 1
+            s = right_slot[part * size + e]
+            turn[of + (s >> 1)] = s & 1
+            here[part] = left_slot[part * size + (s ^ 1)] ^ 1
 
 
 @compiled

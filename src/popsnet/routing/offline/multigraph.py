@@ -14,9 +14,11 @@ import numpy.typing as npt
 
 from popsnet.compiled import compiled
 
-__all__ = ["Regular", "lay_out", "make_regular"]
+__all__ = ["Regular", "count", "lay_out", "make_regular"]
 
 I32 = npt.NDArray[np.int32]
+
+_MANY_NODES = 4
 
 
 class Regular(NamedTuple):
@@ -40,19 +42,44 @@ def make_regular(left: I32, right: I32, degree: int) -> Regular:
     comes out is one of what goes in. Fewer than 2m/degree + 1 vertices are left on each side, so
     there are O(m) edges. O(m) time for m edges and as many vertices.
     """
-    joined = [_joined(np.bincount(ends).astype(np.int32), degree) for ends in (left, right)]
+    edges = len(left)
+    degrees = [count(ends, int(ends.max()) + 1) for ends in (left, right)]
+    joined = [_joined(one, degree) for one in degrees]
     nodes = 1 + max(int(places[-1]) for places in joined)
-    ends = []
-    for end, places in zip((left, right), joined, strict=True):
-        new = places[end]
-        missing = degree - np.bincount(new, minlength=nodes)
-        filling = np.repeat(np.arange(nodes, dtype=np.int32), missing)
-        ends.append(np.concatenate((new, filling)))
-    order = np.empty(nodes * degree, dtype=np.int32)
-    _sort(ends[1], np.arange(nodes * degree, dtype=np.int32), nodes, order)
-    by_right = order.copy()
-    _sort(ends[0], by_right, nodes, order)
-    return Regular(ends[1][order], order, nodes, degree, len(left))
+    if nodes * degree > len(left) or any(len(one) > nodes for one in degrees):
+        left, right = (
+            _filled(places[ends], nodes, degree)
+            for ends, places in zip((left, right), joined, strict=True)
+        )
+    order = _sorted(left, right, nodes, degree)
+    return Regular(right[order], order, nodes, degree, edges)
+
+
+def _filled(ends: I32, nodes: int, degree: int) -> I32:
+    """The ends of the edges, and of as many more as every vertex lacks."""
+    missing = degree - count(ends, nodes)
+    return np.concatenate((ends, np.repeat(np.arange(nodes, dtype=np.int32), missing)))
+
+
+def _sorted(left: I32, right: I32, nodes: int, degree: int) -> I32:
+    """The edges of a regular graph by left vertex, then right."""
+    every = np.arange(len(left), dtype=np.int32)
+    if nodes > _MANY_NODES * degree:  # two passes over all; else rows one by one, in the cache
+        return _by_key(left, _by_key(right, every, nodes), nodes)
+    in_rows = bool((left[1:] >= left[:-1]).all())
+    order = every if in_rows else _by_key(left, every, nodes)
+    for_rows = np.empty_like(order)
+    _sort_rows(right, order, nodes, degree, for_rows)
+    return for_rows
+
+
+@compiled
+def count(numbers: I32, bound: int) -> I32:
+    """How often each of [0, bound) occurs; without the wide copy that ``np.bincount`` makes."""
+    counts = np.zeros(bound, dtype=np.int32)
+    for number in numbers:
+        counts[number] += 1
+    return counts
 
 
 @compiled
@@ -69,9 +96,9 @@ def _joined(degrees: I32, most: int) -> I32:
 
 
 @compiled
-def _sort(keys: I32, edges: I32, bound: int, out: I32) -> None:
+def _by_key(keys: I32, edges: I32, bound: int) -> I32:
     """The edges by their keys in [0, bound), equal ones in the order they are in."""
-    places = np.zeros(bound + 1, dtype=np.int32)
+    places, out = np.zeros(bound + 1, dtype=np.int32), np.empty_like(edges)
     for k in range(len(keys)):
         places[keys[k] + 1] += 1
     for v in range(bound):
@@ -80,6 +107,23 @@ def _sort(keys: I32, edges: I32, bound: int, out: I32) -> None:
         key = keys[edges[k]]
         out[places[key]] = edges[k]
         places[key] += 1
+    return out
+
+
+@compiled
+def _sort_rows(right: I32, edges: I32, nodes: int, degree: int, out: I32) -> None:
+    """The same edges, those of each left vertex by their right ones."""
+    places = np.empty(nodes + 1, dtype=np.int32)
+    for begin in range(0, len(edges), degree):
+        places[:] = 0
+        for k in range(begin, begin + degree):
+            places[right[edges[k]] + 1] += 1
+        for v in range(nodes):
+            places[v + 1] += places[v]
+        for k in range(begin, begin + degree):
+            key = right[edges[k]]
+            out[begin + places[key]] = edges[k]
+            places[key] += 1
 
 
 @compiled
