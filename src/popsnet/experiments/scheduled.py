@@ -54,7 +54,7 @@ def trace_schedule(
 ) -> Outcome:
     """Execute a schedule and write the trace of it, which ``popsnet check`` replays."""
     instance = _instance(demand, schedule)
-    buffers = instance.router.buffers_on(demand.network)
+    buffers = instance.router.buffers_on(demand.network, _VARIANT)
     with write_whole(path) as file:
         trace = TraceWriter(file)
         trace.begin(
@@ -84,7 +84,7 @@ def write_table(path: Path, schedule: Schedule) -> None:
 def _instance(demand: Demand, schedule: Schedule) -> Instance:
     """A permutation by the router that is registered; else one with the buffers it needs."""
     network, start = demand.network, None if demand.starts_in_order else demand.source
-    claimed = get_router(_ROUTER).buffers_on(network)
+    claimed = get_router(_ROUTER).buffers_on(network, _VARIANT)
     buffers = claimed if demand.h == 1 else max(claimed, schedule.peak_buffers())
     router = Router(
         name=_ROUTER,
