@@ -22,6 +22,8 @@ _UNSEEN = 2
 _DONE = -1
 _AT_ONCE = 4
 """Walkers at once; measured."""
+_MOST_WAITING = 64
+"""One for every level of splitting, of which there are at most 31."""
 
 
 @compiled
@@ -49,33 +51,46 @@ def split_down(right: I32, edges: I32, degree: int, base: int, colours: I32) -> 
     m, nodes = len(edges), len(edges) // degree
     slots, halves = np.empty((2, 2, m), dtype=np.int32), np.empty((2, m), dtype=np.int32)
     lay_out(right, edges, degree, slots[0, 0], slots[0, 1])
-    halves[0] = edges
+    for e in range(m):
+        halves[0, e] = edges[e]
     first, turn = np.empty(m // 2, dtype=np.uint8), np.empty(m // 2, dtype=np.uint8)
-    waiting = [(0, m, 1, 0)]
-    while len(waiting):
-        begin, end, parts, depth = waiting.pop()
-        here, there = depth % 2, (depth + 1) % 2
+    begins, ends = np.zeros(_MOST_WAITING, dtype=np.int64), np.full(_MOST_WAITING, m)
+    depths, top = np.zeros(_MOST_WAITING, dtype=np.int64), 0
+    while top >= 0:
+        begin, end, depth = begins[top], ends[top], depths[top]
+        parts = min(1 << depth, _AT_ONCE)
+        here = depth % 2
         size = (end - begin) // parts
         if size == nodes:
             for e in range(begin, end):
                 colours[halves[here, e]] = base + e // nodes
+            top -= 1
             continue
-        both = slots[here, 0, begin:end], slots[here, 1, begin:end]
-        _walk(both[0], both[1], parts, first, turn)
-        for part in range(parts):
-            at, of = begin + part * size, part * (size // 2)
-            to = at + size
-            ones, others = first[of : of + size // 2], turn[of : of + size // 2]
-            _divide(halves[here, at:to], ones, 0, halves[there, at:to])
-            if size > 2 * nodes:
-                _divide(slots[here, 0, at:to], ones, 1, slots[there, 0, at:to])
-                _divide(slots[here, 1, at:to], others, 1, slots[there, 1, at:to])
-        if parts < _AT_ONCE:
-            waiting.append((begin, end, 2 * parts, depth + 1))
-        else:
+        _split(slots, halves, begin, end, here, parts, nodes, first, turn)
+        depths[top] = depth + 1
+        if parts == _AT_ONCE:  # the other half waits
             middle = (begin + end) // 2
-            waiting.append((middle, end, parts, depth + 1))
-            waiting.append((begin, middle, parts, depth + 1))
+            begins[top] = middle
+            top += 1
+            begins[top], ends[top], depths[top] = begin, middle, depth + 1
+
+
+@compiled
+def _split(
+    slots: I32, halves: I32, begin: int, end: int, here: int, parts: int, nodes: int,
+    first: Bytes, turn: Bytes,
+) -> None:  # fmt: skip
+    """Split the graphs in these slots, from one set of arrays to the other."""
+    there, size = 1 - here, (end - begin) // parts
+    _walk(slots[here, 0, begin:end], slots[here, 1, begin:end], parts, first, turn)
+    for part in range(parts):
+        at, of = begin + part * size, part * (size // 2)
+        to = at + size
+        ones, others = first[of : of + size // 2], turn[of : of + size // 2]
+        _divide(halves[here, at:to], ones, 0, halves[there, at:to])
+        if size > 2 * nodes:  # else every half is a matching, and needs no slots
+            _divide(slots[here, 0, at:to], ones, 1, slots[there, 0, at:to])
+            _divide(slots[here, 1, at:to], others, 1, slots[there, 1, at:to])
 
 
 @compiled

@@ -17,7 +17,7 @@ _32 = np.uint64(32)
 
 @compiled
 def perfect_matching(right: I32, edges: I32, degree: int, key: np.uint64) -> I32:
-    """For every left vertex the position of its edge among ``edges``, which are in order.
+    """For every right vertex the position of its edge among ``edges``, which are in order.
 
     Goel, Kapralov and Khanna (2010): from a vertex without a partner walk along any edge to the
     right and along the matched edge back, until a vertex on the right is free. Each left vertex
@@ -42,4 +42,4 @@ def perfect_matching(right: I32, edges: I32, degree: int, key: np.uint64) -> I32
             matched = taken[v]
             taken[v] = way[u]
             u = matched // degree if matched >= 0 else -1
-    return np.sort(taken)
+    return taken
