@@ -12,6 +12,7 @@ import pytest
 from conftest import Cli
 from popsnet import Network, check_trace
 from popsnet.plots import draw_schedule
+from popsnet.plots.schedule import _shared
 from popsnet.routing.offline import Demand, make_schedule
 
 GRID = (1, 2, 3, 4, 6, 8)
@@ -172,3 +173,10 @@ def test_routers_say_what_they_know(cli: Cli) -> None:
     listed = {one["name"]: one for one in json.loads(cli("routers", "--json").out)["routers"]}
     assert (listed["offline"]["online"], listed["direct"]["online"]) == (False, True)
     assert "everything, beforehand" in cli("routers").out
+
+
+@pytest.mark.parametrize(("count", "places"), [(1, 1), (7, 3), (600, 600), (4096, 600), (601, 600)])
+def test_places_are_shared_as_the_picture_says(count: int, places: int) -> None:
+    assert (
+        _shared(count, places).tolist() == np.bincount(np.arange(count) * places // count).tolist()
+    )

@@ -19,6 +19,8 @@ _MOST_LINES = 600
 """Couplers that have a line of their own; of more, several share one."""
 _MOST_NAMED = 72
 """Couplers with a name; of more, only the groups have one."""
+_MOST_RULED = 24
+"""Groups with a line between them."""
 _MOST_NUMBERED = 24
 """Slots in which packets have numbers, if couplers have names."""
 
@@ -67,10 +69,14 @@ def _shares(
         at = _couplers(schedule, slot) * lines // couplers
         column = slot * columns // schedule.slots
         used[int(last), :, column] += np.bincount(at, minlength=lines)
-    sizes = np.bincount(np.arange(couplers) * lines // couplers)
-    slots = np.bincount(np.arange(schedule.slots) * columns // schedule.slots)
-    used /= np.outer(sizes, slots)
+    used /= np.outer(_shared(couplers, lines), _shared(schedule.slots, columns))
     return used[0], used[1]
+
+
+def _shared(count: int, places: int) -> npt.NDArray[np.int64]:
+    """How many of 0 to count - 1 share each place, if i has the place i·places div count."""
+    begins = -(-np.arange(places + 1) * count // places)
+    return np.diff(begins)
 
 
 def _mixed(
@@ -111,12 +117,13 @@ def _label(axes: Axes, schedule: Schedule) -> None:
     else:
         groups = np.unique(np.linspace(0, g - 1, min(g, 16)).astype(int))
         axes.set_yticks(groups * g + (g - 1) / 2, [f"{a}" for a in groups], fontsize=6)
-        axes.set_ylabel("couplers by the group that sends, then the group that hears")
-    if g <= 64:
+        shared = "; pale: few of a line are in use" if network.couplers > _MOST_LINES else ""
+        axes.set_ylabel(f"couplers by the group that sends, then the group that hears{shared}")
+    if g <= _MOST_RULED:
         axes.hlines(np.arange(1, g) * g - 0.5, *axes.get_xlim(), color=GREY, linewidth=0.5)
     if schedule.slots <= _MOST_NUMBERED:
         at = np.arange(schedule.hops, schedule.slots, schedule.hops) + 0.5
-        axes.vlines(at, *axes.get_ylim(), color=GREY, linewidth=0.5, linestyle=(0, (3, 2)))
+        axes.vlines(at, *axes.get_ylim(), color="black", linewidth=0.9)
     axes.set_title(f"{network}: {len(schedule.packets):,} packets in {schedule.slots:,} slots")
 
 
