@@ -10,7 +10,8 @@ home, and it says what each processor stores, drops and delivers through the mac
 
 It acts for all processors at once, as array code. It must let each of them decide from what
 that processor knows: d, g, its own number, ``destination`` at its own place, its own coins and
-what it has heard. ``popsnet.testing.check_locality`` finds routers that know more.
+what it has heard. ``popsnet.testing.check_locality`` finds routers that know more. A router that is
+meant to know more registers with ``online=False``.
 """
 
 from __future__ import annotations
