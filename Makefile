@@ -10,7 +10,7 @@ help:
 	@echo "make test       set up, then ruff, mypy and all tests"
 	@echo "make test-long  the statistical and large checks that take minutes"
 	@echo "make test-relay a hundred million packets by relay, every message; some minutes"
-	@echo "make bench      validate the engines against each other, then time them"
+	@echo "make bench      validate the engines and the edge colouring, then time them"
 	@echo "make picture    draw the pictures of the documents again"
 	@echo "make clean      remove .venv and what tools left behind"
 
@@ -41,6 +41,7 @@ test-relay: setup
 
 bench: setup
 	$(BIN)/python benchmarks/bench.py
+	$(BIN)/python benchmarks/colouring.py
 
 picture: setup
 	$(BIN)/python docs/draw_picture.py

@@ -10,7 +10,8 @@ import matplotlib as mpl
 from matplotlib.figure import Figure
 
 from popsnet import Network, Point
-from popsnet.plots import draw_slot, draw_trace, svg_text
+from popsnet.plots import draw_schedule, draw_slot, draw_trace, svg_text
+from popsnet.routing.offline import schedule_permutation
 from popsnet.trace import Event
 
 IMAGES = Path(__file__).parent / "images"
@@ -73,6 +74,14 @@ def draw_stage(path: Path, stage: Stage) -> None:
     path.write_text(text)
 
 
+def draw_offline(path: Path) -> None:
+    """The slots and couplers of an off-line schedule."""
+    point = Point.of(4, 3, router="offline")
+    schedule = schedule_permutation(point.network, point.destination(0))
+    with path.open("w", encoding="utf-8") as file:
+        file.write(svg_text(draw_schedule(schedule)))
+
+
 def draw_slots(figure: Figure, network: Network, events: Sequence[Event]) -> None:
     """A panel a slot."""
     for place, event in enumerate(events, start=1):
@@ -99,3 +108,4 @@ if __name__ == "__main__":
     draw_loss(IMAGES / "lost-packets.svg")
     for name, stage in RELAY.items():
         draw_stage(IMAGES / f"relay-{name}.svg", stage)
+    draw_offline(IMAGES / "offline.svg")

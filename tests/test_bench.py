@@ -4,14 +4,19 @@ import importlib.util
 from pathlib import Path
 from types import ModuleType
 
+import numpy as np
 import pytest
 
-BENCH = Path(__file__).parent.parent / "benchmarks" / "bench.py"
+BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
 
 
 @pytest.fixture(scope="module")
 def bench() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("bench", BENCH)
+    return load("bench")
+
+
+def load(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(name, BENCHMARKS / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -38,3 +43,21 @@ def test_figures_are_printed_and_drawn(bench: ModuleType, tmp_path: Path) -> Non
     assert bench.table_of(rows).row_count == 2
     bench.draw(rows, tmp_path / "bench.png")
     assert (tmp_path / "bench.png").stat().st_size > 1000
+
+
+def test_colourings_are_checked_and_timed(tmp_path: Path) -> None:
+    colouring = load("colouring")
+    graph = colouring.Graph.of(8)
+    for name in ("popsnet", "plain_splits", "rustworkx", "networkx"):
+        colours, seconds = getattr(colouring, f"by_{name}")(graph)
+        assert colouring.require_proper(name, graph, colours) >= 8
+        assert seconds > 0
+    with pytest.raises(SystemExit, match="one colour to two edges that meet"):
+        colouring.require_proper("nobody", graph, 0 * graph.left)
+    with pytest.raises(SystemExit, match="64 colours where 8 are enough"):
+        colouring.require_proper("nobody", graph, np.arange(64, dtype=np.int32))
+    full = {"n": 64, "popsnet": 1.0, "ns": 5.0, "plain": 2.0, "rustworkx": 3.0}
+    rows = [full | {"networkx": 4.0, "networkx colours": 9}, {"n": 256, "popsnet": 2.0, "ns": 4.0}]
+    assert colouring.table_of(rows).row_count == 2
+    colouring.draw(rows, tmp_path / "c.png")
+    assert (tmp_path / "c.png").stat().st_size > 1000

@@ -26,6 +26,7 @@ CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text()
 LOST_PACKETS = (ROOT / "docs/explanation/lost-packets.md").read_text()
 RELAY = (ROOT / "docs/explanation/relay.md").read_text()
 TRACE_FORMAT = (ROOT / "docs/reference/trace-format.md").read_text()
+OFFLINE = (ROOT / "docs/explanation/offline.md").read_text()
 SWEEP_FORMAT = (ROOT / "docs/reference/sweep-format.md").read_text()
 
 
@@ -52,21 +53,22 @@ def test_every_command_of_the_readme_works(
 
 
 def test_the_readmes_sample_is_what_the_program_prints(
-    cli: Cli, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    sample, *_ = blocks(README, "console")
-    asked, *printed = sample.rstrip().splitlines()
     monkeypatch.setenv("COLUMNS", "80")
-    finished = subprocess.run(
-        [sys.executable, "-m", *shlex.split(asked.removeprefix("$ "))],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    without_time = re.compile(r"in [\d.]+ s")
-    assert [without_time.sub("", line).rstrip() for line in printed] == [
-        without_time.sub("", line).rstrip() for line in finished.stdout.splitlines()
-    ]
+    monkeypatch.chdir(tmp_path)
+    for sample in blocks(README, "console"):
+        asked, *printed = sample.rstrip().splitlines()
+        finished = subprocess.run(
+            [sys.executable, "-m", *shlex.split(asked.removeprefix("$ "))],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        without_time = re.compile(r"in [\d.]+ s")
+        assert [without_time.sub("", line).rstrip() for line in printed] == [
+            without_time.sub("", line).rstrip() for line in finished.stdout.splitlines()
+        ]
 
 
 def test_the_readmes_python_runs() -> None:
@@ -83,6 +85,19 @@ def test_the_worked_example_works(tmp_path: Path) -> None:
         subprocess.run(command, check=True, capture_output=True, cwd=tmp_path)
     subprocess.run([sys.executable, "-c", locality], check=True, capture_output=True, cwd=tmp_path)
     assert (tmp_path / "broadcast.jsonl").is_file()
+
+
+def test_the_schedules_are_made(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every command of the page on off-line routing, in order, and its Python."""
+    monkeypatch.chdir(tmp_path)
+    for line in "".join(blocks(OFFLINE, "sh")).splitlines():
+        if line.startswith("printf"):
+            subprocess.run(["/bin/sh", "-c", line], check=True)
+        else:
+            finished = cli(*shlex.split(line.removeprefix("popsnet "), comments=True))
+            assert finished.code == 0, (line, finished.err)
+    for block in blocks(OFFLINE, "python"):
+        subprocess.run([sys.executable, "-c", block], check=True, capture_output=True)
 
 
 def test_the_lost_packets_are_lost(

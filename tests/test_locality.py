@@ -15,7 +15,7 @@ CASES = [
     pytest.param(router, network, id=f"{router.name} on {network}")
     for router in all_routers()
     for network in (Network(2, 2), Network(3, 3), Network(6, 6), Network(3, 5), Network(5, 3))
-    if next(iter(router.variants.values())).obstacle(network) is None
+    if router.online and next(iter(router.variants.values())).obstacle(network) is None
 ]
 
 
@@ -29,6 +29,13 @@ def test_what_is_idealized_is_not_local() -> None:
     idealized = get_router("mei-rizzi").variants["idealized"].route
     with pytest.raises(LocalityError, match="it acts differently when only"):
         check_locality(idealized, Network(5, 3), buffers=3)
+
+
+@pytest.mark.parametrize("network", [Network(3, 3), Network(3, 5), Network(5, 3)], ids=str)
+def test_what_is_off_line_is_not_local(network: Network) -> None:
+    """It uses the destinations of all packets for every one of them."""
+    with pytest.raises(LocalityError, match="it acts differently when only"):
+        check_locality(get_router("offline"), network)
 
 
 def test_a_router_is_not_checked_where_it_does_not_apply() -> None:

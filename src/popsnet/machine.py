@@ -38,15 +38,19 @@ class Counters:
 class Machine:
     """A POPS network with one packet a processor, executing slots.
 
+    With ``start`` there are as many packets as it names processors, each where it says.
+
     Every rule of the model is checked for every slot before anything moves, and a broken one
     raises :class:`RuleViolation`. Time and memory of a slot are linear in the messages sent
     and the processors that listen, after O(n + min(g², n)) once.
     """
 
-    def __init__(self, network: Network, destination: Ints, buffers: int) -> None:
+    def __init__(
+        self, network: Network, destination: Ints, buffers: int, start: Ints | None = None
+    ) -> None:
         self.network = network
         self._destination = np.array(destination, dtype=np.int32)  # its own: routers see another
-        self.memory = Memory(network, self._destination, buffers)
+        self.memory = Memory(network, self._destination, buffers, start)
         self.counters = Counters()
         self._couplers = Couplers(network)
 
@@ -114,7 +118,8 @@ class Machine:
         if owners is not None:
             _require_sets(number, slot, owners, g)
         what = "it sends packet"
-        _require_range(number, packets, senders, n, Rule.PACKET_EXISTS, what, low=NO_PACKET)
+        there = len(self._destination)
+        _require_range(number, packets, senders, there, Rule.PACKET_EXISTS, what, low=NO_PACKET)
         if not is_packet.all():
             senders, packets = senders[is_packet], packets[is_packet]
         missing = ~self.memory.holds(senders, packets)

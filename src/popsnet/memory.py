@@ -25,25 +25,39 @@ _NOTHING = -1
 class Memory:
     """The packet buffers of all processors.
 
-    At the start processor i holds packet i. What a processor hears is gone after the slot
-    unless it is stored; storing, dropping and delivering are the router's to say and the
-    machine's to check. A delivered packet stays in a buffer of its destination.
+    At the start processor i holds packet i, or packet p is at processor ``start[p]``. What a
+    processor hears is gone after the slot unless it is stored; storing, dropping and delivering
+    are the router's to say and the machine's to check. A delivered packet stays in a buffer of
+    its destination.
 
     All methods take arrays of equal length: ``processors[k]`` does it with ``packets[k]``.
     """
 
-    def __init__(self, network: Network, destination: Ints, buffers: int) -> None:
+    def __init__(
+        self, network: Network, destination: Ints, buffers: int, start: Ints | None = None
+    ) -> None:
         self._slot = 0
         self._peak = 1
         self._delivered = 0
         self._last_delivery = 0
-        self._n = network.n
+        self._n, self._packets = network.n, len(destination)
         self._destination = plain(destination)
         self._cells = np.full((buffers, network.n), _FREE, dtype=np.int32)
-        self._cells[0] = np.arange(network.n, dtype=np.int32)
         self._heard = np.full(network.n, _NOTHING, dtype=np.int64)  # when, and which packet
-        self._home = np.zeros(network.n, dtype=np.bool_)
+        self._home = np.zeros(self._packets, dtype=np.bool_)
+        if start is None:
+            self._cells[0] = np.arange(network.n, dtype=np.int32)
+        else:
+            self._begin(start)
         self._changes: list[tuple[int, I32, I32]] | None = None
+
+    def _begin(self, start: Ints) -> None:
+        """Put every packet where it starts."""
+        processors, packets = self._numbers(start, np.arange(self._packets, dtype=np.int32))
+        full, peak = _put_in(self._cells, self._heard, processors, packets)
+        what = f"starts with packet {{packet}} and more than the {len(self._cells)} claimed"
+        self._refuse(full, processors, packets, Rule.BUFFERS, what)
+        self._peak = max(self._peak, peak)
 
     @property
     def peak(self) -> int:
@@ -157,8 +171,11 @@ class Memory:
     def _numbers(self, processors: Ints, packets: Ints) -> tuple[I32, I32]:
         """The same numbers, checked, for the loops below."""
         _require_pairs(processors, packets)
-        for numbers, rule in ((processors, Rule.PROCESSOR_EXISTS), (packets, Rule.PACKET_EXISTS)):
-            wrong = first_outside(plain(numbers), 0, self._n)
+        for numbers, bound, rule in (
+            (processors, self._n, Rule.PROCESSOR_EXISTS),
+            (packets, self._packets, Rule.PACKET_EXISTS),
+        ):
+            wrong = first_outside(plain(numbers), 0, bound)
             self._refuse(wrong, processors, packets, rule, "names packet {packet}")
         return plain(processors), plain(packets)
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import typer
 
 from popsnet.cli.progress import patient_progress
+from popsnet.errors import InputError
 from popsnet.trace.checker import Report, check_trace
 
 __all__ = ["check_command"]
@@ -16,6 +17,11 @@ __all__ = ["check_command"]
 
 def check_command(trace: Path, *, as_json: bool) -> None:
     """Print the verdict; exit 1 if the trace breaks a rule or leaves a packet behind."""
+    if trace.suffix.lower() == ".csv":
+        raise InputError(
+            f"{trace} is a table, and what is checked is a trace: popsnet schedule writes one if "
+            "the name after --out ends in .jsonl."
+        )
     size = trace.stat().st_size if trace.is_file() else None
     with patient_progress(f"checking {trace.name}", size) as update:
         report = check_trace(trace, update)
@@ -35,6 +41,7 @@ def _as_object(trace: Path, report: Report) -> dict[str, object]:
         "network": {"d": network.d, "g": network.g, "n": network.n},
         "router": report.router,
         "variant": report.variant,
+        "packets": report.packets,
         "slots": report.slots,
         "messages": report.messages,
         "collisions": report.collisions,
@@ -52,7 +59,7 @@ def _print_text(trace: Path, report: Report) -> None:
     typer.echo(f"{trace}: {report.router} ({report.variant}) on {network}, n = {network.n:,}")
     typer.echo(
         f"{report.slots:,} slots, {report.messages:,} messages, {report.collisions:,} collisions, "
-        f"{report.delivered:,} of {network.n:,} packets delivered, {lost}"
+        f"{report.delivered:,} of {report.packets:,} packets delivered, {lost}"
     )
     if report.ok:
         typer.echo("OK: no rule broken, every packet at its destination.")

@@ -129,6 +129,57 @@ def route(
 
 
 @app.command()
+def schedule(
+    d: Annotated[int, typer.Argument(metavar="D", help="Processors in a group.")],
+    g: Annotated[int, typer.Argument(metavar="G", help="Groups.")],
+    permutation: Annotated[
+        str | None,
+        typer.Option(
+            help="A permutation by name, as for popsnet route, or a file: .npy, .csv, .json. "
+            "Random if nothing is given.",
+            autocompletion=_complete_permutation,
+        ),
+    ] = None,
+    demand: Annotated[
+        Path | None,
+        typer.Option(help="A file with a row a packet, source and destination: .csv, .npy."),
+    ] = None,
+    matrix: Annotated[
+        Path | None,
+        typer.Option(help="A file with G × G counts of packets, a row a source group: .csv, .npy."),
+    ] = None,
+    permutation_seed: Annotated[int, typer.Option(help="Seed of the permutation.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the walks that colour the packets.")] = 0,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write the schedule: .jsonl, a trace for popsnet check; or .csv, a row a message: "
+            "slot, sender, coupler, listener, packet."
+        ),
+    ] = None,
+    figure: Annotated[
+        Path | None, typer.Option(help="Draw slots and couplers: .svg or .png.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Make a schedule without collisions for everything that is to be sent on POPS(D, G)."""
+    from popsnet.cli.schedule import schedule_command
+
+    schedule_command(
+        d,
+        g,
+        permutation=permutation,
+        demand=demand,
+        matrix=matrix,
+        permutation_seed=permutation_seed,
+        seed=seed,
+        out=out,
+        figure=figure,
+        as_json=json,
+    )
+
+
+@app.command()
 def check(
     trace: Annotated[Path, typer.Argument(metavar="TRACE", help="A file that --trace wrote.")],
     json: Json = False,
@@ -194,7 +245,7 @@ def doctor(json: Json = False) -> None:
 
 def _refuse_negative_sizes(arguments: list[str]) -> None:
     """A negative D or G looks like an option; say what it is instead of 'no such option'."""
-    if arguments[:1] == ["route"]:
+    if arguments[:1] in (["route"], ["schedule"]):
         for before, argument in itertools.pairwise(arguments):
             if re.fullmatch(r"-\d+", argument) and not before.startswith("--"):
                 raise InputError(f"{argument} is below 1: a network has D >= 1 and G >= 1.")

@@ -21,6 +21,10 @@ def routers_command(*, as_json: bool) -> None:
         typer.echo(f"{router.name}: {router.summary}")
         for label, text in (
             ("applies to", router.applies),
+            (
+                "knows",
+                "what a processor is told" if router.online else "everything, beforehand",
+            ),
             ("slots", router.slots),
             ("buffers", _memory(router)),
             ("messages", router.messages),
@@ -53,6 +57,7 @@ def _as_object(router: Router) -> dict[str, object]:
         "name": router.name,
         "summary": router.summary,
         "applies": router.applies,
+        "online": router.online,
         "slots": router.slots,
         "buffers": None if callable(router.buffers) else router.buffers,
         "memory": _memory(router),

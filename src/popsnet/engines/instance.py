@@ -41,6 +41,8 @@ class Instance:
     coins: Coins
     max_steps: int
     """The run is capped after so many steps."""
+    start: Ints | None = None
+    """Where each packet starts, if it is not packet i at processor i; for the slots engine."""
 
     def array(self) -> Ints:
         """All destinations, whether they are there already or are to be made."""

@@ -17,8 +17,9 @@ __all__ = ["execute"]
 def execute(instance: Instance, observers: Sequence[Observer] = ()) -> Outcome:
     """Run a router until it ends or is capped."""
     network, router, destination = instance.network, instance.router, instance.array()
-    machine = Machine(network, destination, router.buffers_on(network, instance.variant))
-    memory = machine.memory
+    buffers = router.buffers_on(network, instance.variant)
+    machine = Machine(network, destination, buffers, instance.start)
+    memory, packets = machine.memory, len(destination)
     traces = [observer for observer in observers if isinstance(observer, TraceWriter)]
     if traces:
         memory.keep_journal()
@@ -29,9 +30,9 @@ def execute(instance: Instance, observers: Sequence[Observer] = ()) -> Outcome:
     step = 0
     while slot is not None and slot.step < instance.max_steps:
         if slot.step > step:
-            survivors.append(network.n - memory.delivered)
+            survivors.append(packets - memory.delivered)
             step = slot.step
-        pending = network.n - memory.delivered
+        pending = packets - memory.delivered
         inbox = machine.execute(slot)
         event = Event(machine.counters.slots, slot.phase, step, pending, partial(records, slot))
         for observe in observers:
@@ -41,7 +42,7 @@ def execute(instance: Instance, observers: Sequence[Observer] = ()) -> Outcome:
             trace.settle(*memory.read_journal())
     running.close()
     if machine.counters.slots:
-        survivors.append(network.n - memory.delivered)
+        survivors.append(packets - memory.delivered)
     counters, lost = machine.counters, memory.lost().tolist()
     return Outcome(
         slots=counters.slots,

@@ -138,7 +138,7 @@ def _routers() -> list[Router]:
 def _rivals(network: Network, runs: int) -> Iterator[Wanted]:
     if network.n <= _MOST_MESSAGES:
         for router in _routers():
-            if router.randomness == "none" and router.name not in _NO_RIVALS:
+            if router.online and router.randomness == "none" and router.name not in _NO_RIVALS:
                 yield from _variants(router, network, runs)
 
 

@@ -99,13 +99,22 @@ def _read_csv(path: Path) -> npt.NDArray[Any]:
     if all(len(row) == 1 for row in table):
         return _as_array([row[0] for row in table], path)
     _require_pairs(path, rows)
+    _require_one_each(path, [(line, *pair) for (line, _), pair in zip(rows, table, strict=True)])
     by_source = sorted((source, destination) for source, destination in table)
-    if [source for source, _ in by_source] != list(range(len(table))):
-        raise PermutationError(
-            f"{path}: the first of two columns is the source; it must hold each of 0 to "
-            f"{len(table) - 1} once."
-        )
     return _as_array([destination for _, destination in by_source], path)
+
+
+def _require_one_each(path: Path, rows: list[tuple[int, ...]]) -> None:
+    """Every source has one row; if not, which row is one too many?"""
+    lines: dict[int, int] = {}
+    rule = f"the first column is the source; it must hold each of 0 to {len(rows) - 1} once."
+    for line, source, _ in rows:
+        if source in lines:
+            earlier = f"source {source} has a packet already, in line {lines[source]}"
+            raise PermutationError(f"{path}, line {line}: {earlier}; {rule}")
+        if not 0 <= source < len(rows):
+            raise PermutationError(f"{path}, line {line}: there is no source {source}; {rule}")
+        lines[source] = line
 
 
 def _require_pairs(path: Path, rows: list[tuple[int, list[str]]]) -> None:

@@ -4,6 +4,7 @@ from popsnet.plots.conflicts import conflict_graphs, draw_conflicts
 from popsnet.plots.journey import draw_journey
 from popsnet.plots.network import draw_slot
 from popsnet.plots.performance import Kind, Series, draw_losses, draw_slots, draw_steps
+from popsnet.plots.schedule import draw_schedule
 from popsnet.plots.slots import draw_trace
 from popsnet.plots.style import save, svg_text
 from popsnet.plots.undelivered import Decline, draw_undelivered
@@ -16,6 +17,7 @@ __all__ = [
     "draw_conflicts",
     "draw_journey",
     "draw_losses",
+    "draw_schedule",
     "draw_slot",
     "draw_slots",
     "draw_steps",

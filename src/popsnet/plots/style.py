@@ -24,6 +24,7 @@ __all__ = [
     "WIDTH",
     "Look",
     "save",
+    "save_one",
     "settled",
     "styled",
     "svg_text",
@@ -98,11 +99,18 @@ def settled(figure: Figure) -> Figure:
 def save(figure: Figure, folder: Path, stem: str) -> tuple[Path, Path]:
     """Write a picture as SVG and as PNG; the paths of both."""
     vector, raster = folder / f"{stem}.svg", folder / f"{stem}.png"
-    with write_whole(vector) as file:
-        file.write(svg_text(figure))
-    with write_whole(raster) as file:
-        file.buffer.write(_png(figure))
+    save_one(figure, vector)
+    save_one(figure, raster)
     return vector, raster
+
+
+def save_one(figure: Figure, path: Path) -> None:
+    """Write a picture in the format that the name says: ``.svg``, or PNG."""
+    with write_whole(path) as file:
+        if path.suffix.lower() == ".svg":
+            file.write(svg_text(figure))
+        else:
+            file.buffer.write(_png(figure))
 
 
 @styled()

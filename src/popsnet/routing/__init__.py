@@ -2,6 +2,7 @@
 
 from popsnet.routing import direct as direct
 from popsnet.routing import mei_rizzi as mei_rizzi
+from popsnet.routing import offline as offline
 from popsnet.routing import relay as relay
 from popsnet.routing.plugin import find_router
 from popsnet.routing.router import (

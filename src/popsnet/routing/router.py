@@ -10,7 +10,8 @@ home, and it says what each processor stores, drops and delivers through the mac
 
 It acts for all processors at once, as array code. It must let each of them decide from what
 that processor knows: d, g, its own number, ``destination`` at its own place, its own coins and
-what it has heard. ``popsnet.testing.check_locality`` finds routers that know more.
+what it has heard. ``popsnet.testing.check_locality`` finds routers that know more. A router that is
+meant to know more registers with ``online=False``.
 """
 
 from __future__ import annotations
@@ -89,6 +90,8 @@ class Router:
     """The file it was loaded from, if any; its version then has a digest of that file."""
     default: Callable[[Network], str] | None = None
     """Which variant to run on a network; the first, if it does not say."""
+    online: bool = True
+    """Whether processors know only what they are told; an off-line router knows everything."""
     schedules: Schedules | None = None
     """Makes a variant of a text that is not the name of one: its canonical name and the variant;
     raises InputError."""
@@ -149,6 +152,7 @@ def register(
     reference: str = "",
     version: str = "1",
     default: Callable[[Network], str] | None = None,
+    online: bool = True,
     schedules: Schedules | None = None,
 ) -> Callable[[Route], Route]:
     """Register the decorated generator function as a router; see :class:`Router`."""
@@ -169,6 +173,7 @@ def register(
             reference=reference,
             version=version,
             default=default,
+            online=online,
             schedules=schedules,
         )
         return route

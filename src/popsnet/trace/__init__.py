@@ -9,8 +9,9 @@ The first line is a header, then comes one line a slot, then the outcome:
     {"outcome": {"slots", "delivered", "lost", "lost_packets"}}
 
 Slots are numbered from 1. A kind is ``packet``, ``ack`` or ``control``; a packet is the number
-of its source, or null. Lists are ordered by processor. ``buffers``, ``keeps``, ``drops`` and
-``lost_packets`` say who holds what; a trace without ``buffers`` has none of them.
+of its source (or its place in ``start``), or null. Lists are ordered by processor. ``buffers``,
+``keeps``, ``drops`` and ``lost_packets`` say who holds what; a trace without ``buffers`` has none
+of them. A header with ``start`` says where each packet starts; there may be any number of them.
 """
 
 from popsnet.trace.event import Event, Hold, Listen, Observer, Send

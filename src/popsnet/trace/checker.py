@@ -61,6 +61,7 @@ class Report:
     network: Network
     router: str
     variant: str
+    packets: int = 0
     slots: int = 0
     messages: int = 0
     collisions: int = 0
@@ -98,7 +99,11 @@ class _Replay:
     def __init__(self, header: Header) -> None:
         self.network = Network(header.d, header.g)
         self.destination = header.destination
-        self.report = Report(self.network, header.router, header.variant)
+        self.report = Report(self.network, header.router, header.variant, len(header.destination))
+        self.start = header.start
+        self.starts: defaultdict[int, list[int]] = defaultdict(list)  # packets, by processor
+        for packet, processor in enumerate(header.start or ()):
+            self.starts[processor].append(packet)
         self.has: defaultdict[int, set[int]] = defaultdict(set)  # packets heard, by processor
         self.heard_of: defaultdict[int, set[int]] = defaultdict(set)  # and acks and so on
         self.arrived: set[int] = set()
@@ -110,9 +115,8 @@ class _Replay:
         self.first = 1  # number of the first slot; a trace that counts from 0 is as good
 
     def run(self, lines: Iterator[Line]) -> Report:
-        n = self.network.n
-        if len(self.destination) != n or sorted(self.destination) != list(range(n)):
-            self._violation(None, f"the destinations are not a permutation of 0 to {n - 1}")
+        if wrong := self._wrong_header():
+            self._violation(None, wrong)
             return self.report
         outcome: OutcomeLine | None = None
         for line in lines:
@@ -127,6 +131,30 @@ class _Replay:
                 self._replay(line)
         self._conclude(outcome)
         return self.report
+
+    def _wrong_header(self) -> str | None:
+        """Without ``start`` it is a permutation; with it any packets that have both ends."""
+        n, m = self.network.n, len(self.destination)
+        if self.start is None:
+            whole = m == n and sorted(self.destination) == list(range(n))
+            return None if whole else f"the destinations are not a permutation of 0 to {n - 1}"
+        if len(self.start) != m:
+            return f"there are {len(self.start)} starts and {m} destinations"
+        for name, ends in (("starts at", self.start), ("is for", self.destination)):
+            for packet, processor in enumerate(ends):
+                if not 0 <= processor < n:
+                    return f"{Rule.PROCESSOR_EXISTS}, and packet {packet} {name} {processor}"
+        crowd = max((len(packets) for packets in self.starts.values()), default=0)
+        if self.buffers is not None and crowd > self.buffers:
+            return f"{Rule.BUFFERS}, which is {self.buffers}, and one starts with {crowd}"
+        return None
+
+    def _own(self, processor: int) -> list[int]:
+        """The packets that a processor starts with."""
+        return [processor] if self.start is None else self.starts.get(processor, [])
+
+    def _starts_at(self, packet: int) -> int:
+        return packet if self.start is None else self.start[packet]
 
     def _replay(self, line: SlotLine) -> None:
         self.slot = line.slot
@@ -167,7 +195,7 @@ class _Replay:
             if heard.pop(processor, None) != packet:
                 self._violation(processor, f"{Rule.KEEPS_WHAT_IT_HEARD}, not packet {packet}")
                 continue
-            holds = self.held.setdefault(processor, Counter([processor]))
+            holds = self.held.setdefault(processor, Counter(self._own(processor)))
             holds[packet] += 1
             if holds.total() > buffers:
                 self._violation(processor, f"{Rule.BUFFERS}, which is {buffers}")
@@ -175,7 +203,7 @@ class _Replay:
     def _holds(self, processor: int, packet: int) -> bool:
         if not 0 <= processor < self.network.n:
             return False
-        return self.held.setdefault(processor, Counter([processor]))[packet] > 0
+        return self.held.setdefault(processor, Counter(self._own(processor)))[packet] > 0
 
     def _send(self, line: SlotLine) -> dict[tuple[int, int], list[Message]]:
         """The messages on each coupler (to, from)."""
@@ -207,18 +235,19 @@ class _Replay:
             return f"a message is a {', '.join(_KINDS)}, not {kind!r}"
         if packet is None:
             return Rule.PACKET_EXISTS if kind == "packet" else None
-        if not 0 <= packet < n:
+        if not 0 <= packet < len(self.destination):
             return Rule.PACKET_EXISTS
         if kind == "packet" and self.buffers is not None and not self._holds(processor, packet):
             return f"{Rule.SENDS_WHAT_IT_HOLDS}, and it does not hold packet {packet}"
         if kind == "packet" and self.buffers is None and packet not in self._had(processor):
             return f"{Rule.SENDS_WHAT_IT_HOLDS}, and it never had packet {packet}"
-        if kind == "ack" and packet != processor and packet not in self.heard_of[processor]:
+        knows = self._starts_at(packet) == processor or packet in self.heard_of[processor]
+        if kind == "ack" and not knows:
             return f"it acknowledges packet {packet}, of which it never heard"
         return None
 
     def _had(self, processor: int) -> set[int]:
-        return self.has[processor] | {processor}
+        return self.has[processor].union(self._own(processor))
 
     def _listen(
         self, line: SlotLine, couplers: dict[tuple[int, int], list[Message]]
@@ -240,9 +269,9 @@ class _Replay:
 
     def _conclude(self, outcome: OutcomeLine | None) -> None:
         self.slot = None
-        n = self.network.n
-        self.report.undelivered = [i for i in range(n) if not self._is_home(i)]
-        self.report.delivered = n - len(self.report.undelivered)
+        packets = self.report.packets
+        self.report.undelivered = [i for i in range(packets) if not self._is_home(i)]
+        self.report.delivered = packets - len(self.report.undelivered)
         self.report.lost = self._lost()
         if outcome is None:
             self._violation(None, "there is no outcome line: the trace ends too early")
@@ -257,14 +286,15 @@ class _Replay:
         destination = self.destination[packet]
         if self.buffers is not None:
             return self._holds(destination, packet)
-        return destination == packet or packet in self.arrived
+        return destination == self._starts_at(packet) or packet in self.arrived
 
     def _lost(self) -> list[int]:
         """Packets that nobody holds; none are known to be if the trace does not say who does."""
         if self.buffers is None:
             return []
         held = {packet for holds in self.held.values() for packet in (+holds)}
-        return [i for i in self.report.undelivered if i in self.held and i not in held]
+        moved = (i for i in self.report.undelivered if self._starts_at(i) in self.held)
+        return [i for i in moved if i not in held]
 
     def _compare(self, outcome: OutcomeLine) -> None:
         found = self.report
@@ -274,10 +304,9 @@ class _Replay:
             self._violation(
                 None, f"the outcome claims {outcome.delivered} delivered; it was {found.delivered}"
             )
-        if outcome.delivered < self.network.n:
+        if outcome.delivered < found.packets:
             self._violation(
-                None,
-                f"by its own outcome {outcome.delivered} of {self.network.n} packets arrived",
+                None, f"by its own outcome {outcome.delivered} of {found.packets} packets arrived"
             )
         claimed = sorted(outcome.lost_packets)
         if self.buffers is not None and (claimed, outcome.lost) != (found.lost, len(found.lost)):
@@ -286,11 +315,11 @@ class _Replay:
                 f"the outcome claims {outcome.lost} lost ({_some(claimed)}); nobody holds "
                 f"{len(found.lost)} ({_some(found.lost)})",
             )
-        if not 0 <= outcome.lost <= self.network.n - outcome.delivered:
+        if not 0 <= outcome.lost <= found.packets - outcome.delivered:
             self._violation(
                 None,
                 f"the outcome claims {outcome.lost} lost and {outcome.delivered} delivered of "
-                f"{self.network.n}",
+                f"{found.packets}",
             )
 
     def _violation(self, processor: int | None, rule: str) -> None:

@@ -25,6 +25,8 @@ class Header(NamedTuple):
     destination: list[int]
     buffers: int | None
     """Packets a processor may hold; None if the trace does not say who holds what."""
+    start: list[int] | None = None
+    """Where each packet starts; None if packet i starts at processor i."""
 
 
 class SlotLine(NamedTuple):
@@ -123,10 +125,7 @@ def _header(path: Path, number: int, line: dict[str, Any]) -> Header:
             f"{path} has trace version {line.get('version')!r}; this program reads {VERSION}."
         )
     where = f"{path}, line {number}"
-    destination = _field(where, line, "destination", list)
-    for i, value in enumerate(destination):
-        if type(value) is not int:
-            raise TraceFormatError(f"{where}: destination {i}, {value!r:.40}, is no whole number.")
+    destination = _numbers(where, line, "destination")
     header = Header(
         number,
         d=_field(where, line, "d", int),
@@ -136,6 +135,7 @@ def _header(path: Path, number: int, line: dict[str, Any]) -> Header:
         seed=_field(where, line, "seed", int),
         destination=destination,
         buffers=_field(where, line, "buffers", int) if "buffers" in line else None,
+        start=_numbers(where, line, "start") if "start" in line else None,
     )
     for name, value in (("d", header.d), ("g", header.g)):
         if value < 1:
@@ -145,6 +145,15 @@ def _header(path: Path, number: int, line: dict[str, Any]) -> Header:
             f"{where}: buffers = {header.buffers}; a processor holds its own packet, so >= 1."
         )
     return header
+
+
+def _numbers(where: str, line: dict[str, Any], name: str) -> list[int]:
+    """A list of whole numbers."""
+    values: list[int] = _field(where, line, name, list)
+    for i, value in enumerate(values):
+        if type(value) is not int:
+            raise TraceFormatError(f"{where}: {name} {i}, {value!r:.40}, is no whole number.")
+    return values
 
 
 def _slot(path: Path, number: int, line: dict[str, Any]) -> SlotLine:

@@ -50,21 +50,21 @@ class TraceWriter:
         seed: int,
         destination: Ints,
         buffers: int,
+        start: Ints | None = None,
     ) -> None:
-        """Write the header."""
-        self._write(
-            {
-                "format": FORMAT,
-                "version": VERSION,
-                "d": network.d,
-                "g": network.g,
-                "router": router,
-                "variant": variant,
-                "seed": seed,
-                "destination": destination.tolist(),
-                "buffers": buffers,
-            }
-        )
+        """Write the header; ``start`` if it is not packet i that starts at processor i."""
+        header = {
+            "format": FORMAT,
+            "version": VERSION,
+            "d": network.d,
+            "g": network.g,
+            "router": router,
+            "variant": variant,
+            "seed": seed,
+            "destination": destination.tolist(),
+            "buffers": buffers,
+        }
+        self._write(header if start is None else {**header, "start": start.tolist()})
 
     def __call__(self, event: Event) -> None:
         sends, listens = event.records()

@@ -1,0 +1,141 @@
+"""Bipartite multigraphs made regular, and laid out so that a pair of edges is a pair of slots.
+
+In a graph of even degree D, edge slot e belongs to the left vertex e div D, and e and e ^ 1 are a
+pair there. Every edge has a slot on the right as well, and a pair there. Both sides are in order of
+the vertices at the other end, so that whoever goes from pair to pair stays near where it is.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from popsnet.compiled import compiled
+
+__all__ = ["Regular", "count", "lay_out", "make_regular"]
+
+I32 = npt.NDArray[np.int32]
+
+_MANY_NODES = 4
+
+
+class Regular(NamedTuple):
+    """A regular bipartite multigraph; its edges are in order of left vertex, then right."""
+
+    right: I32
+    """The right vertex of every edge; its left one is the edge's number div ``degree``."""
+    order: I32
+    """The number each edge had when it was given; from ``edges`` on it is a filling."""
+    nodes: int
+    """Vertices on each side."""
+    degree: int
+    edges: int
+    """How many of the edges were given."""
+
+
+def make_regular(left: I32, right: I32, degree: int) -> Regular:
+    """The multigraph with vertices joined and edges added until it is regular.
+
+    Vertices that together have no more than ``degree`` edges become one: a proper colouring of what
+    comes out is one of what goes in. Fewer than 2m/degree + 1 vertices are left on each side, so
+    there are O(m) edges. O(m) time for m edges and as many vertices.
+    """
+    edges = len(left)
+    degrees = [count(ends, int(ends.max()) + 1) for ends in (left, right)]
+    joined = [_joined(one, degree) for one in degrees]
+    nodes = 1 + max(int(places[-1]) for places in joined)
+    if nodes * degree > len(left) or any(len(one) > nodes for one in degrees):
+        left, right = (
+            _filled(places[ends], nodes, degree)
+            for ends, places in zip((left, right), joined, strict=True)
+        )
+    order = _sorted(left, right, nodes, degree)
+    return Regular(right[order], order, nodes, degree, edges)
+
+
+def _filled(ends: I32, nodes: int, degree: int) -> I32:
+    """The ends of the edges, and of as many more as every vertex lacks."""
+    missing = degree - count(ends, nodes)
+    return np.concatenate((ends, np.repeat(np.arange(nodes, dtype=np.int32), missing)))
+
+
+def _sorted(left: I32, right: I32, nodes: int, degree: int) -> I32:
+    """The edges of a regular graph by left vertex, then right."""
+    every = np.arange(len(left), dtype=np.int32)
+    if nodes > _MANY_NODES * degree:  # two passes over all; else rows one by one, in the cache
+        return _by_key(left, _by_key(right, every, nodes), nodes)
+    in_rows = bool((left[1:] >= left[:-1]).all())
+    order = every if in_rows else _by_key(left, every, nodes)
+    for_rows = np.empty_like(order)
+    _sort_rows(right, order, nodes, degree, for_rows)
+    return for_rows
+
+
+@compiled
+def count(numbers: I32, bound: int) -> I32:
+    """How often each of [0, bound) occurs; without the wide copy that ``np.bincount`` makes."""
+    counts = np.zeros(bound, dtype=np.int32)
+    for number in numbers:
+        counts[number] += 1
+    return counts
+
+
+@compiled
+def _joined(degrees: I32, most: int) -> I32:
+    """The vertex that each becomes: neighbours are joined as long as they have few edges."""
+    places = np.empty_like(degrees)
+    place, load = 0, 0
+    for v in range(len(degrees)):
+        if load + degrees[v] > most:
+            place, load = place + 1, 0
+        load += degrees[v]
+        places[v] = place
+    return places
+
+
+@compiled
+def _by_key(keys: I32, edges: I32, bound: int) -> I32:
+    """The edges by their keys in [0, bound), equal ones in the order they are in."""
+    places, out = np.zeros(bound + 1, dtype=np.int32), np.empty_like(edges)
+    for k in range(len(keys)):
+        places[keys[k] + 1] += 1
+    for v in range(bound):
+        places[v + 1] += places[v]
+    for k in range(len(edges)):
+        key = keys[edges[k]]
+        out[places[key]] = edges[k]
+        places[key] += 1
+    return out
+
+
+@compiled
+def _sort_rows(right: I32, edges: I32, nodes: int, degree: int, out: I32) -> None:
+    """The same edges, those of each left vertex by their right ones."""
+    places = np.empty(nodes + 1, dtype=np.int32)
+    for begin in range(0, len(edges), degree):
+        places[:] = 0
+        for k in range(begin, begin + degree):
+            places[right[edges[k]] + 1] += 1
+        for v in range(nodes):
+            places[v + 1] += places[v]
+        for k in range(begin, begin + degree):
+            key = right[edges[k]]
+            out[begin + places[key]] = edges[k]
+            places[key] += 1
+
+
+@compiled
+def lay_out(right: I32, edges: I32, degree: int, right_slot: I32, left_slot: I32) -> None:
+    """The slots on the right of edges in order, and the edges in these slots.
+
+    The edges are some of those of a :class:`Regular`, and regular themselves, of this degree.
+    """
+    places = np.arange(0, len(edges), degree).astype(np.int32)
+    for e in range(len(edges)):
+        v = right[edges[e]]
+        s = places[v]
+        places[v] = s + 1
+        right_slot[e] = s
+        left_slot[s] = e
