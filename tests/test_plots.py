@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -13,7 +14,7 @@ from matplotlib import rc_context
 from matplotlib.figure import Figure
 
 from conftest import permutation
-from popsnet import Coins, Network, Point
+from popsnet import Coins, InputError, Network, Point
 from popsnet.engines import ENGINES, Instance
 from popsnet.plots import (
     Kind,
@@ -22,6 +23,7 @@ from popsnet.plots import (
     draw_conflicts,
     draw_journey,
     draw_losses,
+    draw_network,
     draw_slot,
     draw_slots,
     draw_steps,
@@ -32,6 +34,7 @@ from popsnet.plots.conflicts import survive_first, survive_second
 from popsnet.plots.journey import hops_of
 from popsnet.routing import get_router
 from popsnet.routing.mei_rizzi import PHASES
+from popsnet.sorting import ComparatorNetwork, bitonic, merge_exchange
 from popsnet.trace import Event
 
 ROOT = Path(__file__).parent.parent
@@ -72,7 +75,11 @@ def journey() -> Figure:
     return draw_journey(Network(3, 3), first_step(3, 3, seed=13, permutation_seed=5), 5)
 
 
-FIGURES = [steps, slots, losses, conflicts, journey]
+def comparators() -> Figure:
+    return draw_network(merge_exchange(16))
+
+
+FIGURES = [steps, slots, losses, conflicts, journey, comparators]
 
 
 def legend_of(figure: Figure) -> list[str]:
@@ -231,3 +238,30 @@ def test_the_picture_of_the_readme_is_what_the_program_draws(tmp_path: Path) -> 
     module.draw(tmp_path / "drawn.svg")
     assert (tmp_path / "drawn.svg").read_text().startswith("<?xml")
     assert (ROOT / "docs/images/pops-3-3.svg").is_file()
+
+
+@pytest.mark.parametrize("network", [merge_exchange(1), merge_exchange(11), bitonic(16)])
+def test_a_diagram_has_every_comparator_and_none_covers_another(
+    network: ComparatorNetwork,
+) -> None:
+    (axes,) = draw_network(network).axes
+    drawn = [
+        (segment[0][0], segment[0][1], segment[1][1])
+        for collection in axes.collections
+        for segment in collection.get_segments()  # type: ignore[attr-defined]
+        if segment[0][0] == segment[1][0]
+    ]
+    assert sorted((low, high) for _, low, high in drawn) == sorted(
+        (low, high) for stage in network for low, high in zip(stage.low, stage.high, strict=True)
+    )
+    for x in {x for x, _, _ in drawn}:
+        ends = sorted((low, high) for column, low, high in drawn if column == x)
+        assert all(above[1] < below[0] for above, below in pairwise(ends))
+
+
+def test_a_diagram_that_nobody_could_read_is_refused() -> None:
+    with pytest.raises(InputError, match="65 wires is too large"):
+        draw_network(merge_exchange(65))
+    stages = [stage for _ in range(200) for stage in merge_exchange(8)]
+    with pytest.raises(InputError, match="more than 1,000 columns"):
+        draw_network(ComparatorNetwork("again and again", 8, lambda: stages))
