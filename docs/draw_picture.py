@@ -7,7 +7,8 @@ import matplotlib as mpl
 from matplotlib.figure import Figure
 
 from popsnet import Network, Point
-from popsnet.plots import draw_slot
+from popsnet.plots import draw_network, draw_slot, svg_text
+from popsnet.sorting import merge_exchange
 from popsnet.trace import Event
 
 IMAGES = Path(__file__).parent / "images"
@@ -58,3 +59,4 @@ def save(figure: Figure, path: Path) -> None:
 if __name__ == "__main__":
     draw(IMAGES / "pops-3-3.svg")
     draw_loss(IMAGES / "lost-packets.svg")
+    (IMAGES / "merge-exchange-16.svg").write_text(svg_text(draw_network(merge_exchange(16))))
