@@ -10,8 +10,9 @@ import matplotlib as mpl
 from matplotlib.figure import Figure
 
 from popsnet import Network, Point
-from popsnet.plots import draw_schedule, draw_slot, draw_trace, svg_text
+from popsnet.plots import draw_network, draw_schedule, draw_slot, draw_trace, svg_text
 from popsnet.routing.offline import schedule_permutation
+from popsnet.sorting import merge_exchange
 from popsnet.trace import Event
 
 IMAGES = Path(__file__).parent / "images"
@@ -109,3 +110,4 @@ if __name__ == "__main__":
     for name, stage in RELAY.items():
         draw_stage(IMAGES / f"relay-{name}.svg", stage)
     draw_offline(IMAGES / "offline.svg")
+    (IMAGES / "merge-exchange-16.svg").write_text(svg_text(draw_network(merge_exchange(16))))

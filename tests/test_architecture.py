@@ -17,7 +17,7 @@ LAYERS = [
     {"compiled", "errors"},
     {"splitmix"},
     {"coins", "files", "network", "slot"},
-    {"couplers", "memory", "theory", "trace"},
+    {"couplers", "memory", "sorting", "theory", "trace"},
     {"machine"},
     {"permutations", "routing"},
     {"engines"},

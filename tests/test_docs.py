@@ -25,6 +25,7 @@ README = (ROOT / "README.md").read_text()
 CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text()
 LOST_PACKETS = (ROOT / "docs/explanation/lost-packets.md").read_text()
 RELAY = (ROOT / "docs/explanation/relay.md").read_text()
+SORTING_NETWORKS = (ROOT / "docs/explanation/sorting-networks.md").read_text()
 TRACE_FORMAT = (ROOT / "docs/reference/trace-format.md").read_text()
 OFFLINE = (ROOT / "docs/explanation/offline.md").read_text()
 SWEEP_FORMAT = (ROOT / "docs/reference/sweep-format.md").read_text()
@@ -143,6 +144,29 @@ def test_the_plans_on_the_page_on_relay_are_the_plans() -> None:
         made = plan(popsnet.Network(int(d), int(g)))
         assert str(made.schedule) == schedule.replace(r"\|", "|")
         assert made.slots == pytest.approx(float(slots), abs=0.06)
+
+
+def test_the_page_on_sorting_networks_shows_what_is_printed(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its commands work; the table is compared as far as it is made in a moment."""
+    monkeypatch.chdir(tmp_path)
+    for command in commands(SORTING_NETWORKS):
+        finished = cli(*command)
+        assert finished.code == 0, (command, finished.err)
+    for block in blocks(SORTING_NETWORKS, "python"):
+        subprocess.run([sys.executable, "-c", block], check=True, capture_output=True)
+    asked, *shown = blocks(SORTING_NETWORKS, "console")[0].rstrip().splitlines()
+    assert asked == "$ popsnet network bag-tree 65536 --growth"
+    made = cli("network", "bag-tree", 2**10, "--growth").out.splitlines()
+    rows = [line for line in made if line.startswith("│")]
+    assert [line for line in shown if line.startswith("│")][: len(rows)] == rows
+
+
+@pytest.mark.long
+def test_the_table_of_depths_is_the_programs(cli: Cli) -> None:
+    asked, *shown = blocks(SORTING_NETWORKS, "console")[0].rstrip().splitlines()
+    assert cli(*shlex.split(asked.removeprefix("$ popsnet "))).out.splitlines() == shown
 
 
 def test_the_tree_of_the_architecture_is_the_tree() -> None:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import importlib.util
 import sys
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from pathlib import Path
 from types import ModuleType
 from xml.etree import ElementTree as ET
@@ -24,6 +25,7 @@ from popsnet.plots import (
     draw_conflicts,
     draw_journey,
     draw_losses,
+    draw_network,
     draw_slot,
     draw_slots,
     draw_steps,
@@ -35,6 +37,7 @@ from popsnet.plots.conflicts import survive_first, survive_second
 from popsnet.plots.journey import hops_of
 from popsnet.routing import get_router
 from popsnet.routing.mei_rizzi import PHASES
+from popsnet.sorting import ComparatorNetwork, bitonic, merge_exchange
 from popsnet.trace import Event
 
 ROOT = Path(__file__).parent.parent
@@ -76,7 +79,11 @@ def journey() -> Figure:
     return draw_journey(Network(3, 3), first_step(3, 3, seed=13, permutation_seed=5), 5)
 
 
-FIGURES = [steps, slots, losses, conflicts, journey]
+def comparators() -> Figure:
+    return draw_network(merge_exchange(16))
+
+
+FIGURES = [steps, slots, losses, conflicts, journey, comparators]
 
 
 def legend_of(figure: Figure) -> list[str]:
@@ -310,3 +317,30 @@ def test_pictures_of_relay_are_what_the_program_draws(
     kept = (ROOT / f"docs/images/relay-{name}.svg").read_text()
     texts = [[one.text for one in ET.fromstring(svg).iter(SVG_TEXT)] for svg in (drawn, kept)]
     assert texts[0] == texts[1]
+
+
+@pytest.mark.parametrize("network", [merge_exchange(1), merge_exchange(11), bitonic(16)])
+def test_a_diagram_has_every_comparator_and_none_covers_another(
+    network: ComparatorNetwork,
+) -> None:
+    (axes,) = draw_network(network).axes
+    drawn = [
+        (segment[0][0], segment[0][1], segment[1][1])
+        for collection in axes.collections
+        for segment in collection.get_segments()  # type: ignore[attr-defined]
+        if segment[0][0] == segment[1][0]
+    ]
+    assert sorted((low, high) for _, low, high in drawn) == sorted(
+        (low, high) for stage in network for low, high in zip(stage.low, stage.high, strict=True)
+    )
+    for x in {x for x, _, _ in drawn}:
+        ends = sorted((low, high) for column, low, high in drawn if column == x)
+        assert all(above[1] < below[0] for above, below in pairwise(ends))
+
+
+def test_a_diagram_that_nobody_could_read_is_refused() -> None:
+    with pytest.raises(InputError, match="65 wires is too large"):
+        draw_network(merge_exchange(65))
+    stages = [stage for _ in range(200) for stage in merge_exchange(8)]
+    with pytest.raises(InputError, match="more than 1,000 columns"):
+        draw_network(ComparatorNetwork("again and again", 8, lambda: stages))

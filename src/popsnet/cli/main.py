@@ -49,6 +49,12 @@ def _complete_engine(incomplete: str) -> list[str]:
     return [name for name in ("auto", *ENGINES) if name.startswith(incomplete)]
 
 
+def _complete_network(incomplete: str) -> list[str]:
+    from popsnet.sorting import NETWORKS
+
+    return [name for name in NETWORKS if name.startswith(incomplete)]
+
+
 def _print_version(wanted: bool) -> None:
     if wanted:
         typer.echo(f"popsnet {popsnet.__version__}")
@@ -228,6 +234,39 @@ def paper(
 
 
 @app.command()
+def network(
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME",
+            help="merge-exchange, bitonic or bag-tree.",
+            autocompletion=_complete_network,
+        ),
+    ],
+    n: Annotated[int, typer.Argument(metavar="N", help="Wires.")],
+    seed: Annotated[
+        int, typer.Option(help="Seed of the bag tree's matchings, and of --check.")
+    ] = 0,
+    figure: Annotated[
+        Path | None, typer.Option(help="Write a Knuth diagram to this SVG file.")
+    ] = None,
+    check: Annotated[
+        bool,
+        typer.Option("--check", help="Try inputs of zeros and ones: all for N <= 20, some above."),
+    ] = False,
+    growth: Annotated[
+        bool,
+        typer.Option("--growth", help="Depths of bag-tree for all powers of two up to N."),
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Make a sorting network; exit 1 if it is found not to sort."""
+    from popsnet.cli.network import network_command
+
+    network_command(name, n, seed=seed, figure=figure, check=check, growth=growth, as_json=json)
+
+
+@app.command()
 def routers(json: Json = False) -> None:
     """List the routers: where each applies, its slots, buffers and coins."""
     from popsnet.cli.routers import routers_command
@@ -244,11 +283,13 @@ def doctor(json: Json = False) -> None:
 
 
 def _refuse_negative_sizes(arguments: list[str]) -> None:
-    """A negative D or G looks like an option; say what it is instead of 'no such option'."""
-    if arguments[:1] in (["route"], ["schedule"]):
+    """A negative size looks like an option; say what it is instead of 'no such option'."""
+    groups = "D >= 1 and G >= 1"
+    sizes = {"route": groups, "schedule": groups, "network": "N >= 1 wires"}
+    if arguments and arguments[0] in sizes:
         for before, argument in itertools.pairwise(arguments):
             if re.fullmatch(r"-\d+", argument) and not before.startswith("--"):
-                raise InputError(f"{argument} is below 1: a network has D >= 1 and G >= 1.")
+                raise InputError(f"{argument} is below 1: a network has {sizes[arguments[0]]}.")
 
 
 def main() -> None:

@@ -1,5 +1,6 @@
 """Pictures, with matplotlib (the ``plots`` extra)."""
 
+from popsnet.plots.comparators import draw_network
 from popsnet.plots.conflicts import conflict_graphs, draw_conflicts
 from popsnet.plots.journey import draw_journey
 from popsnet.plots.network import draw_slot
@@ -17,6 +18,7 @@ __all__ = [
     "draw_conflicts",
     "draw_journey",
     "draw_losses",
+    "draw_network",
     "draw_schedule",
     "draw_slot",
     "draw_slots",

@@ -1,0 +1,105 @@
+"""A comparator network as Knuth draws it: wires run to the right, comparators join two of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from popsnet.errors import InputError
+from popsnet.plots.style import BLUE, GREY, PALE, settled, styled
+from popsnet.sorting import ComparatorNetwork, Stage
+
+__all__ = ["MOST_COLUMNS", "MOST_WIRES", "draw_network"]
+
+MOST_WIRES = 64
+MOST_COLUMNS = 1000
+"""More than that nobody can read."""
+
+Columns = npt.NDArray[np.int64]
+
+_COLUMN, _WIRE = 0.11, 0.16
+"""Inches."""
+
+_GAP = 1.0
+"""Columns between two stages."""
+
+
+@styled()
+def draw_network(network: ComparatorNetwork) -> Figure:
+    """Draw the Knuth diagram of a network: keys enter at the left, the smallest leaves at the top.
+
+    Comparators of a stage work at once. They have a band to themselves, numbered below, and stand
+    in different columns of it only where one would cover another.
+    """
+    stages = list(_laid_out(network))
+    width = sum(columns.max() + 1 + _GAP for _, columns in stages) + 5
+    figure = Figure(figsize=(max(3.0, width * _COLUMN), max(1.2, (network.wires + 3) * _WIRE)))
+    axes = figure.add_subplot()
+    x = _GAP
+    for number, (stage, columns) in enumerate(stages, start=1):
+        last = x + columns.max()
+        _band(axes, network, number, x, last)
+        _comparators(axes, stage, x + columns)
+        x = last + 1 + _GAP
+    _wires(axes, network, x)
+    return settled(figure)
+
+
+def _laid_out(network: ComparatorNetwork) -> Iterator[tuple[Stage, Columns]]:
+    """The stages and the column of each comparator; refuses what is too large to be read."""
+    if network.wires > MOST_WIRES:
+        raise InputError(
+            f"A diagram of {network.wires:,} wires is too large to be read; "
+            f"{MOST_WIRES} is the most."
+        )
+    used = 0
+    for stage in network:
+        columns = _columns(stage)
+        used += int(columns.max()) + 1
+        if used > MOST_COLUMNS:
+            raise InputError(
+                f"The diagram has more than {MOST_COLUMNS:,} columns, too many to be read; "
+                "choose fewer wires."
+            )
+        yield stage, columns
+
+
+def _columns(stage: Stage) -> Columns:
+    """The first column in which each comparator covers no other, from the top wire on."""
+    columns = np.zeros(len(stage), dtype=np.int64)
+    ends: list[int] = []
+    for which in np.argsort(stage.low):
+        low, high = int(stage.low[which]), int(stage.high[which])
+        free = next((column for column, end in enumerate(ends) if end < low), len(ends))
+        ends[free : free + 1] = [high]
+        columns[which] = free
+    return columns
+
+
+def _band(axes: Axes, network: ComparatorNetwork, number: int, first: float, last: float) -> None:
+    if number % 2:
+        axes.axvspan(first - 1, last + 1, color="#f3f3f3", linewidth=0, zorder=0)
+    middle = (first + last) / 2
+    axes.text(
+        middle, network.wires - 0.1, f"{number}", ha="center", va="top", fontsize=5.5, color=GREY
+    )
+
+
+def _comparators(axes: Axes, stage: Stage, x: npt.NDArray[np.floating[Any]]) -> None:
+    axes.vlines(x, stage.low, stage.high, color=BLUE, linewidth=1.0, zorder=2)
+    for ends in (stage.low, stage.high):
+        axes.plot(x, ends, "o", color=BLUE, markersize=2.6, zorder=3)
+
+
+def _wires(axes: Axes, network: ComparatorNetwork, end: float) -> None:
+    axes.hlines(range(network.wires), -0.5, end, color=PALE, linewidth=0.7, zorder=1)
+    for wire in range(network.wires):
+        axes.text(-1.0, wire, f"{wire}", ha="right", va="center", fontsize=5.5, color=GREY)
+    axes.set_xlim(-3.0, end + 0.5)
+    axes.set_ylim(network.wires + 0.6, -0.8)
+    axes.set_axis_off()

@@ -1,0 +1,28 @@
+"""Sorting networks: comparators as data, three constructions, and a check by zeros and ones."""
+
+from popsnet.sorting.bag_tree import BagTree, bag_tree
+from popsnet.sorting.bitonic import bitonic
+from popsnet.sorting.catalogue import NETWORKS, make_network
+from popsnet.sorting.certified import Certified, sort_certified
+from popsnet.sorting.comparators import ComparatorNetwork, Stage
+from popsnet.sorting.growth import Growth, measure_growth
+from popsnet.sorting.merge_exchange import merge_exchange, merge_exchange_depth
+from popsnet.sorting.zero_one import Verdict, check_network
+
+__all__ = [
+    "NETWORKS",
+    "BagTree",
+    "Certified",
+    "ComparatorNetwork",
+    "Growth",
+    "Stage",
+    "Verdict",
+    "bag_tree",
+    "bitonic",
+    "check_network",
+    "make_network",
+    "measure_growth",
+    "merge_exchange",
+    "merge_exchange_depth",
+    "sort_certified",
+]

@@ -1,0 +1,40 @@
+"""The networks there are, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+
+from popsnet.errors import InputError
+from popsnet.sorting.bag_tree import bag_tree
+from popsnet.sorting.bitonic import bitonic
+from popsnet.sorting.comparators import ComparatorNetwork
+from popsnet.sorting.merge_exchange import merge_exchange
+
+__all__ = ["NETWORKS", "Kind", "make_network"]
+
+
+class Kind(NamedTuple):
+    """How to make a network of n wires with a seed, and whether it is proved to sort."""
+
+    make: Callable[[int, int], ComparatorNetwork]
+    proved: bool
+
+
+NETWORKS: Mapping[str, Kind] = MappingProxyType(
+    {
+        "merge-exchange": Kind(lambda n, seed: merge_exchange(n), proved=True),
+        "bitonic": Kind(lambda n, seed: bitonic(n), proved=True),
+        "bag-tree": Kind(bag_tree, proved=False),
+    }
+)
+
+
+def make_network(name: str, n: int, seed: int = 0) -> ComparatorNetwork:
+    """The network of this name; only the bag tree has coins."""
+    if name not in NETWORKS:
+        raise InputError(f"There is no network {name!r}; choose one of {', '.join(NETWORKS)}.")
+    if n < 1:
+        raise InputError(f"n = {n}: a network has at least one wire; give n >= 1.")
+    return NETWORKS[name].make(n, seed)
