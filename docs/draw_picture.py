@@ -34,11 +34,11 @@ class Stage(NamedTuple):
 
 
 RELAY = {
-    "sweep": Stage(3, 3, "S", 2, 3, range(1, 5)),
-    "park": Stage(4, 2, "P(2,2)", 13, 4, range(2, 10)),
-    "fold": Stage(4, 2, "P(2,2) F", 9, 4, range(10, 14)),
-    "shower": Stage(3, 3, "S R2", 10, 2, range(5, 10), a_row=5),
-    "grid": Stage(2, 4, "XY(2,1)", 2, 0, range(2, 6)),
+    "sweep": Stage(3, 3, "S", 1209, 3, range(1, 5)),
+    "park": Stage(4, 2, "P(2,2)", 2110, 4, range(2, 10)),
+    "fold": Stage(4, 2, "P(2,2) F", 737, 4, range(10, 14)),
+    "shower": Stage(3, 3, "S R2", 6321, 2, range(5, 10), a_row=5),
+    "grid": Stage(2, 4, "XY(2,1)", 79, 0, range(2, 6)),
 }
 """Runs in which no packet has its own source or destination as a relay: easier to follow."""
 

@@ -269,7 +269,10 @@ def test_slots_of_a_trace_have_rows_and_headings(tmp_path: Path) -> None:
 def test_what_is_stored_is_shown_until_it_is_sent(pictures: ModuleType, tmp_path: Path) -> None:
     """In the picture of a sweep processor 0 stores packet 1 and sends it in the next slot."""
     stage = pictures.RELAY["sweep"]
-    point = Point.of(3, 3, router="relay", variant="S", seed=2, permutation_seed=3, traced=True)
+    point = Point.of(
+        3, 3, router="relay", variant="S", seed=stage.seed,
+        permutation_seed=stage.permutation_seed, traced=True,
+    )  # fmt: skip
     point.execute_traced(0, tmp_path / "t")
     figure = draw_trace(tmp_path / "t", stage.slots)
     assert sorted(text for text in texts_of(figure) if text.startswith("holds")) == [
