@@ -139,7 +139,7 @@ def test_the_plans_on_the_page_on_relay_are_the_plans() -> None:
     rows = re.findall(
         r"^\| POPS\((\d+), (\d+)\) \| \d+ \| `(.*?)` \| ([\d.]+) \|", RELAY, re.MULTILINE
     )
-    assert len(rows) == 11
+    assert len(rows) == 18
     for d, g, schedule, slots in rows:
         made = plan(popsnet.Network(int(d), int(g)))
         assert str(made.schedule) == schedule.replace(r"\|", "|")
