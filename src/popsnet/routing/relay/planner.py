@@ -50,6 +50,7 @@ _GRID = 400
 _NOTHING = 1e-6
 """Expected packets that are not planned for any more."""
 _RETRY = Shower(1)
+_TRIES = 4
 _MOST_RETRIES = 100
 _MOST_STAGES = 100
 """Where no stage gets far, on huge groups, the last is repeated anyway."""
@@ -91,12 +92,13 @@ def _schedule(network: Network, stages: tuple[Stage, ...]) -> Schedule:
     """The stages, and what is repeated if chance leaves more than was planned for.
 
     For d > g a crowd stops the short stages: where many are left in a group, all of them meet. A
-    park stage with a window of 2k slots always gets on, at a load of one half a slot or less.
+    park stage with a window of 2k slots always gets on, at a load of one half a slot or less. But
+    it is long: it comes after some tries of the short one.
     """
     again: tuple[Stage, ...] = (_RETRY if isinstance(stages[-1], Shower) else stages[-1],)
     classes = -(-network.d // network.g)
     if classes > 1:
-        again += (Park((min(2 * classes, WIDEST),)),)
+        again = (*_TRIES * again, Park((min(2 * classes, WIDEST),)))
     return Schedule(stages, again)
 
 
