@@ -91,7 +91,7 @@ def make_plan(runs: int | None = None, max_n: int | None = None, full: bool = Fa
         ),
         routers=tuple(_others(largest, runs or RUNS)),
         relay=tuple(
-            _default("relay", network, runs or max(2 * SHARD_RUNS, _runs(network, full)))
+            _relay(network, runs, full)
             for network in (*(row.network for row in rows), *_FEWER_THAN_GROUPS)
             if network.n <= largest
         ),
@@ -112,8 +112,10 @@ def heavy_tailed(network: Network) -> bool:
 
 def _runs(network: Network, full: bool) -> int:
     """Many on small networks; on large ones as many as the paper's, or as the time allows."""
-    if heavy_tailed(network):
-        return _VERY_MANY
+    return _VERY_MANY if heavy_tailed(network) else _affordable(network, full)
+
+
+def _affordable(network: Network, full: bool) -> int:
     most = max(SHARD_RUNS, _BUDGET // network.n // SHARD_RUNS * SHARD_RUNS)
     return max(RUNS, min(_MANY, most)) if full else min(_MANY, most)
 
@@ -124,10 +126,12 @@ def _printed(row: Printed, runs: int) -> Wanted:
     return Wanted(Point.of(d, g, variant="idealized", engine="fused"), runs)
 
 
-def _default(router: str, network: Network, runs: int) -> Wanted:
-    """A router as it runs if nothing else is asked for."""
-    point = Point.of(network.d, network.g, router=router, engine="slots")
-    return Wanted(with_shard_engine(point), runs)
+def _relay(network: Network, runs: int | None, full: bool) -> Wanted:
+    """Our own router as it plans for itself; one hop is the same every time."""
+    point = with_shard_engine(Point.of(network.d, network.g, router="relay", engine="slots"))
+    few = 2 * SHARD_RUNS
+    enough = few if point.variant == "direct" else max(few, _affordable(network, full))
+    return Wanted(point, runs or enough)
 
 
 def _routers() -> list[Router]:
@@ -160,4 +164,5 @@ def _variants(router: Router, network: Network, runs: int) -> Iterator[Wanted]:
     for name in dict.fromkeys(names):
         engine = shard_engine(network, router, name, keyed=False).name
         point = Point.of(network.d, network.g, router=router.name, variant=name, engine=engine)
-        yield Wanted(point, runs)
+        slow = router.schedules is not None and name in router.variants  # every message executed
+        yield Wanted(point, min(runs, SHARD_RUNS) if slow else runs)
