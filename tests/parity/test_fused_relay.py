@@ -242,3 +242,20 @@ def test_thousands_of_random_cases_are_the_same(block: int) -> None:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(session, "RESIDENT", 0)
             assert execute_on(2, instance) == expected
+
+
+@pytest.mark.parametrize(("d", "g", "schedule"), [(24, 8, "P9 F"), (60, 20, "P4 F"), (32, 4, "R2")])
+def test_many_messages_on_a_coupler_leave_its_neighbours_alone(
+    d: int, g: int, schedule: str
+) -> None:
+    """Crowds on the way from a relay: three and more messages on one coupler."""
+    slow, fast = (
+        [
+            run.outcome
+            for run in routed(
+                Point.of(d, g, router="relay", variant=schedule, engine=engine, max_steps=30), 40
+            )
+        ]
+        for engine in ("slots", "fused")
+    )
+    assert [replace(one, peak_buffers=None) for one in slow] == fast

@@ -152,6 +152,11 @@ def fractions(schedule: Schedule, network: Network) -> Iterator[float]:
         yield undelivered
 
 
+def _together(network: Network) -> int:
+    """How many packets fail together: two that met, unless a group has one packet only."""
+    return 2 if network.d > 1 else 1
+
+
 def _retries(network: Network, grid: Numbers, hungry: Numbers) -> Numbers:
     """Expected slots of retries after a shower that leaves these fractions hungry.
 
@@ -180,7 +185,7 @@ def _values(
     network: Network, grid: Numbers, options: list[_Option]
 ) -> tuple[Numbers, npt.NDArray[np.intp]]:
     """V on the grid, and which option attains it."""
-    logs, pending = np.log(grid), -np.expm1(-network.n * grid / 2)
+    logs, pending = np.log(grid), -np.expm1(-network.n * grid / _together(network))
     value, choice = np.zeros(_GRID), np.zeros(_GRID, dtype=np.intp)
     for at in range(_GRID):
         costs = []

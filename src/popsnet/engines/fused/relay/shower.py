@@ -157,7 +157,7 @@ def put(couplers: U64, at: np.uint64) -> int:
     """One more message on a coupler: 0 becomes 1, then 3; whether it was alone until now."""
     shift = (at & _31) * _2
     before = (couplers[at >> _5] >> shift) & _3
-    couplers[at >> _5] |= (before << _1 | _1) << shift
+    couplers[at >> _5] |= ((before << _1 | _1) & _3) << shift
     return int(before == _1)
 
 
