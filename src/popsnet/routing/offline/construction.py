@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from popsnet.compiled import compiled
+from popsnet.errors import InputError
 from popsnet.memory import plain
 from popsnet.network import Network
 from popsnet.routing.offline.colouring import colour_edges
@@ -18,6 +19,9 @@ __all__ = ["make_schedule"]
 I32 = npt.NDArray[np.int32]
 I64 = npt.NDArray[np.int64]
 
+_MOST_ROUNDS = 2**16
+"""Each is coloured on its own."""
+
 
 def make_schedule(demand: Demand, *, seed: int = 0) -> Schedule:
     """The schedule of a demand: h slots for d = 1, else 2·max(h, ⌈Δ/g⌉).
@@ -29,6 +33,11 @@ def make_schedule(demand: Demand, *, seed: int = 0) -> Schedule:
     O(m log Δ) for a partial permutation, see :func:`assign_rounds` for h > 1.
     """
     d, g = demand.network.d, demand.network.g
+    if demand.h > _MOST_ROUNDS:
+        raise InputError(
+            f"A processor sends or receives {demand.h:,} packets; schedules are made for at most "
+            f"{_MOST_ROUNDS:,}. Split the demand."
+        )
     if d == 1:  # every coupler has one sender and one listener: a matching is a slot
         rounds = colour_edges(demand.source, demand.destination, seed=seed)
         return _ordered(demand, rounds, None, demand.h)

@@ -65,7 +65,7 @@ def demand_of_matrix(
     if (total := sum(counts.ravel().tolist())) > _MOST_PACKETS:
         raise InputError(f"The matrix has {total:,} packets in all; at most 2^27 can be scheduled.")
     g, d = network.g, network.d
-    pairs = np.repeat(np.arange(g * g), counts.ravel())
+    pairs = np.repeat(np.arange(g * g), counts.ravel().astype(np.int64))
     source, to = pairs // g * d + _turns(pairs // g, g) % d, pairs % g
     turns = np.empty_like(pairs)
     by_destination = np.argsort(to, kind="stable")

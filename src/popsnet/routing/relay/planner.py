@@ -186,6 +186,7 @@ def _values(
 ) -> tuple[Numbers, npt.NDArray[np.intp]]:
     """V on the grid, and which option attains it."""
     logs, pending = np.log(grid), -np.expm1(-network.n * grid / _together(network))
+    pending[-1] = 1.0  # at first
     value, choice = np.zeros(_GRID), np.zeros(_GRID, dtype=np.intp)
     for at in range(_GRID):
         costs = []
