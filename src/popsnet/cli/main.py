@@ -177,6 +177,36 @@ def paper(
 
 
 @app.command()
+def exact(
+    d: Annotated[int, typer.Argument(metavar="D", help="Processors in a group.")],
+    g: Annotated[int, typer.Argument(metavar="G", help="Groups.")],
+    router: Annotated[str, typer.Option(help="mei-rizzi or relay.")] = "mei-rizzi",
+    permutation: Annotated[
+        str,
+        typer.Option(
+            help="random for the mean over all permutations; or one, by name or from a file.",
+            autocompletion=_complete_permutation,
+        ),
+    ] = "random",
+    everybody: Annotated[
+        bool,
+        typer.Option("--everybody", help="For d > g: all packets take part in every step."),
+    ] = False,
+    upto: Annotated[
+        int | None,
+        typer.Option(help="List no more than so many steps."),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """The exact law of the number of steps on a tiny POPS(D, G), as fractions."""
+    from popsnet.cli.exact import exact_command
+
+    exact_command(
+        d, g, router=router, permutation=permutation, everybody=everybody, upto=upto, as_json=json
+    )
+
+
+@app.command()
 def routers(json: Json = False) -> None:
     """List the routers: where each applies, its slots, buffers and coins."""
     from popsnet.cli.routers import routers_command
@@ -194,7 +224,7 @@ def doctor(json: Json = False) -> None:
 
 def _refuse_negative_sizes(arguments: list[str]) -> None:
     """A negative D or G looks like an option; say what it is instead of 'no such option'."""
-    if arguments[:1] == ["route"]:
+    if arguments[:1] in (["route"], ["exact"], ["theory"]):
         for before, argument in itertools.pairwise(arguments):
             if re.fullmatch(r"-\d+", argument) and not before.startswith("--"):
                 raise InputError(f"{argument} is below 1: a network has D >= 1 and G >= 1.")
