@@ -15,6 +15,7 @@ from matplotlib.figure import Figure
 from conftest import permutation
 from popsnet import Coins, Network, Point
 from popsnet.engines import ENGINES, Instance
+from popsnet.experiments.course import course_of
 from popsnet.plots import (
     Kind,
     Series,
@@ -22,6 +23,7 @@ from popsnet.plots import (
     draw_conflicts,
     draw_journey,
     draw_losses,
+    draw_phases,
     draw_slot,
     draw_slots,
     draw_steps,
@@ -72,7 +74,12 @@ def journey() -> Figure:
     return draw_journey(Network(3, 3), first_step(3, 3, seed=13, permutation_seed=5), 5)
 
 
-FIGURES = [steps, slots, losses, conflicts, journey]
+def phases() -> Figure:
+    point = Point.of(32, 16)
+    return draw_phases(list(course_of(point.network, point.destination(0), Coins(0).for_run(0))))
+
+
+FIGURES = [steps, slots, losses, conflicts, journey, phases]
 
 
 def legend_of(figure: Figure) -> list[str]:

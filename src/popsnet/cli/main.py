@@ -207,6 +207,25 @@ def exact(
 
 
 @app.command()
+def theory(
+    d: Annotated[int, typer.Argument(metavar="D", help="Processors in a group.")],
+    g: Annotated[int, typer.Argument(metavar="G", help="Groups.")],
+    runs: Annotated[
+        int, typer.Option(help="So many runs of each randomized router, to be compared.")
+    ] = 0,
+    figure: Annotated[
+        Path | None,
+        typer.Option(help="Draw a run beside the phases of the proof: FIGURE.svg and .png."),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """What mathematics says of routing on POPS(D, G): fluid limits, bounds, tails."""
+    from popsnet.cli.theory import theory_command
+
+    theory_command(d, g, runs=runs, figure=figure, as_json=json)
+
+
+@app.command()
 def routers(json: Json = False) -> None:
     """List the routers: where each applies, its slots, buffers and coins."""
     from popsnet.cli.routers import routers_command

@@ -4,6 +4,7 @@ from popsnet.plots.conflicts import conflict_graphs, draw_conflicts
 from popsnet.plots.journey import draw_journey
 from popsnet.plots.network import draw_slot
 from popsnet.plots.performance import Kind, Series, draw_losses, draw_slots, draw_steps
+from popsnet.plots.phases import draw_phases
 from popsnet.plots.style import save, svg_text
 from popsnet.plots.undelivered import Decline, draw_undelivered
 
@@ -15,6 +16,7 @@ __all__ = [
     "draw_conflicts",
     "draw_journey",
     "draw_losses",
+    "draw_phases",
     "draw_slot",
     "draw_slots",
     "draw_steps",
