@@ -12,7 +12,7 @@ from popsnet.network import Network
 from popsnet.routing.mei_rizzi import INTERMEDIATE_GROUP, participation
 from popsnet.slot import Ints
 from popsnet.theory.conflict_graph import ConflictGraph
-from popsnet.theory.phases import Phase, least_share, lucky_share, phase_of
+from popsnet.theory.phases import Phase, large_degree, least_share, lucky_share, phase_of
 
 __all__ = ["MOST_STEPS", "Stride", "course_of"]
 
@@ -48,7 +48,8 @@ class Stride:
     @property
     def least(self) -> float | None:
         """What was delivered of a large group, at least."""
-        return least_share(self.graph.network.g, self.graph.degrees, self.after.degrees)
+        large = large_degree(self.graph.network, self.graph.max_degree, self.step)
+        return least_share(large, self.graph.degrees, self.after.degrees)
 
     @property
     def lucky(self) -> bool | None:

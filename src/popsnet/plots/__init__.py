@@ -2,6 +2,7 @@
 
 from popsnet.plots.conflicts import conflict_graphs, draw_conflicts
 from popsnet.plots.journey import draw_journey
+from popsnet.plots.laws import Law, draw_laws
 from popsnet.plots.network import draw_slot
 from popsnet.plots.performance import Kind, Series, draw_losses, draw_slots, draw_steps
 from popsnet.plots.phases import draw_phases
@@ -11,10 +12,12 @@ from popsnet.plots.undelivered import Decline, draw_undelivered
 __all__ = [
     "Decline",
     "Kind",
+    "Law",
     "Series",
     "conflict_graphs",
     "draw_conflicts",
     "draw_journey",
+    "draw_laws",
     "draw_losses",
     "draw_phases",
     "draw_slot",

@@ -21,6 +21,10 @@ _NAMES = {
     Phase.SQUARING: "2",
     Phase.SPARSE: "3",
 }
+_BINS = 16
+_LOWEST = 0.6
+"""Where degree 0 is drawn on an axis that has no 0."""
+
 _SHADES = {Phase.THINNING: 0.30, Phase.CONSTANT: 0.20, Phase.SQUARING: 0.12, Phase.SPARSE: 0.04}
 
 
@@ -28,10 +32,10 @@ _SHADES = {Phase.THINNING: 0.30, Phase.CONSTANT: 0.20, Phase.SQUARING: 0.12, Pha
 def draw_phases(strides: Sequence[Stride]) -> Figure:
     """Degrees before each step on the left, the luck of each step on the right.
 
-    On the left the band holds the degrees of all 2g groups, from the smallest to the largest; the
-    levels are those at which the proof changes its phase. On the right is the least share of its
-    packets that a step delivered of any group with more than g^(5/6) of them, and the share from
-    which on the proof calls the step lucky.
+    On the left each step has a histogram of the degrees of all 2g groups; the levels are those at
+    which the proof changes its phase. On the right is the least share of its packets that a step
+    delivered of any large group, and the share from which on the proof calls the step lucky. Large
+    are groups with more than g^(5/6) packets; while packets are thinned, more than planned next.
     """
     figure = Figure(figsize=(WIDTH, 3.3))
     left, right = figure.subplots(1, 2)
@@ -51,12 +55,10 @@ def draw_phases(strides: Sequence[Stride]) -> Figure:
 def _degrees(axes: Axes, strides: Sequence[Stride]) -> None:
     network = strides[0].graph.network
     steps = [stride.step + 1 for stride in strides]
-    degrees = np.array([np.sort(stride.graph.degrees) for stride in strides])
-    axes.fill_between(
-        steps, np.maximum(degrees[:, 0], 0.5), degrees[:, -1], color=BLUE, alpha=0.35, linewidth=0,
-        label="degrees of all groups",
-    )  # fmt: skip
-    axes.plot(steps, degrees[:, -1], color=BLUE, marker="o", markersize=3.5, label="largest")
+    for stride in strides:
+        _histogram(axes, stride)
+    largest = [stride.graph.max_degree for stride in strides]
+    axes.plot(steps, largest, color=VERMILLION, marker="_", linewidth=0.8, label="largest degree")
     g = network.g
     for level, name in ((g, "g"), (g / 3, "g/3"), (g ** (5 / 6), "g^(5/6)")):
         axes.axhline(level, color=GREY, linewidth=0.7, linestyle=(0, (4, 2)))
@@ -77,9 +79,30 @@ def _degrees(axes: Axes, strides: Sequence[Stride]) -> None:
             label="planned by the law",
         )
     axes.set_yscale("log")
-    axes.set_ylim(0.7, 1.8 * network.d)
+    axes.set_ylim(_LOWEST, 1.8 * network.d)
     axes.set_ylabel("packets pending at a group")
     axes.set_title(f"{network}: the conflict graph before each step")
+
+
+def _histogram(axes: Axes, stride: Stride) -> None:
+    """The degrees of all groups at both ends: the wider, the more groups have so many packets."""
+    degrees = stride.graph.degrees
+    low, high = int(degrees.min()), int(degrees.max())
+    counts, edges = np.histogram(degrees, min(high - low + 1, _BINS), (low - 0.5, high + 0.5))
+    heights = np.repeat(np.maximum(edges, _LOWEST), 2)[1:-1]
+    widths = np.repeat(0.42 * counts / counts.max(), 2)
+    step = stride.step + 1
+    label = "histogram of the degrees of all groups" if step == 1 else None
+    axes.fill_betweenx(
+        heights,
+        step - widths,
+        step + widths,
+        color=BLUE,
+        alpha=0.6,
+        linewidth=0.3,
+        label=label,
+        zorder=2,
+    )
 
 
 def _luck(axes: Axes, strides: Sequence[Stride]) -> None:
@@ -100,7 +123,7 @@ def _luck(axes: Axes, strides: Sequence[Stride]) -> None:
             )  # fmt: skip
     axes.set_ylim(0, 1)
     axes.set_ylabel("share delivered in the step")
-    axes.set_title("luck: the worst group with more than g^(5/6) packets")
+    axes.set_title("luck: the worst of the large groups")
 
 
 def _shade(axes: Axes, strides: Sequence[Stride]) -> None:

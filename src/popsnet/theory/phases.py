@@ -10,7 +10,7 @@ import numpy as np
 from popsnet.network import Network
 from popsnet.slot import Ints
 
-__all__ = ["Phase", "least_share", "lucky_share", "phase_of", "planned_degree"]
+__all__ = ["Phase", "large_degree", "least_share", "lucky_share", "phase_of", "planned_degree"]
 
 
 class Phase(IntEnum):
@@ -41,8 +41,15 @@ def planned_degree(network: Network, step: int) -> float:
     return max(network.d - network.g * step / 4, network.g)
 
 
+def large_degree(network: Network, degree: int, step: int) -> float:
+    """Groups with more packets must be lucky: those above g^(5/6), or, thinning, the next plan."""
+    if phase_of(network.g, degree) is Phase.THINNING:
+        return planned_degree(network, step + 1)
+    return float(network.g ** (5 / 6))
+
+
 def lucky_share(network: Network, degree: int, step: int) -> float | None:
-    """The share of its packets that a lucky step delivers of every group with more than g^(5/6)."""
+    """The share of its packets that a lucky step delivers of every large group, at least."""
     match phase_of(network.g, degree):
         case Phase.THINNING:
             return network.g / (4 * planned_degree(network, step))
@@ -55,9 +62,7 @@ def lucky_share(network: Network, degree: int, step: int) -> float | None:
             return None
 
 
-def least_share(g: int, before: Ints, after: Ints) -> float | None:
-    """The smallest share that a step delivered of a node with more than g^(5/6) packets."""
-    large = before > g ** (5 / 6)
-    if not large.any():
-        return None
-    return float(np.min(1 - after[large] / before[large]))
+def least_share(large: float, before: Ints, after: Ints) -> float | None:
+    """The smallest share that a step delivered of a node with more packets than ``large``."""
+    at = before > large
+    return float(np.min(1 - after[at] / before[at])) if at.any() else None
