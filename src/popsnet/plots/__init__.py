@@ -1,6 +1,6 @@
 """Pictures, with matplotlib (the ``plots`` extra)."""
 
-from popsnet.plots.conflicts import conflict_graphs, draw_conflicts
+from popsnet.plots.conflicts import conflict_graphs, draw_conflicts, edges_of
 from popsnet.plots.journey import draw_journey
 from popsnet.plots.laws import Law, draw_laws
 from popsnet.plots.network import draw_slot
@@ -24,6 +24,7 @@ __all__ = [
     "draw_slots",
     "draw_steps",
     "draw_undelivered",
+    "edges_of",
     "save",
     "svg_text",
 ]
