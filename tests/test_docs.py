@@ -101,6 +101,20 @@ def test_the_schedules_are_made(cli: Cli, tmp_path: Path, monkeypatch: pytest.Mo
         subprocess.run([sys.executable, "-c", block], check=True, capture_output=True)
 
 
+@pytest.mark.parametrize("name", ["exact-chains", "mei-rizzi-analysis"])
+def test_every_command_of_an_explanation_works(
+    name: str, cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = (ROOT / f"docs/explanation/{name}.md").read_text()
+    assert len(commands(text)) >= 4
+    for command in commands(text):
+        finished = cli(*command)
+        assert finished.code == 0, (command, finished.err)
+    for image in re.findall(r"\]\(\.\./images/(.*?)\)", text):
+        assert (ROOT / "docs/images" / image).is_file()
+
+
 def test_the_lost_packets_are_lost(
     cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
