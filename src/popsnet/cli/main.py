@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 
 import popsnet
-from popsnet.cli import results
+from popsnet.cli import adversary, results
 from popsnet.errors import InputError, PopsnetError
 
 __all__ = ["app", "main"]
@@ -27,6 +27,7 @@ app = typer.Typer(
 )
 
 app.add_typer(results.app, name="results")
+app.add_typer(adversary.app, name="adversary")
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 
@@ -245,7 +246,7 @@ def doctor(json: Json = False) -> None:
 
 def _refuse_negative_sizes(arguments: list[str]) -> None:
     """A negative D or G looks like an option; say what it is instead of 'no such option'."""
-    if arguments[:1] in (["route"], ["schedule"]):
+    if arguments[:1] in (["route"], ["schedule"], ["adversary"]):
         for before, argument in itertools.pairwise(arguments):
             if re.fullmatch(r"-\d+", argument) and not before.startswith("--"):
                 raise InputError(f"{argument} is below 1: a network has D >= 1 and G >= 1.")

@@ -2,6 +2,7 @@
 
 from popsnet.plots.conflicts import conflict_graphs, draw_conflicts
 from popsnet.plots.journey import draw_journey
+from popsnet.plots.lower_bounds import Line, draw_congestion, draw_growth, draw_separation
 from popsnet.plots.network import draw_slot
 from popsnet.plots.performance import Kind, Series, draw_losses, draw_slots, draw_steps
 from popsnet.plots.schedule import draw_schedule
@@ -12,12 +13,16 @@ from popsnet.plots.undelivered import Decline, draw_undelivered
 __all__ = [
     "Decline",
     "Kind",
+    "Line",
     "Series",
     "conflict_graphs",
     "draw_conflicts",
+    "draw_congestion",
+    "draw_growth",
     "draw_journey",
     "draw_losses",
     "draw_schedule",
+    "draw_separation",
     "draw_slot",
     "draw_slots",
     "draw_steps",

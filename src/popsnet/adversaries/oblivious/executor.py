@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from popsnet.adversaries.oblivious.crossing import loads
@@ -14,11 +16,14 @@ from popsnet.network import Network
 from popsnet.routing import Router, Slots
 from popsnet.routing.router import Variant
 from popsnet.slot import Ints, Slot
+from popsnet.trace import Observer
 
 __all__ = ["execute_paths"]
 
 
-def execute_paths(paths: PathSystem, network: Network, destination: Ints) -> Outcome:
+def execute_paths(
+    paths: PathSystem, network: Network, destination: Ints, observers: Sequence[Observer] = ()
+) -> Outcome:
     """Store and forward, without a collision, by a scheduler that sees the whole network.
 
     In every slot packets are taken with the longest way to go first. Each is sent if its
@@ -38,7 +43,7 @@ def execute_paths(paths: PathSystem, network: Network, destination: Ints) -> Out
         buffers=int(held) + 1,
         variants={"standard": Variant(route)},
     )
-    return execute(Instance(network, router, "standard", destination, Coins(0), 1))
+    return execute(Instance(network, router, "standard", destination, Coins(0), 1), observers)
 
 
 def _forward(paths: PathSystem, network: Network, destination: Ints, memory: Memory) -> Slots:

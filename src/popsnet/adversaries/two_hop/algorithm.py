@@ -20,7 +20,7 @@ from popsnet.errors import InputError
 from popsnet.network import Network
 from popsnet.slot import Ints
 
-__all__ = ["NOBODY", "Choice", "TwoHop"]
+__all__ = ["NOBODY", "Choice", "TwoHop", "require_same"]
 
 NOBODY = -1
 """What c_in gives for a processor that listens to no group."""
@@ -50,7 +50,7 @@ class TwoHop:
     def _asked(self, name: str, choice: Choice, network: Network, slot: int, least: int) -> Ints:
         first = np.asarray(choice(network, slot))
         again = np.asarray(choice(network, slot))
-        _require_same(f"{name} of {self.name}", slot, first, again)
+        require_same(f"{name} of {self.name}", slot, first, again)
         outside = (first < least) | (first >= network.g)
         if outside.any():
             i = int(np.argmax(outside))
@@ -61,8 +61,8 @@ class TwoHop:
         return first.astype(np.int32)
 
 
-def _require_same(name: str, slot: int, first: Ints, again: Ints) -> None:
-    """It is a function: asked twice it says the same."""
+def require_same(name: str, slot: int, first: Ints, again: Ints) -> None:
+    """Refuse what is no function, with a witness: asked twice it says the same."""
     differs = first != again
     if differs.any():
         i = int(np.argmax(differs))

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from popsnet.adversaries.completion import complete
-from popsnet.adversaries.two_hop.algorithm import TwoHop
+from popsnet.adversaries.two_hop.algorithm import TwoHop, require_same
 from popsnet.adversaries.two_hop.execution import Arrivals, execute_two_hop
 from popsnet.adversaries.two_hop.keeping import guaranteed_rounds
 from popsnet.adversaries.two_hop.marking import Marking, mark
@@ -21,6 +21,8 @@ __all__ = ["MOST_ROUNDS", "TwoHopAttack", "attack_two_hop"]
 
 MOST_ROUNDS = 32
 """Where the search for a longer delay ends."""
+
+_MOST = 2**21
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,8 +68,7 @@ def attack_two_hop(
     Doubles the rounds until no marking is found, then halves the gap: O(log R) markings of
     O(nR) each, and O(d R) for every marked packet.
     """
-    if most_rounds < 1:
-        raise InputError(f"most rounds = {most_rounds}: a delay is at least one round; give >= 1.")
+    _require_possible(network, most_rounds)
     tables: list[Round] = []
 
     def marking_of(rounds: int) -> Marking | None:
@@ -77,12 +78,31 @@ def attack_two_hop(
         return mark(network, tables[:rounds])
 
     rounds, marking = _longest(marking_of, max(guaranteed_rounds(network), 1), most_rounds)
+    _require_unchanged(algorithm, network, tables[:rounds])
     destination = _permutation(network, marking)
     arrivals = execute_two_hop(algorithm, network, destination, rounds)
     marked = tuple(marking.marked)
     return TwoHopAttack(
         network, algorithm.name, rounds, marked[0], marked, destination, arrivals, most_rounds
     )
+
+
+def _require_possible(network: Network, most_rounds: int) -> None:
+    if max(network.n, network.couplers) > _MOST:
+        raise InputError(
+            f"{network} is too large: tables for n processors and g² couplers are kept for every "
+            f"round; give a network with at most {_MOST:,} of each."
+        )
+    if most_rounds < 1:
+        raise InputError(f"most rounds = {most_rounds}: a delay is at least one round; give >= 1.")
+
+
+def _require_unchanged(algorithm: TwoHop, network: Network, tables: list[Round]) -> None:
+    """What will be executed must be what was planned for."""
+    for number, table in enumerate(tables):
+        slot = 2 * number + 1
+        again = algorithm.sent_to(network, slot)
+        require_same(f"c_out of {algorithm.name}", slot, table.target, again)
 
 
 def _longest(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -34,12 +35,20 @@ def two_hop_of_file(path: Path, listening: Choice) -> TwoHop:
 
 
 def _choice(function: Callable[..., Any], where: str, arrays: bool) -> Choice:
+    """Everybody's choice; numbers are asked for in turns upwards and downwards.
+
+    So what depends on the order of the questions does not stay hidden when it is asked twice.
+    """
+    turns = cycle((1, -1))
+
     def choose(network: Network, slot: int) -> Ints:
         d, g, everybody = network.d, network.g, np.arange(network.n)
         if arrays:
             given = called(function, where, d, g, everybody, slot)
         else:
-            given = [called(function, where, d, g, i, slot) for i in everybody.tolist()]
+            turn = next(turns)
+            given = [called(function, where, d, g, i, slot) for i in everybody[::turn].tolist()]
+            given = given[::turn]
         return whole_numbers(given, where, network.n)
 
     return choose

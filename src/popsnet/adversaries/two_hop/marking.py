@@ -12,6 +12,9 @@ from popsnet.slot import Ints
 
 __all__ = ["Marking", "mark"]
 
+_STARTS, _FEW_STARTS = 16, 4
+_SMALL = 2**14
+
 
 class Marking:
     """The packets marked so far, and in every round what they can block.
@@ -89,17 +92,18 @@ class _Solos:
         return self._solo[low:high]
 
 
-def mark(network: Network, rounds: list[Round], starts: int = 4) -> Marking | None:
+def mark(network: Network, rounds: list[Round]) -> Marking | None:
     """Packets that keep the first of them from arriving in these rounds; None if none are found.
 
-    Tries a few first packets. It finds some whenever the theorem says there are: then every
-    packet that can be kept will do.
+    Tries a few first packets, more on small networks. It finds some whenever the theorem says
+    there are: then every packet that can be kept will do.
     """
     classes = classes_of(network, rounds)
     kept = kept_before(network, rounds, classes)
     can = np.flatnonzero(kept[-1])
     if not can.size:
         return None
+    starts = _STARTS if network.n <= _SMALL else _FEW_STARTS
     for first in can[:: -(-len(can) // starts)]:
         marking = Marking(network, rounds, classes)
         marking.add(int(first))
