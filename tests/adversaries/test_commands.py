@@ -106,6 +106,7 @@ def test_separation(cli: Cli, tmp_path: Path) -> None:
         (("oblivious", 4, 4, "--runs", 0), "runs = 0"),
         (("oblivious", 4, 4, "--save", "bad.txt"), "a permutation file ends in"),
         (("oblivious", 500, 500), "n = 250,000"),
+        (("oblivious", 4, 4, "--router", "mei-rizzi"), "mei-rizzi is not oblivious: from"),
         (("average", "--largest", 4), "largest = 4"),
         (("rigid", 4, 4, "--router", "direct"), "direct is not rigid: in slot 1 processor 0"),
         (("rigid", 4, 4, "--router", "nowhere.py"), "There is no file"),

@@ -17,6 +17,8 @@ from popsnet.adversaries.oblivious.bound import guaranteed_congestion
 from popsnet.adversaries.oblivious.construction import build_by_matching, popularity
 from popsnet.adversaries.oblivious.crossing import congestion, crossings, loads, name_of
 from popsnet.adversaries.oblivious.executor import execute_paths
+from popsnet.adversaries.oblivious.observed import observe
+from popsnet.routing import get_router
 from popsnet.slot import Ints
 from popsnet.trace import TraceWriter
 
@@ -209,6 +211,34 @@ def test_what_is_no_path_system_is_refused_with_a_witness(
 ) -> None:
     with pytest.raises(InputError, match=said):
         attack_paths(written(tmp_path, text), Network(3, 3))
+
+
+def test_the_paths_of_a_router_are_seen() -> None:
+    network = Network(4, 4)
+    router = get_router("direct")
+    seen = observe(router, "standard", network)
+    attack = attack_paths(seen, network, randoms=2)
+    assert attack.confirmed
+    assert attack.matching.promised == 4
+    roll_call = observe(get_router("relay"), "roll-call", network)
+    assert attack_paths(roll_call, network, randoms=2).confirmed
+    pairs = np.divmod(np.arange(256), 16)
+    assert np.array_equal(
+        seen.between(network, *pairs), PATH_SYSTEMS["direct"].between(network, *pairs)
+    )
+
+
+def test_routers_that_are_not_oblivious_are_refused_with_a_witness() -> None:
+    network = Network(9, 9)
+    for name, wanted in (("mei-rizzi", None), ("relay", "P2 P1 P1")):
+        router = get_router(name)
+        variant = router.choose_variant(wanted, network)
+        with pytest.raises(InputError, match=rf"{name} is not oblivious: from \d+ to \d+ its"):
+            observe(router, variant, network)
+    with pytest.raises(InputError, match=r"n = 2,500"):
+        observe(get_router("direct"), "standard", Network(50, 50))
+    with pytest.raises(InputError, match="only a router that delivers all has paths"):
+        observe(get_router("mei-rizzi"), "published", Network(9, 3))
 
 
 def test_names_and_sizes_are_checked() -> None:

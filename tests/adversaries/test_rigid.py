@@ -114,7 +114,7 @@ def written(tmp_path: Path, body: str) -> Router:
         (
             "    yield Slot()\n    if destination[0]:\n"
             "        yield Slot(senders=[0], groups=[0], packets=[0])\n",
-            "in slot 2 processor 0 does nothing on identity",
+            "in slot 2 processor 0 does nothing on identity.* Up to slot 1 it is: give --slots 1",
         ),
         (
             "    kind = 0 if destination[0] else 2\n"

@@ -35,6 +35,11 @@ def oblivious(
             "path(d, g, source, destination)."
         ),
     ] = "residue",
+    router: Annotated[
+        str | None,
+        typer.Option(help="Instead of paths: a router, or a file.py that registers one."),
+    ] = None,
+    variant: Annotated[str | None, typer.Option(help="A variant of that router.")] = None,
     runs: Annotated[int, typer.Option(help="Random permutations to compare with.")] = 10,
     seed: Annotated[int, typer.Option(help="Seed of the random permutations.")] = 0,
     save: Save = None,
@@ -43,7 +48,17 @@ def oblivious(
     """Oblivious algorithms: a permutation whose paths crowd one node, counted and executed."""
     from popsnet.cli.attacks.oblivious import oblivious_command
 
-    oblivious_command(d, g, paths=paths, runs=runs, seed=seed, save=save, as_json=json)
+    oblivious_command(
+        d,
+        g,
+        paths=paths,
+        router=router,
+        variant=variant,
+        runs=runs,
+        seed=seed,
+        save=save,
+        as_json=json,
+    )
 
 
 @app.command()

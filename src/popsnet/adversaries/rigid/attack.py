@@ -134,8 +134,9 @@ def _require_same(router: Router, first: Watched, seen: Watched, on: str) -> Non
         found = difference(one, other)
         if found is not None:
             processor, did, does = found
+            up_to = f" Up to slot {number - 1} it is: give --slots {number - 1}." * (number > 1)
             raise InputError(
                 f"{router.name} is not rigid: in slot {number} processor {processor} {did} on "
                 f"{_PROBES[0][0]}, seed {_PROBES[0][1]}, and {does} on {on}. In a rigid router who "
-                "sends where, and who listens to what, depends on slot and processor only."
+                f"sends where, and who listens to what, depends on slot and processor only.{up_to}"
             )

@@ -68,17 +68,20 @@ def _points(averages: Sequence[Average], built: Worst) -> list[dict[str, object]
 
 
 def _print_text(sizes: Sequence[int], averages: Sequence[Average], built: Worst) -> None:
-    table = narrow_table("g = d", *PATH_SYSTEMS, "log g/loglog g")
+    table = narrow_table("g = d", *PATH_SYSTEMS, "curve")
     for g in sizes:
-        here = {one.paths: one for one in averages if one.network.g == g}
-        cells = [f"{one.mean:.2f}{_worst(built, name, g)}" for name, one in here.items()]
-        table.add_row(str(g), *cells, f"{curve(g):.2f}")
+        means = [f"{one.mean:.2f}" for one in averages if one.network.g == g]
+        table.add_row(str(g), *means, f"{curve(g):.2f}")
+    typer.echo("Congestion of random permutations, mean; the curve is log g / log log g.")
     print_table(table)
-    typer.echo("Mean congestion of random permutations; in brackets that of the worst one built.")
-
-
-def _worst(built: Worst, name: str, g: int) -> str:
-    return f" ({built[name][g]})" if g in built.get(name, {}) else ""
+    if not built:
+        return
+    table = narrow_table("g = d", *PATH_SYSTEMS, "any")
+    for g in next(iter(built.values())):
+        worst = [str(built[name][g]) for name in PATH_SYSTEMS]
+        table.add_row(str(g), *worst, str(guaranteed_congestion(Network(g, g))))
+    typer.echo("\nCongestion of the worst permutation, and what is proved for any path system.")
+    print_table(table)
 
 
 def _draw(

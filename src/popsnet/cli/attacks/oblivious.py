@@ -8,10 +8,11 @@ from statistics import fmean
 
 import typer
 
-from popsnet.adversaries import ObliviousAttack, attack_paths, find_paths
+from popsnet.adversaries import ObliviousAttack, PathSystem, attack_paths, find_paths
 from popsnet.adversaries.oblivious.attack import Trial
 from popsnet.adversaries.oblivious.construction import Built
 from popsnet.adversaries.oblivious.crossing import name_of
+from popsnet.adversaries.oblivious.observed import observe
 from popsnet.cli.attacks.output import (
     conclude,
     narrow_table,
@@ -24,16 +25,27 @@ from popsnet.cli.progress import patient_progress
 from popsnet.coins import Coins
 from popsnet.errors import InputError
 from popsnet.network import Network
+from popsnet.routing import find_router
 
 __all__ = ["oblivious_command"]
 
 
 def oblivious_command(
-    d: int, g: int, *, paths: str, runs: int, seed: int, save: Path | None, as_json: bool
+    d: int,
+    g: int,
+    *,
+    paths: str,
+    router: str | None,
+    variant: str | None,
+    runs: int,
+    seed: int,
+    save: Path | None,
+    as_json: bool,
 ) -> None:
     """Attack a path system and print what came of it; exit 1 if it is not confirmed."""
-    network, system = Network(d, g), find_paths(paths)
+    network = Network(d, g)
     require_files(save=save)
+    system = find_paths(paths) if router is None else _observed(router, variant, network)
     Coins(seed)  # refuse what is no seed
     if runs < 1:
         raise InputError(f"runs = {runs}: compare with 1 random permutation or more.")
@@ -54,6 +66,17 @@ def oblivious_command(
         f"has {attack.guaranteed} or more on {network}."
     )
     conclude(attack.confirmed, as_json, text)
+
+
+def _observed(router: str, variant: str | None, network: Network) -> PathSystem:
+    found = find_router(router)
+    chosen = found.choose_variant(variant, network)
+    with patient_progress("watching", network.n) as update:
+
+        def show(done: int) -> None:
+            update(done, f"{done:,} of {network.n:,} shifts")
+
+        return observe(found, chosen, network, show)
 
 
 def _as_object(attack: ObliviousAttack) -> dict[str, object]:
