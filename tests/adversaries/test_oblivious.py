@@ -237,6 +237,8 @@ def test_routers_that_are_not_oblivious_are_refused_with_a_witness() -> None:
             observe(router, variant, network)
     with pytest.raises(InputError, match=r"n = 2,500"):
         observe(get_router("direct"), "standard", Network(50, 50))
+    with pytest.raises(InputError, match="statistics only"):
+        observe(get_router("mei-rizzi"), "idealized", Network(9, 3))
     with pytest.raises(InputError, match="only a router that delivers all has paths"):
         observe(get_router("mei-rizzi"), "published", Network(9, 3))
 

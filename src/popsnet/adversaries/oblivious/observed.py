@@ -49,6 +49,8 @@ def observe(
             f"{network} has n = {network.n:,}; a router is run n times to see its paths, so give "
             f"a network of up to {MOST_N:,} processors."
         )
+    if router.variant(variant).idealized:
+        raise InputError(f"Variant {variant} of {router.name} gives statistics only, no paths.")
     everybody = np.arange(network.n)
     seen: dict[tuple[int, int], list[int]] = {}
     for shift in range(network.n):
@@ -120,12 +122,12 @@ def _listening(network: Network, running: Slots, heard: Heard) -> Slots:
 
 
 def _note(network: Network, slot: Slot, number: int, inbox: Inbox, heard: Heard) -> None:
-    senders = slot.senders // network.d, slot.packet_numbers, slot.senders
-    by = {(int(a), int(p)): int(s) for a, p, s in zip(*senders, strict=True)}
+    senders = slot.senders[slot.owners].tolist()
+    on = {(b, s // network.d): s for b, s in zip(slot.groups.tolist(), senders, strict=True)}
     rows = inbox.receivers, inbox.groups, inbox.packets, inbox.kinds
     for receiver, group, packet, kind in zip(*(row.tolist() for row in rows), strict=True):
         if kind == Kind.PACKET:
-            told = (number, by[group, packet])
+            told = (number, on[receiver // network.d, group])  # alone on it, or not heard
             heard.setdefault((receiver, packet), []).append(told)
 
 
