@@ -21,7 +21,7 @@ LAYERS = [
     {"machine"},
     {"permutations", "routing"},
     {"engines"},
-    {"experiments", "testing"},
+    {"adversaries", "experiments", "testing"},
     {"plots"},
     {"paper"},
     {"cli"},

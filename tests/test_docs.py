@@ -17,7 +17,9 @@ import popsnet
 from conftest import Cli
 from popsnet.experiments import Store
 from popsnet.experiments.sweep import GRID_KEYS
+from popsnet.routing import plugin
 from popsnet.routing.relay import plan
+from popsnet.routing.router import unregister
 from popsnet.trace import Event, TraceWriter
 
 ROOT = Path(__file__).parent.parent
@@ -181,6 +183,31 @@ def test_the_page_on_sorting_networks_shows_what_is_printed(
 def test_the_table_of_depths_is_the_programs(cli: Cli) -> None:
     asked, *shown = blocks(SORTING_NETWORKS, "console")[0].rstrip().splitlines()
     assert cli(*shlex.split(asked.removeprefix("$ popsnet "))).out.splitlines() == shown
+
+
+@pytest.mark.parametrize(
+    "page", ["average-case", "oblivious-routing", "rigid-routing", "two-hop-routing"]
+)
+def test_the_commands_of_the_lower_bounds_work(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, page: str
+) -> None:
+    """And what is refused is refused in these words; algorithms of one's own are as written."""
+    text = (ROOT / f"docs/explanation/{page}.md").read_text()
+    monkeypatch.chdir(tmp_path)
+    loaded: dict[Path, tuple[str, ...]] = {}
+    monkeypatch.setattr(plugin, "_LOADED", loaded)
+    Path("docs").symlink_to(ROOT / "docs")
+    for block in blocks(text, "python"):
+        Path("mine.py").write_text(block)
+    assert commands(text)
+    for command in commands(text):
+        assert cli(*command).code == 0, command
+    for block in blocks(text, "console"):
+        asked, *said = block.rstrip().splitlines()
+        finished = cli(*shlex.split(asked.removeprefix("$ popsnet ")))
+        assert (finished.code, finished.err.rstrip().splitlines()) == (2, said)
+    for name in {name for names in loaded.values() for name in names}:
+        unregister(name)
 
 
 def test_the_tree_of_the_architecture_is_the_tree() -> None:

@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 
 import popsnet
-from popsnet.cli import results
+from popsnet.cli import adversary, results
 from popsnet.errors import InputError, PopsnetError
 
 __all__ = ["app", "main"]
@@ -27,6 +27,7 @@ app = typer.Typer(
 )
 
 app.add_typer(results.app, name="results")
+app.add_typer(adversary.app, name="adversary")
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 
@@ -333,8 +334,8 @@ def doctor(json: Json = False) -> None:
 
 def _refuse_negative_sizes(arguments: list[str]) -> None:
     """A negative size looks like an option; say what it is instead of 'no such option'."""
-    sizes = dict.fromkeys(("route", "schedule", "exact", "theory"), "D >= 1 and G >= 1")
-    sizes["network"] = "N >= 1 wires"
+    of_groups = ("route", "schedule", "exact", "theory", "adversary")
+    sizes = dict.fromkeys(of_groups, "D >= 1 and G >= 1") | {"network": "N >= 1 wires"}
     if arguments and arguments[0] in sizes:
         for before, argument in itertools.pairwise(arguments):
             if re.fullmatch(r"-\d+", argument) and not before.startswith("--"):
