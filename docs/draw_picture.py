@@ -117,7 +117,8 @@ def law_of(router: str, g: int) -> Law:
     else:
         point = Point.of(g, g, engine="fused")
         steps = Counter(run.outcome.steps for run in routed(point, 10_000))
-    shown = tuple(float(exact.probability(s)) for s in range(13 if g == 2 else 10))
+    most = min(13 if g == 2 else 10, len(exact.within))
+    shown = tuple(float(exact.probability(s)) for s in range(most))
     what = "stages" if router == "relay" else "steps"
     return Law(f"{router}, POPS({g}, {g})", shown, steps, what)
 

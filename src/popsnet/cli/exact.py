@@ -160,7 +160,8 @@ def _over(permutation: str) -> str:
 
 def _what(network: Network, facts: dict[str, Any]) -> str:
     if facts["router"] == "relay":
-        return "schedule S with ideal bijections (the router's own are nearly uniform)"
+        turned = ", turned from the fifth stage on" if network.d == network.g else ""
+        return f"schedule S with ideal bijections{turned} (the router's own are nearly uniform)"
     if network.d == network.g:
         return "as published"
     law = "everybody takes part" if facts["everybody"] else "packets take part by the paper's law"

@@ -1,8 +1,8 @@
 """Absorbing Markov chains over conflict graphs, solved in rational numbers.
 
-A step only delivers, so a state is left for states with fewer packets, or kept. In order of pending
-packets the matrix of the chain is triangular, and each row of (I - Q)x = b is solved by one
-division: O(transitions) operations on fractions for the mean and as many for the variance.
+A step only delivers, so a state is left for states with fewer packets, or for one with as many,
+most often itself. In order of pending packets the matrix is triangular but for blocks of states
+with as many, and (I - Q)x = b is solved block by block: by a division where none goes to another.
 """
 
 from __future__ import annotations
@@ -11,15 +11,19 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from itertools import count
+from itertools import count, groupby
 from math import lcm
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
+from popsnet.exact.elimination import eliminate
 from popsnet.exact.start import Start
 from popsnet.exact.state import State, is_done, pending
-from popsnet.exact.transition import Lines, Transition, transition_of
+from popsnet.exact.transition import Transition
 
-__all__ = ["Chain", "Moments", "Progress"]
+__all__ = ["Chain", "Moments", "Progress", "Step"]
+
+Step: TypeAlias = Callable[[State], Transition]
+"""Where a state goes."""
 
 Progress = Callable[[int], None]
 """Told how many transitions have been worked out."""
@@ -52,10 +56,10 @@ class Chain:
     """A first state by chance, the laws of the first steps, and the law of all later ones."""
 
     start: Start
-    early: Sequence[Lines]
-    later: Lines
+    early: Sequence[Step]
+    later: Step
     progress: Progress | None = None
-    _known: dict[tuple[int, State], Transition] = field(init=False, default_factory=dict)
+    _known: dict[tuple[Step, State], Transition] = field(init=False, default_factory=dict)
 
     @property
     def states(self) -> int:
@@ -106,13 +110,12 @@ class Chain:
         """Where a state goes in a step 0, 1, …"""
         if is_done(state):
             return Transition({state: 1}, 1)
-        step = min(step, len(self.early))
-        if (step, state) not in self._known:
-            lines = self.early[step] if step < len(self.early) else self.later
-            self._known[step, state] = transition_of(state, lines)
+        goes = self.early[step] if step < len(self.early) else self.later
+        if (goes, state) not in self._known:
+            self._known[goes, state] = goes(state)
             if self.progress is not None:
                 self.progress(len(self._known))
-        return self._known[step, state]
+        return self._known[goes, state]
 
     def _remaining(self, first: Iterable[State]) -> dict[State, Moments]:
         """The moments from every state that can be reached, once all steps have one law."""
@@ -123,17 +126,22 @@ class Chain:
             found |= new
             waiting += new
         moments: dict[State, Moments] = {}
-        for state in sorted(found, key=pending):
-            moments[state] = self._solve(state, self.move(steps, state), moments)
+        for packets, level in groupby(sorted(found, key=pending), pending):
+            moves = {state: self.move(steps, state) for state in level}
+            moments |= _solve(moves, moments) if packets else dict.fromkeys(moves, _NOTHING_LEFT)
         return moments
 
-    @staticmethod
-    def _solve(state: State, move: Transition, solved: dict[State, Moments]) -> Moments:
-        """From T = 1 + T', and T' is T again with the probability to stay."""
-        if is_done(state):
-            return _NOTHING_LEFT
-        goes = move.total - move.weights.get(state, 0)
-        rest = [(ways, solved[to]) for to, ways in move.weights.items() if to != state]
-        mean = (move.total + sum(ways * one.first for ways, one in rest)) / Fraction(goes)
-        square = move.total * (2 * mean - 1) + sum(ways * one.second for ways, one in rest)
-        return Moments(mean, square / Fraction(goes))
+
+def _solve(moves: dict[State, Transition], solved: dict[State, Moments]) -> dict[State, Moments]:
+    """From T = 1 + T', for states with one number of packets: T' is of one of them, or solved."""
+    among: dict[State, dict[State, Fraction]] = {}
+    first: dict[State, Fraction] = {}
+    second: dict[State, Fraction] = {}
+    for state, (weights, total) in moves.items():
+        rest = [(ways, solved[to]) for to, ways in weights.items() if to not in moves]
+        among[state] = {to: Fraction(ways, total) for to, ways in weights.items() if to in moves}
+        first[state] = 1 + sum(ways * one.first for ways, one in rest) / Fraction(total)
+        second[state] = sum(ways * one.second for ways, one in rest) / Fraction(total)
+    means = eliminate(among, first)
+    squares = eliminate(among, {state: second[state] + 2 * means[state] - 1 for state in moves})
+    return {state: Moments(means[state], squares[state]) for state in moves}

@@ -12,10 +12,12 @@ from functools import partial
 from itertools import count, takewhile
 
 from popsnet.errors import InputError
-from popsnet.exact.chain import Chain, Progress
+from popsnet.exact.chain import Chain, Progress, Step
 from popsnet.exact.distribution import Distribution
 from popsnet.exact.lines import choose_by_bijection, choose_by_coin
 from popsnet.exact.start import Start, between_groups, by_residues, of_tables, without_homes
+from popsnet.exact.transition import Lines, transition_of
+from popsnet.exact.turned import FRESH, place, turn
 from popsnet.network import Network
 
 __all__ = ["LARGEST", "ROUTERS", "mei_rizzi_chain", "relay_chain", "solve", "taking_part"]
@@ -55,11 +57,14 @@ def mei_rizzi_chain(
     """
     _require_feasible(network, "mei-rizzi")
     early = takewhile(lambda chance: chance < 1, (taking_part(network, s) for s in count()))
-    by_coin = partial(partial, choose_by_coin, cells=network.g)
+
+    def by_coin(chance: Fraction) -> Step:
+        return _step(partial(choose_by_coin, cells=network.g, chance=chance))
+
     return Chain(
         _start(network, destination, by_residues, of_tables),
-        [] if everybody else [by_coin(chance=chance) for chance in early],
-        by_coin(chance=Fraction(1)),
+        [] if everybody else [by_coin(chance) for chance in early],
+        by_coin(Fraction(1)),
         progress,
     )
 
@@ -74,12 +79,20 @@ def relay_chain(
 
     A state has the pending packets by group and group of their source. In a stage a uniform
     bijection for each destination group gives every packet one of d places, and a packet is
-    delivered if no other of its source's group has its place. At d = g stage P1 does the same. The
+    delivered if no other of its source's group has its place. At d = g stage P1 does the same; and
+    there the bijections of the fifth stage and all later ones are those of the fourth, turned. The
     router's own bijections are only nearly uniform, so that this is a close approximation of it.
     """
     _require_feasible(network, "relay")
     start = _start(network, destination, between_groups, without_homes)
-    return Chain(start, [], partial(choose_by_bijection, cells=network.d), progress)
+    fresh = _step(partial(choose_by_bijection, cells=network.d))
+    if network.d != network.g:
+        return Chain(start, [], fresh, progress)
+    return Chain(start, [*[fresh] * (FRESH - 1), place], turn, progress)
+
+
+def _step(lines: Lines) -> Step:
+    return partial(transition_of, lines=lines)
 
 
 ROUTERS = {"mei-rizzi": mei_rizzi_chain, "relay": relay_chain}
