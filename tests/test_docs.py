@@ -50,7 +50,9 @@ def test_every_command_of_the_readme_works(
     (sweep,) = blocks(README, "toml")
     Path("sweep.toml").write_text(sweep)
     assert len(commands(README)) >= 8
-    for command in commands(README):
+    left = commands(README)
+    left.remove(shlex.split("paper --max-n 64 --runs 20"))  # tests/test_paper.py has it, whole
+    for command in left:
         finished = cli(*command)
         assert finished.code == 0, (command, finished.err)
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import exp, expm1
 
+import numpy as np
+
 from popsnet.network import Network
+from popsnet.theory.stages import after_sweep
 
 __all__ = ["expected_steps", "expected_sweeps", "loads", "undelivered"]
 
@@ -48,13 +51,12 @@ def expected_steps(network: Network) -> float:
 def undelivered() -> Iterator[float]:
     """The fraction of packets left after each plain sweep of relay, for any d ≥ g.
 
-    A packet has a place of its own with probability e^-ρ if the fraction ρ is pending, so that ρ
-    becomes ρ(1 - e^-ρ).
+    See :func:`popsnet.theory.stages.after_sweep`.
     """
-    rho = 1.0
+    rho = np.ones(())
     while True:
-        rho *= -expm1(-rho)
-        yield rho
+        rho = after_sweep(rho)
+        yield float(rho)
 
 
 def expected_sweeps(network: Network) -> float:
