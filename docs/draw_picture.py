@@ -1,6 +1,7 @@
 """Draws the pictures of the documents: runs anybody can repeat, slot by slot."""
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -9,8 +10,19 @@ from typing import NamedTuple
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
-from popsnet import Network, Point
-from popsnet.plots import draw_network, draw_schedule, draw_slot, draw_trace, svg_text
+from popsnet import Coins, Network, Point, routed
+from popsnet.exact import mei_rizzi_chain, relay_chain, solve
+from popsnet.experiments.course import course_of
+from popsnet.plots import (
+    Law,
+    draw_laws,
+    draw_network,
+    draw_phases,
+    draw_schedule,
+    draw_slot,
+    draw_trace,
+    svg_text,
+)
 from popsnet.routing.offline import schedule_permutation
 from popsnet.sorting import merge_exchange
 from popsnet.trace import Event
@@ -83,6 +95,34 @@ def draw_offline(path: Path) -> None:
         file.write(svg_text(draw_schedule(schedule)))
 
 
+def draw_course(path: Path, d: int, g: int) -> None:
+    """A run beside the phases of the paper's proof."""
+    point = Point.of(d, g)
+    coins = Coins(point.seed).for_run(0)
+    save(draw_phases(list(course_of(point.network, point.destination(0), coins))), path)
+
+
+def draw_exact(path: Path) -> None:
+    """Exact laws and runs."""
+    save(draw_laws([law_of("mei-rizzi", 2), law_of("mei-rizzi", 3), law_of("relay", 3)]), path)
+
+
+def law_of(router: str, g: int) -> Law:
+    """The law of the steps, or stages, on POPS(g, g), and so many runs."""
+    chain = (mei_rizzi_chain if router == "mei-rizzi" else relay_chain)(Network(g, g))
+    exact = solve(chain)
+    if router == "relay":
+        point = Point.of(g, g, router=router, variant="S")
+        steps = Counter((run.outcome.slots - 1) // 3 for run in routed(point, 1000))
+    else:
+        point = Point.of(g, g, engine="fused")
+        steps = Counter(run.outcome.steps for run in routed(point, 10_000))
+    most = min(13 if g == 2 else 10, len(exact.within))
+    shown = tuple(float(exact.probability(s)) for s in range(most))
+    what = "stages" if router == "relay" else "steps"
+    return Law(f"{router}, POPS({g}, {g})", shown, steps, what)
+
+
 def draw_slots(figure: Figure, network: Network, events: Sequence[Event]) -> None:
     """A panel a slot."""
     for place, event in enumerate(events, start=1):
@@ -111,3 +151,6 @@ if __name__ == "__main__":
         draw_stage(IMAGES / f"relay-{name}.svg", stage)
     draw_offline(IMAGES / "offline.svg")
     (IMAGES / "merge-exchange-16.svg").write_text(svg_text(draw_network(merge_exchange(16))))
+    draw_course(IMAGES / "phases.svg", 1024, 1024)
+    draw_course(IMAGES / "phases-thinning.svg", 1024, 256)
+    draw_exact(IMAGES / "exact-laws.svg")

@@ -17,11 +17,11 @@ LAYERS = [
     {"compiled", "errors"},
     {"splitmix"},
     {"coins", "files", "network", "slot"},
-    {"couplers", "memory", "sorting", "theory", "trace"},
+    {"couplers", "exact", "memory", "sorting", "theory", "trace"},
     {"machine"},
     {"permutations", "routing"},
     {"engines"},
-    {"experiments", "testing"},
+    {"adversaries", "experiments", "testing"},
     {"plots"},
     {"paper"},
     {"cli"},
@@ -66,6 +66,11 @@ def test_the_checker_shares_no_code_with_machine_or_routers() -> None:
     for name in ("checker", "reader"):
         imports = imported_rooms(SOURCE / "trace" / f"{name}.py")
         assert imports <= {"errors", "network", "trace"}
+
+
+def test_the_exact_chains_share_no_code_with_what_they_test() -> None:
+    for module in (SOURCE / "exact").glob("*.py"):
+        assert imported_rooms(module) <= {"errors", "exact", "network"}
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))

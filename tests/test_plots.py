@@ -18,14 +18,18 @@ from matplotlib.figure import Figure
 from conftest import permutation
 from popsnet import Coins, InputError, Network, Point
 from popsnet.engines import ENGINES, Instance
+from popsnet.experiments.course import course_of
 from popsnet.plots import (
     Kind,
+    Law,
     Series,
     conflict_graphs,
     draw_conflicts,
     draw_journey,
+    draw_laws,
     draw_losses,
     draw_network,
+    draw_phases,
     draw_slot,
     draw_slots,
     draw_steps,
@@ -83,7 +87,16 @@ def comparators() -> Figure:
     return draw_network(merge_exchange(16))
 
 
-FIGURES = [steps, slots, losses, conflicts, journey, comparators]
+def phases() -> Figure:
+    point = Point.of(32, 16)
+    return draw_phases(list(course_of(point.network, point.destination(0), Coins(0).for_run(0))))
+
+
+def laws() -> Figure:
+    return draw_laws([Law("POPS(2, 2)", (0, 0.5, 0.25, 0.125), {1: 52, 2: 23, 3: 15})])
+
+
+FIGURES = [steps, slots, losses, conflicts, journey, comparators, phases, laws]
 
 
 def legend_of(figure: Figure) -> list[str]:
@@ -150,6 +163,11 @@ def test_losses_are_parts_of_all_packets() -> None:
 def test_a_series_has_one_length() -> None:
     with pytest.raises(ValueError, match="one length"):
         Series("short", (1, 2), (1.0, 2.0), (0.1,))
+
+
+def test_a_law_without_runs_is_refused() -> None:
+    with pytest.raises(ValueError, match="no runs"):
+        Law("nothing", (0.5, 0.5), {})
 
 
 @settings(max_examples=60)

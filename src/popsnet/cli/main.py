@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 
 import popsnet
-from popsnet.cli import results
+from popsnet.cli import adversary, results
 from popsnet.errors import InputError, PopsnetError
 
 __all__ = ["app", "main"]
@@ -27,6 +27,7 @@ app = typer.Typer(
 )
 
 app.add_typer(results.app, name="results")
+app.add_typer(adversary.app, name="adversary")
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 
@@ -267,6 +268,55 @@ def network(
 
 
 @app.command()
+def exact(
+    d: Annotated[int, typer.Argument(metavar="D", help="Processors in a group.")],
+    g: Annotated[int, typer.Argument(metavar="G", help="Groups.")],
+    router: Annotated[str, typer.Option(help="mei-rizzi or relay.")] = "mei-rizzi",
+    permutation: Annotated[
+        str,
+        typer.Option(
+            help="random for the mean over all permutations; or one, by name or from a file.",
+            autocompletion=_complete_permutation,
+        ),
+    ] = "random",
+    everybody: Annotated[
+        bool,
+        typer.Option("--everybody", help="For d > g: all packets take part in every step."),
+    ] = False,
+    upto: Annotated[
+        int | None,
+        typer.Option(help="List no more than so many steps."),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """The exact law of the number of steps on a tiny POPS(D, G), as fractions."""
+    from popsnet.cli.exact import exact_command
+
+    exact_command(
+        d, g, router=router, permutation=permutation, everybody=everybody, upto=upto, as_json=json
+    )
+
+
+@app.command()
+def theory(
+    d: Annotated[int, typer.Argument(metavar="D", help="Processors in a group.")],
+    g: Annotated[int, typer.Argument(metavar="G", help="Groups.")],
+    runs: Annotated[
+        int, typer.Option(help="So many runs of each randomized router, to be compared.")
+    ] = 0,
+    figure: Annotated[
+        Path | None,
+        typer.Option(help="Draw a run beside the phases of the proof: FIGURE.svg and .png."),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """What mathematics says of routing on POPS(D, G): fluid limits, bounds, tails."""
+    from popsnet.cli.theory import theory_command
+
+    theory_command(d, g, runs=runs, figure=figure, as_json=json)
+
+
+@app.command()
 def routers(json: Json = False) -> None:
     """List the routers: where each applies, its slots, buffers and coins."""
     from popsnet.cli.routers import routers_command
@@ -284,8 +334,8 @@ def doctor(json: Json = False) -> None:
 
 def _refuse_negative_sizes(arguments: list[str]) -> None:
     """A negative size looks like an option; say what it is instead of 'no such option'."""
-    groups = "D >= 1 and G >= 1"
-    sizes = {"route": groups, "schedule": groups, "network": "N >= 1 wires"}
+    of_groups = ("route", "schedule", "exact", "theory", "adversary")
+    sizes = dict.fromkeys(of_groups, "D >= 1 and G >= 1") | {"network": "N >= 1 wires"}
     if arguments and arguments[0] in sizes:
         for before, argument in itertools.pairwise(arguments):
             if re.fullmatch(r"-\d+", argument) and not before.startswith("--"):

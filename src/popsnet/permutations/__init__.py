@@ -3,6 +3,7 @@
 from popsnet.permutations.files import read_permutation
 from popsnet.permutations.named import NAMES, find_permutation, make_permutation
 from popsnet.permutations.validation import require_permutation
+from popsnet.permutations.write import require_permutation_file, write_permutation
 
 __all__ = [
     "NAMES",
@@ -10,4 +11,6 @@ __all__ = [
     "make_permutation",
     "read_permutation",
     "require_permutation",
+    "require_permutation_file",
+    "write_permutation",
 ]

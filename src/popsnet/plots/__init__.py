@@ -1,10 +1,13 @@
 """Pictures, with matplotlib (the ``plots`` extra)."""
 
 from popsnet.plots.comparators import draw_network
-from popsnet.plots.conflicts import conflict_graphs, draw_conflicts
+from popsnet.plots.conflicts import conflict_graphs, draw_conflicts, edges_of
 from popsnet.plots.journey import draw_journey
+from popsnet.plots.laws import Law, draw_laws
+from popsnet.plots.lower_bounds import Line, draw_congestion, draw_growth, draw_separation
 from popsnet.plots.network import draw_slot
 from popsnet.plots.performance import Kind, Series, draw_losses, draw_slots, draw_steps
+from popsnet.plots.phases import draw_phases
 from popsnet.plots.schedule import draw_schedule
 from popsnet.plots.slots import draw_trace
 from popsnet.plots.style import save, svg_text
@@ -13,18 +16,26 @@ from popsnet.plots.undelivered import Decline, draw_undelivered
 __all__ = [
     "Decline",
     "Kind",
+    "Law",
+    "Line",
     "Series",
     "conflict_graphs",
     "draw_conflicts",
+    "draw_congestion",
+    "draw_growth",
     "draw_journey",
+    "draw_laws",
     "draw_losses",
     "draw_network",
+    "draw_phases",
     "draw_schedule",
+    "draw_separation",
     "draw_slot",
     "draw_slots",
     "draw_steps",
     "draw_trace",
     "draw_undelivered",
+    "edges_of",
     "save",
     "svg_text",
 ]

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
@@ -14,12 +13,19 @@ from matplotlib.patches import FancyBboxPatch, PathPatch
 from matplotlib.path import Path
 
 from popsnet.coins import Coins
+from popsnet.experiments.course import Stride, course_of
 from popsnet.network import Network
 from popsnet.plots.style import GREY, LOOKS, PALE, WIDTH, Look, settled, styled
-from popsnet.routing.mei_rizzi import INTERMEDIATE_GROUP, participation
 from popsnet.slot import Ints
 
-__all__ = ["Edge", "conflict_graphs", "draw_conflicts", "survive_first", "survive_second"]
+__all__ = [
+    "Edge",
+    "conflict_graphs",
+    "draw_conflicts",
+    "edges_of",
+    "survive_first",
+    "survive_second",
+]
 
 _SPAN = 8.0
 _GROUP_GAP = 1.0
@@ -45,19 +51,15 @@ def conflict_graphs(network: Network, destination: Ints, coins: Coins) -> Iterat
     slot 1 if they have one colour and one source group; those that are left meet in slot 2 if
     they have one colour and one temporary group.
     """
-    pending: Ints = np.arange(network.n, dtype=np.int32)
-    step = 0
-    while pending.size:
-        chance = participation(network, step)
-        packets = pending[coins.chances(chance, INTERMEDIATE_GROUP, step, pending)]
-        ends = packets // network.d, destination[packets] % network.g
-        colours = coins.draws(network.g, INTERMEDIATE_GROUP, step, packets)
-        columns = (column.tolist() for column in (packets, *ends, colours))
-        edges = [Edge(*row) for row in zip(*columns, strict=True)]
-        yield edges
-        home = [edge.packet for edge in survive_second(survive_first(edges))]
-        pending = np.setdiff1d(pending, home)
-        step += 1
+    return (edges_of(stride) for stride in course_of(network, destination, coins))
+
+
+def edges_of(stride: Stride) -> list[Edge]:
+    """The edges that take part in a step of a run, with their colours, to be drawn."""
+    graph, taking = stride.graph, stride.taking
+    ends = graph.packets[taking], graph.sources[taking], graph.temporaries[taking]
+    columns = (column.tolist() for column in (*ends, stride.colours))
+    return [Edge(*row) for row in zip(*columns, strict=True)]
 
 
 def survive_first(edges: Sequence[Edge]) -> list[Edge]:

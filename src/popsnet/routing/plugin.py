@@ -7,12 +7,12 @@ import sys
 from hashlib import blake2b
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
-from types import CodeType
+from types import CodeType, ModuleType
 
 from popsnet.errors import InputError
 from popsnet.routing.router import Router, all_routers, get_router, tie_to_file, unregister
 
-__all__ = ["find_router"]
+__all__ = ["execute_file", "find_router"]
 
 _LOADED: dict[Path, tuple[str, ...]] = {}
 """By file: the routers it has registered, so that it can be loaded again."""
@@ -24,12 +24,11 @@ def find_router(name: str) -> Router:
 
 
 def _load(path: Path) -> Router:
-    if not path.is_file():
-        raise InputError(f"There is no file {path} to load a router from.")
+    _require_file(path, "a router")
     for name in _LOADED.pop(path.resolve(), ()):
         unregister(name)
     before = {router.name for router in all_routers()}
-    text = _execute(path)
+    _, text = execute_file(path)
     new = [router for router in all_routers() if router.name not in before]
     _LOADED[path.resolve()] = tuple(router.name for router in new)
     if len(new) != 1:
@@ -53,8 +52,14 @@ class _Loader(SourceFileLoader):
         return code
 
 
-def _execute(path: Path) -> bytes:
-    """Run a file and give its text."""
+def _require_file(path: Path, what: str) -> None:
+    if not path.is_file():
+        raise InputError(f"There is no file {path} to load {what} from.")
+
+
+def execute_file(path: Path, what: str = "a router") -> tuple[ModuleType, bytes]:
+    """Run a user's file, which is to hold ``what``; give the module and the text it was."""
+    _require_file(path, what)
     name = f"popsnet_router_{path.stem}"
     loader = _Loader(name, str(path))
     spec = importlib.util.spec_from_loader(name, loader)
@@ -69,4 +74,4 @@ def _execute(path: Path) -> bytes:
     except (Exception, SystemExit) as error:
         text = f"{path} cannot be loaded: {type(error).__name__}: {error}."
         raise InputError(text) from error
-    return loader.text
+    return module, loader.text

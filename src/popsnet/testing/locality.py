@@ -141,6 +141,7 @@ def check_locality(
     destination = make_permutation("random", network, Coins(seed))
     for name, route, capacity in routes:
         run = _Runner(network, route, capacity, max_slots)
+        unchanged = list(run(destination, _PrivateCoins(seed, n)))
         for x, y in couples:
             exchanged = destination.copy()
             exchanged[[x, y]] = exchanged[[y, x]]
@@ -148,7 +149,7 @@ def check_locality(
                 ("destinations", run(exchanged, _PrivateCoins(seed, n))),
                 ("coins", run(destination, _PrivateCoins(seed, n, [x, y]))),
             ):
-                _compare(name, kind, {x, y}, run(destination, _PrivateCoins(seed, n)), other)
+                _compare(name, kind, {x, y}, unchanged, list(other))
 
 
 def _routes(
@@ -238,10 +239,10 @@ def _exactly(contents: npt.NDArray[Any] | None, messages: int) -> list[bytes]:
 
 
 def _compare(
-    name: str, kind: str, changed: set[int], one: Iterator[_Moment], other: Iterator[_Moment]
+    name: str, kind: str, changed: set[int], one: list[_Moment], other: list[_Moment]
 ) -> None:
     cone = set(changed)
-    for a, b in _side_by_side(list(one), list(other)):
+    for a, b in _side_by_side(one, other):
         moment = a or b
         assert moment is not None
         acts = a.acts if a else _silent(moment), b.acts if b else _silent(moment)

@@ -1,6 +1,29 @@
-"""Formulas and fluid limits: what mathematics says about routing times."""
+"""Formulas, bounds and limits: what mathematics says about routing times."""
 
-from popsnet.theory.fluid import expected_steps, loads
+from popsnet.theory.bounds import BOUNDS, Bound, bounds_on
+from popsnet.theory.conflict_graph import ConflictGraph
+from popsnet.theory.fluid import expected_steps, expected_sweeps, loads, undelivered
 from popsnet.theory.formulas import deterministic_slots
+from popsnet.theory.phases import Phase, phase_of
+from popsnet.theory.slot_five import C, c_with_slot_five, lost_share
+from popsnet.theory.tails import TAILS, Tail, smallest_g
 
-__all__ = ["deterministic_slots", "expected_steps", "loads"]
+__all__ = [
+    "BOUNDS",
+    "TAILS",
+    "Bound",
+    "C",
+    "ConflictGraph",
+    "Phase",
+    "Tail",
+    "bounds_on",
+    "c_with_slot_five",
+    "deterministic_slots",
+    "expected_steps",
+    "expected_sweeps",
+    "loads",
+    "lost_share",
+    "phase_of",
+    "smallest_g",
+    "undelivered",
+]

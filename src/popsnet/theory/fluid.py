@@ -1,13 +1,16 @@
-"""The fluid limit of mei-rizzi: what happens on large networks, without chance."""
+"""Fluid limits of mei-rizzi and of relay's sweeps: large networks, without chance."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from math import exp, expm1
 
-from popsnet.network import Network
+import numpy as np
 
-__all__ = ["expected_steps", "loads"]
+from popsnet.network import Network
+from popsnet.theory.stages import after_sweep
+
+__all__ = ["expected_steps", "expected_sweeps", "loads", "undelivered"]
 
 _NOTHING = 1e-9
 """Packets that no longer count."""
@@ -41,10 +44,31 @@ def expected_steps(network: Network) -> float:
     packets expected there are about Poisson(m/2) pairs, and the chance is 1 - exp(-m/2). The
     sum needs no rounding to whole steps and is smooth in n.
     """
+    packets = (load * network.couplers for load in loads(network.d / network.g))
+    return _mean_time(packets)
+
+
+def undelivered() -> Iterator[float]:
+    """The fraction of packets left after each plain sweep of relay, for any d ≥ g.
+
+    See :func:`popsnet.theory.stages.after_sweep`.
+    """
+    rho = np.ones(())
+    while True:
+        rho = after_sweep(rho)
+        yield float(rho)
+
+
+def expected_sweeps(network: Network) -> float:
+    """The mean number of stages of relay with schedule S; each takes 2⌈d/g⌉ + 1 slots."""
+    return _mean_time(rho * network.n for rho in undelivered())
+
+
+def _mean_time(pending: Iterator[float]) -> float:
+    """One, and the sum of the chances that anything is left, given what is pending after each."""
     steps = 1.0
-    for load in loads(network.d / network.g):
-        pending = load * network.couplers
-        if pending < _NOTHING:
+    for packets in pending:
+        if packets < _NOTHING:
             break
-        steps -= expm1(-pending / 2)
+        steps -= expm1(-packets / 2)
     return steps

@@ -1,0 +1,131 @@
+"""The adversary of oblivious algorithms: builds bad permutations, counts, and has them executed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from popsnet.adversaries.oblivious.bound import guaranteed_congestion
+from popsnet.adversaries.oblivious.construction import (
+    EXACT_N,
+    Built,
+    build_by_matching,
+    build_greedily,
+    popularity,
+)
+from popsnet.adversaries.oblivious.crossing import loads
+from popsnet.adversaries.oblivious.executor import execute_paths
+from popsnet.adversaries.oblivious.paths import PathSystem
+from popsnet.coins import Coins
+from popsnet.engines import Outcome
+from popsnet.errors import InputError
+from popsnet.network import Network
+from popsnet.permutations.uniform import UniformPermutation
+from popsnet.slot import Ints
+
+__all__ = ["MOST_N", "ObliviousAttack", "Trial", "attack_paths", "try_random"]
+
+MOST_N = 2**14
+"""All n² pairs are looked at: beyond it would take hours."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Trial:
+    """A permutation that was counted and executed."""
+
+    congestion: int
+    """By counting: the most paths through a node."""
+    at_node: int
+    """How many of them go through the node where the construction says."""
+    outcome: Outcome
+
+    def confirmed(self, network: Network) -> bool:
+        """Whether all arrived, on no shorter a schedule than the count allows."""
+        return self.outcome.delivered == network.n and self.outcome.slots >= self.congestion
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ObliviousAttack:
+    """What was built against a path system, with random permutations for comparison."""
+
+    network: Network
+    paths: str
+    greedy: Built
+    greedy_trial: Trial
+    matching: Built
+    matching_trial: Trial
+    random: tuple[Trial, ...]
+
+    @property
+    def guaranteed(self) -> int:
+        """The congestion that the theorem promises against every path system."""
+        return guaranteed_congestion(self.network)
+
+    @property
+    def is_worst(self) -> bool:
+        """Whether no permutation has more congestion than the matching's."""
+        return self.network.n <= EXACT_N
+
+    @property
+    def confirmed(self) -> bool:
+        """Whether counting and the machine agree with all that was promised."""
+        pairs = ((self.greedy, self.greedy_trial), (self.matching, self.matching_trial))
+        counted = all(built.promised <= trial.at_node for built, trial in pairs)
+        trials = (self.greedy_trial, self.matching_trial, *self.random)
+        return (
+            counted
+            and self.greedy.promised >= self.guaranteed
+            and all(trial.confirmed(self.network) for trial in trials)
+        )
+
+
+def attack_paths(
+    paths: PathSystem,
+    network: Network,
+    randoms: int = 10,
+    seed: int = 0,
+    progress: Callable[[int], None] = lambda done: None,
+) -> ObliviousAttack:
+    """Build the greedy and the best permutation, execute them, and some random ones.
+
+    ``progress`` is told how many destinations of n have been looked at.
+    """
+    _require_size(network)
+    least = guaranteed_congestion(network)
+    popular = popularity(paths, network, least, progress)
+    greedy = build_greedily(paths, network, least, popular)
+    matching = build_by_matching(paths, network, popular)
+    return ObliviousAttack(
+        network=network,
+        paths=paths.name,
+        greedy=greedy,
+        greedy_trial=_tried(paths, network, greedy.destination, greedy.node),
+        matching=matching,
+        matching_trial=_tried(paths, network, matching.destination, matching.node),
+        random=tuple(try_random(paths, network, randoms, seed)),
+    )
+
+
+def _require_size(network: Network) -> None:
+    if not 2 <= network.n <= MOST_N:
+        raise InputError(
+            f"{network} has n = {network.n:,} processors; all pairs of them are looked at, so give "
+            f"a network of 2 to {MOST_N:,}."
+        )
+
+
+def _tried(
+    paths: PathSystem, network: Network, destination: Ints, node: int | None = None
+) -> Trial:
+    """Count, at the node where the construction says as well, and execute."""
+    counted = loads(paths, network, destination)
+    most = int(counted.max())
+    at_node = most if node is None else int(counted[node])
+    return Trial(most, at_node, execute_paths(paths, network, destination))
+
+
+def try_random(paths: PathSystem, network: Network, runs: int, seed: int = 0) -> list[Trial]:
+    """Uniform permutations, counted and executed."""
+    coins = Coins(seed)
+    made = (UniformPermutation(network.n, coins.for_run(run)).array() for run in range(runs))
+    return [_tried(paths, network, one) for one in made]

@@ -1,0 +1,138 @@
+"""Builds permutations with much congestion: the proof's greedy choice, and the best per node."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import maximum_bipartite_matching
+
+from popsnet.adversaries.completion import complete
+from popsnet.adversaries.oblivious.crossing import Loads, crossings, nodes
+from popsnet.adversaries.oblivious.paths import PathSystem
+from popsnet.network import Network
+from popsnet.slot import Ints
+
+__all__ = ["EXACT_N", "Built", "build_by_matching", "build_greedily", "popularity"]
+
+EXACT_N = 1024
+"""Up to so many processors the matching is found at every node, which is the true worst case."""
+
+_NODES = 64
+"""Beyond it, only at so many nodes."""
+
+_PAIRS_AT_ONCE = 2**20
+
+Tell = Callable[[int], None]
+
+
+def _quiet(done: int) -> None:
+    pass
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Built:
+    """A permutation and its certificate: sources whose paths all go through one node."""
+
+    node: int
+    sources: Ints
+    destination: npt.NDArray[np.int32]
+
+    @property
+    def promised(self) -> int:
+        """The congestion that the construction promises; counting must confirm it."""
+        return len(self.sources)
+
+
+def _blocks(network: Network) -> Iterator[tuple[Ints, Ints]]:
+    """All pairs of different sources and destinations, some destinations at a time."""
+    n = network.n
+    everybody = np.arange(n, dtype=np.int32)
+    at_once = max(_PAIRS_AT_ONCE // n, 1)
+    for low in range(0, n, at_once):
+        some = everybody[low : low + at_once]
+        sources, destinations = np.tile(everybody, len(some)), np.repeat(some, n)
+        different = sources != destinations
+        yield sources[different], destinations[different]
+
+
+def popularity(paths: PathSystem, network: Network, least: int, tell: Tell = _quiet) -> Loads:
+    """For every node v the number of destinations b with v in S_b: ``least`` paths to b or more.
+
+    Every pair is looked at, O(n²) time in O(n) memory, and paths that are not a function of the
+    pair are refused.
+    """
+    found = np.zeros(nodes(network), dtype=np.int64)
+    for sources, destinations in _blocks(network):
+        paths.require_oblivious(network, sources, destinations)
+        rows, through = crossings(network, paths.between(network, sources, destinations))
+        to = (destinations[rows] - destinations[0]).astype(np.int64)
+        counts = np.bincount(to * nodes(network) + through)
+        found += np.bincount(np.flatnonzero(counts >= least) % nodes(network), minlength=len(found))
+        tell(int(destinations[-1]) + 1)
+    return found
+
+
+def _edges(paths: PathSystem, network: Network, wanted: Ints) -> tuple[Ints, Ints, Ints]:
+    """Node, source and destination of all paths through the wanted nodes, by node."""
+    is_wanted = np.zeros(nodes(network), dtype=np.bool_)
+    is_wanted[wanted] = True
+    parts = []
+    for sources, destinations in _blocks(network):
+        rows, through = crossings(network, paths.between(network, sources, destinations))
+        rows, through = rows[is_wanted[through]], through[is_wanted[through]]
+        parts.append(np.stack([through, sources[rows], destinations[rows]]).astype(np.int32))
+    edges = np.concatenate(parts, axis=1)
+    node, source, destination = edges[:, np.argsort(edges[0], kind="stable")]
+    return node, source, destination
+
+
+def build_greedily(paths: PathSystem, network: Network, least: int, popular: Loads) -> Built:
+    """The corrected greedy choice of the proof, at the node in most sets S_b."""
+    v = int(np.argmax(popular))
+    _, sources, destinations = _edges(paths, network, np.array([v]))
+    common = np.flatnonzero(np.bincount(destinations, minlength=network.n) >= least)
+    chosen: dict[int, int] = {}
+    for b in common.tolist():
+        unused = (a for a in sources[destinations == b].tolist() if a not in chosen)
+        a = next(unused, None)
+        if a is not None:
+            chosen[a] = b
+    return _built(network, v, np.array(list(chosen)), np.array(list(chosen.values())))
+
+
+def build_by_matching(paths: PathSystem, network: Network, popular: Loads) -> Built:
+    """The most packets that a permutation can send through a node, the best of many nodes.
+
+    At one node that is a maximum matching of the sources and destinations whose path goes
+    through it (Hopcroft and Karp, by SciPy). With n ≤ EXACT_N every node is looked at, and
+    the result is the worst congestion there is; beyond, only the most popular ones.
+    """
+    many = nodes(network) if network.n <= EXACT_N else _NODES
+    wanted = np.argsort(-popular, kind="stable")[:many]
+    node, source, destination = _edges(paths, network, wanted)
+    starts = np.flatnonzero(np.diff(node, prepend=-1))
+    ends = np.append(starts[1:], len(node))
+    ranges = sorted(zip(starts, ends, strict=True), key=lambda at: at[0] - at[1])
+    best = _built(network, int(node[0]), source[:1], destination[:1])
+    for low, high in ranges:
+        here = source[low:high], destination[low:high]
+        if min(len(np.unique(here[0])), len(np.unique(here[1]))) > best.promised:
+            a, b = _matching(network.n, *here)
+            if len(a) > best.promised:
+                best = _built(network, int(node[low]), a, b)
+    return best
+
+
+def _matching(n: int, sources: Ints, destinations: Ints) -> tuple[Ints, Ints]:
+    graph = csr_array((np.ones(len(sources), np.int8), (sources, destinations)), shape=(n, n))
+    partner = maximum_bipartite_matching(graph, perm_type="column")
+    matched = np.flatnonzero(partner >= 0)
+    return matched, partner[matched]
+
+
+def _built(network: Network, node: int, sources: Ints, destinations: Ints) -> Built:
+    return Built(node, sources, complete(network.n, sources, destinations))

@@ -1,0 +1,170 @@
+"""Path systems: what an oblivious algorithm is.
+
+An oblivious algorithm fixes, for every source a and destination b, the processors on the way of a
+packet from a to b. Which couplers it takes follows: from a processor of group A to one of group B
+there is only c(B, A). Nothing else about a run may change the way; when a packet moves, and who
+goes first, is left open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import isqrt
+from pathlib import Path
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from popsnet.adversaries.oblivious.given import ways_of_file
+from popsnet.coins import Coins
+from popsnet.errors import InputError
+from popsnet.network import Network
+from popsnet.slot import Ints
+
+__all__ = ["PATH_SYSTEMS", "PathSystem", "find_paths"]
+
+Bools: TypeAlias = npt.NDArray[np.bool_]
+Ways: TypeAlias = Callable[[Network, Ints, Ints], Ints]
+"""For pairs of sources and destinations, a row for each with the processors after the source."""
+
+
+@dataclass(frozen=True)
+class PathSystem:
+    """An oblivious algorithm: its paths, checked whenever they are asked for."""
+
+    name: str
+    summary: str
+    ways: Ways
+    """Rows have one length and end at the destination; a processor said twice in a row waits."""
+
+    def between(self, network: Network, sources: Ints, destinations: Ints) -> Ints:
+        """The paths of some pairs, each with its source in front: an array of m rows.
+
+        A packet that is home from the start stays there, whatever its path is.
+        """
+        ways = np.asarray(self.ways(network, sources, destinations))
+        outside = np.any((ways < 0) | (ways >= network.n), axis=1)
+        _refuse(self.name, outside, sources, destinations, ways, f"leaves 0 to {network.n - 1}")
+        elsewhere = ways[:, -1] != destinations
+        _refuse(
+            self.name, elsewhere, sources, destinations, ways, "does not end at its destination"
+        )
+        ways = np.where((sources == destinations)[:, None], destinations[:, None], ways)
+        return np.column_stack([sources, ways]).astype(np.int32)
+
+    def require_oblivious(self, network: Network, sources: Ints, destinations: Ints) -> None:
+        """Refuse, with a witness, paths that depend on anything but source and destination.
+
+        They are asked for twice, the second time in the opposite order.
+        """
+        first = self.between(network, sources, destinations)
+        again = self.between(network, sources[::-1], destinations[::-1])[::-1]
+        if first.shape == again.shape and np.array_equal(first, again):
+            return
+        width = max(first.shape[1], again.shape[1])
+        differs = (_padded(first, width) != _padded(again, width)).any(axis=1)
+        if differs.any():
+            i = int(np.argmax(differs))
+            raise InputError(
+                f"{self.name} is not oblivious: from {sources[i]} to {destinations[i]} it goes by "
+                f"{_stops(first[i])} and, asked again, by {_stops(again[i])}. A path may depend on "
+                "its source and destination only."
+            )
+
+
+def _padded(ways: Ints, width: int) -> Ints:
+    """As wide as another table: the packet waits at its destination."""
+    return np.pad(ways, ((0, 0), (0, width - ways.shape[1])), mode="edge")
+
+
+def _stops(way: Ints) -> str:
+    return " → ".join(map(str, way[1:].tolist()))
+
+
+def _refuse(
+    name: str, wrong: Bools, sources: Ints, destinations: Ints, ways: Ints, what: str
+) -> None:
+    if wrong.any():
+        i = int(np.argmax(wrong))
+        raise InputError(
+            f"The path of {name} from {sources[i]} to {destinations[i]}, {ways[i].tolist()}, "
+            f"{what}; give the processors after the source, the destination last."
+        )
+
+
+def _direct(network: Network, sources: Ints, destinations: Ints) -> Ints:
+    return destinations[:, None]
+
+
+def _residue(network: Network, sources: Ints, destinations: Ints) -> Ints:
+    """By the group of the destination mod g, to the index of the source's group."""
+    relay = destinations % network.g * network.d + sources // network.d % network.d
+    return np.column_stack([relay, destinations])
+
+
+def _spread(network: Network, sources: Ints, destinations: Ints) -> Ints:
+    """By the group of the source's index, to the index of its group: no two meet on the way."""
+    relay = sources % network.d % network.g * network.d + sources // network.d % network.d
+    return np.column_stack([relay, destinations])
+
+
+def _hashed(network: Network, sources: Ints, destinations: Ints) -> Ints:
+    """By a processor that a linear hash of the pair chooses."""
+    prime = 2**31 - 1
+    pairs = sources.astype(np.int64) * 1103515245, destinations.astype(np.int64) * 1597334677
+    mixed = (pairs[0] % prime + pairs[1] % prime) % prime
+    return np.column_stack([mixed * network.n // prime, destinations])
+
+
+def _random(network: Network, sources: Ints, destinations: Ints) -> Ints:
+    """By a processor drawn once and for all for every pair."""
+    pair = sources.astype(np.int64) * network.n + destinations
+    relay = Coins(0).draws(network.n, "random two-hop path", 0, pair)
+    return np.column_stack([relay, destinations])
+
+
+def _grid(network: Network, sources: Ints, destinations: Ints) -> Ints:
+    """By a row of groups that the source owns and a column that the destination owns.
+
+    The groups form a square of side s = ⌈√g⌉. Source (A, l) has the row of l, destination (B, m)
+    the column of B, and the group X where they cross is the first stop: (A, l) → (X, A) → (m, B)
+    → (B, m). For d = g, a square number, a coupler serves as first hop for the s sources of a
+    group with one row, as second for the s destinations of one index with one column, and as
+    third for one destination. So no permutation puts more than 2s + 1 packets on a coupler: the
+    bound Ω(√g) is tight.
+    """
+    d, g = network.d, network.g
+    side = isqrt(g - 1) + 1
+    index, group = destinations % d % g, destinations // d
+    crossing = (sources % d % g // side * side + group % side) % g
+    first = crossing * d + sources // d % d
+    return np.column_stack([first, index * d + group % d, destinations])
+
+
+PATH_SYSTEMS = {
+    one.name: one
+    for one in (
+        PathSystem("direct", "one hop", _direct),
+        PathSystem("grid", "three hops, O(√g) at worst for d = g", _grid),
+        PathSystem("hashed", "two hops, by a processor that a linear hash chooses", _hashed),
+        PathSystem("random", "two hops, by a processor drawn once for every pair", _random),
+        PathSystem("residue", "two hops, by the temporary group: the destination mod g", _residue),
+        PathSystem("spread", "two hops, by the group of the source's index", _spread),
+    )
+}
+"""Those that ship, by name."""
+
+
+def find_paths(name: str) -> PathSystem:
+    """The shipped path system of that name, or the one that a file ``name.py`` defines."""
+    if name.endswith(".py"):
+        return PathSystem(name, "from a file", ways_of_file(Path(name)))
+    if name not in PATH_SYSTEMS:
+        known = ", ".join(PATH_SYSTEMS)
+        raise InputError(
+            f"There is no path system {name!r}. Give one of: {known}; or a file name.py that "
+            "defines path(d, g, source, destination)."
+        )
+    return PATH_SYSTEMS[name]

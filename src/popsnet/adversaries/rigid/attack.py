@@ -1,0 +1,142 @@
+"""The adversary of rigid algorithms: the transposition on which a truncated router must fail.
+
+**Theorem** (Mei and Rizzi). A rigid algorithm, in which who sends to which groups and who listens
+to which group depends on the slot and the processor only, takes at least ⌈log₂ n⌉ slots.
+
+Proof. |P(i, T)| ≤ 2^T. If 2^T < n there is a packet h that is not in P(i, T), and the algorithm
+fails on every permutation with π(h) = i; the transposition of h and i is one. ∎
+
+"Sends one of the packets it stores" is to be read strictly: a processor that sends in a slot for
+one permutation and not for another may make or avoid a collision elsewhere, and the one that is
+heard is not fixed any more. So senders are a part of the pattern here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from itertools import zip_longest
+
+import numpy as np
+import numpy.typing as npt
+
+from popsnet.adversaries.rigid.pattern import Watched, difference, watch
+from popsnet.adversaries.rigid.reach import Growth, growth_of
+from popsnet.coins import Coins
+from popsnet.errors import InputError
+from popsnet.network import Network
+from popsnet.permutations import make_permutation
+from popsnet.routing import Router
+
+__all__ = ["MOST_N", "RigidAttack", "attack_rigid", "guaranteed_slots"]
+
+MOST_N = 2**14
+"""A bit for each pair of processors: beyond it would not fit."""
+
+_PROBES = (("identity", 0), ("reversal", 1), ("random", 2), ("random", 3), ("random", 4))
+"""The permutations, and the seed of the coins, on which patterns are compared."""
+
+_MOST_SLOTS = 10_000
+"""A router is followed no longer."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RigidAttack:
+    """How far packets can get in a truncated rigid router, and where it must fail."""
+
+    network: Network
+    router: str
+    variant: str
+    slots: int
+    """After so many slots the router was stopped."""
+    growth: tuple[Growth, ...]
+    processor: int | None
+    """One that the packet cannot reach; None if every packet can reach everybody."""
+    packet: int | None
+    destination: npt.NDArray[np.int32] | None
+    """The transposition of the two."""
+    watched: Watched | None
+    """What the machine saw."""
+
+    @property
+    def confirmed(self) -> bool:
+        """Whether the packet was not home when the router was stopped."""
+        if self.watched is None or self.packet is None:
+            return True
+        return not self.watched.home[self.packet]
+
+
+def guaranteed_slots(network: Network) -> int:
+    """⌈log₂ n⌉: no rigid algorithm takes fewer slots."""
+    return (network.n - 1).bit_length()
+
+
+def attack_rigid(
+    router: Router,
+    variant: str,
+    network: Network,
+    slots: int | None = None,
+    progress: Callable[[str], None] = lambda permutation: None,
+) -> RigidAttack:
+    """Stop a router after some slots and make it fail.
+
+    If not told after how many, it is the last slot after which it must fail: at least
+    ⌈log₂ n⌉ - 1, if the router is so long. Patterns are compared on several permutations, with
+    different coins, and on the transposition itself. That cannot prove a router rigid; but what
+    the machine confirms holds in any case.
+    """
+    if not 2 <= network.n <= MOST_N:
+        raise InputError(f"{network} has n = {network.n:,}; give a network of 2 to {MOST_N:,}.")
+    if slots is not None and slots < 0:
+        raise InputError(f"slots = {slots}: a router is stopped after 0 slots or more.")
+    seen = _common_slots(router, variant, network, slots, progress)
+    growth, _ = growth_of(network, seen.slots)
+    if slots is None:
+        slots = max(one.slot for one in growth if one.least < network.n)
+    _, reach = growth_of(network, seen.slots[:slots])
+    found = reach.missing()
+    attack = RigidAttack(
+        network, router.name, variant, slots, tuple(growth), None, None, None, None
+    )
+    if found is None:
+        return attack
+    i, h = found
+    progress("the transposition")
+    destination = np.arange(network.n, dtype=np.int32)
+    destination[[h, i]] = i, h
+    failed = watch(router, variant, network, destination, Coins(0), slots)
+    before = Watched(seen.slots[:slots], seen.outcome, seen.home)
+    _require_same(router, before, failed, f"the transposition of {h} and {i}")
+    return replace(attack, processor=i, packet=h, destination=destination, watched=failed)
+
+
+def _common_slots(
+    router: Router,
+    variant: str,
+    network: Network,
+    slots: int | None,
+    progress: Callable[[str], None],
+) -> Watched:
+    """The slots of the first probe, which those of all others are like."""
+    seen = []
+    for name, seed in _PROBES:
+        progress(f"{name}, seed {seed}")
+        destination = make_permutation(name, network, Coins(seed))
+        most = _MOST_SLOTS if slots is None else slots
+        seen.append(watch(router, variant, network, destination, Coins(seed), most))
+        _require_same(router, seen[0], seen[-1], f"{name}, seed {seed}")
+        del seen[1:]
+    return seen[0]
+
+
+def _require_same(router: Router, first: Watched, seen: Watched, on: str) -> None:
+    for number, (one, other) in enumerate(zip_longest(first.slots, seen.slots), start=1):
+        found = difference(one, other)
+        if found is not None:
+            processor, did, does = found
+            up_to = f" Up to slot {number - 1} it is: give --slots {number - 1}." * (number > 1)
+            raise InputError(
+                f"{router.name} is not rigid: in slot {number} processor {processor} {did} on "
+                f"{_PROBES[0][0]}, seed {_PROBES[0][1]}, and {does} on {on}. In a rigid router who "
+                f"sends where, and who listens to what, depends on slot and processor only.{up_to}"
+            )

@@ -1,0 +1,3 @@
+"""The adversary of two-hop algorithms: packets that block each other for many rounds."""
+
+__all__: list[str] = []

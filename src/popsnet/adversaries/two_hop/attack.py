@@ -1,0 +1,136 @@
+"""The adversary of two-hop algorithms: builds the permutation, and has the machine confirm it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from popsnet.adversaries.completion import complete
+from popsnet.adversaries.two_hop.algorithm import TwoHop, require_same
+from popsnet.adversaries.two_hop.execution import Arrivals, execute_two_hop
+from popsnet.adversaries.two_hop.keeping import guaranteed_rounds
+from popsnet.adversaries.two_hop.marking import Marking, mark
+from popsnet.adversaries.two_hop.rounds import Round, round_of
+from popsnet.errors import InputError
+from popsnet.network import Network
+
+__all__ = ["MOST_ROUNDS", "TwoHopAttack", "attack_two_hop"]
+
+MOST_ROUNDS = 32
+"""Where the search for a longer delay ends."""
+
+_MOST = 2**21
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TwoHopAttack:
+    """A permutation, the packet that it delays, and what the machine saw."""
+
+    network: Network
+    algorithm: str
+    rounds: int
+    packet: int
+    marked: tuple[int, ...]
+    """The packets whose destinations matter, the delayed one first."""
+    destination: npt.NDArray[np.int32]
+    arrivals: Arrivals
+    most_rounds: int
+    """As many rounds as were asked for; a delay of all of them may go on."""
+
+    @property
+    def slots(self) -> int:
+        """T: after so many slots the packet has not arrived."""
+        return 2 * self.rounds
+
+    @property
+    def guaranteed(self) -> int:
+        """The T that the theorem promises on the network, against every algorithm."""
+        return 2 * guaranteed_rounds(self.network)
+
+    @property
+    def confirmed(self) -> bool:
+        """Whether the machine ran all the slots and nobody in its group heard the packet."""
+        ran = self.arrivals.outcome.slots == self.slots
+        return bool(ran and self.arrivals.slot[self.packet] == 0)
+
+
+def attack_two_hop(
+    algorithm: TwoHop,
+    network: Network,
+    most_rounds: int = MOST_ROUNDS,
+    progress: Callable[[int], None] = lambda rounds: None,
+) -> TwoHopAttack:
+    """The longest delay that is found, at least what the theorem promises; confirmed or not.
+
+    Doubles the rounds until no marking is found, then halves the gap: O(log R) markings of
+    O(nR) each, and O(d R) for every marked packet.
+    """
+    _require_possible(network, most_rounds)
+    tables: list[Round] = []
+
+    def marking_of(rounds: int) -> Marking | None:
+        progress(rounds)
+        while len(tables) < rounds:
+            tables.append(round_of(algorithm, network, len(tables)))
+        return mark(network, tables[:rounds])
+
+    rounds, marking = _longest(marking_of, max(guaranteed_rounds(network), 1), most_rounds)
+    _require_unchanged(algorithm, network, tables[:rounds])
+    destination = _permutation(network, marking)
+    arrivals = execute_two_hop(algorithm, network, destination, rounds)
+    marked = tuple(marking.marked)
+    return TwoHopAttack(
+        network, algorithm.name, rounds, marked[0], marked, destination, arrivals, most_rounds
+    )
+
+
+def _require_possible(network: Network, most_rounds: int) -> None:
+    if max(network.n, network.couplers) > _MOST:
+        raise InputError(
+            f"{network} is too large: tables for n processors and g² couplers are kept for every "
+            f"round; give a network with at most {_MOST:,} of each."
+        )
+    if most_rounds < 1:
+        raise InputError(f"most rounds = {most_rounds}: a delay is at least one round; give >= 1.")
+
+
+def _require_unchanged(algorithm: TwoHop, network: Network, tables: list[Round]) -> None:
+    """What will be executed must be what was planned for."""
+    for number, table in enumerate(tables):
+        slot = 2 * number + 1
+        again = algorithm.sent_to(network, slot)
+        require_same(f"c_out of {algorithm.name}", slot, table.target, again)
+
+
+def _longest(
+    marking_of: Callable[[int], Marking | None], promised: int, most: int
+) -> tuple[int, Marking]:
+    rounds = min(promised, most)
+    found = marking_of(rounds)
+    if found is None:
+        raise InputError(
+            "No packet can be delayed on so small a network; take d and g of 8 or more."
+        )
+    failed = most + 1
+    while failed - rounds > 1:
+        tried = min(2 * rounds, most) if failed > most else (rounds + failed) // 2
+        marking = marking_of(tried)
+        if marking is None:
+            failed = tried
+        else:
+            rounds, found = tried, marking
+    return rounds, found
+
+
+def _permutation(network: Network, marking: Marking) -> npt.NDArray[np.int32]:
+    """Every marked packet goes to its class, the others wherever there is room."""
+    marked = np.array(marking.marked)
+    classes = marking.classes[marked]
+    destinations = np.empty_like(marked)
+    for group in np.unique(classes):
+        of_class = np.flatnonzero(classes == group)
+        destinations[of_class] = group * network.d + np.arange(len(of_class))
+    return complete(network.n, marked, destinations)

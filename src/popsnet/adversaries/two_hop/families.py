@@ -1,0 +1,106 @@
+"""Two-hop algorithms that ship, deterministic ones and the randomized one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from popsnet.adversaries.two_hop.algorithm import NOBODY, Choice, TwoHop
+from popsnet.adversaries.two_hop.given import two_hop_of_file
+from popsnet.coins import Coins
+from popsnet.errors import InputError
+from popsnet.network import Network
+from popsnet.slot import Ints
+
+__all__ = ["FAMILIES", "find_two_hop", "one_listener", "randomized"]
+
+
+def one_listener(network: Network, slot: int) -> Ints:
+    """Each coupler has at most one listener: index a of every group listens to group a.
+
+    With d < g the groups are taken in turns, d in each round of two slots.
+    """
+    d, g = network.d, network.g
+    index = np.arange(network.n) % d
+    if d >= g:
+        return np.where(index < g, index, NOBODY)
+    return (index + (slot - 1) // 2 * d) % g
+
+
+def _rotation(network: Network, slot: int) -> Ints:
+    """Everybody moves on by one group a round."""
+    i = np.arange(network.n)
+    return (i // network.d + i % network.d + slot // 2) % network.g
+
+
+def _shear(network: Network, slot: int) -> Ints:
+    """Index plus round times group: for g prime, two that meet do so once in g rounds."""
+    i = np.arange(network.n)
+    return (i % network.d + slot // 2 * (i // network.d)) % network.g
+
+
+def _bits(network: Network, slot: int) -> Ints:
+    """The index turned by a bit a round, exclusive or with the group."""
+    i = np.arange(network.n)
+    width = max((network.g - 1).bit_length(), 1)
+    index, turn = i % network.d % 2**width, slot // 2 % width
+    turned = (index >> turn | index << (width - turn)) % 2**width
+    groups: Ints = (turned ^ i // network.d) % network.g
+    return groups
+
+
+def _affine(network: Network, slot: int) -> Ints:
+    """A linear hash modulo the prime 2^31 - 1, another one in every round."""
+    prime, round_ = 2**31 - 1, slot // 2
+    factor, term = pow(7, round_ + 1, prime), pow(48271, round_ + 2, prime)
+    return (np.arange(network.n) * factor + term) % prime * network.g // prime
+
+
+def _hashed(network: Network, slot: int) -> Ints:
+    """Words that look random and are always the same."""
+    return Coins(0).draws(network.g, "two-hop hashed", slot, np.arange(network.n))
+
+
+def _deterministic(name: str, c_out: Choice) -> TwoHop:
+    return TwoHop(name, c_out, one_listener)
+
+
+FAMILIES = {
+    one.name: one
+    for one in (
+        _deterministic("affine", _affine),
+        _deterministic("bits", _bits),
+        _deterministic("hashed", _hashed),
+        _deterministic("rotation", _rotation),
+        _deterministic("shear", _shear),
+    )
+}
+"""The deterministic ones by name."""
+
+
+def randomized(coins: Coins) -> TwoHop:
+    """Every source sends to a uniform random group each round: O(log log g) rounds for d = g.
+
+    The paper's randomized router without its acks and its last hop, which the class takes for
+    granted. With given coins it is one of the class; the adversary of a randomized algorithm
+    must choose its permutation before the coins are thrown.
+    """
+
+    def c_out(network: Network, slot: int) -> Ints:
+        return coins.draws(network.g, "two-hop randomized", slot, np.arange(network.n))
+
+    return TwoHop("randomized", c_out, one_listener)
+
+
+def find_two_hop(name: str) -> TwoHop:
+    """The shipped algorithm of that name, or the one that a file ``name.py`` defines."""
+    if name.endswith(".py"):
+        return two_hop_of_file(Path(name), one_listener)
+    if name not in FAMILIES:
+        known = ", ".join(FAMILIES)
+        raise InputError(
+            f"There is no two-hop algorithm {name!r}. Give one of: {known}; or a file name.py that "
+            "defines c_out(d, g, processor, slot)."
+        )
+    return FAMILIES[name]

@@ -1,0 +1,69 @@
+"""What is fixed before any packet has a destination: the rounds of a two-hop algorithm.
+
+A round is an odd slot and the even slot after it. In round r let x be the group that processor i
+sends to. Those of i's group that send to x in the same round are its *crowd*; i is *solo* if it
+is alone. It is *mute* if not exactly one processor of x listens to i's group: nobody hears the
+packet then, or two copies of it meet on their way from x.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from popsnet.adversaries.two_hop.algorithm import NOBODY, TwoHop
+from popsnet.network import Network
+from popsnet.slot import Ints
+
+__all__ = ["Bools", "Round", "classes_of", "round_of"]
+
+Bools = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Round:
+    """One round: arrays over all processors."""
+
+    target: Ints
+    """The group that a processor sends to."""
+    coupler: Ints
+    """Group times g plus target: equal for the members of a crowd."""
+    solo: Bools
+    mute: Bools
+
+
+def round_of(algorithm: TwoHop, network: Network, number: int) -> Round:
+    """Round 0, 1, … of an algorithm, in O(n + g²)."""
+    d, g = network.d, network.g
+    group = np.arange(network.n, dtype=np.int32) // d
+    target = algorithm.sent_to(network, 2 * number + 1)
+    listened = algorithm.listened_to(network, 2 * number + 1)
+    listens = listened != NOBODY
+    by_coupler = listened[listens].astype(np.int64) * g + group[listens]
+    listeners = np.bincount(by_coupler, minlength=g * g)
+    coupler = group * np.int32(g) + target  # g² fits: n does, and tables of g² are made
+    crowd = np.bincount(coupler, minlength=g * g)
+    return Round(target, coupler, crowd[coupler] == 1, listeners[coupler] != 1)
+
+
+def classes_of(network: Network, rounds: list[Round]) -> Ints:
+    """For each processor a group that it never sends to in these rounds; -1 if there is none.
+
+    It is the first such group in the order of how often groups are sent to, the rarest first. A
+    processor sends to at most R groups in R rounds, so at most R + 1 groups are given.
+    """
+    often = sum(
+        (np.bincount(one.target, minlength=network.g) for one in rounds),
+        start=np.zeros(network.g, dtype=np.int64),
+    )
+    order = np.append(np.argsort(often, kind="stable"), -1).astype(np.int32)
+    chosen = np.zeros(network.n, dtype=np.int32)
+    unsettled = np.arange(network.n)
+    while unsettled.size:
+        group = order[chosen[unsettled]]
+        shoots = np.any([one.target[unsettled] == group for one in rounds], axis=0)
+        unsettled = unsettled[shoots]
+        chosen[unsettled] += 1
+    return order[chosen]

@@ -1,0 +1,123 @@
+"""``popsnet adversary oblivious``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from statistics import fmean
+
+import typer
+
+from popsnet.adversaries import ObliviousAttack, PathSystem, attack_paths, find_paths
+from popsnet.adversaries.oblivious.attack import Trial
+from popsnet.adversaries.oblivious.construction import Built
+from popsnet.adversaries.oblivious.crossing import name_of
+from popsnet.adversaries.oblivious.observed import observe
+from popsnet.cli.attacks.output import (
+    conclude,
+    narrow_table,
+    network_object,
+    print_table,
+    require_files,
+    save_permutation,
+)
+from popsnet.cli.progress import patient_progress
+from popsnet.coins import Coins
+from popsnet.errors import InputError
+from popsnet.network import Network
+from popsnet.routing import find_router
+
+__all__ = ["oblivious_command"]
+
+
+def oblivious_command(
+    d: int,
+    g: int,
+    *,
+    paths: str,
+    router: str | None,
+    variant: str | None,
+    runs: int,
+    seed: int,
+    save: Path | None,
+    as_json: bool,
+) -> None:
+    """Attack a path system and print what came of it; exit 1 if it is not confirmed."""
+    network = Network(d, g)
+    require_files(save=save)
+    system = find_paths(paths) if router is None else _observed(router, variant, network)
+    Coins(seed)  # refuse what is no seed
+    if runs < 1:
+        raise InputError(f"runs = {runs}: compare with 1 random permutation or more.")
+    with patient_progress("paths", network.n) as update:
+
+        def show(done: int) -> None:
+            update(done, f"{done:,} of {network.n:,} destinations")
+
+        attack = attack_paths(system, network, runs, seed, show)
+    if as_json:
+        typer.echo(json.dumps(_as_object(attack), indent=2))
+    else:
+        _print_text(attack)
+    save_permutation(save, attack.matching.destination, as_json)
+    worst = "no permutation has more" if attack.is_worst else "64 nodes were looked at"
+    text = (
+        f"congestion {attack.matching_trial.congestion} by counting, {worst}; every path system "
+        f"has {attack.guaranteed} or more on {network}."
+    )
+    conclude(attack.confirmed, as_json, text)
+
+
+def _observed(router: str, variant: str | None, network: Network) -> PathSystem:
+    found = find_router(router)
+    chosen = found.choose_variant(variant, network)
+    with patient_progress("watching", network.n) as update:
+
+        def show(done: int) -> None:
+            update(done, f"{done:,} of {network.n:,} shifts")
+
+        return observe(found, chosen, network, show)
+
+
+def _as_object(attack: ObliviousAttack) -> dict[str, object]:
+    return {
+        "network": network_object(attack.network),
+        "paths": attack.paths,
+        "guaranteed_congestion": attack.guaranteed,
+        "greedy": _built(attack.network, attack.greedy, attack.greedy_trial),
+        "matching": _built(attack.network, attack.matching, attack.matching_trial),
+        "matching_is_worst": attack.is_worst,
+        "random": [
+            {"congestion": one.congestion, "slots": one.outcome.slots} for one in attack.random
+        ],
+        "confirmed": attack.confirmed,
+    }
+
+
+def _built(network: Network, built: Built, trial: Trial) -> dict[str, object]:
+    sources = built.sources.tolist()
+    return {
+        "node": name_of(network, built.node),
+        "packets_through_it": built.promised,
+        "pairs": [[a, int(built.destination[a])] for a in sources],
+        "congestion": trial.congestion,
+        "slots": trial.outcome.slots,
+        "delivered": trial.outcome.delivered,
+    }
+
+
+def _print_text(attack: ObliviousAttack) -> None:
+    network = attack.network
+    typer.echo(f"{network}: paths {attack.paths}")
+    table = narrow_table("permutation", "node", "packets", "congestion", "slots")
+    for name, built, trial in (
+        ("greedy", attack.greedy, attack.greedy_trial),
+        ("matching", attack.matching, attack.matching_trial),
+    ):
+        node = name_of(network, built.node)
+        figures = (built.promised, trial.congestion, trial.outcome.slots)
+        table.add_row(name, node, *map(str, figures))
+    congestion = fmean(one.congestion for one in attack.random)
+    slots = fmean(one.outcome.slots for one in attack.random)
+    table.add_row(f"{len(attack.random)} random, mean", "", "", f"{congestion:.1f}", f"{slots:.1f}")
+    print_table(table)

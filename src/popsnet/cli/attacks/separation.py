@@ -1,0 +1,111 @@
+"""``popsnet adversary separation``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import fmean
+
+import typer
+
+from popsnet.adversaries import FAMILIES, Separation, separation
+from popsnet.cli.attacks.output import (
+    conclude,
+    draw,
+    narrow_table,
+    print_table,
+    require_files,
+    rounds_of,
+    sizes_to,
+)
+from popsnet.cli.progress import patient_progress
+from popsnet.errors import InputError
+from popsnet.network import Network
+
+__all__ = ["separation_command"]
+
+
+def separation_command(
+    *, largest: int, runs: int, most_slots: int, figure: Path | None, as_json: bool
+) -> None:
+    """Both sides on all sizes, as a table and a figure; exit 1 if something is not confirmed."""
+    sizes, rounds = sizes_to(largest), rounds_of(most_slots)
+    if runs < 1:
+        raise InputError(f"runs = {runs}: the randomized algorithm runs once or more.")
+    require_files(figure=figure)
+    with patient_progress("attacking", None) as update:
+        found = [
+            separation(
+                Network(g, g), list(FAMILIES.values()), runs, rounds, lambda what: update(0, what)
+            )
+            for g in sizes
+        ]
+    if as_json:
+        typer.echo(json.dumps({"points": [_as_object(one) for one in found]}, indent=2))
+    else:
+        _print_text(found)
+    if figure is not None:
+        _draw(figure, found, as_json)
+    confirmed = all(one.confirmed for one in found)
+    conclude(confirmed, as_json, "every permutation was executed, and its packet did not arrive.")
+
+
+def _as_object(one: Separation) -> dict[str, object]:
+    return {
+        "g": one.network.g,
+        "reached": {name: attack.slots for name, attack in one.attacks.items()},
+        "guaranteed": next(iter(one.attacks.values())).guaranteed,
+        "randomized": {
+            "runs": len(one.randomized),
+            "mean": fmean(one.randomized),
+            "max": max(one.randomized),
+            "on_the_permutations_built": list(one.randomized_on_worst),
+        },
+        "confirmed": one.confirmed,
+    }
+
+
+def _print_text(found: Sequence[Separation]) -> None:
+    table = narrow_table("g = d", *FAMILIES, "any", "random", "max", "on built")
+    for one in found:
+        reached = [_reached(attack.slots, attack.rounds == attack.most_rounds)
+                   for attack in one.attacks.values()]  # fmt: skip
+        table.add_row(
+            str(one.network.g),
+            *reached,
+            str(next(iter(one.attacks.values())).guaranteed),
+            f"{fmean(one.randomized):.1f}",
+            str(max(one.randomized)),
+            str(max(one.randomized_on_worst)),
+        )
+    print_table(table)
+    typer.echo(
+        "Slots T after which a packet has not arrived, against each algorithm; what is proved "
+        "against any; and the slots that the randomized one takes: the mean and the most on "
+        "random permutations, and the most on those built."
+    )
+
+
+def _reached(slots: int, at_limit: bool) -> str:
+    return f"≥ {slots}" if at_limit else str(slots)
+
+
+def _draw(path: Path, found: Sequence[Separation], as_json: bool) -> None:
+    from popsnet.plots import Line, draw_separation
+
+    sizes = tuple(one.network.g for one in found)
+    reached = [
+        Line(f"{name}: delayed by", sizes, tuple(one.attacks[name].slots for one in found), look=k)
+        for k, name in enumerate(FAMILIES)
+    ]
+    promised = tuple(next(iter(one.attacks.values())).guaranteed for one in found)
+    promise = Line("the bound for every deterministic algorithm", sizes, promised)
+    means = tuple(fmean(one.randomized) for one in found)
+    needed = Line("randomized: all arrived, mean", sizes, means, look=6)
+    hashed = [line for line in reached if line.label.startswith("hashed")]
+    panels = {
+        "five families": [*reached, promise, needed],
+        "hashed, which looks random": [*hashed, promise, needed],
+    }
+    draw(draw_separation(panels), path, as_json)

@@ -1,0 +1,71 @@
+"""``popsnet adversary two-hop``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import typer
+
+from popsnet.adversaries import TwoHopAttack, attack_two_hop, find_two_hop
+from popsnet.adversaries.two_hop.separation import randomized_slots
+from popsnet.cli.attacks.output import (
+    conclude,
+    network_object,
+    require_files,
+    rounds_of,
+    save_permutation,
+)
+from popsnet.cli.progress import patient_progress
+from popsnet.network import Network
+
+__all__ = ["two_hop_command"]
+
+
+def two_hop_command(
+    d: int, g: int, *, algorithm: str, most_slots: int, save: Path | None, as_json: bool
+) -> None:
+    """Attack an algorithm and print what came of it; exit 1 if it is not confirmed."""
+    network, found, rounds = Network(d, g), find_two_hop(algorithm), rounds_of(most_slots)
+    require_files(save=save)
+    with patient_progress("marking", None) as update:
+        attack = attack_two_hop(
+            found, network, rounds, lambda tried: update(0, f"{2 * tried} slots")
+        )
+        (randomized,) = randomized_slots(network, [attack.destination])
+    if as_json:
+        typer.echo(json.dumps(_as_object(attack, randomized), indent=2))
+    else:
+        _print_text(attack, randomized)
+    save_permutation(save, attack.destination, as_json)
+    text = f"packet {attack.packet} has not arrived after {attack.slots} slots."
+    conclude(attack.confirmed, as_json, text)
+
+
+def _as_object(attack: TwoHopAttack, randomized: int) -> dict[str, object]:
+    return {
+        "network": network_object(attack.network),
+        "algorithm": attack.algorithm,
+        "slots": attack.slots,
+        "guaranteed_slots": attack.guaranteed,
+        "reached_the_limit": attack.rounds == attack.most_rounds,
+        "packet": attack.packet,
+        "marked": {str(i): int(attack.destination[i]) for i in attack.marked},
+        "waiting": len(attack.arrivals.waiting),
+        "randomized_slots": randomized,
+        "confirmed": attack.confirmed,
+    }
+
+
+def _print_text(attack: TwoHopAttack, randomized: int) -> None:
+    network = attack.network
+    more = ", and looked no further" if attack.rounds == attack.most_rounds else ""
+    typer.echo(f"{network}: two-hop algorithm {attack.algorithm}")
+    typer.echo(
+        f"{len(attack.marked)} packets block each other for {attack.slots} slots{more}; against "
+        f"every algorithm there is a delay of {attack.guaranteed} or more."
+    )
+    typer.echo(
+        f"On the machine {len(attack.arrivals.waiting)} of {network.n:,} packets have not arrived. "
+        f"The randomized algorithm takes {randomized} slots on the same permutation."
+    )

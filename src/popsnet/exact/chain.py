@@ -1,0 +1,147 @@
+"""Absorbing Markov chains over conflict graphs, solved in rational numbers.
+
+A step only delivers, so a state is left for states with fewer packets, or for one with as many,
+most often itself. In order of pending packets the matrix is triangular but for blocks of states
+with as many, and (I - Q)x = b is solved block by block: by a division where none goes to another.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import count, groupby
+from math import lcm
+from typing import NamedTuple, TypeAlias
+
+from popsnet.exact.elimination import eliminate
+from popsnet.exact.start import Start
+from popsnet.exact.state import State, is_done, pending
+from popsnet.exact.transition import Transition
+
+__all__ = ["Chain", "Moments", "Progress", "Step"]
+
+Step: TypeAlias = Callable[[State], Transition]
+"""Where a state goes."""
+
+Progress = Callable[[int], None]
+"""Told how many transitions have been worked out."""
+
+
+class Moments(NamedTuple):
+    """The means of a number of steps and of its square."""
+
+    first: Fraction
+    second: Fraction
+
+
+class _Weights(NamedTuple):
+    """A law of the state as whole numbers over one total: sums of fractions would be reduced."""
+
+    weights: dict[State, int]
+    total: int
+
+    @property
+    def done(self) -> Fraction:
+        done = sum(weight for state, weight in self.weights.items() if is_done(state))
+        return Fraction(done, self.total)
+
+
+_NOTHING_LEFT = Moments(Fraction(0), Fraction(0))
+
+
+@dataclass
+class Chain:
+    """A first state by chance, the laws of the first steps, and the law of all later ones."""
+
+    start: Start
+    early: Sequence[Step]
+    later: Step
+    progress: Progress | None = None
+    _known: dict[tuple[Step, State], Transition] = field(init=False, default_factory=dict)
+
+    @property
+    def states(self) -> int:
+        """Different states met so far, the last one not counted."""
+        return len({state for _, state in self._known})
+
+    def moments(self) -> Moments:
+        """The exact mean of the steps and of their square.
+
+        With P(steps > s) for the first S steps, and the moments of what then remains:
+        E T = Σ P(T > s) and E T² = Σ (2s + 1) P(T > s), both cut at S.
+        """
+        steps, first, second = len(self.early), Fraction(0), Fraction(0)
+        for step, law in enumerate(self._laws()):
+            if step == steps:
+                break
+            first += 1 - law.done
+            second += (2 * step + 1) * (1 - law.done)
+        for state, rest in self._remaining(law.weights).items():
+            chance = Fraction(law.weights.get(state, 0), law.total)
+            first += chance * rest.first
+            second += chance * (rest.second + 2 * steps * rest.first)
+        return Moments(first, second)
+
+    def within(self) -> Iterator[Fraction]:
+        """P(steps ≤ s) for s = 0, 1, …, without end."""
+        return (law.done for law in self._laws())
+
+    def _laws(self) -> Iterator[_Weights]:
+        """The law of the state after s = 0, 1, … steps."""
+        total = lcm(*(chance.denominator for chance in self.start.values()))
+        law = _Weights({state: int(part * total) for state, part in self.start.items()}, total)
+        for step in count():
+            yield law
+            law = self._after(step, law)
+
+    def _after(self, step: int, law: _Weights) -> _Weights:
+        moves = {state: self.move(step, state) for state in law.weights}
+        common = lcm(*(move.total for move in moves.values()))
+        after: Counter[State] = Counter()
+        for state, (targets, total) in moves.items():
+            factor = law.weights[state] * (common // total)
+            for target, ways in targets.items():
+                after[target] += factor * ways
+        return _Weights(after, law.total * common)
+
+    def move(self, step: int, state: State) -> Transition:
+        """Where a state goes in a step 0, 1, …"""
+        if is_done(state):
+            return Transition({state: 1}, 1)
+        goes = self.early[step] if step < len(self.early) else self.later
+        if (goes, state) not in self._known:
+            self._known[goes, state] = goes(state)
+            if self.progress is not None:
+                self.progress(len(self._known))
+        return self._known[goes, state]
+
+    def _remaining(self, first: Iterable[State]) -> dict[State, Moments]:
+        """The moments from every state that can be reached, once all steps have one law."""
+        steps, found = len(self.early), set(first)
+        waiting = list(found)
+        while waiting:
+            new = set(self.move(steps, waiting.pop()).weights) - found
+            found |= new
+            waiting += new
+        moments: dict[State, Moments] = {}
+        for packets, level in groupby(sorted(found, key=pending), pending):
+            moves = {state: self.move(steps, state) for state in level}
+            moments |= _solve(moves, moments) if packets else dict.fromkeys(moves, _NOTHING_LEFT)
+        return moments
+
+
+def _solve(moves: dict[State, Transition], solved: dict[State, Moments]) -> dict[State, Moments]:
+    """From T = 1 + T', for states with one number of packets: T' is of one of them, or solved."""
+    among: dict[State, dict[State, Fraction]] = {}
+    first: dict[State, Fraction] = {}
+    second: dict[State, Fraction] = {}
+    for state, (weights, total) in moves.items():
+        rest = [(ways, solved[to]) for to, ways in weights.items() if to not in moves]
+        among[state] = {to: Fraction(ways, total) for to, ways in weights.items() if to in moves}
+        first[state] = 1 + sum(ways * one.first for ways, one in rest) / Fraction(total)
+        second[state] = sum(ways * one.second for ways, one in rest) / Fraction(total)
+    means = eliminate(among, first)
+    squares = eliminate(among, {state: second[state] + 2 * means[state] - 1 for state in moves})
+    return {state: Moments(means[state], squares[state]) for state in moves}

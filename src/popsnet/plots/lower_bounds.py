@@ -1,0 +1,112 @@
+"""What adversaries reach: congestion, growth of the packets in reach, and the separation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator
+
+from popsnet.plots.style import GREY, LOOKS, WIDTH, settled, styled
+
+__all__ = ["Line", "draw_congestion", "draw_growth", "draw_separation"]
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """Values of one thing."""
+
+    label: str
+    x: tuple[float, ...]
+    y: tuple[float, ...]
+    error: tuple[float, ...] | None = None
+    look: int | None = None
+    """Which of the style's looks it has; None for a formula: a thin grey line."""
+
+    def __post_init__(self) -> None:
+        if len(self.x) != len(self.y) or len(self.error or self.x) != len(self.x):
+            raise ValueError(f"{self.label}: x, y and error are not of one length.")
+
+
+@styled()
+def draw_congestion(worst: Sequence[Line], average: Sequence[Line]) -> Figure:
+    """Congestion against g: of the permutations built, and of random ones."""
+    figure = Figure(figsize=(WIDTH, 3.3))
+    left, right = figure.subplots(1, 2)
+    left.set_title("the permutation that was built")
+    left.set_yscale("log", base=2)
+    left.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    right.set_title("random permutations, mean")
+    for axes, lines in ((left, worst), (right, average)):
+        _plot(axes, lines)
+        _over_g(axes, lines)
+    right.set_ylim(bottom=0)
+    left.set_ylabel("congestion")
+    _legend(figure)
+    return settled(figure)
+
+
+@styled()
+def draw_growth(title: str, lines: Sequence[Line], n: int) -> Figure:
+    """Sizes of the sets P(i, t) against t, with 2^t and n."""
+    figure = Figure(figsize=(WIDTH * 0.7, 3.2))
+    axes = figure.subplots()
+    axes.set_title(title)
+    axes.set_yscale("log", base=2)
+    axes.set_ylim(0.9, 1.6 * n)
+    axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    axes.axhline(n, color=GREY, linewidth=0.7)
+    axes.annotate(f"n = {n}", (1, n), xycoords=("axes fraction", "data"), ha="right", va="bottom")
+    _plot(axes, lines)
+    axes.set_xlabel("slot t")
+    axes.set_ylabel("packets that a processor can hold")
+    _legend(figure)
+    return settled(figure)
+
+
+@styled()
+def draw_separation(panels: Mapping[str, Sequence[Line]]) -> Figure:
+    """Slots against g: what adversaries reached, and what the randomized algorithm needs."""
+    figure = Figure(figsize=(WIDTH, 3.3))
+    row = figure.subplots(1, len(panels), squeeze=False)[0]
+    for axes, (title, lines) in zip(row, panels.items(), strict=True):
+        axes.set_title(title)
+        _plot(axes, lines)
+        _over_g(axes, lines)
+        axes.set_ylim(bottom=0)
+    row[0].set_ylabel("slots")
+    _legend(figure)
+    return settled(figure)
+
+
+def _plot(axes: Axes, lines: Sequence[Line]) -> None:
+    for line in lines:
+        if line.look is None:
+            axes.plot(line.x, line.y, color=GREY, linewidth=0.8, dashes=(6, 2), label=line.label)
+            continue
+        look = LOOKS[line.look]
+        axes.errorbar(
+            line.x, line.y, yerr=line.error, label=line.label, color=look.colour,
+            marker=look.marker, markersize=3.5, linestyle=look.line, linewidth=1.1, capsize=2,
+        )  # fmt: skip
+
+
+def _over_g(axes: Axes, lines: Sequence[Line]) -> None:
+    sizes = sorted({g for line in lines for g in line.x})
+    axes.set_xscale("log", base=2)
+    axes.xaxis.set_major_locator(FixedLocator(sizes))
+    axes.xaxis.set_major_formatter(lambda g, _: f"{g:g}")
+    axes.minorticks_off()
+    axes.set_xlabel("number of groups g = d")
+
+
+def _legend(figure: Figure) -> None:
+    """One legend below all panels, each label once."""
+    found: dict[str, Artist] = {}
+    for axes in figure.axes:
+        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
+            found.setdefault(label, handle)
+    figure.legend(list(found.values()), list(found), loc="outside lower center", ncols=3)

@@ -1,0 +1,139 @@
+"""A real run beside the paper's proof: degrees of the conflict graph, phases, lucky steps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+
+from popsnet.experiments.course import Stride
+from popsnet.plots.style import BLUE, GREEN, GREY, PALE, VERMILLION, WIDTH, settled, styled
+from popsnet.theory.phases import Phase, planned_degree
+
+__all__ = ["draw_phases"]
+
+_NAMES = {
+    Phase.THINNING: "thinning",
+    Phase.CONSTANT: "1",
+    Phase.SQUARING: "2",
+    Phase.SPARSE: "3",
+}
+_BINS = 16
+_LOWEST = 0.6
+"""Where degree 0 is drawn on an axis that has no 0."""
+
+_SHADES = {Phase.THINNING: 0.30, Phase.CONSTANT: 0.20, Phase.SQUARING: 0.12, Phase.SPARSE: 0.04}
+
+
+@styled()
+def draw_phases(strides: Sequence[Stride]) -> Figure:
+    """Degrees before each step on the left, the luck of each step on the right.
+
+    On the left each step has a histogram of the degrees of all 2g groups; the levels are those at
+    which the proof changes its phase. On the right is the least share of its packets that a step
+    delivered of any large group, and the share from which on the proof calls the step lucky. Large
+    are groups with more than g^(5/6) packets; while packets are thinned, more than planned next.
+    """
+    figure = Figure(figsize=(WIDTH, 3.3))
+    left, right = figure.subplots(1, 2)
+    _degrees(left, strides)
+    _luck(right, strides)
+    for axes in (left, right):
+        _shade(axes, strides)
+        axes.set_xlabel("step; shaded: the phases of the proof")
+        axes.set_xlim(0.5, len(strides) + 0.5)
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    shown = [axes.get_legend_handles_labels() for axes in (left, right)]
+    handles, labels = ([*one, *other] for one, other in zip(*shown, strict=True))
+    figure.legend(handles, labels, loc="outside lower center", ncols=3)
+    return settled(figure)
+
+
+def _degrees(axes: Axes, strides: Sequence[Stride]) -> None:
+    network = strides[0].graph.network
+    steps = [stride.step + 1 for stride in strides]
+    for stride in strides:
+        _histogram(axes, stride)
+    largest = [stride.graph.max_degree for stride in strides]
+    axes.plot(steps, largest, color=VERMILLION, marker="_", linewidth=0.8, label="largest degree")
+    g = network.g
+    for level, name in ((g, "g"), (g / 3, "g/3"), (g ** (5 / 6), "g^(5/6)")):
+        axes.axhline(level, color=GREY, linewidth=0.7, linestyle=(0, (4, 2)))
+        at = (len(strides) + 0.45, level)
+        below = level == min(g / 3, g ** (5 / 6))
+        axes.annotate(
+            name, at, xytext=(0, -2 if below else 2), textcoords="offset points", fontsize=7,
+            ha="right", va="top" if below else "bottom", color=GREY,
+        )  # fmt: skip
+    if network.d > network.g:
+        planned = [planned_degree(network, step - 1) for step in steps]
+        falling = planned.index(g) + 1 if g in planned else len(planned)
+        axes.plot(
+            steps[:falling],
+            planned[:falling],
+            color=GREEN,
+            linewidth=0.9,
+            label="planned by the law",
+        )
+    axes.set_yscale("log")
+    axes.set_ylim(_LOWEST, 1.8 * network.d)
+    axes.set_ylabel("packets pending at a group")
+    axes.set_title(f"{network}: the conflict graph before each step")
+
+
+def _histogram(axes: Axes, stride: Stride) -> None:
+    """The degrees of all groups at both ends: the wider, the more groups have so many packets."""
+    degrees = stride.graph.degrees
+    low, high = int(degrees.min()), int(degrees.max())
+    counts, edges = np.histogram(degrees, min(high - low + 1, _BINS), (low - 0.5, high + 0.5))
+    heights = np.repeat(np.maximum(edges, _LOWEST), 2)[1:-1]
+    widths = np.repeat(0.42 * counts / counts.max(), 2)
+    step = stride.step + 1
+    label = "histogram of the degrees of all groups" if step == 1 else None
+    axes.fill_betweenx(
+        heights,
+        step - widths,
+        step + widths,
+        color=BLUE,
+        alpha=0.6,
+        linewidth=0.3,
+        label=label,
+        zorder=2,
+    )
+
+
+def _luck(axes: Axes, strides: Sequence[Stride]) -> None:
+    asked = [stride for stride in strides if stride.wanted is not None and stride.least is not None]
+    steps = [stride.step + 1 for stride in asked]
+    wanted = np.array([stride.wanted for stride in asked], dtype=float)
+    least = np.array([stride.least for stride in asked], dtype=float)
+    lucky = least >= wanted
+    axes.plot(steps, wanted, color=GREY, drawstyle="steps-mid", label="lucky from here on")
+    for which, colour, marker, name in (
+        (lucky, BLUE, "o", "least share delivered: lucky"),
+        (~lucky, VERMILLION, "X", "least share delivered: not lucky"),
+    ):
+        if which.any():
+            axes.plot(
+                np.array(steps)[which], least[which], color=colour, marker=marker, linestyle="none",
+                markersize=5, label=name,
+            )  # fmt: skip
+    axes.set_ylim(0, 1)
+    axes.set_ylabel("share delivered in the step")
+    axes.set_title("luck: the worst of the large groups")
+
+
+def _shade(axes: Axes, strides: Sequence[Stride]) -> None:
+    """A grey for each phase, with its name at the top."""
+    for phase in Phase:
+        steps = [stride.step + 1 for stride in strides if stride.phase is phase]
+        if steps:
+            first, last = min(steps) - 0.5, max(steps) + 0.5
+            axes.axvspan(first, last, color=PALE, alpha=2 * _SHADES[phase], linewidth=0, zorder=0)
+            axes.text(
+                (first + last) / 2, 0.985, _NAMES[phase], transform=axes.get_xaxis_transform(),
+                ha="center", va="top", fontsize=6.5, color=GREY,
+            )  # fmt: skip

@@ -1,0 +1,123 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from conftest import Cli
+from popsnet.routing import plugin
+from popsnet.routing.router import unregister
+
+EXAMPLE = Path(__file__).parents[2] / "docs/examples/comparators.py"
+
+
+@pytest.fixture(autouse=True)
+def _no_traces(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Routers of files are forgotten after each test."""
+    loaded: dict[Path, tuple[str, ...]] = {}
+    monkeypatch.setattr(plugin, "_LOADED", loaded)
+    yield
+    for name in {name for names in loaded.values() for name in names}:
+        unregister(name)
+
+
+def test_oblivious(cli: Cli, tmp_path: Path) -> None:
+    saved = tmp_path / "bad.npy"
+    finished = cli("adversary", "oblivious", 4, 4, "--paths", "direct", "--save", saved)
+    assert finished.code == 0
+    assert "Confirmed: congestion 4 by counting, no permutation has more" in finished.out
+    assert sorted(np.load(saved)) == list(range(16))
+    result = json.loads(cli("adversary", "oblivious", 8, 8, "--runs", 3, "--json").out)
+    assert list(result) == [
+        "network", "paths", "guaranteed_congestion", "greedy", "matching", "matching_is_worst",
+        "random", "confirmed",
+    ]  # fmt: skip
+    assert (result["paths"], result["matching"]["congestion"]) == ("residue", 9)
+    assert len(result["matching"]["pairs"]) == result["matching"]["packets_through_it"] == 9
+    assert len(result["random"]) == 3
+
+
+def test_what_was_saved_can_be_routed(cli: Cli, tmp_path: Path) -> None:
+    for name in ("bad.npy", "bad.json", "bad.csv"):
+        saved = tmp_path / name
+        assert cli("adversary", "two-hop", 8, 8, "--save", saved).code == 0
+        assert cli("route", 8, 8, "--permutation", saved).code == 0
+
+
+def test_average(cli: Cli, tmp_path: Path) -> None:
+    figure = tmp_path / "congestion"
+    finished = cli(
+        "adversary", "average", "--largest", 16, "--runs", 3, "--worst", 8, "--figure", figure
+    )
+    assert finished.code == 0
+    assert (tmp_path / "congestion.svg").read_text().count("random permutations, mean") == 1
+    result = json.loads(cli("adversary", "average", "--largest", 8, "--runs", 3, "--json").out)
+    assert {point["paths"] for point in result["points"]} > {"direct", "residue", "hashed"}
+    assert all(point["worst_congestion"] >= 8 for point in result["points"])
+
+
+def test_rigid(cli: Cli, tmp_path: Path) -> None:
+    command = ("adversary", "rigid", 4, 4, "--router", EXAMPLE)
+    finished = cli(*command, "--figure", tmp_path / "growth", "--save", tmp_path / "swap.json")
+    assert finished.code == 0
+    assert "Confirmed: on the transposition of" in finished.out
+    assert (tmp_path / "growth.png").stat().st_size > 1000
+    result = json.loads(cli(*command, "--variant", "odd-even", "--slots", 3, "--json").out)
+    assert (result["slots"], result["least_slots_of_a_rigid_router"]) == (3, 4)
+    assert [one["slot"] for one in result["growth"]] == [0, 1, 2, 3]
+    late = cli(*command, "--slots", 1000)
+    assert (late.code, "every packet can be anywhere" in late.out) == (0, True)
+
+
+def test_two_hop(cli: Cli) -> None:
+    finished = cli("adversary", "two-hop", 16, 16, "--algorithm", "shear", "--most-slots", 12)
+    assert finished.code == 0
+    assert "slots, and looked no further" in finished.out
+    result = json.loads(cli("adversary", "two-hop", 16, 16, "--json").out)
+    assert (result["algorithm"], result["confirmed"]) == ("hashed", True)
+    assert result["slots"] >= 10
+    assert str(result["packet"]) in result["marked"]
+
+
+def test_what_is_not_confirmed_fails(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("popsnet.adversaries.TwoHopAttack.confirmed", False)
+    finished = cli("adversary", "two-hop", 8, 8)
+    assert (finished.code, "NOT CONFIRMED" in finished.out) == (1, True)
+
+
+def test_separation(cli: Cli, tmp_path: Path) -> None:
+    command = ("adversary", "separation", "--largest", 16, "--runs", 3, "--most-slots", 20)
+    finished = cli(*command, "--figure", tmp_path / "gap.svg")
+    assert finished.code == 0
+    assert "randomized: all arrived, mean" in (tmp_path / "gap.svg").read_text()
+    result = json.loads(cli(*command, "--json").out)
+    assert [point["g"] for point in result["points"]] == [8, 16]
+    assert all(point["confirmed"] for point in result["points"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("oblivious", -4, 4), "-4 is below 1"),
+        (("oblivious", 4, 4, "--paths", "x"), "no path system 'x'"),
+        (("oblivious", 4, 4, "--runs", 0), "runs = 0"),
+        (("oblivious", 4, 4, "--save", "bad.txt"), "a permutation file ends in"),
+        (("oblivious", 500, 500), "n = 250,000"),
+        (("oblivious", 4, 4, "--router", "mei-rizzi"), "mei-rizzi is not oblivious: from"),
+        (("average", "--largest", 4), "largest = 4"),
+        (("rigid", 4, 4, "--router", "direct"), "direct is not rigid: in slot 1 processor 0"),
+        (("rigid", 4, 4, "--router", "nowhere.py"), "There is no file"),
+        (("rigid", 3, 3, "--router", EXAMPLE, "--variant", "bitonic"), "power of two"),
+        (("two-hop", 4, 4, "--most-slots", 7), "most slots = 7"),
+        (("two-hop", 4, 4, "--algorithm", "x"), "no two-hop algorithm 'x'"),
+        (("separation", "--runs", 0), "runs = 0"),
+        (("separation", "--figure", "no/such/folder/x"), "There is no folder"),
+    ],
+)
+def test_bad_input_is_refused(cli: Cli, arguments: tuple[object, ...], said: str) -> None:
+    finished = cli("adversary", *arguments)
+    assert finished.code == 2
+    assert said in " ".join(finished.err.split())
