@@ -206,10 +206,9 @@ def plain(numbers: Ints) -> I32:
 
 def first_repeat(numbers: I32, bound: int) -> int | None:
     """The smallest number that occurs twice among numbers in [0, bound), if any does."""
-    if _rises(numbers):
+    if _rises(numbers) or not _repeats(numbers, bound):
         return None
-    times = np.bincount(numbers, minlength=bound)
-    return int(np.argmax(times > 1)) if times.max() > 1 else None
+    return int(np.argmax(np.bincount(numbers, minlength=bound) > 1))
 
 
 @compiled
@@ -235,6 +234,17 @@ def _rises(numbers: I32) -> bool:
     for k in range(1, len(numbers)):
         rises &= numbers[k - 1] < numbers[k]
     return rises
+
+
+@compiled
+def _repeats(numbers: I32, bound: int) -> bool:
+    """Whether any number occurs twice."""
+    seen = np.zeros(bound, dtype=np.bool_)
+    for number in numbers:
+        if seen[number]:
+            return True
+        seen[number] = True
+    return False
 
 
 @compiled
