@@ -267,6 +267,26 @@ def network(
 
 
 @app.command()
+def sort(
+    d: Annotated[int, typer.Argument(metavar="D", help="Processors in a group.")],
+    g: Annotated[int, typer.Argument(metavar="G", help="Groups.")],
+    network: Annotated[
+        str,
+        typer.Option(help="merge-exchange, bitonic or bag-tree.", autocompletion=_complete_network),
+    ] = "merge-exchange",
+    keys: Annotated[
+        str, typer.Option(help="random, or a file of D·G numbers: .npy, or text.")
+    ] = "random",
+    seed: Annotated[int, typer.Option(help="Seed of random keys, and of the bag tree.")] = 0,
+    json: Json = False,
+) -> None:
+    """Sort D·G values on POPS(D, G), slot by slot; exit 1 if they are not in order then."""
+    from popsnet.cli.sort import sort_command
+
+    sort_command(d, g, name=network, keys=keys, seed=seed, as_json=json)
+
+
+@app.command()
 def routers(json: Json = False) -> None:
     """List the routers: where each applies, its slots, buffers and coins."""
     from popsnet.cli.routers import routers_command
@@ -285,7 +305,7 @@ def doctor(json: Json = False) -> None:
 def _refuse_negative_sizes(arguments: list[str]) -> None:
     """A negative size looks like an option; say what it is instead of 'no such option'."""
     groups = "D >= 1 and G >= 1"
-    sizes = {"route": groups, "schedule": groups, "network": "N >= 1 wires"}
+    sizes = {"route": groups, "schedule": groups, "sort": groups, "network": "N >= 1 wires"}
     if arguments and arguments[0] in sizes:
         for before, argument in itertools.pairwise(arguments):
             if re.fullmatch(r"-\d+", argument) and not before.startswith("--"):

@@ -3,5 +3,6 @@
 from popsnet.routing.deterministic.batcher import batcher
 from popsnet.routing.deterministic.datta import datta
 from popsnet.routing.deterministic.strips import datta_slots
+from popsnet.routing.deterministic.values import sort_slots, sort_values
 
-__all__ = ["batcher", "datta", "datta_slots"]
+__all__ = ["batcher", "datta", "datta_slots", "sort_slots", "sort_values"]
