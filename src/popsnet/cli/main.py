@@ -287,6 +287,35 @@ def sort(
 
 
 @app.command()
+def compare(
+    d: Annotated[int, typer.Argument(metavar="D", help="Processors in a group.")],
+    g: Annotated[int, typer.Argument(metavar="G", help="Groups.")],
+    runs: Annotated[int, typer.Option(help="Permutations, the same for all routers.")] = 10,
+    seed: Annotated[int, typer.Option(help="Seed of the permutations and of all coins.")] = 0,
+    figure: Annotated[
+        Path | None, typer.Option(help="Draw the slots of all routers: .svg or .png.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Run every router that applies to POPS(D, G) on the same permutations."""
+    from popsnet.cli.compare import compare_command
+
+    compare_command(d, g, runs=runs, seed=seed, figure=figure, as_json=json)
+
+
+@app.command()
+def plan(
+    d: Annotated[int, typer.Argument(metavar="D", help="Processors in a group.")],
+    g: Annotated[int, typer.Argument(metavar="G", help="Groups.")],
+    json: Json = False,
+) -> None:
+    """Say which router to use on POPS(D, G), and how many slots each should take."""
+    from popsnet.cli.plan import plan_command
+
+    plan_command(d, g, as_json=json)
+
+
+@app.command()
 def routers(json: Json = False) -> None:
     """List the routers: where each applies, its slots, buffers and coins."""
     from popsnet.cli.routers import routers_command
@@ -305,7 +334,11 @@ def doctor(json: Json = False) -> None:
 def _refuse_negative_sizes(arguments: list[str]) -> None:
     """A negative size looks like an option; say what it is instead of 'no such option'."""
     groups = "D >= 1 and G >= 1"
-    sizes = {"route": groups, "schedule": groups, "sort": groups, "network": "N >= 1 wires"}
+    sizes = {
+        "route": groups,
+        **dict.fromkeys(("schedule", "sort", "compare", "plan"), groups),
+        "network": "N >= 1 wires",
+    }
     if arguments and arguments[0] in sizes:
         for before, argument in itertools.pairwise(arguments):
             if re.fullmatch(r"-\d+", argument) and not before.startswith("--"):
