@@ -37,6 +37,9 @@ def test_the_planner_is_right(d: int, g: int) -> None:
 def test_what_is_exact_is_exact(d: int, g: int) -> None:
     measured = {one.router.name: one for one in compared(d, g).done}
     for one in forecasts(Network(d, g)):
+        if one.router.name not in measured:
+            assert one.router.name == "aks"
+            continue
         ran = measured[one.router.name]
         if one.exact and d * g > 1:
             assert ran.mean_slots == ran.worst_slots == one.slots
@@ -49,6 +52,12 @@ def test_all_routers_have_the_same_permutations() -> None:
     assert {one.router.name for one in found.done} >= {"batcher", "datta", "direct", "relay"}
     assert not any(one.failed for one in found.done)
     assert all(one.mean_slots >= found.lower_bound for one in found.done)
+
+
+def test_what_takes_too_long_is_left_out() -> None:
+    (one,) = compared(128, 4).left_out
+    assert one.router.name == "aks"
+    assert one.expected is not None
 
 
 def test_compare_prints_and_draws(cli: Cli, tmp_path: Path) -> None:

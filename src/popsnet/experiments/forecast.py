@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from math import log2
 from types import MappingProxyType
 
 from popsnet.network import Network
 from popsnet.routing import Router, all_routers
-from popsnet.routing.deterministic import datta_slots
+from popsnet.routing.deterministic import aks_slots, datta_slots
+from popsnet.routing.global_or import global_or_slots
 from popsnet.routing.relay import expected_slots
 from popsnet.theory.fluid import expected_steps
 from popsnet.theory.formulas import batcher_slots
@@ -28,11 +30,22 @@ class Forecast:
     reason: str
 
 
+_QUICKLY_MADE = 2**12
+"""Wires of a bag tree that takes no time to speak of."""
+
 _Rule = tuple[Callable[[Network], float], bool, str]
 
 
 def _offline(network: Network) -> int:
     return 1 if network.d == 1 else 2 * -(-network.d // network.g)
+
+
+def _aks(network: Network) -> float:
+    """Of the network itself, or of the line through its depths where it takes long to make."""
+    if network.n <= _QUICKLY_MADE:
+        return aks_slots(network)
+    hops = 1 if network.d == 1 else 2 * -(-network.d // network.g)
+    return hops * (124 * log2(network.n) - 600) + global_or_slots(network)
 
 
 def _mei_rizzi(network: Network) -> float:
@@ -42,6 +55,7 @@ def _mei_rizzi(network: Network) -> float:
 
 _RULES: Mapping[str, _Rule] = MappingProxyType(
     {
+        "aks": (_aks, False, "depth of the bag tree, if it sorts"),
         "batcher": (batcher_slots, True, "formula: t(t + 1), t = ⌈log2 n⌉; half for d = 1"),
         "datta": (datta_slots, True, "formula: strips sorted by merge exchange"),
         "direct": (lambda network: max(network.d, network.g), True, "formula: max(d, g)"),

@@ -20,12 +20,12 @@ __all__ = ["batcher", "sort_cards"]
 
 
 def sort_cards(
-    network: Network, cards: Cards, stages: Iterable[Stage], place: Ints, of: str
+    network: Network, cards: Cards, stages: Iterable[Stage], place: Ints, of: str, step: int = 0
 ) -> Generator[Slot, Inbox, None]:
     """Send the cards through the stages of a comparator network; wire q is at ``place[q]``."""
     for number, stage in enumerate(stages, start=1):
         pairs = pair_up(network, place[stage.low], place[stage.high])
-        yield from keep_smaller_low(cards, pairs, f"{of} stage {number}: ")
+        yield from keep_smaller_low(cards, pairs, f"{of} stage {number}: ", step)
 
 
 def _for_few(network: Network) -> str | None:

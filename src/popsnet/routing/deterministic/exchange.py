@@ -30,7 +30,9 @@ class Cards:
         self.memory = memory
 
 
-def keep_smaller_low(cards: Cards, pairs: Pairs, of: str) -> Generator[Slot, Inbox, None]:
+def keep_smaller_low(
+    cards: Cards, pairs: Pairs, of: str, step: int = 0
+) -> Generator[Slot, Inbox, None]:
     """A stage: partners send each other copies, and each keeps the right one of the two.
 
     The low end keeps the smaller key. Both see both destinations and so decide alike: one drops
@@ -42,7 +44,7 @@ def keep_smaller_low(cards: Cards, pairs: Pairs, of: str) -> Generator[Slot, Inb
     heard, homes = np.empty_like(own), np.empty_like(own)
     for number in range(schedule.slots):
         senders, listeners, rows = schedule.transmissions(number)
-        inbox = yield schedule.slot(number, own, of)
+        inbox = yield schedule.slot(number, own, of, step)
         assert len(inbox.receivers) == len(listeners)
         if number % schedule.hops:
             memory.drop(senders, own[rows])
