@@ -27,6 +27,7 @@ LOST_PACKETS = (ROOT / "docs/explanation/lost-packets.md").read_text()
 RELAY = (ROOT / "docs/explanation/relay.md").read_text()
 SORTING_NETWORKS = (ROOT / "docs/explanation/sorting-networks.md").read_text()
 TRACE_FORMAT = (ROOT / "docs/reference/trace-format.md").read_text()
+DETERMINISTIC = (ROOT / "docs/explanation/deterministic.md").read_text()
 OFFLINE = (ROOT / "docs/explanation/offline.md").read_text()
 SWEEP_FORMAT = (ROOT / "docs/reference/sweep-format.md").read_text()
 
@@ -99,6 +100,12 @@ def test_the_schedules_are_made(cli: Cli, tmp_path: Path, monkeypatch: pytest.Mo
             assert finished.code == 0, (line, finished.err)
     for block in blocks(OFFLINE, "python"):
         subprocess.run([sys.executable, "-c", block], check=True, capture_output=True)
+
+
+def test_the_commands_on_deterministic_routing_work(cli: Cli) -> None:
+    assert len(commands(DETERMINISTIC)) == 8
+    for command in commands(DETERMINISTIC):
+        assert cli(*command).code == 0, command
 
 
 def test_the_lost_packets_are_lost(

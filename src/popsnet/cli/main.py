@@ -287,6 +287,21 @@ def sort(
 
 
 @app.command()
+def compute(
+    what: Annotated[str, typer.Argument(metavar="WHAT", help="move, sum or prefix-sums.")],
+    d: Annotated[int, typer.Argument(metavar="D", help="Processors in a group.")],
+    g: Annotated[int, typer.Argument(metavar="G", help="Groups; D·G is a power of two.")],
+    dimension: Annotated[int, typer.Option(help="The dimension of the move.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the values.")] = 0,
+    json: Json = False,
+) -> None:
+    """Do what a hypercube does on POPS(D, G), and check it; exit 1 if it is wrong."""
+    from popsnet.cli.compute import compute_command
+
+    compute_command(what, d, g, dimension=dimension, seed=seed, as_json=json)
+
+
+@app.command()
 def compare(
     d: Annotated[int, typer.Argument(metavar="D", help="Processors in a group.")],
     g: Annotated[int, typer.Argument(metavar="G", help="Groups.")],
@@ -336,7 +351,7 @@ def _refuse_negative_sizes(arguments: list[str]) -> None:
     groups = "D >= 1 and G >= 1"
     sizes = {
         "route": groups,
-        **dict.fromkeys(("schedule", "sort", "compare", "plan"), groups),
+        **dict.fromkeys(("schedule", "sort", "compare", "plan", "compute"), groups),
         "network": "N >= 1 wires",
     }
     if arguments and arguments[0] in sizes:
