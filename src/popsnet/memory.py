@@ -131,6 +131,10 @@ class Memory:
         _find(self._cells, plain(processors), plain(packets), held)
         return held
 
+    def awaiting(self) -> npt.NDArray[np.intp]:
+        """The processors to which a packet has not been delivered yet, as each of them knows."""
+        return np.unique(self._destination[~self._home]).astype(np.intp)
+
     def lost(self) -> npt.NDArray[np.intp]:
         """The packets that no processor holds any more."""
         held = self._home.copy()

@@ -100,6 +100,13 @@ def route(
             autocompletion=_complete_permutation,
         ),
     ] = "random",
+    detect: Annotated[
+        bool,
+        typer.Option(
+            "--detect",
+            help="A global OR after every step, so that everybody knows the end. Its slots count.",
+        ),
+    ] = False,
     runs: Annotated[int, typer.Option(help="Runs, each with its own permutation and coins.")] = 1,
     seed: Annotated[int, typer.Option(help="Seed of the router's coins.")] = 0,
     permutation_seed: Annotated[int, typer.Option(help="Seed of the permutations.")] = 0,
@@ -123,6 +130,7 @@ def route(
         router=router,
         variant=variant,
         schedule=schedule,
+        detect=detect,
         permutation=permutation,
         runs=runs,
         seed=seed,
