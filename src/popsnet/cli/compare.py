@@ -59,15 +59,15 @@ def _require_picture(path: Path) -> None:
 
 
 def _draw(found: Comparison, path: Path) -> None:
-    from popsnet.plots.comparison import Bar, draw_comparison
+    from popsnet.plots.comparison import Mark, draw_comparison
     from popsnet.plots.style import save_one
 
-    bars = [
-        Bar(one.router.name, one.mean_slots, one.worst_slots, one.router.online)
+    marks = [
+        Mark(one.router.name, one.mean_slots, one.worst_slots, one.router.online)
         for one in found.done
     ]
     title = f"{found.network}, {found.runs} random permutations"
-    save_one(draw_comparison(title, bars, found.lower_bound), path)
+    save_one(draw_comparison(title, marks, found.lower_bound), path)
 
 
 def _row(one: Compared) -> dict[str, Any]:

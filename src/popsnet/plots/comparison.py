@@ -1,4 +1,4 @@
-"""Slots of several routers on the same permutations, as bars."""
+"""Slots of several routers on the same permutations."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import NamedTuple
 
 from matplotlib.figure import Figure
 
-from popsnet.plots.style import BLUE, GREY, PALE, VERMILLION, WIDTH, settled, styled
+from popsnet.plots.style import BLUE, GREY, VERMILLION, WIDTH, settled, styled
 
-__all__ = ["Bar", "draw_comparison"]
+__all__ = ["Mark", "draw_comparison"]
 
 
-class Bar(NamedTuple):
+class Mark(NamedTuple):
     """One router: its mean and its worst run."""
 
     label: str
@@ -22,25 +22,30 @@ class Bar(NamedTuple):
 
 
 @styled()
-def draw_comparison(title: str, bars: Sequence[Bar], lower_bound: float) -> Figure:
-    """A bar a router, the quickest on top; a tick at its worst run, a line at the lower bound."""
-    figure = Figure(figsize=(WIDTH, 1.1 + 0.3 * len(bars)))
+def draw_comparison(title: str, marks: Sequence[Mark], lower_bound: float) -> Figure:
+    """A dot a router, the quickest on top; a tick at its worst run, dashes at the lower bound.
+
+    The axis is logarithmic, so that lengths would mean nothing: there are no bars.
+    """
+    figure = Figure(figsize=(WIDTH, 1.1 + 0.3 * len(marks)))
     axes = figure.subplots()
     axes.set_title(title)
     axes.set_xscale("log")
-    axes.set_xlabel("slots: mean (bar), worst (tick), lower bound for any schedule (dashes)")
+    axes.set_xlabel("slots: mean (dot), worst (tick), lower bound for any schedule (dashes)")
     axes.grid(axis="y", visible=False)
-    places = range(len(bars))
-    colours = [BLUE if bar.online else PALE for bar in bars]
-    axes.barh(places, [max(bar.mean, 0.5) for bar in bars], color=colours, height=0.6)
-    axes.plot([max(bar.worst, 0.5) for bar in bars], places, "|", color=VERMILLION, markersize=11)
-    for place, bar in enumerate(bars):
+    places = range(len(marks))
+    colours = [BLUE if mark.online else GREY for mark in marks]
+    axes.scatter([max(mark.mean, 0.5) for mark in marks], list(places), c=colours, s=36, zorder=3)
+    axes.plot(
+        [max(mark.worst, 0.5) for mark in marks], places, "|", color=VERMILLION, markersize=11
+    )
+    for place, mark in enumerate(marks):
         axes.annotate(
-            f" {bar.mean:,.1f}", (max(bar.worst, 0.5), place), va="center", fontsize=7,
+            f" {mark.mean:,.1f}", (max(mark.worst, 0.5), place), va="center", fontsize=7,
             xytext=(3, 0), textcoords="offset points",
         )  # fmt: skip
     axes.axvline(max(lower_bound, 0.5), color=GREY, linestyle="--", linewidth=0.8)
-    labels = [bar.label + ("" if bar.online else ", off-line") for bar in bars]
+    labels = [mark.label + ("" if mark.online else ", off-line") for mark in marks]
     axes.set_yticks(list(places), labels)
     axes.invert_yaxis()
     axes.margins(x=0.12)
