@@ -18,8 +18,10 @@ from conftest import Cli
 from popsnet.experiments import Store
 from popsnet.experiments.sweep import GRID_KEYS
 from popsnet.routing import plugin
+from popsnet.routing.deterministic import datta_slots
 from popsnet.routing.relay import plan
 from popsnet.routing.router import unregister
+from popsnet.theory import batcher_slots, deterministic_slots
 from popsnet.trace import Event, TraceWriter
 
 ROOT = Path(__file__).parent.parent
@@ -29,6 +31,7 @@ LOST_PACKETS = (ROOT / "docs/explanation/lost-packets.md").read_text()
 RELAY = (ROOT / "docs/explanation/relay.md").read_text()
 SORTING_NETWORKS = (ROOT / "docs/explanation/sorting-networks.md").read_text()
 TRACE_FORMAT = (ROOT / "docs/reference/trace-format.md").read_text()
+DETERMINISTIC = (ROOT / "docs/explanation/deterministic.md").read_text()
 OFFLINE = (ROOT / "docs/explanation/offline.md").read_text()
 SWEEP_FORMAT = (ROOT / "docs/reference/sweep-format.md").read_text()
 
@@ -117,6 +120,28 @@ def test_every_command_of_an_explanation_works(
         assert finished.code == 0, (command, finished.err)
     for image in re.findall(r"\]\(\.\./images/(.*?)\)", text):
         assert (ROOT / "docs/images" / image).is_file()
+
+
+def test_the_commands_on_deterministic_routing_work(cli: Cli) -> None:
+    assert len(commands(DETERMINISTIC)) == 8
+    for command in commands(DETERMINISTIC):
+        assert cli(*command).code == 0, command
+
+
+def test_the_slots_of_deterministic_routers_are_theirs() -> None:
+    """Small networks are executed; of the others the formulas are looked at."""
+    rows = re.findall(r"^\| POPS\((\d+), (\d+)\) \|(.*)\|$", DETERMINISTIC, re.MULTILINE)
+    assert len(rows) >= 15
+    for d, g, cells in rows:
+        network = popsnet.Network(int(d), int(g))
+        published, *ours = (re.sub(r"[(),]", "", cell.strip()) for cell in cells.split("|"))
+        if published != "–":
+            assert int(published) == deterministic_slots(network)
+        assert int(ours[0]) == datta_slots(network)
+        assert ours[1] == (str(batcher_slots(network)) if network.d <= network.g else "–")
+        if network.n <= 256:
+            point = popsnet.Point.of(network.d, network.g, router="datta")
+            assert point.execute(0).outcome.slots == int(ours[0])
 
 
 def test_the_lost_packets_are_lost(

@@ -83,6 +83,24 @@ def test_the_plan_has_every_row() -> None:
     assert (len(few.printed), few.left_out) == (6, 27)
 
 
+def test_the_rival_is_executed_where_time_allows() -> None:
+    """On all small networks, by datta; its formula is there for the rest, and below the paper's."""
+    plan = make_plan()
+    rivals = {(row.network, wanted.point.router.name) for row, wanted in plan.rivals}
+    assert {name for _, name in rivals} == {"batcher", "datta"}
+    assert {row.network for row, _ in plan.printed if row.network.n <= 2**14} <= {
+        network for network, _ in rivals
+    }
+    small = make_plan(runs=10, max_n=64)
+    tallies = {
+        id(one): Tally.of(run.outcome for run in routed(one.point, one.runs))
+        for one in small.wanted
+    }
+    for row in make_tables(small, lambda wanted: tallies[id(wanted)]).slots:
+        assert row.executed == row.predicted < row.formula
+        assert row.executed_by == ("batcher" if row.d == row.g else "datta") + " (standard)"
+
+
 @pytest.mark.parametrize("wrong", [{"runs": 0}, {"runs": 15}, {"max_n": 3}, {"max_n": 2**24 + 1}])
 def test_wishes_that_cannot_be_met_are_refused(wrong: dict[str, int]) -> None:
     with pytest.raises(InputError, match=r"--(runs|max-n)"):

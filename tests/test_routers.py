@@ -61,7 +61,7 @@ def test_every_packet_comes_home_where_the_router_applies(router: Router, d: int
         assert outcome.peak_buffers is not None
         claimed = router.buffers_on(network, router.choose_variant(None, network))
         assert outcome.peak_buffers <= claimed
-        assert outcome.survivors[-1] == 0
+        assert not any(outcome.survivors[-1:])  # one packet alone may need no slot
 
 
 @pytest.mark.parametrize("router", all_routers(), ids=lambda router: router.name)

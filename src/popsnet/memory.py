@@ -131,6 +131,10 @@ class Memory:
         _find(self._cells, plain(processors), plain(packets), held)
         return held
 
+    def awaiting(self) -> npt.NDArray[np.intp]:
+        """The processors to which a packet has not been delivered yet, as each of them knows."""
+        return np.unique(self._destination[~self._home]).astype(np.intp)
+
     def lost(self) -> npt.NDArray[np.intp]:
         """The packets that no processor holds any more."""
         held = self._home.copy()
@@ -206,10 +210,9 @@ def plain(numbers: Ints) -> I32:
 
 def first_repeat(numbers: I32, bound: int) -> int | None:
     """The smallest number that occurs twice among numbers in [0, bound), if any does."""
-    if _rises(numbers):
+    if _rises(numbers) or not _repeats(numbers, bound):
         return None
-    times = np.bincount(numbers, minlength=bound)
-    return int(np.argmax(times > 1)) if times.max() > 1 else None
+    return int(np.argmax(np.bincount(numbers, minlength=bound) > 1))
 
 
 @compiled
@@ -235,6 +238,17 @@ def _rises(numbers: I32) -> bool:
     for k in range(1, len(numbers)):
         rises &= numbers[k - 1] < numbers[k]
     return rises
+
+
+@compiled
+def _repeats(numbers: I32, bound: int) -> bool:
+    """Whether any number occurs twice."""
+    seen = np.zeros(bound, dtype=np.bool_)
+    for number in numbers:
+        if seen[number]:
+            return True
+        seen[number] = True
+    return False
 
 
 @compiled

@@ -101,6 +101,13 @@ def route(
             autocompletion=_complete_permutation,
         ),
     ] = "random",
+    detect: Annotated[
+        bool,
+        typer.Option(
+            "--detect",
+            help="A global OR after every step, so that everybody knows the end. Its slots count.",
+        ),
+    ] = False,
     runs: Annotated[int, typer.Option(help="Runs, each with its own permutation and coins.")] = 1,
     seed: Annotated[int, typer.Option(help="Seed of the router's coins.")] = 0,
     permutation_seed: Annotated[int, typer.Option(help="Seed of the permutations.")] = 0,
@@ -124,6 +131,7 @@ def route(
         router=router,
         variant=variant,
         schedule=schedule,
+        detect=detect,
         permutation=permutation,
         runs=runs,
         seed=seed,
@@ -317,6 +325,70 @@ def theory(
 
 
 @app.command()
+def sort(
+    d: Annotated[int, typer.Argument(metavar="D", help="Processors in a group.")],
+    g: Annotated[int, typer.Argument(metavar="G", help="Groups.")],
+    network: Annotated[
+        str,
+        typer.Option(help="merge-exchange, bitonic or bag-tree.", autocompletion=_complete_network),
+    ] = "merge-exchange",
+    keys: Annotated[
+        str, typer.Option(help="random, or a file of D·G numbers: .npy, or text.")
+    ] = "random",
+    seed: Annotated[int, typer.Option(help="Seed of random keys, and of the bag tree.")] = 0,
+    json: Json = False,
+) -> None:
+    """Sort D·G values on POPS(D, G), slot by slot; exit 1 if they are not in order then."""
+    from popsnet.cli.sort import sort_command
+
+    sort_command(d, g, name=network, keys=keys, seed=seed, as_json=json)
+
+
+@app.command()
+def compute(
+    what: Annotated[str, typer.Argument(metavar="WHAT", help="move, sum or prefix-sums.")],
+    d: Annotated[int, typer.Argument(metavar="D", help="Processors in a group.")],
+    g: Annotated[int, typer.Argument(metavar="G", help="Groups; D·G is a power of two.")],
+    dimension: Annotated[int, typer.Option(help="The dimension of the move.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the values.")] = 0,
+    json: Json = False,
+) -> None:
+    """Do what a hypercube does on POPS(D, G), and check it; exit 1 if it is wrong."""
+    from popsnet.cli.compute import compute_command
+
+    compute_command(what, d, g, dimension=dimension, seed=seed, as_json=json)
+
+
+@app.command()
+def compare(
+    d: Annotated[int, typer.Argument(metavar="D", help="Processors in a group.")],
+    g: Annotated[int, typer.Argument(metavar="G", help="Groups.")],
+    runs: Annotated[int, typer.Option(help="Permutations, the same for all routers.")] = 10,
+    seed: Annotated[int, typer.Option(help="Seed of the permutations and of all coins.")] = 0,
+    figure: Annotated[
+        Path | None, typer.Option(help="Draw the slots of all routers: .svg or .png.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Run every router that applies to POPS(D, G) on the same permutations."""
+    from popsnet.cli.compare import compare_command
+
+    compare_command(d, g, runs=runs, seed=seed, figure=figure, as_json=json)
+
+
+@app.command()
+def plan(
+    d: Annotated[int, typer.Argument(metavar="D", help="Processors in a group.")],
+    g: Annotated[int, typer.Argument(metavar="G", help="Groups.")],
+    json: Json = False,
+) -> None:
+    """Say which router to use on POPS(D, G), and how many slots each should take."""
+    from popsnet.cli.plan import plan_command
+
+    plan_command(d, g, as_json=json)
+
+
+@app.command()
 def routers(json: Json = False) -> None:
     """List the routers: where each applies, its slots, buffers and coins."""
     from popsnet.cli.routers import routers_command
@@ -334,7 +406,9 @@ def doctor(json: Json = False) -> None:
 
 def _refuse_negative_sizes(arguments: list[str]) -> None:
     """A negative size looks like an option; say what it is instead of 'no such option'."""
-    of_groups = ("route", "schedule", "exact", "theory", "adversary")
+    of_groups = (
+        "route", "schedule", "exact", "theory", "adversary", "sort", "compare", "plan", "compute",
+    )  # fmt: skip
     sizes = dict.fromkeys(of_groups, "D >= 1 and G >= 1") | {"network": "N >= 1 wires"}
     if arguments and arguments[0] in sizes:
         for before, argument in itertools.pairwise(arguments):

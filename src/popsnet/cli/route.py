@@ -16,7 +16,9 @@ from popsnet.cli.progress import patient_progress
 from popsnet.errors import InputError
 from popsnet.experiments import Point, Run, routed, summarize
 from popsnet.files import require_writable
+from popsnet.network import Network
 from popsnet.routing import all_routers, find_router
+from popsnet.routing.detection import DETECTED
 from popsnet.trace import Event
 
 __all__ = ["route_command"]
@@ -26,14 +28,17 @@ _FEW = 12
 
 
 def route_command(
-    d: int, g: int, *, schedule: str | None, runs: int, trace: Path | None, as_json: bool,
-    **choices: Any,
+    d: int, g: int, *, schedule: str | None, detect: bool, runs: int, trace: Path | None,
+    as_json: bool, **choices: Any,
 ) -> None:  # fmt: skip
     """Route, print, and exit with 130 if interrupted: what is finished is reported all the same."""
     given = {name: value for name, value in choices.items() if value is not None}
     if schedule is not None:
         _require_schedules(given["router"], given.get("variant"))
         given["variant"] = schedule
+    if detect:
+        chosen = find_router(given["router"])
+        given["variant"] = chosen.choose_variant(given.get("variant"), Network(d, g)) + DETECTED
     if runs < 1:
         raise InputError(f"--runs {runs}: there is nothing to do; give at least 1.")
     point = Point.of(d, g, runs=runs, traced=trace is not None, **given)

@@ -10,6 +10,7 @@ from popsnet.engines.instance import Execute, Load
 from popsnet.errors import InputError
 from popsnet.network import Network
 from popsnet.routing import Router
+from popsnet.routing.detection import DETECTED
 
 __all__ = ["ENGINES", "Engine", "choose_engine"]
 
@@ -49,7 +50,8 @@ class Engine:
         """Whether the engine runs the variant, on that network or at all."""
         if self.runs is None:
             return True
-        others = None if variant in router.variants else self.runs.get((router.name, None))
+        named = variant in router.variants or variant.endswith(DETECTED)
+        others = None if named else self.runs.get((router.name, None))
         where = self.runs.get((router.name, variant), others)
         return where is not None and (network is None or where(network))
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from popsnet.errors import InputError
 from popsnet.experiments import Point
+from popsnet.experiments.forecast import forecast
 from popsnet.experiments.shard import MOST_RUNS, SHARD_RUNS, shard_engine, with_shard_engine
 from popsnet.network import Network
 from popsnet.paper.published import LARGEST, RUNS, SMALLEST, Printed, printed_rows
@@ -31,8 +32,11 @@ _FEWER_THAN_GROUPS = (Network(128, 256), Network(64, 256), Network(16, 256))
 
 _OTHER_RATIOS = (1, 2, 4, 16)
 _OTHER_GROUPS = (4, 16, 64)
-_NO_RIVALS = frozenset({"direct"})
-"""Routers without coins that are not what the paper compares with: one hop, always max(d, g)."""
+_NO_RIVALS = frozenset({"aks", "direct"})
+"""Routers without coins that are not what the paper compares with: max(d, g) slots, or too deep."""
+
+_MOST_EXECUTED = {True: 2**25, False: 2**20}
+"""Processors times slots of a run without coins, exactly known or not: a budget of minutes."""
 
 
 @dataclass(frozen=True)
@@ -140,10 +144,18 @@ def _routers() -> list[Router]:
 
 
 def _rivals(network: Network, runs: int) -> Iterator[Wanted]:
-    if network.n <= _MOST_MESSAGES:
-        for router in _routers():
-            if router.online and router.randomness == "none" and router.name not in _NO_RIVALS:
-                yield from _variants(router, network, runs)
+    for router in _routers():
+        rival = router.online and router.randomness == "none" and router.name not in _NO_RIVALS
+        if rival and _can_be_executed(router, network):
+            yield from _variants(router, network, runs)
+
+
+def _can_be_executed(router: Router, network: Network) -> bool:
+    """Whether the slots it should take are few enough; by n alone if it has coins or is unknown."""
+    expected = forecast(router, network)
+    if expected is None or router.randomness != "none":
+        return network.n <= _MOST_MESSAGES
+    return expected.slots * network.n <= _MOST_EXECUTED[expected.exact]
 
 
 def _others(max_n: int, runs: int) -> Iterator[Wanted]:
@@ -151,7 +163,7 @@ def _others(max_n: int, runs: int) -> Iterator[Wanted]:
         for g in _OTHER_GROUPS:
             network = Network(ratio * g, g)
             if network.n <= min(max_n, _MOST_MESSAGES):
-                for router in _routers():
+                for router in (one for one in _routers() if _can_be_executed(one, network)):
                     enough = SHARD_RUNS if router.randomness == "none" else runs
                     yield from _variants(router, network, enough)
 

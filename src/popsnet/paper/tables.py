@@ -32,8 +32,9 @@ from popsnet.experiments.statistics import (
 from popsnet.network import Network
 from popsnet.paper.plan import Plan, Wanted, heavy_tailed
 from popsnet.paper.published import SLOTS_A_STEP, Printed, printed_rows
+from popsnet.routing.deterministic import datta_slots
 from popsnet.routing.relay import expected_slots
-from popsnet.theory import deterministic_slots
+from popsnet.theory import batcher_slots, deterministic_slots
 
 __all__ = [
     "DOUBT_LEVEL",
@@ -118,6 +119,8 @@ class SlotsRow:
     executed: float | None
     """Slots of the best deterministic router that is registered, executed; None if none is."""
     executed_by: str
+    predicted: int
+    """Slots of our own deterministic routers by their formulas, executed or not."""
     relay: float | None
     """The mean slots of relay, until every source knows; None if it was not run."""
     relay_ratio: float | None
@@ -310,6 +313,12 @@ def _executed(plan: Plan, results: Results) -> dict[Network, tuple[float, str]]:
     return best
 
 
+def _predicted(network: Network) -> int:
+    """The fewer slots of batcher, which needs d ≤ g, and datta."""
+    slots = datta_slots(network)
+    return min(slots, batcher_slots(network)) if network.d <= network.g else slots
+
+
 def _name(wanted: Wanted) -> str:
     point = wanted.point
     return f"{point.router.name} ({point.variant})"
@@ -372,6 +381,7 @@ def _slots_row(
         formula_agrees=formula == printed.deterministic,
         executed=executed[0] if executed else None,
         executed_by=executed[1] if executed else "",
+        predicted=_predicted(printed.network),
         relay=slots,
         relay_ratio=SLOTS_A_STEP * summary.mean / slots if slots else None,
     )

@@ -1,5 +1,6 @@
 """Routers: one idea a file. Importing this package registers those that ship."""
 
+from popsnet.routing import deterministic as deterministic
 from popsnet.routing import direct as direct
 from popsnet.routing import mei_rizzi as mei_rizzi
 from popsnet.routing import offline as offline

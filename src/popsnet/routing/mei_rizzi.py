@@ -200,7 +200,12 @@ def _acknowledge(
     return confirmed
 
 
-@register_variant("mei-rizzi", "deferred", obstacle=_needs_large_groups)
+def _unabridged(network: Network, destination: Ints, coins: Coins, memory: Memory) -> Slots:
+    """Of :func:`deferred` every step with all its slots: nobody knows that it is the last."""
+    return _deferred(network, coins, memory, unabridged=True)
+
+
+@register_variant("mei-rizzi", "deferred", obstacle=_needs_large_groups, unabridged=_unabridged)
 def deferred(network: Network, destination: Ints, coins: Coins, memory: Memory) -> Slots:
     """The repair for d > g: a copy waits in its temporary group until its slot 5 is safe.
 
@@ -214,6 +219,10 @@ def deferred(network: Network, destination: Ints, coins: Coins, memory: Memory) 
     After the last ack at most k - 1 more slots of kind 5 bring the waiting copies home. When all
     is done is for the simulation to see, as in :func:`mei_rizzi`.
     """
+    return _deferred(network, coins, memory, unabridged=False)
+
+
+def _deferred(network: Network, coins: Coins, memory: Memory, *, unabridged: bool) -> Slots:
     d, g, n = network.d, network.g, network.n
     blocks = -(-d // g)
     everybody = np.arange(n, dtype=np.int32)
@@ -223,7 +232,7 @@ def deferred(network: Network, destination: Ints, coins: Coins, memory: Memory) 
     stored = np.full(n, NO_PACKET, dtype=np.int32)  # the copy that waits at a processor
     target = np.full(n, NO_PACKET, dtype=np.int32)  # and its destination
     step = 0
-    while pending.size:
+    while pending.size or (unabridged and (stored != NO_PACKET).any()):
         taking = _taking_part(network, coins, step, pending)
         intermediate = coins.draws(g, INTERMEDIATE_GROUP, step, taking)
         listens_to = _turns(network, index, step % blocks)

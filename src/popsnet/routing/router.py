@@ -12,6 +12,8 @@ It acts for all processors at once, as array code. It must let each of them deci
 that processor knows: d, g, its own number, ``destination`` at its own place, its own coins and
 what it has heard. ``popsnet.testing.check_locality`` finds routers that know more. A router that is
 meant to know more registers with ``online=False``.
+
+A variant's name with ``+or`` behind it is that variant with termination detection.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ from popsnet.coins import Coins
 from popsnet.errors import InputError
 from popsnet.memory import Memory
 from popsnet.network import Network
+from popsnet.routing.detection import DETECTED, detected
 from popsnet.slot import Inbox, Ints, Slot
 
 __all__ = [
@@ -60,6 +63,8 @@ class Variant:
     """It takes something for granted, and gives statistics only, never a route."""
     buffers: Buffers | None = None
     """Packets a processor may hold, if it is not what the router says."""
+    unabridged: Route | None = None
+    """The route without any slot left out, for termination detection, if it is another one."""
 
 
 Schedules: TypeAlias = Callable[[str], tuple[str, Variant]]
@@ -120,12 +125,24 @@ class Router:
         return self._find(name)[1]
 
     def _find(self, name: str) -> tuple[str, Variant]:
+        if name.endswith(DETECTED):
+            return self._detected(*self._find(name.removesuffix(DETECTED).rstrip()))
         if name in self.variants:
             return name, self.variants[name]
         if self.schedules is not None:
             return self.schedules(name)
         known = ", ".join(self.variants)
         raise InputError(f"Router {self.name} has no variant {name!r}; it has: {known}.")
+
+    def _detected(self, name: str, variant: Variant) -> tuple[str, Variant]:
+        """The variant with termination detection."""
+        if variant.idealized:
+            raise InputError(
+                f"Variant {name} of {self.name} gives statistics only, nothing to detect."
+            )
+        return name + DETECTED, replace(
+            variant, route=detected(variant.unabridged or variant.route)
+        )
 
 
 def _held(buffers: int) -> int:
@@ -188,12 +205,14 @@ def register_variant(
     obstacle: Obstacle = _anywhere,
     idealized: bool = False,
     buffers: Buffers | None = None,
+    unabridged: Route | None = None,
 ) -> Callable[[Route], Route]:
     """Register the decorated generator function as one more variant of a router."""
 
     def add(route: Route) -> Route:
         known = _ROUTERS[router]
-        variants = {**known.variants, variant: Variant(route, obstacle, idealized, buffers)}
+        new = Variant(route, obstacle, idealized, buffers, unabridged)
+        variants = {**known.variants, variant: new}
         _ROUTERS[router] = replace(known, variants=variants)
         return route
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from popsnet.errors import InputError
 from popsnet.network import Network
 
-__all__ = ["deterministic_slots"]
+__all__ = ["batcher_slots", "deterministic_slots"]
 
 
 def deterministic_slots(network: Network) -> int:
@@ -23,3 +23,11 @@ def deterministic_slots(network: Network) -> int:
         )
     k, lg = d // g, g.bit_length() - 1
     return 4 * k * lg**2 + 2 * k * lg + 21 * k + 3 * lg + 7
+
+
+def batcher_slots(network: Network) -> int:
+    """Slots of Batcher's merge exchange for d ≤ g: t(t + 1) with t = ⌈log2 n⌉, half for d = 1."""
+    if network.d > network.g:
+        raise InputError(f"{network}: batcher needs d <= g; use datta.")
+    t = (network.n - 1).bit_length()
+    return t * (t + 1) // (2 if network.d == 1 else 1)

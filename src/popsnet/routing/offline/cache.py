@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Callable
 from hashlib import blake2b
 from threading import Lock
 
@@ -14,7 +15,7 @@ from popsnet.routing.offline.demand import Demand
 from popsnet.routing.offline.schedule import Schedule
 from popsnet.slot import Ints
 
-__all__ = ["MOST_BYTES", "clear_schedules", "schedule_permutation"]
+__all__ = ["MOST_BYTES", "clear_schedules", "kept_schedule", "schedule_permutation"]
 
 MOST_BYTES = 2**28
 """All schedules that are kept take no more memory than this; the oldest unused go first."""
@@ -62,10 +63,22 @@ def schedule_permutation(network: Network, destination: Ints, *, seed: int = 0) 
     To find it again takes a digest of the permutation: a fraction of the time of executing it.
     """
     permutation = np.ascontiguousarray(destination, dtype=np.int32)
-    key = blake2b(permutation.data, digest_size=32, salt=_salt(network, seed)).digest()
+    return kept_schedule(
+        f"permutation {network.d} {network.g} {seed}",
+        (permutation,),
+        lambda: make_schedule(Demand.of_permutation(network, permutation), seed=seed),
+    )
+
+
+def kept_schedule(name: str, numbers: tuple[Ints, ...], make: Callable[[], Schedule]) -> Schedule:
+    """The schedule of this name for these arrays; it is made if it is not kept."""
+    digest = blake2b(digest_size=32, salt=blake2b(name.encode(), digest_size=16).digest())
+    for row in numbers:
+        digest.update(np.ascontiguousarray(row).data)
+    key = digest.digest()
     schedule = _kept.find(key)
     if schedule is None:
-        schedule = make_schedule(Demand.of_permutation(network, permutation), seed=seed)
+        schedule = make()
         _kept.add(key, schedule)
     return schedule
 
@@ -73,7 +86,3 @@ def schedule_permutation(network: Network, destination: Ints, *, seed: int = 0) 
 def clear_schedules() -> None:
     """Forget all schedules."""
     _kept.clear()
-
-
-def _salt(network: Network, seed: int) -> bytes:
-    return blake2b(f"{network.d} {network.g} {seed}".encode(), digest_size=16).digest()

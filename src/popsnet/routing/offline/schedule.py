@@ -72,16 +72,17 @@ class Schedule:
             senders, listeners = (senders, self.relays) if hop == 0 else (self.relays, listeners)
         return senders[rows], listeners[rows], self.packets[rows]
 
-    def slot(self, number: int, held: Ints | None = None) -> Slot:
+    def slot(self, number: int, held: Ints | None = None, of: str = "", step: int = 0) -> Slot:
         """What the machine executes in a slot, counting from 0.
 
         A schedule made for one permutation serves whatever packets go by it: ``held[i]`` is the
-        packet to send as packet i.
+        packet to send as packet i. ``of`` says in the name of the slot what it is a part of.
         """
         senders, listeners, packets = self.transmissions(number)
         last = number % self.hops == self.hops - 1
         return Slot(
-            phase="to destination" if last else "to relay",
+            phase=of + ("to destination" if last else "to relay"),
+            step=step,
             senders=senders,
             groups=listeners // np.int32(self.network.d),
             packets=packets if held is None else held[packets],

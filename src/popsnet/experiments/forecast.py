@@ -1,0 +1,91 @@
+"""How many slots each router should take on a network, and so which one to use."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from math import log2
+from types import MappingProxyType
+
+from popsnet.network import Network
+from popsnet.routing import Router, all_routers
+from popsnet.routing.deterministic import aks_slots, datta_slots
+from popsnet.routing.global_or import global_or_slots
+from popsnet.routing.relay import expected_slots
+from popsnet.theory.fluid import expected_steps
+from popsnet.theory.formulas import batcher_slots
+
+__all__ = ["Forecast", "forecast", "forecasts", "recommend"]
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """The slots a router should take, and why that is thought."""
+
+    router: Router
+    variant: str
+    slots: float
+    exact: bool
+    """Whether every permutation takes just so many."""
+    reason: str
+
+
+_QUICKLY_MADE = 2**12
+"""Wires of a bag tree that takes no time to speak of."""
+
+_Rule = tuple[Callable[[Network], float], bool, str]
+
+
+def _offline(network: Network) -> int:
+    return 1 if network.d == 1 else 2 * -(-network.d // network.g)
+
+
+def _aks(network: Network) -> float:
+    """Of the network itself, or of the line through its depths where it takes long to make."""
+    if network.n <= _QUICKLY_MADE:
+        return aks_slots(network)
+    hops = 1 if network.d == 1 else 2 * -(-network.d // network.g)
+    return hops * (124 * log2(network.n) - 600) + global_or_slots(network)
+
+
+def _mei_rizzi(network: Network) -> float:
+    """Five slots a step, and for d > g the last copies wait for their block of indices."""
+    return 5 * expected_steps(network) + (-(-network.d // network.g) - 1) / 2
+
+
+_RULES: Mapping[str, _Rule] = MappingProxyType(
+    {
+        "aks": (_aks, False, "depth of the bag tree, if it sorts"),
+        "batcher": (batcher_slots, True, "formula: t(t + 1), t = ⌈log2 n⌉; half for d = 1"),
+        "datta": (datta_slots, True, "formula: strips sorted by merge exchange"),
+        "direct": (lambda network: max(network.d, network.g), True, "formula: max(d, g)"),
+        "mei-rizzi": (_mei_rizzi, False, "fluid limit, 5 slots a step"),
+        "offline": (_offline, True, "formula: 2⌈d/g⌉, 1 for d = 1"),
+        "relay": (expected_slots, False, "fluid limit of the planned stages"),
+    }
+)
+
+
+def forecast(router: Router, network: Network) -> Forecast | None:
+    """What is expected of a router; None if it does not apply, or nothing is known of it."""
+    if router.name not in _RULES or all(
+        variant.obstacle(network) is not None for variant in router.variants.values()
+    ):
+        return None
+    slots, exact, reason = _RULES[router.name]
+    variant = router.choose_variant(None, network)
+    return Forecast(router, variant, float(slots(network)), exact, reason)
+
+
+def forecasts(network: Network) -> list[Forecast]:
+    """Of all routers that apply, the quickest first; of equals what is exact."""
+    found = [forecast(router, network) for router in all_routers() if not router.file]
+    return sorted(
+        (one for one in found if one is not None),
+        key=lambda one: (one.slots, not one.exact, one.router.name),
+    )
+
+
+def recommend(network: Network) -> Forecast:
+    """The on-line router that should take the fewest slots; of equals one without chance."""
+    return next(one for one in forecasts(network) if one.router.online)

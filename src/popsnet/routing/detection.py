@@ -1,0 +1,49 @@
+"""Termination detection: a global OR after every step tells everybody when all packets are home."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+
+from popsnet.coins import Coins
+from popsnet.memory import Memory
+from popsnet.network import Network
+from popsnet.routing.global_or import global_or
+from popsnet.slot import Inbox, Ints, Slot
+
+__all__ = ["DETECTED", "detected"]
+
+Slots = Generator[Slot, Inbox, None]
+Route = Callable[[Network, Ints, Coins, Memory], Slots]
+
+DETECTED = "+or"
+"""What the name of a variant ends in if it has termination detection."""
+
+
+def detected(route: Route) -> Route:
+    """The same router, with ⌈g/d⌉ + 1 slots more a step, that ends when everybody knows.
+
+    Without it only the simulation sees that a randomized router is done. After each step whoever
+    has not got its own packet objects. When nobody does all is home, and everybody has heard so.
+    """
+
+    def route_and_ask(network: Network, destination: Ints, coins: Coins, memory: Memory) -> Slots:
+        running = route(network, destination, coins, memory)
+        slot, step = next(running, None), 0
+        while slot is not None:
+            if slot.step > step:
+                if not (yield from _ask(network, memory, step)):
+                    return
+                step = slot.step
+            inbox = yield slot
+            try:
+                slot = running.send(inbox)
+            except StopIteration:
+                slot = None
+        yield from _ask(network, memory, step)
+
+    return route_and_ask
+
+
+def _ask(network: Network, memory: Memory, step: int) -> Generator[Slot, Inbox, bool]:
+    """Whether anybody waits for its packet; each knows that of itself."""
+    return (yield from global_or(network, memory.awaiting(), phase="all home?", step=step))

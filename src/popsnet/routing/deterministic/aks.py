@@ -1,0 +1,76 @@
+"""aks: sorting by destination with a network of logarithmic depth, and a certificate."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+
+from popsnet.coins import Coins
+from popsnet.memory import Memory
+from popsnet.network import Network
+from popsnet.routing.deterministic.batcher import sort_cards
+from popsnet.routing.deterministic.exchange import Cards
+from popsnet.routing.deterministic.layout import place_wires, wire_of
+from popsnet.routing.global_or import global_or, global_or_slots
+from popsnet.routing.router import Slots, register
+from popsnet.slot import Ints
+from popsnet.sorting import ComparatorNetwork, bag_tree, merge_exchange, merge_exchange_depth
+
+__all__ = ["aks", "aks_slots", "certified"]
+
+_SEED = 0
+"""Of the separators: part of the algorithm, and known to everybody."""
+
+
+@lru_cache(maxsize=16)
+def _depth(n: int) -> int:
+    return bag_tree(n, _SEED).depth
+
+
+def aks_slots(network: Network, repaired: bool = False) -> int:
+    """Slots at most: 2⌈d/g⌉ a stage of the bag tree, one for d = 1, and the global OR.
+
+    For d ≤ g it is exact. Repaired, Batcher's stages come on top.
+    """
+    stages = _depth(network.n) + (merge_exchange_depth(network.n) if repaired else 0)
+    hops = 1 if network.d == 1 else 2 * -(-network.d // network.g)
+    return stages * hops + global_or_slots(network)
+
+
+@register(
+    "aks",
+    summary="sorts by a bag tree of O(log n) depth; if anybody objects, Batcher's network repairs",
+    slots="O(⌈d/g⌉ log n): 2⌈d/g⌉ a stage of about 124 log2 n - 600, and ⌈g/d⌉ + 1; "
+    "a second step if it had to be repaired",
+    buffers=lambda network: 2 if network.d <= network.g else 3,
+    memory="2 packets a processor for d <= g, else 3",
+    messages="bits",
+    reference="Ajtai, Komlós and Szemerédi, 1983, as Paterson, 1990, and Seiferas, 2009",
+)
+def aks(network: Network, destination: Ints, coins: Coins, memory: Memory) -> Slots:
+    """Sort the packets by destination with the bag tree; O(⌈d/g⌉ log n) slots if it sorts.
+
+    See :func:`certified` for what happens if it does not. The order is that of the processors, so
+    "is my packet mine?" is all the certificate there is. O(n log d) time a stage.
+    """
+    return certified(bag_tree(network.n, _SEED), network, destination, memory)
+
+
+def certified(
+    comparators: ComparatorNetwork, network: Network, destination: Ints, memory: Memory
+) -> Slots:
+    """Sort by any comparator network; always right, whether the network sorts or not.
+
+    After the last stage everybody whose packet is not its own objects, and a global OR, of
+    ⌈g/d⌉ + 1 slots, tells all whether anybody does. If so, Batcher's merge exchange sorts what is
+    there. That is a second step: a run of one step is one in which the network sorted.
+    """
+    everybody = np.arange(network.n, dtype=np.int32)
+    place = place_wires(network)
+    cards = Cards(destination, wire_of(network, destination), memory)
+    yield from sort_cards(network, cards, comparators, place, "sort,")
+    objectors = everybody[cards.destinations != everybody]
+    if (yield from global_or(network, objectors, phase="is my packet mine?", step=0)):
+        yield from sort_cards(network, cards, merge_exchange(network.n), place, "repair,", step=1)
+    memory.deliver(everybody, cards.packets)

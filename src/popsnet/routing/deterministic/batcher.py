@@ -1,0 +1,57 @@
+"""batcher: sorting by destination is routing."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable
+
+import numpy as np
+
+from popsnet.coins import Coins
+from popsnet.memory import Memory
+from popsnet.network import Network
+from popsnet.routing.deterministic.exchange import Cards, keep_smaller_low
+from popsnet.routing.deterministic.layout import place_wires, wire_of
+from popsnet.routing.deterministic.pairs import pair_up
+from popsnet.routing.router import Slots, register
+from popsnet.slot import Inbox, Ints, Slot
+from popsnet.sorting import Stage, merge_exchange
+
+__all__ = ["batcher", "sort_cards"]
+
+
+def sort_cards(
+    network: Network, cards: Cards, stages: Iterable[Stage], place: Ints, of: str, step: int = 0
+) -> Generator[Slot, Inbox, None]:
+    """Send the cards through the stages of a comparator network; wire q is at ``place[q]``."""
+    for number, stage in enumerate(stages, start=1):
+        pairs = pair_up(network, place[stage.low], place[stage.high])
+        yield from keep_smaller_low(cards, pairs, f"{of} stage {number}: ", step)
+
+
+def _for_few(network: Network) -> str | None:
+    if network.d <= network.g:
+        return None
+    return "it needs d <= g, so that a stage takes two slots. Use datta, or aks."
+
+
+@register(
+    "batcher",
+    summary="sorts the packets by destination with Batcher's merge exchange",
+    slots="t(t + 1) with t = ⌈log2 n⌉, half of it for d = 1; always",
+    buffers=2,
+    messages="none",
+    applies="d <= g",
+    obstacle=_for_few,
+    reference="Batcher, 1968; stages by Mei and Rizzi's off-line routing, 2003",
+)
+def batcher(network: Network, destination: Ints, coins: Coins, memory: Memory) -> Slots:
+    """Sort the packets by destination: t(t + 1)/2 stages, t = ⌈log2 n⌉, of two slots; d ≤ g.
+
+    For d = 1 a stage is one slot. Every stage is a fixed involution, known to all from d and g, and
+    what a processor keeps depends on the two packets it has seen. In the end processor j has the
+    packet that is number j of all: its own. O(n) time a stage.
+    """
+    everybody = np.arange(network.n, dtype=np.int32)
+    cards = Cards(destination, wire_of(network, destination), memory)
+    yield from sort_cards(network, cards, merge_exchange(network.n), place_wires(network), "sort,")
+    memory.deliver(everybody, cards.packets)

@@ -1,0 +1,138 @@
+"""datta: strips are sorted by class, classes go to their groups, and from there home."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+
+import numpy as np
+import numpy.typing as npt
+
+from popsnet.coins import Coins
+from popsnet.memory import Memory
+from popsnet.network import Network
+from popsnet.routing.deterministic.batcher import sort_cards
+from popsnet.routing.deterministic.exchange import Cards, swap_values
+from popsnet.routing.deterministic.layout import place_wires
+from popsnet.routing.deterministic.pairs import pair_up
+from popsnet.routing.deterministic.reservations import Reservations, Run
+from popsnet.routing.deterministic.strips import Strip, delivery_slots, strips
+from popsnet.routing.router import Slots, register
+from popsnet.slot import Inbox, Ints, Slot
+from popsnet.sorting import merge_exchange
+
+__all__ = ["datta"]
+
+
+def _class_of(network: Network, destination: Ints) -> npt.NDArray[np.int64]:
+    """(l + b) mod g for the destination (b, l): d destinations a class, for any d and g."""
+    group, index = np.divmod(destination.astype(np.int64), network.d)
+    classes: npt.NDArray[np.int64] = (group + index) % network.g
+    return classes
+
+
+@register(
+    "datta",
+    summary="sorts strips of g indices by class; classes go to their groups, then home",
+    slots="k(4 lg² + 2 lg + 9) - ⌈k/g⌉ for d = kg, g = 2^lg; always",
+    buffers=2,
+    messages="two numbers up to n",
+    reference="after Datta and Soundaralakshmi, 2003; a reconstruction, "
+    "docs/explanation/deterministic.md",
+)
+def datta(network: Network, destination: Ints, coins: Coins, memory: Memory) -> Slots:
+    """Route any permutation on-line without coins; see :func:`strips.datta_slots` for the slots.
+
+    In the manner of Datta and Soundaralakshmi (IEEE Transactions on Parallel and Distributed
+    Systems, 2003); a reconstruction. Each strip sorts its packets by class, where the class of
+    (b, l) is (l + b) mod g. A class that is together in order can go to its group g packets a slot,
+    and groups take reservations, so that strips do not meet. From group c to b there is one
+    packet of each block of g indices, so that k slots bring all home. O(n) time a stage.
+    """
+    classes = _class_of(network, destination)
+    cards = Cards(destination, classes * network.n + destination, memory)
+    books = Reservations(network)
+    for number, strip in enumerate(strips(network), start=1):
+        run = yield from _sort_strip(network, cards, strip, f"strip {number},")
+        yield from books.make(run)
+    yield from _to_classes(network, cards, books)
+    yield from _home(network, cards)
+
+
+def _sort_strip(
+    network: Network, cards: Cards, strip: Strip, of: str
+) -> Generator[Slot, Inbox, Run]:
+    """Sort a strip by class and destination; then each finds out whether a class begins there.
+
+    The last stage of merge exchange compares positions 2i + 1 and 2i + 2, so that these have seen
+    each other's packets. Positions 2i and 2i + 1 tell each other their keys, in two more slots.
+    """
+    place = place_wires(network, strip.first, strip.width)
+    yield from sort_cards(network, cards, merge_exchange(len(place)), place, of)
+    even = place[: len(place) // 2 * 2 : 2]
+    keys = cards.keys
+    if len(even):
+        pairs = pair_up(network, even, place[1::2])
+        bits = (network.g * network.n).bit_length()
+        keys = yield from swap_values(pairs, cards.keys, f"{of} neighbours: ", bits)
+    else:  # a single wire has no neighbour; it lets the time pass
+        yield Slot(phase=f"{of} neighbours: nobody")
+        yield Slot(phase=f"{of} neighbours: nobody")
+    classes = keys[place] // network.n
+    return _with_ends(place, _untangled(classes))
+
+
+def _untangled(told: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """The classes by position, when each position has its pair's."""
+    classes = told.copy()
+    paired = len(told) // 2 * 2
+    classes[:paired:2], classes[1:paired:2] = told[1:paired:2], told[:paired:2]
+    return classes
+
+
+def _with_ends(place: Ints, classes: npt.NDArray[np.int64]) -> Run:
+    begins = np.ones(len(classes) + 1, dtype=np.bool_)
+    begins[1:-1] = classes[1:] != classes[:-1]
+    return Run(place, classes, begins[:-1], begins[1:])
+
+
+def _to_classes(network: Network, cards: Cards, books: Reservations) -> Slots:
+    """Every packet goes to the group of its class, where one processor awaits it."""
+    everybody = np.arange(network.n, dtype=np.int32)
+    received, homes = cards.packets.copy(), cards.destinations.copy()
+    for slot in range(delivery_slots(network)):
+        senders = everybody[books.sends_in == slot]
+        listeners = everybody[books.hears_in == slot]
+        inbox = yield Slot(
+            phase="to class groups",
+            senders=senders,
+            groups=cards.keys[senders] // network.n,
+            packets=cards.packets[senders],
+            listeners=listeners,
+            listened=books.hears_from[listeners],
+            conflict_free=True,
+        )
+        cards.memory.drop(senders, cards.packets[senders])
+        cards.memory.store(inbox.receivers, inbox.packets)
+        received[inbox.receivers], homes[inbox.receivers] = inbox.packets, inbox.destinations
+    cards.packets, cards.destinations = received, homes
+
+
+def _home(network: Network, cards: Cards) -> Slots:
+    """In slot τ packets for indices τg to τg + g - 1 go home: one by every coupler."""
+    d, g, memory = network.d, network.g, cards.memory
+    everybody = np.arange(network.n, dtype=np.int32)
+    group, index = np.divmod(everybody, d)
+    for block in range(-(-d // g)):
+        senders = everybody[cards.destinations % d // g == block]
+        listeners = everybody[index // g == block]
+        inbox = yield Slot(
+            phase="to destination",
+            senders=senders,
+            groups=cards.destinations[senders] // d,
+            packets=cards.packets[senders],
+            listeners=listeners,
+            listened=((group + index) % g)[listeners],
+            conflict_free=True,
+        )
+        memory.drop(senders, cards.packets[senders])
+        memory.deliver(inbox.receivers, inbox.packets)

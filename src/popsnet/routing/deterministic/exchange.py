@@ -1,0 +1,93 @@
+"""Exchanges on the machine: of packets, of which the right one is kept, and of values."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from popsnet.compiled import compiled
+from popsnet.memory import Memory, plain
+from popsnet.routing.deterministic.pairs import Pairs
+from popsnet.slot import Inbox, Ints, Kind, Slot
+
+__all__ = ["Cards", "keep_smaller_low", "swap_values"]
+
+I32 = npt.NDArray[np.int32]
+I64 = npt.NDArray[np.int64]
+
+
+class Cards:
+    """One packet a processor, to be sorted: its number, and the key made of its destination."""
+
+    def __init__(self, destination: Ints, keys: I64, memory: Memory) -> None:
+        self.packets: I32 = np.arange(len(destination), dtype=np.int32)
+        self.destinations: I32 = plain(destination).copy()
+        self.keys = keys
+        self.memory = memory
+
+
+def keep_smaller_low(
+    cards: Cards, pairs: Pairs, of: str, step: int = 0
+) -> Generator[Slot, Inbox, None]:
+    """A stage: partners send each other copies, and each keeps the right one of the two.
+
+    The low end keeps the smaller key. Both see both destinations and so decide alike: one drops
+    what the other keeps. A processor holds its own packet, one that it relays and, in later rounds
+    of d > g, its partner's: two packets for one round, three for several.
+    """
+    memory, schedule, ends = cards.memory, pairs.schedule, pairs.ends
+    own = cards.packets[ends]
+    heard, homes = np.empty_like(own), np.empty_like(own)
+    for number in range(schedule.slots):
+        senders, listeners, rows = schedule.transmissions(number)
+        inbox = yield schedule.slot(number, own, of, step)
+        assert len(inbox.receivers) == len(listeners)
+        if number % schedule.hops:
+            memory.drop(senders, own[rows])
+        memory.store(listeners, inbox.packets)
+        if number % schedule.hops == schedule.hops - 1:
+            heard[rows], homes[rows] = inbox.packets, inbox.destinations
+    both = cards.packets, cards.destinations, cards.keys
+    memory.drop(*_decide(pairs.low, pairs.high, *both, heard, homes))
+
+
+def swap_values(
+    pairs: Pairs, values: npt.NDArray[Any], of: str, bits: int | None = None
+) -> Generator[Slot, Inbox, npt.NDArray[Any]]:
+    """Every processor of a pair learns the value of the other; the values that all then have."""
+    schedule, ends = pairs.schedule, pairs.ends
+    carried = values[ends]
+    for number in range(schedule.slots):
+        slot = schedule.slot(number, None, of)
+        rows = schedule.transmissions(number)[2]
+        inbox = yield replace(
+            slot, packets=None, kind=Kind.CONTROL, contents=carried[rows], bits=bits
+        )
+        assert inbox.contents is not None
+        carried[rows] = inbox.contents
+    learned = values.copy()
+    learned[np.concatenate((pairs.high, pairs.low))] = carried
+    return learned
+
+
+@compiled
+def _decide(
+    low: I32, high: I32, packets: I32, destinations: I32, keys: I64, heard: I32, homes: I32
+) -> tuple[I32, I32]:
+    """Who drops what. What a low end has sent is heard at the high end, and the other way."""
+    m = len(low)
+    dropped = np.empty(2 * m, dtype=np.int32)
+    for i in range(m):
+        j, k = low[i], high[i]
+        if keys[j] <= keys[k]:
+            dropped[i], dropped[m + i] = heard[m + i], heard[i]
+            continue
+        dropped[i], dropped[m + i] = packets[j], packets[k]
+        packets[k], packets[j] = heard[i], heard[m + i]
+        destinations[k], destinations[j] = homes[i], homes[m + i]
+        keys[j], keys[k] = keys[k], keys[j]
+    return np.concatenate((low, high)), dropped

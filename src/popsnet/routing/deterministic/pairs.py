@@ -1,0 +1,100 @@
+"""Pairs of processors that exchange what they have: a stage of a comparator network on POPS."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from popsnet.compiled import compiled
+from popsnet.network import Network
+from popsnet.routing.offline import Demand, Schedule, make_schedule
+from popsnet.routing.offline.cache import kept_schedule
+from popsnet.slot import Ints
+
+__all__ = ["Pairs", "pair_up"]
+
+I32 = npt.NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pairs:
+    """Processors ``low[i]`` and ``high[i]`` exchange; the schedule's packets are of ``ends``."""
+
+    low: I32
+    high: I32
+    schedule: Schedule
+
+    @property
+    def ends(self) -> I32:
+        """The sender of every packet of the schedule: first all of ``low``, then of ``high``."""
+        return np.concatenate((self.low, self.high))
+
+
+def pair_up(network: Network, low: Ints, high: Ints) -> Pairs:
+    """The pairs and their schedule: one slot for d = 1, at most 2⌈d/g⌉ else.
+
+    No processor is in two pairs, so this is an involution, and off-line routing applies: who
+    exchanges with whom does not depend on the packets. The schedule depends on d, g and the pairs
+    alone, and is kept; to make it takes O(n) time if indices serve as colours, else O(n log d).
+    """
+    low, high = _in_order(network, low, high)
+    name = f"pairs {network.d} {network.g}"
+    return Pairs(low, high, kept_schedule(name, (low, high), lambda: _schedule(network, low, high)))
+
+
+def _in_order(network: Network, low: Ints, high: Ints) -> tuple[I32, I32]:
+    """By the processors: who is near in a group is so in memory, which halves the time."""
+    partner = np.full(network.n, -1, dtype=np.int32)
+    partner[low] = high
+    paired: I32 = np.flatnonzero(partner >= 0).astype(np.int32)
+    return paired, partner[paired]
+
+
+def _schedule(network: Network, low: I32, high: I32) -> Schedule:
+    if 1 < network.d >= network.g and len(low):
+        colours = np.empty(2 * len(low), dtype=np.int32)
+        first = int(min(np.min(low % network.d), np.min(high % network.d)))
+        if _by_index(low, high, network.d, network.g, first, colours):
+            return _of_colours(network, low, high, colours)
+    both = np.concatenate((low, high)), np.concatenate((high, low))
+    return make_schedule(Demand(network, *both))
+
+
+def _of_colours(network: Network, low: I32, high: I32, colours: I32) -> Schedule:
+    """Colour rg + c: in round r by way of group c, where one processor serves each group."""
+    d, g = np.int32(network.d), np.int32(network.g)
+    sources, destinations = np.concatenate((low, high)), np.concatenate((high, low))
+    relays = colours % g * d + sources // d
+    if colours.max() < g:  # one round
+        rows = np.arange(len(colours), dtype=np.int32)
+        return Schedule(network, np.array([0, len(rows)]), rows, sources, relays, destinations)
+    used, rounds = np.unique(colours // g, return_inverse=True)
+    order = np.argsort(rounds, kind="stable").astype(np.int32)
+    bounds = np.searchsorted(rounds[order], np.arange(len(used) + 1))
+    return Schedule(network, bounds, order, sources[order], relays[order], destinations[order])
+
+
+@compiled
+def _by_index(low: I32, high: I32, d: int, g: int, first: int, colours: I32) -> bool:
+    """Colours by the index of the lower end, or of the sender if both are in one group.
+
+    If position q is in group q mod g, a stage of merge exchange with g a power of two either
+    stays in the groups or pairs every group with one other, at a fixed distance of indices. Then
+    no colour comes twice to a group, sent or received. Other stages may be lucky; it is checked.
+    """
+    sent, received = np.zeros((g, d), dtype=np.bool_), np.zeros((g, d), dtype=np.bool_)
+    m = len(low)
+    for i in range(m):
+        a, b = low[i] // d, high[i] // d
+        c = low[i] - a * d - first
+        back = high[i] - b * d - first if a == b else c
+        if sent[a, c] or received[b, c]:
+            return False
+        sent[a, c] = received[b, c] = True
+        if sent[b, back] or received[a, back]:
+            return False
+        sent[b, back] = received[a, back] = True
+        colours[i], colours[m + i] = c, back
+    return True

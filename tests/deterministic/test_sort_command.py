@@ -1,0 +1,60 @@
+"""``popsnet sort``: values are in order, in the slots it says; bad input is refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from conftest import Cli
+from popsnet.cli import sort as command
+from popsnet.sorting import ComparatorNetwork
+
+
+@pytest.mark.parametrize(
+    ("d", "g", "slots"), [(1, 8, 6), (4, 8, 30), (8, 8, 42), (16, 4, 168), (7, 1, 84), (1, 1, 0)]
+)
+def test_values_are_sorted(cli: Cli, d: int, g: int, slots: int) -> None:
+    finished = json.loads(cli("sort", d, g, "--json").out)
+    assert (finished["sorted"], finished["collisions"]) == (True, 0)
+    assert finished["slots"] <= finished["most_slots"] == slots
+
+
+@pytest.mark.parametrize(("d", "g"), [(5, 3), (13, 4), (3, 7), (11, 5)])
+@pytest.mark.parametrize("network", ["merge-exchange", "bag-tree"])
+def test_odd_shapes_are_sorted(cli: Cli, d: int, g: int, network: str) -> None:
+    finished = cli("sort", d, g, "--network", network)
+    assert finished.code == 0
+    assert "OK: in order" in finished.out
+
+
+def test_keys_come_from_files(cli: Cli, tmp_path: Path) -> None:
+    np.save(tmp_path / "k.npy", np.array([3.5, -1, 2, 2]))
+    (tmp_path / "k.csv").write_text("4,3\n2,1\n")
+    for name in ("k.npy", "k.csv"):
+        assert cli("sort", 2, 2, "--keys", tmp_path / name).code == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [("1 2 3", "give 4 numbers"), ("a b", "no file of numbers"), ("1 2 3 nan", "no place")],
+)
+def test_bad_keys_are_refused(cli: Cli, tmp_path: Path, text: str, complaint: str) -> None:
+    (tmp_path / "k.txt").write_text(text)
+    finished = cli("sort", 2, 2, "--keys", tmp_path / "k.txt")
+    assert finished.code == 2
+    assert complaint in finished.err
+    assert cli("sort", 2, 2, "--keys", "absent").code == 2
+
+
+def test_what_is_not_in_order_is_seen(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    def idle(name: str, n: int, seed: int) -> ComparatorNetwork:
+        return ComparatorNetwork(name, n, lambda: ())
+
+    monkeypatch.setattr(command, "make_network", idle)
+    finished = cli("sort", 4, 4)
+    assert finished.code == 1
+    assert "NOT in order" in finished.out
+    assert cli("sort", 2**11, 2**10).code == 2
