@@ -56,6 +56,10 @@ def _mean(row: Any) -> str:
     return f"{at_least}{row.mean:,.2f} ± {row.sd:,.2f}"
 
 
+def _bare_mean(row: Any) -> str:
+    return _mean(row).partition(" ±")[0]
+
+
 def _verdict(row: Any) -> str:
     marks = "*" * row.tables_differ + "†" * row.heavy_tail
     return f"{row.verdict} {marks}".rstrip()
@@ -102,7 +106,7 @@ _SLOTS = (
     _N,
     _SHAPE,
     Column("paper", lambda row: f"{row.published_slots:.2f}"),
-    _OURS,
+    Column("ours", _bare_mean),
     _DISTANCE,
     _VERDICT,
     Column("rival", _rival),
@@ -211,7 +215,8 @@ def _of_steps(tables: Tables) -> str:
 
 
 _OF_SLOTS = (
-    "Mean slots, five a step. The paper prints no standard deviation here: five times that of its "
+    "Mean slots, five a step, with five times the deviation of the steps. "
+    "The paper prints no standard deviation here: five times that of its "
     "steps is taken, and a hundred runs. The rival is the deterministic router the paper compares "
     "with: as printed, = if its published formula, as the paper corrects it, says the same, and "
     "executed, by the deterministic router of ours that takes fewest slots: in parentheses by its "
