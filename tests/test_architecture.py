@@ -18,7 +18,7 @@ LAYERS = [
     {"splitmix"},
     {"coins", "files", "network", "slot"},
     {"couplers", "exact", "memory", "sorting", "theory", "trace"},
-    {"machine"},
+    {"machine", "viewer"},
     {"permutations", "routing"},
     {"engines"},
     {"adversaries", "experiments", "testing"},
@@ -66,6 +66,12 @@ def test_the_checker_shares_no_code_with_machine_or_routers() -> None:
     for name in ("checker", "reader"):
         imports = imported_rooms(SOURCE / "trace" / f"{name}.py")
         assert imports <= {"errors", "network", "trace"}
+
+
+def test_the_viewer_knows_traces_only() -> None:
+    """It shows what a trace says, whoever wrote it."""
+    for module in (SOURCE / "viewer").glob("*.py"):
+        assert imported_rooms(module) <= {"errors", "files", "network", "trace", "viewer"}
 
 
 def test_the_exact_chains_share_no_code_with_what_they_test() -> None:

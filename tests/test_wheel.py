@@ -9,6 +9,8 @@ import venv
 import zipfile
 from pathlib import Path
 
+from popsnet.viewer.script import MODULES
+
 ROOT = Path(__file__).parent.parent
 
 
@@ -25,6 +27,8 @@ def test_the_wheel_works_alone(tmp_path: Path) -> None:
     for needed in ("py.typed", "paper/data/steps.csv", "paper/data/slots.csv"):
         assert f"popsnet/{needed}" in names
     assert "popsnet/paper/templates/report.html" in names
+    for needed in ("page.html", "style.css", *MODULES):
+        assert f"popsnet/viewer/static/{needed}" in names
     assert all(name.startswith("popsnet") for name in names)
 
     venv.create(tmp_path / "empty", with_pip=True)

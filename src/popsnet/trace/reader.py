@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from popsnet.errors import TraceFormatError
 from popsnet.trace.event import FORMAT, VERSION, Hold, Listen, Send
 
-__all__ = ["Header", "Line", "OutcomeLine", "SlotLine", "read_trace"]
+__all__ = ["Header", "Line", "OutcomeLine", "SlotLine", "parse_trace", "read_trace"]
 
 
 class Header(NamedTuple):
@@ -59,15 +59,20 @@ def read_trace(path: Path, progress: Callable[[int], None] | None = None) -> Ite
 
     Raises :class:`TraceFormatError` at the first line that is not of the form it should be.
     """
-    lines = _objects(path, progress)
-    first = next(lines, None)
+    return parse_trace(str(path), _lines(path, progress))
+
+
+def parse_trace(name: str, lines: Iterable[bytes]) -> Iterator[Line]:
+    """The same of lines that come from anywhere; errors call them by that name."""
+    objects = _objects(name, lines)
+    first = next(objects, None)
     if first is None:
-        raise TraceFormatError(f"{path} is empty; a trace begins with a header line.")
-    header = _header(path, *first)
+        raise TraceFormatError(f"{name} is empty; a trace begins with a header line.")
+    header = _header(name, *first)
     yield header
-    for number, line in lines:
-        _require_holdings(f"{path}, line {number}", line, header.buffers is not None)
-        yield _outcome(path, number, line) if "outcome" in line else _slot(path, number, line)
+    for number, line in objects:
+        _require_holdings(f"{name}, line {number}", line, header.buffers is not None)
+        yield _outcome(name, number, line) if "outcome" in line else _slot(name, number, line)
 
 
 def _require_holdings(where: str, line: dict[str, Any], told: bool) -> None:
@@ -84,47 +89,55 @@ def _require_holdings(where: str, line: dict[str, Any], told: bool) -> None:
             )
 
 
-def _objects(
-    path: Path, progress: Callable[[int], None] | None
-) -> Iterator[tuple[int, dict[str, Any]]]:
+def _lines(path: Path, progress: Callable[[int], None] | None) -> Iterator[bytes]:
     try:
         with path.open("rb") as file:
             read = 0
-            for number, raw in enumerate(file, start=1):
+            for raw in file:
                 read += len(raw)
-                if raw.strip():
-                    yield number, _object(path, number, raw)
+                yield raw
                 if progress is not None:
                     progress(read)
     except OSError as error:
         raise TraceFormatError(f"{path} cannot be read: {error.strerror}.") from error
 
 
-def _object(path: Path, number: int, raw: bytes) -> dict[str, Any]:
+def _objects(name: str, lines: Iterable[bytes]) -> Iterator[tuple[int, dict[str, Any]]]:
+    for number, raw in enumerate(lines, start=1):
+        if raw.strip():
+            yield number, _object(name, number, raw)
+
+
+def _object(name: str, number: int, raw: bytes) -> dict[str, Any]:
     try:
-        line = json.loads(raw)
+        line = json.loads(raw, parse_constant=_refuse_constant)
     except (UnicodeDecodeError, json.JSONDecodeError, RecursionError, ValueError) as error:
         if not raw.endswith(b"\n") and number > 1:
             raise TraceFormatError(
-                f"{path}, line {number}: the last line is torn (cut off after {len(raw)} bytes); "
+                f"{name}, line {number}: the last line is torn (cut off after {len(raw)} bytes); "
                 "the trace was not written to its end."
             ) from error
-        raise TraceFormatError(f"{path}, line {number}: not JSON ({error}).") from error
+        raise TraceFormatError(f"{name}, line {number}: not JSON ({error}).") from error
     if not isinstance(line, dict):
-        raise TraceFormatError(f"{path}, line {number}: a trace has one JSON object a line.")
+        raise TraceFormatError(f"{name}, line {number}: a trace has one JSON object a line.")
     return line
 
 
-def _header(path: Path, number: int, line: dict[str, Any]) -> Header:
+def _refuse_constant(constant: str) -> None:
+    """Python reads NaN and Infinity, which are no JSON; other programs do not."""
+    raise ValueError(f"there is no {constant}")
+
+
+def _header(name: str, number: int, line: dict[str, Any]) -> Header:
     if line.get("format") != FORMAT:
         raise TraceFormatError(
-            f'{path} is not a popsnet trace: its first line has no "format": "{FORMAT}".'
+            f'{name} is not a popsnet trace: its first line has no "format": "{FORMAT}".'
         )
     if type(line.get("version")) is not int or line["version"] != VERSION:
         raise TraceFormatError(
-            f"{path} has trace version {line.get('version')!r}; this program reads {VERSION}."
+            f"{name} has trace version {line.get('version')!r}; this program reads {VERSION}."
         )
-    where = f"{path}, line {number}"
+    where = f"{name}, line {number}"
     destination = _numbers(where, line, "destination")
     header = Header(
         number,
@@ -137,9 +150,9 @@ def _header(path: Path, number: int, line: dict[str, Any]) -> Header:
         buffers=_field(where, line, "buffers", int) if "buffers" in line else None,
         start=_numbers(where, line, "start") if "start" in line else None,
     )
-    for name, value in (("d", header.d), ("g", header.g)):
+    for size, value in (("d", header.d), ("g", header.g)):
         if value < 1:
-            raise TraceFormatError(f"{where}: {name} = {value}; a network has {name} >= 1.")
+            raise TraceFormatError(f"{where}: {size} = {value}; a network has {size} >= 1.")
     if header.buffers is not None and header.buffers < 1:
         raise TraceFormatError(
             f"{where}: buffers = {header.buffers}; a processor holds its own packet, so >= 1."
@@ -156,8 +169,8 @@ def _numbers(where: str, line: dict[str, Any], name: str) -> list[int]:
     return values
 
 
-def _slot(path: Path, number: int, line: dict[str, Any]) -> SlotLine:
-    where = f"{path}, line {number}"
+def _slot(name: str, number: int, line: dict[str, Any]) -> SlotLine:
+    where = f"{name}, line {number}"
     if "slot" not in line:
         raise TraceFormatError(f'{where}: neither a "slot" nor an "outcome" line.')
     sends, listens = _field(where, line, "sends", list), _field(where, line, "listens", list)
@@ -181,8 +194,8 @@ def _slot(path: Path, number: int, line: dict[str, Any]) -> SlotLine:
     )
 
 
-def _outcome(path: Path, number: int, line: dict[str, Any]) -> OutcomeLine:
-    where = f"{path}, line {number}"
+def _outcome(name: str, number: int, line: dict[str, Any]) -> OutcomeLine:
+    where = f"{name}, line {number}"
     outcome = _field(where, line, "outcome", dict)
     lost = _field(where, outcome, "lost_packets", list) if "lost_packets" in outcome else []
     for packet in lost:

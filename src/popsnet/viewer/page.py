@@ -1,0 +1,176 @@
+"""The page: everything in one file.
+
+What comes from a trace is data on it, compressed, and never markup: a hostile trace cannot become
+code. The policy in the head lets the browser run the one program whose hash it names, and fetch
+nothing.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+from base64 import b64encode
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from html import escape
+from pathlib import Path
+
+from popsnet.errors import InputError, TraceFormatError
+from popsnet.files import write_whole
+from popsnet.network import Network
+from popsnet.trace.reader import Header
+from popsnet.viewer.recording import MOST_TEXT, Recording, too_long
+from popsnet.viewer.script import read_static, script_text
+
+__all__ = ["MOST_GROUPS", "MOST_PROCESSORS", "MOST_TEXT", "Page", "require_showable"]
+
+MOST_GROUPS = 256
+"""A picture of more than 256 × 256 couplers has none that could be seen."""
+
+MOST_PROCESSORS = 2**17
+
+_HEIGHT = 720
+"""Of the page inside a notebook, in pixels."""
+
+_TOKEN = re.compile("@@([A-Z]+)@@")
+_PROGRAM = re.compile(r">([^<>]*)@@SCRIPT@@([^<>]*)</script>")
+_POLICY = (
+    "default-src 'none'; script-src 'sha256-{hash}'; style-src 'unsafe-inline'; "
+    "img-src data: blob:; base-uri 'none'; form-action 'none'"
+)
+
+
+def require_showable(network: Network) -> None:
+    """Refuse a network that is too large for a picture."""
+    if network.g > MOST_GROUPS:
+        raise InputError(
+            f"{network} has g = {network.g:,} groups, and the viewer shows up to {MOST_GROUPS}; "
+            "choose a smaller g."
+        )
+    if network.n > MOST_PROCESSORS:
+        raise InputError(
+            f"{network} has n = {network.n:,} processors, and the viewer shows up to "
+            f"{MOST_PROCESSORS:,}; choose a smaller d or g."
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One or more runs on the same network and permutation, played side by side."""
+
+    title: str
+    html: str = field(repr=False)
+
+    @classmethod
+    def of(cls, recordings: Sequence[Recording]) -> Page:
+        """The page of some runs; the same runs give the same bytes."""
+        if not recordings:
+            raise InputError("There is no run to show; give at least one.")
+        _require_room(recordings)
+        headers = [recording.header() for recording in recordings]
+        for recording, header in zip(recordings, headers, strict=True):
+            _require_ends(recording.name, header)
+        _require_same(recordings, headers)
+        names = _distinct_names(recordings)
+        title = f"{Network(headers[0].d, headers[0].g)}: {', '.join(names)}"
+        return cls(title, _filled(title, _data(names, recordings)))
+
+    def save(self, path: Path | str) -> Path:
+        """Write the page; the file appears whole."""
+        path = Path(path)
+        with write_whole(path) as file:
+            file.write(self.html)
+        return path
+
+    def _repr_html_(self) -> str:
+        """The page inside a notebook, where it can reach nothing of the notebook."""
+        return (
+            f'<iframe srcdoc="{escape(self.html)}" sandbox="allow-scripts allow-downloads" '
+            f'width="100%" height="{_HEIGHT}" style="border: 0" title="{_escaped(self.title)}">'
+            "</iframe>"
+        )
+
+
+def _require_room(recordings: Sequence[Recording]) -> None:
+    length = sum(len(recording.text) for recording in recordings)
+    if length > MOST_TEXT:
+        raise too_long(f"The traces have {length:,} bytes together")
+
+
+def _require_ends(name: str, header: Header) -> None:
+    """Every packet starts and ends at a processor; else nothing can be drawn."""
+    network = Network(header.d, header.g)
+    require_showable(network)
+    starts = range(network.n) if header.start is None else header.start
+    if len(starts) != len(header.destination):
+        raise TraceFormatError(
+            f"{name}: there are {len(starts):,} packets and {len(header.destination):,} "
+            "destinations; there must be one each."
+        )
+    for processor in (*starts, *header.destination):
+        if not 0 <= processor < network.n:
+            raise TraceFormatError(
+                f"{name}: there is no processor {processor}, where a packet starts or ends; "
+                f"{network} has 0 to {network.n - 1}."
+            )
+
+
+def _require_same(recordings: Sequence[Recording], headers: Sequence[Header]) -> None:
+    """Runs beside each other have the same network and the same packets."""
+    first = headers[0]
+    for recording, header in zip(recordings[1:], headers[1:], strict=True):
+        one, other = Network(first.d, first.g), Network(header.d, header.g)
+        pair = f"{recordings[0].name} and {recording.name}"
+        cure = "give runs of one permutation, or a page each."
+        if one != other:
+            raise InputError(f"{pair} are on two networks, {one} and {other}; {cure}")
+        if (first.destination, first.start) != (header.destination, header.start):
+            raise InputError(f"{pair} do not have the same packets to route; {cure}")
+
+
+def _distinct_names(recordings: Sequence[Recording]) -> list[str]:
+    """Runs of one name are told apart by their files, or else numbered."""
+    times = Counter(one.name for one in recordings)
+    names = [
+        f"{one.name}, {one.file}" if times[one.name] > 1 and one.file else one.name
+        for one in recordings
+    ]
+    times, seen = Counter(names), Counter[str]()
+    for place, name in enumerate(names):
+        seen[name] += 1
+        if times[name] > 1:
+            names[place] = f"{name}, {seen[name]} of {times[name]}"
+    return names
+
+
+def _data(names: Sequence[str], recordings: Sequence[Recording]) -> str:
+    """The traces as JSON in which no tag can begin."""
+    runs = [
+        {"name": name, "gzip": b64encode(gzip.compress(one.encoded(), 6, mtime=0)).decode()}
+        for name, one in zip(names, recordings, strict=True)
+    ]
+    return json.dumps({"runs": runs}).replace("<", "\\u003c")
+
+
+def _filled(title: str, data: str) -> str:
+    template, program = read_static("page.html"), script_text()
+    around = _PROGRAM.search(template)
+    assert around is not None
+    hashed = sha256(f"{around[1]}{program}{around[2]}".encode()).digest()
+    parts = {
+        "TITLE": _escaped(title),
+        "CSP": _POLICY.format(hash=b64encode(hashed).decode()),
+        "STYLE": read_static("style.css"),
+        "SCRIPT": program,
+        "DATA": data,
+    }
+    # in one pass, so that a token inside a part stays as it is
+    return _TOKEN.sub(lambda token: parts[token[1]], template)
+
+
+def _escaped(text: str) -> str:
+    """Safe between tags and in attributes; half a character becomes a reference to none."""
+    return escape(text).encode(errors="xmlcharrefreplace").decode()

@@ -1,0 +1,47 @@
+"""The page's program: its modules joined to one text, because a page alone has none to fetch."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from importlib.resources import files
+
+__all__ = ["MODULES", "read_static", "script_text"]
+
+MODULES = (
+    "trace.js",
+    "words.js",
+    "shapes.js",
+    "network.js",
+    "matrix.js",
+    "conflicts.js",
+    "charts.js",
+    "player.js",
+    "main.js",
+)
+"""Each after those it imports from."""
+
+_IMPORT = re.compile(r'^import\s*\{[^}]*\}\s*from\s*"\./[\w-]+\.js";\n', re.MULTILINE)
+_EXPORT = re.compile(r"^export (?=(?:async function|function|class|const|let)\b)", re.MULTILINE)
+_LEFT = re.compile(r"^(?:import|export)\b.*", re.MULTILINE)
+
+
+def read_static(name: str) -> str:
+    """The text of a file that ships with the page."""
+    return (files("popsnet.viewer") / "static" / name).read_text(encoding="utf-8")
+
+
+@cache
+def script_text() -> str:
+    """All modules in one scope, without imports and exports."""
+    return "\n".join(join_ready(name, read_static(name)) for name in MODULES)
+
+
+def join_ready(name: str, text: str) -> str:
+    """A module that can stand in one scope with others, inside a page."""
+    text = _EXPORT.sub("", _IMPORT.sub("", text))
+    if left := _LEFT.search(text):
+        raise ValueError(f"{name}: {left[0]!r} is neither an import by name nor a plain export.")
+    if re.search("</script|<!--", text, re.IGNORECASE):
+        raise ValueError(f"{name}: </script or <!-- would end the program in the middle.")
+    return text

@@ -1,0 +1,3 @@
+import { play } from "./player.js";
+
+await play(document.getElementById("shown"));
