@@ -1,1 +1,119 @@
-// charts
+// Over all slots: a timeline of deliveries and collisions, and packets home and pending.
+import { html, svg } from "./shapes.js";
+
+const WIDE = 640;
+
+/** A bar up for packets that get home in a slot, a bar down for couplers with a collision. */
+export class Timeline {
+  constructor(run, slots, onjump) {
+    this.run = run;
+    this.slots = Math.max(1, slots);
+    const high = 66;
+    const middle = 36;
+    const step = WIDE / this.slots;
+    const most = Math.max(1, ...run.slots.map((slot) => slot.arrivals.length));
+    const worst = Math.max(1, ...run.slots.map((slot) => slot.collided.length));
+    const up = bars(run, (slot) => slot.arrivals.length / most, step, middle, -(middle - 4));
+    const down = bars(run, (slot) => slot.collided.length / worst, step, middle, high - middle - 4);
+    this.cursor = svg("rect", { class: "cursor", y: 0, height: high, width: Math.max(2, step), x: -10 });
+    const end = (run.slots.length / this.slots) * WIDE;
+    this.root = svg(
+      "svg",
+      {
+        class: "timeline", viewBox: `0 0 ${WIDE} ${high}`, preserveAspectRatio: "none", role: "img",
+        "aria-label": "Timeline: deliveries above, collisions below, a slot at a time",
+        onclick: (event) => {
+          const box = this.root.getBoundingClientRect();
+          onjump(Math.min(this.slots, 1 + Math.floor(((event.clientX - box.left) / box.width) * this.slots)));
+        },
+      },
+      this.cursor,
+      svg("line", { class: "axis", x1: 0, x2: end, y1: middle, y2: middle }),
+      svg("path", { class: "arrivals", d: up }),
+      svg("path", { class: "collisions", d: down }),
+    );
+  }
+
+  show(t) {
+    this.cursor.setAttribute("x", t === 0 ? -10 : ((t - 1) / this.slots) * WIDE);
+  }
+}
+
+function bars(run, value, step, middle, length) {
+  return run.slots
+    .map((slot, i) => {
+      const high = value(slot) * length;
+      return high === 0 ? "" : `M${i * step + step * 0.12},${middle} v${high} h${step * 0.76} v${-high} Z`;
+    })
+    .join("");
+}
+
+/** How many packets are home, and how many are not. */
+export class Progress {
+  constructor(run, slots) {
+    this.run = run;
+    this.slots = Math.max(1, slots);
+    this.wide = 320;
+    this.high = 150;
+    this.edge = { left: 40, right: 62, top: 12, bottom: 26 };
+    const homes = [run.initial.home, ...run.slots.map((slot) => slot.home)];
+    const pending = homes.map((home) => run.packets - home);
+    this.cursor = svg("line", { class: "cursor", y1: this.edge.top, y2: this.high - this.edge.bottom });
+    const labels = this.labels(homes, pending);
+    this.root = svg(
+      "svg",
+      { class: "progress", viewBox: `0 0 ${this.wide} ${this.high}`, role: "img", "aria-label": "Packets home and pending after each slot" },
+      ...this.axes(),
+      this.cursor,
+      svg("path", { class: "home", d: this.line(homes) }),
+      svg("path", { class: "pending", d: this.line(pending) }),
+      ...labels,
+    );
+  }
+
+  x(t) {
+    return this.edge.left + (t / this.slots) * (this.wide - this.edge.left - this.edge.right);
+  }
+
+  y(packets) {
+    const share = packets / Math.max(1, this.run.packets);
+    return this.high - this.edge.bottom - share * (this.high - this.edge.top - this.edge.bottom);
+  }
+
+  line(values) {
+    return values.map((value, t) => (t === 0 ? `M${this.x(0)},${this.y(value)}` : `H${this.x(t)} V${this.y(value)}`)).join(" ");
+  }
+
+  labels(homes, pending) {
+    const end = this.x(homes.length - 1) + 5;
+    let [home, waiting] = [this.y(homes.at(-1)), this.y(pending.at(-1))];
+    if (Math.abs(home - waiting) < 12) [home, waiting] = [home - 6, waiting + 6];
+    return [
+      svg("text", { class: "home", x: end, y: home, dy: "0.36em" }, "home"),
+      svg("text", { class: "pending", x: end, y: waiting, dy: "0.36em" }, "pending"),
+    ];
+  }
+
+  axes() {
+    const bottom = this.high - this.edge.bottom;
+    const parts = [svg("line", { class: "axis", x1: this.x(0), x2: this.x(this.slots), y1: bottom, y2: bottom })];
+    for (const packets of [0, this.run.packets]) {
+      parts.push(svg("text", { class: "tick", x: this.edge.left - 5, y: this.y(packets), "text-anchor": "end", dy: "0.36em" }, `${packets}`));
+    }
+    for (const t of [0, this.slots]) {
+      parts.push(svg("text", { class: "tick", x: this.x(t), y: bottom + 17, "text-anchor": "middle" }, t === 0 ? "0" : `slot ${t}`));
+    }
+    return parts;
+  }
+
+  show(t) {
+    const x = this.x(Math.min(t, this.slots));
+    this.cursor.setAttribute("x1", x);
+    this.cursor.setAttribute("x2", x);
+  }
+}
+
+/** The meaning of the marks. */
+export function legend(entries) {
+  return html("ul", { class: "legend" }, ...entries.map(([mark, text]) => html("li", {}, mark, html("span", {}, text))));
+}

@@ -1,1 +1,148 @@
-// conflicts
+// The conflict graph of a step: an edge for each packet that is not home when the step begins.
+import { stepOf } from "./trace.js";
+import { count } from "./words.js";
+import { groupColour, html, svg } from "./shapes.js";
+
+const MOST_EDGES = 300;
+const MOST_NODES = 64; // on a side
+
+/**
+ * On the left the groups packets start from, on the right those they are for: the destination's
+ * number mod g in mei-rizzi, as in the paper, and the destination's group else. The colour of an
+ * edge is the group the packet is sent to first in this step: two edges of one colour that leave
+ * the same node collide.
+ */
+export class ConflictView {
+  constructor(run, onpick) {
+    this.run = run;
+    this.onpick = onpick;
+    this.followed = null;
+    this.temporary = run.router === "mei-rizzi";
+    this.picture = html("div", { class: "graph" });
+    this.words = html("p", { class: "graph-words" });
+    this.root = html("div", { class: "conflicts" }, this.picture, this.words);
+  }
+
+  follow(packet) {
+    this.followed = packet;
+  }
+
+  show(t) {
+    const { run } = this;
+    const at = Math.min(Math.max(t, 1), run.slots.length);
+    if (run.slots.length === 0) return;
+    const [first, last] = stepOf(run, at);
+    const edges = this.pending(first - 1);
+    const right = this.temporary ? "temporary groups" : "groups they are for";
+    const span = first === last ? `slot ${first}` : `slots ${first} to ${last}`;
+    if (edges.length > MOST_EDGES || run.g > MOST_NODES) {
+      this.picture.replaceChildren();
+      this.words.textContent = `The step of ${span} begins with ${count(edges.length, "pending packet")}; the graph is drawn for up to ${MOST_EDGES} packets and ${MOST_NODES} groups.`;
+      return;
+    }
+    const fates = this.fates(edges, first, t);
+    this.picture.replaceChildren(this.draw(edges, fates));
+    const dead = [...fates.values()].filter((fate) => fate.state === "destroyed").length;
+    this.words.textContent = `The step of ${span} begins with ${count(edges.length, "pending packet")}, edges from their groups (left) to ${right} (right). An edge that is sent has the colour of the group it is sent to first; ${dead === 0 ? "none" : dead} of them died in a collision so far.`;
+  }
+
+  /** The packets that are not home after slot t. */
+  pending(t) {
+    const packets = [];
+    this.run.homeAt.forEach((slot, packet) => {
+      if (slot > t) packets.push(packet);
+    });
+    return packets;
+  }
+
+  /** What has become of the edges in the slots of the step, up to slot t. */
+  fates(edges, first, t) {
+    const { run } = this;
+    const fates = new Map(edges.map((packet) => [packet, { state: "waiting", colour: null }]));
+    for (const slot of run.slots.slice(first - 1, t)) {
+      const collided = new Set(slot.collided);
+      for (const [processor, groups, kind, packet] of slot.sends) {
+        const fate = fates.get(packet);
+        if (kind !== "packet" || fate === undefined) continue;
+        if (fate.colour === null) fate.colour = groups[0];
+        const from = Math.floor(processor / run.d);
+        const through = groups.some((group) => !collided.has(group * run.g + from));
+        if (fate.state !== "home") fate.state = through ? "through" : "destroyed";
+      }
+      for (const packet of slot.arrivals) {
+        if (fates.has(packet)) fates.get(packet).state = "home";
+      }
+    }
+    return fates;
+  }
+
+  draw(edges, fates) {
+    const { run } = this;
+    const gap = Math.max(15, Math.min(40, 300 / run.g));
+    const high = run.g * gap + 34;
+    const wide = 340;
+    const x = [56, wide - 56];
+    const y = (group) => 26 + gap / 2 + group * gap;
+    const parts = [
+      svg("text", { class: "heading small", x: x[0], y: 14 }, "groups"),
+      svg("text", { class: "heading small", x: x[1], y: 14 }, this.temporary ? "temporary groups" : "destination groups"),
+    ];
+    const twins = new Map();
+    const marks = [];
+    for (const packet of edges) {
+      const a = Math.floor(run.start[packet] / run.d);
+      const b = this.temporary ? run.destination[packet] % run.g : Math.floor(run.destination[packet] / run.d);
+      const key = a * run.g + b;
+      const twin = twins.get(key) ?? 0;
+      twins.set(key, twin + 1);
+      const bend = twin === 0 ? 0 : (twin % 2 ? 1 : -1) * Math.ceil(twin / 2) * Math.min(16, gap * 0.6);
+      const { state, colour } = fates.get(packet);
+      const followed = packet === this.followed;
+      const mid = { x: wide / 2, y: (y(a) + y(b)) / 2 + bend };
+      const edge = svg("path", {
+        class: `edge ${state}${followed ? " followed" : ""}`, "data-packet": packet,
+        d: `M${x[0]},${y(a)} Q${mid.x},${mid.y + bend} ${x[1]},${y(b)}`,
+        style: colour === null ? null : `stroke:${groupColour(colour)}`,
+        onclick: () => this.onpick(packet),
+      });
+      edge.append(svg("title", {}, `Packet ${packet}: ${told(state)}${colour === null ? "" : `, by group ${colour}`}`));
+      parts.push(edge);
+      if (state === "destroyed" || state === "home") {
+        const along = 0.22 + 0.5 * ((packet * 0.618) % 1);
+        const at = quadratic({ x: x[0], y: y(a) }, { x: mid.x, y: mid.y + bend }, { x: x[1], y: y(b) }, along);
+        marks.push(svg("text", { class: `mark ${state}`, x: at.x, y: at.y, dy: "0.36em" }, state === "home" ? "✓" : "✕"));
+      }
+    }
+    const degrees = [new Map(), new Map()];
+    for (const packet of edges) {
+      const ends = [Math.floor(run.start[packet] / run.d), this.temporary ? run.destination[packet] % run.g : Math.floor(run.destination[packet] / run.d)];
+      ends.forEach((end, side) => degrees[side].set(end, (degrees[side].get(end) ?? 0) + 1));
+    }
+    for (let group = 0; group < run.g; group++) {
+      x.forEach((at, side) => {
+        const degree = degrees[side].get(group) ?? 0;
+        const node = svg("g", { class: `node${degree === 0 ? " bare" : ""}` });
+        node.append(
+          svg("title", {}, `Group ${group}: ${count(degree, "pending packet")}`),
+          svg("circle", { cx: at, cy: y(group), r: Math.min(11, gap * 0.42) }),
+          svg("text", { x: at, y: y(group), "font-size": Math.min(11, gap * 0.55), dy: "0.36em" }, `${group}`),
+        );
+        parts.push(node);
+      });
+    }
+    return svg(
+      "svg",
+      { viewBox: `0 0 ${wide} ${high}`, role: "img", "aria-label": "Conflict graph of the current step" },
+      ...parts, ...marks,
+    );
+  }
+}
+
+function told(state) {
+  return { waiting: "not sent yet", destroyed: "destroyed", through: "came through so far", home: "home" }[state];
+}
+
+function quadratic(a, b, c, t) {
+  const mix = (p, q, r) => (1 - t) ** 2 * p + 2 * t * (1 - t) * q + t * t * r;
+  return { x: mix(a.x, b.x, c.x), y: mix(a.y, b.y, c.y) };
+}

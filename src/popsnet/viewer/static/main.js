@@ -1,3 +1,339 @@
-import { play } from "./player.js";
+// Puts the page together: a panel a run, one clock for all of them.
+import { MOST_DRAWN, networkName, readTrace, stateAfter, TraceError } from "./trace.js";
+import { count, explainPhase, explainRouter, historyOf, nameSlot, tellOutcome, tellSlot, tellStanding } from "./words.js";
+import { html, svg } from "./shapes.js";
+import { NetworkView } from "./network.js";
+import { MatrixView } from "./matrix.js";
+import { ConflictView } from "./conflicts.js";
+import { legend, Progress, Timeline } from "./charts.js";
+import { Player, SPEEDS } from "./player.js";
 
-await play(document.getElementById("shown"));
+/** One run: its picture, words and charts. */
+class Panel {
+  constructor(run, slots, page) {
+    this.run = run;
+    this.words = html("p", { class: "slot-words", "aria-live": "polite" });
+    this.why = html("p", { class: "why" });
+    this.standing = html("p", { class: "standing" });
+    this.timeline = new Timeline(run, slots, (slot) => page.player.jump(slot));
+    this.progress = new Progress(run, slots);
+    this.conflicts = new ConflictView(run, (packet) => page.follow(packet));
+    this.matrix = new MatrixView(run);
+    this.network = run.n <= MOST_DRAWN ? new NetworkView(run, (packet) => page.follow(packet)) : null;
+    this.place = html("div", { class: "picture" });
+    this.history = html("ol", { class: "history" });
+    this.historyTitle = html("h3", {});
+    this.story = html("section", { class: "story", hidden: true }, this.historyTitle, this.history);
+    this.page = page;
+    this.root = html(
+      "article", { class: "run", "aria-label": run.name },
+      html("header", {},
+        html("h2", {}, run.name),
+        html("p", { class: "outcome" }, tellOutcome(run)),
+      ),
+      html("p", { class: "about" }, explainRouter(run)),
+      this.broken(),
+      html("div", { class: "now" }, this.words, this.why),
+      html("div", { class: "scene" }, this.place,
+        html("p", { class: "caption" }, "up: packets that get home in a slot; down: couplers with a collision"),
+        this.timeline.root),
+      html("div", { class: "charts" },
+        this.story,
+        html("section", {}, html("h3", {}, "Home and pending"), this.standing, this.progress.root),
+        html("section", {}, html("h3", {}, "Conflict graph"), this.conflicts.root),
+      ),
+    );
+  }
+
+  broken() {
+    const { problems } = this.run;
+    if (problems.length === 0) return null;
+    return html("p", { class: "alarm", role: "alert" },
+      `This trace breaks the rules of the network ${count(problems.length, "time")}; first in slot ${problems[0].slot}: ${problems[0].text}.`);
+  }
+
+  views() {
+    const view = this.network !== null && !this.page.asMatrix ? this.network : this.matrix;
+    if (view !== this.view) {
+      this.view = view;
+      this.place.replaceChildren(view.root);
+    }
+    return [view, this.conflicts];
+  }
+
+  follow(packet) {
+    for (const view of [this.network, this.matrix, this.conflicts]) view?.follow(packet);
+    this.story.hidden = packet === null;
+    if (packet === null) return;
+    this.historyTitle.textContent = `Packet ${packet}`;
+    this.history.replaceChildren(...historyOf(this.run, packet).map(({ slot, text }) =>
+      html("li", { "data-slot": slot },
+        html("button", { type: "button", class: "link", onclick: () => this.page.player.jump(slot) }, slot === 0 ? "start" : `slot ${slot}`),
+        ` ${text}`)));
+  }
+
+  show(t, moving) {
+    const { run } = this;
+    const over = t > run.slots.length;
+    const at = Math.min(t, run.slots.length);
+    for (const view of this.views()) view.show(at, moving && !over);
+    this.root.classList.toggle("over", over);
+    const slot = at === 0 ? null : run.slots[at - 1];
+    const name = slot === null ? "Start." : over ? `Over after slot ${at}.` : nameSlot(slot);
+    this.words.replaceChildren(html("b", {}, name), ` ${over ? `${tellOutcome(run)}.` : tellSlot(run, at)}`);
+    this.why.textContent = slot === null || over ? "" : explainPhase(slot.phase);
+    const here = run.problems.filter((problem) => problem.slot === at);
+    if (here.length > 0) this.why.textContent += ` Against the rules: ${here.map((problem) => problem.text).join("; ")}.`;
+    this.standing.textContent = tellStanding(run, stateAfter(run, at));
+    this.timeline.show(t);
+    this.progress.show(t);
+    for (const item of this.history.children) {
+      item.classList.toggle("current", Number(item.dataset.slot) === at);
+      item.classList.toggle("later", Number(item.dataset.slot) > at);
+    }
+  }
+
+  advance(time) {
+    if (!this.root.classList.contains("over")) this.view.advance(time);
+  }
+}
+
+/** The whole page for some runs on the same packets. */
+class Page {
+  constructor(runs) {
+    this.runs = runs;
+    this.asMatrix = false;
+    this.slots = Math.max(...runs.map((run) => run.slots.length));
+    this.player = new Player(this.slots, {
+      show: (t, moving) => this.panels.forEach((panel) => panel.show(t, moving)),
+      advance: (time) => this.panels.forEach((panel) => panel.advance(time)),
+      changed: () => this.changed(),
+    });
+    this.panels = runs.map((run) => new Panel(run, this.slots, this));
+    this.score = runs.length > 1 ? html("table", { class: "score" }) : null;
+  }
+
+  mount() {
+    const [run] = this.runs;
+    document.title = `${networkName(run)}: ${this.runs.map((one) => one.name).join(", ")}`;
+    byId("network-name").textContent = `${networkName(run)}: ${count(run.n, "processor")} in ${count(run.g, "group")} of ${run.d.toLocaleString("en")}`;
+    byId("runs").replaceChildren(...this.panels.map((panel) => panel.root));
+    byId("runs").classList.toggle("several", this.panels.length > 1);
+    byId("score").replaceChildren(...(this.score ? [this.score] : []));
+    byId("legend").replaceChildren(legendOf());
+    this.controls();
+    this.player.go(0);
+  }
+
+  controls() {
+    const { player } = this;
+    const on = (id, event, act) => { byId(id)[`on${event}`] = act; };
+    on("first", "click", () => player.jump(0));
+    on("back", "click", () => player.jump(player.slot - 1));
+    on("play", "click", () => player.toggle());
+    on("forward", "click", () => player.jump(player.slot + 1));
+    on("last", "click", () => player.jump(this.slots));
+    on("collision", "click", () => this.nextCollision());
+    on("scrub", "input", (event) => player.jump(Number(event.target.value)));
+    on("slot", "change", (event) => player.jump(Number(event.target.value) || 0));
+    on("speed", "change", (event) => player.setSpeed(Number(event.target.value)));
+    on("packet", "change", (event) => this.follow(event.target.value === "" ? null : Number(event.target.value)));
+    on("unfollow", "click", () => this.follow(null));
+    on("as-matrix", "change", (event) => this.setMatrix(event.target.checked));
+    byId("scrub").max = byId("slot").max = this.slots;
+    byId("of").textContent = `of ${this.slots}`;
+    byId("packet").max = this.runs[0].packets - 1;
+    byId("packet").value = "";
+    const drawn = this.runs[0].n <= MOST_DRAWN;
+    byId("as-matrix").checked = !drawn;
+    byId("as-matrix").disabled = !drawn;
+    byId("as-matrix").parentElement.title = drawn ? "" : `Only networks of up to ${MOST_DRAWN} processors are drawn one by one.`;
+    byId("speed").replaceChildren(...SPEEDS.map((speed) => html("option", { value: speed, selected: speed === player.speed }, `${speed}×`)));
+    document.onkeydown = (event) => this.key(event);
+  }
+
+  key(event) {
+    const typing = event.target.matches("input:not([type=range]):not([type=checkbox]), select, textarea");
+    if (event.ctrlKey || event.altKey || event.metaKey) return;
+    if (event.key === "Escape") {
+      this.follow(null);
+      event.target.blur();
+      return;
+    }
+    if (typing || byId("help").open) return;
+    const { player } = this;
+    const pressed = event.target.matches("button, summary, input[type=checkbox]") && [" ", "Enter"].includes(event.key);
+    const act = {
+      " ": () => player.toggle(), k: () => player.toggle(),
+      ArrowRight: () => player.jump(player.slot + 1), ArrowLeft: () => player.jump(player.slot - 1),
+      Home: () => player.jump(0), End: () => player.jump(this.slots),
+      c: () => this.nextCollision(), "+": () => player.faster(1), "-": () => player.faster(-1),
+      f: () => byId("packet").focus(), j: () => byId("slot").focus(),
+      m: () => { if (!byId("as-matrix").disabled) this.setMatrix(!this.asMatrix); },
+      "?": () => byId("help").showModal(),
+    }[event.key];
+    if (!act || pressed) return;
+    event.preventDefault();
+    act();
+  }
+
+  nextCollision() {
+    const collides = (t) => this.runs.some((run) => run.slots[t - 1]?.collided.length > 0);
+    const later = [...Array(this.slots).keys()].map((i) => i + 1).filter(collides);
+    const next = later.find((t) => t > this.player.slot) ?? later[0];
+    if (next !== undefined) this.player.jump(next);
+    byId("notice").textContent = next === undefined ? "There is no collision in any slot." : "";
+  }
+
+  setMatrix(wanted) {
+    this.asMatrix = wanted;
+    byId("as-matrix").checked = wanted;
+    this.player.go(this.player.slot);
+  }
+
+  follow(packet) {
+    const { packets } = this.runs[0];
+    const known = packet === null || (Number.isInteger(packet) && packet >= 0 && packet < packets);
+    byId("notice").textContent = known ? "" : `There are packets 0 to ${packets - 1}.`;
+    if (!known) return;
+    byId("packet").value = packet ?? "";
+    byId("unfollow").hidden = packet === null;
+    for (const panel of this.panels) panel.follow(packet);
+    this.player.pause();
+    this.player.go(this.player.slot);
+  }
+
+  changed() {
+    const { player } = this;
+    byId("scrub").value = byId("slot").value = player.slot;
+    byId("scrub").setAttribute("aria-valuetext", `slot ${player.slot} of ${this.slots}`);
+    byId("play").classList.toggle("playing", player.playing);
+    byId("play").setAttribute("aria-label", player.playing ? "Pause" : "Play");
+    byId("play").title = player.playing ? "Pause (space)" : "Play (space)";
+    byId("back").disabled = byId("first").disabled = player.slot === 0;
+    byId("forward").disabled = byId("last").disabled = player.slot === this.slots;
+    byId("speed").value = player.speed;
+    if (this.score) this.tally(player.slot);
+  }
+
+  /** The runs beside each other, up to slot t. */
+  tally(t) {
+    const cell = (text) => html("td", {}, text);
+    const rows = this.runs.map((run) => {
+      const past = run.slots.slice(0, t);
+      const sum = (of) => past.reduce((total, slot) => total + of(slot), 0).toLocaleString("en");
+      const state = stateAfter(run, t);
+      return html("tr", {},
+        html("th", { scope: "row" }, run.name),
+        cell(tellStanding(run, state)),
+        cell(sum((slot) => slot.sends.length)),
+        cell(sum((slot) => slot.destroyed)),
+        cell(`${past.filter((slot) => slot.collided.length > 0).length} of ${past.length}`),
+        cell(`${run.slots.length}`));
+    });
+    this.score.replaceChildren(
+      html("caption", {}, `After slot ${t}`),
+      html("thead", {}, html("tr", {}, ...["", "packets", "messages sent", "destroyed", "slots with collisions", "slots in all"].map((name) => html("th", { scope: "col" }, name)))),
+      html("tbody", {}, ...rows));
+  }
+}
+
+function legendOf() {
+  const mark = (...parts) => svg("svg", { viewBox: "0 0 34 20", class: "mark", "aria-hidden": "true" }, ...parts);
+  const box = (name, text) => svg("g", { class: `coupler ${name}` },
+    svg("rect", { x: 4, y: 2, width: 26, height: 16, rx: 3 }),
+    name === "collided" ? svg("path", { class: "cross", d: "M12,5 L22,15 M22,5 L12,15" }) : svg("text", { class: "cargo", x: 17, y: 10, "font-size": 11, dy: "0.36em" }, text));
+  const packet = (text, name) => svg("g", { class: `chip ${name}`, transform: "translate(17,10)" },
+    svg("rect", { x: -14, y: -8, width: 28, height: 16, rx: 5, fill: "hsl(137.5 72% 66%)" }),
+    svg("text", { "font-size": 11, dy: "0.36em" }, text));
+  return legend([
+    [mark(packet("7", "")), "a packet; its colour is the group it must reach"],
+    [mark(packet("7✓", "home")), "a packet at its destination"],
+    [mark(box("used packet", "7")), "a coupler that carries packet 7 to all who listen"],
+    [mark(box("collided", "")), "a collision: two or more messages on one coupler, all destroyed"],
+    [mark(svg("line", { class: "beam packet collided", x1: 2, y1: 10, x2: 32, y2: 10 })), "light that is destroyed; nobody hears anything"],
+    [mark(box("used ack", "↩7")), "an acknowledgement of packet 7; • is another control message"],
+    [mark(svg("path", { class: "ear hears", d: "M6,5 L14,10 L6,15 Z" }), svg("path", { class: "ear", d: "M20,5 L28,10 L20,15 Z" })), "listens and hears; listens and hears nothing"],
+  ]);
+}
+
+function byId(id) {
+  return document.getElementById(id);
+}
+
+function refuse(name, error) {
+  if (!(error instanceof TraceError)) console.error(error);
+  const why = error instanceof TraceError ? error.message : `it cannot be read (${error.message}).`;
+  byId("problem").textContent = `${name} is not shown. ${why}`;
+  byId("problem").hidden = false;
+}
+
+/** Show these runs; if one cannot be read, say so and keep what is on the page. */
+function present(texts) {
+  byId("problem").hidden = true;
+  const runs = [];
+  for (const { name, text, file } of texts) {
+    try {
+      const run = readTrace(text, name);
+      if (file) run.name = `${run.router} (${run.variant}), ${name}`;
+      runs.push(run);
+    } catch (error) {
+      refuse(name, error);
+      return;
+    }
+  }
+  if (runs.length === 0) return;
+  const other = runs.find((run) => !sameTask(run, runs[0]));
+  if (other) {
+    refuse(other.name, new TraceError(`Runs are played side by side on the same network and packets; ${runs[0].name} has others.`));
+    return;
+  }
+  byId("player").hidden = false;
+  window.popsnet?.player.pause();
+  const page = new Page(runs);
+  page.mount();
+  window.popsnet = page; // for those who look at it from the console
+}
+
+function sameTask(a, b) {
+  return a.d === b.d && a.g === b.g && a.packets === b.packets &&
+    a.destination.every((to, packet) => to === b.destination[packet] && a.start[packet] === b.start[packet]);
+}
+
+async function unpack({ name, gzip }) {
+  const bytes = Uint8Array.from(atob(gzip), (letter) => letter.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return { name, text: await new Response(stream).text() };
+}
+
+async function openFiles(files) {
+  if (files.length === 0) return;
+  present(await Promise.all([...files].map(async (file) => ({ name: file.name, text: await file.text(), file: true }))));
+}
+
+function setTheme(theme) {
+  if (theme === "") delete document.documentElement.dataset.theme;
+  else document.documentElement.dataset.theme = theme;
+  window.popsnet?.player.go(window.popsnet.player.slot); // the matrix takes its colours from the page
+}
+
+async function begin() {
+  byId("theme").onchange = (event) => setTheme(event.target.value);
+  byId("open").onchange = (event) => openFiles(event.target.files);
+  byId("keys").onclick = () => byId("help").showModal();
+  window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => setTheme(byId("theme").value));
+  document.ondragover = (event) => event.preventDefault();
+  document.ondrop = (event) => {
+    event.preventDefault();
+    openFiles(event.dataTransfer.files);
+  };
+  const { runs } = JSON.parse(byId("recordings").textContent);
+  try {
+    present(await Promise.all(runs.map(unpack)));
+  } catch (error) {
+    refuse("The run of this page", error);
+  }
+  document.documentElement.dataset.ready = "yes";
+}
+
+begin();

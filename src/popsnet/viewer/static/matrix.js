@@ -1,1 +1,159 @@
-// matrix
+// All couplers as a matrix: a row for each group that listens, a column for each that sends.
+import { count, couplerName, listed, messageName } from "./words.js";
+import { html } from "./shapes.js";
+
+const LARGE = 7; // pixels of a cell that has room for a cross
+
+export class MatrixView {
+  constructor(run) {
+    this.run = run;
+    this.cell = Math.max(2, Math.min(28, Math.floor(600 / run.g)));
+    this.side = this.cell * run.g;
+    this.cursor = null;
+    this.followed = null;
+    this.canvas = html("canvas", {
+      class: "cells", tabindex: 0, role: "img",
+      "aria-label": `Couplers of POPS(${run.d}, ${run.g}), a row for each listening group, a column for each sending group. Arrow keys move from coupler to coupler.`,
+      onmousemove: (event) => this.point(event),
+      onmouseleave: () => this.choose(null),
+      onkeydown: (event) => this.walk(event),
+    });
+    this.words = html("p", { class: "cell-words", "aria-live": "polite" });
+    this.root = html(
+      "figure", { class: "matrix" },
+      html("div", { class: "from" }, "from group 0 … ", `${run.g - 1} →`),
+      html("div", { class: "to" }, `to group 0 … ${run.g - 1} →`),
+      this.canvas,
+      html("figcaption", {}, this.words),
+    );
+    this.slot = null;
+    const dots = Math.min(3, window.devicePixelRatio || 1);
+    this.canvas.width = this.canvas.height = Math.ceil(this.side * dots);
+    this.canvas.style.width = this.canvas.style.maxWidth = `${this.side}px`;
+    this.scale = dots;
+  }
+
+  follow(packet) {
+    this.followed = packet;
+  }
+
+  advance() {} // light is too fast for this view
+
+  show(t) {
+    this.slot = t === 0 || t > this.run.slots.length ? null : this.run.slots[t - 1];
+    this.draw();
+    this.say();
+  }
+
+  draw() {
+    const { run, cell, side, slot } = this;
+    const look = getComputedStyle(this.canvas);
+    const colour = (name) => look.getPropertyValue(name).trim();
+    const pen = this.canvas.getContext("2d");
+    pen.setTransform(this.scale, 0, 0, this.scale, 0, 0);
+    pen.fillStyle = colour("--cell-idle");
+    pen.fillRect(0, 0, side, side);
+    if (cell >= LARGE) {
+      pen.strokeStyle = colour("--cell-line");
+      pen.lineWidth = 1;
+      pen.beginPath();
+      for (let i = 0; i <= run.g; i++) {
+        pen.moveTo(i * cell, 0);
+        pen.lineTo(i * cell, side);
+        pen.moveTo(0, i * cell);
+        pen.lineTo(side, i * cell);
+      }
+      pen.stroke();
+    }
+    if (slot === null) return;
+    const inset = cell >= LARGE ? Math.round(cell * 0.22) : 0;
+    pen.fillStyle = colour("--cell-used");
+    for (const c of slot.used) {
+      pen.fillRect((c % run.g) * cell + inset, Math.floor(c / run.g) * cell + inset, cell - 2 * inset, cell - 2 * inset);
+    }
+    pen.fillStyle = colour("--cell-collided");
+    for (const c of slot.collided) pen.fillRect((c % run.g) * cell, Math.floor(c / run.g) * cell, cell, cell);
+    if (cell >= LARGE) {
+      pen.strokeStyle = colour("--cell-cross");
+      pen.lineWidth = Math.max(1.5, cell / 9);
+      pen.beginPath();
+      for (const c of slot.collided) {
+        const x = (c % run.g) * cell;
+        const y = Math.floor(c / run.g) * cell;
+        const edge = cell * 0.22;
+        pen.moveTo(x + edge, y + edge);
+        pen.lineTo(x + cell - edge, y + cell - edge);
+        pen.moveTo(x + cell - edge, y + edge);
+        pen.lineTo(x + edge, y + cell - edge);
+      }
+      pen.stroke();
+    }
+    this.frame(pen, colour);
+  }
+
+  /** The coupler that is looked at, and those the followed packet is on. */
+  frame(pen, colour) {
+    const { run, cell } = this;
+    const around = (c, width) => {
+      const edge = Math.max(cell, 8);
+      const x = (c % run.g) * cell + cell / 2;
+      const y = Math.floor(c / run.g) * cell + cell / 2;
+      pen.lineWidth = width;
+      pen.strokeRect(x - edge / 2 - 1, y - edge / 2 - 1, edge + 2, edge + 2);
+    };
+    pen.strokeStyle = colour("--text");
+    if (this.followed !== null) {
+      for (const [processor, groups, , packet] of this.slot.sends) {
+        if (packet === this.followed) {
+          for (const group of groups) around(group * run.g + Math.floor(processor / run.d), 3);
+        }
+      }
+    }
+    if (this.cursor !== null) around(this.cursor, 1.5);
+  }
+
+  point(event) {
+    const box = this.canvas.getBoundingClientRect();
+    const at = (offset, length) => Math.floor((offset / length) * this.run.g);
+    const column = at(event.clientX - box.left, box.width);
+    const row = at(event.clientY - box.top, box.height);
+    const inside = row >= 0 && column >= 0 && row < this.run.g && column < this.run.g;
+    this.choose(inside ? row * this.run.g + column : null);
+  }
+
+  walk(event) {
+    const move = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] }[event.key];
+    if (!move) return;
+    event.preventDefault();
+    event.stopPropagation();
+    const { g } = this.run;
+    const now = this.cursor ?? 0;
+    const row = Math.min(g - 1, Math.max(0, Math.floor(now / g) + (this.cursor === null ? 0 : move[0])));
+    const column = Math.min(g - 1, Math.max(0, (now % g) + (this.cursor === null ? 0 : move[1])));
+    this.choose(row * g + column);
+  }
+
+  choose(coupler) {
+    if (coupler === this.cursor) return;
+    this.cursor = coupler;
+    this.draw();
+    this.say();
+  }
+
+  say() {
+    const { run, slot, cursor } = this;
+    const couplers = run.g * run.g;
+    if (cursor === null) {
+      const used = slot?.used.length ?? 0;
+      const collided = slot?.collided.length ?? 0;
+      this.words.textContent = `Of ${count(couplers, "coupler")}: ${used.toLocaleString("en")} carry a message, ${collided.toLocaleString("en")} have a collision, ${(couplers - used - collided).toLocaleString("en")} are idle.`;
+      return;
+    }
+    const messages = (slot?.sends ?? []).filter(([processor, groups]) =>
+      Math.floor(processor / run.d) === cursor % run.g && groups.includes(Math.floor(cursor / run.g)));
+    const name = `Coupler ${couplerName(run, cursor)}, from group ${cursor % run.g} to group ${Math.floor(cursor / run.g)}`;
+    if (messages.length === 0) this.words.textContent = `${name}: idle.`;
+    else if (messages.length === 1) this.words.textContent = `${name}: carries ${messageName(messages[0])}.`;
+    else this.words.textContent = `${name}: ${listed(messages.map(messageName))} collide and are destroyed.`;
+  }
+}

@@ -1,1 +1,275 @@
-// network
+// The network as the paper draws it: processors, couplers, the same processors again.
+import { stateAfter } from "./trace.js";
+import { couplerName, messageName } from "./words.js";
+import { chip, chipWidth, svg } from "./shapes.js";
+
+const COLUMN = 8; // up to so many groups the couplers stand in one column, as in the paper
+const MOST_CHIPS = 3; // of a processor; more are counted
+const GAP = 12; // between groups
+
+/** Where everything stands, in units of the picture. */
+function layoutOf(run) {
+  const { d, g, n } = run;
+  const row = n <= 16 ? 32 : n <= 36 ? 26 : 22;
+  const radius = row * 0.42;
+  const size = row * 0.62;
+  const digits = `${Math.max(n, run.packets) - 1}✓`;
+  const most = Math.max(1, ...[run.initial, ...run.slots].map((state) =>
+    Math.max(...state.held.map((packets) => packets.length))));
+  const chips = Math.min(most, MOST_CHIPS);
+  const store = chips * (chipWidth(digits, size) + 3) + (most > MOST_CHIPS ? size * 1.6 : 0);
+  const inColumn = g <= COLUMN;
+  const box = inColumn ? row : Math.max(10, Math.min(18, 620 / g));
+  const couplersHigh = inColumn ? g * g * box + (g - 1) * GAP : g * box;
+  const processorsHigh = n * row + (g - 1) * GAP;
+  const high = Math.max(couplersHigh, processorsHigh);
+  const label = n <= 16 ? 54 : 48;
+  const boxWide = inColumn ? Math.max(34, row * 1.5) : box;
+  const middleWide = inColumn ? boxWide : g * box;
+  const span = n <= 16 ? 190 : 150;
+  const left = label + store + radius + 8;
+  const middle = left + radius + span + middleWide / 2;
+  const right = middle + middleWide / 2 + span + radius;
+  const wide = right + radius + store + 14;
+  const top = 34;
+  const spread = (high - processorsHigh) / Math.max(1, g);
+  const processorY = (p) => {
+    const group = Math.floor(p / d);
+    return top + p * row + group * (GAP + spread) + spread / 2 + row / 2;
+  };
+  const coupler = (c) => {
+    const to = Math.floor(c / g);
+    const from = c % g;
+    if (inColumn) {
+      const rest = (high - couplersHigh) / Math.max(1, g);
+      return { x: middle, y: top + c * box + to * (GAP + rest) + rest / 2 + box / 2 };
+    }
+    return { x: middle - middleWide / 2 + (from + 0.5) * box, y: top + (high - couplersHigh) / 2 + (to + 0.5) * box };
+  };
+  return {
+    row, radius, size, box, boxWide, inColumn, left, middle, right, wide, label,
+    high: top + high + 8, top, processorY, coupler, span, middleWide,
+  };
+}
+
+export class NetworkView {
+  constructor(run, onpick) {
+    this.run = run;
+    this.onpick = onpick;
+    this.layout = layoutOf(run);
+    this.followed = null;
+    this.slotLayer = svg("g");
+    this.root = svg(
+      "svg",
+      {
+        class: "network", viewBox: `0 0 ${this.layout.wide} ${this.layout.high}`, role: "img",
+        "aria-label": `Processors, couplers and processors of POPS(${run.d}, ${run.g}); the words beside it say what happens`,
+        style: `max-width:${Math.round(this.layout.wide * 1.5)}px`,
+      },
+      this.still(),
+      this.slotLayer,
+    );
+  }
+
+  /** What never changes: group frames, headings, processors. */
+  still() {
+    const { run, layout } = this;
+    const parts = [];
+    for (const [x, text] of [[layout.left, "before"], [layout.middle, "couplers"], [layout.right, "after"]]) {
+      parts.push(svg("text", { class: "heading", x, y: 16 }, text));
+    }
+    for (let group = 0; group < run.g; group++) {
+      const first = layout.processorY(group * run.d);
+      const last = layout.processorY((group + 1) * run.d - 1);
+      parts.push(
+        svg("rect", {
+          class: "group", x: 2, y: first - layout.row / 2 - 2, rx: 8,
+          width: layout.left + layout.radius + 4, height: last - first + layout.row + 4,
+        }),
+        svg("rect", {
+          class: "group", x: layout.right - layout.radius - 6, y: first - layout.row / 2 - 2, rx: 8,
+          width: layout.wide - layout.right + layout.radius + 4, height: last - first + layout.row + 4,
+        }),
+        svg("text", { class: "label", x: 8, y: (first + last) / 2 + 4 }, run.g > 16 ? `${group}` : `group ${group}`),
+      );
+    }
+    if (!layout.inColumn) {
+      const edge = layout.middle - layout.middleWide / 2;
+      const top = layout.coupler(0).y - layout.box / 2;
+      parts.push(
+        svg("text", { class: "heading small", x: layout.middle, y: top - 4 }, "row: to group, column: from group"),
+        svg("rect", { class: "field", x: edge, y: top, width: layout.middleWide, height: run.g * layout.box }),
+      );
+    }
+    for (let p = 0; p < run.n; p++) {
+      for (const x of [layout.left, layout.right]) {
+        parts.push(
+          svg("circle", { class: "processor", cx: x, cy: layout.processorY(p), r: layout.radius }),
+          svg("text", { class: "number", x, y: layout.processorY(p), "font-size": layout.radius * 1.02, dy: "0.36em" }, `${p}`),
+        );
+      }
+    }
+    return svg("g", {}, ...parts);
+  }
+
+  follow(packet) {
+    this.followed = packet;
+  }
+
+  /** Draw slot t; `moving` if its light is to travel, as `advance` says. */
+  show(t, moving) {
+    const { run } = this;
+    this.moving = [];
+    this.finals = [];
+    const slot = t === 0 || t > run.slots.length ? null : run.slots[t - 1];
+    const before = stateAfter(run, slot === null ? t : t - 1);
+    const after = stateAfter(run, t);
+    const beams = [];
+    const travellers = [];
+    if (slot !== null) this.light(slot, beams, travellers);
+    const boxes = this.boxes(slot);
+    const stored = this.store(before, this.layout.left, -1, slot === null ? t : t - 1);
+    const settled = this.store(after, this.layout.right, 1, t);
+    if (moving) for (const element of settled) this.finals.push(element);
+    const dim = this.followed !== null ? "slot dimmed" : "slot";
+    this.slotLayer.replaceChildren(
+      svg("g", { class: dim }, ...beams, ...boxes, ...stored, ...settled, ...(moving ? travellers : [])),
+    );
+    this.advance(moving ? 0 : 1);
+  }
+
+  /** Let the light of the slot be so far on its way: 0 at the senders, 1 at the end of the slot. */
+  advance(time) {
+    for (const part of this.moving) {
+      const far = Math.min(1, Math.max(0, (time - part.begin) / (part.end - part.begin)));
+      const x = part.x1 + (part.x2 - part.x1) * far;
+      const y = part.y1 + (part.y2 - part.y1) * far;
+      part.line.setAttribute("x2", x);
+      part.line.setAttribute("y2", y);
+      if (part.chip) {
+        part.chip.setAttribute("transform", `translate(${x},${y})`);
+        part.chip.setAttribute("visibility", far > 0 && far < 1 ? "visible" : "hidden");
+      }
+    }
+    for (const element of this.finals) {
+      element.setAttribute("visibility", time >= 0.92 ? "visible" : "hidden");
+    }
+    this.root.classList.toggle("arrived", time >= 0.45);
+  }
+
+  light(slot, beams, travellers) {
+    const { run, layout } = this;
+    const collided = new Set(slot.collided);
+    const half = layout.boxWide / 2;
+    const ray = (kind, from, to, begin, end, packet, title) => {
+      const followed = packet !== null && packet === this.followed;
+      const line = svg("line", { class: `beam ${kind}${followed ? " followed" : ""}`, x1: from.x, y1: from.y, x2: to.x, y2: to.y });
+      line.append(svg("title", {}, title));
+      beams.push(line);
+      const traveller = packet === null || kind.startsWith("ack") ? null : chip(run, packet, from.x, from.y, layout.size, { followed });
+      if (traveller) travellers.push(traveller);
+      this.moving.push({ line, chip: traveller, x1: from.x, y1: from.y, x2: to.x, y2: to.y, begin, end });
+    };
+    slot.sends.forEach((send) => {
+      const [processor, groups, kind, packet] = send;
+      for (const group of groups) {
+        const c = group * run.g + Math.floor(processor / run.d);
+        const at = layout.coupler(c);
+        const met = collided.has(c);
+        const title = `Processor ${processor} sends ${messageName(send)} on ${couplerName(run, c)}${met ? ": destroyed" : ""}`;
+        ray(`${className(kind)}${met ? " collided" : ""}`,
+          { x: layout.left + layout.radius, y: layout.processorY(processor) }, { x: at.x - half, y: at.y },
+          0, 0.45, kind === "packet" ? packet : null, title);
+        if (packet === this.followed && packet !== null) beams.at(-1).classList.add("followed");
+      }
+    });
+    const hearing = new Map(slot.heard.map(([processor, message]) => [processor, message]));
+    for (const [processor, group] of slot.listens) {
+      const c = Math.floor(processor / run.d) * run.g + group;
+      const at = layout.coupler(c);
+      const y = layout.processorY(processor);
+      const from = { x: at.x + half, y: at.y };
+      const to = { x: layout.right - layout.radius - 7, y };
+      const message = hearing.get(processor);
+      const what = message === undefined ? "hears nothing" : `hears ${messageName(slot.sends[message])}`;
+      const title = `Processor ${processor} listens to ${couplerName(run, c)} and ${what}`;
+      if (message !== undefined) {
+        const [, , kind, packet] = slot.sends[message];
+        ray(className(kind), from, to, 0.5, 0.92, kind === "packet" ? packet : null, title);
+        if (packet === this.followed && packet !== null) beams.at(-1).classList.add("followed");
+      } else if (run.n <= 16) {
+        beams.push(svg("line", { class: "silence", x1: from.x, y1: from.y, x2: to.x, y2: to.y }));
+      }
+      const x = layout.right - layout.radius;
+      const ear = svg("path", { class: `ear${message === undefined ? "" : " hears"}`, d: `M${x - 8},${y - 4} L${x - 1},${y} L${x - 8},${y + 4} Z` });
+      ear.append(svg("title", {}, title));
+      beams.push(ear);
+    }
+  }
+
+  boxes(slot) {
+    const { run, layout } = this;
+    const collided = new Set(slot?.collided);
+    const used = new Map();
+    slot?.sends.forEach((send) => {
+      for (const group of send[1]) used.set(group * run.g + Math.floor(send[0] / run.d), send);
+    });
+    const boxes = [];
+    const tall = layout.box * (layout.inColumn ? 0.74 : 0.86);
+    const wide = layout.inColumn ? layout.boxWide : tall;
+    for (let c = 0; c < run.g * run.g; c++) {
+      if (!layout.inColumn && !used.has(c)) continue; // the field behind shows where it is
+      const { x, y } = layout.coupler(c);
+      const send = used.get(c);
+      const state = collided.has(c) ? "collided" : send ? `used ${className(send[2])}` : "idle";
+      const box = svg("g", { class: `coupler ${state}`, "data-coupler": c });
+      box.append(
+        svg("title", {}, `Coupler ${couplerName(run, c)}: ${collided.has(c) ? "messages collide and are destroyed" : send ? `carries ${messageName(send)}` : "idle"}`),
+        svg("rect", { x: x - wide / 2, y: y - tall / 2, width: wide, height: tall, rx: 3 }),
+      );
+      if (collided.has(c)) {
+        const arm = tall * 0.32;
+        box.append(svg("path", { class: "cross", d: `M${x - arm},${y - arm} L${x + arm},${y + arm} M${x + arm},${y - arm} L${x - arm},${y + arm}` }));
+      } else if (send && layout.inColumn) {
+        box.append(svg("text", { class: "cargo", x, y, "font-size": tall * 0.62, dy: "0.36em" }, cargo(send)));
+      } else if (!send && run.g <= 4) {
+        box.append(svg("text", { class: "name", x, y, "font-size": tall * 0.42, dy: "0.36em" }, couplerName(run, c)));
+      }
+      boxes.push(box);
+    }
+    return boxes;
+  }
+
+  /** The packets that processors hold after slot t, in the column at x. */
+  store(state, x, side, t) {
+    const { run, layout } = this;
+    const chips = [];
+    state.held.forEach((packets, processor) => {
+      const y = layout.processorY(processor);
+      let at = x + side * (layout.radius + 4);
+      packets.slice(0, MOST_CHIPS).forEach((packet) => {
+        const home = run.destination[packet] === processor && run.homeAt[packet] <= t;
+        const width = chipWidth(home ? `${packet}✓` : `${packet}`, layout.size);
+        chips.push(chip(run, packet, at + (side * width) / 2, y, layout.size, {
+          home, followed: packet === this.followed, onpick: this.onpick,
+        }));
+        at += side * (width + 3);
+      });
+      const more = packets.length - MOST_CHIPS;
+      if (more > 0) {
+        chips.push(svg("text", { class: "more", x: at + side * layout.size * 0.7, y, "font-size": layout.size * 0.75, dy: "0.36em" }, `+${more}`));
+      }
+    });
+    return chips;
+  }
+}
+
+function className(kind) {
+  return kind === "packet" || kind === "ack" ? kind : "control";
+}
+
+/** What stands in the box of a coupler: the packet's number, an arrow back for acks, a dot else. */
+function cargo([, , kind, packet]) {
+  if (kind === "packet") return `${packet}`;
+  return kind === "ack" ? `↩${packet ?? ""}` : "•";
+}

@@ -1,6 +1,76 @@
-import { readRecordings } from "./trace.js";
+// The clock of all runs on the page: which slot is shown, whether it goes on by itself, how fast.
 
-export async function play(element) {
-  const runs = await readRecordings();
-  element.textContent = runs.map(({ name, text }) => `${name}\n${text}`).join("\n");
+export const SPEEDS = [0.25, 0.5, 1, 2, 4, 8]; // slots a second
+
+export class Player {
+  /** `show(t, moving)` draws slot t; `advance(time)` lets its light travel, time from 0 to 1. */
+  constructor(slots, { show, advance, changed }) {
+    this.slots = slots;
+    this.show = show;
+    this.advance = advance;
+    this.changed = changed;
+    this.slot = 0;
+    this.speed = 1;
+    this.playing = false;
+    this.still = window.matchMedia("(prefers-reduced-motion: reduce)");
+  }
+
+  /** Light travels only where it can be followed with the eye. */
+  get moves() {
+    return this.playing && this.speed <= 2 && !this.still.matches;
+  }
+
+  go(slot) {
+    this.slot = Math.max(0, Math.min(this.slots, Math.round(slot)));
+    this.began = performance.now();
+    this.show(this.slot, this.moves);
+    this.changed();
+  }
+
+  jump(slot) {
+    this.pause();
+    this.go(slot);
+  }
+
+  play() {
+    if (this.playing || this.slots === 0) return;
+    this.playing = true;
+    this.go(this.slot >= this.slots ? 1 : this.slot + 1);
+    this.frame = requestAnimationFrame((now) => this.tick(now));
+  }
+
+  pause() {
+    if (!this.playing) return;
+    this.playing = false;
+    cancelAnimationFrame(this.frame);
+    this.advance(1);
+    this.changed();
+  }
+
+  toggle() {
+    if (this.playing) this.pause();
+    else this.play();
+  }
+
+  faster(by) {
+    const place = SPEEDS.indexOf(this.speed) + by;
+    this.setSpeed(SPEEDS[Math.max(0, Math.min(SPEEDS.length - 1, place))]);
+  }
+
+  setSpeed(speed) {
+    this.speed = speed;
+    this.changed();
+  }
+
+  tick(now) {
+    if (!this.playing) return;
+    const time = Math.max(0, ((now - this.began) / 1000) * this.speed);
+    if (time < 1) {
+      if (this.moves) this.advance(Math.min(1, time * 1.15)); // and a moment of rest at the end
+    } else if (this.slot >= this.slots) {
+      this.pause();
+      return;
+    } else this.go(this.slot + 1);
+    this.frame = requestAnimationFrame((later) => this.tick(later));
+  }
 }

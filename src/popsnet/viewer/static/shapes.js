@@ -1,1 +1,51 @@
-// shapes
+// Elements of the page and of its pictures. Text goes in as text: nothing here parses markup.
+
+const SVG = "http://www.w3.org/2000/svg";
+
+export function svg(tag, attributes = {}, ...children) {
+  return filled(document.createElementNS(SVG, tag), attributes, children);
+}
+
+export function html(tag, attributes = {}, ...children) {
+  return filled(document.createElement(tag), attributes, children);
+}
+
+function filled(element, attributes, children) {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else if (value === true) element.setAttribute(name, "");
+    else if (value !== false && value !== null && value !== undefined) {
+      element.setAttribute(name, value);
+    }
+  }
+  element.append(...children.filter((child) => child !== null && child !== undefined));
+  return element;
+}
+
+/** A colour for a group: neighbours far apart on the circle, light enough for dark text. */
+export function groupColour(group) {
+  return `hsl(${((group * 137.508) % 360).toFixed(1)} 72% ${group % 2 ? 66 : 76}%)`;
+}
+
+/** A packet: its number on the colour of the group it must reach; a tick once it is home. */
+export function chip(run, packet, x, y, size, { home = false, followed = false, onpick = null } = {}) {
+  const text = home ? `${packet}✓` : `${packet}`;
+  const width = chipWidth(text, size);
+  const group = Math.floor(run.destination[packet] / run.d);
+  return svg(
+    "g",
+    {
+      class: `chip${home ? " home" : ""}${followed ? " followed" : ""}`,
+      transform: `translate(${x},${y})`,
+      "data-packet": packet,
+      ...(onpick === null ? {} : { onclick: () => onpick(packet) }),
+    },
+    svg("title", {}, `Packet ${packet}, for processor ${run.destination[packet]} in group ${group}${home ? "; it is home" : ""}`),
+    svg("rect", { x: -width / 2, y: -size / 2, width, height: size, rx: size * 0.3, fill: groupColour(group) }),
+    svg("text", { "font-size": size * 0.72, dy: "0.36em" }, text),
+  );
+}
+
+export function chipWidth(text, size) {
+  return size * (0.45 + 0.46 * [...text].length);
+}

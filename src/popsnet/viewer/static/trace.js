@@ -1,8 +1,306 @@
-export async function readRecordings() {
-  const { runs } = JSON.parse(document.getElementById("recordings").textContent);
-  return Promise.all(runs.map(async ({ name, gzip }) => {
-    const bytes = Uint8Array.from(atob(gzip), (c) => c.charCodeAt(0));
-    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-    return { name, text: await new Response(stream).text() };
-  }));
+// Reads a trace (docs/reference/trace-format.md) and replays it by the rules of the network.
+
+export const MOST_GROUPS = 256;
+export const MOST_DRAWN = 64; // processors that are drawn one by one
+
+export class TraceError extends Error {}
+
+/** A run as the page plays it; throws TraceError with the line and the cure for a bad trace. */
+export function readTrace(text, name) {
+  const lines = parseLines(text);
+  const run = readHeader(lines, name);
+  const replay = new Replay(run);
+  for (const [number, line] of lines.slice(1)) {
+    if (run.outcome !== null) fail(number, "nothing may follow the outcome");
+    if (isObject(line.outcome)) run.outcome = readOutcome(number, line.outcome);
+    else run.slots.push(replay.slot(readSlot(run, number, line)));
+  }
+  replay.conclude();
+  return run;
+}
+
+function parseLines(text) {
+  const lines = [];
+  const rows = text.split("\n");
+  rows.forEach((row, i) => {
+    if (row.trim() === "") return;
+    let line;
+    try {
+      line = JSON.parse(row);
+    } catch {
+      if (i === rows.length - 1 && i > 0) {
+        fail(i + 1, "is cut off: the trace was not written to its end. Make it again");
+      }
+      fail(i + 1, "is not JSON. A trace has one JSON object a line");
+    }
+    if (!isObject(line)) fail(i + 1, "is not a JSON object");
+    lines.push([i + 1, line]);
+  });
+  if (lines.length === 0) throw new TraceError("The file is empty; a trace begins with a header.");
+  return lines;
+}
+
+function readHeader(lines, name) {
+  const [number, line] = lines[0];
+  if (line.format !== "popsnet-trace") {
+    throw new TraceError('This is no popsnet trace: its first line has no "format": "popsnet-trace".');
+  }
+  if (line.version !== 1) fail(number, `has version ${shown(line.version)}; this page reads 1`);
+  const { d, g } = line;
+  for (const [what, value] of [["d", d], ["g", g]]) {
+    if (!isWhole(value, 1, 2 ** 31)) fail(number, `${what} is ${shown(value)}; it is at least 1`);
+  }
+  if (g > MOST_GROUPS) fail(number, `g is ${g}; this page draws up to ${MOST_GROUPS} groups`);
+  const n = d * g;
+  const destination = numbers(number, line.destination, "destination", n);
+  const start = line.start === undefined ? null : numbers(number, line.start, "start", n);
+  if (start === null && !isPermutation(destination, n)) {
+    fail(number, `the destinations are not a permutation of 0 to ${n - 1}`);
+  }
+  if (start !== null && start.length !== destination.length) {
+    fail(number, `there are ${start.length} starts and ${destination.length} destinations`);
+  }
+  if (line.buffers !== undefined && !isWhole(line.buffers, 1, 2 ** 31)) {
+    fail(number, `buffers is ${shown(line.buffers)}; it is at least 1`);
+  }
+  return {
+    name, d, g, n,
+    router: asText(number, line.router, "router"),
+    variant: asText(number, line.variant, "variant"),
+    seed: line.seed,
+    destination,
+    start: start ?? Int32Array.from(destination.keys()),
+    packets: destination.length,
+    buffers: line.buffers ?? null,
+    slots: [],
+    outcome: null,
+    problems: [],
+  };
+}
+
+function readSlot(run, number, line) {
+  if (line.slot === undefined) fail(number, 'has neither "slot" nor "outcome"');
+  for (const part of ["sends", "listens"]) {
+    if (!Array.isArray(line[part])) fail(number, `${part} is ${shown(line[part])}, not a list`);
+  }
+  for (const send of line.sends) {
+    const fits =
+      Array.isArray(send) && send.length === 4 && isWhole(send[0], 0, run.n) &&
+      Array.isArray(send[1]) && send[1].every((group) => isWhole(group, 0, run.g)) &&
+      typeof send[2] === "string" && (send[3] === null || isWhole(send[3], 0, run.packets));
+    if (!fits) fail(number, `${shown(send)} is no message on ${networkName(run)}`);
+  }
+  const keeps = line.keeps ?? [];
+  const drops = line.drops ?? [];
+  for (const [what, pairs, bound] of [
+    ["listens", line.listens, run.g], ["keeps", keeps, run.packets], ["drops", drops, run.packets],
+  ]) {
+    if (!Array.isArray(pairs)) fail(number, `${what} is ${shown(pairs)}, not a list`);
+    for (const pair of pairs) {
+      const fits =
+        Array.isArray(pair) && pair.length === 2 && isWhole(pair[0], 0, run.n) &&
+        isWhole(pair[1], 0, bound);
+      if (!fits) fail(number, `${shown(pair)} in ${what} does not exist on ${networkName(run)}`);
+    }
+  }
+  const step = line.step ?? null;
+  if (step !== null && !isWhole(step, 0, 2 ** 31)) fail(number, `step is ${shown(step)}`);
+  return {
+    number: run.slots.length + 1, phase: asText(number, line.phase, "phase"), step,
+    sends: line.sends, listens: line.listens, keeps, drops,
+  };
+}
+
+function readOutcome(number, outcome) {
+  for (const what of ["slots", "delivered", "lost"]) {
+    if (!isWhole(outcome[what], 0, 2 ** 53)) fail(number, `${what} is ${shown(outcome[what])}`);
+  }
+  return outcome;
+}
+
+/** The state of the network while slots are replayed; each slot is given what came of it. */
+class Replay {
+  constructor(run) {
+    this.run = run;
+    this.problems = [];
+    this.told = run.buffers !== null; // whether the trace says who holds what
+    this.held = Array.from({ length: run.n }, () => []);
+    this.copies = new Int32Array(run.packets); // of each packet, anywhere
+    this.atHome = new Int32Array(run.packets); // of each packet, at its destination
+    this.since = new Int32Array(run.packets); // the slot that brought the first of them
+    this.lost = 0;
+    this.load = new Int32Array(run.g * run.g);
+    this.message = new Int32Array(run.g * run.g);
+    for (let p = 0; p < run.packets; p++) this.gain(run.start[p], p);
+    run.initial = this.state();
+  }
+
+  slot(slot) {
+    const { d, g } = this.run;
+    this.current = slot;
+    const touched = this.shine(slot);
+    slot.used = touched.filter((coupler) => this.load[coupler] === 1);
+    slot.collided = touched.filter((coupler) => this.load[coupler] > 1);
+    slot.destroyed = slot.collided.reduce((sum, coupler) => sum + this.load[coupler], 0);
+    slot.heard = []; // [processor, number of the message]
+    const listening = new Set();
+    const received = new Map();
+    for (const [processor, group] of slot.listens) {
+      if (listening.has(processor)) this.problem(processor, "listens to two couplers");
+      listening.add(processor);
+      const coupler = Math.floor(processor / d) * g + group;
+      if (this.load[coupler] !== 1) continue;
+      const message = this.message[coupler];
+      slot.heard.push([processor, message]);
+      const [, , kind, packet] = slot.sends[message];
+      if (kind === "packet" && packet !== null) received.set(processor, packet);
+    }
+    for (const coupler of touched) this.load[coupler] = 0;
+    this.hold(slot, received);
+    return Object.assign(slot, this.state());
+  }
+
+  shine(slot) {
+    const { d, g } = this.run;
+    const touched = [];
+    const sending = new Set();
+    slot.sends.forEach(([processor, groups, kind, packet], i) => {
+      if (sending.has(processor)) this.problem(processor, "sends two messages");
+      sending.add(processor);
+      if (kind === "packet" && packet !== null && !this.held[processor].includes(packet)) {
+        this.problem(processor, `sends packet ${packet}, which it does not hold`);
+      }
+      for (const to of groups) {
+        const coupler = to * g + Math.floor(processor / d);
+        if (this.load[coupler]++ === 0) touched.push(coupler);
+        this.message[coupler] = i;
+      }
+    });
+    return touched;
+  }
+
+  hold(slot, received) {
+    if (!this.told) {
+      for (const [processor, packet] of received) {
+        if (!this.held[processor].includes(packet)) this.gain(processor, packet);
+      }
+      return;
+    }
+    for (const [processor, packet] of slot.drops) {
+      const place = this.held[processor].indexOf(packet);
+      if (place < 0) this.problem(processor, `gives up packet ${packet}, which it does not hold`);
+      else this.lose(processor, packet, place);
+    }
+    for (const [processor, packet] of slot.keeps) {
+      if (received.get(processor) !== packet) {
+        this.problem(processor, `keeps packet ${packet}, which it did not hear`);
+      }
+      this.gain(processor, packet);
+      if (this.held[processor].length > this.run.buffers) {
+        this.problem(processor, `holds more than ${this.run.buffers} packets`);
+      }
+    }
+  }
+
+  gain(processor, packet) {
+    this.held[processor].push(packet);
+    if (this.copies[packet]++ === 0 && this.current) this.lost--;
+    if (this.run.destination[packet] === processor && this.atHome[packet]++ === 0) {
+      this.since[packet] = this.current?.number ?? 0;
+    }
+  }
+
+  lose(processor, packet, place) {
+    this.held[processor].splice(place, 1);
+    if (--this.copies[packet] === 0) this.lost++;
+    if (this.run.destination[packet] === processor) this.atHome[packet]--;
+  }
+
+  state() {
+    const drawn = this.run.n <= MOST_DRAWN;
+    return {
+      lost: this.told ? this.lost : null,
+      held: drawn ? this.held.map((packets) => packets.slice()) : null,
+    };
+  }
+
+  /**
+   * A packet is home from the slot on from which its destination has it to the end. Before that
+   * it may have been there as a relay, which a trace does not tell apart.
+   */
+  conclude() {
+    const { run } = this;
+    run.problems = this.problems;
+    run.homeAt = Array.from(this.since, (slot, packet) => (this.atHome[packet] > 0 ? slot : Infinity));
+    for (const slot of run.slots) slot.arrivals = [];
+    run.initial.home = 0;
+    run.homeAt.forEach((slot, packet) => {
+      if (slot === 0) run.initial.home++;
+      else if (slot < Infinity) run.slots[slot - 1].arrivals.push(packet);
+    });
+    let { home } = run.initial;
+    for (const slot of run.slots) slot.home = home += slot.arrivals.length;
+  }
+
+  problem(processor, what) {
+    this.problems.push({ slot: this.current.number, text: `processor ${processor} ${what}` });
+  }
+}
+
+/** The state before slot t + 1, that is after slot t; t = 0 is the start. */
+export function stateAfter(run, t) {
+  return t === 0 ? run.initial : run.slots[Math.min(t, run.slots.length) - 1];
+}
+
+export function networkName(run) {
+  return `POPS(${run.d}, ${run.g})`;
+}
+
+/** The first and last slot of the step that slot t belongs to. */
+export function stepOf(run, t) {
+  const same = (a, b) => {
+    if (a.step !== null && b.step !== null) return a.step === b.step;
+    return !/^1\b/.test(b.phase) && /^\d/.test(b.phase);
+  };
+  let first = t;
+  let last = t;
+  while (first > 1 && same(run.slots[first - 2], run.slots[first - 1])) first--;
+  while (last < run.slots.length && same(run.slots[last - 1], run.slots[last])) last++;
+  return [first, last];
+}
+
+function fail(number, what) {
+  throw new TraceError(`Line ${number}: ${what}.`);
+}
+
+function isObject(value) {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function isWhole(value, low, bound) {
+  return Number.isInteger(value) && value >= low && value < bound;
+}
+
+function isPermutation(values, n) {
+  return values.length === n && new Set(values).size === n;
+}
+
+function numbers(number, values, what, bound) {
+  if (!Array.isArray(values)) fail(number, `${what} is ${shown(values)}, not a list`);
+  values.forEach((value, i) => {
+    if (!isWhole(value, 0, bound)) {
+      fail(number, `${what} ${i} is ${shown(value)}; there are processors 0 to ${bound - 1}`);
+    }
+  });
+  return Int32Array.from(values);
+}
+
+function asText(number, value, what) {
+  if (typeof value !== "string") fail(number, `${what} is ${shown(value)}, not a text`);
+  return value;
+}
+
+function shown(value) {
+  const text = value === undefined ? "missing" : JSON.stringify(value);
+  return text.length > 60 ? `${text.slice(0, 60)}…` : text;
 }
