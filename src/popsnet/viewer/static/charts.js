@@ -57,9 +57,10 @@ export class Progress {
     this.high = 150;
     this.edge = { left: 40, right: 62, top: 12, bottom: 26 };
     const homes = [run.initial.home, ...run.slots.map((slot) => slot.home)];
-    const pending = homes.map((home) => run.packets - home);
+    const lost = [0, ...run.slots.map((slot) => slot.lost ?? 0)];
+    const pending = homes.map((home, t) => run.packets - home - lost[t]);
+    const loses = lost.at(-1) > 0;
     this.cursor = svg("line", { class: "cursor", y1: this.edge.top, y2: this.high - this.edge.bottom });
-    const labels = this.labels(homes, pending);
     this.root = svg(
       "svg",
       { class: "progress", viewBox: `0 0 ${this.wide} ${this.high}`, role: "img", "aria-label": "Packets home and pending after each slot" },
@@ -67,7 +68,8 @@ export class Progress {
       this.cursor,
       svg("path", { class: "home", d: this.line(homes) }),
       svg("path", { class: "pending", d: this.line(pending) }),
-      ...labels,
+      loses ? svg("path", { class: "lost", d: this.line(lost) }) : null,
+      ...this.labels([["home", homes], ["pending", pending], ...(loses ? [["lost", lost]] : [])]),
     );
   }
 
@@ -84,14 +86,14 @@ export class Progress {
     return values.map((value, t) => (t === 0 ? `M${this.x(0)},${this.y(value)}` : `H${this.x(t)} V${this.y(value)}`)).join(" ");
   }
 
-  labels(homes, pending) {
-    const end = this.x(homes.length - 1) + 5;
-    let [home, waiting] = [this.y(homes.at(-1)), this.y(pending.at(-1))];
-    if (Math.abs(home - waiting) < 12) [home, waiting] = [home - 6, waiting + 6];
-    return [
-      svg("text", { class: "home", x: end, y: home, dy: "0.36em" }, "home"),
-      svg("text", { class: "pending", x: end, y: waiting, dy: "0.36em" }, "pending"),
-    ];
+  /** Names at the ends of the lines, from top to bottom, none on another. */
+  labels(lines) {
+    const ends = lines
+      .map(([name, values]) => ({ name, y: this.y(values.at(-1)) }))
+      .sort((one, other) => one.y - other.y);
+    for (let i = ends.length - 2; i >= 0; i--) ends[i].y = Math.min(ends[i].y, ends[i + 1].y - 12);
+    const x = this.x(this.run.slots.length) + 5;
+    return ends.map(({ name, y }) => svg("text", { class: name, x, y, dy: "0.36em" }, name));
   }
 
   axes() {

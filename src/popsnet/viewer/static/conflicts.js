@@ -3,7 +3,7 @@ import { stepOf } from "./trace.js";
 import { count } from "./words.js";
 import { groupColour, html, svg } from "./shapes.js";
 
-const MOST_EDGES = 300;
+const MOST_EDGES = 128;
 const MOST_NODES = 64; // on a side
 
 /**

@@ -91,6 +91,8 @@ class Panel {
       item.classList.toggle("current", Number(item.dataset.slot) === at);
       item.classList.toggle("later", Number(item.dataset.slot) > at);
     }
+    const now = [...this.history.children].findLast((item) => Number(item.dataset.slot) <= at);
+    if (now) this.history.scrollTop = now.offsetTop - this.history.offsetTop - this.history.clientHeight / 2;
   }
 
   advance(time) {

@@ -7,7 +7,7 @@ const LARGE = 7; // pixels of a cell that has room for a cross
 export class MatrixView {
   constructor(run) {
     this.run = run;
-    this.cell = Math.max(2, Math.min(28, Math.floor(600 / run.g)));
+    this.cell = Math.max(2, Math.min(28, Math.floor(780 / run.g)));
     this.side = this.cell * run.g;
     this.cursor = null;
     this.followed = null;

@@ -19,12 +19,12 @@ function layoutOf(run) {
   const chips = Math.min(most, MOST_CHIPS);
   const store = chips * (chipWidth(digits, size) + 3) + (most > MOST_CHIPS ? size * 1.6 : 0);
   const inColumn = g <= COLUMN;
-  const box = inColumn ? row : Math.max(10, Math.min(18, 620 / g));
-  const couplersHigh = inColumn ? g * g * box + (g - 1) * GAP : g * box;
+  const box = inColumn ? row : g <= 24 ? 22 : 12;
+  const couplersHigh = inColumn ? g * g * box + (g - 1) * GAP : 0;
   const processorsHigh = n * row + (g - 1) * GAP;
   const high = Math.max(couplersHigh, processorsHigh);
   const label = n <= 16 ? 54 : 48;
-  const boxWide = inColumn ? Math.max(34, row * 1.5) : box;
+  const boxWide = inColumn ? Math.max(34, row * 1.5) : box * 0.9;
   const middleWide = inColumn ? boxWide : g * box;
   const span = n <= 16 ? 190 : 150;
   const left = label + store + radius + 8;
@@ -44,7 +44,8 @@ function layoutOf(run) {
       const rest = (high - couplersHigh) / Math.max(1, g);
       return { x: middle, y: top + c * box + to * (GAP + rest) + rest / 2 + box / 2 };
     }
-    return { x: middle - middleWide / 2 + (from + 0.5) * box, y: top + (high - couplersHigh) / 2 + (to + 0.5) * box };
+    const y = (processorY(to * d) + processorY((to + 1) * d - 1)) / 2; // beside those who listen
+    return { x: middle - middleWide / 2 + (from + 0.5) * box, y };
   };
   return {
     row, radius, size, box, boxWide, inColumn, left, middle, right, wide, label,
@@ -94,13 +95,9 @@ export class NetworkView {
       );
     }
     if (!layout.inColumn) {
-      const edge = layout.middle - layout.middleWide / 2;
-      const top = layout.coupler(0).y - layout.box / 2;
-      parts.push(
-        svg("text", { class: "heading small", x: layout.middle, y: top - 4 }, "row: to group, column: from group"),
-        svg("rect", { class: "field", x: edge, y: top, width: layout.middleWide, height: run.g * layout.box }),
-      );
+      parts.push(svg("text", { class: "heading small", x: layout.middle, y: 30 }, `a row to each group, from groups 0 to ${run.g - 1}`));
     }
+    for (let c = 0; c < run.g * run.g; c++) parts.push(this.box(c, "idle", "idle", ""));
     for (let p = 0; p < run.n; p++) {
       for (const x of [layout.left, layout.right]) {
         parts.push(
@@ -207,37 +204,38 @@ export class NetworkView {
     }
   }
 
+  /** The couplers that are in use; idle ones are there always. */
   boxes(slot) {
-    const { run, layout } = this;
-    const collided = new Set(slot?.collided);
+    const { run } = this;
+    if (slot === null) return [];
+    const collided = new Set(slot.collided);
     const used = new Map();
-    slot?.sends.forEach((send) => {
+    for (const send of slot.sends) {
       for (const group of send[1]) used.set(group * run.g + Math.floor(send[0] / run.d), send);
-    });
-    const boxes = [];
-    const tall = layout.box * (layout.inColumn ? 0.74 : 0.86);
-    const wide = layout.inColumn ? layout.boxWide : tall;
-    for (let c = 0; c < run.g * run.g; c++) {
-      if (!layout.inColumn && !used.has(c)) continue; // the field behind shows where it is
-      const { x, y } = layout.coupler(c);
-      const send = used.get(c);
-      const state = collided.has(c) ? "collided" : send ? `used ${className(send[2])}` : "idle";
-      const box = svg("g", { class: `coupler ${state}`, "data-coupler": c });
-      box.append(
-        svg("title", {}, `Coupler ${couplerName(run, c)}: ${collided.has(c) ? "messages collide and are destroyed" : send ? `carries ${messageName(send)}` : "idle"}`),
-        svg("rect", { x: x - wide / 2, y: y - tall / 2, width: wide, height: tall, rx: 3 }),
-      );
-      if (collided.has(c)) {
-        const arm = tall * 0.32;
-        box.append(svg("path", { class: "cross", d: `M${x - arm},${y - arm} L${x + arm},${y + arm} M${x + arm},${y - arm} L${x - arm},${y + arm}` }));
-      } else if (send && layout.inColumn) {
-        box.append(svg("text", { class: "cargo", x, y, "font-size": tall * 0.62, dy: "0.36em" }, cargo(send)));
-      } else if (!send && run.g <= 4) {
-        box.append(svg("text", { class: "name", x, y, "font-size": tall * 0.42, dy: "0.36em" }, couplerName(run, c)));
-      }
-      boxes.push(box);
     }
-    return boxes;
+    return Array.from(used, ([c, send]) => {
+      if (collided.has(c)) return this.box(c, "collided", "messages collide and are destroyed", "");
+      return this.box(c, `used ${className(send[2])}`, `carries ${messageName(send)}`, cargo(send));
+    });
+  }
+
+  box(c, state, what, text) {
+    const { run, layout } = this;
+    const { x, y } = layout.coupler(c);
+    const tall = layout.box * (layout.inColumn ? 0.74 : 0.82);
+    const wide = layout.inColumn ? layout.boxWide : tall;
+    const box = svg(
+      "g", { class: `coupler ${state}`, "data-coupler": c },
+      svg("title", {}, `Coupler ${couplerName(run, c)}: ${what}`),
+      svg("rect", { x: x - wide / 2, y: y - tall / 2, width: wide, height: tall, rx: 3 }),
+    );
+    const write = (name, words, size) => box.append(svg("text", { class: name, x, y, "font-size": size, dy: "0.36em" }, words));
+    if (state === "collided") {
+      const arm = tall * 0.32;
+      box.append(svg("path", { class: "cross", d: `M${x - arm},${y - arm} L${x + arm},${y + arm} M${x + arm},${y - arm} L${x - arm},${y + arm}` }));
+    } else if (state === "idle" && run.g <= 4) write("name", couplerName(run, c), tall * 0.42);
+    else if (tall > 15) write("cargo", text, layout.inColumn ? tall * 0.62 : 9);
+    return box;
   }
 
   /** The packets that processors hold after slot t, in the column at x. */

@@ -157,6 +157,7 @@ class Replay {
     }
     for (const coupler of touched) this.load[coupler] = 0;
     this.hold(slot, received);
+    slot.gone = slot.drops.map(([, packet]) => packet).filter((packet) => this.copies[packet] === 0);
     return Object.assign(slot, this.state());
   }
 

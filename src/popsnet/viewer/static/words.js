@@ -92,6 +92,9 @@ export function tellSlot(run, t) {
   if (slot.arrivals.length > 0) {
     parts.push(`${slot.arrivals.length === 1 ? "packet" : "packets"} ${listed(slot.arrivals)} ${slot.arrivals.length === 1 ? "gets" : "get"} home`);
   }
+  if (slot.gone.length > 0) {
+    parts.push(`${slot.gone.length === 1 ? "packet" : "packets"} ${listed(slot.gone)} ${slot.gone.length === 1 ? "is" : "are"} lost: nobody holds a copy any more`);
+  }
   return `${parts.join(", ")}.`;
 }
 
