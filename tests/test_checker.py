@@ -37,7 +37,7 @@ def test_a_real_trace_is_of_the_documented_form(lines: Lines) -> None:
         "format", "version", "d", "g", "router", "variant", "seed", "destination", "buffers",
     ]  # fmt: skip
     assert (header["format"], header["version"]) == ("popsnet-trace", 1)
-    fields = ["slot", "phase", "sends", "listens", "keeps", "drops"]
+    fields = ["slot", "phase", "step", "sends", "listens", "keeps", "drops"]
     assert all(list(slot) == fields for slot in slots)
     assert [slot["slot"] for slot in slots] == list(range(1, len(slots) + 1))
     assert {send[2] for slot in slots for send in slot["sends"]} == {"packet", "ack"}
@@ -70,6 +70,14 @@ def test_a_trace_that_counts_slots_from_zero_holds_too(lines: Lines, tmp_path: P
     lines = copy.deepcopy(lines)
     for line in lines[1:-1]:
         line["slot"] -= 1
+    assert check_trace(write(tmp_path / "t", lines)).ok
+
+
+def test_a_trace_without_steps_holds_too(lines: Lines, tmp_path: Path) -> None:
+    assert [line["step"] for line in lines[1:-1]] == [i // 5 for i in range(len(lines) - 2)]
+    lines = copy.deepcopy(lines)
+    for line in lines[1:-1]:
+        del line["step"]
     assert check_trace(write(tmp_path / "t", lines)).ok
 
 
@@ -162,6 +170,7 @@ TAMPERED: dict[str, tuple[Callable[[Lines], Any], str]] = {
     "a slot left out": (lambda lines: lines.pop(3), "numbered in turn"),
     "a slot repeated": (lambda lines: lines.insert(2, lines[1]), "numbered in turn"),
     "slots exchanged": (lambda lines: lines.insert(1, lines.pop(2)), "numbered in turn"),
+    "a step that goes back": (lambda lines: lines[1].__setitem__("step", 1), "steps never go back"),
     "the last slot left out": (lambda lines: lines.pop(-2), "never reached it"),
     "the outcome left out": (lambda lines: lines.pop(), "no outcome line"),
     "a line after the outcome": (lambda lines: lines.append(lines[1]), "follow the outcome"),
@@ -307,6 +316,7 @@ def test_a_last_hop_to_another_group_is_always_found(
         ('{"format": "popsnet-trace", "version": 1, "d": 2}\n', '"destination" is None'),
         ("\x93NUMPY\x01\x00", "not JSON"),
         ("[" * 100_000 + "\n", "not JSON"),
+        ('{"format": NaN}\n', "not JSON"),
     ],
 )
 def test_foreign_files_are_refused(text: str, complaint: str, tmp_path: Path, cli: Cli) -> None:
@@ -333,6 +343,9 @@ def test_foreign_files_are_refused(text: str, complaint: str, tmp_path: Path, cl
         (1, "listens", [[0]]),
         (1, "listens", [[0, 1.0]]),
         (1, "slot", "one"),
+        (1, "step", -1),
+        (1, "step", 0.0),
+        (1, "step", None),
         (-1, "outcome", [1, 2, 3]),
     ],
 )

@@ -4,14 +4,15 @@ The first line is a header, then comes one line a slot, then the outcome:
 
     {"format": "popsnet-trace", "version": 1, "d", "g", "router", "variant", "seed",
      "destination": [pi(0), pi(1), …], "buffers"}
-    {"slot": t, "phase": "name", "sends": [[processor, [groups], kind, packet], …],
+    {"slot": t, "phase": "name", "step": s, "sends": [[processor, [groups], kind, packet], …],
      "listens": [[processor, group], …], "keeps": [[processor, packet], …], "drops": […]}
     {"outcome": {"slots", "delivered", "lost", "lost_packets"}}
 
-Slots are numbered from 1. A kind is ``packet``, ``ack`` or ``control``; a packet is the number
-of its source (or its place in ``start``), or null. Lists are ordered by processor. ``buffers``,
-``keeps``, ``drops`` and ``lost_packets`` say who holds what; a trace without ``buffers`` has none
-of them. A header with ``start`` says where each packet starts; there may be any number of them.
+Slots are numbered from 1, steps from 0; a line may leave out its step. A kind is ``packet``,
+``ack`` or ``control``; a packet is the number of its source (or its place in ``start``), or null.
+Lists are ordered by processor. ``buffers``, ``keeps``, ``drops`` and ``lost_packets`` say who
+holds what; a trace without ``buffers`` has none of them. A header with ``start`` says where each
+packet starts; there may be any number of them.
 """
 
 from popsnet.trace.event import Event, Hold, Listen, Observer, Send

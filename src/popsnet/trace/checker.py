@@ -112,6 +112,7 @@ class _Replay:
         self.held: dict[int, Counter[int]] = {}  # what processors hold, if it is not just their own
         self.line = header.number
         self.slot: int | None = None
+        self.step = 0
         self.first = 1  # number of the first slot; a trace that counts from 0 is as good
 
     def run(self, lines: Iterator[Line]) -> Report:
@@ -164,6 +165,10 @@ class _Replay:
         if line.slot != expected:
             self._violation(None, f"slots are numbered in turn: {expected} comes here")
         self.report.slots += 1
+        if line.step is not None:
+            if line.step < self.step:
+                self._violation(None, f"steps never go back, and {self.step} was before this")
+            self.step = line.step
         couplers = self._send(line)
         self.report.collisions += sum(len(messages) > 1 for messages in couplers.values())
         heard: dict[int, int] = {}

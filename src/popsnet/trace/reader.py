@@ -39,6 +39,8 @@ class SlotLine(NamedTuple):
     listens: list[Listen]
     keeps: list[Hold]
     drops: list[Hold]
+    step: int | None = None
+    """The step of the router, from 0 on; None if the trace does not say."""
 
 
 class OutcomeLine(NamedTuple):
@@ -183,6 +185,9 @@ def _slot(name: str, number: int, line: dict[str, Any]) -> SlotLine:
         _require_pair(where, entry, "[processor, group]")
     for entry in (*keeps, *drops):
         _require_pair(where, entry, "[processor, packet]")
+    step = _field(where, line, "step", int) if "step" in line else None
+    if step is not None and step < 0:
+        raise TraceFormatError(f"{where}: step = {step}; steps are counted from 0.")
     return SlotLine(
         number,
         slot=_field(where, line, "slot", int),
@@ -191,6 +196,7 @@ def _slot(name: str, number: int, line: dict[str, Any]) -> SlotLine:
         listens=listens,
         keeps=keeps,
         drops=drops,
+        step=step,
     )
 
 

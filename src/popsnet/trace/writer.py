@@ -71,6 +71,7 @@ class TraceWriter:
         self._line = {
             "slot": event.slot,
             "phase": event.phase,
+            "step": event.step,
             "sends": sends,
             "listens": listens,
         }
