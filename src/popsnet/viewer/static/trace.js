@@ -156,8 +156,9 @@ class Replay {
       if (kind === "packet" && packet !== null) received.set(processor, packet);
     }
     for (const coupler of touched) this.load[coupler] = 0;
+    const before = new Set(slot.drops.map(([, packet]) => packet).filter((packet) => this.copies[packet] > 0));
     this.hold(slot, received);
-    slot.gone = slot.drops.map(([, packet]) => packet).filter((packet) => this.copies[packet] === 0);
+    slot.gone = [...before].filter((packet) => this.copies[packet] === 0).sort((one, other) => one - other);
     return Object.assign(slot, this.state());
   }
 
