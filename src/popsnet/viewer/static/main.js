@@ -19,7 +19,7 @@ class Panel {
     this.progress = new Progress(run, slots);
     this.conflicts = new ConflictView(run, (packet) => page.follow(packet));
     this.matrix = new MatrixView(run);
-    this.network = run.n <= MOST_DRAWN ? new NetworkView(run, (packet) => page.follow(packet)) : null;
+    this.network = run.n <= MOST_DRAWN ? new NetworkView(run, page.runs, (packet) => page.follow(packet)) : null;
     this.place = html("div", { class: "picture" });
     this.history = html("ol", { class: "history" });
     this.historyTitle = html("h3", {});

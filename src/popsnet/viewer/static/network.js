@@ -7,14 +7,14 @@ const COLUMN = 8; // up to so many groups the couplers stand in one column, as i
 const MOST_CHIPS = 3; // of a processor; more are counted
 const GAP = 12; // between groups
 
-/** Where everything stands, in units of the picture. */
-function layoutOf(run) {
+/** Where everything stands, in units of the picture; the same for all runs side by side. */
+function layoutOf(run, runs) {
   const { d, g, n } = run;
   const row = n <= 16 ? 32 : n <= 36 ? 26 : 22;
   const radius = row * 0.42;
   const size = row * 0.62;
   const digits = `${Math.max(n, run.packets) - 1}✓`;
-  const most = Math.max(1, ...[run.initial, ...run.slots].map((state) =>
+  const most = Math.max(1, ...runs.flatMap((one) => [one.initial, ...one.slots]).map((state) =>
     Math.max(...state.held.map((packets) => packets.length))));
   const chips = Math.min(most, MOST_CHIPS);
   const store = chips * (chipWidth(digits, size) + 3) + (most > MOST_CHIPS ? size * 1.6 : 0);
@@ -54,10 +54,10 @@ function layoutOf(run) {
 }
 
 export class NetworkView {
-  constructor(run, onpick) {
+  constructor(run, runs, onpick) {
     this.run = run;
     this.onpick = onpick;
-    this.layout = layoutOf(run);
+    this.layout = layoutOf(run, runs);
     this.followed = null;
     this.slotLayer = svg("g");
     this.root = svg(
@@ -152,6 +152,7 @@ export class NetworkView {
       element.setAttribute("visibility", time >= 0.92 ? "visible" : "hidden");
     }
     this.root.classList.toggle("arrived", time >= 0.45);
+    this.root.classList.toggle("settled", time >= 0.92);
   }
 
   light(slot, beams, travellers) {
