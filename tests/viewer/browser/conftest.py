@@ -48,17 +48,18 @@ def browser() -> Iterator[Browser]:
 
 
 class Watch:
-    """What pages did that they should not; a test that provokes it takes it from here."""
+    """What a page did that it should not; a test that provokes it takes it from here."""
 
     def __init__(self) -> None:
         self.complaints: list[str] = []
+        self.addresses: set[str] = {"about:srcdoc"}
 
-    def add(self, tab: Tab, address: str) -> None:
-        tab.on("console", lambda message: self._told(message.type, message.text))
-        tab.on("pageerror", lambda error: self.complaints.append(f"error: {error}"))
-        tab.on("dialog", self._spoke)
-        tab.on("popup", lambda other: self.complaints.append(f"popup: {other.url}"))
-        tab.context.on("request", lambda request: self._asked(request.url, address))
+    def over(self, context: BrowserContext) -> None:
+        context.on("console", lambda message: self._told(message.type, message.text))
+        context.on("weberror", lambda error: self.complaints.append(f"error: {error.error}"))
+        context.on("dialog", self._spoke)
+        context.on("request", lambda request: self._asked(request.url))
+        context.on("page", lambda tab: self._opened(tab))
 
     def _spoke(self, dialog: Dialog) -> None:
         self.complaints.append(f"dialog: {dialog.message}")
@@ -68,9 +69,13 @@ class Watch:
         if kind in ("error", "warning", "assert"):
             self.complaints.append(f"{kind}: {text}")
 
-    def _asked(self, url: str, address: str) -> None:
-        if url not in (address, "about:srcdoc"):
+    def _asked(self, url: str) -> None:
+        if url not in self.addresses:
             self.complaints.append(f"request: {url}")
+
+    def _opened(self, tab: Tab) -> None:
+        if len(tab.context.pages) > 1:
+            self.complaints.append(f"window: {tab.url}")
 
     def taken(self) -> list[str]:
         """All that happened so far, which is then forgiven."""
@@ -78,32 +83,71 @@ class Watch:
         return complaints
 
 
-@pytest.fixture
-def watch() -> Watch:
-    return Watch()
+class Desk:
+    """A browser with a tab that is used again and again: to open one takes longer than a test."""
 
+    def __init__(self, browser: Browser) -> None:
+        self.browser = browser
+        self.watch = Watch()
+        self._usual: Tab | None = None
 
-@pytest.fixture
-def visit(browser: Browser, watch: Watch, tmp_path: Path) -> Iterator[Visit]:
-    """Opens runs, or a whole page, from a file, as whoever was sent one does."""
-    contexts: list[BrowserContext] = []
+    def tab(self, **options: Any) -> Tab:
+        if options:
+            return self._new(**options)
+        if self._usual is None:
+            self._usual = self._new()
+        return self._usual
 
-    def open_tab(content: Sequence[Recording] | str, **options: Any) -> Tab:
-        html = content if isinstance(content, str) else Page.of(content).html
-        path = tmp_path / f"page-{len(contexts)}.html"
-        path.write_text(html, encoding="utf-8")
+    def _new(self, **options: Any) -> Tab:
         options = {"viewport": {"width": 1280, "height": 900}, **options}
-        context = browser.new_context(**options)
+        context = self.browser.new_context(**options)
         context.set_default_timeout(10_000)
-        contexts.append(context)
-        tab = context.new_page()
-        watch.add(tab, path.as_uri())
+        self.watch.over(context)
+        return context.new_page()
+
+    def clear(self) -> None:
+        for context in self.browser.contexts:
+            if self._usual is None or context != self._usual.context:
+                context.close()
+
+
+@pytest.fixture(scope="session")
+def desk(browser: Browser) -> Desk:
+    return Desk(browser)
+
+
+@pytest.fixture
+def watch(desk: Desk) -> Watch:
+    return desk.watch
+
+
+@pytest.fixture
+def visit(desk: Desk, watch: Watch, tmp_path: Path) -> Iterator[Visit]:
+    """Opens runs, or a whole page, from a file, as whoever was sent one does."""
+    opened = 0
+
+    def open_tab(
+        content: Sequence[Recording] | str, *, stopped: bool = False, **options: Any
+    ) -> Tab:
+        """With ``stopped`` the page's time stands still, until ``tab.clock.run_for``."""
+        nonlocal opened
+        opened += 1
+        html = content if isinstance(content, str) else Page.of(content).html
+        path = tmp_path / f"page-{opened}.html"
+        path.write_text(html, encoding="utf-8")
+        watch.addresses.add(path.as_uri())
+        if stopped:
+            options.setdefault("reduced_motion", "no-preference")  # a tab of its own
+        tab = desk.tab(**options)
+        if stopped:
+            tab.clock.install(time=0)
         tab.goto(path.as_uri())
-        if 'id="recordings"' in html:
+        if tab.locator("#recordings").count() > 0:
             tab.wait_for_selector("html[data-ready]", state="attached")
+        if stopped:
+            tab.clock.pause_at(3_600_000)
         return tab
 
     yield open_tab
-    for context in contexts:
-        context.close()
-    assert watch.complaints == []
+    desk.clear()
+    assert watch.taken() == []

@@ -1,7 +1,7 @@
 // The conflict graph of a step: an edge for each packet that is not home when the step begins.
 import { stepOf } from "./trace.js";
 import { count } from "./words.js";
-import { groupColour, html, svg } from "./shapes.js";
+import { html, lineColour, svg } from "./shapes.js";
 
 const MOST_EDGES = 128;
 const MOST_NODES = 64; // on a side
@@ -64,7 +64,7 @@ export class ConflictView {
       for (const [processor, groups, kind, packet] of slot.sends) {
         const fate = fates.get(packet);
         if (kind !== "packet" || fate === undefined) continue;
-        if (fate.colour === null) fate.colour = groups[0];
+        if (fate.colour === null) fate.colour = groups[0] ?? null;
         const from = Math.floor(processor / run.d);
         const through = groups.some((group) => !collided.has(group * run.g + from));
         if (fate.state !== "home") fate.state = through ? "through" : "destroyed";
@@ -102,7 +102,7 @@ export class ConflictView {
       const edge = svg("path", {
         class: `edge ${state}${followed ? " followed" : ""}`, "data-packet": packet,
         d: `M${x[0]},${y(a)} Q${mid.x},${mid.y + bend} ${x[1]},${y(b)}`,
-        style: colour === null ? null : `stroke:${groupColour(colour)}`,
+        style: colour === null ? null : `stroke:${lineColour(colour)}`,
         onclick: () => this.onpick(packet),
       });
       edge.append(svg("title", {}, `Packet ${packet}: ${told(state)}${colour === null ? "" : `, by group ${colour}`}`));

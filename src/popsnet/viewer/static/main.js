@@ -1,7 +1,7 @@
 // Puts the page together: a panel a run, one clock for all of them.
 import { MOST_DRAWN, networkName, readTrace, stateAfter, TraceError } from "./trace.js";
 import { count, explainPhase, explainRouter, historyOf, nameSlot, tellOutcome, tellSlot, tellStanding } from "./words.js";
-import { html, svg } from "./shapes.js";
+import { groupColour, html, svg } from "./shapes.js";
 import { NetworkView } from "./network.js";
 import { MatrixView } from "./matrix.js";
 import { ConflictView } from "./conflicts.js";
@@ -146,6 +146,8 @@ class Page {
     byId("of").textContent = `of ${this.slots}`;
     byId("packet").max = this.runs[0].packets - 1;
     byId("packet").value = "";
+    byId("unfollow").hidden = true;
+    byId("notice").textContent = "";
     const drawn = this.runs[0].n <= MOST_DRAWN;
     byId("as-matrix").checked = !drawn;
     byId("as-matrix").disabled = !drawn;
@@ -156,13 +158,13 @@ class Page {
 
   key(event) {
     const typing = event.target.matches("input:not([type=range]):not([type=checkbox]), select, textarea");
-    if (event.ctrlKey || event.altKey || event.metaKey) return;
+    if (event.ctrlKey || event.altKey || event.metaKey || byId("help").open) return;
     if (event.key === "Escape") {
       this.follow(null);
       event.target.blur();
       return;
     }
-    if (typing || byId("help").open) return;
+    if (typing) return;
     const { player } = this;
     const pressed = event.target.matches("button, summary, input[type=checkbox]") && [" ", "Enter"].includes(event.key);
     const act = {
@@ -170,7 +172,7 @@ class Page {
       ArrowRight: () => player.jump(player.slot + 1), ArrowLeft: () => player.jump(player.slot - 1),
       Home: () => player.jump(0), End: () => player.jump(this.slots),
       c: () => this.nextCollision(), "+": () => player.faster(1), "-": () => player.faster(-1),
-      f: () => byId("packet").focus(), j: () => byId("slot").focus(),
+      f: () => ask("packet"), j: () => ask("slot"),
       m: () => { if (!byId("as-matrix").disabled) this.setMatrix(!this.asMatrix); },
       "?": () => byId("help").showModal(),
     }[event.key];
@@ -246,7 +248,7 @@ function legendOf() {
     svg("rect", { x: 4, y: 2, width: 26, height: 16, rx: 3 }),
     name === "collided" ? svg("path", { class: "cross", d: "M12,5 L22,15 M22,5 L12,15" }) : svg("text", { class: "cargo", x: 17, y: 10, "font-size": 11, dy: "0.36em" }, text));
   const packet = (text, name) => svg("g", { class: `chip ${name}`, transform: "translate(17,10)" },
-    svg("rect", { x: -14, y: -8, width: 28, height: 16, rx: 5, fill: "hsl(137.5 72% 66%)" }),
+    svg("rect", { x: -14, y: -8, width: 28, height: 16, rx: 5, fill: groupColour(1) }),
     svg("text", { "font-size": 11, dy: "0.36em" }, text));
   return legend([
     [mark(packet("7", "")), "a packet; its colour is the group it must reach"],
@@ -261,6 +263,12 @@ function legendOf() {
 
 function byId(id) {
   return document.getElementById(id);
+}
+
+/** Let a number be typed, in place of the one that is there. */
+function ask(id) {
+  byId(id).focus();
+  byId(id).select();
 }
 
 function refuse(name, error) {
@@ -290,9 +298,15 @@ function present(texts) {
     refuse(other.name, new TraceError(`Runs are played side by side on the same network and packets; ${runs[0].name} has others.`));
     return;
   }
+  let page;
+  try {
+    page = new Page(runs);
+  } catch (error) {
+    refuse(runs[0].name, error);
+    return;
+  }
   byId("player").hidden = false;
   window.popsnet?.player.pause();
-  const page = new Page(runs);
   page.mount();
   window.popsnet = page; // for those who look at it from the console
 }
@@ -303,14 +317,27 @@ function sameTask(a, b) {
 }
 
 async function unpack({ name, gzip }) {
-  const bytes = Uint8Array.from(atob(gzip), (letter) => letter.charCodeAt(0));
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-  return { name, text: await new Response(stream).text() };
+  try {
+    const bytes = Uint8Array.from(atob(gzip), (letter) => letter.charCodeAt(0));
+    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+    return { name, text: await new Response(stream).text() };
+  } catch {
+    throw new TraceError(`The data of ${name} are damaged: they cannot be unpacked. Make the page again.`);
+  }
 }
 
 async function openFiles(files) {
   if (files.length === 0) return;
-  present(await Promise.all([...files].map(async (file) => ({ name: file.name, text: await file.text(), file: true }))));
+  const texts = [];
+  for (const file of files) {
+    try {
+      texts.push({ name: file.name, text: await file.text(), file: true });
+    } catch (error) {
+      refuse(file.name, error);
+      return;
+    }
+  }
+  present(texts);
 }
 
 function setTheme(theme) {
@@ -321,16 +348,20 @@ function setTheme(theme) {
 
 async function begin() {
   byId("theme").onchange = (event) => setTheme(event.target.value);
-  byId("open").onchange = (event) => openFiles(event.target.files);
+  byId("open").onchange = async (event) => {
+    await openFiles(event.target.files);
+    event.target.value = ""; // so that the same file can be opened again once it is mended
+  };
   byId("keys").onclick = () => byId("help").showModal();
+  byId("close").onclick = () => byId("help").close(); // no form: a notebook's frame sends none
   window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => setTheme(byId("theme").value));
   document.ondragover = (event) => event.preventDefault();
   document.ondrop = (event) => {
     event.preventDefault();
     openFiles(event.dataTransfer.files);
   };
-  const { runs } = JSON.parse(byId("recordings").textContent);
   try {
+    const { runs } = JSON.parse(byId("recordings").textContent);
     present(await Promise.all(runs.map(unpack)));
   } catch (error) {
     refuse("The run of this page", error);

@@ -1,7 +1,10 @@
 // Reads a trace (docs/reference/trace-format.md) and replays it by the rules of the network.
 
 export const MOST_GROUPS = 256;
+export const MOST_PROCESSORS = 2 ** 17;
 export const MOST_DRAWN = 64; // processors that are drawn one by one
+
+const KINDS = ["packet", "ack", "control"];
 
 export class TraceError extends Error {}
 
@@ -52,6 +55,7 @@ function readHeader(lines, name) {
   }
   if (g > MOST_GROUPS) fail(number, `g is ${g}; this page draws up to ${MOST_GROUPS} groups`);
   const n = d * g;
+  if (n > MOST_PROCESSORS) fail(number, `there are ${n} processors; this page reads up to ${MOST_PROCESSORS}`);
   const destination = numbers(number, line.destination, "destination", n);
   const start = line.start === undefined ? null : numbers(number, line.start, "start", n);
   if (start === null && !isPermutation(destination, n)) {
@@ -80,6 +84,12 @@ function readHeader(lines, name) {
 
 function readSlot(run, number, line) {
   if (line.slot === undefined) fail(number, 'has neither "slot" nor "outcome"');
+  if (!isWhole(line.slot, 0, 2 ** 53)) fail(number, `slot is ${shown(line.slot)}, not a number`);
+  for (const part of ["keeps", "drops"]) {
+    if ((line[part] !== undefined) !== (run.buffers !== null)) {
+      fail(number, `${part} is ${run.buffers === null ? "there" : "missing"}, and the header has ${run.buffers === null ? "no " : ""}buffers; they come together or not at all`);
+    }
+  }
   for (const part of ["sends", "listens"]) {
     if (!Array.isArray(line[part])) fail(number, `${part} is ${shown(line[part])}, not a list`);
   }
@@ -169,6 +179,10 @@ class Replay {
     slot.sends.forEach(([processor, groups, kind, packet], i) => {
       if (sending.has(processor)) this.problem(processor, "sends two messages");
       sending.add(processor);
+      if (groups.length === 0) this.problem(processor, "sends to no group");
+      else if (groups.length > 1 && new Set(groups).size < groups.length) this.problem(processor, "sends to a group twice");
+      if (!KINDS.includes(kind)) this.problem(processor, `sends a message of the unknown kind ${shown(kind)}`);
+      else if (kind === "packet" && packet === null) this.problem(processor, "sends a packet without a number");
       if (kind === "packet" && packet !== null && !this.held[processor].includes(packet)) {
         this.problem(processor, `sends packet ${packet}, which it does not hold`);
       }
@@ -247,6 +261,11 @@ class Replay {
   problem(processor, what) {
     this.problems.push({ slot: this.current.number, text: `processor ${processor} ${what}` });
   }
+}
+
+/** The largest of any number of values, and 1 if there is none; arguments of a call are limited. */
+export function largest(values) {
+  return values.reduce((most, value) => Math.max(most, value), 1);
 }
 
 /** The state before slot t + 1, that is after slot t; t = 0 is the start. */

@@ -164,5 +164,5 @@ function tellMessage(run, slot, i, target) {
   const who = `${hearers.length === 1 ? "processor" : "processors"} ${listed(hearers)} ${hearers.length === 1 ? "hears" : "hear"} it`;
   if (kind !== "packet" || run.buffers === null) return `${way}; ${who}.`;
   if (keepers.length === 0) return `${way}; ${who}, and nobody keeps it.`;
-  return hearers.length === 1 ? `${way}; ${who} and keeps it.` : `${way}; ${who}, and ${listed(keepers.map(([k]) => `processor ${k}`))} keeps it.`;
+  return hearers.length === 1 ? `${way}; ${who} and keeps it.` : `${way}; ${who}, and ${listed(keepers.map(([k]) => `processor ${k}`))} ${keepers.length === 1 ? "keeps" : "keep"} it.`;
 }
