@@ -1,4 +1,5 @@
 // Over all slots: a timeline of deliveries and collisions, and packets home and pending.
+import { largest } from "./trace.js";
 import { html, svg } from "./shapes.js";
 
 const WIDE = 640;
@@ -11,8 +12,8 @@ export class Timeline {
     const high = 66;
     const middle = 36;
     const step = WIDE / this.slots;
-    const most = Math.max(1, ...run.slots.map((slot) => slot.arrivals.length));
-    const worst = Math.max(1, ...run.slots.map((slot) => slot.collided.length));
+    const most = largest(run.slots.map((slot) => slot.arrivals.length));
+    const worst = largest(run.slots.map((slot) => slot.collided.length));
     const up = bars(run, (slot) => slot.arrivals.length / most, step, middle, -(middle - 4));
     const down = bars(run, (slot) => slot.collided.length / worst, step, middle, high - middle - 4);
     this.cursor = svg("rect", { class: "cursor", y: 0, height: high, width: Math.max(2, step), x: -10 });
