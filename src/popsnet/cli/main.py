@@ -280,7 +280,10 @@ def sweep(
 @app.command()
 def paper(
     out: Annotated[
-        Path, typer.Option(help="The folder for the report, the figures, CSV and the kept runs.")
+        Path,
+        typer.Option(
+            help="The folder for the report, figures, runs to watch, CSV and the kept runs."
+        ),
     ] = Path("paper"),
     runs: Annotated[
         int | None, typer.Option(help="Runs a row, by tens; as many as are cheap if not given.")
