@@ -322,6 +322,7 @@ function setTheme(theme) {
 async function begin() {
   byId("theme").onchange = (event) => setTheme(event.target.value);
   byId("open").onchange = (event) => openFiles(event.target.files);
+  if (window.parent !== window) byId("guide").open = false; // a cell of a notebook is small
   byId("keys").onclick = () => byId("help").showModal();
   window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => setTheme(byId("theme").value));
   document.ondragover = (event) => event.preventDefault();
