@@ -29,6 +29,8 @@ Cli = Callable[..., Finished]
 def cli(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Cli:
     """Calls the command line in this process, as the installed command would be."""
 
+    monkeypatch.setattr("webbrowser.open", lambda url: False)  # no test opens a window
+
     def call(*arguments: object) -> Finished:
         monkeypatch.setattr(sys, "argv", ["popsnet", *map(str, arguments)])
         monkeypatch.setenv("COLUMNS", "120")

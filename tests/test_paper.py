@@ -14,11 +14,12 @@ import numpy as np
 import pytest
 
 from conftest import Cli
-from popsnet import Coins, InputError, Memory, Network, Point, Slot, register, routed
+from popsnet import Coins, InputError, Memory, Network, Point, Slot, register, routed, view
 from popsnet.experiments import Tally
 from popsnet.experiments.shard import Finished, Task, execute
 from popsnet.experiments.statistics import skewness, summarize_counts
 from popsnet.experiments.store import Store
+from popsnet.paper.pages import write_pages
 from popsnet.paper.pictures import make_pictures
 from popsnet.paper.plan import Plan, Wanted, heavy_tailed, make_plan
 from popsnet.paper.published import Printed, printed_rows
@@ -234,6 +235,12 @@ class Page(HTMLParser):
 PICTURES = ("pops-3-3", "journey", "conflicts", "slots-1", "slots-4", "slots-16", "steps", "losses")
 
 
+WATCHED = {
+    "lost-packets.html": "POPS(3, 2): mei-rizzi (published), mei-rizzi (deferred)",
+    "mei-rizzi-and-relay.html": "POPS(8, 8): mei-rizzi (published), relay (S)",
+}
+
+
 def no_more_runs(task: Task, **_: object) -> Finished:
     raise AssertionError(f"{task} is run again")
 
@@ -255,14 +262,18 @@ def test_the_paper_in_small_from_end_to_end(
     assert page.tags["svg"] == len(PICTURES)
     assert page.tags["table"] == page.tags["caption"] == 4
     assert page.tags["script"] == page.tags["link"] == page.tags["img"] == 0
-    assert all(link.startswith("#") for link in page.links)
-    assert {link[1:] for link in page.links} <= set(page.names)
+    inside = {link[1:] for link in page.links if link.startswith("#")}
+    assert inside <= set(page.names)
+    assert {link for link in page.links if not link.startswith("#")} == set(WATCHED)
     assert max(page.names.values()) == 1
     assert re.findall(r"(?<!xmlns=.)(?<!xmlns:xlink=.)https?:", text) == []
     assert "@import" not in text
     for stem in PICTURES:
         assert (out / "figures" / f"{stem}.png").stat().st_size > 1000
         assert (out / "figures" / f"{stem}.svg").is_file()
+
+    for name, title in WATCHED.items():
+        assert f"<title>{title}</title>" in (out / name).read_text()
 
     rows = {
         path.stem: list(csv.DictReader(path.read_text().splitlines())) for path in out.glob("*.csv")
@@ -276,11 +287,27 @@ def test_the_paper_in_small_from_end_to_end(
     monkeypatch.setattr("popsnet.experiments.runner.execute", no_more_runs)
     result = json.loads(cli(*arguments, "--json").out)
     assert list(result["tables"]) == ["steps", "slots", "routers", "relay"]
+    assert result["pages"] == [str(out / name) for name in WATCHED]
     assert result["comparisons"] == 10  # of 12; the tail of two is not in so few runs
     assert result["family_wise_error_rate"]["ours_and_paper"] == LEVEL
     assert [row["verdict"] for row in result["tables"]["steps"]] == [
         row["verdict"] for row in rows["steps"]
     ]
+
+
+def test_the_run_to_watch_loses_what_the_explanation_says(tmp_path: Path) -> None:
+    (page, _) = write_pages(tmp_path)
+    assert page.caption.startswith("The published protocol loses two packets on POPS(3, 2)")
+    losses = {
+        variant: Point.of(3, 2, variant=variant, seed=17, permutation_seed=17)
+        for variant in ("published", "deferred")
+    }
+    runs = {variant: point.execute(0) for variant, point in losses.items()}
+    assert {variant: run.outcome.lost for variant, run in runs.items()} == {
+        "published": 2,
+        "deferred": 0,
+    }
+    assert (tmp_path / page.file).read_text() == view(*runs.values()).html
 
 
 def test_an_interrupt_says_how_to_go_on(

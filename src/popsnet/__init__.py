@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from popsnet.experiments import Run as Run
     from popsnet.experiments import routed as routed
     from popsnet.experiments import summarize as summarize
+    from popsnet.experiments import view as view
     from popsnet.machine import Machine as Machine
     from popsnet.memory import Memory as Memory
     from popsnet.network import Network as Network
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from popsnet.slot import Kind as Kind
     from popsnet.slot import Slot as Slot
     from popsnet.trace.checker import check_trace as check_trace
+    from popsnet.viewer import Page as Page
 
 __version__ = "0.1.0"
 
@@ -48,6 +50,7 @@ _HOME = {
     "NO_PACKET": "popsnet.slot",
     "Network": "popsnet.network",
     "Outcome": "popsnet.engines",
+    "Page": "popsnet.viewer",
     "PermutationError": "popsnet.errors",
     "Point": "popsnet.experiments",
     "PopsnetError": "popsnet.errors",
@@ -65,6 +68,7 @@ _HOME = {
     "register": "popsnet.routing",
     "routed": "popsnet.experiments",
     "summarize": "popsnet.experiments",
+    "view": "popsnet.experiments",
 }
 
 __all__ = ["__version__", *sorted(_HOME)]

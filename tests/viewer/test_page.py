@@ -179,7 +179,7 @@ def test_too_much_is_refused_before_it_is_read(
     path.write_text(trace_of())
     with path.open("r+b") as file:
         file.truncate(MOST_TEXT + 1)  # a hole: it takes no room
-    with pytest.raises(InputError, match="64,000,001 bytes, and a page has room for 64,000,000"):
+    with pytest.raises(InputError, match="64,000,001 bytes, and there is room for 64,000,000"):
         Recording.read(path)
     monkeypatch.setattr("popsnet.viewer.page.MOST_TEXT", 2 * len(trace_of()) - 1)
     with pytest.raises(InputError, match="bytes together"):

@@ -206,6 +206,63 @@ def check(
 
 
 @app.command()
+def view(
+    what: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="TRACE… | D G",
+            help="Files that --trace wrote; or processors in a group, and groups. A file whose "
+            "name is a number is given as ./4.",
+        ),
+    ],
+    router: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME[:VARIANT]",
+            help="A router, or mei-rizzi if none is given; several times for runs side by side.",
+            autocompletion=_complete_router,
+        ),
+    ] = None,
+    permutation: Annotated[
+        str | None,
+        typer.Option(
+            help="The permutation, the same for all runs: by name, as for popsnet route, or a "
+            "file. Random if not given.",
+            autocompletion=_complete_permutation,
+        ),
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of the routers' coins (or 0).")] = None,
+    permutation_seed: Annotated[
+        int | None, typer.Option(help="Seed of the permutation (or 0).")
+    ] = None,
+    max_steps: Annotated[
+        int | None, typer.Option(help="Cap: a run is stopped after so many steps (or 1000).")
+    ] = None,
+    out: Annotated[Path, typer.Option("--out", "-o", help="The page to write.")] = Path(
+        "view.html"
+    ),
+    no_open: Annotated[
+        bool, typer.Option("--no-open", help="Write the page and open no browser.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Play runs slot by slot in the browser: one page, nothing to install."""
+    from popsnet.cli.view import view_command
+
+    view_command(
+        what,
+        router=router,
+        permutation=permutation,
+        seed=seed,
+        permutation_seed=permutation_seed,
+        max_steps=max_steps,
+        out=out,
+        opened=not no_open,
+        as_json=json,
+    )
+
+
+@app.command()
 def sweep(
     file: Annotated[Path, typer.Argument(metavar="FILE.toml", help="What is to be run.")],
     store: Annotated[Path, typer.Option(help="Where results are kept.")] = results.STORE,
@@ -223,7 +280,10 @@ def sweep(
 @app.command()
 def paper(
     out: Annotated[
-        Path, typer.Option(help="The folder for the report, the figures, CSV and the kept runs.")
+        Path,
+        typer.Option(
+            help="The folder for the report, figures, runs to watch, CSV and the kept runs."
+        ),
     ] = Path("paper"),
     runs: Annotated[
         int | None, typer.Option(help="Runs a row, by tens; as many as are cheap if not given.")
@@ -408,6 +468,7 @@ def _refuse_negative_sizes(arguments: list[str]) -> None:
     """A negative size looks like an option; say what it is instead of 'no such option'."""
     of_groups = (
         "route", "schedule", "exact", "theory", "adversary", "sort", "compare", "plan", "compute",
+        "view",
     )  # fmt: skip
     sizes = dict.fromkeys(of_groups, "D >= 1 and G >= 1") | {"network": "N >= 1 wires"}
     if arguments and arguments[0] in sizes:

@@ -40,9 +40,9 @@ def paper_command(
     tables = make_tables(plan, results)
     sheets = make_sheets(tables)
     summary = summary_of(plan, tables)
-    _write(out, plan, tables, sheets, summary, origin)
+    pages = _write(out, plan, tables, sheets, summary, origin)
     if as_json:
-        typer.echo(json.dumps(_as_object(out, tables, sheets, summary), indent=2))
+        typer.echo(json.dumps(_as_object(out, tables, sheets, summary, pages), indent=2))
     else:
         _print_text(Console(), sheets)
         typer.echo(f"{summary}\nThe report: {out / _REPORT}")
@@ -75,7 +75,9 @@ def _carry_out(plan: Plan, out: Path) -> tuple[Callable[[Wanted], Tally], Facts]
 
 def _write(
     out: Path, plan: Plan, tables: Tables, sheets: Sequence[Sheet], summary: str, origin: Facts
-) -> None:
+) -> list[Path]:
+    """All files; those of the runs to watch are returned."""
+    from popsnet.paper.pages import write_pages
     from popsnet.paper.pictures import make_pictures
     from popsnet.paper.report import provenance, write_report
     from popsnet.plots import save
@@ -86,16 +88,19 @@ def _write(
     for sheet in sheets:
         write_csv(sheet, out)
     facts = [*provenance(plan), *origin]
-    write_report(out / _REPORT, summary, sheets, drawn, facts)
+    watched = write_pages(out)
+    write_report(out / _REPORT, summary, sheets, drawn, facts, watched)
     with write_whole(out / _PROVENANCE) as file:
         json.dump({"summary": summary, **dict(facts)}, file, indent=2, ensure_ascii=False)
+    return [out / page.file for page in watched]
 
 
 def _as_object(
-    out: Path, tables: Tables, sheets: Sequence[Sheet], summary: str
+    out: Path, tables: Tables, sheets: Sequence[Sheet], summary: str, pages: Sequence[Path]
 ) -> dict[str, object]:
     return {
         "report": str(out / _REPORT),
+        "pages": [str(page) for page in pages],
         "summary": summary,
         "family_wise_error_rate": {"ours_and_paper": LEVEL, "paper_and_itself": DOUBT_LEVEL},
         "comparisons": tables.comparisons,

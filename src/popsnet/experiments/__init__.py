@@ -6,6 +6,7 @@ from popsnet.experiments.statistics import Summary, summarize
 from popsnet.experiments.store import Store
 from popsnet.experiments.sweep import Sweep, read_sweep
 from popsnet.experiments.tally import Tally
+from popsnet.experiments.viewing import view
 
 __all__ = [
     "Point",
@@ -18,4 +19,5 @@ __all__ = [
     "read_sweep",
     "routed",
     "summarize",
+    "view",
 ]

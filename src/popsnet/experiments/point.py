@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import io
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TextIO
 
 from popsnet.coins import Coins
-from popsnet.engines import Engine, Instance, Outcome, choose_engine, fused
+from popsnet.engines import ENGINES, Engine, Instance, Outcome, choose_engine, fused
 from popsnet.errors import InputError, SizeError
 from popsnet.experiments.footprint import require_memory
+from popsnet.experiments.shown import shown
 from popsnet.files import write_whole
 from popsnet.network import Network
 from popsnet.permutations import find_permutation, make_permutation
@@ -38,6 +41,18 @@ class Run:
 
     outcome: Outcome
     seconds: float
+    point: Point | None = field(default=None, compare=False, repr=False)
+    """What was run; None if the run comes from another process."""
+    number: int = field(default=0, compare=False, repr=False)
+    """Which of the point's runs it is."""
+
+    def __reduce__(self) -> tuple[type[Run], tuple[Outcome, float]]:
+        """It can be sent to another process, as a result: a point cannot."""
+        return type(self), (self.outcome, self.seconds)
+
+    def _repr_html_(self) -> str:
+        """The run in a notebook, played slot by slot."""
+        return shown(self)
 
 
 @dataclass(frozen=True)
@@ -77,10 +92,8 @@ class Point:
         network = Network(d, g)
         chosen = find_router(router)
         variant = chosen.choose_variant(variant, network)
-        if traced and chosen.variant(variant).idealized:
-            raise InputError(
-                f"Variant {variant} of {router} gives statistics only, not a route to be traced."
-            )
+        if traced:
+            _require_route(chosen, variant)
         if not 1 <= max_steps <= MOST_STEPS:
             raise InputError(
                 f"max_steps = {max_steps}: a run is capped after 1 to {MOST_STEPS:,} steps."
@@ -114,25 +127,40 @@ class Point:
         """Do one run."""
         begin = time.perf_counter()
         outcome = self.engine.execute(self._instance(run), observers)
-        return Run(outcome, time.perf_counter() - begin)
+        return Run(outcome, time.perf_counter() - begin, self, run)
 
     def execute_traced(self, run: int, path: Path, observers: Sequence[Observer] = ()) -> Run:
         """Do one run and write its trace; the file appears when the run has ended."""
+        with write_whole(path) as file:
+            return self.write_trace(run, file, observers)
+
+    def trace(self, run: int) -> str:
+        """The trace of one run as text."""
+        file = io.StringIO()
+        self.with_messages().write_trace(run, file)
+        return file.getvalue()
+
+    def with_messages(self) -> Point:
+        """The same point on an engine that executes messages, which can be traced."""
+        _require_route(self.router, self.variant)
+        return self if self.engine.messages else replace(self, engine=ENGINES["slots"])
+
+    def write_trace(self, run: int, file: TextIO, observers: Sequence[Observer] = ()) -> Run:
+        """Do one run and write its trace, as it happens, to an open file."""
         begin = time.perf_counter()
         instance = self._instance(run)
-        with write_whole(path) as file:
-            trace = TraceWriter(file)
-            trace.begin(
-                self.network,
-                self.router.name,
-                self.variant,
-                self.seed,
-                instance.array(),
-                self.router.buffers_on(self.network, self.variant),
-            )
-            outcome = self.engine.execute(instance, [trace, *observers])
-            trace.end(outcome.slots, outcome.delivered, outcome.lost_packets)
-        return Run(outcome, time.perf_counter() - begin)
+        trace = TraceWriter(file)
+        trace.begin(
+            self.network,
+            self.router.name,
+            self.variant,
+            self.seed,
+            instance.array(),
+            self.router.buffers_on(self.network, self.variant),
+        )
+        outcome = self.engine.execute(instance, [trace, *observers])
+        trace.end(outcome.slots, outcome.delivered, outcome.lost_packets)
+        return Run(outcome, time.perf_counter() - begin, self, run)
 
     def _instance(self, run: int) -> Instance:
         coins = Coins(self.permutation_seed).for_run(run)
@@ -146,6 +174,14 @@ class Point:
             destination.flags.writeable = False
         coins = Coins(self.seed).for_run(run)
         return Instance(self.network, self.router, self.variant, destination, coins, self.max_steps)
+
+
+def _require_route(router: Router, variant: str) -> None:
+    """Refuse to trace what is no route."""
+    if router.variant(variant).idealized:
+        raise InputError(
+            f"Variant {variant} of {router.name} gives statistics only, not a route to be traced."
+        )
 
 
 def routed(
@@ -178,8 +214,9 @@ def routed(
             together = session.execute_many(point.variant, *seeds, runs, first)
         else:
             together = ([session.execute(point._instance(run), observers)] for run in numbers)
+        number = iter(numbers)
         begin = time.perf_counter()
         for outcomes in together:
             share = (time.perf_counter() - begin) / len(outcomes)
-            yield from (Run(outcome, share) for outcome in outcomes)
+            yield from (Run(outcome, share, point, next(number)) for outcome in outcomes)
             begin = time.perf_counter()

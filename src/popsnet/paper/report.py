@@ -18,6 +18,7 @@ from markupsafe import Markup
 import popsnet
 from popsnet.experiments.shard import Identity
 from popsnet.files import write_whole
+from popsnet.paper.pages import Watched
 from popsnet.paper.pictures import Picture
 from popsnet.paper.plan import Plan
 from popsnet.paper.sheets import Sheet
@@ -44,6 +45,7 @@ def write_report(
     sheets: Sequence[Sheet],
     drawn: Iterable[tuple[Picture, Path]],
     facts: Sequence[tuple[str, str]],
+    watched: Sequence[Watched] = (),
 ) -> None:
     """Write the page; pictures come with the SVG files they are saved in."""
     text = (files("popsnet.paper") / "templates" / "report.html").read_text(encoding="utf-8")
@@ -52,7 +54,7 @@ def write_report(
     )
     shown = [_shown(number, *one) for number, one in enumerate(drawn, start=1)]
     page = environment.from_string(text).render(
-        summary=summary, sheets=sheets, pictures=shown, facts=facts
+        summary=summary, sheets=sheets, pictures=shown, facts=facts, watched=watched
     )
     with write_whole(path) as file:
         file.write(page)

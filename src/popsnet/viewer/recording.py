@@ -9,7 +9,7 @@ from typing import NamedTuple
 from popsnet.errors import InputError, TraceFormatError
 from popsnet.trace.reader import Header, parse_trace
 
-__all__ = ["MOST_TEXT", "Recording"]
+__all__ = ["MOST_TEXT", "Recording", "too_long"]
 
 MOST_TEXT = 64_000_000
 """Bytes of traces on one page; a browser holds several times as much."""
@@ -52,9 +52,9 @@ class Recording(NamedTuple):
         return self.text.encode(errors="replace")
 
 
-def too_long(what: str) -> InputError:
-    """The error for more text than a page may have."""
+def too_long(what: str, room: int = MOST_TEXT) -> InputError:
+    """The error for more text than there is room for."""
     return InputError(
-        f"{what}, and a page has room for {MOST_TEXT:,} bytes of traces; show fewer runs, a "
-        "smaller network or fewer slots (--max-steps)."
+        f"{what}, and there is room for {room:,} bytes of traces here; show fewer runs, a "
+        "smaller network or fewer steps."
     )

@@ -273,7 +273,7 @@ function ask(id) {
 
 function refuse(name, error) {
   if (!(error instanceof TraceError)) console.error(error);
-  const why = error instanceof TraceError ? error.message : `it cannot be read (${error.message}).`;
+  const why = error instanceof TraceError ? error.message : `It cannot be read (${error.message}).`;
   byId("problem").textContent = `${name} is not shown. ${why}`;
   byId("problem").hidden = false;
 }
@@ -352,6 +352,7 @@ async function begin() {
     await openFiles(event.target.files);
     event.target.value = ""; // so that the same file can be opened again once it is mended
   };
+  if (window.parent !== window) byId("guide").open = false; // a cell of a notebook is small
   byId("keys").onclick = () => byId("help").showModal();
   byId("close").onclick = () => byId("help").close(); // no form: a notebook's frame sends none
   window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => setTheme(byId("theme").value));

@@ -14,8 +14,8 @@ function layoutOf(run, runs) {
   const radius = row * 0.42;
   const size = row * 0.62;
   const digits = `${Math.max(n, run.packets) - 1}✓`;
-  const most = largest(runs.flatMap((one) => [one.initial, ...one.slots]).map((state) =>
-    Math.max(...state.held.map((packets) => packets.length))));
+  const states = runs.flatMap((one) => [one.initial, ...one.slots]);
+  const most = largest(states.map((state) => largest(state.held.map((packets) => packets.length))));
   const chips = Math.min(most, MOST_CHIPS);
   const store = chips * (chipWidth(digits, size) + 3) + (most > MOST_CHIPS ? size * 1.6 : 0);
   const inColumn = g <= COLUMN;

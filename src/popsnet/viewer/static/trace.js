@@ -273,6 +273,11 @@ export function stateAfter(run, t) {
   return t === 0 ? run.initial : run.slots[Math.min(t, run.slots.length) - 1];
 }
 
+/** The largest of values that are too many for Math.max, at least 1. */
+export function largest(values) {
+  return values.reduce((most, value) => Math.max(most, value), 1);
+}
+
 export function networkName(run) {
   return `POPS(${run.d}, ${run.g})`;
 }

@@ -83,7 +83,10 @@ export function messageName([processor, , kind, packet]) {
 
 /** One sentence of what came of a slot. */
 export function tellSlot(run, t) {
-  if (t === 0) return `Every packet is at its source; ${count(run.initial.home, "packet")} of ${run.packets} ${run.initial.home === 1 ? "has" : "have"} nowhere to go.`;
+  if (t === 0) {
+    const there = run.initial.home;
+    return `Every packet is at its source${there === 0 ? "" : `; ${there} of ${run.packets} ${there === 1 ? "is" : "are"} home already`}.`;
+  }
   const slot = run.slots[t - 1];
   const parts = [`${count(slot.sends.length, "message")} sent`];
   if (slot.collided.length > 0) {

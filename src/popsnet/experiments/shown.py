@@ -1,0 +1,90 @@
+"""A run as a notebook shows it: done again with its trace kept, and played."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from dataclasses import replace
+from html import escape
+from typing import TYPE_CHECKING
+
+from popsnet.engines import Outcome
+from popsnet.errors import InputError, PopsnetError
+from popsnet.trace import Observer
+from popsnet.viewer import MOST_TEXT, Page, Recording, require_showable, too_long
+
+if TYPE_CHECKING:
+    from popsnet.experiments.point import Point, Run
+
+__all__ = ["record", "recorded", "shown"]
+
+_MOST_INLINE = 16_000_000
+"""Bytes of a trace that is shown without being asked for: a notebook keeps its pages."""
+
+
+def record(
+    point: Point, number: int, observers: Sequence[Observer] = (), room: int = MOST_TEXT
+) -> tuple[Run, Recording]:
+    """Do a run with its trace kept; it is given up when the trace is longer than ``room``."""
+    require_showable(point.network)
+    file = _Bounded(room)
+    run = point.with_messages().write_trace(number, file, observers)
+    return run, Recording.of(file.getvalue())
+
+
+def recorded(run: Run, room: int = MOST_TEXT) -> Recording:
+    """The recording of a run: it is done again, and must come out as it did."""
+    if run.point is None:
+        raise InputError(
+            "The run does not say what was run, as it comes from another process; do it here."
+        )
+    again, recording = record(run.point, run.number, room=room)
+    if _counts(again.outcome) != _counts(run.outcome):
+        raise InputError(
+            "Done again, the run came out otherwise. Either a file that it needs has changed, or "
+            "its router has coins of its own; do it anew."
+        )
+    return recording
+
+
+def shown(run: Run) -> str:
+    """The run as HTML: the page that plays it, or a table and the reason why there is none."""
+    try:
+        return Page.of([recorded(run, _MOST_INLINE)])._repr_html_()
+    except PopsnetError as error:
+        return _table(run, str(error))
+
+
+class _Bounded(io.StringIO):
+    """A text that may not grow for ever."""
+
+    def __init__(self, room: int) -> None:
+        super().__init__()
+        self._room = room
+
+    def write(self, text: str) -> int:
+        if self.tell() + len(text) > self._room:
+            raise too_long("The trace is longer", self._room)
+        return super().write(text)
+
+
+def _counts(outcome: Outcome) -> Outcome:
+    """What every engine reports."""
+    return replace(outcome, peak_buffers=None, control_bits=None)
+
+
+def _table(run: Run, reason: str) -> str:
+    outcome = run.outcome
+    rows = [
+        ("slots", f"{outcome.slots:,}{' (capped)' if outcome.capped else ''}"),
+        ("of them to the last delivery", f"{outcome.slots_delivered:,}"),
+        ("steps", f"{outcome.steps:,}"),
+        ("packets delivered", f"{outcome.delivered:,}"),
+        ("packets lost", f"{outcome.lost:,}"),
+        ("couplers hit twice or more", f"{outcome.collisions:,}"),
+    ]
+    if run.point is not None:
+        name = f"{run.point.router.name} ({run.point.variant})"
+        rows = [("network", f"{run.point.network}"), ("router", name), *rows]
+    cells = "".join(f"<tr><th>{escape(a)}</th><td>{escape(b)}</td></tr>" for a, b in rows)
+    return f"<table>{cells}</table><p>There is no picture of this run. {escape(reason)}</p>"

@@ -1,0 +1,54 @@
+"""Runs to watch beside the report: pages that play them slot by slot."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from popsnet.experiments import Point, view
+
+__all__ = ["Watched", "write_pages"]
+
+_LOSING_SEED = 17
+"""Of coins and permutation: the published protocol loses two of six packets."""
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """A page and what there is to see."""
+
+    file: str
+    """Beside the report."""
+    caption: str
+
+
+def write_pages(out: Path) -> list[Watched]:
+    """Write the pages to a folder."""
+    pages = []
+    for watched, points in _pages():
+        view(*(point.execute(0) for point in points)).save(out / watched.file)
+        pages.append(watched)
+    return pages
+
+
+def _pages() -> Iterator[tuple[Watched, list[Point]]]:
+    yield (
+        Watched(
+            "lost-packets.html",
+            "The published protocol loses two packets on POPS(3, 2); next to it the safe repair, "
+            "on the same permutation with the same coins, delivers all six.",
+        ),
+        [
+            Point.of(3, 2, variant=variant, seed=_LOSING_SEED, permutation_seed=_LOSING_SEED)
+            for variant in ("published", "deferred")
+        ],
+    )
+    yield (
+        Watched(
+            "mei-rizzi-and-relay.html",
+            "mei-rizzi next to relay, our own router, on POPS(8, 8) and the same permutation, "
+            "slot by slot on one clock.",
+        ),
+        [Point.of(8, 8), Point.of(8, 8, router="relay", variant="S")],
+    )
