@@ -263,6 +263,11 @@ class Replay {
   }
 }
 
+/** The state before slot t + 1, that is after slot t; t = 0 is the start. */
+export function stateAfter(run, t) {
+  return t === 0 ? run.initial : run.slots[Math.min(t, run.slots.length) - 1];
+}
+
 /** The largest of values that are too many for Math.max, at least 1. */
 export function largest(values) {
   return values.reduce((most, value) => Math.max(most, value), 1);
