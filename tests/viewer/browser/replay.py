@@ -184,12 +184,9 @@ class Replay:
         """The sentences of slot t, the first with its name."""
         state = self.states[t]
         if t == 0:
-            still = len(state.home)
-            packets, have = ("packet", "has") if still == 1 else ("packets", "have")
-            return (
-                f"Start. Every packet is at its source; {still} {packets} of {self.packets} "
-                f"{have} nowhere to go."
-            )
+            there = len(state.home)
+            home = f"; {there} of {self.packets} {'is' if there == 1 else 'are'} home already"
+            return f"Start. Every packet is at its source{home if there else ''}."
         step = "" if state.step is None else f", step {state.step + 1}"
         phase = (
             state.phase.lstrip("0123456789").strip() if state.phase[0].isdigit() else state.phase
