@@ -59,6 +59,7 @@ bench: setup
 
 picture: setup
 	$(BIN)/python docs/draw_picture.py
+	$(BIN)/python docs/draw_pages.py
 
 clean:
 	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist

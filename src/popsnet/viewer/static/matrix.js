@@ -29,7 +29,7 @@ export class MatrixView {
     this.slot = null;
     const dots = Math.min(3, window.devicePixelRatio || 1);
     this.canvas.width = this.canvas.height = Math.ceil(this.side * dots);
-    this.canvas.style.width = this.canvas.style.maxWidth = `${this.side}px`;
+    this.canvas.style.width = `min(100%, ${this.side}px)`; // a phone is narrower
     this.scale = dots;
   }
 
