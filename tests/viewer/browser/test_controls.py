@@ -234,6 +234,7 @@ def test_the_keys_dialog_opens_and_closes(tab: Tab) -> None:
         assert not tab.is_visible("#help")
         opens()
         assert tab.is_visible("#help")
+        assert tab.evaluate("document.activeElement.id") == "close"
         closes()
         assert not tab.is_visible("#help")
         tab.evaluate("document.activeElement.blur()")
