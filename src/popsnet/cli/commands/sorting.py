@@ -55,12 +55,16 @@ def sort(
         str, typer.Option(help="random, or a file of D·G numbers: .npy, or text.")
     ] = "random",
     seed: Annotated[int, typer.Option(help="Seed of random keys, and of the bag tree.")] = 0,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="Write the sorted values: .npy, or text, one a line."),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Sort D·G values on POPS(D, G), slot by slot; exit 1 if they are not in order then."""
     from popsnet.cli.sort import sort_command
 
-    sort_command(d, g, name=network, keys=keys, seed=seed, as_json=json)
+    sort_command(d, g, name=network, keys=keys, seed=seed, out=out, as_json=json)
 
 
 def compute(
