@@ -24,7 +24,8 @@ from popsnet.paper.plan import Plan, Wanted, heavy_tailed, make_plan
 from popsnet.paper.published import Printed, printed_rows
 from popsnet.paper.runs import carry_out
 from popsnet.paper.sheets import make_sheets
-from popsnet.paper.tables import LEVEL, Tables, doubted_rows, make_tables
+from popsnet.paper.tables import Tables, make_tables
+from popsnet.paper.verdicts import LEVEL, doubted_rows
 from popsnet.routing import Slots, direct
 from popsnet.routing.router import unregister
 from popsnet.slot import Ints

@@ -18,7 +18,8 @@ from popsnet.files import make_folder, write_whole
 from popsnet.paper.plan import Plan, Wanted, make_plan
 from popsnet.paper.runs import STORE, carry_out
 from popsnet.paper.sheets import Sheet, make_sheets, summary_of, write_csv
-from popsnet.paper.tables import DOUBT_LEVEL, LEVEL, Tables, make_tables
+from popsnet.paper.tables import Tables, make_tables
+from popsnet.paper.verdicts import DOUBT_LEVEL, LEVEL
 
 __all__ = ["paper_command"]
 

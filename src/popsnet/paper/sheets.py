@@ -11,7 +11,9 @@ from typing import Any
 from popsnet.files import write_whole
 from popsnet.paper.plan import Plan
 from popsnet.paper.published import RUNS
-from popsnet.paper.tables import DOUBT_LEVEL, LEVEL, RelayRow, RouterRow, SlotsRow, Tables
+from popsnet.paper.relay import RelayRow
+from popsnet.paper.tables import RouterRow, SlotsRow, Tables
+from popsnet.paper.verdicts import DOUBT_LEVEL, LEVEL
 
 __all__ = ["Column", "Sheet", "make_sheets", "summary_of", "write_csv"]
 
