@@ -128,8 +128,8 @@ def _reached(name: str) -> Column:
 
 _SEPARATION = (
     Column("any", lambda row: f"{row.guaranteed}"),
-    Column("con- firmed", lambda row: f"{row.confirmed}/{len(row.reached)}"),
-    Column("ran- dom", lambda row: f"{row.randomized_mean:.1f}"),
+    Column("machine", lambda row: f"{row.confirmed}/{len(row.reached)}"),
+    Column("coins", lambda row: f"{row.randomized_mean:.1f}"),
     Column("max", lambda row: f"{row.randomized_max}"),
     Column("on built", lambda row: f"{row.randomized_on_built}"),
 )
@@ -194,7 +194,7 @@ def _of_growth(rows: Sequence[GrowthRow]) -> str:
 _OF_SEPARATION = (
     "Slots after which a packet has not arrived, on the permutation that was built against each "
     "deterministic two-hop algorithm (≥ the search ended there); what the theorem promises against "
-    "any; how many of these delays the machine confirms. Then the slots that the randomized "
-    f"algorithm of the same class takes until all have arrived: the mean and the most of {RUNS} "
-    "random permutations, and the most on those built."
+    "any; how many of these delays the machine confirms. Then the slots that the algorithm of the "
+    f"same class with coins takes until all have arrived: the mean and the most of {RUNS} random "
+    "permutations, and the most on those built."
 )
