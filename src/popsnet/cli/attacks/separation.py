@@ -92,20 +92,12 @@ def _reached(slots: int, at_limit: bool) -> str:
 
 
 def _draw(path: Path, found: Sequence[Separation], as_json: bool) -> None:
-    from popsnet.plots import Line, draw_separation
+    from popsnet.plots import draw_separation
 
-    sizes = tuple(one.network.g for one in found)
-    reached = [
-        Line(f"{name}: delayed by", sizes, tuple(one.attacks[name].slots for one in found), look=k)
-        for k, name in enumerate(FAMILIES)
-    ]
-    promised = tuple(next(iter(one.attacks.values())).guaranteed for one in found)
-    promise = Line("the bound for every deterministic algorithm", sizes, promised)
-    means = tuple(fmean(one.randomized) for one in found)
-    needed = Line("randomized: all arrived, mean", sizes, means, look=6)
-    hashed = [line for line in reached if line.label.startswith("hashed")]
-    panels = {
-        "five families": [*reached, promise, needed],
-        "hashed, which looks random": [*hashed, promise, needed],
-    }
-    draw(draw_separation(panels), path, as_json)
+    figure = draw_separation(
+        [one.network.g for one in found],
+        {name: [one.attacks[name].slots for one in found] for name in FAMILIES},
+        [next(iter(one.attacks.values())).guaranteed for one in found],
+        [fmean(one.randomized) for one in found],
+    )
+    draw(figure, path, as_json)
