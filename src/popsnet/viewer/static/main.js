@@ -318,7 +318,9 @@ function sameTask(a, b) {
 
 async function unpack({ name, gzip }) {
   try {
-    const bytes = Uint8Array.from(atob(gzip), (letter) => letter.charCodeAt(0));
+    const letters = atob(gzip);
+    const bytes = new Uint8Array(letters.length);
+    for (let i = 0; i < letters.length; i++) bytes[i] = letters.charCodeAt(i); // from() takes ten times as long
     const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
     return { name, text: await new Response(stream).text() };
   } catch {
