@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Literal, NoReturn
 
 import pytest
 
@@ -91,16 +91,18 @@ class Desk:
         self.watch = Watch()
         self._usual: Tab | None = None
 
-    def tab(self, **options: Any) -> Tab:
-        if options:
-            return self._new(**options)
+    def tab(self, *, stopped: bool) -> Tab:
+        """The usual tab, or another, whose time can be stopped."""
+        if stopped:
+            tab = self._new()
+            tab.clock.install(time=0)
+            return tab
         if self._usual is None:
             self._usual = self._new()
         return self._usual
 
-    def _new(self, **options: Any) -> Tab:
-        options = {"viewport": {"width": 1280, "height": 900}, **options}
-        context = self.browser.new_context(**options)
+    def _new(self) -> Tab:
+        context = self.browser.new_context()
         context.set_default_timeout(10_000)
         self.watch.over(context)
         return context.new_page()
@@ -127,20 +129,27 @@ def visit(desk: Desk, watch: Watch, tmp_path: Path) -> Iterator[Visit]:
     opened = 0
 
     def open_tab(
-        content: Sequence[Recording] | str, *, stopped: bool = False, **options: Any
+        content: Sequence[Recording] | str,
+        *,
+        size: tuple[int, int] = (1280, 900),
+        scheme: Literal["light", "dark"] = "light",
+        still: bool = False,
+        stopped: bool = False,
     ) -> Tab:
-        """With ``stopped`` the page's time stands still, until ``tab.clock.run_for``."""
+        """For a screen of that size, and one who wants that theme, or things to keep ``still``.
+
+        With ``stopped`` the page's time stands still, until ``tab.clock.run_for``.
+        """
         nonlocal opened
         opened += 1
         html = content if isinstance(content, str) else Page.of(content).html
         path = tmp_path / f"page-{opened}.html"
         path.write_text(html, encoding="utf-8")
         watch.addresses.add(path.as_uri())
-        if stopped:
-            options.setdefault("reduced_motion", "no-preference")  # a tab of its own
-        tab = desk.tab(**options)
-        if stopped:
-            tab.clock.install(time=0)
+        tab = desk.tab(stopped=stopped)
+        tab.set_viewport_size({"width": size[0], "height": size[1]})
+        motion: Literal["reduce", "no-preference"] = "reduce" if still else "no-preference"
+        tab.emulate_media(color_scheme=scheme, reduced_motion=motion)
         tab.goto(path.as_uri())
         if tab.locator("#recordings").count() > 0:
             tab.wait_for_selector("html[data-ready]", state="attached")

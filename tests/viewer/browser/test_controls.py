@@ -211,7 +211,7 @@ def test_network_and_matrix(tab: Tab) -> None:
 
 @pytest.mark.parametrize("system", ["light", "dark"])
 def test_the_theme_is_the_systems_until_one_is_chosen(visit: Visit, system: str) -> None:
-    tab = visit([run_of(4, 4)], color_scheme=system)
+    tab = visit([run_of(4, 4)], scheme=system)
     ground = "getComputedStyle(document.body).backgroundColor"
     grounds = {"light": "rgb(255, 255, 255)", "dark": "rgb(20, 23, 26)"}
     assert tab.evaluate(ground) == grounds[system]
@@ -367,7 +367,7 @@ def test_a_pause_shows_what_came_of_the_slot(visit: Visit) -> None:
 
 
 def test_with_reduced_motion_nothing_travels_and_slots_go_on(visit: Visit) -> None:
-    tab = visit([run_of(4, 4)], stopped=True, reduced_motion="reduce")
+    tab = visit([run_of(4, 4)], stopped=True, still=True)
     tab.click("#forward")
     whole = tab.evaluate(FAR)
     tab.click("#first")

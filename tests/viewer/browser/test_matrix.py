@@ -78,7 +78,7 @@ def see_words(tab: Tab, replay: Replay, t: int) -> None:
 def test_every_cell_has_the_colour_of_its_coupler(visit: Visit, scheme: str) -> None:
     recording = run_of(16, 16)
     replay = Replay(recording.text)
-    tab = visit([recording], color_scheme=scheme)
+    tab = visit([recording], scheme=scheme)
     assert tab.is_checked("#as-matrix")
     assert tab.is_disabled("#as-matrix")
     for t in range(min(7, replay.slots) + 1):
