@@ -42,7 +42,7 @@ class Shot(NamedTuple):
 
 
 SHOTS = {
-    "viewer": Shot(4, 4, (Run("mei-rizzi"), Run("relay", "S")), 2, 1130, top="#score"),
+    "viewer": Shot(4, 4, (Run("mei-rizzi"), Run("relay", "S")), 2, 972, top="#score"),
     "viewer-3-3-light": Shot(3, 3, (Run("mei-rizzi"),), 1, 1060, follow=4),
     "viewer-8-8-side-by-side-dark": Shot(
         8, 8, (Run("mei-rizzi"), Run("relay", "S")), 2, 1000, "dark", top="#score"
