@@ -7,7 +7,6 @@ object-oriented C++ simulator of the same five slots (yardstick.cpp), built if t
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import platform
@@ -24,7 +23,7 @@ from typing import Any
 
 import numba
 import numpy as np
-from matplotlib.figure import Figure
+from growth import HERE, draw_growth, read_arguments
 from rich.console import Console
 from rich.table import Table
 
@@ -41,7 +40,6 @@ from popsnet.permutations.uniform import UniformPermutation
 from popsnet.routing import get_router
 from popsnet.routing.mei_rizzi import INTERMEDIATE_GROUP
 
-HERE = Path(__file__).parent
 LARGEST = {"objects": 2**14, "slots": 2**24, "yardstick": 2**24}
 RELAY_INSTANCES = (
     (8, 8, "S"), (17, 17, "S"), (32, 32, "P2 P1"), (32, 32, "P1 R2 R1"), (20, 6, "P(5,3) F R2"),
@@ -257,34 +255,14 @@ def _short(figure: float | None) -> str:
 
 def draw(rows: list[dict[str, Any]], path: Path) -> None:
     """The growth curves."""
-    figure = Figure(figsize=(7, 4.5), layout="constrained")
-    axes = figure.add_subplot()
-    for name, marker in zip(
-        [name for name in rows[0] if name not in ("n", "runs/s", "ratio")],
-        "osD^v<>",
-        strict=False,
-    ):
-        points = [(row["n"], row[name]) for row in rows if row.get(name) is not None]
-        axes.plot(*zip(*points, strict=True), marker=marker, label=name)
-    axes.set_xscale("log", base=2)
-    axes.set_yscale("log")
-    axes.set_xlabel("processors n = g²")
-    axes.set_ylabel("nanoseconds per packet")
-    axes.grid(alpha=0.3)
-    axes.legend()
-    figure.savefig(path, dpi=120)
+    names = (name for name in rows[0] if name not in ("n", "runs/s", "ratio"))
+    curves = zip(names, "osD^v<>", strict=False)
+    draw_growth(path, rows, curves, x="processors n = g²", y="nanoseconds per packet")
 
 
 def main() -> None:
     """Validate, time, print, write."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--max-exponent", type=int, default=28, help="largest n as a power of 2")
-    parser.add_argument("--out", type=Path, default=HERE / "results")
-    arguments = parser.parse_args()
-    if arguments.max_exponent < 10:
-        parser.error("--max-exponent is at least 10.")
-    console = Console()
-    arguments.out.mkdir(parents=True, exist_ok=True)
+    arguments, console = read_arguments(__doc__, least=10, most=28), Console()
     with tempfile.TemporaryDirectory() as folder:
         yardstick = build_yardstick(Path(folder))
         if yardstick is None:

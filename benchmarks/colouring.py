@@ -13,7 +13,6 @@ The graphs are those of off-line routing: random permutations on POPS(g, g), n =
 
 from __future__ import annotations
 
-import argparse
 import json
 import time
 from collections.abc import Callable
@@ -24,7 +23,7 @@ import networkx as nx
 import numpy as np
 import numpy.typing as npt
 import rustworkx as rx
-from matplotlib.figure import Figure
+from growth import draw_growth, read_arguments
 from rich.console import Console
 from rich.table import Table
 
@@ -35,7 +34,6 @@ from popsnet.permutations.uniform import UniformPermutation
 from popsnet.routing.offline import colour_edges
 from popsnet.routing.offline.euler_split import _divide, _walk
 
-HERE = Path(__file__).parent
 MOST_SECONDS = {"rustworkx": 15.0, "networkx": 0.2}
 """What took longer is not tried on the next graph, which is four times as large."""
 BYTES_AN_EDGE = 400
@@ -182,35 +180,16 @@ def table_of(rows: list[dict[str, Any]]) -> Table:
 
 def draw(rows: list[dict[str, Any]], path: Path) -> None:
     """The growth curves."""
-    figure = Figure(figsize=(7, 4.5), layout="constrained")
-    axes = figure.add_subplot()
-    for name, marker in zip(("popsnet", "plain", "rustworkx", "networkx"), "os^D", strict=True):
-        points = [(row["n"], row[name]) for row in rows if name in row]
-        if points:
-            axes.plot(*zip(*points, strict=True), marker=marker, label=name)
     last = rows[-1]
     sizes = np.array([row["n"] for row in rows])
     line = last["popsnet"] * sizes * np.log2(sizes) / (last["n"] * np.log2(last["n"]))
-    axes.plot(sizes, line, color="grey", linestyle="--", label="n log n")
-    axes.set_xscale("log", base=2)
-    axes.set_yscale("log")
-    axes.set_xlabel("edges n = g²")
-    axes.set_ylabel("seconds")
-    axes.grid(alpha=0.3)
-    axes.legend()
-    figure.savefig(path, dpi=120)
+    curves = zip(("popsnet", "plain", "rustworkx", "networkx"), "os^D", strict=True)
+    draw_growth(path, rows, curves, x="edges n = g²", y="seconds", guide=("n log n", line))
 
 
 def main() -> None:
     """Validate, time, print, write."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--max-exponent", type=int, default=24, help="largest n as a power of 2")
-    parser.add_argument("--out", type=Path, default=HERE / "results")
-    arguments = parser.parse_args()
-    if arguments.max_exponent < 8:
-        parser.error("--max-exponent is at least 8.")
-    console = Console()
-    arguments.out.mkdir(parents=True, exist_ok=True)
+    arguments, console = read_arguments(__doc__, least=8, most=24), Console()
     sizes = [
         exponent
         for exponent in range(8, arguments.max_exponent + 1, 2)

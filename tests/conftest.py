@@ -1,7 +1,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +12,8 @@ from hypothesis import settings
 
 from popsnet import Slot
 from popsnet.cli.main import main
+from popsnet.routing import plugin
+from popsnet.routing.router import unregister
 
 settings.register_profile("popsnet", deadline=None, derandomize=True, print_blob=True)
 settings.load_profile("popsnet")
@@ -41,6 +44,16 @@ def cli(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
         return Finished(code if isinstance(code, int) else int(code is not None), *captured)
 
     return call
+
+
+@pytest.fixture
+def forget_routers(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Routers of files are forgotten after the test."""
+    loaded: dict[Path, tuple[str, ...]] = {}
+    monkeypatch.setattr(plugin, "_LOADED", loaded)
+    yield
+    for name in {name for names in loaded.values() for name in names}:
+        unregister(name)
 
 
 def slot_of(**fields: Any) -> Slot:

@@ -10,7 +10,13 @@ import pytest
 BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(autouse=True)
+def _as_a_script(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A script finds its neighbours."""
+    monkeypatch.syspath_prepend(BENCHMARKS)
+
+
+@pytest.fixture
 def bench() -> ModuleType:
     return load("bench")
 

@@ -15,7 +15,7 @@ from popsnet.routing.offline.multigraph import make_regular
 from popsnet.slot import Ints
 
 
-def require_balanced(left: Ints, right: Ints, colours: Ints, count: int) -> None:
+def assert_balanced(left: Ints, right: Ints, colours: Ints, count: int) -> None:
     """From the definition alone."""
     assert len(colours) == len(left)
     assert set(colours.tolist()) <= set(range(count))
@@ -38,9 +38,9 @@ def largest_degree(left: Ints, right: Ints) -> int:
 def test_any_multigraph_is_coloured(edges: list[tuple[int, int]], more: int, seed: int) -> None:
     left, right = np.array(edges).T
     degree = largest_degree(left, right)
-    require_balanced(left, right, colour_edges(left, right, seed=seed), degree)
+    assert_balanced(left, right, colour_edges(left, right, seed=seed), degree)
     wanted = degree + more
-    require_balanced(left, right, colour_edges(left, right, wanted, seed=seed), wanted)
+    assert_balanced(left, right, colour_edges(left, right, wanted, seed=seed), wanted)
 
 
 @pytest.mark.parametrize("degree", [*range(1, 34), 63, 64, 65, 100, 127, 255])
@@ -48,9 +48,9 @@ def test_any_multigraph_is_coloured(edges: list[tuple[int, int]], more: int, see
 def test_regular_graphs_of_any_degree(nodes: int, degree: int) -> None:
     left = np.repeat(np.arange(nodes), degree)
     right = np.random.default_rng(degree).permutation(left)
-    require_balanced(left, right, colour_edges(left, right), degree)
+    assert_balanced(left, right, colour_edges(left, right), degree)
     wanted = max(degree, nodes)
-    require_balanced(left, right, colour_edges(left, right, wanted), wanted)
+    assert_balanced(left, right, colour_edges(left, right, wanted), wanted)
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_graphs_of_special_form(left: list[int], right: list[int]) -> None:
     ends = np.array(left), np.array(right)
     for more in (0, 1, 20):
         wanted = largest_degree(*ends) + more
-        require_balanced(*ends, colour_edges(*ends, wanted), wanted)
+        assert_balanced(*ends, colour_edges(*ends, wanted), wanted)
 
 
 def test_the_same_seed_gives_the_same_colours_and_another_gives_others() -> None:
@@ -80,9 +80,11 @@ def test_the_same_seed_gives_the_same_colours_and_another_gives_others() -> None
 
 def test_what_goes_in_is_not_changed() -> None:
     left, right = np.array([0, 0, 1], dtype=np.int32), np.array([0, 1, 1], dtype=np.int32)
+    before = left.copy(), right.copy()
     for ends in (left, right):
-        ends.flags.writeable = False
-    colour_edges(left, right, 5)
+        ends.flags.writeable = False  # or an error is raised
+    assert_balanced(left, right, colour_edges(left, right, 5), 5)
+    assert np.array_equal((left, right), before)
 
 
 @pytest.mark.parametrize("degree", [3, 5, 21])

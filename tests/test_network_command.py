@@ -43,6 +43,14 @@ def test_text_says_what_was_tried(cli: Cli) -> None:
     assert "OK: all 2 inputs" in cli("network", "bitonic", 1, "--check").out
 
 
+def test_text_does_not_contradict_the_check(cli: Cli) -> None:
+    assert "bag-tree on 7 wires, not proved to sort" in cli("network", "bag-tree", 7).out
+    tried = cli("network", "bag-tree", 7, "--check").out
+    assert "bag-tree on 7 wires, proved to sort by trying all inputs" in tried
+    assert "not proved" not in tried
+    assert "OK: all 128 inputs" in tried
+
+
 def test_the_same_seed_prints_the_same(cli: Cli) -> None:
     asked = ("network", "bag-tree", 50, "--seed", 9, "--check", "--json")
     assert cli(*asked).out == cli(*asked).out
@@ -57,6 +65,7 @@ def test_a_network_that_does_not_sort_ends_with_1(
     monkeypatch.setattr(command, "make_network", lambda name, n, seed: broken)
     finished = cli("network", "bag-tree", wires, "--check")
     assert finished.code == 1
+    assert f"bag-tree on {wires} wires, which does not sort" in finished.out
     assert "FAILED: this input is not sorted (wire 0 first): " in finished.out
     finished = cli("network", "bag-tree", wires, "--check", "--json")
     assert finished.code == 1

@@ -91,6 +91,15 @@ def test_a_traffic_matrix(cli: Cli) -> None:
         assert check_trace(Path("t.jsonl")).ok
 
 
+def test_nothing_to_send_is_held_by_nobody(cli: Cli) -> None:
+    Path("m.csv").write_text("0,0\n0,0\n")
+    asked = ("schedule", 3, 2, "--matrix", "m.csv", "--out", "t.jsonl")
+    facts = json.loads(cli(*asked, "--json").out)
+    assert [facts[name] for name in ("packets", "slots", "peak_buffers", "delivered")] == [0] * 4
+    assert cli(*asked).code == 0
+    assert check_trace(Path("t.jsonl")).ok
+
+
 WRONG = {
     "d1.csv": ("--demand", "0,3\n1,6\n", "line 2: destination 6 is outside 0 to 5"),
     "d2.csv": ("--demand", "0,3\n\n-1,2\n", "line 3: source -1 is outside 0 to 5"),

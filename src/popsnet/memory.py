@@ -37,7 +37,6 @@ class Memory:
         self, network: Network, destination: Ints, buffers: int, start: Ints | None = None
     ) -> None:
         self._slot = 0
-        self._peak = 1
         self._delivered = 0
         self._last_delivery = 0
         self._n, self._packets = network.n, len(destination)
@@ -47,17 +46,18 @@ class Memory:
         self._home = np.zeros(self._packets, dtype=np.bool_)
         if start is None:
             self._cells[0] = np.arange(network.n, dtype=np.int32)
+            self._peak = 1
         else:
-            self._begin(start)
+            self._peak = self._begin(start)
         self._changes: list[tuple[int, I32, I32]] | None = None
 
-    def _begin(self, start: Ints) -> None:
-        """Put every packet where it starts."""
+    def _begin(self, start: Ints) -> int:
+        """Put every packet where it starts; the most that start at one processor."""
         processors, packets = self._numbers(start, np.arange(self._packets, dtype=np.int32))
         full, peak = _put_in(self._cells, self._heard, processors, packets)
         what = f"starts with packet {{packet}} and more than the {len(self._cells)} claimed"
         self._refuse(full, processors, packets, Rule.BUFFERS, what)
-        self._peak = max(self._peak, peak)
+        return peak
 
     @property
     def peak(self) -> int:

@@ -1,27 +1,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from conftest import Cli
-from popsnet.routing import plugin
-from popsnet.routing.router import unregister
 
 EXAMPLE = Path(__file__).parents[2] / "docs/examples/comparators.py"
 
-
-@pytest.fixture(autouse=True)
-def _no_traces(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Routers of files are forgotten after each test."""
-    loaded: dict[Path, tuple[str, ...]] = {}
-    monkeypatch.setattr(plugin, "_LOADED", loaded)
-    yield
-    for name in {name for names in loaded.values() for name in names}:
-        unregister(name)
+pytestmark = pytest.mark.usefixtures("forget_routers")
 
 
 def test_oblivious(cli: Cli, tmp_path: Path) -> None:

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -12,21 +11,12 @@ from popsnet.adversaries import attack_rigid
 from popsnet.adversaries.rigid.attack import guaranteed_slots
 from popsnet.adversaries.rigid.pattern import difference, watch
 from popsnet.adversaries.rigid.reach import Reach, growth_of
-from popsnet.routing import find_router, plugin
-from popsnet.routing.router import unregister
+from popsnet.routing import find_router
 
 EXAMPLE = Path(__file__).parents[2] / "docs/examples/comparators.py"
 VARIANTS = ["bitonic", "merge-exchange", "odd-even", "pratt"]
 
-
-@pytest.fixture(autouse=True)
-def _no_traces(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Routers of files are forgotten after each test."""
-    loaded: dict[Path, tuple[str, ...]] = {}
-    monkeypatch.setattr(plugin, "_LOADED", loaded)
-    yield
-    for name in {name for names in loaded.values() for name in names}:
-        unregister(name)
+pytestmark = pytest.mark.usefixtures("forget_routers")
 
 
 @pytest.fixture

@@ -11,7 +11,9 @@ import pytest
 from conftest import Cli
 from popsnet import InputError, Network
 from popsnet.experiments.comparison import Comparison, compare_routers
-from popsnet.experiments.forecast import forecasts, recommend
+from popsnet.experiments.forecast import forecast, forecasts, recommend
+from popsnet.routing import get_router
+from popsnet.routing.deterministic import aks_slots
 
 GRID = [
     (1, 1), (1, 8), (1, 100), (1, 256), (2, 64), (4, 16), (5, 12), (16, 64), (3, 3), (8, 8),
@@ -43,8 +45,17 @@ def test_what_is_exact_is_exact(d: int, g: int) -> None:
         ran = measured[one.router.name]
         if one.exact and d * g > 1:
             assert ran.mean_slots == ran.worst_slots == one.slots
+        elif one.router.name == "aks" and all(outcome.steps == 1 for outcome in ran.outcomes):
+            assert ran.mean_slots == one.slots
         elif one.router.name == "relay" and d * g >= 1024:  # the limit is of large networks
             assert abs(ran.mean_slots - one.slots) <= 0.1 * one.slots + 3
+
+
+@pytest.mark.parametrize(("d", "g"), [(256, 64), (512, 32), (100, 60), (128, 128)])
+def test_the_slots_of_a_large_bag_tree_are_estimated(d: int, g: int) -> None:
+    found = forecast(get_router("aks"), Network(d, g))
+    assert found is not None
+    assert found.slots == pytest.approx(aks_slots(Network(d, g)), rel=0.2)
 
 
 def test_all_routers_have_the_same_permutations() -> None:

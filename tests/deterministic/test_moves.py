@@ -43,6 +43,8 @@ def test_what_is_no_hypercube_is_refused() -> None:
         compute(Network(3, 4), add_all(Network(3, 4), np.arange(12)))
     with pytest.raises(InputError, match="dimensions 0 to 3"):
         compute(Network(4, 4), move(Network(4, 4), np.arange(16), 4))
+    with pytest.raises(InputError, match="one processor and no dimension to move along"):
+        compute(Network(1, 1), move(Network(1, 1), np.arange(1), 0))
 
 
 @pytest.mark.parametrize("what", ["move", "sum", "prefix-sums"])
@@ -57,3 +59,11 @@ def test_the_command(cli: Cli, what: str) -> None:
 )
 def test_what_cannot_be_computed_is_refused(cli: Cli, wrong: tuple[object, ...]) -> None:
     assert cli("compute", *wrong).code == 2
+
+
+def test_one_processor_can_add_and_has_nowhere_to_move(cli: Cli) -> None:
+    assert cli("compute", "sum", 1, 1).code == cli("compute", "prefix-sums", 1, 1).code == 0
+    finished = cli("compute", "move", 1, 1)
+    assert (finished.code, finished.out) == (2, "")
+    assert "POPS(1, 1) has one processor and no dimension" in finished.err
+    assert "-1" not in finished.err

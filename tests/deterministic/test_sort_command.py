@@ -30,6 +30,35 @@ def test_odd_shapes_are_sorted(cli: Cli, d: int, g: int, network: str) -> None:
     assert "OK: in order" in finished.out
 
 
+def test_the_sorted_values_are_shown(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "k.csv").write_text("4,3,9,1,-2,7,8,6,5")
+    assert "\n-2 1 3 … 7 8 9\nOK" in cli("sort", 3, 3, "--keys", tmp_path / "k.csv").out
+    result = json.loads(cli("sort", 3, 3, "--keys", tmp_path / "k.csv", "--json").out)
+    assert (result["first"], result["last"]) == ([-2, 1, 3], [7, 8, 9])
+    assert result["values"] == [-2, 1, 3, 4, 5, 6, 7, 8, 9]
+    (tmp_path / "k.csv").write_text("0.5,inf,-inf,0")
+    few = ("sort", 2, 2, "--keys", tmp_path / "k.csv")
+    assert "\n-inf 0.0 0.5 inf\nOK" in cli(*few).out
+    assert json.loads(cli(*few, "--json").out)["values"] == ["-inf", 0.0, 0.5, "inf"]
+    many = json.loads(cli("sort", 64, 32, "--json").out)
+    assert many["values"] is None
+    assert sorted(many["first"] + many["last"]) == many["first"] + many["last"]
+
+
+@pytest.mark.parametrize("name", ["v.npy", "v.txt"])
+@pytest.mark.parametrize("option", ["--out", "-o"])
+def test_the_sorted_values_are_written(cli: Cli, tmp_path: Path, option: str, name: str) -> None:
+    path = tmp_path / name
+    finished = cli("sort", 8, 4, "--seed", 3, option, path)
+    assert f"Written to {path}" in finished.out
+    values = np.load(path) if name == "v.npy" else np.loadtxt(path, dtype=np.int64)
+    listed = json.loads(cli("sort", 8, 4, "--seed", 3, "--json").out)["values"]
+    assert values.tolist() == listed == sorted(listed)
+    again = json.loads(cli("sort", 8, 4, "--keys", path, "--json").out)
+    assert again["values"] == listed
+    assert cli("sort", 8, 4, option, tmp_path / "no folder" / name).code == 2
+
+
 def test_keys_come_from_files(cli: Cli, tmp_path: Path) -> None:
     np.save(tmp_path / "k.npy", np.array([3.5, -1, 2, 2]))
     (tmp_path / "k.csv").write_text("4,3\n2,1\n")

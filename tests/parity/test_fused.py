@@ -8,11 +8,12 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from agreement import assert_same_after_an_interrupt, assert_same_runs, by_messages
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conftest import permutation
-from popsnet import Coins, Network, Outcome, Point, routed
+from popsnet import Coins, Network, Outcome, Point
 from popsnet.engines import ENGINES, Instance
 from popsnet.engines.fused import engine as fused
 from popsnet.engines.fused import threads
@@ -41,10 +42,6 @@ def instances(draw: st.DrawFn) -> Instance:
     d = draw(st.sampled_from([g, g, g + 1, 2 * g, 3 * g + 1, 5 * g]))
     variant = draw(st.sampled_from(VARIANTS if d == g else VARIANTS[1:]))
     return instance_of(d, g, variant, draw(SEEDS), draw(st.sampled_from([3, 300])))
-
-
-def by_messages(instance: Instance) -> Outcome:
-    return replace(ENGINES["slots"].execute(instance, ()), peak_buffers=None)
 
 
 def execute_on(threads: int, instance: Instance) -> Outcome:
@@ -111,25 +108,16 @@ def test_partitioned_runs_are_the_same_however_they_are_divided(
 def test_the_runs_of_a_point_are_the_same_whatever_the_engine_and_the_threads(
     d: int, g: int, variant: str, permutation: str, threads: int
 ) -> None:
-    slow, fast = (
-        Point.of(
-            d, g, engine=engine, variant=variant, permutation=permutation, seed=3,
-            permutation_seed=4,
-        )
-        for engine in ("slots", "fused")
-    )  # fmt: skip
-    expected = [replace(run.outcome, peak_buffers=None) for run in routed(slow, 40)]
-    assert [run.outcome for run in routed(fast, 40, threads=threads)] == expected
+    choices = {"variant": variant, "permutation": permutation}
+    assert_same_runs(d, g, 40, threads, **choices, seed=3, permutation_seed=4)
 
 
 def test_more_runs_than_are_done_at_a_time_keep_their_order(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(threads, "_MOST_RUNS_AT_A_TIME", 7)
-    monkeypatch.setattr(fused, "_STEPS_EXPECTED", 1)  # the log runs full and is emptied
-    slow, fast = (Point.of(4, 4, engine=engine, max_steps=40) for engine in ("slots", "fused"))
-    expected = [run.outcome.survivors for run in routed(slow, 50)]
-    assert [run.outcome.survivors for run in routed(fast, 50, threads=2)] == expected
+    monkeypatch.setattr(fused, "STEPS_EXPECTED", 1)  # the log runs full and is emptied
+    assert_same_runs(4, 4, 50, 2, max_steps=40)
 
 
 def test_a_network_of_a_million_is_the_same() -> None:
@@ -150,17 +138,11 @@ def test_observers_hear_of_every_step(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_session_goes_on_after_an_interrupted_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupt(event: Event) -> None:
-        raise KeyboardInterrupt
-
     instance = instance_of(20, 20, "published", 3, 300)
     for limit in (threads.RESIDENT, 0):
         monkeypatch.setattr(fused, "RESIDENT", limit)
         with fused.Session(instance.network, 300, 2) as session:
-            expected = session.execute(instance)
-            with pytest.raises(KeyboardInterrupt):
-                session.execute(instance, [interrupt])
-            assert session.execute(instance) == expected == by_messages(instance)
+            assert_same_after_an_interrupt(session, instance)
 
 
 def test_the_law_of_participation_is_the_papers() -> None:

@@ -7,11 +7,12 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 import pytest
+from agreement import assert_same_after_an_interrupt, assert_same_runs, by_messages
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conftest import permutation
-from popsnet import Coins, InputError, Network, Outcome, Point, routed
+from popsnet import Coins, InputError, Network, Outcome, Point
 from popsnet.engines import ENGINES, Instance, Load, choose_engine
 from popsnet.engines.fused import RESIDENT, RelaySession, threads
 from popsnet.engines.fused.relay import ground as blocks
@@ -24,10 +25,6 @@ from popsnet.trace import Event
 
 SEEDS = st.integers(0, 2**64 - 1)
 RELAY = get_router("relay")
-
-
-def by_messages(instance: Instance) -> Outcome:
-    return replace(ENGINES["slots"].execute(instance, ()), peak_buffers=None)
 
 
 def compiled(instance: Instance) -> Outcome:
@@ -124,28 +121,16 @@ def test_the_runs_of_a_point_are_the_same_whatever_the_engine_and_the_threads(
     d: int, g: int, schedule: str | None, permutation: str, count: int
 ) -> None:
     variant = schedule or ("P1" if d >= g else "XY(2,2)")
-    slow, fast = (
-        Point.of(
-            d, g, router="relay", engine=engine, variant=variant, permutation=permutation, seed=3,
-            permutation_seed=4,
-        )
-        for engine in ("slots", "fused")
-    )  # fmt: skip
-    expected = [replace(run.outcome, peak_buffers=None) for run in routed(slow, 12)]
-    assert [run.outcome for run in routed(fast, 12, threads=count)] == expected
+    choices = {"router": "relay", "variant": variant, "permutation": permutation}
+    assert_same_runs(d, g, 12, count, **choices, seed=3, permutation_seed=4)
 
 
 def test_more_runs_than_are_done_at_a_time_keep_their_order(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(threads, "_MOST_RUNS_AT_A_TIME", 7)
-    monkeypatch.setattr(session, "_STEPS_EXPECTED", 1)  # the log runs full and is emptied
-    slow, fast = (
-        Point.of(5, 5, router="relay", variant="P1", engine=engine, max_steps=40)
-        for engine in ("slots", "fused")
-    )
-    expected = [run.outcome.survivors for run in routed(slow, 50)]
-    assert [run.outcome.survivors for run in routed(fast, 50, threads=2)] == expected
+    monkeypatch.setattr(session, "STEPS_EXPECTED", 1)  # the log runs full and is emptied
+    assert_same_runs(5, 5, 50, 2, router="relay", variant="P1", max_steps=40)
 
 
 @pytest.mark.parametrize(("d", "g"), [(512, 512), (1000, 300), (100, 700)])
@@ -171,18 +156,12 @@ def test_observers_hear_of_every_step(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_session_goes_on_after_an_interrupted_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupt(event: Event) -> None:
-        raise KeyboardInterrupt
-
     network = Network(20, 20)
     instance = Instance(network, RELAY, "P1 R1", permutation(400, 3), Coins(3), 300)
     for limit in (RESIDENT, 0):
         monkeypatch.setattr(session, "RESIDENT", limit)
         with RelaySession(network, "P1 R1", 300, 2) as running:
-            expected = running.execute(instance)
-            with pytest.raises(KeyboardInterrupt):
-                running.execute(instance, [interrupt])
-            assert running.execute(instance) == expected == by_messages(instance)
+            assert_same_after_an_interrupt(running, instance)
 
 
 def test_a_session_is_for_one_schedule() -> None:
@@ -249,13 +228,4 @@ def test_many_messages_on_a_coupler_leave_its_neighbours_alone(
     d: int, g: int, schedule: str
 ) -> None:
     """Crowds on the way from a relay: three and more messages on one coupler."""
-    slow, fast = (
-        [
-            run.outcome
-            for run in routed(
-                Point.of(d, g, router="relay", variant=schedule, engine=engine, max_steps=30), 40
-            )
-        ]
-        for engine in ("slots", "fused")
-    )
-    assert [replace(one, peak_buffers=None) for one in slow] == fast
+    assert_same_runs(d, g, 40, 1, router="relay", variant=schedule, max_steps=30)

@@ -47,8 +47,11 @@ def test_spaces_and_brackets_change_nothing(schedule: Schedule, data: st.DataObj
     text = str(schedule)
     gap = data.draw(st.sampled_from(["  ", "\t", "\n", " \n "]))
     assert parse_schedule(gap + text.replace(" ", gap).replace(",", " , ") + gap) == schedule
-    if "|" not in text:
-        assert parse_schedule(text.replace(" ", "")) == schedule
+    bare = text.replace(" | ", "|")
+    assert parse_schedule(bare) == schedule
+    if " " in bare:
+        with pytest.raises(InputError, match="stages have spaces between them"):
+            parse_schedule(bare.replace(" ", ""))
 
 
 @given(made_of(FEW), made_of(FEW))
@@ -86,9 +89,9 @@ def test_a_repetition_written_out_is_the_same_schedule(
         ("P2|P1", "P2 P1"),
         ("P2 | P1 P1", "P2 P1"),
         ("| P1", "P1"),
-        ("P(2)P(1)", "P2 P1"),
-        ("P( 5 , 5 )P4FFR(3)", "P(5,5) P4 F F R3"),
-        ("S()F()", "S F"),
+        ("P(2) P(1)", "P2 P1"),
+        ("P( 5 , 5 )\tP4  F\nF R(3)", "P(5,5) P4 F F R3"),
+        ("S() F()", "S F"),
         ("P2 P1 F | P1 F", "P2 | P1 F"),
         ("P2 P1 F P1 | F P1 F P1", "P2 | P1 F"),
         ("P1 F | P1 F", "| P1 F"),
@@ -111,6 +114,12 @@ def test_each_schedule_has_one_name(text: str, canonical: str) -> None:
         ("P-1", r"'P-1' does not begin"),
         ("P1.5", r"'P1.5' does not begin"),
         ("census P1", r"'census P1' does not begin"),
+        ("P4P3", r"'P4P3': stages have spaces between them; give 'P4 P…'"),
+        ("P2 P(2,1)R1", r"'P\(2,1\)R1': stages have spaces between them; give 'P\(2,1\) R…'"),
+        ("P2 | FF", r"'FF': stages have spaces between them; give 'F F…'"),
+        ("P４", r"'４' is no sign of schedules.*made of Pw or P\(w1,w2,…\)"),
+        ("P(2,٣)", r"'٣' is no sign of schedules"),
+        ("P2\u3000P1", r"is no sign of schedules"),
         ("P", r"'P': P takes windows, as in P2 or P\(5,5\)"),
         ("P()", r"'P\(\)': P takes windows"),
         ("P0", r"P: 0 is not a number from 1 to 65536"),
@@ -173,11 +182,20 @@ def test_a_stage_that_does_not_fit_says_what_would(
         get_router("relay").choose_variant(text, Network(d, g))
 
 
+@pytest.mark.parametrize(
+    ("text", "named"), [("P0", False), ("P4P3", False), ("Q", False), ("", False), ("cens", True)]
+)
+def test_names_are_offered_only_for_what_may_be_one(cli: Cli, text: str, named: bool) -> None:
+    finished = cli("route", 8, 8, "--router", "relay", "--variant", text)
+    assert finished.code == 2
+    assert ("Variants with a name: direct, roll-call, census." in finished.err) == named
+
+
 def test_the_command_line_takes_schedules(cli: Cli) -> None:
     said = [
         cli("route", 8, 8, "--router", "relay", option, text, "--seed", 3, "--json")
         for option in ("--schedule", "--variant")
-        for text in ("P2 P1", "P(2)P1 | P1 P1")
+        for text in ("P2 P1", "P(2) P1|P1 P1")
     ]
     assert [finished.code for finished in said] == [0] * 4
     objects = [json.loads(finished.out) for finished in said]

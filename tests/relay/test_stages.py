@@ -52,7 +52,7 @@ CASES = [
 KINDS = [*(name for name in NAMES if name != "bit-reversal"), "residue-aligned", "two-targets"]
 
 
-def check_what_is_left(alone: Alone) -> None:
+def assert_nothing_is_lost(alone: Alone) -> None:
     """Every source waits and holds its packet, or has dropped it and the destination has it."""
     network, memory, traffic = alone.network, alone.machine.memory, alone.traffic
     everybody = np.arange(network.n, dtype=np.int32)
@@ -85,7 +85,7 @@ def test_a_stage_takes_its_slots_and_acknowledges_only_what_is_home(
             driven = alone.run(one)
             assert len(driven.done) == one.slots(network)
             assert np.isin(alone.traffic.pending, before).all()
-            check_what_is_left(alone)
+            assert_nothing_is_lost(alone)
         assert alone.machine.memory.peak <= one.buffers(network)
 
 
@@ -98,7 +98,7 @@ def test_a_round_of_the_census_takes_its_slots_and_leaves_all_or_nothing(d: int,
         for _ in range(2):
             driven = drive(alone.machine, census(alone.traffic))
             assert len(driven.done) == expected
-            check_what_is_left(alone)
+            assert_nothing_is_lost(alone)
         assert alone.machine.counters.collisions <= 2 * 2 * g * g  # none but in the global OR
         conflicts = [slot.phase for slot, _ in driven.done if not slot.conflict_free]
         assert all("who is hungry" in phase for phase in conflicts)
@@ -112,7 +112,7 @@ def test_census_leaves_what_has_no_room_to_its_source(monkeypatch: pytest.Monkey
     rounds = 0
     while alone.traffic.pending.size:
         drive(alone.machine, census(alone.traffic))
-        check_what_is_left(alone)
+        assert_nothing_is_lost(alone)
         rounds += 1
         assert rounds < 30
     assert rounds > 1
@@ -165,7 +165,7 @@ def test_fold_promises_nothing_that_needs_a_bijection(monkeypatch: pytest.Monkey
         alone = Alone(network, permutation(network.n, seed), seed, 3)
         for _ in range(5):
             assert len(alone.run(stage("F")).done) == 4
-            check_what_is_left(alone)
+            assert_nothing_is_lost(alone)
 
 
 @pytest.mark.parametrize("phase", ["attempt", "delivery"])

@@ -117,8 +117,7 @@ def _print_text(
     network: ComparatorNetwork, figure: Path | None, verdict: Verdict | None, growth: Growth | None
 ) -> None:
     sizes = network.stage_sizes
-    proved = "proved to sort" if NETWORKS[network.name].proved else "not proved to sort"
-    typer.echo(f"{network.name} on {network.wires:,} wires, {proved}")
+    typer.echo(f"{network.name} on {network.wires:,} wires, {_known(network, verdict)}")
     each = (
         f"; {min(sizes):,} to {max(sizes):,} a stage, {mean(sizes):,.1f} on average"
         if sizes
@@ -131,6 +130,17 @@ def _print_text(
         _print_growth(growth)
     if verdict is not None:
         typer.echo(_in_words(verdict))
+
+
+def _known(network: ComparatorNetwork, verdict: Verdict | None) -> str:
+    """Whether it sorts, as far as that is known after the check, if there was one."""
+    if verdict is not None and not verdict.sorts:
+        return "which does not sort"
+    if NETWORKS[network.name].proved:
+        return "proved to sort"
+    if verdict is not None and verdict.exhaustive:
+        return "proved to sort by trying all inputs"
+    return "not proved to sort"
 
 
 def _print_growth(growth: Growth) -> None:

@@ -15,6 +15,7 @@ from popsnet.cli.progress import patient_progress
 from popsnet.coins import Coins
 from popsnet.errors import InputError
 from popsnet.experiments.computation import compute
+from popsnet.files import require_writable, write_whole
 from popsnet.network import Network
 from popsnet.routing.deterministic import sort_slots, sort_values
 from popsnet.sorting import NETWORKS, make_network
@@ -22,12 +23,19 @@ from popsnet.sorting import NETWORKS, make_network
 __all__ = ["MOST_VALUES", "sort_command"]
 
 MOST_VALUES = 2**20
+_MOST_LISTED = 1024
+"""Values that JSON has all of."""
+_FEW = 3
 Values = npt.NDArray[Any]
 
 
-def sort_command(d: int, g: int, *, name: str, keys: str, seed: int, as_json: bool) -> None:
-    """Sort and look at the result; exit 1 if it is not in order."""
+def sort_command(
+    d: int, g: int, *, name: str, keys: str, seed: int, out: Path | None, as_json: bool
+) -> None:
+    """Sort, look at the result, write and show it; exit 1 if it is not in order."""
     network = Network(d, g)
+    if out is not None:
+        require_writable(out)
     if network.n > MOST_VALUES:
         raise InputError(f"n = {network.n:,}: at most {MOST_VALUES:,} values are sorted.")
     values = _random(network, seed) if keys == "random" else _read(Path(keys), network.n)
@@ -36,7 +44,10 @@ def sort_command(d: int, g: int, *, name: str, keys: str, seed: int, as_json: bo
     begin = time.perf_counter()
     with patient_progress(f"sorting on {network}", bound) as update:
         done = compute(network, sort_values(network, comparators, values), update)
+    seconds = time.perf_counter() - begin
     right = bool(np.array_equal(done.values, np.sort(values)))
+    if out is not None:
+        _write(out, done.values)
     facts: dict[str, object] = {
         "network": {"d": d, "g": g, "n": network.n},
         "comparators": name,
@@ -49,21 +60,48 @@ def sort_command(d: int, g: int, *, name: str, keys: str, seed: int, as_json: bo
         "messages": done.messages,
         "collisions": done.collisions,
         "sorted": right,
-        "seconds": time.perf_counter() - begin,
+        "first": _listed(done.values[:_FEW]),
+        "last": _listed(done.values[-_FEW:]),
+        "values": _listed(done.values) if network.n <= _MOST_LISTED else None,
+        "out": None if out is None else str(out),
+        "seconds": seconds,
     }
-    typer.echo(json.dumps(facts, indent=2) if as_json else _text(network, facts))
+    typer.echo(json.dumps(facts, indent=2) if as_json else _text(network, facts, done.values))
     if not right:
         raise typer.Exit(1)
 
 
-def _text(network: Network, facts: dict[str, object]) -> str:
+def _text(network: Network, facts: dict[str, object], values: Values) -> str:
     verdict = "OK: in order" if facts["sorted"] else "NOT in order"
+    written = f"\nWritten to {facts['out']}." if facts["out"] else ""
     return (
         f"{network.n:,} values on {network} by {facts['comparators']}, {facts['depth']:,} stages\n"
         f"slots {facts['slots']:,}, at most {facts['most_slots']:,}; messages "
         f"{facts['messages']:,}; collisions {facts['collisions']}\n"
-        f"{verdict}, compared with another sort; {facts['seconds']:.2f} s"
+        f"{_glimpse(values)}\n"
+        f"{verdict}, compared with another sort; {facts['seconds']:.2f} s{written}"
     )
+
+
+def _glimpse(values: Values) -> str:
+    """The first values and the last, or all if they are few."""
+    if len(values) <= 2 * _FEW:
+        return " ".join(map(str, values.tolist()))
+    first, last = values[:_FEW].tolist(), values[-_FEW:].tolist()
+    return " ".join(map(str, (*first, "…", *last)))
+
+
+def _listed(values: Values) -> list[object]:
+    """For JSON, which has no infinite numbers: they are texts."""
+    return [one if np.isfinite(one) else str(one) for one in values.tolist()]
+
+
+def _write(path: Path, values: Values) -> None:
+    with write_whole(path) as file:
+        if path.suffix.lower() == ".npy":
+            np.save(file.buffer, values)
+        else:
+            file.writelines(f"{one}\n" for one in values.tolist())
 
 
 def _random(network: Network, seed: int) -> Values:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from math import log2
+from math import log2, sqrt
 from types import MappingProxyType
 
 from popsnet.network import Network
@@ -41,10 +41,16 @@ def _offline(network: Network) -> int:
 
 
 def _aks(network: Network) -> float:
-    """Of the network itself, or of the line through its depths where it takes long to make."""
+    """Of the network itself, or of the line through its depths where it takes long to make.
+
+    In a stage 0.55 of all take part on average, and of the group with the most some more: for d > g
+    the rounds of networks up to 2^16 are within a fifth of 0.55k + 0.5√k, k = ⌈d/g⌉.
+    """
     if network.n <= _QUICKLY_MADE:
         return aks_slots(network)
-    hops = 1 if network.d == 1 else 2 * -(-network.d // network.g)
+    k = -(-network.d // network.g)
+    rounds = 0.55 * k + 0.5 * sqrt(k) if k > 1 else 1
+    hops = 1 if network.d == 1 else 2 * rounds
     return hops * (124 * log2(network.n) - 600) + global_or_slots(network)
 
 

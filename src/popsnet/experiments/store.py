@@ -9,58 +9,38 @@ whole file that the next sweep completes.
 
 from __future__ import annotations
 
-import json
 import sqlite3
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
-from dataclasses import asdict, astuple
+from dataclasses import astuple
 from functools import reduce
-from operator import add, index
+from operator import add
 from pathlib import Path
 from typing import Any
 
-from popsnet.errors import InputError, StoreError
+from popsnet.errors import StoreError
 from popsnet.experiments.point import Point
+from popsnet.experiments.rows import (
+    APPLICATION,
+    COLUMNS,
+    RESULTS,
+    SCHEMA,
+    VERSION,
+    identity_of,
+    point_flaws,
+    point_row,
+    shard_flaws,
+    tally_of,
+    tally_row,
+)
 from popsnet.experiments.shard import SHARD_RUNS, Finished, Identity, Provenance, shards_of
 from popsnet.experiments.tally import Tally
 from popsnet.files import require_writable
 
 __all__ = ["RESULTS", "Store"]
 
-_APPLICATION = 0x504F5053  # "POPS"
-_VERSION = 2
 _MAGIC = b"SQLite format 3\0"
 _PATIENCE_SECONDS = 60.0
-
-_SCHEMA = f"""
-CREATE TABLE points (
-    point TEXT PRIMARY KEY, d INTEGER NOT NULL, g INTEGER NOT NULL, router TEXT NOT NULL,
-    version TEXT NOT NULL, variant TEXT NOT NULL, permutation TEXT NOT NULL, seed TEXT NOT NULL,
-    permutation_seed TEXT NOT NULL, max_steps INTEGER NOT NULL
-) WITHOUT ROWID;
-CREATE TABLE shards (
-    point TEXT NOT NULL REFERENCES points, shard INTEGER NOT NULL, runs INTEGER NOT NULL,
-    capped INTEGER NOT NULL, steps TEXT NOT NULL, slots TEXT NOT NULL,
-    slots_delivered TEXT NOT NULL, lost TEXT NOT NULL, collisions INTEGER NOT NULL,
-    destroyed INTEGER NOT NULL, messages INTEGER NOT NULL,
-    PRIMARY KEY (point, shard)
-) WITHOUT ROWID;
-CREATE TABLE provenance (
-    point TEXT NOT NULL, shard INTEGER NOT NULL, engine TEXT NOT NULL, popsnet TEXT NOT NULL,
-    python TEXT NOT NULL, numpy TEXT NOT NULL, numba TEXT NOT NULL, machine TEXT NOT NULL,
-    router_file TEXT NOT NULL, permutation_file TEXT NOT NULL, seconds REAL NOT NULL,
-    finished TEXT NOT NULL, PRIMARY KEY (point, shard),
-    FOREIGN KEY (point, shard) REFERENCES shards
-) WITHOUT ROWID;
-PRAGMA application_id = {_APPLICATION};
-PRAGMA user_version = {_VERSION};
-"""
-
-RESULTS = ("points", "shards")
-"""The tables whose rows depend on nothing but what was run."""
-
-_COLUMNS = {"points": 10, "shards": 11, "provenance": 12}
 
 
 class Store:
@@ -107,8 +87,8 @@ class Store:
         """Keep a shard, in one transaction. What is there already must be the same."""
         point = finished.identity.digest
         rows = {
-            "points": (point, *_point_row(finished.identity)),
-            "shards": (point, finished.shard, *_tally_row(finished.tally)),
+            "points": (point, *point_row(finished.identity)),
+            "shards": (point, finished.shard, *tally_row(finished.tally)),
             "provenance": (point, finished.shard, *astuple(finished.provenance)),
         }
         with self._errors_named(), self._transaction():
@@ -131,7 +111,7 @@ class Store:
         rows = self._rows(query, Identity.of(point).digest, wanted)
         if len(rows) < wanted:
             return None
-        return reduce(add, (self._tally(row) for row in rows), Tally())
+        return reduce(add, (tally_of(row, self.path) for row in rows), Tally())
 
     def unbroken(self, point: Point | Identity) -> Tally:
         """All runs up to the first shard that is missing.
@@ -147,7 +127,7 @@ class Store:
     def points(self) -> list[Identity]:
         """Every point with a shard, small networks first."""
         query = "SELECT * FROM points ORDER BY d * g, g, router, variant, permutation, point"
-        return [self._identity(row) for row in self._rows(query)]
+        return [identity_of(row, self.path) for row in self._rows(query)]
 
     def finished(self, point: Point | Identity, shard: int) -> Finished:
         """A shard that is there."""
@@ -156,7 +136,7 @@ class Store:
         query = "SELECT * FROM {} WHERE point = ? AND shard = ?"
         (result,) = self._rows(query.format("shards"), *key)
         (origin,) = self._rows(query.format("provenance"), *key)
-        return Finished(identity, shard, self._tally(result), Provenance(*origin[2:]))
+        return Finished(identity, shard, tally_of(result, self.path), Provenance(*origin[2:]))
 
     def rows(self, table: str) -> list[tuple[Any, ...]]:
         """All rows of a table, in the order of its key."""
@@ -190,56 +170,28 @@ class Store:
         found = [f"A row of {table} belongs to nothing." for table, *_ in orphans]
         if len(self.rows("shards")) != len(self.rows("provenance")):
             found.append("There are shards without provenance.")
-        found += [flaw for row in self.rows("points") for flaw in self._point_flaws(row)]
-        found += [flaw for row in self.rows("shards") for flaw in self._shard_flaws(row)]
+        found += [flaw for row in self.rows("points") for flaw in point_flaws(row, self.path)]
+        found += [flaw for row in self.rows("shards") for flaw in shard_flaws(row, self.path)]
         return found
-
-    def _point_flaws(self, row: tuple[Any, ...]) -> Iterator[str]:
-        try:
-            digest = self._identity(row).digest
-        except (InputError, TypeError, ValueError) as error:
-            yield f"Point {row[0]}: {error}"
-            return
-        if digest != row[0]:
-            yield f"Point {row[0]} is not named after what it is: that is {digest}."
-
-    def _shard_flaws(self, row: tuple[Any, ...]) -> Iterator[str]:
-        point, shard = row[:2]
-        where = f"Shard {shard} of point {point}"
-        try:
-            tally = self._tally(row)
-        except StoreError as error:
-            yield str(error)
-            return
-        if shard < 0 or tally.runs != SHARD_RUNS:
-            yield f"{where} has {tally.runs} runs; shards are numbered from 0 and have 10."
-        for name, histogram in tally.histograms.items():
-            counted, least = histogram.total(), min(histogram.values(), default=1)
-            if counted != tally.runs or least < 1 or min(histogram, default=0) < 0:
-                yield f"{where}: the histogram of {name} has {counted} of {tally.runs} runs."
-        if not 0 <= tally.capped <= tally.runs:
-            yield f"{where} has {tally.capped} capped of {tally.runs} runs."
-        if min(tally.collisions, tally.destroyed, tally.messages) < 0:
-            yield f"{where} has a negative count."
 
     def _create(self) -> None:
         with self._transaction():
             tables = self._rows("SELECT 1 FROM sqlite_master LIMIT 1")
             if not tables and self._rows("PRAGMA application_id") == [(0,)]:
-                for statement in _SCHEMA.split(";"):
+                for statement in SCHEMA.split(";"):
                     self._database.execute(statement)
 
     def _require_ours(self) -> None:
         ((application,),) = self._rows("PRAGMA application_id")
         ((version,),) = self._rows("PRAGMA user_version")
-        if application != _APPLICATION:
+        if application != APPLICATION:
             raise StoreError(
                 f"{self.path} is a database of something else, not a store of popsnet; "
                 "give another name."
             )
-        if version != _VERSION:
+        if version != VERSION:
             raise StoreError(
-                f"{self.path} has format {version}, and this popsnet reads {_VERSION}; "
+                f"{self.path} has format {version}, and this popsnet reads {VERSION}; "
                 "use the popsnet that wrote it, or another store."
             )
         ((state,),) = self._rows("PRAGMA quick_check(1)")
@@ -265,33 +217,12 @@ class Store:
             )
 
     def _insert_new(self, table: str, row: tuple[Any, ...]) -> None:
-        places = ", ".join("?" * _COLUMNS[table])
+        places = ", ".join("?" * COLUMNS[table])
         self._database.execute(f"INSERT OR IGNORE INTO {table} VALUES ({places})", row)  # noqa: S608
 
     def _count(self) -> int:
         ((count,),) = self._rows("SELECT count(*) FROM shards")
         return int(count)
-
-    def _identity(self, row: tuple[Any, ...]) -> Identity:
-        _, d, g, router, version, variant, permutation, seed, permutation_seed, max_steps = row
-        try:
-            seeds = int(seed), int(permutation_seed)
-            return Identity(d, g, router, version, variant, permutation, *seeds, max_steps)
-        except (TypeError, ValueError):
-            raise StoreError(
-                f"{self.path}: point {row[0]} has numbers that cannot be read."
-            ) from None
-
-    def _tally(self, row: tuple[Any, ...]) -> Tally:
-        point, shard, runs, capped, steps, slots, home, lost, *counts = row
-        try:
-            shard, runs, capped, *counts = map(index, (shard, runs, capped, *counts))
-            steps, slots, home, lost = map(_histogram, (steps, slots, home, lost))
-            return Tally(runs, capped, steps, slots, home, lost, *counts)
-        except (ValueError, AttributeError, TypeError):
-            raise StoreError(
-                f"{self.path}: shard {shard} of point {point} has numbers that cannot be read."
-            ) from None
 
     def _rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
         with self._errors_named(), closing(self._database.execute(query, values)) as found:
@@ -334,23 +265,3 @@ def _require_sqlite(path: Path, create: bool) -> None:
         raise StoreError(f"{path} is empty; popsnet sweep writes results.")
     if first and first != _MAGIC:
         raise StoreError(f"{path} is not a store of results, nor any SQLite file.")
-
-
-def _point_row(identity: Identity) -> tuple[Any, ...]:
-    """Seeds as text: they have 64 bits, and SQLite's integers 63 and a sign."""
-    seeds = {"seed": str(identity.seed), "permutation_seed": str(identity.permutation_seed)}
-    return tuple({**asdict(identity), **seeds}.values())
-
-
-def _tally_row(tally: Tally) -> tuple[Any, ...]:
-    histograms = map(_text, tally.histograms.values())
-    counts = (tally.collisions, tally.destroyed, tally.messages)
-    return (tally.runs, tally.capped, *histograms, *counts)
-
-
-def _text(histogram: Counter[int]) -> str:
-    return json.dumps({str(value): histogram[value] for value in sorted(histogram)})
-
-
-def _histogram(text: str) -> Counter[int]:
-    return Counter({int(value): index(count) for value, count in json.loads(text).items()})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, wait
 from functools import cached_property, partial
 from itertools import pairwise
 from queue import SimpleQueue
@@ -16,14 +16,18 @@ import numpy.typing as npt
 from popsnet.coins import number_of
 from popsnet.engines.fused.arena import cut
 from popsnet.engines.fused.deferred import route_deferred
-from popsnet.engines.fused.large import LargeRun, Tally, large_run_bytes, listed
+from popsnet.engines.fused.large import LargeRun, StepCounts, large_run_bytes, listed
 from popsnet.engines.fused.passes import U8, U32, U64, Layout
 from popsnet.engines.fused.resident import Scratch, law_of, route, route_many
 from popsnet.engines.fused.threads import (
     RESIDENT,
+    STEPS_EXPECTED,
+    Block,
+    Threads,
+    in_blocks,
     in_turn,
-    no_records,
     runs_at_a_time,
+    tell,
     threads_here,
 )
 from popsnet.engines.instance import Instance, Outcome
@@ -32,11 +36,10 @@ from popsnet.permutations.keyed import KeyedPermutation
 from popsnet.permutations.uniform import CHUNK, RANDOM, UniformPermutation
 from popsnet.routing.mei_rizzi import INTERMEDIATE_GROUP
 from popsnet.slot import Ints
-from popsnet.trace import Event, Observer
+from popsnet.trace import Observer
 
-__all__ = ["Block", "Session", "bytes_needed", "obstacle", "runs_deferred"]
+__all__ = ["Session", "bytes_needed", "obstacle", "runs_deferred"]
 
-_STEPS_EXPECTED = 16
 _SECONDS_BETWEEN_LOOKS = 0.5
 _NOT_YET = -1
 
@@ -66,36 +69,29 @@ def runs_deferred(network: Network) -> bool:
     return network.n <= RESIDENT or listed(Layout.of(network))
 
 
-class Session:
-    """Runs on one network, one after another in the same memory: fresh memory is slow."""
+class Session(Threads):
+    """Runs on one network, one after another in the same memory."""
 
     def __init__(self, network: Network, max_steps: int, threads: int | None = None) -> None:
+        super().__init__(threads)
         self._network = network
         self._layout = Layout.of(network)
         self._law, self._max_steps = law_of(network, max_steps), max_steps
-        self._threads = threads or threads_here()
-        self._executor = ThreadPoolExecutor(self._threads)
-        self._stop = np.zeros(1, dtype=np.uint8)
-
-    def __enter__(self) -> Session:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stop[0] = 1
-        self._executor.shutdown(cancel_futures=True)
 
     def execute(self, instance: Instance, observers: Sequence[Observer] = ()) -> Outcome:
         """Route one permutation, a large one on all threads."""
         if instance.variant == "deferred":
             return self._route_deferred(instance, observers)
         route = self._route_small if self._network.n <= RESIDENT else self._route_large
-        tallies: list[Tally] = []
-        for tally in route(instance, observers):
-            tallies.append(tally)
-            _tell(observers, tally.pending, len(tallies))
-        return _outcome(self._network, instance.variant, tallies)
+        counts: list[StepCounts] = []
+        for step in route(instance, observers):
+            counts.append(step)
+            _tell(observers, step.pending, len(counts))
+        return _outcome(self._network, instance.variant, counts)
 
-    def _route_small(self, instance: Instance, observers: Sequence[Observer]) -> Iterator[Tally]:
+    def _route_small(
+        self, instance: Instance, observers: Sequence[Observer]
+    ) -> Iterator[StepCounts]:
         log = np.empty((self._max_steps, 4), dtype=np.int64)
         seed, purpose = np.uint64(instance.coins.seed), np.uint64(number_of(INTERMEDIATE_GROUP))
         residues = (instance.array() % self._network.g).astype(np.uint16)
@@ -103,11 +99,9 @@ class Session:
         try:  # a wait can be interrupted
             steps = self._executor.submit(work, self._scratch, log).result()
         except BaseException:  # the thread is still at work in its memory
-            self._stop[0] = 1
-            self._stop = np.zeros(1, dtype=np.uint8)
-            del self._scratch
+            self._abandon("_scratch")
             raise
-        yield from (Tally(*row) for row in log[:steps].tolist())
+        yield from (StepCounts(*row) for row in log[:steps].tolist())
 
     def _route_deferred(self, instance: Instance, observers: Sequence[Observer]) -> Outcome:
         log = np.full((self._max_steps, 7), _NOT_YET, dtype=np.int64)
@@ -118,9 +112,7 @@ class Session:
                 _tell(observers, int(log[steps - 1, 0]) if steps else self._network.n, steps)
             return future.result()
         except BaseException:  # the thread is still at work in its memory
-            self._stop[0] = 1
-            self._stop = np.zeros(1, dtype=np.uint8)
-            del self._hands
+            self._abandon("_hands")
             raise
 
     def _deferred(self, instance: Instance, hands: _Hands, log: npt.NDArray[np.int64]) -> Outcome:
@@ -150,7 +142,9 @@ class Session:
             waiting.append(self._executor.submit(work, instance))
         yield from (future.result() for future in waiting)
 
-    def _route_large(self, instance: Instance, observers: Sequence[Observer]) -> Iterator[Tally]:
+    def _route_large(
+        self, instance: Instance, observers: Sequence[Observer]
+    ) -> Iterator[StepCounts]:
         targets = self._targets(instance.destination)
         try:
             yield from self._large_run.steps(targets, instance.coins, partial(_tell, observers))
@@ -192,7 +186,10 @@ class Session:
     ) -> Iterator[list[Outcome]]:
         """Runs on uniform permutations, a thread each; in order, many at a time."""
         for block in self.run_blocks(seed, permutation_seed, runs, first):
-            yield [_outcome(self._network, variant, tallies) for tallies in block.tallies()]
+            yield [
+                _outcome(self._network, variant, [StepCounts(*row) for row in rows])
+                for rows in block.rows()
+            ]
 
     def run_blocks(
         self, seed: int, permutation_seed: int, runs: int, first: int = 0
@@ -218,19 +215,6 @@ class _Hands(NamedTuple):
         return cls(Scratch.of(layout, stop), waiting)
 
 
-class Block(NamedTuple):
-    """Some runs: how many steps each took, and the tallies of all their steps."""
-
-    steps: npt.NDArray[np.int64]
-    log: npt.NDArray[np.int64]
-
-    def tallies(self) -> Iterator[list[Tally]]:
-        """The tallies of each run."""
-        rows = [Tally(*row) for row in self.log.tolist()]
-        ends = np.cumsum(self.steps).tolist()
-        return (rows[start:end] for start, end in pairwise([0, *ends]))
-
-
 class _Worker:
     """What one thread needs to do run after run."""
 
@@ -244,7 +228,7 @@ class _Worker:
         self.seeds = np.uint64(seed), np.uint64(permutation_seed)
         purposes = ("run", RANDOM, INTERMEDIATE_GROUP)
         self.purposes = np.array([number_of(purpose) for purpose in purposes], dtype=np.uint64)
-        rows = stride * _STEPS_EXPECTED + max_steps
+        rows = stride * STEPS_EXPECTED + max_steps
         self.residues, self.drawn, self.steps, log = cut(
             (n, np.uint16), (CHUNK, np.uint32), (stride, np.int64), (4 * rows, np.int64)
         )
@@ -252,33 +236,30 @@ class _Worker:
 
     def run(self, first: int, last: int) -> list[Block]:
         """Runs first … last - 1."""
-        blocks: list[Block] = []
-        while first < last and not self.stop[0]:
-            count = route_many(
-                *self.fixed, *self.seeds, self.purposes, first, last, self.scratch, self.residues,
-                self.drawn, self.log, self.steps,
-            )  # fmt: skip
-            steps = self.steps[:count].copy()
-            blocks.append(Block(steps, self.log[: steps.sum()].copy()))
-            first += count
-        return blocks
+        fixed = *self.fixed, *self.seeds, self.purposes
+        memory = self.scratch, self.residues, self.drawn, self.log, self.steps
+
+        def work(first: int, last: int) -> int:
+            return route_many(*fixed, first, last, *memory)
+
+        return in_blocks(work, first, last, self.stop, self.steps, self.log)
 
 
-def _outcome(network: Network, variant: str, tallies: Sequence[Tally]) -> Outcome:
-    sent = sum(tally.sent for tally in tallies)
-    survivors = sum(tally.survivors for tally in tallies)
-    undelivered = [tally.pending for tally in tallies]
+def _outcome(network: Network, variant: str, counts: Sequence[StepCounts]) -> Outcome:
+    sent = sum(step.sent for step in counts)
+    survivors = sum(step.survivors for step in counts)
+    undelivered = [step.pending for step in counts]
     pending = undelivered[-1]
     delivered = network.n - pending
     published = variant == "published"
     executed = 3 * delivered if published else 0  # acks and last hops
     return Outcome(
-        slots=5 * len(tallies),
+        slots=5 * len(counts),
         slots_delivered=_last_delivery(network.n, undelivered, 5 if published else 2),
-        steps=len(tallies),
+        steps=len(counts),
         delivered=delivered,
         lost=0,
-        collisions=sum(tally.collided for tally in tallies),
+        collisions=sum(step.collided for step in counts),
         destroyed=sent - delivered,
         messages=sent + survivors + executed,
         peak_buffers=None,
@@ -316,6 +297,4 @@ def _deferred_outcome(network: Network, log: npt.NDArray[np.int64], more: int) -
 
 
 def _tell(observers: Sequence[Observer], pending: int, steps: float) -> None:
-    event = Event(int(5 * steps), "step", int(steps), pending, no_records)
-    for observe in observers:
-        observe(event)
+    tell(observers, int(steps), int(5 * steps), pending)

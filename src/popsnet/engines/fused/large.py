@@ -25,7 +25,7 @@ from popsnet.engines.fused.passes import U16, U64, Layout
 from popsnet.permutations.keyed import KeyedPermutation
 from popsnet.routing.mei_rizzi import INTERMEDIATE_GROUP
 
-__all__ = ["LargeRun", "Tally", "large_run_bytes", "listed"]
+__all__ = ["LargeRun", "StepCounts", "large_run_bytes", "listed"]
 
 _FEWEST_BITS, _MOST_BITS = 18, 20
 """Couplers of a bucket, as a power of two: they fit in a second-level cache, at a byte each."""
@@ -45,7 +45,7 @@ _GAP = 16
 Tallies = npt.NDArray[np.int64]
 
 
-class Tally(NamedTuple):
+class StepCounts(NamedTuple):
     """What happened in a step."""
 
     pending: int
@@ -151,7 +151,7 @@ class LargeRun:
 
     def steps(
         self, targets: U16 | KeyedPermutation, coins: Coins, tell: Callable[[int, float], None]
-    ) -> Iterator[Tally]:
+    ) -> Iterator[StepCounts]:
         """Do step after step; ``tell`` hears what is pending and how many steps are done."""
         packets = self._packets(targets)
         pending = self.layout.d * self.layout.g
@@ -168,7 +168,7 @@ class LargeRun:
                 self._strike(packets, buckets)
             sent, survivors, collided, home = tallies.sum(axis=0)[:4].tolist()
             pending -= home
-            yield Tally(pending, sent, survivors, collided)
+            yield StepCounts(pending, sent, survivors, collided)
             step += 1
 
     def _packets(self, targets: U16 | KeyedPermutation) -> Packets:

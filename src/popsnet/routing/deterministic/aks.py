@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from itertools import chain
 
 import numpy as np
 
@@ -12,10 +13,11 @@ from popsnet.network import Network
 from popsnet.routing.deterministic.batcher import sort_cards
 from popsnet.routing.deterministic.exchange import Cards
 from popsnet.routing.deterministic.layout import place_wires, wire_of
+from popsnet.routing.deterministic.pairs import pair_slots
 from popsnet.routing.global_or import global_or, global_or_slots
 from popsnet.routing.router import Slots, register
 from popsnet.slot import Ints
-from popsnet.sorting import ComparatorNetwork, bag_tree, merge_exchange, merge_exchange_depth
+from popsnet.sorting import ComparatorNetwork, bag_tree, merge_exchange
 
 __all__ = ["aks", "aks_slots", "certified"]
 
@@ -24,18 +26,17 @@ _SEED = 0
 
 
 @lru_cache(maxsize=16)
-def _depth(n: int) -> int:
-    return bag_tree(n, _SEED).depth
-
-
 def aks_slots(network: Network, repaired: bool = False) -> int:
-    """Slots at most: 2⌈d/g⌉ a stage of the bag tree, one for d = 1, and the global OR.
+    """Slots, always: those of every stage of the bag tree, and the global OR.
 
-    For d ≤ g it is exact. Repaired, Batcher's stages come on top.
+    A stage takes one slot for d = 1, two for d ≤ g, and for d > g at most 2⌈d/g⌉, fewer if few take
+    part. Repaired, Batcher's stages come on top. O(n) time a stage.
     """
-    stages = _depth(network.n) + (merge_exchange_depth(network.n) if repaired else 0)
-    hops = 1 if network.d == 1 else 2 * -(-network.d // network.g)
-    return stages * hops + global_or_slots(network)
+    place = place_wires(network)
+    networks = [bag_tree(network.n, _SEED), *([merge_exchange(network.n)] if repaired else [])]
+    stages = chain.from_iterable(networks)
+    sorting = sum(pair_slots(network, place[one.low], place[one.high]) for one in stages)
+    return sorting + global_or_slots(network)
 
 
 @register(

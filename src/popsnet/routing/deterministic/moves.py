@@ -40,10 +40,11 @@ def move_slots(network: Network) -> int:
 
 def move(network: Network, values: Values, dimension: int) -> Computation:
     """Along a dimension: processors whose numbers differ in that bit learn each other's value."""
-    if not 0 <= dimension < dimensions(network):
-        raise InputError(
-            f"dimension {dimension}: {network} has dimensions 0 to {dimensions(network) - 1}."
-        )
+    there = dimensions(network)
+    if not there:
+        raise InputError(f"{network} has one processor and no dimension to move along.")
+    if not 0 <= dimension < there:
+        raise InputError(f"dimension {dimension}: {network} has dimensions 0 to {there - 1}.")
     bit = np.int32(1 << dimension)
     everybody = np.arange(network.n, dtype=np.int32)
     low = everybody[everybody & bit == 0]

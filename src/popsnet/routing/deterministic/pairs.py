@@ -9,11 +9,11 @@ import numpy.typing as npt
 
 from popsnet.compiled import compiled
 from popsnet.network import Network
-from popsnet.routing.offline import Demand, Schedule, make_schedule
+from popsnet.routing.offline import Demand, Schedule, make_schedule, offline_slots
 from popsnet.routing.offline.cache import kept_schedule
 from popsnet.slot import Ints
 
-__all__ = ["Pairs", "pair_up"]
+__all__ = ["Pairs", "pair_slots", "pair_up"]
 
 I32 = npt.NDArray[np.int32]
 
@@ -52,14 +52,36 @@ def _in_order(network: Network, low: Ints, high: Ints) -> tuple[I32, I32]:
     return paired, partner[paired]
 
 
+def pair_slots(network: Network, low: Ints, high: Ints) -> int:
+    """The slots of their schedule, which is not made: two a round, and rounds for Δ packets.
+
+    If few take part, the most packets Δ of a group are less than d, and ⌈Δ/g⌉ less than ⌈d/g⌉.
+    """
+    low, high = _in_order(network, low, high)
+    colours = _indices(network, low, high)
+    if colours is None:
+        return offline_slots(_demand(network, low, high))
+    return 2 * len(np.unique(colours // np.int32(network.g)))
+
+
 def _schedule(network: Network, low: I32, high: I32) -> Schedule:
-    if 1 < network.d >= network.g and len(low):
-        colours = np.empty(2 * len(low), dtype=np.int32)
-        first = int(min(np.min(low % network.d), np.min(high % network.d)))
-        if _by_index(low, high, network.d, network.g, first, colours):
-            return _of_colours(network, low, high, colours)
-    both = np.concatenate((low, high)), np.concatenate((high, low))
-    return make_schedule(Demand(network, *both))
+    colours = _indices(network, low, high)
+    if colours is None:
+        return make_schedule(_demand(network, low, high))
+    return _of_colours(network, low, high, colours)
+
+
+def _demand(network: Network, low: I32, high: I32) -> Demand:
+    return Demand(network, np.concatenate((low, high)), np.concatenate((high, low)))
+
+
+def _indices(network: Network, low: I32, high: I32) -> I32 | None:
+    """Indices as colours, if they serve; see :func:`_by_index`."""
+    if not 1 < network.d >= network.g or not len(low):
+        return None
+    colours = np.empty(2 * len(low), dtype=np.int32)
+    first = int(min(np.min(low % network.d), np.min(high % network.d)))
+    return colours if _by_index(low, high, network.d, network.g, first, colours) else None
 
 
 def _of_colours(network: Network, low: I32, high: I32, colours: I32) -> Schedule:

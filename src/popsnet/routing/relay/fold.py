@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from popsnet.routing.relay.attempt import attempt
 from popsnet.routing.relay.traffic import Traffic
 from popsnet.routing.router import Slots
 from popsnet.slot import Kind, Slot
@@ -28,17 +29,7 @@ def fold(traffic: Traffic) -> Slots:
     everybody = np.arange(n, dtype=np.int32)
     relays = traffic.places(traffic.fresh_bijection(d), everybody) % g
     asked = relays[traffic.destination[pending]]
-    first = everybody[everybody % d < g]
-    copies = yield Slot(
-        phase="fold: attempt",
-        step=traffic.step,
-        senders=pending,
-        groups=asked,
-        packets=pending,
-        listeners=first,
-        listened=first % d,
-    )
-    traffic.keep(copies)
+    copies = yield from attempt(traffic, "fold", asked)
     home = yield Slot(
         phase="fold: delivery",
         step=traffic.step,

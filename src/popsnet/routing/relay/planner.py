@@ -133,9 +133,8 @@ def _after(stage: Stage, network: Network, rho: Numbers) -> Numbers:
             return after_fold(network, rho)
         case Shower(copies):
             return after_shower(network, rho, copies)
-        case Grid(x, _):
-            return after_grid(network, rho, x)
-    raise NotImplementedError(f"No limit is known for stage {stage}.")
+    assert isinstance(stage, Grid)  # these are all the stages there are
+    return after_grid(network, rho, stage.x)
 
 
 def fractions(schedule: Schedule, network: Network) -> Iterator[float]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Generator
 from functools import partial
 
@@ -63,6 +64,8 @@ def _scheduled(text: str) -> tuple[str, Variant]:
     try:
         schedule = parse_schedule(text)
     except InputError as error:
+        if not re.fullmatch(r"[a-z _-]+", text):
+            raise
         raise InputError(f"{error} Variants with a name: direct, roll-call, census.") from None
     route = partial(follow, schedule)
     return str(schedule), Variant(route, schedule.obstacle, buffers=schedule.buffers)

@@ -236,6 +236,9 @@ class Schedule:
 
 def parse_schedule(text: str) -> Schedule:
     """The schedule that a text like ``P2 P1 P(5,5) F R2 | R1`` stands for."""
+    strange = next((sign for sign in text if not sign.isascii()), None)
+    if strange is not None:
+        raise InputError(f"Schedule {text!r}: {strange!r} is no sign of schedules. {_MADE_OF}")
     before, *after = text.split("|")
     if len(after) > 1:
         raise InputError(f"Schedule {text!r} has {len(after)} bars; it may have one.")
@@ -251,7 +254,8 @@ def _period(stages: tuple[Stage, ...]) -> tuple[Stage, ...]:
     return stages[:shortest]
 
 
-_STAGE = re.compile(r"(P|S|F|R|XY)(\d+|\((?:\s*\d+\s*(?:,\s*\d+\s*)*)?\))?(?=\s|$|[PSFRX])")
+_MADE_OF = "A schedule is made of Pw or P(w1,w2,…), S, F, Rr and XY(x,y), as in 'P2 P1 P1 R2'."
+_STAGE = re.compile(r"(P|S|F|R|XY)(\d+|\((?:\s*\d+\s*(?:,\s*\d+\s*)*)?\))?(?=\s|$|([PSFRX]))")
 
 _MAKERS: dict[str, tuple[Callable[..., Stage], range, str]] = {
     "P": (lambda *windows: Park(windows), range(1, 1000), "windows, as in P2 or P(5,5)"),
@@ -268,9 +272,11 @@ def _stages(text: str) -> tuple[Stage, ...]:
     while at < len(text):
         match = _STAGE.match(text, at)
         if match is None:
+            raise InputError(f"'{text[at : at + 20]}' does not begin with a stage. {_MADE_OF}")
+        if match[3]:
             raise InputError(
-                f"'{text[at : at + 20]}' does not begin with a stage. A schedule is made of Pw or "
-                "P(w1,w2,…), S, F, Rr and XY(x,y), as in 'P2 P1 P1 R2'."
+                f"'{text[at : at + 20]}': stages have spaces between them; give "
+                f"'{match[0]} {match[3]}…'."
             )
         stages.append(_stage(match[1], match[2] or ""))
         at = match.end()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from popsnet.routing.global_or import global_or
+from popsnet.routing.relay.attempt import attempt
 from popsnet.routing.relay.traffic import Traffic
 from popsnet.routing.router import Slots
 from popsnet.slot import Ints, Slot
@@ -29,18 +30,7 @@ def shower(traffic: Traffic, copies: int) -> Slots:
     bijections = [traffic.fresh_bijection(d) for _ in range(copies)]
     relays = np.stack([traffic.places(one, everybody) % g for one in bijections], axis=1)
     groups, fanout = _distinct(relays[traffic.destination[pending]])
-    first = everybody[everybody % d < g]
-    heard = yield Slot(
-        phase="shower: attempt",
-        step=traffic.step,
-        senders=pending,
-        groups=groups,
-        fanout=fanout,
-        packets=pending,
-        listeners=first,
-        listened=first % d,
-    )
-    traffic.keep(heard)
+    heard = yield from attempt(traffic, "shower", groups, fanout)
     for turn in range(copies):
         sending = relays[heard.destinations, turn] == heard.receivers // d
         listening = everybody[traffic.hungry]

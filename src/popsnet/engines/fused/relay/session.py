@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property, partial
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -25,20 +23,22 @@ from popsnet.engines.fused.relay.stages import (
 )
 from popsnet.engines.fused.threads import (
     RESIDENT,
+    STEPS_EXPECTED,
+    Block,
+    Threads,
+    in_blocks,
     in_turn,
-    no_records,
     runs_at_a_time,
+    tell,
     threads_here,
 )
 from popsnet.engines.instance import Instance, Outcome
 from popsnet.network import Network
 from popsnet.permutations.keyed import KeyedPermutation
 from popsnet.permutations.uniform import CHUNK, UniformPermutation
-from popsnet.trace import Event, Observer
+from popsnet.trace import Observer
 
 __all__ = ["RelaySession", "relay_bytes", "relay_obstacle"]
-
-_STEPS_EXPECTED = 16
 
 
 def relay_bytes(network: Network, variant: str, keyed: bool) -> int:
@@ -60,25 +60,16 @@ def relay_obstacle(network: Network) -> str | None:
     return f"for relay it numbers processors with 31 bits, and n = {network.n:,}."
 
 
-class RelaySession:
+class RelaySession(Threads):
     """Runs of one schedule on one network, one after another in the same memory."""
 
     def __init__(
         self, network: Network, variant: str, max_steps: int, threads: int | None = None
     ) -> None:
+        super().__init__(threads)
         self._network, self._variant, self._max_steps = network, variant, max_steps
         self._program = Program.of(network, variant)
         self._ground = Ground.of(network, self._program)
-        self._threads = threads or threads_here()
-        self._executor = ThreadPoolExecutor(self._threads)
-        self._stop = np.zeros(1, dtype=np.uint8)
-
-    def __enter__(self) -> RelaySession:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stop[0] = 1
-        self._executor.shutdown(cancel_futures=True)
 
     def execute(self, instance: Instance, observers: Sequence[Observer] = ()) -> Outcome:
         """Route one permutation, a large one on all threads."""
@@ -89,17 +80,11 @@ class RelaySession:
         try:  # a wait can be interrupted
             for row in by(instance, observers):
                 rows.append(row.tolist())
-                _tell(observers, len(rows), rows[-1][2], rows[-1][0])
+                tell(observers, len(rows), rows[-1][2], rows[-1][0])
         except BaseException:  # threads are still at work in their memory
-            self._forget()
+            self._abandon("_worker", "_large_run", "_bits", "_destination")
             raise
         return _outcome(self._network, rows)
-
-    def _forget(self) -> None:
-        self._stop[0] = 1
-        self._stop = np.zeros(1, dtype=np.uint8)
-        for name in ("_worker", "_large_run", "_bits", "_destination"):
-            self.__dict__.pop(name, None)
 
     def _route_small(self, instance: Instance, observers: Sequence[Observer]) -> Iterator[I64]:
         worker = self._worker
@@ -112,7 +97,7 @@ class RelaySession:
 
     def _route_large(self, instance: Instance, observers: Sequence[Observer]) -> Iterator[I64]:
         packets = self._packets(instance)
-        yield from self._large_run.steps(packets, instance.coins.seed, partial(_tell, observers))
+        yield from self._large_run.steps(packets, instance.coins.seed, partial(tell, observers))
 
     def _packets(self, instance: Instance) -> Packets:
         destination = instance.destination
@@ -160,20 +145,6 @@ class RelaySession:
         yield from in_turn(self._executor, workers, first, first + runs, stride)
 
 
-class Block(NamedTuple):
-    """Some runs: how many steps each took, and what was logged of all their steps."""
-
-    steps: I64
-    log: I64
-
-    def rows(self) -> Iterator[list[list[int]]]:
-        """What was logged of each run."""
-        start, rows = 0, self.log.tolist()
-        for steps in self.steps.tolist():
-            yield rows[start : start + steps]
-            start += steps
-
-
 class _Worker:
     """What one thread needs to do run after run."""
 
@@ -185,7 +156,7 @@ class _Worker:
         self.fixed = ground, program, max_steps
         self.stop, self.seeds = stop, seeds
         self.hands, self.public = Hands.of(ground, program, stop), Public.of(ground, program)
-        rows = stride * _STEPS_EXPECTED + max_steps
+        rows = stride * STEPS_EXPECTED + max_steps
         bits, destination, self.drawn, self.steps, log = cut(
             (2 * words, np.uint64),
             (ground.d * ground.g, np.uint32),
@@ -199,16 +170,12 @@ class _Worker:
     def run(self, first: int, last: int) -> list[Block]:
         """Runs first … last - 1."""
         assert self.seeds is not None
-        blocks: list[Block] = []
-        while first < last and not self.stop[0]:
-            count = route_many(
-                *self.fixed, self.packets, self.hands, self.public, self.seeds, first, last,
-                self.drawn, self.log, self.steps,
-            )  # fmt: skip
-            steps = self.steps[:count].copy()
-            blocks.append(Block(steps, self.log[: steps.sum()].copy()))
-            first += count
-        return blocks
+        fixed = *self.fixed, self.packets, self.hands, self.public, self.seeds
+
+        def work(first: int, last: int) -> int:
+            return route_many(*fixed, first, last, self.drawn, self.log, self.steps)
+
+        return in_blocks(work, first, last, self.stop, self.steps, self.log)
 
 
 def _packets(
@@ -236,9 +203,3 @@ def _outcome(network: Network, rows: Sequence[Sequence[int]]) -> Outcome:
         capped=pending > 0,
         survivors=tuple(row[0] for row in rows),
     )
-
-
-def _tell(observers: Sequence[Observer], step: int, slots: int, pending: int) -> None:
-    event = Event(slots, "step", step, pending, no_records)
-    for observe in observers:
-        observe(event)

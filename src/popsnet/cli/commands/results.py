@@ -7,14 +7,13 @@ from typing import Annotated
 
 import typer
 
-__all__ = ["STORE", "app"]
+from popsnet.cli.options import STORE, Json
 
-STORE = Path("results.sqlite")
+__all__ = ["app"]
 
 app = typer.Typer(help="List, show, export, merge and verify results.", no_args_is_help=True)
 
 Store = Annotated[Path, typer.Option(help="The store that popsnet sweep has written.")]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 
 
 @app.command("list")

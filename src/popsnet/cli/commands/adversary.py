@@ -7,15 +7,14 @@ from typing import Annotated
 
 import typer
 
+from popsnet.cli.options import D, G, Json
+
 __all__ = ["app"]
 
 app = typer.Typer(
     help="Give a routing algorithm, get the permutation that breaks it.", no_args_is_help=True
 )
 
-D = Annotated[int, typer.Argument(metavar="D", help="Processors in a group.")]
-G = Annotated[int, typer.Argument(metavar="G", help="Groups.")]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 Save = Annotated[
     Path | None, typer.Option(help="Write the permutation to this file: .npy, .csv or .json.")
 ]
