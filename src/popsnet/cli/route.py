@@ -99,7 +99,8 @@ def _execute(point: Point, runs: int, trace: Path | None) -> list[Run]:
     with patient_progress(f"{point.router.name} on {point.network}", total) as update:
 
         def watch(event: Event) -> None:
-            update(len(done), f"step {event.step + 1}, {event.pending:,} packets pending")
+            where = f"step {event.step + 1}, slot {event.slot:,}"
+            update(len(done), f"{where}, {event.pending:,} packets pending")
 
         try:
             if trace is not None:
