@@ -193,6 +193,12 @@ def test_algorithms_of_a_file(tmp_path: Path) -> None:
         ("def c_out(d, g, i, t):\n    return i // 0", "raises ZeroDivisionError"),
         ("arrays = True\ndef c_out(d, g, i, t):\n    return 0", "row of 9 whole numbers"),
         ("def c_in(d, g, i, t):\n    return 0", "defines no function c_out"),
+        ("c_in = 7\ndef c_out(d, g, i, t):\n    return 0", "must define c_in.*, or leave it out"),
+        ("def c_out(d, g, i, t):\n    raise SystemExit(0)", "raises SystemExit: 0"),
+        (
+            "arrays = True\ndef c_out(d, g, i, t):\n    i[:] = 0\n    return i",
+            "raises ValueError: assignment destination is read-only",
+        ),
     ],
 )
 def test_what_is_no_two_hop_algorithm_is_refused_with_a_witness(
@@ -202,6 +208,20 @@ def test_what_is_no_two_hop_algorithm_is_refused_with_a_witness(
         attack_two_hop(written(tmp_path, text), Network(3, 3))
 
 
+@pytest.mark.parametrize("name", ["c_out", "c_in"])
+def test_what_changes_after_planning_is_refused_with_a_witness(tmp_path: Path, name: str) -> None:
+    rounds, n = 4, 64
+    text = (
+        "from itertools import count\ncalls = {'c_out': count(), 'c_in': count()}\n"
+        "def late(name):\n"
+        f"    return name == '{name}' and next(calls[name]) >= {2 * rounds * n}\n"
+        "def c_out(d, g, i, t):\n    return 0 if late('c_out') else (i + t) % g\n"
+        "def c_in(d, g, i, t):\n    return 0 if late('c_in') else i % d\n"
+    )
+    with pytest.raises(InputError, match=f"{name} of .* asked again, group 0"):
+        attack_two_hop(written(tmp_path, text), Network(8, 8), rounds)
+
+
 def test_names_and_sizes_are_checked() -> None:
     with pytest.raises(InputError, match="no two-hop algorithm 'best'"):
         find_two_hop("best")
@@ -209,5 +229,5 @@ def test_names_and_sizes_are_checked() -> None:
         attack_two_hop(FAMILIES["hashed"], Network(8, 8), 0)
     with pytest.raises(InputError, match="too large"):
         attack_two_hop(FAMILIES["hashed"], Network(1, 10**4))
-    with pytest.raises(InputError, match="so small a network"):
+    with pytest.raises(InputError, match=r"On POPS\(1, 1\) this construction finds no packet"):
         attack_two_hop(FAMILIES["hashed"], Network(1, 1))
