@@ -14,12 +14,12 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from popsnet.cli.figures import require_figure, save_figure
 from popsnet.cli.progress import patient_progress
 from popsnet.coins import Coins
 from popsnet.errors import InputError
 from popsnet.experiments import Point, routed, summarize
 from popsnet.experiments.course import course_of
-from popsnet.files import require_writable
 from popsnet.network import Network
 from popsnet.routing.relay import plan
 from popsnet.theory import (
@@ -71,7 +71,7 @@ def _require_picture(network: Network, figure: Path) -> None:
             f"{network}: --figure draws a run of mei-rizzi, which needs d >= g, with n up to "
             f"{_LARGEST_PICTURE:,}; give a smaller network."
         )
-    require_writable(figure.with_suffix(".svg"))
+    require_figure(figure)
 
 
 def _predictions(network: Network, runs: int) -> tuple[list[Row], list[Row], Counter[int]]:
@@ -169,11 +169,11 @@ def _tail_bounds(network: Network, measured: Counter[int]) -> list[Row]:
 
 
 def _draw(network: Network, figure: Path) -> list[str]:
-    from popsnet.plots import draw_phases, save
+    from popsnet.plots import draw_phases
 
     point = Point.of(network.d, network.g)
     strides = list(course_of(network, point.destination(0), Coins(point.seed).for_run(0)))
-    return [str(path) for path in save(draw_phases(strides), figure.parent, figure.stem)]
+    return [str(path) for path in save_figure(draw_phases(strides), figure)]
 
 
 def _print_text(console: Console, network: Network, found: dict[str, Any]) -> None:

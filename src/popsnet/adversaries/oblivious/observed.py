@@ -63,7 +63,7 @@ def observe(
         destination = UniformPermutation(network.n, Coins(probe)).array()
         for way in _ways(router, variant, network, destination, Coins(probe + 1)):
             _require_same(router, seen[way[0], way[-1]], way)
-    return _system(router.name, network, seen)
+    return _system(f"{router.name} ({variant})", network, seen)
 
 
 def _require_same(router: Router, first: list[int], again: list[int]) -> None:

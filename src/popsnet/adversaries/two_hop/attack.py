@@ -51,6 +51,11 @@ class TwoHopAttack:
         return 2 * guaranteed_rounds(self.network)
 
     @property
+    def at_limit(self) -> bool:
+        """Whether the search ended because no longer delay was asked for."""
+        return self.rounds == self.most_rounds
+
+    @property
     def confirmed(self) -> bool:
         """Whether the machine ran all the slots and nobody in its group heard the packet."""
         ran = self.arrivals.outcome.slots == self.slots
