@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from popsnet.adversaries.oblivious.bound import guaranteed_congestion
 from popsnet.adversaries.oblivious.construction import (
     EXACT_N,
     Built,
@@ -23,6 +22,7 @@ from popsnet.errors import InputError
 from popsnet.network import Network
 from popsnet.permutations.uniform import UniformPermutation
 from popsnet.slot import Ints
+from popsnet.theory.lower_bounds import guaranteed_congestion
 
 __all__ = ["MOST_N", "ObliviousAttack", "Trial", "attack_paths", "try_random"]
 

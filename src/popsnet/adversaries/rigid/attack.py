@@ -28,7 +28,7 @@ from popsnet.network import Network
 from popsnet.permutations import make_permutation
 from popsnet.routing import Router
 
-__all__ = ["MOST_N", "RigidAttack", "attack_rigid", "guaranteed_slots"]
+__all__ = ["MOST_N", "RigidAttack", "attack_rigid"]
 
 MOST_N = 2**14
 """A bit for each pair of processors: beyond it would not fit."""
@@ -64,11 +64,6 @@ class RigidAttack:
         if self.watched is None or self.packet is None:
             return None
         return not self.watched.home[self.packet]
-
-
-def guaranteed_slots(network: Network) -> int:
-    """⌈log₂ n⌉: no rigid algorithm takes fewer slots."""
-    return (network.n - 1).bit_length()
 
 
 def attack_rigid(

@@ -11,11 +11,11 @@ import numpy.typing as npt
 from popsnet.adversaries.completion import complete
 from popsnet.adversaries.two_hop.algorithm import TwoHop, recorded
 from popsnet.adversaries.two_hop.execution import Arrivals, execute_two_hop
-from popsnet.adversaries.two_hop.keeping import guaranteed_rounds
 from popsnet.adversaries.two_hop.marking import Marking, mark
 from popsnet.adversaries.two_hop.rounds import Round, round_of
 from popsnet.errors import InputError
 from popsnet.network import Network
+from popsnet.theory.lower_bounds import guaranteed_rounds
 
 __all__ = ["MOST_ROUNDS", "TwoHopAttack", "attack_two_hop"]
 

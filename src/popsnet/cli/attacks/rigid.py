@@ -9,7 +9,6 @@ from pathlib import Path
 import typer
 
 from popsnet.adversaries import RigidAttack, attack_rigid
-from popsnet.adversaries.rigid.attack import guaranteed_slots
 from popsnet.cli.attacks.output import (
     conclude,
     draw,
@@ -23,6 +22,7 @@ from popsnet.cli.progress import patient_progress
 from popsnet.cli.streams import user_code
 from popsnet.network import Network
 from popsnet.routing import find_router
+from popsnet.theory.lower_bounds import guaranteed_slots
 
 __all__ = ["rigid_command"]
 
