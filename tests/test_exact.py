@@ -397,6 +397,7 @@ def test_the_command_prints_the_fraction(cli: Cli) -> None:
     text = cli("exact", 2, 2)
     assert text.code == 0
     assert "136/45 ≈ 3.022222" in text.out
+    assert "--upto 1 lists nothing: every run takes 2 steps" in cli("exact", 4, 2, "--upto", 1).out
     found = json.loads(cli("exact", 3, 3, "--router", "relay", "--json", "--upto", 2).out)
     assert found["mean"]["fraction"] == "444406831/176359680"
     assert [row["steps"] for row in found["steps"]] == [0, 1, 2]

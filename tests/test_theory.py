@@ -13,12 +13,15 @@ from hypothesis import strategies as st
 
 from conftest import Cli, permutation
 from popsnet import Coins, InputError, Network, Point, routed, summarize
+from popsnet.adversaries import FAMILIES, PATH_SYSTEMS, attack_paths, attack_two_hop
 from popsnet.engines import ENGINES, Instance
+from popsnet.errors import PermutationError
 from popsnet.exact import mei_rizzi_chain, relay_chain, solve
 from popsnet.experiments.course import Stride, course_of
 from popsnet.routing import get_router
+from popsnet.routing.deterministic import aks_slots
 from popsnet.routing.mei_rizzi import participation
-from popsnet.routing.relay import fractions, parse_schedule
+from popsnet.routing.relay import expected_slots, fractions, parse_schedule
 from popsnet.theory import (
     BOUNDS,
     TAILS,
@@ -38,6 +41,8 @@ from popsnet.theory import (
     tails,
 )
 from popsnet.theory.fluid import _participation
+from popsnet.theory.formulas import census_slots
+from popsnet.theory.lower_bounds import guaranteed_congestion, guaranteed_rounds
 from popsnet.theory.phases import lucky_share, planned_degree
 from popsnet.theory.slot_five import C_WITH_SLOT_FIVE
 from popsnet.theory.stages import after_park, after_windows
@@ -272,15 +277,50 @@ def test_bounds_have_numbers_where_they_hold() -> None:
     assert found["roll call"] == 128
     assert found["merge exchange"] == 2 * 78
     assert found["Datta, Soundaralakshmi"] == deterministic_slots(Network(64, 64))
-    assert found["oblivious"] == 4
+    assert found["datta"] == 164
+    assert found["oblivious"] == guaranteed_congestion(Network(64, 64)) == 6
     assert found["rigid"] == 12
-    assert found["two-hop"] == 3
+    assert found["two-hop"] == 2 * guaranteed_rounds(Network(64, 64)) == 6
     assert found["AKS"] is None
     wide = {bound.name: slots for bound, slots in bounds_on(Network(256, 64))}
     assert wide["mei-rizzi, d > g"] == 60
-    assert "oblivious" not in wide
+    assert wide["mei-rizzi, deferred"] == 63
+    assert wide["relay, fresh coins"] == 27
+    assert wide["oblivious"] == guaranteed_congestion(Network(256, 64)) == 7
     flat = {bound.name: slots for bound, slots in bounds_on(Network(1, 16))}
     assert (flat["off-line"], flat["merge exchange"]) == (1, 10)
+
+
+@pytest.mark.parametrize(("d", "g"), [(8, 8), (16, 8), (5, 7)])
+def test_adversaries_reach_what_theory_says(d: int, g: int) -> None:
+    """Theory and adversaries have one formula, and the second keep it."""
+    network = Network(d, g)
+    found = {bound.name: slots for bound, slots in bounds_on(network)}
+    oblivious = attack_paths(PATH_SYSTEMS["grid"], network, 1)
+    assert found["oblivious"] == oblivious.guaranteed <= oblivious.matching_trial.outcome.slots
+    two_hop = attack_two_hop(FAMILIES["hashed"], network)
+    assert found["two-hop"] == two_hop.guaranteed <= two_hop.slots
+
+
+def test_a_census_takes_its_slots_in_four_runs_of_five() -> None:
+    """With N as it is, all 50 runs do."""
+    point = Point.of(128, 16, router="relay", variant="census")
+    took = [run.outcome.slots for run in routed(point, 50)]
+    assert sum(slots == census_slots(point.network) for slots in took) >= 40
+    with pytest.raises(InputError, match="multiple of g"):
+        census_slots(Network(6, 4))
+
+
+def test_routers_of_our_own_are_among_the_bounds(cli: Cli) -> None:
+    found = {row["name"]: row for row in json.loads(cli("theory", 32, 4, "--json").out)["bounds"]}
+    assert found["aks"]["slots"] == aks_slots(Network(32, 4), repaired=True)
+    assert found["relay, planned"]["slots"] == expected_slots(Network(32, 4))
+    assert "not proved" in found["relay, planned"]["holds"]
+    assert found["relay, census"]["slots"] == census_slots(Network(32, 4))
+    kinds = [row["kind"] for row in found.values()]
+    assert kinds == sorted(kinds, reverse=True)
+    text = cli("theory", 32, 4).out
+    assert all(row["reference"] in text for row in found.values())
 
 
 @pytest.mark.parametrize(("d", "g"), [(1, 2), (2, 1), (3, 2), (2, 7), (2, 2)])
@@ -315,6 +355,10 @@ def test_a_conflict_graph_knows_its_degrees() -> None:
 def test_a_conflict_graph_refuses_what_does_not_fit() -> None:
     with pytest.raises(InputError, match="3 destinations"):
         ConflictGraph.of(Network(2, 2), np.array([0, 1, 2]))
+    with pytest.raises(PermutationError, match="no permutation of 0 to 3"):
+        ConflictGraph.of(Network(2, 2), np.array([0, 1, 2, 2]))
+    with pytest.raises(PermutationError, match="no permutation of 0 to 3"):
+        ConflictGraph.of(Network(2, 2), np.array([1, 2, 3, 4]))
     with pytest.raises(ValueError, match="one length"):
         ConflictGraph(Network(2, 2), np.array([0]), np.array([0]), np.array([0, 1]))
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import permutations
 from math import isqrt
 from pathlib import Path
@@ -12,14 +13,15 @@ from hypothesis import strategies as st
 from conftest import permutation
 from popsnet import InputError, Network, check_trace
 from popsnet.adversaries import PATH_SYSTEMS, PathSystem, attack_paths, find_paths
+from popsnet.adversaries.oblivious import construction
 from popsnet.adversaries.oblivious.average import average_congestion, curve
-from popsnet.adversaries.oblivious.bound import guaranteed_congestion
 from popsnet.adversaries.oblivious.construction import build_by_matching, popularity
 from popsnet.adversaries.oblivious.crossing import congestion, crossings, loads, name_of
 from popsnet.adversaries.oblivious.executor import execute_paths
 from popsnet.adversaries.oblivious.observed import observe
 from popsnet.routing import get_router
 from popsnet.slot import Ints
+from popsnet.theory.lower_bounds import guaranteed_congestion
 from popsnet.trace import TraceWriter
 
 SYSTEMS = pytest.mark.parametrize("name", sorted(PATH_SYSTEMS))
@@ -186,12 +188,12 @@ def test_paths_of_a_file(tmp_path: Path) -> None:
         (
             "from itertools import count\ncalls = count()\n"
             "def path(d, g, a, b):\n    return [next(calls) % (d * g), b]",
-            r"not oblivious: from 1 to 0 it goes by 0 → 0 and, asked again, by \d+ → 0",
+            r"not oblivious: from (\d) to (\d) it goes by \d → \2 and, asked again, by \d → \2",
         ),
         (
             "from itertools import count\ncalls = count()\n"
             "def path(d, g, a, b):\n    return [b] if next(calls) < 9 else [a, b, a, b]",
-            "not oblivious: from 1 to 0",
+            r"not oblivious: from \d to \d",
         ),
         (
             "def path(d, g, a, b):\n    return [a]",
@@ -204,6 +206,20 @@ def test_paths_of_a_file(tmp_path: Path) -> None:
         ("arrays = True\ndef path(d, g, a, b):\n    return 7", "no list of arrays"),
         ("arrays = True\ndef path(d, g, a, b):\n    return [b * 0.5]", "whole numbers"),
         ("way = 3", "defines no function path"),
+        ("def path(d, g, a, b):\n    raise SystemExit(0)", "raises SystemExit: 0"),
+        (
+            "arrays = True\ndef path(d, g, a, b):\n    return [a * 0 + len(a) % (d * g), b]",
+            r"not oblivious: from \d+ to \d+ it goes by \d → \d and, asked again, by",
+        ),
+        (
+            "arrays = True\n"
+            "def path(d, g, a, b):\n    return [a * 0 + int((a * b).sum() % (d * g)), b]",
+            r"not oblivious: from \d+ to \d+ it goes by \d → \d and, asked again, by",
+        ),
+        (
+            "arrays = True\ndef path(d, g, a, b):\n    b[:] = 0\n    return [b]",
+            "raises ValueError: assignment destination is read-only",
+        ),
     ],
 )
 def test_what_is_no_path_system_is_refused_with_a_witness(
@@ -211,6 +227,40 @@ def test_what_is_no_path_system_is_refused_with_a_witness(
 ) -> None:
     with pytest.raises(InputError, match=said):
         attack_paths(written(tmp_path, text), Network(3, 3))
+
+
+@pytest.mark.parametrize("passes", [1, 2, 3, 4])
+def test_paths_that_change_later_are_refused_with_a_witness(tmp_path: Path, passes: int) -> None:
+    """All pairs are asked for four times; whenever it changes, it is seen."""
+    text = (
+        "from itertools import count\ncalls = count()\n"
+        "def path(d, g, a, b):\n"
+        f"    return [0, b] if next(calls) < {passes} * 9 * 8 + 16 else [5, b]"
+    )
+    with pytest.raises(InputError, match=r"not oblivious: from \d to \d it goes by .*5 → "):
+        attack_paths(written(tmp_path, text), Network(3, 3))
+
+
+def test_nothing_is_confirmed_that_contradicts_itself() -> None:
+    attack = attack_paths(PATH_SYSTEMS["hashed"], Network(4, 4), randoms=1)
+    assert attack.confirmed
+    (random,) = attack.random
+    assert not replace(
+        attack, matching=replace(attack.matching, sources=attack.matching.sources[1:])
+    ).confirmed
+    more = replace(random, congestion=attack.matching.promised + 1)
+    assert not replace(attack, random=(more,)).confirmed
+
+
+def test_beyond_the_exact_sizes_processors_are_looked_at_as_well_as_couplers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Couplers are more popular, but 2d packets can cross them at most."""
+    network, paths = Network(16, 16), PATH_SYSTEMS["hashed"]
+    assert attack_paths(paths, network, randoms=0).matching.promised == 159
+    monkeypatch.setattr(construction, "EXACT_N", 100)
+    popular = popularity(paths, network, guaranteed_congestion(network))
+    assert build_by_matching(paths, network, popular).promised > 120
 
 
 def test_the_paths_of_a_router_are_seen() -> None:

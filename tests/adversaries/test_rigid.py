@@ -8,10 +8,10 @@ import pytest
 from conftest import permutation, slot_of
 from popsnet import Coins, InputError, Kind, Network, Router
 from popsnet.adversaries import attack_rigid
-from popsnet.adversaries.rigid.attack import guaranteed_slots
 from popsnet.adversaries.rigid.pattern import difference, watch
 from popsnet.adversaries.rigid.reach import Reach, growth_of
 from popsnet.routing import find_router
+from popsnet.theory.lower_bounds import guaranteed_slots
 
 EXAMPLE = Path(__file__).parents[2] / "docs/examples/comparators.py"
 VARIANTS = ["bitonic", "merge-exchange", "odd-even", "pratt"]
@@ -45,7 +45,7 @@ def test_truncated_routers_fail_where_they_must(
         assert not earlier.watched.home[earlier.packet]
     later = attack_rigid(comparators, variant, network, attack.slots + 1)
     assert later.packet is None
-    assert later.confirmed
+    assert later.confirmed is None
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
@@ -116,6 +116,38 @@ def written(tmp_path: Path, body: str) -> Router:
 def test_every_way_not_to_be_rigid_is_seen(tmp_path: Path, body: str, said: str) -> None:
     with pytest.raises(InputError, match=said):
         attack_rigid(written(tmp_path, body), "standard", Network(2, 2))
+
+
+@pytest.mark.parametrize(("d", "g"), [(8, 4), (12, 3)])
+def test_the_slot_up_to_which_a_router_is_rigid_is_right(d: int, g: int) -> None:
+    """Of all probes, not of the first that differs: what is said can be done."""
+    network, datta = Network(d, g), find_router("datta")
+    with pytest.raises(InputError, match=r"give --slots \d+") as refused:
+        attack_rigid(datta, "standard", network)
+    slots = int(str(refused.value).split()[-1].rstrip("."))
+    assert attack_rigid(datta, "standard", network, slots).confirmed
+    with pytest.raises(InputError, match="not rigid"):
+        attack_rigid(datta, "standard", network, slots + 1)
+
+
+def test_the_slot_is_one_up_to_which_the_transposition_agrees(tmp_path: Path) -> None:
+    """It is no probe; what it differs in is found by building it."""
+    router = written(
+        tmp_path,
+        "    odd = (destination != everybody).sum() == 2\n"
+        "    for slot in range(9):\n"
+        "        to = [1 if slot == 8 and destination[0] or odd and slot == 3 else 0]\n"
+        "        yield Slot(senders=[0], groups=to, packets=[0])\n",
+    )
+    with pytest.raises(InputError, match=r"in slot 9 .* give --slots 3\."):
+        attack_rigid(router, "standard", Network(3, 3))
+    assert attack_rigid(router, "standard", Network(3, 3), 3).confirmed
+
+
+def test_a_router_has_no_more_slots_than_it_has(comparators: Router) -> None:
+    network = Network(4, 4)
+    whole = attack_rigid(comparators, "bitonic", network, 10**5)
+    assert (whole.slots, len(whole.growth)) == (40, 41)
 
 
 def test_a_rigid_router_that_does_too_little_always_fails(tmp_path: Path) -> None:

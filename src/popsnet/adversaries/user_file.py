@@ -13,7 +13,7 @@ from popsnet.errors import InputError
 from popsnet.routing.plugin import execute_file
 from popsnet.slot import Ints
 
-__all__ = ["called", "function_of", "load", "takes_arrays", "whole_numbers"]
+__all__ = ["called", "function_of", "kept", "load", "takes_arrays", "whole_numbers"]
 
 
 def load(path: Path, what: str) -> ModuleType:
@@ -39,9 +39,16 @@ def called(function: Callable[..., Any], where: str, *arguments: object) -> Any:
     """What the user's function gives; whatever it raises is bad input, said with its arguments."""
     try:
         return function(*arguments)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         shown = ", ".join(_shown(argument) for argument in arguments)
         raise InputError(f"{where}({shown}) raises {type(error).__name__}: {error}.") from error
+
+
+def kept(array: Ints) -> Ints:
+    """A copy that can be read only, for the user's function: ours stays what it is."""
+    copy = array.copy()
+    copy.flags.writeable = False
+    return copy
 
 
 def _shown(argument: object) -> str:

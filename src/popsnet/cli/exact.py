@@ -138,7 +138,12 @@ def _print_text(
     table = Table(what, "P(exactly)", "P(at most)", "P(more)")
     for column in table.columns:
         column.justify = "right"
-    for steps in _listed(law, upto):
+    listed = _listed(law, upto)
+    if not listed:
+        fewest = next(steps for steps, within in enumerate(law.within) if within)
+        typer.echo(f"--upto {upto} lists nothing: every run takes {fewest} {what} or more.")
+        return
+    for steps in listed:
         within = law.within[steps]
         chances = (float(law.probability(steps)), float(within), float(1 - within))
         table.add_row(f"{steps}", f"{chances[0]:.8f}", f"{chances[1]:.8f}", f"{chances[2]:.3g}")

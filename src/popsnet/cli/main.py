@@ -87,6 +87,13 @@ def _refuse_negative_sizes(arguments: list[str]) -> None:
                 raise InputError(f"{argument} is below 1: a network has {sizes[arguments[0]]}.")
 
 
+def _was_interrupted(end: BaseException | None) -> bool:
+    """Whether an interrupt that nobody has dealt with is what ended the program."""
+    while end is not None and not isinstance(end, KeyboardInterrupt):
+        end = end.__cause__ or (None if end.__suppress_context__ else end.__context__)
+    return end is not None
+
+
 def main() -> None:
     """Run the command line: exit code 2 for bad input, 1 for a failed check, 130 interrupted."""
     for stream in (sys.stdout, sys.stderr):
@@ -98,6 +105,10 @@ def main() -> None:
             app()
         finally:
             sys.stdout.flush()
+    except SystemExit as end:
+        if _was_interrupted(end):
+            print("Interrupted.", file=sys.stderr)
+        raise
     except PopsnetError as error:
         print(f"Error: {error}", file=sys.stderr)
         sys.exit(2 if isinstance(error, InputError) else 1)
@@ -109,6 +120,7 @@ def main() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(2)
     except KeyboardInterrupt:
+        print("Interrupted.", file=sys.stderr)
         sys.exit(130)
 
 

@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from popsnet.cli.progress import patient_progress
+from popsnet.cli.streams import user_code
 from popsnet.errors import InputError
 from popsnet.experiments import Point, Run, routed, summarize
 from popsnet.files import require_writable
@@ -37,14 +38,16 @@ def route_command(
         _require_schedules(given["router"], given.get("variant"))
         given["variant"] = schedule
     if detect:
-        chosen = find_router(given["router"])
+        with user_code(as_json):
+            chosen = find_router(given["router"])
         given["variant"] = chosen.choose_variant(given.get("variant"), Network(d, g)) + DETECTED
     if runs < 1:
         raise InputError(f"--runs {runs}: there is nothing to do; give at least 1.")
-    point = Point.of(d, g, runs=runs, traced=trace is not None, **given)
-    if trace is not None:
-        _require_traceable(trace, runs)
-    done = _execute(point, runs, trace)
+    with user_code(as_json):
+        point = Point.of(d, g, runs=runs, traced=trace is not None, **given)
+        if trace is not None:
+            _require_traceable(trace, runs)
+        done = _execute(point, runs, trace)
     interrupted = len(done) < runs
     if done and as_json:
         typer.echo(json.dumps(_as_object(point, done), indent=2))
@@ -99,7 +102,8 @@ def _execute(point: Point, runs: int, trace: Path | None) -> list[Run]:
     with patient_progress(f"{point.router.name} on {point.network}", total) as update:
 
         def watch(event: Event) -> None:
-            update(len(done), f"step {event.step + 1}, {event.pending:,} packets pending")
+            where = f"step {event.step + 1}, slot {event.slot:,}"
+            update(len(done), f"{where}, {event.pending:,} packets pending")
 
         try:
             if trace is not None:

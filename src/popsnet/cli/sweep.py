@@ -11,6 +11,7 @@ import typer
 from rich.console import Console
 
 from popsnet.cli.progress import patient_progress
+from popsnet.cli.streams import user_code
 from popsnet.cli.tables import add_point, points_table
 from popsnet.experiments.export import row_of
 from popsnet.experiments.runner import collect, require_workers
@@ -25,10 +26,12 @@ _INTERRUPTED = 130
 
 def sweep_command(file: Path, *, store: Path, workers: int | None, as_json: bool) -> None:
     """Run what is missing, print all; exit with 130 if interrupted: what is done is kept."""
-    sweep = read_sweep(file)
+    with user_code(as_json):
+        sweep = read_sweep(file)
     require_workers(workers)
     with Store(store, create=True) as results:
-        finished = _run(sweep, results, workers)
+        with user_code(as_json):
+            finished = _run(sweep, results, workers)
         if as_json:
             typer.echo(json.dumps(_as_object(sweep, results), indent=2))
         else:

@@ -14,15 +14,17 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from popsnet.cli.figures import require_figure, save_figure
 from popsnet.cli.progress import patient_progress
 from popsnet.coins import Coins
 from popsnet.errors import InputError
 from popsnet.experiments import Point, routed, summarize
 from popsnet.experiments.course import course_of
-from popsnet.files import require_writable
+from popsnet.experiments.forecast import ROUTER_BOUNDS
 from popsnet.network import Network
 from popsnet.routing.relay import plan
 from popsnet.theory import (
+    BOUNDS,
     TAILS,
     C,
     bounds_on,
@@ -71,7 +73,7 @@ def _require_picture(network: Network, figure: Path) -> None:
             f"{network}: --figure draws a run of mei-rizzi, which needs d >= g, with n up to "
             f"{_LARGEST_PICTURE:,}; give a smaller network."
         )
-    require_writable(figure.with_suffix(".svg"))
+    require_figure(figure)
 
 
 def _predictions(network: Network, runs: int) -> tuple[list[Row], list[Row], Counter[int]]:
@@ -140,13 +142,14 @@ def _constants(network: Network) -> Row:
 
 def _bounds(network: Network) -> list[Row]:
     fields = ("name", "kind", "formula", "holds", "conditions", "reference")
+    found = bounds_on(network, (*BOUNDS, *ROUTER_BOUNDS))
     return [
         {
             **{name: getattr(bound, name) for name in fields},
             "slots": slots,
             "leading": bound.leading,
         }
-        for bound, slots in bounds_on(network)
+        for bound, slots in sorted(found, key=lambda one: one[0].kind == "lower")
     ]
 
 
@@ -169,11 +172,11 @@ def _tail_bounds(network: Network, measured: Counter[int]) -> list[Row]:
 
 
 def _draw(network: Network, figure: Path) -> list[str]:
-    from popsnet.plots import draw_phases, save
+    from popsnet.plots import draw_phases
 
     point = Point.of(network.d, network.g)
     strides = list(course_of(network, point.destination(0), Coins(point.seed).for_run(0)))
-    return [str(path) for path in save(draw_phases(strides), figure.parent, figure.stem)]
+    return [str(path) for path in save_figure(draw_phases(strides), figure)]
 
 
 def _print_text(console: Console, network: Network, found: dict[str, Any]) -> None:
@@ -188,8 +191,15 @@ def _print_text(console: Console, network: Network, found: dict[str, Any]) -> No
     if found["tail"]:
         columns = _TAIL if "measured" in found["tail"][0] else _TAIL[:2]
         console.print(_table("mei-rizzi: the chance of more steps", found["tail"], columns))
-    bounds = [{**row, "slots": _with_rest(row)} for row in found["bounds"]]
+    references = list(dict.fromkeys(row["reference"] for row in found["bounds"]))
+    bounds = [
+        {**row, "slots": _with_rest(row), "by": f"{references.index(row['reference']) + 1}"}
+        for row in found["bounds"]
+    ]
     console.print(_table("Bounds, in slots", bounds, _BOUND))
+    for number, reference in enumerate(references, start=1):
+        typer.echo(f"{number:>3}  {reference}")
+    typer.echo()
     if found["tail_bounds"]:
         title = "The paper's tail bounds; from 1 on they say nothing"
         console.print(_table(title, found["tail_bounds"], _TAIL_BOUND))
@@ -204,7 +214,7 @@ _PREDICTED = (
 _TAIL = (("steps", "more than"), ("fluid", "fluid limit"), ("measured", "measured"))
 _BOUND = (
     ("name", "what"), ("kind", ""), ("slots", "slots"), ("formula", "formula"),
-    ("holds", "holds"), ("conditions", "for"),
+    ("holds", "holds"), ("conditions", "for"), ("by", "by"),
 )  # fmt: skip
 _TAIL_BOUND = (
     ("statement", "statement"), ("steps", "in steps"), ("fails_at_most", "fails at most"),

@@ -15,6 +15,7 @@ from typing import Any
 import typer
 
 from popsnet.cli.progress import patient_progress
+from popsnet.cli.streams import user_code
 from popsnet.errors import InputError
 from popsnet.experiments import Point, Run
 from popsnet.experiments.shown import record
@@ -65,7 +66,8 @@ def view_command(
     require_writable(out)
     try:
         if _is_network(what):
-            shown, recordings = _execute(int(what[0]), int(what[1]), **given)
+            with user_code(as_json):
+                shown, recordings = _execute(int(what[0]), int(what[1]), **given)
         else:
             _refuse_choices(what, given)
             paths = [Path(name) for name in what]

@@ -43,6 +43,17 @@ class Instance:
     """The run is capped after so many steps."""
     start: Ints | None = None
     """Where each packet starts, if it is not packet i at processor i; for the slots engine."""
+    max_slots: int | None = None
+    """And capped after so many slots of one step; see :attr:`most_slots` if none are given."""
+
+    @property
+    def most_slots(self) -> int:
+        """Slots of one step after which a router that never ends is stopped.
+
+        10^6 + 2000n, if nothing else is said: more than any router that ships takes. The longest
+        is aks, up to about 1100n slots on one group of 4096.
+        """
+        return 10**6 + 2000 * self.network.n if self.max_slots is None else self.max_slots
 
     def array(self) -> Ints:
         """All destinations, whether they are there already or are to be made."""
@@ -76,7 +87,7 @@ class Outcome:
     control_bits: int | None
     """The most bits of any message, besides packets; None if the engine does not follow them."""
     capped: bool
-    """Whether the run was stopped at its largest number of steps."""
+    """Whether the run was stopped at its largest number of steps, or of slots in a step."""
     survivors: tuple[int, ...]
     """Packets not delivered after each step."""
     lost_packets: tuple[int, ...] = ()

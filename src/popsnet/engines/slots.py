@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from functools import partial
 
 from popsnet.engines.instance import Instance, Outcome
+from popsnet.errors import InputError
 from popsnet.machine import Machine
 from popsnet.routing import Slots
+from popsnet.routing.router import exit_of
 from popsnet.slot import Inbox, Slot
 from popsnet.trace import Event, Observer, TraceWriter, records
 
@@ -24,20 +26,21 @@ def execute(instance: Instance, observers: Sequence[Observer] = ()) -> Outcome:
     if traces:
         memory.keep_journal()
     survivors: list[int] = []
-    route = router.variant(instance.variant).route
-    running = route(network, destination, instance.coins, memory)
-    slot = _resume(running, None)
-    step = 0
+    running = router.start(instance.variant, network, destination, instance.coins, memory)
+    slot = _resume(router.name, running, None)
+    step, began, most = 0, 0, instance.most_slots
     while slot is not None and slot.step < instance.max_steps:
         if slot.step > step:
             survivors.append(packets - memory.delivered)
-            step = slot.step
+            step, began = slot.step, machine.counters.slots
+        if machine.counters.slots - began >= most:
+            break
         pending = packets - memory.delivered
         inbox = machine.execute(slot)
         event = Event(machine.counters.slots, slot.phase, step, pending, partial(records, slot))
         for observe in observers:
             observe(event)
-        slot = _resume(running, inbox)
+        slot = _resume(router.name, running, inbox)
         for trace in traces:
             trace.settle(*memory.read_journal())
     running.close()
@@ -61,15 +64,17 @@ def execute(instance: Instance, observers: Sequence[Observer] = ()) -> Outcome:
     )
 
 
-def _resume(running: Slots, inbox: Inbox | None) -> Slot | None:
+def _resume(name: str, running: Slots, inbox: Inbox | None) -> Slot | None:
     """The router's next slot, None when it has ended; what it raises is marked as its own."""
     try:
         slot = next(running) if inbox is None else running.send(inbox)
     except StopIteration:
         return None
+    except SystemExit as error:
+        raise InputError(exit_of(name, error)) from error
     except Exception as error:
         error.add_note("This was raised by the router's own code.")
         raise
     if not isinstance(slot, Slot):
-        raise TypeError(f"The router yielded {slot!r:.40}; a router yields slots.")
+        raise InputError(f"Router {name} yields {slot!r:.40}; a router yields slots.")
     return slot

@@ -12,10 +12,11 @@ from popsnet.routing import Router, all_routers
 from popsnet.routing.deterministic import aks_slots, datta_slots
 from popsnet.routing.global_or import global_or_slots
 from popsnet.routing.relay import expected_slots
+from popsnet.theory.bounds import Bound
 from popsnet.theory.fluid import expected_steps
 from popsnet.theory.formulas import batcher_slots
 
-__all__ = ["Forecast", "forecast", "forecasts", "recommend"]
+__all__ = ["ROUTER_BOUNDS", "Forecast", "forecast", "forecasts", "recommend"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +71,19 @@ _RULES: Mapping[str, _Rule] = MappingProxyType(
         "relay": (expected_slots, False, "fluid limit of the planned stages"),
     }
 )
+
+
+ROUTER_BOUNDS = (
+    Bound("aks", "upper", "2⌈d/g⌉ slots, or fewer, a stage of the bag tree and of merge exchange; "
+          "⌈g/d⌉ + 1", "always", "any d, g; usually merge exchange is not needed",
+          "popsnet, docs/explanation/deterministic.md, after Ajtai, Komlós and Szemerédi, 1983",
+          lambda network: 1 < network.n <= _QUICKLY_MADE,
+          lambda network: aks_slots(network, repaired=True)),
+    Bound("relay, planned", "upper", "the shortest schedule by the fluid limit", "on average, by "
+          "the fluid limit; not proved", "any d, g", "popsnet, docs/explanation/relay.md, how a "
+          "schedule is chosen", slots=expected_slots),
+)  # fmt: skip
+"""Those of our own routers whose numbers are made, not written: by building networks and plans."""
 
 
 def forecast(router: Router, network: Network) -> Forecast | None:

@@ -28,10 +28,13 @@ class Line:
     error: tuple[float, ...] | None = None
     look: int | None = None
     """Which of the style's looks it has; None for a formula: a thin grey line."""
+    at_least: tuple[bool, ...] | None = None
+    """Which values are known to be at least so large, no more: a search or a run was cut there."""
 
     def __post_init__(self) -> None:
-        if len(self.x) != len(self.y) or len(self.error or self.x) != len(self.x):
-            raise ValueError(f"{self.label}: x, y and error are not of one length.")
+        others = (self.y, self.error or self.x, self.at_least or self.x)
+        if any(len(other) != len(self.x) for other in others):
+            raise ValueError(f"{self.label}: x, y, error and at_least are not of one length.")
 
 
 @styled()
@@ -43,8 +46,9 @@ def draw_congestion(worst: Sequence[Line], average: Sequence[Line]) -> Figure:
     left.set_yscale("log", base=2)
     left.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
     right.set_title("random permutations, mean")
-    for axes, lines in ((left, worst), (right, average)):
-        _plot(axes, lines)
+    formulas = sum(line.look is None for line in worst)
+    for axes, lines, before in ((left, worst, 0), (right, average, formulas)):
+        _plot(axes, lines, before)
         _over_g(axes, lines)
     right.set_ylim(bottom=0)
     left.set_ylabel("congestion")
@@ -77,22 +81,29 @@ def draw_separation(
     promised: Sequence[int],
     needed: Sequence[float],
     error: Sequence[float] | None = None,
+    *,
+    limit: int,
+    capped: Sequence[bool],
 ) -> Figure:
     """Slots against g: what adversaries reached, and what the randomized algorithm needs.
 
-    ``reached`` is by algorithm. All are on the left; on the right only the one that looks random,
-    which is delayed least.
+    ``reached`` is by algorithm, and at least so much where it is the ``limit`` of the search;
+    ``needed`` is at least so much where runs were ``capped``. All are on the left; on the right
+    only the algorithm that looks random, which is delayed least.
     """
     x = tuple(sizes)
     delays = {
-        name: Line(f"{name}: delayed by", x, tuple(slots), look=look)
+        name: Line(
+            f"{name}: delayed by", x, tuple(slots), look=look,
+            at_least=tuple(delay >= limit for delay in slots),
+        )
         for look, (name, slots) in enumerate(reached.items())
-    }
+    }  # fmt: skip
     others = [
         Line("the bound for every deterministic algorithm", x, tuple(promised)),
         Line(
             "randomized: all arrived, mean", x, tuple(needed), tuple(error) if error else None,
-            look=_RANDOMIZED,
+            look=_RANDOMIZED, at_least=tuple(capped),
         ),
     ]  # fmt: skip
     panels = {"five families": [*delays.values(), *others]}
@@ -110,16 +121,31 @@ def draw_separation(
     return settled(figure)
 
 
-def _plot(axes: Axes, lines: Sequence[Line]) -> None:
+_FORMULAS = ((6, 2), (1.5, 1.5), (6, 1.5, 1.5, 1.5))
+"""Dashes of formulas, in turns over all panels."""
+
+
+def _plot(axes: Axes, lines: Sequence[Line], formulas: int = 0) -> None:
+    """Draw the lines; so many formulas have been drawn before, in other panels."""
     for line in lines:
         if line.look is None:
-            axes.plot(line.x, line.y, color=GREY, linewidth=0.8, dashes=(6, 2), label=line.label)
+            dashes = _FORMULAS[formulas % len(_FORMULAS)]
+            axes.plot(line.x, line.y, color=GREY, linewidth=0.9, dashes=dashes, label=line.label)
+            formulas += 1
             continue
         look = LOOKS[line.look]
         axes.errorbar(
             line.x, line.y, yerr=line.error, label=line.label, color=look.colour,
             marker=look.marker, markersize=3.5, linestyle=look.line, linewidth=1.1, capsize=2,
         )  # fmt: skip
+        cut = [(x, y) for x, y, is_cut in zip(line.x, line.y, line.at_least or (), strict=False)
+               if is_cut]  # fmt: skip
+        if cut:
+            axes.plot(
+                *zip(*cut, strict=True), linestyle="none", marker="^", markersize=9,
+                markerfacecolor="none", markeredgecolor=GREY, markeredgewidth=0.8,
+                label="at least: no more was tried", zorder=1,
+            )  # fmt: skip
 
 
 def _over_g(axes: Axes, lines: Sequence[Line]) -> None:

@@ -35,6 +35,7 @@ __all__ = [
     "Schedules",
     "Variant",
     "all_routers",
+    "exit_of",
     "get_router",
     "register",
     "register_variant",
@@ -120,6 +121,21 @@ class Router:
             raise InputError(f"Router {self.name} ({name}) does not apply to {network}: {reason}")
         return name
 
+    def start(
+        self, variant: str, network: Network, destination: Ints, coins: Coins, memory: Memory
+    ) -> Slots:
+        """The variant at work: a generator, or an error that says what came instead."""
+        try:
+            running = self.variant(variant).route(network, destination, coins, memory)
+        except SystemExit as error:
+            raise InputError(exit_of(self.name, error)) from error
+        if not isinstance(running, Generator):
+            raise InputError(
+                f"Router {self.name} gives {running!r:.40} and no slots; a router is a generator "
+                "function, one that yields its slots."
+            )
+        return running
+
     def variant(self, name: str) -> Variant:
         """The variant of that name, or the one that is made of it."""
         return self._find(name)[1]
@@ -143,6 +159,11 @@ class Router:
         return name + DETECTED, replace(
             variant, route=detected(variant.unabridged or variant.route)
         )
+
+
+def exit_of(router: str, error: SystemExit) -> str:
+    """What to say when a router's own code wants to end the program."""
+    return f"The code of router {router} raises SystemExit: {error}. A router ends by returning."
 
 
 def _held(buffers: int) -> int:

@@ -7,22 +7,26 @@ network. Bounds without constants have no number.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import ceil, log2, sqrt
+from math import ceil, log2
 
 from popsnet.network import Network
-from popsnet.theory.formulas import deterministic_slots
+from popsnet.theory.formulas import census_slots, datta_slots, deterministic_slots
+from popsnet.theory.lower_bounds import (
+    guaranteed_congestion,
+    guaranteed_rounds,
+    guaranteed_slots,
+)
 
 __all__ = [
     "BOUNDS",
     "Bound",
     "bounds_on",
+    "deferred_slots",
     "direct_slots",
     "merge_exchange_slots",
-    "oblivious_slots",
     "offline_slots",
-    "rigid_slots",
     "roll_call_slots",
     "sweep_slots",
     "thinned_slots",
@@ -56,6 +60,11 @@ def merge_exchange_slots(network: Network) -> int:
     return t * (t + 1) // 2 * offline_slots(network)
 
 
+def deferred_slots(network: Network) -> float:
+    """5⌈4(d/g - 1)⌉ + k - 1 for d = kg: the steps of mei-rizzi, and the last copies' wait."""
+    return thinned_slots(network) + network.d // network.g - 1
+
+
 def thinned_slots(network: Network) -> float:
     """5⌈4(d/g - 1)⌉: the steps in which packets of mei-rizzi take part by chance.
 
@@ -66,23 +75,13 @@ def thinned_slots(network: Network) -> float:
 
 
 def sweep_slots(network: Network) -> float:
-    """3·log2 log2 g for relay at d = g, the leading term: each stage of 3 slots squares ρ."""
-    return 3 * log2(log2(network.g))
+    """(2k + 1)·log2 log2 d for relay's sweeps, k = ⌈d/g⌉, the leading term: each squares ρ."""
+    return (2 * -(-network.d // network.g) + 1) * log2(log2(network.d))
 
 
-def oblivious_slots(network: Network) -> float:
-    """√g/2: some processor or coupler is on the way of so many packets of some permutation."""
-    return sqrt(network.g) / 2
-
-
-def rigid_slots(network: Network) -> int:
-    """⌈log2 n⌉: the packets that a processor can have held at most double in a slot."""
-    return (network.n - 1).bit_length()
-
-
-def two_hop_slots(network: Network) -> float:
-    """min(log2 d, log2 g)/2: some packet meets another in every slot until then."""
-    return min(log2(network.d), log2(network.g)) / 2
+def two_hop_slots(network: Network) -> int:
+    """2R: after so many slots some packet has not arrived."""
+    return 2 * guaranteed_rounds(network)
 
 
 def _always(network: Network) -> bool:
@@ -91,10 +90,6 @@ def _always(network: Network) -> bool:
 
 def _square(network: Network) -> bool:
     return network.d == network.g
-
-
-def _wide(network: Network) -> bool:
-    return network.d >= network.g
 
 
 def _comparable(network: Network) -> bool:
@@ -140,6 +135,10 @@ BOUNDS = (
     Bound("merge exchange", "upper", "t(t + 1)/2 stages of 2 (1 if d = 1), t = ⌈log2 n⌉",
           "always", "d <= g", "Batcher 1968; Knuth 5.2.2 M", lambda n: n.d <= n.g,
           merge_exchange_slots),
+    Bound("datta", "upper", "k(4 lg² + 2 lg + 9) - ⌈k/g⌉ for d = kg, g = 2^lg; else alike",
+          "always", "any d, g",
+          "popsnet, docs/explanation/deterministic.md, after Datta and Soundaralakshmi",
+          slots=datta_slots),
     Bound("Datta, Soundaralakshmi", "upper", "4k lg² + 2k lg + 21k + 3 lg + 7", "always",
           "k = d/g whole, g a power of two", "IEEE Trans. Parallel Distrib. Syst. 2003, as "
           "corrected by Mei and Rizzi, section 4", _published, deterministic_slots),
@@ -152,22 +151,41 @@ BOUNDS = (
     Bound("mei-rizzi, d > g", "upper", "5⌈4(d/g - 1)⌉ + O(log log g)", "with high probability",
           "counts what survives slot 2 as home", f"{_PAPER}, section 3.2",
           lambda n: n.d > n.g, thinned_slots, leading=True),
-    Bound("relay", "upper", "3 log2 log2 g + O(1)", "on average, fluid limit", "d = g, large",
-          "popsnet's own; not proved in print", lambda n: n.d == n.g > 2, sweep_slots,
-          leading=True),
-    Bound("oblivious", "lower", "√g/2", "on the worst permutation", "d = g, fixed paths",
-          f"{_PAPER}, section 2.2, after Borodin and Hopcroft", _square, oblivious_slots),
+    Bound("mei-rizzi, deferred", "upper", "5⌈4(d/g - 1)⌉ + d/g - 1 + O(log log g)",
+          "with high probability", "d > g, g divides d; loses nothing",
+          "popsnet, docs/explanation/mei-rizzi-analysis.md and exact-chains.md",
+          lambda n: n.d > n.g and n.d % n.g == 0, deferred_slots, leading=True),
+    Bound("relay, fresh coins", "upper", "(2⌈d/g⌉ + 1)(log2 log2 d + O(1)): 3 log2 log2 g + O(1) "
+          "for d = g", "with high probability", "d >= g, sweeps, every one with new and truly "
+          "random bijections", "popsnet, docs/explanation/relay.md, the theorem",
+          lambda n: n.d >= n.g and n.d > 2, sweep_slots, leading=True),
+    Bound("relay, as it is", "upper", "O(log g)", "with high probability", "d = g, sweeps, truly "
+          "random bijections, turned from the fifth on; 3 log2 log2 g + O(1) is the fluid limit "
+          "and what is measured", "popsnet, docs/explanation/relay.md, turned sweeps", _square),
+    Bound("relay, census", "upper", "3k + √(2kr + r²/9) + r/3 + 2⌈log2 g⌉ + 3, k = d/g, "
+          "r = ln 5g²", "with probability 4/5, if sets have room, as measured",
+          "g divides d, k >= 8; messages of g counters",
+          "popsnet, docs/explanation/relay.md, Bernstein's inequality",
+          lambda n: n.d % n.g == 0 and n.d >= 8 * n.g, census_slots),
+    Bound("oblivious", "lower", "the largest t with ⌈n⌈n/(1 + tD)⌉/(n + g²)⌉ >= t, D = max(d, g); "
+          "about √(g/2) for d = g", "on the worst permutation", "fixed paths, any d, g",
+          f"{_PAPER}, section 2.2, after Borodin and Hopcroft; repaired in "
+          "docs/explanation/oblivious-routing.md", slots=guaranteed_congestion),
     Bound("oblivious, random", "lower", "Ω(log g / log log g)", "on average over permutations",
           "d = Θ(g), fixed paths, asymptotic", f"{_PAPER}, section 2.2", _comparable),
     Bound("rigid", "lower", "⌈log2 n⌉", "on the worst permutation",
-          "who sends where is fixed beforehand", f"{_PAPER}, section 2.2", slots=rigid_slots),
-    Bound("two-hop", "lower", "min(log2 d, log2 g)/2", "on the worst permutation",
-          "deterministic, two hops a packet", f"{_PAPER}, section 2.2; its marking needs repair",
-          _wide, two_hop_slots),
+          "who sends where is fixed beforehand", f"{_PAPER}, section 2.2",
+          lambda n: n.n > 1, guaranteed_slots),
+    Bound("two-hop", "lower", "2R, the largest R < g with (2^R - 1)(R + 1) < d",
+          "on the worst permutation", "deterministic, two hops a packet",
+          f"{_PAPER}, section 2.2; repaired in docs/explanation/two-hop-routing.md",
+          lambda n: guaranteed_rounds(n) > 0, two_hop_slots),
 )  # fmt: skip
 
 
-def bounds_on(network: Network) -> list[tuple[Bound, float | None]]:
+def bounds_on(
+    network: Network, bounds: Sequence[Bound] = BOUNDS
+) -> list[tuple[Bound, float | None]]:
     """The bounds that hold on a network, with their slots where there is a number."""
-    there = [bound for bound in BOUNDS if bound.applies(network)]
+    there = [bound for bound in bounds if bound.applies(network)]
     return [(bound, bound.slots(network) if bound.slots else None) for bound in there]

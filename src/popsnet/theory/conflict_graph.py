@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from popsnet.errors import InputError
+from popsnet.errors import InputError, PermutationError
 from popsnet.network import Network
 from popsnet.slot import Ints
 
@@ -42,6 +42,10 @@ class ConflictGraph:
         if len(destination) != network.n:
             raise InputError(
                 f"{len(destination)} destinations for {network}: give {network.n}, one a processor."
+            )
+        if not np.array_equal(np.sort(destination), np.arange(network.n)):
+            raise PermutationError(
+                f"The destinations are no permutation of 0 to {network.n - 1}; give each once."
             )
         packets = np.arange(network.n) if pending is None else np.asarray(pending)
         return cls(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from popsnet.adversaries.oblivious.bound import guaranteed_congestion
 from popsnet.adversaries.oblivious.construction import (
     EXACT_N,
     Built,
@@ -16,12 +15,14 @@ from popsnet.adversaries.oblivious.construction import (
 from popsnet.adversaries.oblivious.crossing import loads
 from popsnet.adversaries.oblivious.executor import execute_paths
 from popsnet.adversaries.oblivious.paths import PathSystem
+from popsnet.adversaries.oblivious.record import recorded
 from popsnet.coins import Coins
 from popsnet.engines import Outcome
 from popsnet.errors import InputError
 from popsnet.network import Network
 from popsnet.permutations.uniform import UniformPermutation
 from popsnet.slot import Ints
+from popsnet.theory.lower_bounds import guaranteed_congestion
 
 __all__ = ["MOST_N", "ObliviousAttack", "Trial", "attack_paths", "try_random"]
 
@@ -68,13 +69,17 @@ class ObliviousAttack:
 
     @property
     def confirmed(self) -> bool:
-        """Whether counting and the machine agree with all that was promised."""
-        pairs = ((self.greedy, self.greedy_trial), (self.matching, self.matching_trial))
-        counted = all(built.promised <= trial.at_node for built, trial in pairs)
+        """Whether counting and the machine agree with all that was promised.
+
+        At the node of the greedy choice other packets may pass, too; at that of the matching no
+        permutation has more than it, and where it is the worst, nowhere else.
+        """
         trials = (self.greedy_trial, self.matching_trial, *self.random)
+        most = max(trial.congestion for trial in trials)
         return (
-            counted
-            and self.greedy.promised >= self.guaranteed
+            self.guaranteed <= self.greedy.promised <= self.greedy_trial.at_node
+            and self.matching.promised == self.matching_trial.at_node
+            and (most <= self.matching.promised or not self.is_worst)
             and all(trial.confirmed(self.network) for trial in trials)
         )
 
@@ -88,9 +93,11 @@ def attack_paths(
 ) -> ObliviousAttack:
     """Build the greedy and the best permutation, execute them, and some random ones.
 
-    ``progress`` is told how many destinations of n have been looked at.
+    ``progress`` is told how many destinations of n have been looked at. Whenever a path is
+    asked for again it must be the same: refuses, with a witness, what is not oblivious.
     """
     _require_size(network)
+    paths = recorded(paths, network)
     least = guaranteed_congestion(network)
     popular = popularity(paths, network, least, progress)
     greedy = build_greedily(paths, network, least, popular)

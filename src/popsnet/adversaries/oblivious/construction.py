@@ -16,13 +16,13 @@ from popsnet.adversaries.oblivious.paths import PathSystem
 from popsnet.network import Network
 from popsnet.slot import Ints
 
-__all__ = ["EXACT_N", "Built", "build_by_matching", "build_greedily", "popularity"]
+__all__ = ["EXACT_N", "NODES", "Built", "build_by_matching", "build_greedily", "popularity"]
 
 EXACT_N = 1024
 """Up to so many processors the matching is found at every node, which is the true worst case."""
 
-_NODES = 64
-"""Beyond it, only at so many nodes."""
+NODES = 64
+"""Beyond it, only at so many nodes: half of them processors, half couplers."""
 
 _PAIRS_AT_ONCE = 2**20
 
@@ -67,8 +67,8 @@ def popularity(paths: PathSystem, network: Network, least: int, tell: Tell = _qu
     """
     found = np.zeros(nodes(network), dtype=np.int64)
     for sources, destinations in _blocks(network):
-        paths.require_oblivious(network, sources, destinations)
-        rows, through = crossings(network, paths.between(network, sources, destinations))
+        ways = paths.require_oblivious(network, sources, destinations)
+        rows, through = crossings(network, ways)
         to = (destinations[rows] - destinations[0]).astype(np.int64)
         counts = np.bincount(to * nodes(network) + through)
         found += np.bincount(np.flatnonzero(counts >= least) % nodes(network), minlength=len(found))
@@ -111,8 +111,7 @@ def build_by_matching(paths: PathSystem, network: Network, popular: Loads) -> Bu
     through it (Hopcroft and Karp, by SciPy). With n ≤ EXACT_N every node is looked at, and
     the result is the worst congestion there is; beyond, only the most popular ones.
     """
-    many = nodes(network) if network.n <= EXACT_N else _NODES
-    wanted = np.argsort(-popular, kind="stable")[:many]
+    wanted = np.arange(nodes(network)) if network.n <= EXACT_N else _popular(network, popular)
     node, source, destination = _edges(paths, network, wanted)
     starts = np.flatnonzero(np.diff(node, prepend=-1))
     ends = np.append(starts[1:], len(node))
@@ -125,6 +124,17 @@ def build_by_matching(paths: PathSystem, network: Network, popular: Loads) -> Bu
             if len(a) > best.promised:
                 best = _built(network, int(node[low]), a, b)
     return best
+
+
+def _popular(network: Network, popular: Loads) -> Ints:
+    """The most popular processors and the most popular couplers, as many of each.
+
+    Couplers are in more sets S_b, but the d sources and d destinations at their ends limit the
+    packets on many of them to 2d, whereas a processor may have packets of all.
+    """
+    kinds = np.split(popular, [network.n])
+    ranked = [np.argsort(-kind, kind="stable")[: NODES // 2] for kind in kinds]
+    return np.concatenate([ranked[0], network.n + ranked[1]])
 
 
 def _matching(n: int, sources: Ints, destinations: Ints) -> tuple[Ints, Ints]:

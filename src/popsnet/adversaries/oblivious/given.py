@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from popsnet.adversaries.user_file import called, function_of, load, takes_arrays
+from popsnet.adversaries.user_file import called, function_of, kept, load, takes_arrays
 from popsnet.errors import InputError
 from popsnet.network import Network
 from popsnet.slot import Ints
@@ -33,7 +33,8 @@ def ways_of_file(path: Path) -> Callable[[Network, Ints, Ints], Ints]:
     where = f"{path}: path"
 
     def of_arrays(network: Network, sources: Ints, destinations: Ints) -> Ints:
-        given = called(function, where, network.d, network.g, sources, destinations)
+        pairs = kept(sources), kept(destinations)
+        given = called(function, where, network.d, network.g, *pairs)
         try:
             ways = np.column_stack([np.broadcast_to(one, sources.shape) for one in given])
         except (TypeError, ValueError) as error:

@@ -26,7 +26,8 @@ MOST_N = 1024
 _PROBES = 5
 """Random permutations, each with other coins, on which a path must be the same again."""
 
-_MAX_STEPS = 1000
+_MAX_STEPS, _MAX_SLOTS = 1000, 10**5
+"""A run is stopped after so many steps, or slots of one step."""
 
 Heard = dict[tuple[int, int], list[tuple[int, int]]]
 """By processor and packet: when it was heard there, and from whom."""
@@ -62,7 +63,7 @@ def observe(
         destination = UniformPermutation(network.n, Coins(probe)).array()
         for way in _ways(router, variant, network, destination, Coins(probe + 1)):
             _require_same(router, seen[way[0], way[-1]], way)
-    return _system(router.name, network, seen)
+    return _system(f"{router.name} ({variant})", network, seen)
 
 
 def _require_same(router: Router, first: list[int], again: list[int]) -> None:
@@ -95,16 +96,20 @@ def _ways(
     heard: Heard = {}
 
     def watched(network: Network, to: Ints, coins: Coins, memory: Memory) -> Slots:
-        running = router.variant(variant).route(network, to, coins, memory)
+        running = router.start(variant, network, to, coins, memory)
         return _listening(network, running, heard)
 
     buffers = router.buffers_on(network, variant)
     copy = Router(router.name, "", "", buffers, {variant: Variant(watched)})
-    outcome = execute(Instance(network, copy, variant, destination, coins, _MAX_STEPS))
+    instance = Instance(
+        network, copy, variant, destination, coins, _MAX_STEPS, max_slots=_MAX_SLOTS
+    )
+    outcome = execute(instance)
     if outcome.delivered < network.n:
+        stopped = f", and was stopped after {outcome.slots:,} slots" if outcome.capped else ""
         raise InputError(
-            f"{router.name} delivers {outcome.delivered} of {network.n} packets on {network}; only "
-            "a router that delivers all has paths."
+            f"{router.name} delivers {outcome.delivered} of {network.n} packets on {network}"
+            f"{stopped}; only a router that delivers all has paths."
         )
     return [_way(heard, packet, int(to)) for packet, to in enumerate(destination)]
 

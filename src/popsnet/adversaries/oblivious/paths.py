@@ -23,7 +23,7 @@ from popsnet.errors import InputError
 from popsnet.network import Network
 from popsnet.slot import Ints
 
-__all__ = ["PATH_SYSTEMS", "PathSystem", "find_paths"]
+__all__ = ["ONLY", "PATH_SYSTEMS", "PathSystem", "find_paths", "stops"]
 
 Bools: TypeAlias = npt.NDArray[np.bool_]
 Ways: TypeAlias = Callable[[Network, Ints, Ints], Ints]
@@ -54,24 +54,36 @@ class PathSystem:
         ways = np.where((sources == destinations)[:, None], destinations[:, None], ways)
         return np.column_stack([sources, ways]).astype(np.int32)
 
-    def require_oblivious(self, network: Network, sources: Ints, destinations: Ints) -> None:
-        """Refuse, with a witness, paths that depend on anything but source and destination.
+    def require_oblivious(self, network: Network, sources: Ints, destinations: Ints) -> Ints:
+        """The paths; refuses, with a witness, what is no function of source and destination.
 
-        They are asked for twice, the second time in the opposite order.
+        Whoever is asked about many pairs at once could look at the others. So they are asked for
+        again in other company, two halves in another order, and some of them alone.
         """
         first = self.between(network, sources, destinations)
-        again = self.between(network, sources[::-1], destinations[::-1])[::-1]
-        if first.shape == again.shape and np.array_equal(first, again):
-            return
+        order = np.random.default_rng(len(sources)).permutation(len(sources))
+        alone = order[:_ALONE]
+        for some in (*np.array_split(order, 2), *alone[:, None]):
+            if some.size:
+                again = self.between(network, sources[some], destinations[some])
+                self._require_same(first[some], again)
+        return first
+
+    def _require_same(self, first: Ints, again: Ints) -> None:
         width = max(first.shape[1], again.shape[1])
         differs = (_padded(first, width) != _padded(again, width)).any(axis=1)
         if differs.any():
             i = int(np.argmax(differs))
             raise InputError(
-                f"{self.name} is not oblivious: from {sources[i]} to {destinations[i]} it goes by "
-                f"{_stops(first[i])} and, asked again, by {_stops(again[i])}. A path may depend on "
-                "its source and destination only."
+                f"{self.name} is not oblivious: from {first[i, 0]} to {first[i, -1]} it goes by "
+                f"{stops(first[i])} and, asked again, by {stops(again[i])}. {ONLY}"
             )
+
+
+ONLY = "A path may depend on its source and destination only."
+
+_ALONE = 16
+"""Of every block, so many pairs are asked for one by one."""
 
 
 def _padded(ways: Ints, width: int) -> Ints:
@@ -79,7 +91,8 @@ def _padded(ways: Ints, width: int) -> Ints:
     return np.pad(ways, ((0, 0), (0, width - ways.shape[1])), mode="edge")
 
 
-def _stops(way: Ints) -> str:
+def stops(way: Ints) -> str:
+    """A path without its source, for a text."""
     return " → ".join(map(str, way[1:].tolist()))
 
 

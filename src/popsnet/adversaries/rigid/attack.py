@@ -28,7 +28,7 @@ from popsnet.network import Network
 from popsnet.permutations import make_permutation
 from popsnet.routing import Router
 
-__all__ = ["MOST_N", "RigidAttack", "attack_rigid", "guaranteed_slots"]
+__all__ = ["MOST_N", "RigidAttack", "attack_rigid"]
 
 MOST_N = 2**14
 """A bit for each pair of processors: beyond it would not fit."""
@@ -48,7 +48,7 @@ class RigidAttack:
     router: str
     variant: str
     slots: int
-    """After so many slots the router was stopped."""
+    """After so many slots the router was stopped, or had ended."""
     growth: tuple[Growth, ...]
     processor: int | None
     """One that the packet cannot reach; None if every packet can reach everybody."""
@@ -59,16 +59,11 @@ class RigidAttack:
     """What the machine saw."""
 
     @property
-    def confirmed(self) -> bool:
-        """Whether the packet was not home when the router was stopped."""
+    def confirmed(self) -> bool | None:
+        """Whether the packet was not home when the router was stopped; None if there is none."""
         if self.watched is None or self.packet is None:
-            return True
+            return None
         return not self.watched.home[self.packet]
-
-
-def guaranteed_slots(network: Network) -> int:
-    """⌈log₂ n⌉: no rigid algorithm takes fewer slots."""
-    return (network.n - 1).bit_length()
 
 
 def attack_rigid(
@@ -78,21 +73,53 @@ def attack_rigid(
     slots: int | None = None,
     progress: Callable[[str], None] = lambda permutation: None,
 ) -> RigidAttack:
-    """Stop a router after some slots and make it fail.
+    """Stop a router after some slots, 10,000 at most, and make it fail.
 
     If not told after how many, it is the last slot after which it must fail: at least
     ⌈log₂ n⌉ - 1, if the router is so long. Patterns are compared on several permutations, with
     different coins, and on the transposition itself. That cannot prove a router rigid; but what
-    the machine confirms holds in any case.
+    the machine confirms holds in any case. Refuses, with a witness, a router that is not rigid,
+    and says up to which slot it is.
     """
     if not 2 <= network.n <= MOST_N:
         raise InputError(f"{network} has n = {network.n:,}; give a network of 2 to {MOST_N:,}.")
     if slots is not None and slots < 0:
         raise InputError(f"slots = {slots}: a router is stopped after 0 slots or more.")
-    seen = _common_slots(router, variant, network, slots, progress)
+    try:
+        return _attack(router, variant, network, slots, progress)
+    except _Differs as first:
+        rigid = first.slot - 1
+        while rigid:  # until a shorter run of it is rigid on the transposition as well
+            try:
+                _attack(router, variant, network, rigid, progress)
+                break
+            except _Differs as earlier:
+                rigid = earlier.slot - 1
+        up_to = f" Up to slot {rigid} it is: give --slots {rigid}." if rigid else ""
+        raise InputError(f"{first}{up_to}") from None
+
+
+class _Differs(Exception):
+    """Two runs in which somebody acts differently, and the first slot in which that is so."""
+
+    def __init__(self, text: str, slot: int) -> None:
+        super().__init__(text)
+        self.slot = slot
+
+
+def _attack(
+    router: Router,
+    variant: str,
+    network: Network,
+    slots: int | None,
+    progress: Callable[[str], None],
+) -> RigidAttack:
+    most = _MOST_SLOTS if slots is None else min(slots, _MOST_SLOTS)
+    seen = _common_slots(router, variant, network, most, progress)
     growth, _ = growth_of(network, seen.slots)
     if slots is None:
         slots = max(one.slot for one in growth if one.least < network.n)
+    slots = min(slots, len(seen.slots))
     _, reach = growth_of(network, seen.slots[:slots])
     found = reach.missing()
     attack = RigidAttack(
@@ -114,19 +141,25 @@ def _common_slots(
     router: Router,
     variant: str,
     network: Network,
-    slots: int | None,
+    slots: int,
     progress: Callable[[str], None],
 ) -> Watched:
     """The slots of the first probe, which those of all others are like."""
-    seen = []
+    first: Watched | None = None
+    found: list[_Differs] = []
     for name, seed in _PROBES:
         progress(f"{name}, seed {seed}")
         destination = make_permutation(name, network, Coins(seed))
-        most = _MOST_SLOTS if slots is None else slots
-        seen.append(watch(router, variant, network, destination, Coins(seed), most))
-        _require_same(router, seen[0], seen[-1], f"{name}, seed {seed}")
-        del seen[1:]
-    return seen[0]
+        seen = watch(router, variant, network, destination, Coins(seed), slots)
+        first = first or seen
+        try:
+            _require_same(router, first, seen, f"{name}, seed {seed}")
+        except _Differs as differs:
+            found.append(differs)
+    if found:
+        raise min(found, key=lambda one: one.slot)
+    assert first is not None
+    return first
 
 
 def _require_same(router: Router, first: Watched, seen: Watched, on: str) -> None:
@@ -134,9 +167,9 @@ def _require_same(router: Router, first: Watched, seen: Watched, on: str) -> Non
         found = difference(one, other)
         if found is not None:
             processor, did, does = found
-            up_to = f" Up to slot {number - 1} it is: give --slots {number - 1}." * (number > 1)
-            raise InputError(
+            raise _Differs(
                 f"{router.name} is not rigid: in slot {number} processor {processor} {did} on "
                 f"{_PROBES[0][0]}, seed {_PROBES[0][1]}, and {does} on {on}. In a rigid router who "
-                f"sends where, and who listens to what, depends on slot and processor only.{up_to}"
+                "sends where, and who listens to what, depends on slot and processor only.",
+                number,
             )

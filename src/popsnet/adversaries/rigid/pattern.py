@@ -40,12 +40,12 @@ def watch(
     home = np.zeros(network.n, dtype=np.bool_)
 
     def truncated(network: Network, to: Ints, coins: Coins, memory: Memory) -> Slots:
-        running = router.variant(variant).route(network, to, coins, memory)
+        running = router.start(variant, network, to, coins, memory)
         yield from _first(running, slots, seen)
         home[:] = memory.holds(to, np.arange(network.n, dtype=np.int32))
 
     truncated_router = Router(
-        name=f"{router.name}, {slots} slots",
+        name=router.name,
         summary=router.summary,
         slots=f"{slots}",
         buffers=router.buffers_on(network, variant),

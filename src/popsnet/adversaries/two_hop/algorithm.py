@@ -20,7 +20,7 @@ from popsnet.errors import InputError
 from popsnet.network import Network
 from popsnet.slot import Ints
 
-__all__ = ["NOBODY", "Choice", "TwoHop", "require_same"]
+__all__ = ["NOBODY", "Choice", "TwoHop", "recorded"]
 
 NOBODY = -1
 """What c_in gives for a processor that listens to no group."""
@@ -50,7 +50,7 @@ class TwoHop:
     def _asked(self, name: str, choice: Choice, network: Network, slot: int, least: int) -> Ints:
         first = np.asarray(choice(network, slot))
         again = np.asarray(choice(network, slot))
-        require_same(f"{name} of {self.name}", slot, first, again)
+        _require_same(f"{name} of {self.name}", slot, first, again)
         outside = (first < least) | (first >= network.g)
         if outside.any():
             i = int(np.argmax(outside))
@@ -61,7 +61,23 @@ class TwoHop:
         return first.astype(np.int32)
 
 
-def require_same(name: str, slot: int, first: Ints, again: Ints) -> None:
+@dataclass(frozen=True, eq=False)
+class _Recorded(TwoHop):
+    known: dict[tuple[str, int], Ints]
+
+    def _asked(self, name: str, choice: Choice, network: Network, slot: int, least: int) -> Ints:
+        now = super()._asked(name, choice, network, slot, least)
+        before = self.known.setdefault((name, slot), now)
+        _require_same(f"{name} of {self.name}", slot, before, now)
+        return now
+
+
+def recorded(algorithm: TwoHop) -> TwoHop:
+    """The same algorithm; what it says of a slot must be what it said before, on one network."""
+    return _Recorded(algorithm.name, algorithm.c_out, algorithm.c_in, {})
+
+
+def _require_same(name: str, slot: int, first: Ints, again: Ints) -> None:
     """Refuse what is no function, with a witness: asked twice it says the same."""
     differs = first != again
     if differs.any():

@@ -10,13 +10,20 @@ from typing import Any
 import numpy as np
 
 from popsnet.adversaries.two_hop.algorithm import Choice, TwoHop
-from popsnet.adversaries.user_file import called, function_of, load, takes_arrays, whole_numbers
+from popsnet.adversaries.user_file import (
+    called,
+    function_of,
+    kept,
+    load,
+    takes_arrays,
+    whole_numbers,
+)
 from popsnet.network import Network
 from popsnet.slot import Ints
 
 __all__ = ["two_hop_of_file"]
 
-_USAGE = "c_out(d, g, processor, slot), which gives a group"
+_USAGE = "(d, g, processor, slot), which gives a group"
 
 
 def two_hop_of_file(path: Path, listening: Choice) -> TwoHop:
@@ -27,10 +34,11 @@ def two_hop_of_file(path: Path, listening: Choice) -> TwoHop:
     """
     module = load(path, "a two-hop algorithm")
     arrays = takes_arrays(module)
-    c_out = _choice(function_of(module, "c_out", path, _USAGE), f"{path}: c_out", arrays)
+    c_out = _choice(function_of(module, "c_out", path, f"c_out{_USAGE}"), f"{path}: c_out", arrays)
     c_in = getattr(module, "c_in", None)
     if c_in is not None:
-        listening = _choice(function_of(module, "c_in", path, _USAGE), f"{path}: c_in", arrays)
+        usage = f"c_in{_USAGE}, or leave it out"
+        listening = _choice(function_of(module, "c_in", path, usage), f"{path}: c_in", arrays)
     return TwoHop(str(path), c_out, listening)
 
 
@@ -44,7 +52,7 @@ def _choice(function: Callable[..., Any], where: str, arrays: bool) -> Choice:
     def choose(network: Network, slot: int) -> Ints:
         d, g, everybody = network.d, network.g, np.arange(network.n)
         if arrays:
-            given = called(function, where, d, g, everybody, slot)
+            given = called(function, where, d, g, kept(everybody), slot)
         else:
             turn = next(turns)
             given = [called(function, where, d, g, i, slot) for i in everybody[::turn].tolist()]

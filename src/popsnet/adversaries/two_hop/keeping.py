@@ -35,15 +35,7 @@ from popsnet.adversaries.two_hop.rounds import Bools, Round
 from popsnet.network import Network
 from popsnet.slot import Ints
 
-__all__ = ["guaranteed_rounds", "kept_before"]
-
-
-def guaranteed_rounds(network: Network) -> int:
-    """The largest R for which the theorem holds on the network; T = 2R slots."""
-    rounds = 0
-    while (2 ** (rounds + 1) - 1) * (rounds + 2) < network.d and rounds + 2 <= network.g:
-        rounds += 1
-    return rounds
+__all__ = ["kept_before"]
 
 
 def kept_before(network: Network, rounds: list[Round], classes: Ints) -> list[Bools]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from popsnet.adversaries.two_hop.algorithm import TwoHop
 from popsnet.adversaries.two_hop.attack import MOST_ROUNDS, TwoHopAttack, attack_two_hop
@@ -14,10 +15,19 @@ from popsnet.network import Network
 from popsnet.permutations.uniform import UniformPermutation
 from popsnet.slot import Ints
 
-__all__ = ["Separation", "randomized_slots", "separation"]
+__all__ = ["Needed", "Separation", "randomized_slots", "separation"]
 
 _CAP = 1000
-"""Rounds: the randomized algorithm has never needed a tenth of it."""
+"""Rounds. For d = g the randomized algorithm has never needed a tenth of it. For d much larger
+than g hardly any packet is ever alone on its coupler, and it does not come to an end."""
+
+
+class Needed(NamedTuple):
+    """The slots until every packet was in its group."""
+
+    slots: int
+    capped: bool
+    """Whether it was stopped then, with packets that had not arrived."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,9 +37,9 @@ class Separation:
     network: Network
     attacks: Mapping[str, TwoHopAttack]
     """Against every deterministic algorithm: what it was delayed by."""
-    randomized: tuple[int, ...]
+    randomized: tuple[Needed, ...]
     """The slots that the randomized one took on uniform permutations."""
-    randomized_on_worst: tuple[int, ...]
+    randomized_on_worst: tuple[Needed, ...]
     """And on the permutations that were built against the others."""
 
     @property
@@ -58,11 +68,14 @@ def separation(
     )
 
 
-def randomized_slots(network: Network, permutations: Sequence[Ints]) -> tuple[int, ...]:
+def randomized_slots(network: Network, permutations: Sequence[Ints]) -> tuple[Needed, ...]:
     """The slots until every packet is in its group, for each permutation, with its own coins."""
     coins = Coins(1)
     runs = (
         execute_two_hop(randomized(coins.for_run(run)), network, destination, _CAP)
         for run, destination in enumerate(permutations)
     )
-    return tuple(int(run.slot.max()) if run.slot.all() else 2 * _CAP for run in runs)
+    return tuple(
+        Needed(int(run.slot.max()), False) if run.slot.all() else Needed(2 * _CAP, True)
+        for run in runs
+    )

@@ -10,7 +10,6 @@ import typer
 
 from popsnet.adversaries import PATH_SYSTEMS, Average, attack_paths, average_congestion
 from popsnet.adversaries.oblivious.average import curve
-from popsnet.adversaries.oblivious.bound import guaranteed_congestion
 from popsnet.cli.attacks.output import (
     draw,
     narrow_table,
@@ -21,6 +20,7 @@ from popsnet.cli.attacks.output import (
 from popsnet.cli.progress import patient_progress
 from popsnet.coins import Coins
 from popsnet.network import Network
+from popsnet.theory.lower_bounds import guaranteed_congestion
 
 __all__ = ["average_command"]
 

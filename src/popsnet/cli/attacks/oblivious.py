@@ -10,7 +10,7 @@ import typer
 
 from popsnet.adversaries import ObliviousAttack, PathSystem, attack_paths, find_paths
 from popsnet.adversaries.oblivious.attack import Trial
-from popsnet.adversaries.oblivious.construction import Built
+from popsnet.adversaries.oblivious.construction import NODES, Built
 from popsnet.adversaries.oblivious.crossing import name_of
 from popsnet.adversaries.oblivious.observed import observe
 from popsnet.cli.attacks.output import (
@@ -22,6 +22,7 @@ from popsnet.cli.attacks.output import (
     save_permutation,
 )
 from popsnet.cli.progress import patient_progress
+from popsnet.cli.streams import user_code
 from popsnet.coins import Coins
 from popsnet.errors import InputError
 from popsnet.network import Network
@@ -34,7 +35,7 @@ def oblivious_command(
     d: int,
     g: int,
     *,
-    paths: str,
+    paths: str | None,
     router: str | None,
     variant: str | None,
     runs: int,
@@ -45,27 +46,44 @@ def oblivious_command(
     """Attack a path system and print what came of it; exit 1 if it is not confirmed."""
     network = Network(d, g)
     require_files(save=save)
-    system = find_paths(paths) if router is None else _observed(router, variant, network)
+    _require_one(paths, router, variant)
     Coins(seed)  # refuse what is no seed
     if runs < 1:
         raise InputError(f"runs = {runs}: compare with 1 random permutation or more.")
-    with patient_progress("paths", network.n) as update:
-
-        def show(done: int) -> None:
-            update(done, f"{done:,} of {network.n:,} destinations")
-
-        attack = attack_paths(system, network, runs, seed, show)
+    with user_code(as_json):
+        system = (
+            find_paths(paths or "residue")
+            if router is None
+            else _observed(router, variant, network)
+        )
+        attack = _attack(system, network, runs, seed)
     if as_json:
         typer.echo(json.dumps(_as_object(attack), indent=2))
     else:
         _print_text(attack)
     save_permutation(save, attack.matching.destination, as_json)
-    worst = "no permutation has more" if attack.is_worst else "64 nodes were looked at"
+    worst = "no permutation has more" if attack.is_worst else f"{NODES} nodes were looked at"
     text = (
         f"congestion {attack.matching_trial.congestion} by counting, {worst}; every path system "
         f"has {attack.guaranteed} or more on {network}."
     )
     conclude(attack.confirmed, as_json, text)
+
+
+def _require_one(paths: str | None, router: str | None, variant: str | None) -> None:
+    if paths is not None and router is not None:
+        raise InputError("Paths come from one place; give --paths or --router, not both.")
+    if variant is not None and router is None:
+        raise InputError(f"--variant {variant} is of no router; give --router with it.")
+
+
+def _attack(system: PathSystem, network: Network, runs: int, seed: int) -> ObliviousAttack:
+    with patient_progress("paths", network.n) as update:
+
+        def show(done: int) -> None:
+            update(done, f"{done:,} of {network.n:,} destinations")
+
+        return attack_paths(system, network, runs, seed, show)
 
 
 def _observed(router: str, variant: str | None, network: Network) -> PathSystem:

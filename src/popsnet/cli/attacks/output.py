@@ -10,8 +10,8 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from popsnet.cli.figures import require_figure, save_figure
 from popsnet.errors import InputError
-from popsnet.files import require_writable
 from popsnet.network import Network
 from popsnet.permutations import require_permutation_file, write_permutation
 from popsnet.slot import Ints
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 __all__ = [
+    "at_least",
     "conclude",
     "draw",
     "narrow_table",
@@ -43,16 +44,19 @@ def require_files(*, figure: Path | None = None, save: Path | None = None) -> No
             raise InputError(
                 "A figure needs matplotlib, not installed here: pip install 'popsnet[plots]'"
             )
-        require_writable(figure.with_suffix(".svg"))
+        require_figure(figure)
 
 
 def draw(figure: Figure, path: Path, as_json: bool) -> None:
     """Write a figure under a name, as SVG and PNG."""
-    from popsnet.plots import save
-
-    written = save(figure, path.parent, path.stem)
+    written = save_figure(figure, path)
     if not as_json:
         typer.echo(f"The figure: {written[0]} and {written[1]}")
+
+
+def at_least(number: float | str, cut: bool) -> str:
+    """A number, or that it is at least so large, because the search or the run was cut."""
+    return f"≥ {number}" if cut else str(number)
 
 
 def save_permutation(path: Path | None, permutation: Ints | None, as_json: bool) -> None:

@@ -9,7 +9,6 @@ from pathlib import Path
 import typer
 
 from popsnet.adversaries import RigidAttack, attack_rigid
-from popsnet.adversaries.rigid.attack import guaranteed_slots
 from popsnet.cli.attacks.output import (
     conclude,
     draw,
@@ -20,8 +19,10 @@ from popsnet.cli.attacks.output import (
     save_permutation,
 )
 from popsnet.cli.progress import patient_progress
+from popsnet.cli.streams import user_code
 from popsnet.network import Network
 from popsnet.routing import find_router
+from popsnet.theory.lower_bounds import guaranteed_slots
 
 __all__ = ["rigid_command"]
 
@@ -40,10 +41,11 @@ def rigid_command(
     as_json: bool,
 ) -> None:
     """Attack a router and print what came of it; exit 1 if it is not confirmed."""
-    network, found = Network(d, g), find_router(router)
-    chosen = found.choose_variant(variant, network)
+    network = Network(d, g)
     require_files(figure=figure, save=save)
-    with patient_progress("watching", None) as update:
+    with user_code(as_json), patient_progress("watching", None) as update:
+        found = find_router(router)
+        chosen = found.choose_variant(variant, network)
         attack = attack_rigid(
             found, chosen, network, slots, lambda permutation: update(0, permutation)
         )
@@ -53,16 +55,24 @@ def rigid_command(
         _print_text(attack)
     if figure is not None:
         _draw(figure, attack, as_json)
+    if attack.confirmed is None:
+        _say_nothing_was_built(attack, save, as_json)
+        return
     save_permutation(save, attack.destination, as_json)
     conclude(attack.confirmed, as_json, _verdict(attack))
 
 
+def _say_nothing_was_built(attack: RigidAttack, save: Path | None, as_json: bool) -> None:
+    fails = max(one.slot for one in attack.growth if one.least < attack.network.n)
+    unwritten = f" {save} was not written." if save is not None else ""
+    typer.echo(
+        f"There is no transposition to build: after {attack.slots} slots every packet can be "
+        f"anywhere. Stop the router after {fails} slots or fewer to see it fail.{unwritten}",
+        err=as_json,
+    )
+
+
 def _verdict(attack: RigidAttack) -> str:
-    if attack.packet is None:
-        return (
-            f"after {attack.slots} slots every packet can be anywhere; stop the router earlier to "
-            "see it fail."
-        )
     return (
         f"on the transposition of {attack.packet} and {attack.processor}, packet {attack.packet} "
         f"is not at {attack.processor} after {attack.slots} slots. No rigid router takes fewer "

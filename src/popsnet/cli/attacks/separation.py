@@ -10,7 +10,9 @@ from statistics import fmean
 import typer
 
 from popsnet.adversaries import FAMILIES, Separation, separation
+from popsnet.adversaries.two_hop.separation import Needed
 from popsnet.cli.attacks.output import (
+    at_least,
     conclude,
     draw,
     narrow_table,
@@ -56,11 +58,15 @@ def _as_object(one: Separation) -> dict[str, object]:
         "g": one.network.g,
         "reached": {name: attack.slots for name, attack in one.attacks.items()},
         "guaranteed": next(iter(one.attacks.values())).guaranteed,
+        "limits_reached": [name for name, attack in one.attacks.items() if attack.at_limit],
         "randomized": {
             "runs": len(one.randomized),
-            "mean": fmean(one.randomized),
-            "max": max(one.randomized),
-            "on_the_permutations_built": list(one.randomized_on_worst),
+            "capped": sum(run.capped for run in one.randomized),
+            "mean": None if _capped(one.randomized) else _mean(one.randomized),
+            "max": None if _capped(one.randomized) else max(one.randomized).slots,
+            "on_the_permutations_built": [
+                None if run.capped else run.slots for run in one.randomized_on_worst
+            ],
         },
         "confirmed": one.confirmed,
     }
@@ -69,15 +75,14 @@ def _as_object(one: Separation) -> dict[str, object]:
 def _print_text(found: Sequence[Separation]) -> None:
     table = narrow_table("g = d", *FAMILIES, "any", "random", "max", "on built")
     for one in found:
-        reached = [_reached(attack.slots, attack.rounds == attack.most_rounds)
-                   for attack in one.attacks.values()]  # fmt: skip
+        reached = [at_least(attack.slots, attack.at_limit) for attack in one.attacks.values()]
         table.add_row(
             str(one.network.g),
             *reached,
             str(next(iter(one.attacks.values())).guaranteed),
-            f"{fmean(one.randomized):.1f}",
-            str(max(one.randomized)),
-            str(max(one.randomized_on_worst)),
+            at_least(f"{_mean(one.randomized):.1f}", _capped(one.randomized)),
+            at_least(max(one.randomized).slots, _capped(one.randomized)),
+            at_least(max(one.randomized_on_worst).slots, _capped(one.randomized_on_worst)),
         )
     print_table(table)
     typer.echo(
@@ -87,17 +92,24 @@ def _print_text(found: Sequence[Separation]) -> None:
     )
 
 
-def _reached(slots: int, at_limit: bool) -> str:
-    return f"≥ {slots}" if at_limit else str(slots)
+def _capped(runs: Sequence[Needed]) -> bool:
+    return any(run.capped for run in runs)
+
+
+def _mean(runs: Sequence[Needed]) -> float:
+    return fmean(run.slots for run in runs)
 
 
 def _draw(path: Path, found: Sequence[Separation], as_json: bool) -> None:
     from popsnet.plots import draw_separation
 
+    attacked = [next(iter(one.attacks.values())) for one in found]
     figure = draw_separation(
         [one.network.g for one in found],
         {name: [one.attacks[name].slots for one in found] for name in FAMILIES},
-        [next(iter(one.attacks.values())).guaranteed for one in found],
-        [fmean(one.randomized) for one in found],
+        [attack.guaranteed for attack in attacked],
+        [_mean(one.randomized) for one in found],
+        limit=2 * attacked[0].most_rounds,
+        capped=[_capped(one.randomized) for one in found],
     )
     draw(figure, path, as_json)

@@ -8,8 +8,9 @@ from pathlib import Path
 import typer
 
 from popsnet.adversaries import TwoHopAttack, attack_two_hop, find_two_hop
-from popsnet.adversaries.two_hop.separation import randomized_slots
+from popsnet.adversaries.two_hop.separation import Needed, randomized_slots
 from popsnet.cli.attacks.output import (
+    at_least,
     conclude,
     network_object,
     require_files,
@@ -17,6 +18,7 @@ from popsnet.cli.attacks.output import (
     save_permutation,
 )
 from popsnet.cli.progress import patient_progress
+from popsnet.cli.streams import user_code
 from popsnet.network import Network
 
 __all__ = ["two_hop_command"]
@@ -26,9 +28,10 @@ def two_hop_command(
     d: int, g: int, *, algorithm: str, most_slots: int, save: Path | None, as_json: bool
 ) -> None:
     """Attack an algorithm and print what came of it; exit 1 if it is not confirmed."""
-    network, found, rounds = Network(d, g), find_two_hop(algorithm), rounds_of(most_slots)
+    network, rounds = Network(d, g), rounds_of(most_slots)
     require_files(save=save)
-    with patient_progress("marking", None) as update:
+    with user_code(as_json), patient_progress("marking", None) as update:
+        found = find_two_hop(algorithm)
         attack = attack_two_hop(
             found, network, rounds, lambda tried: update(0, f"{2 * tried} slots")
         )
@@ -42,30 +45,35 @@ def two_hop_command(
     conclude(attack.confirmed, as_json, text)
 
 
-def _as_object(attack: TwoHopAttack, randomized: int) -> dict[str, object]:
+def _as_object(attack: TwoHopAttack, randomized: Needed) -> dict[str, object]:
     return {
         "network": network_object(attack.network),
         "algorithm": attack.algorithm,
         "slots": attack.slots,
         "guaranteed_slots": attack.guaranteed,
-        "reached_the_limit": attack.rounds == attack.most_rounds,
+        "reached_the_limit": attack.at_limit,
         "packet": attack.packet,
         "marked": {str(i): int(attack.destination[i]) for i in attack.marked},
         "waiting": len(attack.arrivals.waiting),
-        "randomized_slots": randomized,
+        "randomized_slots": None if randomized.capped else randomized.slots,
+        "randomized_stopped_after": randomized.slots if randomized.capped else None,
         "confirmed": attack.confirmed,
     }
 
 
-def _print_text(attack: TwoHopAttack, randomized: int) -> None:
+def _print_text(attack: TwoHopAttack, randomized: Needed) -> None:
     network = attack.network
-    more = ", and looked no further" if attack.rounds == attack.most_rounds else ""
+    more = ", and looked no further" if attack.at_limit else ""
     typer.echo(f"{network}: two-hop algorithm {attack.algorithm}")
+    several = f"{len(attack.marked)} packets block each other"
+    blocked = "1 packet gets nowhere" if len(attack.marked) == 1 else several
     typer.echo(
-        f"{len(attack.marked)} packets block each other for {attack.slots} slots{more}; against "
-        f"every algorithm there is a delay of {attack.guaranteed} or more."
+        f"{blocked} for {attack.slots} slots{more}; against every algorithm there is a delay of "
+        f"{attack.guaranteed} or more."
     )
+    takes = f"takes {at_least(randomized.slots, randomized.capped)} slots"
+    capped = " (capped: it was stopped with packets on their way)" if randomized.capped else ""
     typer.echo(
         f"On the machine {len(attack.arrivals.waiting)} of {network.n:,} packets have not arrived. "
-        f"The randomized algorithm takes {randomized} slots on the same permutation."
+        f"The randomized algorithm {takes} on the same permutation{capped}."
     )

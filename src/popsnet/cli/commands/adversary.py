@@ -28,12 +28,12 @@ def oblivious(
     d: D,
     g: G,
     paths: Annotated[
-        str,
+        str | None,
         typer.Option(
-            help="direct, grid, hashed, random, residue, spread; or a file.py that defines "
-            "path(d, g, source, destination)."
+            help="direct, grid, hashed, random, residue (if nothing is given), spread; or a "
+            "file.py that defines path(d, g, source, destination)."
         ),
-    ] = "residue",
+    ] = None,
     router: Annotated[
         str | None,
         typer.Option(help="Instead of paths: a router, or a file.py that registers one."),

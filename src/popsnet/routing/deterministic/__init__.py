@@ -3,8 +3,8 @@
 from popsnet.routing.deterministic.aks import aks, aks_slots
 from popsnet.routing.deterministic.batcher import batcher
 from popsnet.routing.deterministic.datta import datta
-from popsnet.routing.deterministic.strips import datta_slots
 from popsnet.routing.deterministic.values import sort_slots, sort_values
+from popsnet.theory.formulas import datta_slots
 
 __all__ = [
     "aks",

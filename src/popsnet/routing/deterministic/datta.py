@@ -15,10 +15,11 @@ from popsnet.routing.deterministic.exchange import Cards, swap_values
 from popsnet.routing.deterministic.layout import place_wires
 from popsnet.routing.deterministic.pairs import pair_up
 from popsnet.routing.deterministic.reservations import Reservations, Run
-from popsnet.routing.deterministic.strips import Strip, delivery_slots, strips
+from popsnet.routing.deterministic.strips import Strip, strips
 from popsnet.routing.router import Slots, register
 from popsnet.slot import Inbox, Ints, Slot
 from popsnet.sorting import merge_exchange
+from popsnet.theory.formulas import delivery_slots
 
 __all__ = ["datta"]
 
@@ -40,7 +41,7 @@ def _class_of(network: Network, destination: Ints) -> npt.NDArray[np.int64]:
     "docs/explanation/deterministic.md",
 )
 def datta(network: Network, destination: Ints, coins: Coins, memory: Memory) -> Slots:
-    """Route any permutation on-line without coins; see :func:`strips.datta_slots` for the slots.
+    """Route any permutation on-line without coins; see :func:`datta_slots` for the slots.
 
     In the manner of Datta and Soundaralakshmi (IEEE Transactions on Parallel and Distributed
     Systems, 2003); a reconstruction. Each strip sorts its packets by class, where the class of

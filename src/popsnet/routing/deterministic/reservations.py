@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from popsnet.network import Network
-from popsnet.routing.deterministic.strips import delivery_slots
 from popsnet.slot import Inbox, Ints, Kind, Slot
+from popsnet.theory.formulas import delivery_slots
 
 __all__ = ["Reservations", "Run"]
 

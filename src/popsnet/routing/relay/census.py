@@ -16,19 +16,9 @@ from popsnet.routing.relay.lot import Lot
 from popsnet.routing.relay.traffic import Traffic
 from popsnet.routing.router import Slots
 from popsnet.slot import Inbox, Ints, Kind, Slot
+from popsnet.theory.formulas import rank_slots
 
-__all__ = ["census", "census_bits", "rank_slots"]
-
-
-def rank_slots(network: Network) -> int:
-    """N, the slots for numbered packets: k and four standard deviations, and more on many couplers.
-
-    The packets that one group has for another are nearly Poisson with mean k. N is such that by
-    Bernstein's bound one of the g² numbers is larger in fewer than one run in five.
-    """
-    k, couplers = network.d // network.g, network.couplers
-    room = np.log(5 * couplers)
-    return int(np.ceil(k + room / 3 + np.sqrt(room * room / 9 + 2 * k * room)))
+__all__ = ["census", "census_bits"]
 
 
 def census_bits(network: Network) -> int:

@@ -1,6 +1,8 @@
-"""The congestion that every path system has on some permutation.
+"""What no algorithm of a class does better: the numbers that theorems promise on a network.
 
-**Theorem.** Let D = max(d, g), and let t be a whole number with t ≤ n - 1 and
+The adversaries of :mod:`popsnet.adversaries` build the permutations, and must reach these numbers.
+
+**Theorem** (oblivious algorithms). Let D = max(d, g), and t be a whole number with t ≤ n - 1 and
 ⌈n · s / (n + g²)⌉ ≥ t, where s = ⌈n / (1 + tD)⌉. For every path system on POPS(d, g) some
 permutation has congestion t. For d = g that is t ≈ √(g/2).
 
@@ -22,18 +24,38 @@ from __future__ import annotations
 
 from popsnet.network import Network
 
-__all__ = ["guaranteed_congestion"]
+__all__ = ["guaranteed_congestion", "guaranteed_rounds", "guaranteed_slots"]
 
 
 def guaranteed_congestion(network: Network) -> int:
-    """The largest t of the theorem; 1 at least, since a packet takes a slot."""
+    """The congestion that every path system has on some permutation: the theorem's largest t."""
     t = 1
-    while _holds(network, t + 1):
+    while _is_reached(network, t + 1):
         t += 1
     return t
 
 
-def _holds(network: Network, t: int) -> bool:
+def _is_reached(network: Network, t: int) -> bool:
     n, degree = network.n, max(network.d, network.g)
     common = -(-n // (1 + t * degree))
     return t <= n - 1 and -(-n * common // (n + network.couplers)) >= t
+
+
+def guaranteed_slots(network: Network) -> int:
+    """⌈log₂ n⌉: no rigid algorithm takes fewer slots.
+
+    The packets that a processor can have held at most double in a slot.
+    """
+    return (network.n - 1).bit_length()
+
+
+def guaranteed_rounds(network: Network) -> int:
+    """The largest R with R + 1 ≤ g and (2^R - 1)(R + 1) < d.
+
+    Against every deterministic two-hop algorithm there is a permutation with a packet that has not
+    arrived after T = 2R slots; the proof is in :mod:`popsnet.adversaries.two_hop.keeping`.
+    """
+    rounds = 0
+    while (2 ** (rounds + 1) - 1) * (rounds + 2) < network.d and rounds + 2 <= network.g:
+        rounds += 1
+    return rounds
