@@ -34,11 +34,11 @@ class Panel {
       html("p", { class: "about" }, explainRouter(run)),
       this.broken(),
       html("div", { class: "now" }, this.words, this.why),
+      this.story,
       html("div", { class: "scene" }, this.place,
         html("p", { class: "caption" }, "up: packets that get home in a slot; down: couplers with a collision"),
         this.timeline.root),
       html("div", { class: "charts" },
-        this.story,
         html("section", {}, html("h3", {}, "Home and pending"), this.standing, this.progress.root),
         html("section", {}, html("h3", {}, "Conflict graph"), this.conflicts.root),
       ),
@@ -48,7 +48,7 @@ class Panel {
   broken() {
     const { problems } = this.run;
     if (problems.length === 0) return null;
-    return html("p", { class: "alarm", role: "alert" },
+    return html("p", { class: "alarm broken", role: "alert" },
       `This trace breaks the rules of the network ${count(problems.length, "time")}; first in slot ${problems[0].slot}: ${problems[0].text}.`);
   }
 
@@ -76,12 +76,12 @@ class Panel {
     const { run } = this;
     const over = t > run.slots.length;
     const at = Math.min(t, run.slots.length);
-    for (const view of this.views()) view.show(at, moving && !over);
+    for (const view of this.views()) view.show(t, moving && !over);
     this.root.classList.toggle("over", over);
     const slot = at === 0 ? null : run.slots[at - 1];
     const name = slot === null ? "Start." : over ? `Over after slot ${at}.` : nameSlot(slot);
     this.words.replaceChildren(html("b", {}, name), ` ${over ? `${tellOutcome(run)}.` : tellSlot(run, at)}`);
-    this.why.textContent = slot === null || over ? "" : explainPhase(slot.phase);
+    this.why.textContent = slot === null || over ? "" : explainPhase(run, slot.phase);
     const here = run.problems.filter((problem) => problem.slot === at);
     if (here.length > 0) this.why.textContent += ` Against the rules: ${here.map((problem) => problem.text).join("; ")}.`;
     this.standing.textContent = tellStanding(run, stateAfter(run, at));
@@ -122,8 +122,8 @@ class Page {
     byId("runs").replaceChildren(...this.panels.map((panel) => panel.root));
     byId("runs").classList.toggle("several", this.panels.length > 1);
     byId("score").replaceChildren(...(this.score ? [this.score] : []));
-    byId("legend").replaceChildren(legendOf());
     this.controls();
+    this.guide();
     this.player.go(0);
   }
 
@@ -132,13 +132,16 @@ class Page {
     const on = (id, event, act) => { byId(id)[`on${event}`] = act; };
     on("first", "click", () => player.jump(0));
     on("back", "click", () => player.jump(player.slot - 1));
-    on("play", "click", () => player.toggle());
+    on("play", "click", () => this.toggle());
     on("forward", "click", () => player.jump(player.slot + 1));
     on("last", "click", () => player.jump(this.slots));
     on("collision", "click", () => this.nextCollision());
     on("scrub", "input", (event) => player.jump(Number(event.target.value)));
     on("slot", "change", (event) => player.jump(Number(event.target.value) || 0));
     on("speed", "change", (event) => player.setSpeed(Number(event.target.value)));
+    for (const id of ["slot", "packet"]) {
+      on(id, "keydown", (event) => { if (event.key === "Enter") event.target.blur(); }); // keys are the player's again
+    }
     on("packet", "change", (event) => this.follow(event.target.value === "" ? null : Number(event.target.value)));
     on("unfollow", "click", () => this.follow(null));
     on("as-matrix", "change", (event) => this.setMatrix(event.target.checked));
@@ -152,7 +155,7 @@ class Page {
     byId("as-matrix").checked = !drawn;
     byId("as-matrix").disabled = !drawn;
     byId("as-matrix").parentElement.title = drawn ? "" : `Only networks of up to ${MOST_DRAWN} processors are drawn one by one.`;
-    byId("speed").replaceChildren(...SPEEDS.map((speed) => html("option", { value: speed, selected: speed === player.speed }, `${speed}×`)));
+    byId("speed").replaceChildren(...SPEEDS.map((speed) => html("option", { value: speed, selected: speed === player.speed }, speed < 1 ? `a slot in ${1 / speed} s` : count(speed, "slot a second", "slots a second"))));
     document.onkeydown = (event) => this.key(event);
   }
 
@@ -160,15 +163,15 @@ class Page {
     const typing = event.target.matches("input:not([type=range]):not([type=checkbox]), select, textarea");
     if (event.ctrlKey || event.altKey || event.metaKey || byId("help").open) return;
     if (event.key === "Escape") {
-      this.follow(null);
-      event.target.blur();
+      if (typing) event.target.blur();
+      else this.follow(null);
       return;
     }
     if (typing) return;
     const { player } = this;
     const pressed = event.target.matches("button, summary, input[type=checkbox]") && [" ", "Enter"].includes(event.key);
     const act = {
-      " ": () => player.toggle(), k: () => player.toggle(),
+      " ": () => this.toggle(), k: () => this.toggle(),
       ArrowRight: () => player.jump(player.slot + 1), ArrowLeft: () => player.jump(player.slot - 1),
       Home: () => player.jump(0), End: () => player.jump(this.slots),
       c: () => this.nextCollision(), "+": () => player.faster(1), "-": () => player.faster(-1),
@@ -185,13 +188,29 @@ class Page {
     const collides = (t) => this.runs.some((run) => run.slots[t - 1]?.collided.length > 0);
     const later = [...Array(this.slots).keys()].map((i) => i + 1).filter(collides);
     const next = later.find((t) => t > this.player.slot) ?? later[0];
+    const again = next <= this.player.slot;
     if (next !== undefined) this.player.jump(next);
-    byId("notice").textContent = next === undefined ? "There is no collision in any slot." : "";
+    byId("notice").textContent = next === undefined ? "There is no collision in any slot." : again ? "That was the last collision; this is the first." : "";
+  }
+
+  /** Play or pause; who plays has read the guide, and wants to see the picture. */
+  toggle() {
+    byId("guide").open &&= this.player.playing;
+    this.player.toggle();
+  }
+
+  /** The words and marks of the view that is shown. */
+  guide() {
+    const matrix = byId("as-matrix").checked;
+    byId("drawn").hidden = matrix;
+    byId("cells").hidden = !matrix;
+    byId("legend").replaceChildren(matrix ? legendOfMatrix() : legendOf());
   }
 
   setMatrix(wanted) {
     this.asMatrix = wanted;
     byId("as-matrix").checked = wanted;
+    this.guide();
     this.player.go(this.player.slot);
   }
 
@@ -230,20 +249,32 @@ class Page {
       return html("tr", {},
         html("th", { scope: "row" }, run.name),
         cell(tellStanding(run, state)),
-        cell(sum((slot) => slot.sends.length)),
+        cell(sum((slot) => slot.signals)),
         cell(sum((slot) => slot.destroyed)),
         cell(`${past.filter((slot) => slot.collided.length > 0).length} of ${past.length}`),
         cell(`${run.slots.length}`));
     });
     this.score.replaceChildren(
       html("caption", {}, `After slot ${t}`),
-      html("thead", {}, html("tr", {}, ...["", "packets", "messages sent", "destroyed", "slots with collisions", "slots in all"].map((name) => html("th", { scope: "col" }, name)))),
+      html("thead", {}, html("tr", {}, ...["", "packets", "messages on couplers", "of them destroyed", "slots with collisions", "slots in all"].map((name) => html("th", { scope: "col" }, name)))),
       html("tbody", {}, ...rows));
   }
 }
 
+function mark(...parts) {
+  return svg("svg", { viewBox: "0 0 34 20", class: "mark", "aria-hidden": "true" }, ...parts);
+}
+
+function legendOfMatrix() {
+  const cell = (name, ...parts) => mark(svg("rect", { class: `cell ${name}`, x: 9, y: 2, width: 16, height: 16 }), ...parts);
+  return legend([
+    [cell("idle"), "an idle coupler"],
+    [cell("idle", svg("rect", { class: "cell used", x: 13, y: 6, width: 8, height: 8 })), "a coupler that carries one message to all who listen"],
+    [cell("collided", svg("path", { d: "M13,6 L21,14 M21,6 L13,14" })), "a collision: two or more messages on one coupler, all destroyed; small cells are dark, without a cross"],
+  ]);
+}
+
 function legendOf() {
-  const mark = (...parts) => svg("svg", { viewBox: "0 0 34 20", class: "mark", "aria-hidden": "true" }, ...parts);
   const box = (name, text) => svg("g", { class: `coupler ${name}` },
     svg("rect", { x: 4, y: 2, width: 26, height: 16, rx: 3 }),
     name === "collided" ? svg("path", { class: "cross", d: "M12,5 L22,15 M22,5 L12,15" }) : svg("text", { class: "cargo", x: 17, y: 10, "font-size": 11, dy: "0.36em" }, text));
@@ -252,7 +283,7 @@ function legendOf() {
     svg("text", { "font-size": 11, dy: "0.36em" }, text));
   return legend([
     [mark(packet("7", "")), "a packet; its colour is the group it must reach"],
-    [mark(packet("7✓", "home")), "a packet at its destination"],
+    [mark(packet("7✓", "home")), "a packet that is home, to stay"],
     [mark(box("used packet", "7")), "a coupler that carries packet 7 to all who listen"],
     [mark(box("collided", "")), "a collision: two or more messages on one coupler, all destroyed"],
     [mark(svg("line", { class: "beam packet collided", x1: 2, y1: 10, x2: 32, y2: 10 })), "light that is destroyed; nobody hears anything"],
