@@ -15,6 +15,7 @@ from matplotlib.typing import LineStyleType
 from popsnet.files import write_whole
 
 __all__ = [
+    "BLACK",
     "BLUE",
     "GREEN",
     "GREY",
