@@ -9,6 +9,7 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator
+from matplotlib.transforms import ScaledTranslation
 
 from popsnet.plots.style import GREY, LOOKS, WIDTH, settled, styled
 
@@ -138,13 +139,13 @@ def _plot(axes: Axes, lines: Sequence[Line], formulas: int = 0) -> None:
             line.x, line.y, yerr=line.error, label=line.label, color=look.colour,
             marker=look.marker, markersize=3.5, linestyle=look.line, linewidth=1.1, capsize=2,
         )  # fmt: skip
-        cut = [(x, y) for x, y, is_cut in zip(line.x, line.y, line.at_least or (), strict=False)
-               if is_cut]  # fmt: skip
+        cut = [at for at, is_cut in enumerate(line.at_least or ()) if is_cut]
         if cut:
+            lift = ScaledTranslation(0, 6.5 / 72, axes.figure.dpi_scale_trans)
             axes.plot(
-                *zip(*cut, strict=True), linestyle="none", marker="^", markersize=9,
-                markerfacecolor="none", markeredgecolor=GREY, markeredgewidth=0.8,
-                label="at least: no more was tried", zorder=1,
+                [line.x[at] for at in cut], [line.y[at] for at in cut], linestyle="none",
+                marker=r"$\geq$", markersize=6, markeredgewidth=0, color=GREY, clip_on=False,
+                transform=axes.transData + lift, label="at least: no more was tried",
             )  # fmt: skip
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import islice
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -10,7 +11,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from popsnet.experiments.course import Stride
-from popsnet.plots.style import BLUE, GREEN, GREY, PALE, VERMILLION, WIDTH, settled, styled
+from popsnet.plots.style import BLACK, BLUE, GREEN, GREY, PALE, VERMILLION, WIDTH, settled, styled
+from popsnet.theory.fluid import loads
 from popsnet.theory.phases import Phase, planned_degree
 
 __all__ = ["draw_phases"]
@@ -33,9 +35,10 @@ def draw_phases(strides: Sequence[Stride]) -> Figure:
     """Degrees before each step on the left, the luck of each step on the right.
 
     On the left each step has a histogram of the degrees of all 2g groups; the levels are those at
-    which the proof changes its phase. On the right is the least share of its packets that a step
-    delivered of any large group, and the share from which on the proof calls the step lucky. Large
-    are groups with more than g^(5/6) packets; while packets are thinned, more than planned next.
+    which the proof changes its phase, and the dotted curve is the mean by the fluid limit. On the
+    right is the least share of its packets that a step delivered of any large group, and the share
+    from which on the proof calls the step lucky. Large are groups with more than g^(5/6) packets;
+    while packets are thinned, more than planned next.
     """
     figure = Figure(figsize=(WIDTH, 3.3))
     left, right = figure.subplots(1, 2)
@@ -59,6 +62,15 @@ def _degrees(axes: Axes, strides: Sequence[Stride]) -> None:
         _histogram(axes, stride)
     largest = [stride.graph.max_degree for stride in strides]
     axes.plot(steps, largest, color=VERMILLION, marker="_", linewidth=0.8, label="largest degree")
+    fluid = [
+        network.d,
+        *(network.g * load for load in islice(loads(network.d / network.g), len(steps))),
+    ]
+    shown = [degree for degree in fluid[: len(steps)] if degree >= _LOWEST]
+    axes.plot(
+        steps[: len(shown)], shown, color=BLACK, linewidth=0.9, linestyle=(0, (1, 1.2)),
+        label="mean degree in the limit without chance", zorder=3,
+    )  # fmt: skip
     g = network.g
     for level, name in ((g, "g"), (g / 3, "g/3"), (g ** (5 / 6), "g^(5/6)")):
         axes.axhline(level, color=GREY, linewidth=0.7, linestyle=(0, (4, 2)))

@@ -19,7 +19,8 @@ class Phase(IntEnum):
     THINNING = 0
     """Above g, which there is for d > g only: packets take part by a law (section 3.2)."""
     CONSTANT = 1
-    """Above g/3: a lucky step delivers e^-2/2 of every large group."""
+    """Above g/3: a lucky step delivers e^-2/2 of every large group. The paper ends the phase at any
+    gx with x < 1/3; g/3 is the limit, below which squaring gets on."""
     SQUARING = 2
     """Above g^(5/6): with λ = d_s/g a lucky step delivers (1 - λ)e^(-2λ), so that λ → 3λ². It
     is empty for g ≤ 729, where g^(5/6) ≥ g/3."""

@@ -33,7 +33,8 @@ __all__ = [
 ]
 
 _X = 0.25
-"""Phase 1 ends at degree gx; the paper wants any x < 1/3."""
+"""Phase 1 ends at degree gx; the paper wants any x < 1/3, and numbers need one. At the limit 1/3,
+which the pictures of phases have, phase 2 would never end."""
 _BETA = 1 / 6
 """Phase 3 begins at degree g^(1 - β)."""
 _DELTA_ONE = 1 - 2 ** (-1 / 3)
