@@ -133,7 +133,8 @@ def test_partial_permutations(d: int, g: int, share: float, seed: int) -> None:
     hops = 1 if d == 1 else 2
     assert outcome.slots == (hops * -(-demand.degree // g) if d > 1 else demand.h)
     assert outcome.delivered == packets
-    assert outcome.peak_buffers in ((1,) if demand.degree <= g else (1, 2))
+    one = min(packets, 1)
+    assert outcome.peak_buffers in ((one,) if demand.degree <= g else (1, 2))
 
 
 @pytest.mark.parametrize(("d", "g"), [(1, 5), (3, 4), (4, 4), (9, 4), (7, 1)])

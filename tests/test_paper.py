@@ -25,7 +25,8 @@ from popsnet.paper.plan import Plan, Wanted, heavy_tailed, make_plan
 from popsnet.paper.published import Printed, printed_rows
 from popsnet.paper.runs import carry_out
 from popsnet.paper.sheets import make_sheets
-from popsnet.paper.tables import LEVEL, Tables, doubted_rows, make_tables
+from popsnet.paper.tables import Tables, make_tables
+from popsnet.paper.verdicts import LEVEL, doubted_rows
 from popsnet.routing import Slots, direct
 from popsnet.routing.router import unregister
 from popsnet.slot import Ints
@@ -119,7 +120,7 @@ def judged(papers: list[Printed], samples: list[list[int]]) -> Tables:
     point = Point.of(2, 2)
     wanted = [Wanted(point, len(sample)) for sample in samples]
     tallies = {id(one): tally_of(steps) for one, steps in zip(wanted, samples, strict=True)}
-    plan = Plan(tuple(zip(papers, wanted, strict=True)), (), (), (), 2**24)
+    plan = Plan(tuple(zip(papers, wanted, strict=True)), (), (), (), (), (), 2**24)
     return make_tables(plan, lambda one: tallies[id(one)])
 
 
@@ -232,7 +233,10 @@ class Page(HTMLParser):
                 self.names[value or ""] += 1
 
 
-PICTURES = ("pops-3-3", "journey", "conflicts", "slots-1", "slots-4", "slots-16", "steps", "losses")
+PICTURES = (
+    "pops-3-3", "journey", "conflicts", "slots-1", "slots-4", "slots-16", "steps", "losses",
+    "separation",
+)  # fmt: skip
 
 
 WATCHED = {
@@ -255,12 +259,15 @@ def test_the_paper_in_small_from_end_to_end(
     assert f"The report: {out / 'report.html'}" in finished.out.replace("\n", " ")
     assert "Not run: 27 rows above n = 64." in finished.out.replace("\n", " ")
     assert "56.88 ± 4.52" in finished.out
+    assert "Theory ──" in finished.out
+    assert "136/45" in finished.out
+    assert "The machine confirms 5 of 5 delays" in finished.out.replace("\n", " ")
     assert "Packets are lost by mei-rizzi (published): on average up to" in finished.out
 
     text = (out / "report.html").read_text()
     page = Page(text)
     assert page.tags["svg"] == len(PICTURES)
-    assert page.tags["table"] == page.tags["caption"] == 4
+    assert page.tags["table"] == page.tags["caption"] == 7
     assert page.tags["script"] == page.tags["link"] == page.tags["img"] == 0
     inside = {link[1:] for link in page.links if link.startswith("#")}
     assert inside <= set(page.names)
@@ -268,6 +275,8 @@ def test_the_paper_in_small_from_end_to_end(
     assert max(page.names.values()) == 1
     assert re.findall(r"(?<!xmlns=.)(?<!xmlns:xlink=.)https?:", text) == []
     assert "@import" not in text
+    assert "<h2>Theory</h2>" in text
+    assert all(f'<table id="{stem}">' in text for stem in ("exact", "fluid", "separation"))
     for stem in PICTURES:
         assert (out / "figures" / f"{stem}.png").stat().st_size > 1000
         assert (out / "figures" / f"{stem}.svg").is_file()
@@ -282,12 +291,22 @@ def test_the_paper_in_small_from_end_to_end(
         "3.15", "4.43", "5.39", "14.33", "16.13", "56.88",
     ]  # fmt: skip
     assert all(f"<td>{row['published_slots']}" in text for row in rows["slots"] if row["n"] == "64")
-    assert page.tags["tr"] == sum(map(len, rows.values())) + 4
+    assert page.tags["tr"] == sum(map(len, rows.values())) + 7
 
     monkeypatch.setattr("popsnet.experiments.runner.execute", no_more_runs)
+    monkeypatch.setattr("popsnet.paper.theory.separation.separation", no_more_runs)
     result = json.loads(cli(*arguments, "--json").out)
     assert list(result["tables"]) == ["steps", "slots", "routers", "relay"]
     assert result["pages"] == [str(out / name) for name in WATCHED]
+    theory = result["theory"]
+    assert list(theory["tables"]) == ["exact", "fluid", "separation"]  # too few sizes for a fit
+    assert (theory["comparisons"], theory["growth"]) == (0, [])  # and too few runs for verdicts
+    assert [row["exact_fraction"] for row in theory["tables"]["exact"]] == [
+        row["exact_fraction"] for row in rows["exact"]
+    ]
+    assert {row["slots"] for row in theory["tables"]["fluid"] if row["router"] == "mei-rizzi"} == {
+        5 * row["mean"] for row in result["tables"]["steps"]
+    }
     assert result["comparisons"] == 10  # of 12; the tail of two is not in so few runs
     assert result["family_wise_error_rate"]["ours_and_paper"] == LEVEL
     assert [row["verdict"] for row in result["tables"]["steps"]] == [

@@ -20,16 +20,19 @@ from popsnet import Coins, InputError, Network, Point
 from popsnet.engines import ENGINES, Instance
 from popsnet.experiments.course import course_of
 from popsnet.plots import (
+    Fitted,
     Kind,
     Law,
     Series,
     conflict_graphs,
     draw_conflicts,
+    draw_fits,
     draw_journey,
     draw_laws,
     draw_losses,
     draw_network,
     draw_phases,
+    draw_separation,
     draw_slot,
     draw_slots,
     draw_steps,
@@ -96,7 +99,25 @@ def laws() -> Figure:
     return draw_laws([Law("POPS(2, 2)", (0, 0.5, 0.25, 0.125), {1: 52, 2: 23, 3: 15})])
 
 
-FIGURES = [steps, slots, losses, conflicts, journey, comparators, phases, laws]
+def fits() -> Figure:
+    values, curve = (15.0, 22.0, 27.0), ((2.0, 8.0), (14.0, 28.0))
+    return draw_fits(
+        [
+            Fitted("mei-rizzi", column, (2, 4, 8), values, (0.3, 0.2, 0.1), {"log g": curve})
+            for column in ("d = g", "d = 4g")
+        ],
+        "slots",
+    )
+
+
+def separated() -> Figure:
+    reached = {"affine": (26, 30), "hashed": (12, 14)}
+    return draw_separation((8, 16), reached, (2, 4), (10.2, 11.9), (0.2, 0.1))
+
+
+FIGURES = [
+    steps, slots, losses, conflicts, journey, comparators, phases, laws, fits, separated,
+]  # fmt: skip
 
 
 def legend_of(figure: Figure) -> list[str]:
@@ -163,6 +184,21 @@ def test_losses_are_parts_of_all_packets() -> None:
 def test_a_series_has_one_length() -> None:
     with pytest.raises(ValueError, match="one length"):
         Series("short", (1, 2), (1.0, 2.0), (0.1,))
+
+
+def test_every_curve_of_a_fit_is_named_once() -> None:
+    figure = fits()
+    assert [axes.get_title() for axes in figure.axes] == ["mei-rizzi, d = g", "mei-rizzi, d = 4g"]
+    assert legend_of(figure) == ["log g", "measured (± standard error)"]
+    with pytest.raises(ValueError, match="one length"):
+        Fitted("relay", "d = g", (2, 4), (1.0,), (0.1,), {})
+
+
+def test_the_separation_shows_what_looks_random_alone() -> None:
+    both, alone = separated().axes
+    assert len(both.lines) > len(alone.lines)
+    labels = legend_of(separated())
+    assert {"affine: delayed by", "hashed: delayed by"} < set(labels)
 
 
 def test_a_law_without_runs_is_refused() -> None:

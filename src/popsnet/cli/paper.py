@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
 import typer
 from rich.console import Console, JustifyMethod
+from rich.rule import Rule
 from rich.table import Table
 
 from popsnet.cli.progress import patient_progress
@@ -16,9 +18,14 @@ from popsnet.errors import InputError
 from popsnet.experiments import Tally
 from popsnet.files import make_folder, write_whole
 from popsnet.paper.plan import Plan, Wanted, make_plan
-from popsnet.paper.runs import STORE, carry_out
+from popsnet.paper.runs import carry_out
 from popsnet.paper.sheets import Sheet, make_sheets, summary_of, write_csv
-from popsnet.paper.tables import DOUBT_LEVEL, LEVEL, Tables, make_tables
+from popsnet.paper.tables import Tables, make_tables
+from popsnet.paper.theory.growth import in_words
+from popsnet.paper.theory.section import Theory, make_theory, theory_summary
+from popsnet.paper.theory.separation import SeparationRow, attack_all
+from popsnet.paper.theory.sheets import theory_sheets
+from popsnet.paper.verdicts import DOUBT_LEVEL, LEVEL
 
 __all__ = ["paper_command"]
 
@@ -29,6 +36,21 @@ _PROVENANCE = "provenance.json"
 Facts = list[tuple[str, str]]
 
 
+@dataclass(frozen=True, slots=True)
+class _Findings:
+    """All that the report has, but for pictures."""
+
+    plan: Plan
+    tables: Tables
+    theory: Theory
+    sheets: tuple[Sheet, ...]
+    theory_sheets: tuple[Sheet, ...]
+    summary: str
+    growth: list[str]
+    """What the fits tell apart."""
+    origin: Facts
+
+
 def paper_command(
     *, out: Path, runs: int | None, max_n: int | None, full: bool, as_json: bool
 ) -> None:
@@ -36,16 +58,25 @@ def paper_command(
     _require_libraries()
     plan = make_plan(runs, max_n, full)
     make_folder(out)
-    results, origin = _carry_out(plan, out)
+    results, origin, separation = _carry_out(plan, out)
     tables = make_tables(plan, results)
-    sheets = make_sheets(tables)
-    summary = summary_of(plan, tables)
-    pages = _write(out, plan, tables, sheets, summary, origin)
+    theory = make_theory(plan, tables, results, separation)
+    found = _Findings(
+        plan,
+        tables,
+        theory,
+        make_sheets(tables),
+        theory_sheets(theory),
+        f"{summary_of(plan, tables)} {theory_summary(theory)}",
+        in_words(theory.growth),
+        origin,
+    )
+    pages = _write(out, found)
     if as_json:
-        typer.echo(json.dumps(_as_object(out, tables, sheets, summary, pages), indent=2))
+        typer.echo(json.dumps(_as_object(out, found, pages), indent=2))
     else:
-        _print_text(Console(), sheets)
-        typer.echo(f"{summary}\nThe report: {out / _REPORT}")
+        _print_text(Console(), found)
+        typer.echo(f"{found.summary}\nThe report: {out / _REPORT}")
 
 
 def _require_libraries() -> None:
@@ -57,59 +88,85 @@ def _require_libraries() -> None:
         )
 
 
-def _carry_out(plan: Plan, out: Path) -> tuple[Callable[[Wanted], Tally], Facts]:
-    with patient_progress("routing", None) as update:
+def _carry_out(
+    plan: Plan, out: Path
+) -> tuple[Callable[[Wanted], Tally], Facts, tuple[SeparationRow, ...]]:
+    """Runs and attacks; what the folder has is taken from there."""
+    try:
+        with patient_progress("routing", None) as update:
 
-        def show(done: int, total: int) -> None:
-            update(done, f"{done:,} of {total:,} shards", total)
+            def show(done: int, total: int) -> None:
+                update(done, f"{done:,} of {total:,} shards", total)
 
-        try:
-            return carry_out(plan, out, show)
-        except KeyboardInterrupt:
-            typer.echo(
-                f"Interrupted: what is done is in {out / STORE}; the same command goes on.",
-                err=True,
-            )
-            raise typer.Exit(_INTERRUPTED) from None
+            results, origin = carry_out(plan, out, show)
+        with patient_progress("attacking", None) as update:
+            separation = attack_all(plan.attacked, out, lambda doing: update(0, doing))
+    except KeyboardInterrupt:
+        typer.echo(f"Interrupted: what is done is in {out}; the same command goes on.", err=True)
+        raise typer.Exit(_INTERRUPTED) from None
+    return results, origin, separation
 
 
-def _write(
-    out: Path, plan: Plan, tables: Tables, sheets: Sequence[Sheet], summary: str, origin: Facts
-) -> list[Path]:
+def _write(out: Path, found: _Findings) -> list[Path]:
     """All files; those of the runs to watch are returned."""
     from popsnet.paper.pages import write_pages
     from popsnet.paper.pictures import make_pictures
-    from popsnet.paper.report import provenance, write_report
+    from popsnet.paper.report import Section, provenance, write_report
+    from popsnet.paper.theory.pictures import theory_pictures
     from popsnet.plots import save
 
     figures = out / "figures"
     make_folder(figures)
-    drawn = [(one, save(one.figure, figures, one.stem)[0]) for one in make_pictures(tables)]
-    for sheet in sheets:
+    drawn, of_theory = (
+        [(one, save(one.figure, figures, one.stem)[0]) for one in pictures]
+        for pictures in (make_pictures(found.tables), theory_pictures(found.theory))
+    )
+    for sheet in (*found.sheets, *found.theory_sheets):
         write_csv(sheet, out)
-    facts = [*provenance(plan), *origin]
+    facts = [*provenance(found.plan), *found.origin]
+    section = Section(
+        "Theory", theory_summary(found.theory), found.theory_sheets, found.growth, of_theory
+    )
     watched = write_pages(out)
-    write_report(out / _REPORT, summary, sheets, drawn, facts, watched)
+    write_report(out / _REPORT, found.summary, found.sheets, drawn, section, facts, watched)
     with write_whole(out / _PROVENANCE) as file:
-        json.dump({"summary": summary, **dict(facts)}, file, indent=2, ensure_ascii=False)
+        json.dump({"summary": found.summary, **dict(facts)}, file, indent=2, ensure_ascii=False)
     return [out / page.file for page in watched]
 
 
-def _as_object(
-    out: Path, tables: Tables, sheets: Sequence[Sheet], summary: str, pages: Sequence[Path]
-) -> dict[str, object]:
+def _as_object(out: Path, found: _Findings, pages: Sequence[Path]) -> dict[str, object]:
+    tables, theory = found.tables, found.theory
     return {
         "report": str(out / _REPORT),
         "pages": [str(page) for page in pages],
-        "summary": summary,
-        "family_wise_error_rate": {"ours_and_paper": LEVEL, "paper_and_itself": DOUBT_LEVEL},
+        "summary": found.summary,
+        "family_wise_error_rate": {
+            "ours_and_paper": LEVEL,
+            "paper_and_itself": DOUBT_LEVEL,
+            "ours_and_exact": LEVEL,
+        },
         "comparisons": tables.comparisons,
         "differing": tables.differing,
-        "tables": {sheet.stem: sheet.records() for sheet in sheets},
+        "tables": {sheet.stem: sheet.records() for sheet in found.sheets},
+        "theory": {
+            "comparisons": theory.comparisons,
+            "differing": theory.differing,
+            "growth": found.growth,
+            "tables": {sheet.stem: sheet.records() for sheet in found.theory_sheets},
+        },
     }
 
 
-def _print_text(console: Console, sheets: Sequence[Sheet]) -> None:
+def _print_text(console: Console, found: _Findings) -> None:
+    _print_sheets(console, found.sheets)
+    console.print(Rule("Theory", align="left"))
+    _print_sheets(console, found.theory_sheets)
+    for words in found.growth:
+        console.print(words, markup=False, highlight=False)
+        console.print()
+
+
+def _print_sheets(console: Console, sheets: Sequence[Sheet]) -> None:
     for sheet in sheets:
         console.print(_table(sheet))
         console.print(sheet.caption, markup=False, highlight=False)

@@ -14,7 +14,8 @@ from popsnet.experiments import Point, routed
 from popsnet.experiments.shard import with_shard_engine
 from popsnet.network import Network
 from popsnet.paper.published import RATIOS, SLOTS_A_STEP
-from popsnet.paper.tables import RelayRow, RouterRow, SlotsRow, StepsRow, Tables
+from popsnet.paper.relay import RelayRow
+from popsnet.paper.tables import RouterRow, SlotsRow, StepsRow, Tables
 from popsnet.plots import (
     Decline,
     Kind,

@@ -1,4 +1,4 @@
-"""Which runs are wanted: for the paper's tables, its rival, and the table it does not have."""
+"""Which runs are wanted: for the paper's tables, its rival, tables it does not have, and theory."""
 
 from __future__ import annotations
 
@@ -30,6 +30,19 @@ _MOST_MESSAGES = 2**14
 _FEWER_THAN_GROUPS = (Network(128, 256), Network(64, 256), Network(16, 256))
 """Networks of d < g, where only relay is on-line and quick: d = g/2, g/4, g/16."""
 
+_CHAINS = {
+    "mei-rizzi": ((2, 2), (3, 2), (3, 3), (4, 2), (8, 2)),
+    "relay": ((2, 2), (3, 2), (3, 3), (4, 2), (4, 3), (8, 2)),
+}
+"""Networks, d and g, whose exact chains are solved in a second or less."""
+
+_CHAIN_RUNS = {True: 10_000, False: 5000}
+"""Runs to hold against an exact mean, if all is wanted and if not."""
+
+_SMALLEST_ATTACKED = 8
+_LARGEST_ATTACKED = {True: 1024, False: 512}
+"""The g = d where two-hop algorithms are attacked; the largest takes longer than all others."""
+
 _OTHER_RATIOS = (1, 2, 4, 16)
 _OTHER_GROUPS = (4, 16, 64)
 _NO_RIVALS = frozenset({"aks", "direct"})
@@ -59,13 +72,18 @@ class Plan:
     """Every router and variant on networks small enough to execute every message, if need be."""
     relay: tuple[Wanted, ...]
     """Our own router on the networks of the paper, and on some with d < g."""
+    exact: tuple[Wanted, ...]
+    """Both randomized routers on networks so small that the law of their steps is known."""
+    attacked: tuple[int, ...]
+    """The g = d on which two-hop algorithms are attacked."""
     max_n: int
 
     @property
     def wanted(self) -> list[Wanted]:
         """All of it, the small networks first."""
         pairs = [wanted for _, wanted in (*self.printed, *self.rivals)]
-        return sorted((*pairs, *self.routers, *self.relay), key=lambda one: one.point.network.n)
+        all_of_them = (*pairs, *self.routers, *self.relay, *self.exact)
+        return sorted(all_of_them, key=lambda one: one.point.network.n)
 
     @property
     def left_out(self) -> int:
@@ -99,6 +117,8 @@ def make_plan(runs: int | None = None, max_n: int | None = None, full: bool = Fa
             for network in (*(row.network for row in rows), *_FEWER_THAN_GROUPS)
             if network.n <= largest
         ),
+        exact=tuple(_exact(largest, runs or _CHAIN_RUNS[full])),
+        attacked=tuple(_attacked(largest, full)),
         max_n=largest,
     )
 
@@ -136,6 +156,23 @@ def _relay(network: Network, runs: int | None, full: bool) -> Wanted:
     few = 2 * SHARD_RUNS
     enough = few if point.variant == "direct" else max(few, _affordable(network, full))
     return Wanted(point, runs or enough)
+
+
+def _exact(max_n: int, runs: int) -> Iterator[Wanted]:
+    """What the chains are of: steps as the paper counts them, and relay's plain sweeps."""
+    variants = {"mei-rizzi": "idealized", "relay": "S"}
+    for router, networks in _CHAINS.items():
+        for d, g in networks:
+            if d * g <= max_n:
+                point = Point.of(d, g, router=router, variant=variants[router], engine="fused")
+                yield Wanted(point, runs)
+
+
+def _attacked(max_n: int, full: bool) -> Iterator[int]:
+    g = _SMALLEST_ATTACKED
+    while g <= _LARGEST_ATTACKED[full] and g * g <= max_n:
+        yield g
+        g *= 2
 
 
 def _routers() -> list[Router]:

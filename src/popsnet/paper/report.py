@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -23,12 +23,26 @@ from popsnet.paper.pictures import Picture
 from popsnet.paper.plan import Plan
 from popsnet.paper.sheets import Sheet
 
-__all__ = ["provenance", "write_report"]
+__all__ = ["Section", "provenance", "write_report"]
 
 _LIBRARIES = ("numpy", "numba", "scipy", "matplotlib")
 _METADATA = re.compile(r"<metadata>.*?</metadata>", re.DOTALL)
 _NAME = re.compile(r' id="([^"]*)"')
 _USE = re.compile(r'(href="#|url\(#)([^")]*)')
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A part of the report with a heading: what it says, its tables, its pictures.
+
+    Pictures come with the SVG files they are saved in.
+    """
+
+    title: str
+    summary: str
+    sheets: Sequence[Sheet]
+    words: Sequence[str]
+    drawn: Sequence[tuple[Picture, Path]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +57,8 @@ def write_report(
     path: Path,
     summary: str,
     sheets: Sequence[Sheet],
-    drawn: Iterable[tuple[Picture, Path]],
+    drawn: Sequence[tuple[Picture, Path]],
+    section: Section,
     facts: Sequence[tuple[str, str]],
     watched: Sequence[Watched] = (),
 ) -> None:
@@ -52,9 +67,15 @@ def write_report(
     environment = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    shown = [_shown(number, *one) for number, one in enumerate(drawn, start=1)]
+    shown = [_shown(number, *one) for number, one in enumerate((*drawn, *section.drawn), start=1)]
     page = environment.from_string(text).render(
-        summary=summary, sheets=sheets, pictures=shown, facts=facts, watched=watched
+        summary=summary,
+        sheets=sheets,
+        pictures=shown[: len(drawn)],
+        section=section,
+        section_pictures=shown[len(drawn) :],
+        facts=facts,
+        watched=watched,
     )
     with write_whole(path) as file:
         file.write(page)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,9 @@ from typing import Any
 from popsnet.files import write_whole
 from popsnet.paper.plan import Plan
 from popsnet.paper.published import RUNS
-from popsnet.paper.tables import DOUBT_LEVEL, LEVEL, RelayRow, RouterRow, SlotsRow, Tables
+from popsnet.paper.relay import RelayRow
+from popsnet.paper.tables import RouterRow, SlotsRow, Tables
+from popsnet.paper.verdicts import DOUBT_LEVEL, LEVEL
 
 __all__ = ["Column", "Sheet", "make_sheets", "summary_of", "write_csv"]
 
@@ -41,8 +43,18 @@ class Sheet:
         return [[column.show(row) for column in self.columns] for row in self.rows]
 
     def records(self) -> list[dict[str, Any]]:
-        """The rows for programs."""
-        return [asdict(row) for row in self.rows]
+        """The rows for programs; a field that is a mapping becomes a column for each key."""
+        return [
+            {key: value for name, field in asdict(row).items() for key, value in _flat(name, field)}
+            for row in self.rows
+        ]
+
+
+def _flat(name: str, field: Any) -> Iterator[tuple[str, Any]]:
+    if isinstance(field, dict):
+        yield from ((f"{name}_{key}", value) for key, value in field.items())
+    else:
+        yield name, field
 
 
 def _shape(row: Any) -> str:

@@ -2,6 +2,7 @@
 
 from popsnet.plots.comparators import draw_network
 from popsnet.plots.conflicts import conflict_graphs, draw_conflicts, edges_of
+from popsnet.plots.fits import Fitted, draw_fits
 from popsnet.plots.journey import draw_journey
 from popsnet.plots.laws import Law, draw_laws
 from popsnet.plots.lower_bounds import Line, draw_congestion, draw_growth, draw_separation
@@ -15,6 +16,7 @@ from popsnet.plots.undelivered import Decline, draw_undelivered
 
 __all__ = [
     "Decline",
+    "Fitted",
     "Kind",
     "Law",
     "Line",
@@ -22,6 +24,7 @@ __all__ = [
     "conflict_graphs",
     "draw_conflicts",
     "draw_congestion",
+    "draw_fits",
     "draw_growth",
     "draw_journey",
     "draw_laws",

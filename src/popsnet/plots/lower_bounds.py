@@ -15,6 +15,9 @@ from popsnet.plots.style import GREY, LOOKS, WIDTH, settled, styled
 
 __all__ = ["Line", "draw_congestion", "draw_growth", "draw_separation"]
 
+_RANDOMIZED = 6
+"""The look of the randomized algorithm."""
+
 
 @dataclass(frozen=True, slots=True)
 class Line:
@@ -73,8 +76,43 @@ def draw_growth(title: str, lines: Sequence[Line], n: int) -> Figure:
 
 
 @styled()
-def draw_separation(panels: Mapping[str, Sequence[Line]]) -> Figure:
-    """Slots against g: what adversaries reached, and what the randomized algorithm needs."""
+def draw_separation(
+    sizes: Sequence[int],
+    reached: Mapping[str, Sequence[int]],
+    promised: Sequence[int],
+    needed: Sequence[float],
+    error: Sequence[float] | None = None,
+    *,
+    most: int | None = None,
+    capped: Sequence[bool] | None = None,
+) -> Figure:
+    """Slots against g: what adversaries reached, and what the randomized algorithm needs.
+
+    ``reached`` is by algorithm. All are on the left; on the right only the one that looks random,
+    which is delayed least. Delays of ``most`` slots, where the search ended, and means with runs
+    that were ``capped`` are drawn as at least so large.
+    """
+    x = tuple(sizes)
+    delays = {
+        name: Line(
+            f"{name}: delayed by",
+            x,
+            tuple(slots),
+            look=look,
+            at_least=tuple(one == most for one in slots),
+        )
+        for look, (name, slots) in enumerate(reached.items())
+    }
+    others = [
+        Line("the bound for every deterministic algorithm", x, tuple(promised)),
+        Line(
+            "randomized: all arrived, mean", x, tuple(needed), tuple(error) if error else None,
+            look=_RANDOMIZED, at_least=tuple(capped) if capped else None,
+        ),
+    ]  # fmt: skip
+    panels = {"five families": [*delays.values(), *others]}
+    if "hashed" in delays:
+        panels["hashed, which looks random"] = [delays["hashed"], *others]
     figure = Figure(figsize=(WIDTH, 3.3))
     row = figure.subplots(1, len(panels), squeeze=False)[0]
     for axes, (title, lines) in zip(row, panels.items(), strict=True):

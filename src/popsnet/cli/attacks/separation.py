@@ -101,23 +101,14 @@ def _mean(runs: Sequence[Needed]) -> float:
 
 
 def _draw(path: Path, found: Sequence[Separation], as_json: bool) -> None:
-    from popsnet.plots import Line, draw_separation
+    from popsnet.plots import draw_separation
 
-    sizes = tuple(one.network.g for one in found)
-    reached = []
-    for look, name in enumerate(FAMILIES):
-        attacks = [one.attacks[name] for one in found]
-        slots = tuple(attack.slots for attack in attacks)
-        limits = tuple(attack.at_limit for attack in attacks)
-        reached.append(Line(f"{name}: delayed by", sizes, slots, look=look, at_least=limits))
-    promised = tuple(next(iter(one.attacks.values())).guaranteed for one in found)
-    promise = Line("the bound for every deterministic algorithm", sizes, promised)
-    means = tuple(_mean(one.randomized) for one in found)
-    capped = tuple(_capped(one.randomized) for one in found)
-    needed = Line("randomized: all arrived, mean", sizes, means, look=6, at_least=capped)
-    hashed = [line for line in reached if line.label.startswith("hashed")]
-    panels = {
-        "five families": [*reached, promise, needed],
-        "hashed, which looks random": [*hashed, promise, needed],
-    }
-    draw(draw_separation(panels), path, as_json)
+    figure = draw_separation(
+        [one.network.g for one in found],
+        {name: [one.attacks[name].slots for one in found] for name in FAMILIES},
+        [next(iter(one.attacks.values())).guaranteed for one in found],
+        [_mean(one.randomized) for one in found],
+        most=2 * next(iter(found[0].attacks.values())).most_rounds,
+        capped=[_capped(one.randomized) for one in found],
+    )
+    draw(figure, path, as_json)

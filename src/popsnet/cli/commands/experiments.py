@@ -44,7 +44,7 @@ def paper(
     ] = False,
     json: Json = False,
 ) -> None:
-    """Reproduce the paper's tables and figures, with verdicts; goes on where it was stopped."""
+    """The paper's tables and figures, with verdicts, and theory; goes on where it was stopped."""
     from popsnet.cli.paper import paper_command
 
     paper_command(out=out, runs=runs, max_n=max_n, full=full, as_json=json)

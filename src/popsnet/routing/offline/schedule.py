@@ -105,9 +105,9 @@ class Schedule:
         return self.follow(memory)
 
     def peak_buffers(self) -> int:
-        """The most packets that any processor holds at once, 1 at least."""
+        """The most packets that any processor holds at once."""
         held = np.bincount(self.sources, minlength=self.network.n)
-        peak = max(1, int(held.max()))
+        peak = int(held.max())
         for number in range(self.slots):
             senders, listeners, _ = self.transmissions(number)
             peak = max(peak, _move(held, senders, listeners))

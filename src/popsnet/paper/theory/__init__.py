@@ -1,0 +1,3 @@
+"""Theory beside the measurements: exact means, fluid limits, growth, and the separation."""
+
+__all__: list[str] = []

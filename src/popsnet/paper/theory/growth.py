@@ -1,0 +1,231 @@
+"""How slots grow with g: a + b·log₂ log₂ g against rivals, over all sizes that were run.
+
+Slots come in whole steps, so that means climb a staircase, which no smooth law follows to within
+the errors of sampling: :mod:`popsnet.experiments.regression` gives every law a misfit of its own,
+fitted like its coefficients, and compares the laws by AICc. The words for differences of AICc are
+after Burnham and Anderson (Model Selection and Multimodel Inference, 2002, section 2.6): up to 2 a
+model has substantial support beside the best, beyond 10 essentially none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from math import log2, sqrt
+
+import numpy as np
+
+from popsnet.experiments.regression import Fit, akaike_weights, fewest_values, fit
+from popsnet.paper.theory.fluid import FluidRow
+
+__all__ = ["LAWS", "LIMIT", "GrowthRow", "Law", "growth_rows", "in_words", "predicted", "series_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Law:
+    """The slots are a + b·shape(g); or a alone, without a shape."""
+
+    name: str
+    shape: Callable[[float], float] | None
+
+    def row(self, g: float) -> list[float]:
+        """What a, and b, are multiplied by."""
+        return [1.0] if self.shape is None else [1.0, self.shape(g)]
+
+
+LOG_LOG = Law("log log g", lambda g: log2(log2(g)))
+
+LAWS = (
+    LOG_LOG,
+    Law("√log g", lambda g: sqrt(log2(g))),
+    Law("log g", log2),
+    Law("√g", sqrt),
+    Law("constant", None),
+)
+"""The paper's law and its rivals, by growth; logarithms are of base 2."""
+
+LIMIT = "fluid limit"
+"""A model without coefficients, beside the laws and not among them."""
+
+_LEFT_OUT = 2
+"""The smallest sizes that are left out to see whether the order of the laws depends on them."""
+
+_ALIKE, _HARDLY = 2.0, 10.0
+
+_SLOPES = {"mei-rizzi": 5, "relay": 3}
+"""b of log log g for large g = d: a step of mei-rizzi, or a sweep of relay, squares the load."""
+
+
+@dataclass(frozen=True, slots=True)
+class GrowthRow:
+    """A law, or the fluid limit, fitted to the slots of a router for one d/g."""
+
+    router: str
+    ratio: int
+    """d/g."""
+    law: str
+    sizes: int
+    g_smallest: int
+    g_largest: int
+    a: float | None
+    a_error: float | None
+    b: float | None
+    b_error: float | None
+    misfit: float
+    """Slots that the law itself is off, as a standard deviation."""
+    rss: float
+    chi2: float
+    """Weighted by the errors of sampling alone."""
+    freedom: int
+    """What chi2 would be on average if the law were right."""
+    aicc: float
+    delta: float
+    """AICc less that of the best law; below 0 for a fluid limit that is better than all of them."""
+    weight: float | None
+    """Akaike's, among the laws; None for the fluid limit."""
+    delta_without_smallest: float | None
+    """The same as delta without the two smallest sizes; None if too few would be left."""
+
+
+def growth_rows(rows: Sequence[FluidRow]) -> tuple[GrowthRow, ...]:
+    """All fits, a router and d/g after the other; none where sizes are too few."""
+    return tuple(row for series in series_of(rows).values() for row in _fitted(series))
+
+
+def series_of(rows: Sequence[FluidRow]) -> dict[tuple[str, int], list[FluidRow]]:
+    """The values to be fitted, by router and d/g, g growing; where there are enough of them.
+
+    A mean with capped runs in it is a lower bound and no value to be fitted. Where d < g one size a
+    shape was run.
+    """
+    usable = [row for row in rows if not row.capped and row.g > 1 and row.d % row.g == 0]
+    found: dict[tuple[str, int], list[FluidRow]] = {}
+    for row in sorted(usable, key=lambda row: row.g):
+        found.setdefault((row.router, row.d // row.g), []).append(row)
+    return {
+        kind: found[kind]
+        for kind in dict.fromkeys((row.router, row.d // row.g) for row in usable)
+        if len(found[kind]) >= fewest_values(2)
+    }
+
+
+def _fitted(series: Sequence[FluidRow]) -> Iterator[GrowthRow]:
+    fits, first = _fits(series), series[0]
+    best = min(fits[law.name].aicc for law in LAWS)
+    weights = dict(
+        zip(
+            [law.name for law in LAWS],
+            akaike_weights([fits[law.name].aicc for law in LAWS]),
+            strict=True,
+        )
+    )
+    later = series[_LEFT_OUT:]
+    again = _fits(later) if len(later) >= fewest_values(2) else None
+    best_again = min(again[law.name].aicc for law in LAWS) if again else 0.0
+    for name, found in fits.items():
+        coefficients = [*zip(found.coefficients, found.errors, strict=True), *2 * [(None, None)]]
+        (a, a_error), (b, b_error) = coefficients[:2]
+        yield GrowthRow(
+            router=first.router,
+            ratio=first.d // first.g,
+            law=name,
+            sizes=len(series),
+            g_smallest=first.g,
+            g_largest=series[-1].g,
+            a=a,
+            a_error=a_error,
+            b=b,
+            b_error=b_error,
+            misfit=found.misfit,
+            rss=found.rss,
+            chi2=found.chi2,
+            freedom=found.freedom,
+            aicc=found.aicc,
+            delta=found.aicc - best,
+            weight=weights.get(name),
+            delta_without_smallest=again[name].aicc - best_again if again else None,
+        )
+
+
+def _fits(series: Sequence[FluidRow]) -> dict[str, Fit]:
+    slots, errors = [row.slots for row in series], [row.error for row in series]
+    fits = {law.name: fit([law.row(row.g) for row in series], slots, errors) for law in LAWS}
+    missed = [row.difference for row in series]
+    return fits | {LIMIT: fit(np.empty((len(series), 0)), missed, errors)}
+
+
+def predicted(row: GrowthRow, sizes: Sequence[float]) -> list[float]:
+    """What a fitted law says for some g."""
+    (law,) = (law for law in LAWS if law.name == row.law)
+    coefficients = [one for one in (row.a, row.b) if one is not None]
+    return [float(np.dot(law.row(g), coefficients)) for g in sizes]
+
+
+def in_words(rows: Sequence[GrowthRow]) -> list[str]:
+    """What the fits tell apart and what not, a sentence or some for each router and d/g."""
+    return [
+        _words([row for row in rows if (row.router, row.ratio) == one])
+        for one in dict.fromkeys((row.router, row.ratio) for row in rows)
+    ]
+
+
+def _words(rows: Sequence[GrowthRow]) -> str:
+    laws = [row for row in rows if row.law != LIMIT]
+    (limit,) = (row for row in rows if row.law == LIMIT)
+    best = min(laws, key=lambda row: row.delta)
+    d = "g" if best.ratio == 1 else f"{best.ratio}g"
+    return (
+        f"{best.router}, d = {d}, {best.sizes} sizes, g = {best.g_smallest} to {best.g_largest:,}: "
+        f"best is {best.law}{_line(best)}, off by {best.misfit:.2f} slots or so."
+        f"{_support([(row.law, row.delta) for row in laws if row is not best])}"
+        f"{_slope(laws)}{_without_smallest(laws, best)} The fluid limit, with nothing to fit, is "
+        f"{'ahead of' if limit.delta < 0 else 'behind'} it by {abs(limit.delta):.1f}."
+    )
+
+
+def _line(row: GrowthRow) -> str:
+    if row.b is None:
+        return f" {row.a:.1f}"
+    falling = ", falling" if row.b < 0 else ""
+    return f", {row.a:.1f} {'-' if row.b < 0 else '+'} {abs(row.b):.2f} {row.law}{falling}"
+
+
+def _support(others: Sequence[tuple[str, float]]) -> str:
+    """Laws by how far behind they are."""
+    kinds = (
+        ("Not told apart from it", -1.0, _ALIKE),
+        ("Less likely", _ALIKE, _HARDLY),
+        ("Hardly any support for", _HARDLY, float("inf")),
+    )
+    found = []
+    for words, low, high in kinds:
+        names = [f"{name} (Δ {delta:.1f})" for name, delta in others if low < delta <= high]
+        if names:
+            found.append(f" {words}: {', '.join(names)}.")
+    return "".join(found)
+
+
+def _slope(laws: Sequence[GrowthRow]) -> str:
+    """How far b of the paper's law is from what it must be in the end, where that is known."""
+    row = next(row for row in laws if row.law == LOG_LOG.name)
+    if row.ratio != 1 or row.b is None or row.b_error is None:
+        return ""
+    slope = _SLOPES[row.router]
+    near = abs(row.b - slope) <= 2 * row.b_error
+    return (
+        f" For large g each step squares the load, which makes b = {slope} with {row.law}; here it "
+        f"is {row.b:.2f} ± {row.b_error:.2f}, {'within' if near else 'more than'} two standard "
+        f"errors {'of' if near else 'from'} that."
+    )
+
+
+def _without_smallest(laws: Sequence[GrowthRow], best: GrowthRow) -> str:
+    again = [(row.law, row.delta_without_smallest) for row in laws]
+    there = [(name, delta) for name, delta in again if delta is not None]
+    if not there:
+        return ""
+    name, _ = min(there, key=lambda one: one[1])
+    alike = [f"{other} (Δ {delta:.1f})" for other, delta in there if 0 < delta <= _ALIKE]
+    besides = f", not told apart from {', '.join(alike)}" if alike else ""
+    same = "still" if name == best.law else "instead"
+    return f" Without the two smallest sizes best is {same} {name}{besides}."

@@ -1,0 +1,118 @@
+"""What randomness buys in two hops: delays that adversaries reach, and the randomized algorithm.
+
+An attack is no run of a router, so that no store keeps it. It is kept in a file of its own beside
+the store, a size as soon as it is done.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from math import sqrt
+from pathlib import Path
+from typing import Any
+
+from popsnet.adversaries import FAMILIES, Separation, separation
+from popsnet.adversaries.two_hop.attack import MOST_ROUNDS
+from popsnet.experiments.statistics import summarize
+from popsnet.files import write_whole
+from popsnet.network import Network
+
+__all__ = ["KEPT", "RUNS", "SeparationRow", "attack_all"]
+
+KEPT = "separation.json"
+"""The file that attacks are kept in."""
+
+RUNS = 20
+"""Runs of the randomized algorithm a size."""
+
+_VERSION = 1
+"""Raised if the same attack, or the same randomized algorithm, comes to another result."""
+
+
+@dataclass(frozen=True, slots=True)
+class SeparationRow:
+    """Both sides on POPS(g, g)."""
+
+    n: int
+    d: int
+    g: int
+    reached: dict[str, int]
+    """Against each deterministic algorithm: slots after which a packet has not arrived."""
+    guaranteed: int
+    """The same against any such algorithm, by the theorem."""
+    confirmed: int
+    """How many of these delays the machine confirms."""
+    randomized_mean: float
+    """Slots of the randomized algorithm until all packets have arrived."""
+    randomized_error: float
+    """The standard error of it."""
+    randomized_max: int
+    randomized_runs: int
+    randomized_on_built: int
+    """The most on the permutations that were built against the others."""
+    most_slots: int
+    """Where the search for a longer delay ends."""
+
+
+def attack_all(
+    sizes: Sequence[int], folder: Path, progress: Callable[[str], None]
+) -> tuple[SeparationRow, ...]:
+    """A row for each g; what the folder has is taken from there."""
+    path = folder / KEPT
+    rows = _kept(path)
+    for g in sizes:
+        if g not in rows:
+            found = separation(Network(g, g), list(FAMILIES.values()), RUNS, MOST_ROUNDS, progress)
+            rows[g] = _row(found)
+            _keep(path, rows)
+    return tuple(rows[g] for g in sizes)
+
+
+def _row(found: Separation) -> SeparationRow:
+    network, attacks = found.network, found.attacks
+    assert not any(run.capped for run in found.randomized)  # for d = g it always ends
+    slots = summarize([run.slots for run in found.randomized])
+    assert slots.sd is not None
+    return SeparationRow(
+        n=network.n,
+        d=network.d,
+        g=network.g,
+        reached={name: attack.slots for name, attack in attacks.items()},
+        guaranteed=next(iter(attacks.values())).guaranteed,
+        confirmed=sum(attack.confirmed for attack in attacks.values()),
+        randomized_mean=slots.mean,
+        randomized_error=slots.sd / sqrt(len(found.randomized)),
+        randomized_max=slots.max,
+        randomized_runs=len(found.randomized),
+        randomized_on_built=max(found.randomized_on_worst).slots,
+        most_slots=2 * MOST_ROUNDS,
+    )
+
+
+def _decides() -> dict[str, Any]:
+    """What affects a row besides its g."""
+    return {
+        "version": _VERSION,
+        "algorithms": list(FAMILIES),
+        "runs": RUNS,
+        "most_rounds": MOST_ROUNDS,
+    }
+
+
+def _kept(path: Path) -> dict[int, SeparationRow]:
+    """Rows that were done before, if they are of the same kind; else they are done again."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+        if found["decided_by"] == _decides():
+            return {row["g"]: SeparationRow(**row) for row in found["rows"]}
+    except (OSError, ValueError, KeyError, TypeError):
+        pass
+    return {}
+
+
+def _keep(path: Path, rows: dict[int, SeparationRow]) -> None:
+    kept = {"decided_by": _decides(), "rows": [asdict(row) for _, row in sorted(rows.items())]}
+    with write_whole(path) as file:
+        json.dump(kept, file, indent=2)

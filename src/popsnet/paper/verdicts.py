@@ -1,0 +1,127 @@
+"""Whether what the paper prints and what we got agree.
+
+Every figure in print is the mean of a hundred runs and has an error of its own, like ours. Both
+errors are in the tests: Welch's t of the two means, less what rounding to two decimals may be, and
+the means of a hundred of our runs, drawn again and again. Both have to reject. Where the tail is
+heavy the t test is no good, and the latter decides alone. The comparisons of ours with the
+paper, steps and slots, are one family: by Holm's method the chance that any row of a true table
+is said to differ is at most :data:`LEVEL`. The paper's two tables are held against each other in
+a second family, at :data:`DOUBT_LEVEL`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+
+from popsnet.experiments import Tally
+from popsnet.experiments.statistics import (
+    Comparison,
+    Estimate,
+    Summary,
+    compare,
+    holm,
+    least_sd,
+    resampled_p,
+    summarize_counts,
+)
+from popsnet.network import Network
+from popsnet.paper.plan import heavy_tailed
+from popsnet.paper.published import SLOTS_A_STEP, Printed, printed_rows
+
+__all__ = [
+    "AGREES",
+    "DIFFERS",
+    "DOUBT_LEVEL",
+    "FEWEST_FOR_A_TAIL",
+    "LEVEL",
+    "OPEN",
+    "Pair",
+    "compare_with_print",
+    "doubted_rows",
+    "sd_of",
+    "verdicts_of",
+]
+
+LEVEL = 0.01
+"""The chance that any row is said to differ from a paper that is right."""
+
+DOUBT_LEVEL = 0.05
+"""The chance that any row of the paper is said to differ from the paper's other table."""
+
+AGREES, DIFFERS, OPEN = "agrees", "differs", "too few runs"
+"""The verdicts."""
+
+FEWEST_FOR_A_TAIL = 1000
+"""With fewer runs a sample may lack its tail, and says nothing about one that has it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A row of the paper and our runs of it."""
+
+    printed: Printed
+    tally: Tally
+
+    @property
+    def summary(self) -> Summary:
+        """Our steps."""
+        return summarize_counts(self.tally.steps)
+
+    @property
+    def ours(self) -> Estimate:
+        """Our mean of steps."""
+        summary, runs = self.summary, self.tally.runs
+        return Estimate(summary.mean, max(sd_of(summary), least_sd(runs)), runs)
+
+    @property
+    def our_slots(self) -> Estimate:
+        """Our mean of slots, as the paper counts them."""
+        steps = self.ours
+        return Estimate(SLOTS_A_STEP * steps.mean, SLOTS_A_STEP * steps.sd, steps.runs)
+
+
+@cache
+def doubted_rows() -> frozenset[Network]:
+    """The networks where the paper's two tables differ by more than chance."""
+    rows = printed_rows()
+    p_values = [compare(row.slots_from_steps, row.slots_in_print).p for row in rows]
+    rejected = holm(p_values, DOUBT_LEVEL)
+    return frozenset(row.network for row, no in zip(rows, rejected, strict=True) if no)
+
+
+def sd_of(summary: Summary) -> float:
+    """Runs come by tens, so that there is one."""
+    assert summary.sd is not None
+    return summary.sd
+
+
+def compare_with_print(pair: Pair, ours: Estimate, printed: Estimate) -> Comparison:
+    """Steps or slots: the larger p of Welch's t and of resampling, or of the latter alone.
+
+    Most rows have two or three different values, one of them rare, and a mean of a hundred is not
+    quite normal. Where the tail is heavy the t test is no good at all, and our sd, which has the
+    tail, stands for the printed one.
+    """
+    heavy = heavy_tailed(pair.printed.network)
+    found = compare(ours, replace(printed, sd=max(ours.sd, printed.sd)) if heavy else printed)
+    if not heavy and found.p > LEVEL:
+        return found  # a larger p would say the same
+    excess = max(0.0, abs(found.difference) - ours.rounding - printed.rounding)
+    in_steps = -math.copysign(excess, found.difference) * pair.ours.mean / ours.mean
+    p = resampled_p(pair.tally.steps, in_steps, printed.runs)
+    return replace(found, p=p if heavy else max(p, found.p))
+
+
+def verdicts_of(found: Sequence[tuple[Pair, Comparison]]) -> list[str]:
+    """Of all that can be judged, together; the others are left open."""
+    judged = [_can_be_judged(pair) for pair, _ in found]
+    p_values = [one.p for (_, one), can in zip(found, judged, strict=True) if can]
+    rejected = iter(holm(p_values, LEVEL))
+    return [(DIFFERS if next(rejected) else AGREES) if can else OPEN for can in judged]
+
+
+def _can_be_judged(pair: Pair) -> bool:
+    return not heavy_tailed(pair.printed.network) or pair.tally.runs >= FEWEST_FOR_A_TAIL
