@@ -3,16 +3,19 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/ready
 
-.PHONY: help setup paper test test-long test-relay bench picture clean
+CHROMIUM := chromium chromium-browser google-chrome
+
+.PHONY: help setup paper test test-long test-relay test-browser bench picture clean
 
 help:
-	@echo "make paper      set up, reproduce the paper's tables and figures in paper/"
-	@echo "make test       set up, then ruff, mypy and all tests"
-	@echo "make test-long  the statistical and large checks that take minutes"
-	@echo "make test-relay a hundred million packets by relay, every message; some minutes"
-	@echo "make bench      validate the engines and the edge colouring, then time them"
-	@echo "make picture    draw the pictures of the documents again"
-	@echo "make clean      remove .venv and what tools left behind"
+	@echo "make paper         set up, reproduce the paper's tables and figures in paper/"
+	@echo "make test          set up, then ruff, mypy and all tests"
+	@echo "make test-long     the statistical and large checks that take minutes"
+	@echo "make test-relay    a hundred million packets by relay, every message; some minutes"
+	@echo "make test-browser  the viewer in a real browser, which is installed if there is none"
+	@echo "make bench         validate the engines and the edge colouring, then time them"
+	@echo "make picture       draw the pictures of the documents again"
+	@echo "make clean         remove .venv and what tools left behind"
 
 setup: $(READY)
 
@@ -39,12 +42,24 @@ test-long: setup
 test-relay: setup
 	$(BIN)/python tests/relay/route_many.py
 
+test-browser: setup
+	@for name in $(CHROMIUM); do command -v $$name > /dev/null && exit 0; done; \
+	  cure="Install Chromium with your system's package manager, then try again."; \
+	  command -v apt-get > /dev/null || { echo "No Chromium and no apt-get here. $$cure"; exit 1; }; \
+	  root=; test "$$(id -u)" = 0 || root=sudo; \
+	  test -z "$$root" || command -v sudo > /dev/null || \
+	    { echo "No Chromium here, and only root can install it. $$cure"; exit 1; }; \
+	  $$root apt-get update --quiet && $$root apt-get install --quiet --yes chromium || \
+	    { echo "Chromium could not be installed. $$cure"; exit 1; }
+	POPSNET_BROWSER=required $(BIN)/pytest -m browser
+
 bench: setup
 	$(BIN)/python benchmarks/bench.py
 	$(BIN)/python benchmarks/colouring.py
 
 picture: setup
 	$(BIN)/python docs/draw_picture.py
+	$(BIN)/python docs/draw_pages.py
 
 clean:
 	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist

@@ -112,7 +112,9 @@ def fits() -> Figure:
 
 def separated() -> Figure:
     reached = {"affine": (26, 30), "hashed": (12, 14)}
-    return draw_separation((8, 16), reached, (2, 4), (10.2, 11.9), (0.2, 0.1))
+    return draw_separation(
+        (8, 16), reached, (2, 4), (10.2, 11.9), (0.2, 0.1), limit=30, capped=(False, True)
+    )
 
 
 FIGURES = [

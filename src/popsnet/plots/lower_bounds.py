@@ -83,31 +83,28 @@ def draw_separation(
     needed: Sequence[float],
     error: Sequence[float] | None = None,
     *,
-    most: int | None = None,
-    capped: Sequence[bool] | None = None,
+    limit: int,
+    capped: Sequence[bool],
 ) -> Figure:
     """Slots against g: what adversaries reached, and what the randomized algorithm needs.
 
-    ``reached`` is by algorithm. All are on the left; on the right only the one that looks random,
-    which is delayed least. Delays of ``most`` slots, where the search ended, and means with runs
-    that were ``capped`` are drawn as at least so large.
+    ``reached`` is by algorithm, and at least so much where it is the ``limit`` of the search;
+    ``needed`` is at least so much where runs were ``capped``. All are on the left; on the right
+    only the algorithm that looks random, which is delayed least.
     """
     x = tuple(sizes)
     delays = {
         name: Line(
-            f"{name}: delayed by",
-            x,
-            tuple(slots),
-            look=look,
-            at_least=tuple(one == most for one in slots),
+            f"{name}: delayed by", x, tuple(slots), look=look,
+            at_least=tuple(delay >= limit for delay in slots),
         )
         for look, (name, slots) in enumerate(reached.items())
-    }
+    }  # fmt: skip
     others = [
         Line("the bound for every deterministic algorithm", x, tuple(promised)),
         Line(
             "randomized: all arrived, mean", x, tuple(needed), tuple(error) if error else None,
-            look=_RANDOMIZED, at_least=tuple(capped) if capped else None,
+            look=_RANDOMIZED, at_least=tuple(capped),
         ),
     ]  # fmt: skip
     panels = {"five families": [*delays.values(), *others]}

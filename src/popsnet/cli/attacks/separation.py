@@ -103,12 +103,13 @@ def _mean(runs: Sequence[Needed]) -> float:
 def _draw(path: Path, found: Sequence[Separation], as_json: bool) -> None:
     from popsnet.plots import draw_separation
 
+    attacked = [next(iter(one.attacks.values())) for one in found]
     figure = draw_separation(
         [one.network.g for one in found],
         {name: [one.attacks[name].slots for one in found] for name in FAMILIES},
-        [next(iter(one.attacks.values())).guaranteed for one in found],
+        [attack.guaranteed for attack in attacked],
         [_mean(one.randomized) for one in found],
-        most=2 * next(iter(found[0].attacks.values())).most_rounds,
+        limit=2 * attacked[0].most_rounds,
         capped=[_capped(one.randomized) for one in found],
     )
     draw(figure, path, as_json)

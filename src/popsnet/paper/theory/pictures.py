@@ -69,6 +69,7 @@ def _separation(rows: Sequence[SeparationRow]) -> Iterator[Picture]:
                 [row.guaranteed for row in rows],
                 [row.randomized_mean for row in rows],
                 [row.randomized_error for row in rows],
-                most=rows[0].most_slots,
+                limit=rows[0].most_slots,
+                capped=[row.randomized_capped > 0 for row in rows],
             ),
         )

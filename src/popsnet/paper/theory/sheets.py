@@ -10,7 +10,7 @@ from popsnet.paper.sheets import Column, Sheet
 from popsnet.paper.theory.fluid import FluidRow
 from popsnet.paper.theory.growth import GrowthRow
 from popsnet.paper.theory.section import Theory
-from popsnet.paper.theory.separation import RUNS
+from popsnet.paper.theory.separation import RUNS, SeparationRow
 from popsnet.paper.verdicts import FEWEST_FOR_A_TAIL, LEVEL
 
 __all__ = ["theory_sheets"]
@@ -116,6 +116,10 @@ _GROWTH = (
 )
 
 
+def _cut(row: SeparationRow) -> str:
+    return "≥ " if row.randomized_capped else ""
+
+
 def _reached(name: str) -> Column:
     """Of one algorithm; the search has an end."""
 
@@ -129,8 +133,8 @@ def _reached(name: str) -> Column:
 _SEPARATION = (
     Column("any", lambda row: f"{row.guaranteed}"),
     Column("machine", lambda row: f"{row.confirmed}/{len(row.reached)}"),
-    Column("coins", lambda row: f"{row.randomized_mean:.1f}"),
-    Column("max", lambda row: f"{row.randomized_max}"),
+    Column("coins", lambda row: f"{_cut(row)}{row.randomized_mean:.1f}"),
+    Column("max", lambda row: f"{_cut(row)}{row.randomized_max}"),
     Column("on built", lambda row: f"{row.randomized_on_built}"),
 )
 

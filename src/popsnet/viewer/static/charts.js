@@ -101,10 +101,10 @@ export class Progress {
     const bottom = this.high - this.edge.bottom;
     const parts = [svg("line", { class: "axis", x1: this.x(0), x2: this.x(this.slots), y1: bottom, y2: bottom })];
     for (const packets of [0, this.run.packets]) {
-      parts.push(svg("text", { class: "tick", x: this.edge.left - 5, y: this.y(packets), "text-anchor": "end", dy: "0.36em" }, `${packets}`));
+      parts.push(svg("text", { class: "tick beside", x: this.edge.left - 5, y: this.y(packets), dy: "0.36em" }, `${packets}`));
     }
     for (const t of [0, this.slots]) {
-      parts.push(svg("text", { class: "tick", x: this.x(t), y: bottom + 17, "text-anchor": "middle" }, t === 0 ? "0" : `slot ${t}`));
+      parts.push(svg("text", { class: "tick", x: this.x(t), y: bottom + 17 }, t === 0 ? "0" : `slot ${t}`));
     }
     return parts;
   }

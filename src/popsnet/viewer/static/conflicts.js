@@ -1,7 +1,7 @@
 // The conflict graph of a step: an edge for each packet that is not home when the step begins.
 import { stepOf } from "./trace.js";
 import { count } from "./words.js";
-import { groupColour, html, svg } from "./shapes.js";
+import { html, lineColour, svg } from "./shapes.js";
 
 const MOST_EDGES = 128;
 const MOST_NODES = 64; // on a side
@@ -9,8 +9,8 @@ const MOST_NODES = 64; // on a side
 /**
  * On the left the groups packets start from, on the right those they are for: the destination's
  * number mod g in mei-rizzi, as in the paper, and the destination's group else. The colour of an
- * edge is the group the packet is sent to first in this step: two edges of one colour that leave
- * the same node collide.
+ * edge is the group its source sends the packet to in this step: two edges of one colour that
+ * leave the same node in one slot collide.
  */
 export class ConflictView {
   constructor(run, onpick) {
@@ -42,15 +42,15 @@ export class ConflictView {
     }
     const fates = this.fates(edges, first, t);
     this.picture.replaceChildren(this.draw(edges, fates));
-    const dead = [...fates.values()].filter((fate) => fate.state === "destroyed").length;
-    this.words.textContent = `The step of ${span} begins with ${count(edges.length, "pending packet")}, edges from their groups (left) to ${right} (right). An edge that is sent has the colour of the group it is sent to first; ${dead === 0 ? "none" : dead} of them died in a collision so far.`;
+    const dead = [...fates.values()].filter((fate) => fate.died).length;
+    this.words.textContent = `The step of ${span} begins with ${count(edges.length, "pending packet")}, edges from the groups they start in (left) to ${right} (right). An edge has the colour of the group its source sends it to; edges of one colour that leave one node in the same slot collide. ${dead === 0 ? "None" : dead} of them ${dead > 1 ? "have" : "has"} met a collision so far.`;
   }
 
-  /** The packets that are not home after slot t. */
+  /** The packets that are neither home nor lost after slot t. */
   pending(t) {
     const packets = [];
     this.run.homeAt.forEach((slot, packet) => {
-      if (slot > t) packets.push(packet);
+      if (slot > t && this.run.lostAt[packet] > t) packets.push(packet);
     });
     return packets;
   }
@@ -58,16 +58,18 @@ export class ConflictView {
   /** What has become of the edges in the slots of the step, up to slot t. */
   fates(edges, first, t) {
     const { run } = this;
-    const fates = new Map(edges.map((packet) => [packet, { state: "waiting", colour: null }]));
+    const fates = new Map(edges.map((packet) => [packet, { state: "waiting", colour: null, died: false }]));
     for (const slot of run.slots.slice(first - 1, t)) {
       const collided = new Set(slot.collided);
       for (const [processor, groups, kind, packet] of slot.sends) {
         const fate = fates.get(packet);
         if (kind !== "packet" || fate === undefined) continue;
-        if (fate.colour === null) fate.colour = groups[0];
+        if (fate.colour === null && processor === run.start[packet]) fate.colour = groups[0] ?? null;
         const from = Math.floor(processor / run.d);
         const through = groups.some((group) => !collided.has(group * run.g + from));
-        if (fate.state !== "home") fate.state = through ? "through" : "destroyed";
+        if (fate.state === "home") continue;
+        fate.state = through ? "through" : "destroyed";
+        fate.died ||= !through;
       }
       for (const packet of slot.arrivals) {
         if (fates.has(packet)) fates.get(packet).state = "home";
@@ -102,7 +104,7 @@ export class ConflictView {
       const edge = svg("path", {
         class: `edge ${state}${followed ? " followed" : ""}`, "data-packet": packet,
         d: `M${x[0]},${y(a)} Q${mid.x},${mid.y + bend} ${x[1]},${y(b)}`,
-        style: colour === null ? null : `stroke:${groupColour(colour)}`,
+        style: colour === null ? null : `stroke:${lineColour(colour)}`,
         onclick: () => this.onpick(packet),
       });
       edge.append(svg("title", {}, `Packet ${packet}: ${told(state)}${colour === null ? "" : `, by group ${colour}`}`));

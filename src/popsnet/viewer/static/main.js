@@ -1,7 +1,7 @@
 // Puts the page together: a panel a run, one clock for all of them.
 import { MOST_DRAWN, networkName, readTrace, stateAfter, TraceError } from "./trace.js";
 import { count, explainPhase, explainRouter, historyOf, nameSlot, tellOutcome, tellSlot, tellStanding } from "./words.js";
-import { html, svg } from "./shapes.js";
+import { groupColour, html, svg } from "./shapes.js";
 import { NetworkView } from "./network.js";
 import { MatrixView } from "./matrix.js";
 import { ConflictView } from "./conflicts.js";
@@ -34,11 +34,11 @@ class Panel {
       html("p", { class: "about" }, explainRouter(run)),
       this.broken(),
       html("div", { class: "now" }, this.words, this.why),
+      this.story,
       html("div", { class: "scene" }, this.place,
         html("p", { class: "caption" }, "up: packets that get home in a slot; down: couplers with a collision"),
         this.timeline.root),
       html("div", { class: "charts" },
-        this.story,
         html("section", {}, html("h3", {}, "Home and pending"), this.standing, this.progress.root),
         html("section", {}, html("h3", {}, "Conflict graph"), this.conflicts.root),
       ),
@@ -48,7 +48,7 @@ class Panel {
   broken() {
     const { problems } = this.run;
     if (problems.length === 0) return null;
-    return html("p", { class: "alarm", role: "alert" },
+    return html("p", { class: "alarm broken", role: "alert" },
       `This trace breaks the rules of the network ${count(problems.length, "time")}; first in slot ${problems[0].slot}: ${problems[0].text}.`);
   }
 
@@ -76,12 +76,12 @@ class Panel {
     const { run } = this;
     const over = t > run.slots.length;
     const at = Math.min(t, run.slots.length);
-    for (const view of this.views()) view.show(at, moving && !over);
+    for (const view of this.views()) view.show(t, moving && !over);
     this.root.classList.toggle("over", over);
     const slot = at === 0 ? null : run.slots[at - 1];
     const name = slot === null ? "Start." : over ? `Over after slot ${at}.` : nameSlot(slot);
     this.words.replaceChildren(html("b", {}, name), ` ${over ? `${tellOutcome(run)}.` : tellSlot(run, at)}`);
-    this.why.textContent = slot === null || over ? "" : explainPhase(slot.phase);
+    this.why.textContent = slot === null || over ? "" : explainPhase(run, slot.phase);
     const here = run.problems.filter((problem) => problem.slot === at);
     if (here.length > 0) this.why.textContent += ` Against the rules: ${here.map((problem) => problem.text).join("; ")}.`;
     this.standing.textContent = tellStanding(run, stateAfter(run, at));
@@ -122,8 +122,8 @@ class Page {
     byId("runs").replaceChildren(...this.panels.map((panel) => panel.root));
     byId("runs").classList.toggle("several", this.panels.length > 1);
     byId("score").replaceChildren(...(this.score ? [this.score] : []));
-    byId("legend").replaceChildren(legendOf());
     this.controls();
+    this.guide();
     this.player.go(0);
   }
 
@@ -132,13 +132,16 @@ class Page {
     const on = (id, event, act) => { byId(id)[`on${event}`] = act; };
     on("first", "click", () => player.jump(0));
     on("back", "click", () => player.jump(player.slot - 1));
-    on("play", "click", () => player.toggle());
+    on("play", "click", () => this.toggle());
     on("forward", "click", () => player.jump(player.slot + 1));
     on("last", "click", () => player.jump(this.slots));
     on("collision", "click", () => this.nextCollision());
     on("scrub", "input", (event) => player.jump(Number(event.target.value)));
     on("slot", "change", (event) => player.jump(Number(event.target.value) || 0));
     on("speed", "change", (event) => player.setSpeed(Number(event.target.value)));
+    for (const id of ["slot", "packet"]) {
+      on(id, "keydown", (event) => { if (event.key === "Enter") event.target.blur(); }); // keys are the player's again
+    }
     on("packet", "change", (event) => this.follow(event.target.value === "" ? null : Number(event.target.value)));
     on("unfollow", "click", () => this.follow(null));
     on("as-matrix", "change", (event) => this.setMatrix(event.target.checked));
@@ -146,31 +149,33 @@ class Page {
     byId("of").textContent = `of ${this.slots}`;
     byId("packet").max = this.runs[0].packets - 1;
     byId("packet").value = "";
+    byId("unfollow").hidden = true;
+    byId("notice").textContent = "";
     const drawn = this.runs[0].n <= MOST_DRAWN;
     byId("as-matrix").checked = !drawn;
     byId("as-matrix").disabled = !drawn;
     byId("as-matrix").parentElement.title = drawn ? "" : `Only networks of up to ${MOST_DRAWN} processors are drawn one by one.`;
-    byId("speed").replaceChildren(...SPEEDS.map((speed) => html("option", { value: speed, selected: speed === player.speed }, `${speed}×`)));
+    byId("speed").replaceChildren(...SPEEDS.map((speed) => html("option", { value: speed, selected: speed === player.speed }, speed < 1 ? `a slot in ${1 / speed} s` : count(speed, "slot a second", "slots a second"))));
     document.onkeydown = (event) => this.key(event);
   }
 
   key(event) {
     const typing = event.target.matches("input:not([type=range]):not([type=checkbox]), select, textarea");
-    if (event.ctrlKey || event.altKey || event.metaKey) return;
+    if (event.ctrlKey || event.altKey || event.metaKey || byId("help").open) return;
     if (event.key === "Escape") {
-      this.follow(null);
-      event.target.blur();
+      if (typing) event.target.blur();
+      else this.follow(null);
       return;
     }
-    if (typing || byId("help").open) return;
+    if (typing) return;
     const { player } = this;
     const pressed = event.target.matches("button, summary, input[type=checkbox]") && [" ", "Enter"].includes(event.key);
     const act = {
-      " ": () => player.toggle(), k: () => player.toggle(),
+      " ": () => this.toggle(), k: () => this.toggle(),
       ArrowRight: () => player.jump(player.slot + 1), ArrowLeft: () => player.jump(player.slot - 1),
       Home: () => player.jump(0), End: () => player.jump(this.slots),
       c: () => this.nextCollision(), "+": () => player.faster(1), "-": () => player.faster(-1),
-      f: () => byId("packet").focus(), j: () => byId("slot").focus(),
+      f: () => ask("packet"), j: () => ask("slot"),
       m: () => { if (!byId("as-matrix").disabled) this.setMatrix(!this.asMatrix); },
       "?": () => byId("help").showModal(),
     }[event.key];
@@ -183,13 +188,29 @@ class Page {
     const collides = (t) => this.runs.some((run) => run.slots[t - 1]?.collided.length > 0);
     const later = [...Array(this.slots).keys()].map((i) => i + 1).filter(collides);
     const next = later.find((t) => t > this.player.slot) ?? later[0];
+    const again = next <= this.player.slot;
     if (next !== undefined) this.player.jump(next);
-    byId("notice").textContent = next === undefined ? "There is no collision in any slot." : "";
+    byId("notice").textContent = next === undefined ? "There is no collision in any slot." : again ? "That was the last collision; this is the first." : "";
+  }
+
+  /** Play or pause; who plays has read the guide, and wants to see the picture. */
+  toggle() {
+    byId("guide").open &&= this.player.playing;
+    this.player.toggle();
+  }
+
+  /** The words and marks of the view that is shown. */
+  guide() {
+    const matrix = byId("as-matrix").checked;
+    byId("drawn").hidden = matrix;
+    byId("cells").hidden = !matrix;
+    byId("legend").replaceChildren(matrix ? legendOfMatrix() : legendOf());
   }
 
   setMatrix(wanted) {
     this.asMatrix = wanted;
     byId("as-matrix").checked = wanted;
+    this.guide();
     this.player.go(this.player.slot);
   }
 
@@ -228,29 +249,41 @@ class Page {
       return html("tr", {},
         html("th", { scope: "row" }, run.name),
         cell(tellStanding(run, state)),
-        cell(sum((slot) => slot.sends.length)),
+        cell(sum((slot) => slot.signals)),
         cell(sum((slot) => slot.destroyed)),
         cell(`${past.filter((slot) => slot.collided.length > 0).length} of ${past.length}`),
         cell(`${run.slots.length}`));
     });
     this.score.replaceChildren(
       html("caption", {}, `After slot ${t}`),
-      html("thead", {}, html("tr", {}, ...["", "packets", "messages sent", "destroyed", "slots with collisions", "slots in all"].map((name) => html("th", { scope: "col" }, name)))),
+      html("thead", {}, html("tr", {}, ...["", "packets", "messages on couplers", "of them destroyed", "slots with collisions", "slots in all"].map((name) => html("th", { scope: "col" }, name)))),
       html("tbody", {}, ...rows));
   }
 }
 
+function mark(...parts) {
+  return svg("svg", { viewBox: "0 0 34 20", class: "mark", "aria-hidden": "true" }, ...parts);
+}
+
+function legendOfMatrix() {
+  const cell = (name, ...parts) => mark(svg("rect", { class: `cell ${name}`, x: 9, y: 2, width: 16, height: 16 }), ...parts);
+  return legend([
+    [cell("idle"), "an idle coupler"],
+    [cell("idle", svg("rect", { class: "cell used", x: 13, y: 6, width: 8, height: 8 })), "a coupler that carries one message to all who listen"],
+    [cell("collided", svg("path", { d: "M13,6 L21,14 M21,6 L13,14" })), "a collision: two or more messages on one coupler, all destroyed; small cells are dark, without a cross"],
+  ]);
+}
+
 function legendOf() {
-  const mark = (...parts) => svg("svg", { viewBox: "0 0 34 20", class: "mark", "aria-hidden": "true" }, ...parts);
   const box = (name, text) => svg("g", { class: `coupler ${name}` },
     svg("rect", { x: 4, y: 2, width: 26, height: 16, rx: 3 }),
     name === "collided" ? svg("path", { class: "cross", d: "M12,5 L22,15 M22,5 L12,15" }) : svg("text", { class: "cargo", x: 17, y: 10, "font-size": 11, dy: "0.36em" }, text));
   const packet = (text, name) => svg("g", { class: `chip ${name}`, transform: "translate(17,10)" },
-    svg("rect", { x: -14, y: -8, width: 28, height: 16, rx: 5, fill: "hsl(137.5 72% 66%)" }),
+    svg("rect", { x: -14, y: -8, width: 28, height: 16, rx: 5, fill: groupColour(1) }),
     svg("text", { "font-size": 11, dy: "0.36em" }, text));
   return legend([
     [mark(packet("7", "")), "a packet; its colour is the group it must reach"],
-    [mark(packet("7✓", "home")), "a packet at its destination"],
+    [mark(packet("7✓", "home")), "a packet that is home, to stay"],
     [mark(box("used packet", "7")), "a coupler that carries packet 7 to all who listen"],
     [mark(box("collided", "")), "a collision: two or more messages on one coupler, all destroyed"],
     [mark(svg("line", { class: "beam packet collided", x1: 2, y1: 10, x2: 32, y2: 10 })), "light that is destroyed; nobody hears anything"],
@@ -263,9 +296,15 @@ function byId(id) {
   return document.getElementById(id);
 }
 
+/** Let a number be typed, in place of the one that is there. */
+function ask(id) {
+  byId(id).focus();
+  byId(id).select();
+}
+
 function refuse(name, error) {
   if (!(error instanceof TraceError)) console.error(error);
-  const why = error instanceof TraceError ? error.message : `it cannot be read (${error.message}).`;
+  const why = error instanceof TraceError ? error.message : `It cannot be read (${error.message}).`;
   byId("problem").textContent = `${name} is not shown. ${why}`;
   byId("problem").hidden = false;
 }
@@ -290,9 +329,15 @@ function present(texts) {
     refuse(other.name, new TraceError(`Runs are played side by side on the same network and packets; ${runs[0].name} has others.`));
     return;
   }
+  let page;
+  try {
+    page = new Page(runs);
+  } catch (error) {
+    refuse(runs[0].name, error);
+    return;
+  }
   byId("player").hidden = false;
   window.popsnet?.player.pause();
-  const page = new Page(runs);
   page.mount();
   window.popsnet = page; // for those who look at it from the console
 }
@@ -303,14 +348,29 @@ function sameTask(a, b) {
 }
 
 async function unpack({ name, gzip }) {
-  const bytes = Uint8Array.from(atob(gzip), (letter) => letter.charCodeAt(0));
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-  return { name, text: await new Response(stream).text() };
+  try {
+    const letters = atob(gzip);
+    const bytes = new Uint8Array(letters.length);
+    for (let i = 0; i < letters.length; i++) bytes[i] = letters.charCodeAt(i); // from() takes ten times as long
+    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+    return { name, text: await new Response(stream).text() };
+  } catch {
+    throw new TraceError(`The data of ${name} are damaged: they cannot be unpacked. Make the page again.`);
+  }
 }
 
 async function openFiles(files) {
   if (files.length === 0) return;
-  present(await Promise.all([...files].map(async (file) => ({ name: file.name, text: await file.text(), file: true }))));
+  const texts = [];
+  for (const file of files) {
+    try {
+      texts.push({ name: file.name, text: await file.text(), file: true });
+    } catch (error) {
+      refuse(file.name, error);
+      return;
+    }
+  }
+  present(texts);
 }
 
 function setTheme(theme) {
@@ -321,17 +381,21 @@ function setTheme(theme) {
 
 async function begin() {
   byId("theme").onchange = (event) => setTheme(event.target.value);
-  byId("open").onchange = (event) => openFiles(event.target.files);
+  byId("open").onchange = async (event) => {
+    await openFiles(event.target.files);
+    event.target.value = ""; // so that the same file can be opened again once it is mended
+  };
   if (window.parent !== window) byId("guide").open = false; // a cell of a notebook is small
   byId("keys").onclick = () => byId("help").showModal();
+  byId("close").onclick = () => byId("help").close(); // no form: a notebook's frame sends none
   window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => setTheme(byId("theme").value));
   document.ondragover = (event) => event.preventDefault();
   document.ondrop = (event) => {
     event.preventDefault();
     openFiles(event.dataTransfer.files);
   };
-  const { runs } = JSON.parse(byId("recordings").textContent);
   try {
+    const { runs } = JSON.parse(byId("recordings").textContent);
     present(await Promise.all(runs.map(unpack)));
   } catch (error) {
     refuse("The run of this page", error);

@@ -29,7 +29,7 @@ export class MatrixView {
     this.slot = null;
     const dots = Math.min(3, window.devicePixelRatio || 1);
     this.canvas.width = this.canvas.height = Math.ceil(this.side * dots);
-    this.canvas.style.width = this.canvas.style.maxWidth = `${this.side}px`;
+    this.canvas.style.width = `min(100%, ${this.side}px)`; // a phone is narrower
     this.scale = dots;
   }
 
@@ -65,7 +65,12 @@ export class MatrixView {
       }
       pen.stroke();
     }
-    if (slot === null) return;
+    if (slot !== null) this.fill(pen, colour, slot);
+    this.frame(pen, colour);
+  }
+
+  fill(pen, colour, slot) {
+    const { run, cell } = this;
     const inset = cell >= LARGE ? Math.round(cell * 0.22) : 0;
     pen.fillStyle = colour("--cell-used");
     for (const c of slot.used) {
@@ -88,7 +93,6 @@ export class MatrixView {
       }
       pen.stroke();
     }
-    this.frame(pen, colour);
   }
 
   /** The coupler that is looked at, and those the followed packet is on. */
@@ -103,7 +107,7 @@ export class MatrixView {
     };
     pen.strokeStyle = colour("--text");
     if (this.followed !== null) {
-      for (const [processor, groups, , packet] of this.slot.sends) {
+      for (const [processor, groups, , packet] of this.slot?.sends ?? []) {
         if (packet === this.followed) {
           for (const group of groups) around(group * run.g + Math.floor(processor / run.d), 3);
         }

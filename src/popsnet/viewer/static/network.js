@@ -256,7 +256,9 @@ export class NetworkView {
       });
       const more = packets.length - MOST_CHIPS;
       if (more > 0) {
-        chips.push(svg("text", { class: "more", x: at + side * layout.size * 0.7, y, "font-size": layout.size * 0.75, dy: "0.36em" }, `+${more}`));
+        const rest = svg("text", { class: "more", x: at + side * layout.size * 0.7, y, "font-size": layout.size * 0.75, dy: "0.36em" }, `+${more}`);
+        rest.append(svg("title", {}, `And packets ${packets.slice(MOST_CHIPS).join(", ")}`));
+        chips.push(rest);
       }
     });
     return chips;

@@ -24,7 +24,16 @@ function filled(element, attributes, children) {
 
 /** A colour for a group: neighbours far apart on the circle, light enough for dark text. */
 export function groupColour(group) {
-  return `hsl(${((group * 137.508) % 360).toFixed(1)} 72% ${group % 2 ? 66 : 76}%)`;
+  return `hsl(${hue(group)} 72% ${group % 2 ? 69 : 77}%)`;
+}
+
+/** Its colour for lines, which have to stand out from the page by themselves. */
+export function lineColour(group) {
+  return `hsl(${hue(group)} 72% var(--line-lightness))`;
+}
+
+function hue(group) {
+  return ((group * 137.508) % 360).toFixed(1);
 }
 
 /** A packet: its number on the colour of the group it must reach; a tick once it is home. */

@@ -1,7 +1,10 @@
 // Reads a trace (docs/reference/trace-format.md) and replays it by the rules of the network.
 
 export const MOST_GROUPS = 256;
+export const MOST_PROCESSORS = 2 ** 17;
 export const MOST_DRAWN = 64; // processors that are drawn one by one
+
+const KINDS = ["packet", "ack", "control"];
 
 export class TraceError extends Error {}
 
@@ -11,7 +14,10 @@ export function readTrace(text, name) {
   const run = readHeader(lines, name);
   const replay = new Replay(run);
   for (const [number, line] of lines.slice(1)) {
-    if (run.outcome !== null) fail(number, "nothing may follow the outcome");
+    if (run.outcome !== null) {
+      replay.problem("something follows the outcome");
+      break;
+    }
     if (isObject(line.outcome)) run.outcome = readOutcome(number, line.outcome);
     else run.slots.push(replay.slot(readSlot(run, number, line)));
   }
@@ -48,10 +54,11 @@ function readHeader(lines, name) {
   if (line.version !== 1) fail(number, `has version ${shown(line.version)}; this page reads 1`);
   const { d, g } = line;
   for (const [what, value] of [["d", d], ["g", g]]) {
-    if (!isWhole(value, 1, 2 ** 31)) fail(number, `${what} is ${shown(value)}; it is at least 1`);
+    if (!isWhole(value, 1, 2 ** 31)) fail(number, `${what} is ${shown(value)}; it is a whole number from 1 on`);
   }
   if (g > MOST_GROUPS) fail(number, `g is ${g}; this page draws up to ${MOST_GROUPS} groups`);
   const n = d * g;
+  if (n > MOST_PROCESSORS) fail(number, `there are ${n} processors; this page reads up to ${MOST_PROCESSORS}`);
   const destination = numbers(number, line.destination, "destination", n);
   const start = line.start === undefined ? null : numbers(number, line.start, "start", n);
   if (start === null && !isPermutation(destination, n)) {
@@ -80,40 +87,42 @@ function readHeader(lines, name) {
 
 function readSlot(run, number, line) {
   if (line.slot === undefined) fail(number, 'has neither "slot" nor "outcome"');
+  if (!Number.isInteger(line.slot)) fail(number, `slot is ${shown(line.slot)}, not a number`);
+  for (const part of ["keeps", "drops"]) {
+    if ((line[part] !== undefined) !== (run.buffers !== null)) {
+      fail(number, `${part} is ${run.buffers === null ? "there" : "missing"}, and the header has ${run.buffers === null ? "no " : ""}buffers; they come together or not at all`);
+    }
+  }
   for (const part of ["sends", "listens"]) {
     if (!Array.isArray(line[part])) fail(number, `${part} is ${shown(line[part])}, not a list`);
   }
   for (const send of line.sends) {
     const fits =
-      Array.isArray(send) && send.length === 4 && isWhole(send[0], 0, run.n) &&
-      Array.isArray(send[1]) && send[1].every((group) => isWhole(group, 0, run.g)) &&
-      typeof send[2] === "string" && (send[3] === null || isWhole(send[3], 0, run.packets));
-    if (!fits) fail(number, `${shown(send)} is no message on ${networkName(run)}`);
+      Array.isArray(send) && send.length === 4 && Number.isInteger(send[0]) &&
+      Array.isArray(send[1]) && send[1].every(Number.isInteger) &&
+      typeof send[2] === "string" && (send[3] === null || Number.isInteger(send[3]));
+    if (!fits) fail(number, `${shown(send)} is not [processor, [groups], kind, packet]`);
   }
   const keeps = line.keeps ?? [];
   const drops = line.drops ?? [];
-  for (const [what, pairs, bound] of [
-    ["listens", line.listens, run.g], ["keeps", keeps, run.packets], ["drops", drops, run.packets],
-  ]) {
+  for (const [what, pairs] of [["listens", line.listens], ["keeps", keeps], ["drops", drops]]) {
     if (!Array.isArray(pairs)) fail(number, `${what} is ${shown(pairs)}, not a list`);
     for (const pair of pairs) {
-      const fits =
-        Array.isArray(pair) && pair.length === 2 && isWhole(pair[0], 0, run.n) &&
-        isWhole(pair[1], 0, bound);
-      if (!fits) fail(number, `${shown(pair)} in ${what} does not exist on ${networkName(run)}`);
+      const fits = Array.isArray(pair) && pair.length === 2 && pair.every(Number.isInteger);
+      if (!fits) fail(number, `${shown(pair)} in ${what} is not a pair of numbers`);
     }
   }
   const step = line.step ?? null;
-  if (step !== null && !isWhole(step, 0, 2 ** 31)) fail(number, `step is ${shown(step)}`);
+  if (step !== null && !isWhole(step, 0, 2 ** 53)) fail(number, `step is ${shown(step)}`);
   return {
-    number: run.slots.length + 1, phase: asText(number, line.phase, "phase"), step,
+    number: run.slots.length + 1, claimed: line.slot, phase: asText(number, line.phase, "phase"), step,
     sends: line.sends, listens: line.listens, keeps, drops,
   };
 }
 
 function readOutcome(number, outcome) {
   for (const what of ["slots", "delivered", "lost"]) {
-    if (!isWhole(outcome[what], 0, 2 ** 53)) fail(number, `${what} is ${shown(outcome[what])}`);
+    if (!Number.isInteger(outcome[what])) fail(number, `${what} is ${shown(outcome[what])}, not a number`);
   }
   return outcome;
 }
@@ -128,6 +137,8 @@ class Replay {
     this.copies = new Int32Array(run.packets); // of each packet, anywhere
     this.atHome = new Int32Array(run.packets); // of each packet, at its destination
     this.since = new Int32Array(run.packets); // the slot that brought the first of them
+    this.lostAt = new Array(run.packets).fill(Infinity); // the slot after which nobody has it
+    this.current = null;
     this.lost = 0;
     this.load = new Int32Array(run.g * run.g);
     this.message = new Int32Array(run.g * run.g);
@@ -137,8 +148,11 @@ class Replay {
 
   slot(slot) {
     const { d, g } = this.run;
+    this.inTurn(slot);
     this.current = slot;
+    this.leaveOut(slot);
     const touched = this.shine(slot);
+    slot.signals = slot.sends.reduce((sum, [, groups]) => sum + groups.length, 0);
     slot.used = touched.filter((coupler) => this.load[coupler] === 1);
     slot.collided = touched.filter((coupler) => this.load[coupler] > 1);
     slot.destroyed = slot.collided.reduce((sum, coupler) => sum + this.load[coupler], 0);
@@ -146,7 +160,7 @@ class Replay {
     const listening = new Set();
     const received = new Map();
     for (const [processor, group] of slot.listens) {
-      if (listening.has(processor)) this.problem(processor, "listens to two couplers");
+      if (listening.has(processor)) this.breach(processor, "listens to two couplers");
       listening.add(processor);
       const coupler = Math.floor(processor / d) * g + group;
       if (this.load[coupler] !== 1) continue;
@@ -156,9 +170,38 @@ class Replay {
       if (kind === "packet" && packet !== null) received.set(processor, packet);
     }
     for (const coupler of touched) this.load[coupler] = 0;
+    const before = new Set(slot.drops.map(([, packet]) => packet).filter((packet) => this.copies[packet] > 0));
     this.hold(slot, received);
-    slot.gone = slot.drops.map(([, packet]) => packet).filter((packet) => this.copies[packet] === 0);
+    slot.gone = [...before].filter((packet) => this.copies[packet] === 0).sort((one, other) => one - other);
+    for (const packet of slot.gone) this.lostAt[packet] = slot.number;
     return Object.assign(slot, this.state());
+  }
+
+  /** Slots are numbered in turn, from 1 or from 0, and steps do not go back. */
+  inTurn(slot) {
+    const first = this.current === null && slot.claimed === 0 ? 0 : (this.first ?? 1);
+    this.first = first;
+    const expected = first + slot.number - 1;
+    const back = slot.step !== null && this.current?.step > slot.step;
+    this.current = slot;
+    if (slot.claimed !== expected) this.problem(`the slot has the number ${shown(slot.claimed)} where ${expected} comes`);
+    if (back) this.problem(`its step ${slot.step} is before the last one`);
+  }
+
+  /** What names something that does not exist is against the rules, and cannot be drawn. */
+  leaveOut(slot) {
+    const { n, g, packets } = this.run;
+    const there = (fits, entry) => {
+      if (!fits) this.problem(`${shown(entry)} names something that ${networkName(this.run)} does not have`);
+      return fits;
+    };
+    slot.sends = slot.sends.filter((send) => there(
+      isWhole(send[0], 0, n) && send[1].every((group) => isWhole(group, 0, g)) &&
+      (send[3] === null || isWhole(send[3], 0, packets)), send));
+    slot.listens = slot.listens.filter((pair) => there(isWhole(pair[0], 0, n) && isWhole(pair[1], 0, g), pair));
+    for (const part of ["keeps", "drops"]) {
+      slot[part] = slot[part].filter((pair) => there(isWhole(pair[0], 0, n) && isWhole(pair[1], 0, packets), pair));
+    }
   }
 
   shine(slot) {
@@ -166,10 +209,14 @@ class Replay {
     const touched = [];
     const sending = new Set();
     slot.sends.forEach(([processor, groups, kind, packet], i) => {
-      if (sending.has(processor)) this.problem(processor, "sends two messages");
+      if (sending.has(processor)) this.breach(processor, "sends two messages");
       sending.add(processor);
+      if (groups.length === 0) this.breach(processor, "sends to no group");
+      else if (groups.length > 1 && new Set(groups).size < groups.length) this.breach(processor, "sends to a group twice");
+      if (!KINDS.includes(kind)) this.breach(processor, `sends a message of the unknown kind ${shown(kind)}`);
+      else if (kind === "packet" && packet === null) this.breach(processor, "sends a packet without a number");
       if (kind === "packet" && packet !== null && !this.held[processor].includes(packet)) {
-        this.problem(processor, `sends packet ${packet}, which it does not hold`);
+        this.breach(processor, `sends packet ${packet}, which it does not hold`);
       }
       for (const to of groups) {
         const coupler = to * g + Math.floor(processor / d);
@@ -189,23 +236,26 @@ class Replay {
     }
     for (const [processor, packet] of slot.drops) {
       const place = this.held[processor].indexOf(packet);
-      if (place < 0) this.problem(processor, `gives up packet ${packet}, which it does not hold`);
+      if (place < 0) this.breach(processor, `gives up packet ${packet}, which it does not hold`);
       else this.lose(processor, packet, place);
     }
     for (const [processor, packet] of slot.keeps) {
       if (received.get(processor) !== packet) {
-        this.problem(processor, `keeps packet ${packet}, which it did not hear`);
+        this.breach(processor, `keeps packet ${packet}, which it did not hear`);
       }
       this.gain(processor, packet);
       if (this.held[processor].length > this.run.buffers) {
-        this.problem(processor, `holds more than ${this.run.buffers} packets`);
+        this.breach(processor, `holds more than ${this.run.buffers} packets`);
       }
     }
   }
 
   gain(processor, packet) {
     this.held[processor].push(packet);
-    if (this.copies[packet]++ === 0 && this.current) this.lost--;
+    if (this.copies[packet]++ === 0 && this.current !== null) {
+      this.lost--;
+      this.lostAt[packet] = Infinity;
+    }
     if (this.run.destination[packet] === processor && this.atHome[packet]++ === 0) {
       this.since[packet] = this.current?.number ?? 0;
     }
@@ -241,16 +291,34 @@ class Replay {
     });
     let { home } = run.initial;
     for (const slot of run.slots) slot.home = home += slot.arrivals.length;
+    run.lostAt = this.lostAt;
+    this.compare();
   }
 
-  problem(processor, what) {
-    this.problems.push({ slot: this.current.number, text: `processor ${processor} ${what}` });
+  /** The outcome is what was found; a run that was capped may have delivered less. */
+  compare() {
+    const { run } = this;
+    if (run.outcome === null) return;
+    const { slots, delivered, lost } = run.outcome;
+    const last = run.slots.at(-1) ?? run.initial;
+    if (slots !== run.slots.length) this.problem(`the outcome claims ${slots} slots`);
+    if (delivered < 0 || delivered > last.home) this.problem(`the outcome claims ${delivered} delivered; it was ${last.home}`);
+    if (this.told && lost !== this.lost) this.problem(`the outcome claims ${lost} lost; it was ${this.lost}`);
+  }
+
+  breach(processor, what) {
+    this.problem(`processor ${processor} ${what}`);
+  }
+
+  problem(text) {
+    this.problems.push({ slot: this.current?.number ?? 0, text });
   }
 }
 
 /** The state before slot t + 1, that is after slot t; t = 0 is the start. */
 export function stateAfter(run, t) {
-  return t === 0 ? run.initial : run.slots[Math.min(t, run.slots.length) - 1];
+  const at = Math.min(t, run.slots.length);
+  return at === 0 ? run.initial : run.slots[at - 1];
 }
 
 /** The largest of values that are too many for Math.max, at least 1. */

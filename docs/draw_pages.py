@@ -1,0 +1,108 @@
+"""Photographs pages of the viewer for the documents: runs anybody can repeat, in Chromium."""
+
+import shutil
+import sys
+from io import BytesIO
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Literal, NamedTuple
+
+from PIL import Image
+from playwright.sync_api import Browser, sync_playwright
+
+from popsnet import Point
+from popsnet.viewer import Page, Recording
+
+IMAGES = Path(__file__).parent / "images"
+CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
+QUIET = ("--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking")
+WIDE = 1280
+
+
+class Run(NamedTuple):
+    """A router with its variant, and the seed of its coins."""
+
+    router: str
+    variant: str | None = None
+    seed: int = 0
+
+
+class Shot(NamedTuple):
+    """A page in one slot."""
+
+    d: int
+    g: int
+    runs: tuple[Run, ...]
+    slot: int
+    high: int
+    theme: Literal["light", "dark"] = "light"
+    follow: int | None = None
+    top: str = "#runs"
+    """What is at the upper edge."""
+
+
+SHOTS = {
+    "viewer": Shot(4, 4, (Run("mei-rizzi"), Run("relay", "S")), 2, 972, top="#score"),
+    "viewer-3-3-light": Shot(3, 3, (Run("mei-rizzi"),), 1, 1060, follow=4),
+    "viewer-8-8-side-by-side-dark": Shot(
+        8, 8, (Run("mei-rizzi"), Run("relay", "S")), 2, 1000, "dark", top="#score"
+    ),
+    "viewer-64-64-matrix-light": Shot(64, 64, (Run("mei-rizzi"),), 6, 1000),
+}
+
+
+def page_of(shot: Shot) -> Page:
+    """The runs of a shot, on the same permutation."""
+    recordings = []
+    with TemporaryDirectory() as folder:
+        for place, run in enumerate(shot.runs):
+            trace = Path(folder) / f"{place}.jsonl"
+            point = Point.of(
+                shot.d, shot.g, router=run.router, variant=run.variant, seed=run.seed, traced=True
+            )
+            point.execute_traced(0, trace)
+            recordings.append(Recording.of(trace.read_text()))
+    return Page.of(recordings)
+
+
+def take(browser: Browser, shot: Shot, path: Path) -> None:
+    """The picture of a page, as whoever has scrolled to its runs sees it."""
+    with TemporaryDirectory() as folder:
+        address = page_of(shot).save(Path(folder) / "page.html").as_uri()
+        context = browser.new_context(
+            viewport={"width": WIDE, "height": shot.high},
+            color_scheme=shot.theme,
+            reduced_motion="reduce",
+        )
+        tab = context.new_page()
+        tab.goto(address)
+        tab.wait_for_selector("html[data-ready]", state="attached")
+        tab.fill("#slot", str(shot.slot))
+        tab.press("#slot", "Enter")
+        if shot.follow is not None:
+            tab.fill("#packet", str(shot.follow))
+            tab.press("#packet", "Enter")
+        tab.evaluate("document.activeElement.blur()")
+        tab.locator(shot.top).evaluate("(top) => scrollTo(0, top.offsetTop - 8)")
+        with Image.open(BytesIO(tab.screenshot())) as picture:
+            # a few colours and their shades: 256 are enough, at a third of the size
+            small = picture.convert("RGB").quantize(256, dither=Image.Dither.NONE)
+            small.save(path, optimize=True)
+        context.close()
+
+
+def draw() -> None:
+    """All of them, if there is a browser."""
+    chromium = next((path for name in CHROMIUM if (path := shutil.which(name))), None)
+    if chromium is None:
+        print("No Chromium here: the pictures of the viewer stay as they are.", file=sys.stderr)
+        return
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=QUIET)
+        for name, shot in SHOTS.items():
+            take(browser, shot, IMAGES / f"{name}.png")
+        browser.close()
+
+
+if __name__ == "__main__":
+    draw()

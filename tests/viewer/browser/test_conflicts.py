@@ -1,0 +1,110 @@
+"""The conflict graph has an edge for each packet that waits when the step begins."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from popsnet.viewer import Recording
+
+from .conftest import Visit
+from .replay import Replay
+from .runs import LOSING, run_of
+
+LOOK = """() => {
+  const shown = [];
+  for (;;) {
+    const forward = document.getElementById("forward");
+    if (forward.disabled) return shown;
+    forward.click();
+    shown.push({
+      edges: [...document.querySelectorAll(".edge")].map((edge) => [
+        Number(edge.dataset.packet),
+        ["waiting", "destroyed", "through", "home"].find((name) => edge.classList.contains(name)),
+        edge.querySelector("title").textContent.match(/by group (\\d+)/)?.[1] ?? null,
+      ]),
+      crosses: document.querySelectorAll(".graph .mark.destroyed").length,
+      ticks: document.querySelectorAll(".graph .mark.home").length,
+      degrees: [...document.querySelectorAll(".node title")].map((title) => title.textContent),
+      words: document.querySelector(".graph-words").textContent,
+    });
+  }
+}"""
+
+RUNS: dict[str, Callable[[], Recording]] = {
+    "mei-rizzi": lambda: run_of(4, 4),
+    "losing": lambda: run_of(3, 2, **LOSING),
+    "relay": lambda: run_of(4, 4, "relay", variant="S"),
+}
+
+
+def fates(replay: Replay, first: int, t: int) -> dict[int, tuple[str, str | None]]:
+    """State and first group of every packet that waits before slot ``first``, after slot t."""
+    waiting = set(range(replay.packets)) - replay.states[first - 1].home
+    fate: dict[int, tuple[str, str | None]] = dict.fromkeys(waiting, ("waiting", None))
+    for state in replay.states[first : t + 1]:
+        used = state.used()
+        for sender, groups, kind, packet in state.sends:
+            if kind == "packet" and packet in fate and fate[packet][0] != "home":
+                came = any(group * replay.g + sender // replay.d in used for group in groups)
+                by = fate[packet][1] or str(groups[0])
+                fate[packet] = ("through" if came else "destroyed", by)
+        for packet in state.arrivals:
+            if packet in fate:
+                fate[packet] = ("home", fate[packet][1])
+    return fate
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_edges_are_what_waits_and_what_came_of_it(name: str, visit: Visit) -> None:
+    recording = RUNS[name]()
+    replay = Replay(recording.text)
+    shown: list[dict[str, Any]] = visit([recording]).evaluate(LOOK)
+    assert len(shown) == replay.slots
+    destroyed = 0
+    for t, seen in enumerate(shown, start=1):
+        first, last = replay.step_of(t)
+        fate = fates(replay, first, t)
+        assert {packet: (state, by) for packet, state, by in seen["edges"]} == fate
+        assert len(seen["edges"]) == len(fate)
+        dead = sum(state == "destroyed" for state, _ in fate.values())
+        destroyed += dead
+        assert seen["crosses"] == dead
+        assert seen["ticks"] == sum(state == "home" for state, _ in fate.values())
+        span = f"slot {first}" if first == last else f"slots {first} to {last}"
+        packets = f"{len(fate)} pending packet{'' if len(fate) == 1 else 's'}"
+        assert seen["words"].startswith(f"The step of {span} begins with {packets}, ")
+        assert f"{dead or 'none'} of them died" in seen["words"]
+        ends = degrees(replay, set(fate), temporary=recording.name.startswith("mei-rizzi"))
+        assert seen["degrees"] == ends
+    assert destroyed > 0
+
+
+def degrees(replay: Replay, waiting: set[int], *, temporary: bool) -> list[str]:
+    told = []
+    for group in range(replay.g):
+        left = sum(replay.start[packet] // replay.d == group for packet in waiting)
+        right = sum(
+            (end % replay.g if temporary else end // replay.d) == group
+            for end in (replay.destination[packet] for packet in waiting)
+        )
+        told += [
+            f"Group {group}: {number} pending packet{'' if number == 1 else 's'}"
+            for number in (left, right)
+        ]
+    return told
+
+
+def test_of_many_packets_only_the_number_is_told(visit: Visit) -> None:
+    recording = run_of(16, 16)
+    waiting = 256 - len(Replay(recording.text).states[0].home)
+    tab = visit([recording])
+    assert tab.inner_text(".graph-words") == (
+        f"The step of slots 1 to 5 begins with {waiting} pending packets; the graph is drawn for "
+        "up to 128 packets and 64 groups."
+    )
+    assert tab.locator(".edge").count() == 0
+    tab.click("#last")
+    assert 0 < tab.locator(".edge").count() <= 128

@@ -1,0 +1,293 @@
+"""A trace that cannot be shown is refused in words, and what was shown before stays."""
+
+from __future__ import annotations
+
+import json
+import re
+from base64 import b64encode
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from popsnet.viewer import Page, Recording
+
+from .conftest import Visit, Watch
+from .runs import deaf, lines_of, run_of
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page as Tab
+
+Change = Callable[[list[dict[str, Any]]], None]
+
+
+def changed(change: Change) -> str:
+    """The trace of a run, after a change of its lines."""
+    lines = lines_of(run_of(4, 4))
+    change(lines)
+    return "".join(json.dumps(line) + "\n" for line in lines)
+
+
+def header(**fields: Any) -> str:
+    return changed(lambda lines: lines[0].update(fields))
+
+
+def slot(number: int = 3, **fields: Any) -> str:
+    return changed(lambda lines: lines[number].update(fields))
+
+
+def without(place: int, name: str) -> str:
+    return changed(lambda lines: lines[place].pop(name))
+
+
+def whole() -> str:
+    return run_of(4, 4).text
+
+
+def count() -> int:
+    return len(lines_of(run_of(4, 4)))
+
+
+DAMAGED: dict[str, tuple[Callable[[], str | bytes], str]] = {
+    "empty": (lambda: "", "The file is empty; a trace begins with a header."),
+    "blank": (lambda: "\n \n\n", "The file is empty; a trace begins with a header."),
+    "torn": (lambda: whole()[:-20], r"Line {last}: is cut off: the trace was not written to its"),
+    "torn in the middle": (lambda: whole()[:700], r"Line \d+: is cut off"),
+    "not JSON": (lambda: "Dear reader,\n", "Line 1: is not JSON"),
+    "not JSON within": (lambda: whole().replace("\n", "\n{]\n", 1), "Line 2: is not JSON"),
+    "binary": (lambda: bytes(range(256)) * 9, "Line 1: is not JSON"),
+    "a list": (lambda: "[1, 2]\n", "Line 1: is not a JSON object"),
+    "null": (lambda: whole() + "null\n", "is not a JSON object"),
+    "foreign": (lambda: '{"name": "package"}\n', "This is no popsnet trace"),
+    "no header": (lambda: whole().split("\n", 1)[1], "This is no popsnet trace"),
+    "of the future": (lambda: header(version=2), "Line 1: has version 2; this page reads 1"),
+    "d is a text": (lambda: header(d="4"), 'Line 1: d is "4"; it is at least 1'),
+    "d is 0": (lambda: header(d=0), "Line 1: d is 0"),
+    "g is no whole number": (lambda: header(g=4.5), "Line 1: g is 4.5"),
+    "no g": (lambda: without(0, "g"), "Line 1: g is missing"),
+    "many groups": (
+        lambda: header(d=1, g=257),
+        "Line 1: g is 257; this page draws up to 256 groups",
+    ),
+    "many processors": (
+        lambda: header(d=2**30, g=1, start=[], destination=[]),
+        "Line 1: there are 1073741824 processors; this page reads up to 131072",
+    ),
+    "no permutation": (lambda: header(destination=[0] * 16), "Line 1: the destinations are not a"),
+    "few destinations": (lambda: header(destination=[0, 1]), "Line 1: the destinations are not a"),
+    "destination outside": (lambda: header(destination=[16] * 16), "Line 1: destination 0 is 16"),
+    "destination a text": (lambda: header(destination="all"), 'Line 1: destination is "all"'),
+    "starts that are short": (lambda: header(start=[1]), "Line 1: there are 1 starts and 16"),
+    "router a number": (lambda: header(router=5), "Line 1: router is 5, not a text"),
+    "buffers of -1": (lambda: header(buffers=-1), "Line 1: buffers is -1"),
+    "holdings without buffers": (
+        lambda: without(0, "buffers"),
+        "Line 2: keeps is there, and the header has no buffers",
+    ),
+    "holdings missing": (
+        lambda: without(4, "drops"),
+        "Line 5: drops is missing, and the header has buffers",
+    ),
+    "neither slot nor outcome": (lambda: without(3, "slot"), 'Line 4: has neither "slot" nor'),
+    "slot a text": (lambda: slot(slot="3"), 'Line 4: slot is "3"'),
+    "phase a list": (lambda: slot(phase=[]), r"Line 4: phase is \[\], not a text"),
+    "step of -1": (lambda: slot(step=-1), "Line 4: step is -1"),
+    "sends an object": (lambda: slot(sends={}), r"Line 4: sends is \{\}, not a list"),
+    "no listens": (lambda: without(3, "listens"), "Line 4: listens is missing, not a list"),
+    "sender outside": (
+        lambda: slot(sends=[[16, [0], "packet", 0]]),
+        r'Line 4: \[16,\[0\],"packet",0\] is no message on POPS\(4, 4\)',
+    ),
+    "group outside": (lambda: slot(sends=[[0, [4], "ack", None]]), "Line 4: .* is no message"),
+    "group below": (lambda: slot(sends=[[0, [-1], "ack", None]]), "Line 4: .* is no message"),
+    "packet outside": (lambda: slot(sends=[[0, [0], "packet", 99]]), "Line 4: .* is no message"),
+    "kind a number": (lambda: slot(sends=[[0, [0], 7, 0]]), "Line 4: .* is no message"),
+    "message short": (lambda: slot(sends=[[0, [0]]]), "Line 4: .* is no message"),
+    "message null": (lambda: slot(sends=[None]), "Line 4: null is no message"),
+    "listener outside": (
+        lambda: slot(listens=[[-1, 0]]),
+        r"Line 4: \[-1,0\] in listens does not exist on POPS\(4, 4\)",
+    ),
+    "listens a half": (lambda: slot(listens=[[0, 0.5]]), "Line 4: .* in listens does not exist"),
+    "keeps outside": (lambda: slot(keeps=[[0, 16]]), "Line 4: .* in keeps does not exist"),
+    "drops a text": (lambda: slot(drops=["x"]), 'Line 4: "x" in drops does not exist'),
+    "more after the outcome": (
+        lambda: whole() + whole().split("\n")[1] + "\n",
+        "Line {after}: nothing may follow the outcome",
+    ),
+    "outcome of texts": (
+        lambda: changed(lambda lines: lines[-1]["outcome"].update(slots="all")),
+        'Line {last}: slots is "all"',
+    ),
+}
+
+
+def opened(tab: Tab, *files: tuple[str, str | bytes]) -> None:
+    payloads = [
+        {
+            "name": name,
+            "mimeType": "application/json",
+            "buffer": text.encode() if isinstance(text, str) else text,
+        }
+        for name, text in files
+    ]
+    tab.set_input_files("#open", payloads)  # type: ignore[arg-type]
+    tab.wait_for_function("() => document.getElementById('open').files.length === 0")
+
+
+def test_a_damaged_trace_is_refused_and_the_run_stays(visit: Visit) -> None:
+    tab = visit([run_of(3, 3)])
+    tab.click("#forward")
+    words, title = tab.inner_text(".slot-words"), tab.title()
+    assert not tab.is_visible("#problem")
+    for name, (text, message) in DAMAGED.items():
+        opened(tab, (f"{name}.jsonl", text()))
+        assert tab.is_visible("#problem"), name
+        told = tab.inner_text("#problem")
+        assert told.startswith(f"{name}.jsonl is not shown. ")
+        message = message.replace("{last}", str(count())).replace("{after}", str(count() + 1))
+        assert re.search(message, told), (name, told)
+        assert (tab.inner_text(".slot-words"), tab.title()) == (words, title)
+        assert tab.locator(".run").count() == 1
+    tab.click("#forward")
+    assert tab.input_value("#slot") == "2"
+    opened(tab, ("good.jsonl", whole()))
+    assert not tab.is_visible("#problem")
+    assert tab.inner_text("h2") == "mei-rizzi (published), good.jsonl"
+    assert tab.input_value("#slot") == "0"
+
+
+def test_a_mended_file_can_be_opened_again(visit: Visit, tmp_path: Any) -> None:
+    tab = visit([run_of(3, 3)])
+    path = tmp_path / "mine.jsonl"
+    for text, bad in ((whole()[:-20], True), (whole(), False)):
+        path.write_text(text)
+        tab.set_input_files("#open", path)
+        tab.wait_for_function("() => document.getElementById('open').files.length === 0")
+        assert tab.is_visible("#problem") == bad
+
+
+def test_files_of_two_networks_are_not_played_together(visit: Visit) -> None:
+    tab = visit([run_of(3, 3)])
+    for other in (run_of(2, 2), run_of(4, 4, permutation_seed=1)):
+        opened(tab, ("one.jsonl", whole()), ("two.jsonl", other.text))
+        assert tab.inner_text("#problem") == (
+            "mei-rizzi (published), two.jsonl is not shown. Runs are played side by side on the "
+            "same network and packets; mei-rizzi (published), one.jsonl has others."
+        )
+        assert tab.locator(".run").count() == 1
+    opened(tab, ("one.jsonl", whole()), ("two.jsonl", whole()[:-9]))
+    assert "two.jsonl is not shown. Line" in tab.inner_text("#problem")
+    assert tab.inner_text("h2") == "mei-rizzi (published)"
+
+
+def test_several_files_are_played_together(visit: Visit) -> None:
+    tab = visit([run_of(3, 3)])
+    relay = run_of(4, 4, "relay", variant="S")
+    opened(tab, ("one.jsonl", whole()), ("two.jsonl", relay.text))
+    names = ["mei-rizzi (published), one.jsonl", f"{relay.name}, two.jsonl"]
+    assert tab.locator("h2:not(#help-title)").all_inner_texts() == names
+    assert tab.title() == f"POPS(4, 4): {', '.join(names)}"
+    assert not tab.is_visible("#problem")
+
+
+def test_a_file_may_be_dropped(visit: Visit) -> None:
+    tab = visit([run_of(3, 3)])
+    tab.evaluate(
+        """(text) => {
+          const dropped = new DataTransfer();
+          dropped.items.add(new File([text], "dropped.jsonl"));
+          document.dispatchEvent(new DragEvent("drop", { dataTransfer: dropped }));
+        }""",
+        whole(),
+    )
+    tab.wait_for_selector("h2:text-is('mei-rizzi (published), dropped.jsonl')")
+
+
+def test_a_trace_without_an_end_is_shown_and_says_so(visit: Visit) -> None:
+    tab = visit([Recording.of(whole().rsplit("\n", 2)[0] + "\n")])
+    assert tab.inner_text(".outcome").endswith("the trace has no outcome, it ends too early")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            lambda slot: slot["sends"].append([15, [0], "packet", 0]),
+            "processor 15 sends packet 0, which it does not hold",
+        ),
+        (lambda slot: slot["sends"].extend([slot["sends"][0]] * 2), "sends two messages"),
+        (lambda slot: slot["listens"].append([slot["listens"][0][0], 3]), "listens to two coup"),
+        (lambda slot: slot["keeps"].append([15, 0]), "processor 15 keeps packet 0, which it did n"),
+        (lambda slot: slot["drops"].append([15, 0]), "processor 15 gives up packet 0, which it do"),
+        (lambda slot: slot["sends"][0].__setitem__(1, []), "sends to no group"),
+        (lambda slot: slot["sends"][0].__setitem__(1, [1, 1]), "sends to a group twice"),
+        (lambda slot: slot["sends"][0].__setitem__(2, "parcel"), 'the unknown kind "parcel"'),
+        (lambda slot: slot["sends"][0].__setitem__(3, None), "sends a packet without a number"),
+    ],
+)
+def test_what_breaks_the_rules_is_played_and_named(
+    visit: Visit, change: Callable[[dict[str, Any]], None], message: str
+) -> None:
+    """Such a trace is a trace; popsnet check refuses it for the same reason."""
+    tab = visit([Recording.of(changed(lambda lines: change(lines[1])))])
+    alarm = tab.inner_text(".run .alarm")
+    assert alarm.startswith("This trace breaks the rules of the network")
+    assert "first in slot 1: " in alarm
+    tab.click("#forward")
+    assert "Against the rules: " in tab.inner_text(".why")
+    assert message in alarm + tab.inner_text(".why")
+    tab.click("#last")
+
+
+def test_damaged_data_of_the_page_are_told(visit: Visit) -> None:
+    html = Page.of([run_of(3, 3)]).html
+    packed = re.search(r'"gzip": "([^"]*)"', html)
+    assert packed is not None
+    half = packed[1][: len(packed[1]) // 8 * 4]
+    for data in (half, "", "!!!", b64encode(b"no gzip").decode(), packed[1][:-8] + "AAAAAAAA"):
+        tab = visit(html.replace(packed[1], data))
+        assert tab.inner_text("#problem") == (
+            "The run of this page is not shown. The data of mei-rizzi (published) are damaged: "
+            "they cannot be unpacked. Make the page again."
+        )
+        assert not tab.is_visible("#player")
+    opened(tab, ("good.jsonl", whole()))
+    assert tab.is_visible("#player")
+    assert not tab.is_visible("#problem")
+
+
+def test_a_page_that_is_cut_off_says_so(visit: Visit, watch: Watch) -> None:
+    page = Page.of([run_of(3, 3)]).html
+    html = re.sub(r'(id="recordings">).*?(</script>)', r'\1{"runs": [\2', page)
+    tab = visit(html)
+    assert tab.inner_text("#problem").startswith(
+        "The run of this page is not shown. It cannot be read ("
+    )
+    (told,) = watch.taken()
+    assert "SyntaxError" in told
+
+
+def test_runs_of_nothing_are_shown(visit: Visit) -> None:
+    """No slots, or no packets: dull, not damaged."""
+    lines = lines_of(deaf(run_of(2, 2)))
+    tab = visit([run_of(3, 3)])
+    ends = {"slots": 0, "delivered": 0, "lost": 0}
+    nothing: dict[str, list[int]] = {"start": [], "destination": []}
+    for fields in ({}, nothing):
+        texts = [json.dumps({**lines[0], **fields}), json.dumps({"outcome": ends})]
+        opened(tab, ("none.jsonl", "\n".join(texts) + "\n"))
+        assert not tab.is_visible("#problem")
+        assert tab.inner_text("#of") == "of 0"
+        tab.click("#play")
+        tab.click("#collision")
+        assert tab.input_value("#slot") == "0"
+
+
+def test_more_slots_than_a_call_has_arguments(visit: Visit) -> None:
+    silent = {"slot": 1, "phase": "p", "sends": [], "listens": []}
+    first = lines_of(deaf(run_of(1, 1)))[0]
+    text = "\n".join([json.dumps(first), *[json.dumps(silent)] * 130_000, ""])
+    tab = visit([Recording.of(text)])
+    assert not tab.is_visible("#problem")
+    assert tab.inner_text("#of") == "of 130000"
