@@ -12,9 +12,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 from conftest import Cli
 from popsnet import Coins, InputError, Memory, Network, Point, Slot, register, routed, view
+from popsnet.cli.paper import _table
 from popsnet.experiments import Tally
 from popsnet.experiments.shard import Finished, Task, execute
 from popsnet.experiments.statistics import skewness, summarize_counts
@@ -166,7 +168,20 @@ def test_capped_runs_are_marked() -> None:
     capped = Tally(10, 2, steps, slots, slots, Counter({0: 10}))
     sheet = make_sheets(make_tables(plan, lambda _: capped))[0]
     assert sheet.records()[0]["capped"] == 2
-    assert sheet.cells()[0][4].startswith("≥ ")
+    assert sheet.cells()[0][4].startswith("≥")
+
+
+def test_the_table_of_steps_fits_a_terminal() -> None:
+    """Ten thousand runs, some capped, on up to 2^24 processors: nothing is cut in 80 columns."""
+    steps, slots = Counter({67: 9_000, 1000: 1_000}), Counter({335: 9_000, 5000: 1_000})
+    capped = Tally(10_000, 2, steps, slots, slots, Counter({0: 10_000}))
+    sheet = make_sheets(make_tables(make_plan(None, None), lambda _: capped))[0]
+    with (console := Console(width=80)).capture() as written:
+        console.print(_table(sheet))
+    words = written.get().split()
+    assert "…" not in written.get()
+    assert sum(word == "16,777,216" for word in words) == 3
+    assert words.count(sheet.cells()[-1][-1]) == len(sheet.rows)  # the last column, whole
 
 
 def test_the_published_protocol_loses_packets_where_groups_are_large(tmp_path: Path) -> None:

@@ -175,12 +175,15 @@ def _print_sheets(console: Console, sheets: Sequence[Sheet]) -> None:
 
 def _table(sheet: Sheet) -> Table:
     """Narrow, so that it fits a terminal of 80 columns."""
-    table = Table(title=sheet.title, title_justify="left", box=None, padding=(0, 1, 0, 0))
+    table = Table(
+        title=sheet.title, title_justify="left", box=None, padding=(0, 1, 0, 0), pad_edge=False
+    )
     for number, column in enumerate(sheet.columns):
         texts = [*column.heading.split(), *(cells[number] for cells in sheet.cells())]
         side: JustifyMethod = "left" if column.is_text else "right"
         width = None if column.is_text else max(map(len, texts))
-        table.add_column(column.heading, justify=side, width=width)
+        words = max(len(word) for text in texts for word in text.split() or [""])
+        table.add_column(column.heading, justify=side, width=width, min_width=words)
     for cells in sheet.cells():
         table.add_row(*cells)
     return table

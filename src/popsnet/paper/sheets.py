@@ -64,7 +64,7 @@ def _shape(row: Any) -> str:
 
 
 def _mean(row: Any) -> str:
-    at_least = "≥ " if row.capped else ""  # a capped run is cut
+    at_least = "≥" if row.capped else ""  # a capped run is cut
     return f"{at_least}{row.mean:,.2f} ± {row.sd:,.2f}"
 
 
@@ -98,7 +98,7 @@ _N = Column("n", lambda row: f"{row.n:,}")
 _SHAPE = Column("d", _shape)
 _OURS = Column("ours", _mean)
 _RUNS = Column("runs", lambda row: f"{row.runs:,}")
-_DISTANCE = Column("diff. in s.e.", lambda row: f"{row.standard_errors:+.1f}")
+_DISTANCE = Column("diff in s.e.", lambda row: f"{row.standard_errors:+.1f}")
 _VERDICT = Column("verdict", _verdict, is_text=True)
 
 _STEPS = (
@@ -111,7 +111,7 @@ _STEPS = (
     _RUNS,
     _DISTANCE,
     _VERDICT,
-    Column("relay stages", lambda row: _number(row.relay_stages)),
+    Column("relay steps", lambda row: _number(row.relay_stages)),
 )
 
 _SLOTS = (

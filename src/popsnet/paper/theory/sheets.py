@@ -87,7 +87,7 @@ _EXACT = (
     Column("=", lambda row: f"{row.exact:.4f}"),
     Column("sampled", lambda row: f"{_at_least(row)}{_with_error(row.mean, row.error, '.3f')}"),
     _RUNS,
-    Column("diff. in s.e.", lambda row: f"{row.standard_errors:+.1f}"),
+    Column("diff in s.e.", lambda row: f"{row.standard_errors:+.1f}"),
     Column("verdict", lambda row: row.verdict, is_text=True),
 )
 
