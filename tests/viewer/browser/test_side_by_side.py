@@ -78,7 +78,7 @@ def test_the_score_is_kept(tab: Tab, runs: list[Recording], replays: list[Replay
             assert row == [
                 run.name,
                 replay.standing(t),
-                str(sum(len(state.sends) for state in past)),
+                str(sum(state.signals() for state in past)),
                 str(sum(state.destroyed() for state in past)),
                 f"{sum(bool(state.collided()) for state in past)} of {len(past)}",
                 str(replay.slots),

@@ -47,7 +47,7 @@ LOOK = """() => {
         ...place(chip), Number(chip.dataset.packet), chip.classList.contains("home"),
         chip.querySelector("text").textContent, chip.getAttribute("visibility"),
       ]),
-      more: all(".slot .more").map((text) => [...place(text), Number(text.textContent)]),
+      more: all(".slot .more").map((text) => [...place(text), Number(text.firstChild.textContent)]),
       used: all(".slot .coupler.used").map((box) => [
         Number(box.dataset.coupler), box.querySelector("text").textContent,
       ]),
@@ -84,9 +84,8 @@ def test_every_slot_is_what_happened(name: str, visit: Visit) -> None:
             (coupler, cargo(message)) for coupler, message in state.used().items()
         )
         assert sorted(seen["collided"]) == sorted(state.collided())
-        sent = sum(len(groups) for _, groups, _, _ in state.sends)
         assert seen["dark"] == state.destroyed()
-        assert seen["beams"] == sent - state.destroyed() + len(state.heard)
+        assert seen["beams"] == state.signals() - state.destroyed() + len(state.heard)
         assert seen["hearing"] == len(state.heard)
         assert seen["deaf"] == len(state.listens) - len(state.heard)
         for side, then in (("before", max(0, t - 1)), ("after", t)):

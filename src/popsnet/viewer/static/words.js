@@ -84,6 +84,11 @@ export function explainPhase(run, phase) {
 }
 
 export function explainRouter(run) {
+  const words = explainRouting(run);
+  return words && run.variant.endsWith("+or") ? `${words} After every step all are asked whether they have their packets.` : words;
+}
+
+function explainRouting(run) {
   if (run.router === "mei-rizzi") return explainMeiRizzi(run);
   if (run.router === "relay") return explainRelay(run);
   return Object.hasOwn(OTHERS, run.router) ? OTHERS[run.router] : "";
