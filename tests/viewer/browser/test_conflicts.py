@@ -37,6 +37,9 @@ LOOK = """() => {
 RUNS: dict[str, Callable[[], Recording]] = {
     "mei-rizzi": lambda: run_of(4, 4),
     "losing": lambda: run_of(3, 2, **LOSING),
+    "losing, then going on": lambda: run_of(6, 2, variant="published"),
+    "deferred": lambda: run_of(6, 3, variant="deferred"),
+    "copies": lambda: run_of(4, 2, "relay", variant="S R2"),
     "relay": lambda: run_of(4, 4, "relay", variant="S"),
 }
 
@@ -113,6 +116,21 @@ def degrees(replay: Replay, waiting: set[int], *, temporary: bool) -> list[str]:
             for number in (left, right)
         ]
     return told
+
+
+def test_a_lost_packet_is_no_longer_pending(visit: Visit) -> None:
+    recording = run_of(6, 2, variant="published")
+    replay = Replay(recording.text)
+    slot, packets = next((t, state.gone) for t, state in enumerate(replay.states) if state.gone)
+    assert slot < replay.slots - 5
+    tab = visit([recording])
+    tab.fill("#slot", str(slot))
+    tab.press("#slot", "Enter")
+    for packet in packets:
+        assert tab.locator(f".edge[data-packet='{packet}']").count() == 1
+    tab.click("#forward")
+    for packet in packets:
+        assert tab.locator(f".edge[data-packet='{packet}']").count() == 0
 
 
 def test_of_many_packets_only_the_number_is_told(visit: Visit) -> None:

@@ -15,7 +15,7 @@ const PHASES = [
   [/^(park|sweep|census).*delivery/, "Relays send on what they store. Destinations know where to listen, and no two packets want one coupler: nothing can collide."],
   [/^(park|sweep).*acks/, "Relays say which packets they stored; those sources are done, the others try again."],
   [/^fold: attempt/, "All packets that wait are sent to their relay groups at once, whatever their class."],
-  [/^fold: delivery/, "Relays send on what they have; packets that share a relay group and a destination group can collide here."],
+  [/^fold: delivery/, foldHop],
   [/^fold: destinations confirm/, "Destinations that have their packet tell the relay."],
   [/^fold: acks/, "Relays tell the sources, which are done."],
   [/^shower: attempt/, "Packets that still wait are sent to several relay groups at once: one copy that comes through is enough."],
@@ -50,6 +50,12 @@ function lastHop(run) {
   if (run.variant.startsWith("deferred")) return "Copies for one block of g destinations in every group go home; nothing can collide. Copies for the other blocks wait in their temporary groups.";
   if (run.d === run.g) return "Packets that reached their temporary group go on to their destinations. For d = g no two want the same coupler.";
   return "Packets that reached their temporary group go on to their destinations. Because d > g, two may want the same coupler: both are destroyed, and they are lost, for their sources have given them up.";
+}
+
+/** The delivery of a fold, which is safe for d = g: then no relay group has two for one group. */
+function foldHop(run) {
+  if (run.d === run.g) return "Relays send on what they have. For d = g no two want the same coupler.";
+  return "Relays send on what they have; packets that share a relay group and a destination group can collide here.";
 }
 
 function explainMeiRizzi(run) {
