@@ -164,6 +164,7 @@ def test_runs_of_one_name_are_told_apart() -> None:
         ([trace_of(destination=[0])], "4 packets and 1 destinations"),
         ([trace_of(destination=[0, 1, 2, 4])], "no processor 4"),
         ([trace_of(start=[0, 1, 2, -1])], "no processor -1"),
+        ([trace_of(destination=[1, 0, 1, 2])], "run 0: 2 packets are for processor 1, and .* add"),
         ([""], "empty"),
     ],
 )
@@ -179,10 +180,12 @@ def test_too_much_is_refused_before_it_is_read(
     path.write_text(trace_of())
     with path.open("r+b") as file:
         file.truncate(MOST_TEXT + 1)  # a hole: it takes no room
-    with pytest.raises(InputError, match="64,000,001 bytes, and there is room for 64,000,000"):
+    with pytest.raises(
+        InputError, match="64,000,001 bytes, and a page has room for 64,000,000; show"
+    ):
         Recording.read(path)
     monkeypatch.setattr("popsnet.viewer.page.MOST_TEXT", 2 * len(trace_of()) - 1)
-    with pytest.raises(InputError, match="bytes together"):
+    with pytest.raises(InputError, match=r"together, and a page has room for \d+; show fewer"):
         Page.of([Recording("a", trace_of()), Recording("b", trace_of())])
 
 

@@ -93,7 +93,10 @@ def test_a_run_without_a_picture_says_why(reason: str, tmp_path: Path) -> None:
 def test_a_long_trace_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     run = Point.of(4, 4).execute(0)
     monkeypatch.setattr(shown, "_MOST_INLINE", 2000)
-    assert "room for 2,000 bytes" in run._repr_html_()
+    assert (
+        "The trace of mei-rizzi (published) is longer than the 2,000 bytes that there is room for "
+        "here; show fewer runs, a smaller network or fewer steps."
+    ) in run._repr_html_()
     assert "<iframe" in view(run)._repr_html_()
 
 

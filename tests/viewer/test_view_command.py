@@ -134,6 +134,16 @@ def test_a_trace_that_breaks_a_rule_is_shown_all_the_same(cli: Cli) -> None:
     assert run["violation_count"] > 0
 
 
+def test_a_name_is_no_file(cli: Cli) -> None:
+    """A permutation by its name, and a page that is called the same."""
+    assert cli("view", 2, 2, "--permutation", "random", "-o", "random").code == 0
+    assert cli("view", 2, 2, "--permutation", "random", "-o", "random").code == 0
+
+
+def test_one_slot_is_one(cli: Cli) -> None:
+    assert "on POPS(1, 1): 1 slot, 1 of 1 packets" in cli("view", 1, 1, "--router", "direct").out
+
+
 def test_losses_may_be_unknown(cli: Cli) -> None:
     lines = [json.loads(line) for line in Path(trace("a")).read_text().splitlines()]
     del lines[0]["buffers"], lines[-1]["outcome"]["lost_packets"]
@@ -171,8 +181,14 @@ def test_a_file_may_have_a_number_for_its_name(cli: Cli) -> None:
         (("a", "--seed", "0"), "--seed 0 is for"),
         (("a", "--permutation-seed", "0"), "--permutation-seed 0 is for"),
         (("a", "--max-steps", "9"), "--max-steps 9 is for"),
-        (("a", "-o", "a"), "--out a is a trace to be shown"),
-        (("a", "other"), "do not have the same packets"),
+        (("a", "-o", "a"), "--out a is a trace to be shown, and the page would take its place"),
+        (("a", "-o", "../{here}/a"), "is a trace to be shown"),
+        (("2", "2", "--permutation", "p.csv", "-o", "p.csv"), "p.csv is the permutation to be rou"),
+        (("2", "2", "--router", "own.py", "-o", "own.py"), "--out own.py is the file of a router"),
+        (("2", "2", "--router", "own.py:standard+or", "-o", "./own.py"), "is the file of a router"),
+        (("a", "other"), "a, mei-rizzi (published) and other, mei-rizzi (published) do not have"),
+        (("a", "smaller"), "a, mei-rizzi (published) and smaller, direct (standard) are on two"),
+        (("twice",), "twice, mei-rizzi (published): 2 packets are for processor 0, and without"),
         (("a", "torn"), "torn"),
         (("a", "foreign"), "foreign, line 1: not JSON"),
         (("a", "nowhere"), "nowhere cannot be read"),
@@ -186,11 +202,18 @@ def test_what_cannot_be_done_is_refused_and_nothing_written(
     trace("other", permutation_seed=1)
     Path("torn").write_text(Path("a").read_text()[:-9])
     Path("foreign").write_text("hello\n")
-    before = sorted(Path().iterdir())
-    finished = cli("view", *arguments)
+    Point.of(2, 2, router="direct").execute_traced(0, Path("smaller"))
+    header, rest = Path("a").read_text().split("\n", 1)
+    twice = {**json.loads(header), "destination": [0, 0, *range(2, 16)]}
+    Path("twice").write_text(f"{json.dumps(twice)}\n{rest}")
+    Path("p.csv").write_text("1\n0\n3\n2\n")
+    Path("own.py").write_text("raise AssertionError  # it is refused before it is run\n")
+    before = {path: path.read_bytes() for path in Path().iterdir() if path.is_file()}
+    here = Path().resolve().name
+    finished = cli("view", *(one.replace("{here}", here) for one in arguments))
     assert finished.code == 2
     assert said in finished.err
-    assert sorted(Path().iterdir()) == before
+    assert {path: path.read_bytes() for path in Path().iterdir() if path.is_file()} == before
 
 
 def test_a_page_that_would_be_too_long_is_not_written(
@@ -200,7 +223,7 @@ def test_a_page_that_would_be_too_long_is_not_written(
     assert cli("view", 4, 4, "-o", "one.html").code == 0
     finished = cli("view", 4, 4, "--router", "mei-rizzi", "--router", "mei-rizzi:published+or")
     assert finished.code == 2
-    assert "The trace is longer" in finished.err
+    assert "The trace of mei-rizzi (published+or) is longer than the " in finished.err
     assert [path.name for path in Path().iterdir()] == ["one.html"]
 
 

@@ -7,7 +7,7 @@ import os
 import re
 import sys
 import webbrowser
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from popsnet.experiments import Point, Run
 from popsnet.experiments.shown import record
 from popsnet.files import require_writable
 from popsnet.network import Network
+from popsnet.permutations.files import SUFFIXES
 from popsnet.trace import Event
 from popsnet.trace.checker import Report, check_trace
 from popsnet.viewer import MOST_TEXT, Page, Recording, require_showable
@@ -66,12 +67,13 @@ def view_command(
     require_writable(out)
     try:
         if _is_network(what):
+            _refuse_overwriting(_files_named(**given), out)
             with user_code(as_json):
                 shown, recordings = _execute(int(what[0]), int(what[1]), **given)
         else:
             _refuse_choices(what, given)
             paths = [Path(name) for name in what]
-            _refuse_overwriting(paths, out)
+            _refuse_overwriting(dict.fromkeys(paths, "a trace to be shown"), out)
             shown, recordings = _read(paths)
         page = Page.of(recordings)
     except KeyboardInterrupt:
@@ -112,9 +114,22 @@ def _refuse_choices(what: Sequence[str], given: dict[str, Any]) -> None:
         )
 
 
-def _refuse_overwriting(paths: Sequence[Path], out: Path) -> None:
-    if out.resolve() in [path.resolve() for path in paths]:
-        raise InputError(f"--out {out} is a trace to be shown; give the page another name.")
+def _files_named(router: Sequence[str] = (), permutation: str = "", **_: Any) -> dict[Path, str]:
+    """The files that runs are done from, and what each of them is."""
+    names = [named[1] for text in router if (named := _NAMED.fullmatch(text))]
+    files = {Path(name): "the file of a router" for name in names if name.endswith(".py")}
+    if Path(permutation).suffix.lower() in SUFFIXES:
+        files[Path(permutation)] = "the permutation to be routed"
+    return files
+
+
+def _refuse_overwriting(files: Mapping[Path, str], out: Path) -> None:
+    for path, what in files.items():
+        if out.resolve() == path.resolve():
+            raise InputError(
+                f"--out {out} is {what}, and the page would take its place; give the page another "
+                "name."
+            )
 
 
 def _execute(
@@ -169,6 +184,7 @@ def _shown(point: Point, run: Run) -> _Shown:
 def _read(paths: Sequence[Path]) -> tuple[list[_Shown], list[Recording]]:
     """The traces in files; one that breaks rules is shown all the same, and it is said."""
     recordings = [Recording.read(path) for path in paths]
+    Page.require(recordings)
     shown: list[_Shown] = []
     for path in paths:
         with patient_progress(f"checking {path.name}", path.stat().st_size) as update:
@@ -196,7 +212,8 @@ def _sentence(one: _Shown) -> str:
     where = f", {one.trace}" if isinstance(one, _Checked) else ""
     lost = "losses not told" if one.lost is None else f"{one.lost:,} lost"
     return (
-        f"{one.router} ({one.variant}) on POPS({one.d}, {one.g}){where}: {one.slots:,} slots, "
+        f"{one.router} ({one.variant}) on POPS({one.d}, {one.g}){where}: {one.slots:,} "
+        f"{'slot' if one.slots == 1 else 'slots'}, "
         f"{one.delivered:,} of {one.packets:,} packets delivered, {lost}, "
         f"{one.collisions:,} {'collision' if one.collisions == 1 else 'collisions'}"
     )

@@ -27,7 +27,7 @@ def record(
 ) -> tuple[Run, Recording]:
     """Do a run with its trace kept; it is given up when the trace is longer than ``room``."""
     require_showable(point.network)
-    file = _Bounded(room)
+    file = _Bounded(f"{point.router.name} ({point.variant})", room)
     run = point.with_messages().write_trace(number, file, observers)
     return run, Recording.of(file.getvalue())
 
@@ -58,13 +58,17 @@ def shown(run: Run) -> str:
 class _Bounded(io.StringIO):
     """A text that may not grow for ever."""
 
-    def __init__(self, room: int) -> None:
+    def __init__(self, name: str, room: int) -> None:
         super().__init__()
+        self._name = name
         self._room = room
 
     def write(self, text: str) -> int:
         if self.tell() + len(text) > self._room:
-            raise too_long("The trace is longer", self._room)
+            raise too_long(
+                f"The trace of {self._name} is longer than the {self._room:,} bytes that there is "
+                "room for here"
+            )
         return super().write(text)
 
 

@@ -67,16 +67,22 @@ class Page:
     @classmethod
     def of(cls, recordings: Sequence[Recording]) -> Page:
         """The page of some runs; the same runs give the same bytes."""
+        network = cls.require(recordings)
+        names = _distinct_names(recordings)
+        title = f"{network}: {', '.join(names)}"
+        return cls(title, _filled(title, _data(names, recordings)))
+
+    @staticmethod
+    def require(recordings: Sequence[Recording]) -> Network:
+        """Refuse runs that cannot be on one page, by their headers; or give their network."""
         if not recordings:
             raise InputError("There is no run to show; give at least one.")
         _require_room(recordings)
         headers = [recording.header() for recording in recordings]
         for recording, header in zip(recordings, headers, strict=True):
-            _require_ends(recording.name, header)
+            _require_ends(recording.label, header)
         _require_same(recordings, headers)
-        names = _distinct_names(recordings)
-        title = f"{Network(headers[0].d, headers[0].g)}: {', '.join(names)}"
-        return cls(title, _filled(title, _data(names, recordings)))
+        return Network(headers[0].d, headers[0].g)
 
     def save(self, path: Path | str) -> Path:
         """Write the page; the file appears whole."""
@@ -97,7 +103,9 @@ class Page:
 def _require_room(recordings: Sequence[Recording]) -> None:
     length = sum(len(recording.text) for recording in recordings)
     if length > MOST_TEXT:
-        raise too_long(f"The traces have {length:,} bytes together")
+        raise too_long(
+            f"The traces have {length:,} bytes together, and a page has room for {MOST_TEXT:,}"
+        )
 
 
 def _require_ends(name: str, header: Header) -> None:
@@ -108,14 +116,21 @@ def _require_ends(name: str, header: Header) -> None:
     if len(starts) != len(header.destination):
         raise TraceFormatError(
             f"{name}: there are {len(starts):,} packets and {len(header.destination):,} "
-            "destinations; there must be one each."
+            "destinations; there must be one each. Write the trace again."
         )
     for processor in (*starts, *header.destination):
         if not 0 <= processor < network.n:
             raise TraceFormatError(
                 f"{name}: there is no processor {processor}, where a packet starts or ends; "
-                f"{network} has 0 to {network.n - 1}."
+                f"{network} has 0 to {network.n - 1}. Write the trace again."
             )
+    if header.start is None and len(set(header.destination)) < network.n:
+        twice, times = Counter(header.destination).most_common(1)[0]
+        raise TraceFormatError(
+            f'{name}: {times} packets are for processor {twice}, and without "start" the '
+            f'destinations are a permutation of 0 to {network.n - 1}; add "start", which says '
+            "where each packet begins, or write the trace again."
+        )
 
 
 def _require_same(recordings: Sequence[Recording], headers: Sequence[Header]) -> None:
@@ -123,7 +138,7 @@ def _require_same(recordings: Sequence[Recording], headers: Sequence[Header]) ->
     first = headers[0]
     for recording, header in zip(recordings[1:], headers[1:], strict=True):
         one, other = Network(first.d, first.g), Network(header.d, header.g)
-        pair = f"{recordings[0].name} and {recording.name}"
+        pair = f"{recordings[0].label} and {recording.label}"
         cure = "give runs of one permutation, or a page each."
         if one != other:
             raise InputError(f"{pair} are on two networks, {one} and {other}; {cure}")

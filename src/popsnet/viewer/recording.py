@@ -35,11 +35,16 @@ class Recording(NamedTuple):
         try:
             size = path.stat().st_size
             if size > MOST_TEXT:
-                raise too_long(f"{path} has {size:,} bytes")
+                raise too_long(f"{path} has {size:,} bytes, and a page has room for {MOST_TEXT:,}")
             text = path.read_bytes().decode("utf-8-sig", errors="replace")
         except OSError as error:
             raise TraceFormatError(f"{path} cannot be read: {error.strerror}.") from error
         return cls.of(text, path.name)
+
+    @property
+    def label(self) -> str:
+        """What to call it in an error: its name, and the file if it comes from one."""
+        return f"{self.file}, {self.name}" if self.file else self.name
 
     def header(self) -> Header:
         """What the first line says."""
@@ -52,9 +57,6 @@ class Recording(NamedTuple):
         return self.text.encode(errors="replace")
 
 
-def too_long(what: str, room: int = MOST_TEXT) -> InputError:
+def too_long(what: str) -> InputError:
     """The error for more text than there is room for."""
-    return InputError(
-        f"{what}, and there is room for {room:,} bytes of traces here; show fewer runs, a "
-        "smaller network or fewer steps."
-    )
+    return InputError(f"{what}; show fewer runs, a smaller network or fewer steps.")

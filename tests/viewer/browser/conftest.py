@@ -149,7 +149,7 @@ def visit(desk: Desk, watch: Watch, tmp_path: Path) -> Iterator[Visit]:
         tab = desk.tab(stopped=stopped)
         tab.set_viewport_size({"width": size[0], "height": size[1]})
         motion: Literal["reduce", "no-preference"] = "reduce" if still else "no-preference"
-        tab.emulate_media(color_scheme=scheme, reduced_motion=motion)
+        tab.emulate_media(media="screen", color_scheme=scheme, reduced_motion=motion)
         tab.goto(path.as_uri())
         if tab.locator("#recordings").count() > 0:
             tab.wait_for_selector("html[data-ready]", state="attached")

@@ -42,6 +42,10 @@ class Slot:
     def collided(self) -> dict[int, list[Message]]:
         return {c: there for c, there in self.couplers.items() if len(there) > 1}
 
+    def signals(self) -> int:
+        """Messages, each counted on every coupler that it is sent to."""
+        return sum(len(groups) for _, groups, _, _ in self.sends)
+
     def destroyed(self) -> int:
         return sum(map(len, self.collided().values()))
 
@@ -184,8 +188,11 @@ class Replay:
         """The sentences of slot t, the first with its name."""
         state = self.states[t]
         if t == 0:
-            there = len(state.home)
-            home = f"; {there} of {self.packets} {'is' if there == 1 else 'are'} home already"
+            if self.packets == 0:
+                return "Start. There is nothing to send."
+            ends = zip(self.start, self.destination, strict=True)
+            there = sum(start == end for start, end in ends)
+            home = f"; for {there} of {self.packets} that is the destination, too"
             return f"Start. Every packet is at its source{home if there else ''}."
         step = "" if state.step is None else f", step {state.step + 1}"
         phase = (
@@ -193,8 +200,10 @@ class Replay:
         )
         parts = [plural(len(state.sends), "message") + " sent"]
         if state.collided():
+            copies = f" of {state.signals()} copies" if state.signals() > len(state.sends) else ""
             parts.append(
-                f"{plural(len(state.collided()), 'collision')} ({state.destroyed()} destroyed)"
+                f"{plural(len(state.collided()), 'collision')} "
+                f"({state.destroyed()}{copies} destroyed)"
             )
         elif state.sends:
             parts.append("no collision")

@@ -15,7 +15,7 @@ from popsnet.experiments.scheduled import trace_schedule
 from popsnet.routing.offline import Demand, make_schedule
 from popsnet.viewer import Recording
 
-__all__ = ["LOSING", "SMALL", "deaf", "lines_of", "of_lines", "run_of", "scheduled"]
+__all__ = ["LOSING", "SMALL", "deaf", "lines_of", "nothing", "of_lines", "run_of", "scheduled"]
 
 
 @cache
@@ -32,7 +32,17 @@ def scheduled() -> Recording:
     """Packets that start anywhere, several at one processor, and some where they are to go."""
     start = np.array([0, 0, 1, 3, 5, 5, 4, 2, 1])
     destination = np.array([5, 2, 1, 0, 0, 3, 4, 4, 0])
-    demand = Demand(Network(2, 3), start, destination)
+    return _routed(Demand(Network(2, 3), start, destination))
+
+
+@cache
+def nothing() -> Recording:
+    """No packets, and so no slots."""
+    none = np.zeros(0, dtype=np.int64)
+    return _routed(Demand(Network(2, 3), none, none))
+
+
+def _routed(demand: Demand) -> Recording:
     with TemporaryDirectory() as folder:
         path = Path(folder) / "run.jsonl"
         trace_schedule(path, demand, make_schedule(demand))

@@ -11,6 +11,7 @@ from .conftest import Visit
 from .runs import LOSING, run_of
 
 if TYPE_CHECKING:
+    from playwright.sync_api import FloatRect
     from playwright.sync_api import Page as Tab
 
 CONTROLS = [
@@ -175,6 +176,37 @@ def test_large_networks_fit_too(visit: Visit) -> None:
     for run in (run_of(16, 16), run_of(1, 64, "direct"), run_of(3, 2, **LOSING)):
         for size in SIZES[:2]:
             see_it_fits(visit([run], size=size), *size)
+
+
+def test_on_paper_there_is_no_player(visit: Visit) -> None:
+    tab = visit([run_of(4, 4)])
+    tab.click("#forward")
+    assert tab.is_visible("#player")
+    assert tab.is_visible(".tools")
+    tab.emulate_media(media="print")
+    assert not tab.is_visible("#player")
+    assert not tab.is_visible(".tools")
+    assert tab.is_visible("svg.network")
+
+
+def test_what_belongs_together_stands_together(visit: Visit) -> None:
+    """One run has its charts, and the story above them, beside the picture."""
+    tab = visit([run_of(4, 4)])
+    scene, charts = box_of(tab, ".scene"), box_of(tab, ".charts")
+    assert charts["x"] >= scene["x"] + scene["width"]
+    assert charts["y"] == pytest.approx(scene["y"], abs=16)
+    tab.fill("#packet", "3")
+    tab.press("#packet", "Enter")
+    scene, story, charts = (box_of(tab, name) for name in (".scene", ".story", ".charts"))
+    assert story["x"] == charts["x"]
+    assert story["y"] == pytest.approx(scene["y"], abs=16)
+    assert charts["y"] >= story["y"] + story["height"]
+
+
+def box_of(tab: Tab, name: str) -> FloatRect:
+    box = tab.locator(name).first.bounding_box()
+    assert box is not None
+    return box
 
 
 def see_it_fits(tab: Tab, wide: int, high: int) -> None:

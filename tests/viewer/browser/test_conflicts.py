@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -36,25 +37,42 @@ LOOK = """() => {
 RUNS: dict[str, Callable[[], Recording]] = {
     "mei-rizzi": lambda: run_of(4, 4),
     "losing": lambda: run_of(3, 2, **LOSING),
+    "losing, then going on": lambda: run_of(6, 2, variant="published"),
+    "deferred": lambda: run_of(6, 3, variant="deferred"),
+    "copies": lambda: run_of(4, 2, "relay", variant="S R2"),
     "relay": lambda: run_of(4, 4, "relay", variant="S"),
 }
 
 
-def fates(replay: Replay, first: int, t: int) -> dict[int, tuple[str, str | None]]:
-    """State and first group of every packet that waits before slot ``first``, after slot t."""
-    waiting = set(range(replay.packets)) - replay.states[first - 1].home
-    fate: dict[int, tuple[str, str | None]] = dict.fromkeys(waiting, ("waiting", None))
+@dataclass
+class Fate:
+    state: str = "waiting"
+    by: str | None = None
+    """The group that its source sends it to."""
+    died: bool = False
+
+
+def fates(replay: Replay, first: int, t: int) -> dict[int, Fate]:
+    """Of every packet that is neither home nor lost before slot ``first``, after slot t."""
+    before = replay.states[first - 1]
+    waiting = set(range(replay.packets)) - before.home - before.lost
+    found = {packet: Fate() for packet in waiting}
     for state in replay.states[first : t + 1]:
         used = state.used()
         for sender, groups, kind, packet in state.sends:
-            if kind == "packet" and packet in fate and fate[packet][0] != "home":
+            fate = found.get(packet)
+            if kind != "packet" or fate is None:
+                continue
+            if sender == replay.start[packet]:
+                fate.by = fate.by or str(groups[0])
+            if fate.state != "home":
                 came = any(group * replay.g + sender // replay.d in used for group in groups)
-                by = fate[packet][1] or str(groups[0])
-                fate[packet] = ("through" if came else "destroyed", by)
+                fate.state = "through" if came else "destroyed"
+                fate.died |= not came
         for packet in state.arrivals:
-            if packet in fate:
-                fate[packet] = ("home", fate[packet][1])
-    return fate
+            if packet in found:
+                found[packet].state = "home"
+    return found
 
 
 @pytest.mark.parametrize("name", RUNS)
@@ -67,16 +85,19 @@ def test_edges_are_what_waits_and_what_came_of_it(name: str, visit: Visit) -> No
     for t, seen in enumerate(shown, start=1):
         first, last = replay.step_of(t)
         fate = fates(replay, first, t)
-        assert {packet: (state, by) for packet, state, by in seen["edges"]} == fate
+        assert {packet: (state, by) for packet, state, by in seen["edges"]} == {
+            packet: (one.state, one.by) for packet, one in fate.items()
+        }
         assert len(seen["edges"]) == len(fate)
-        dead = sum(state == "destroyed" for state, _ in fate.values())
-        destroyed += dead
-        assert seen["crosses"] == dead
-        assert seen["ticks"] == sum(state == "home" for state, _ in fate.values())
+        assert seen["crosses"] == sum(one.state == "destroyed" for one in fate.values())
+        assert seen["ticks"] == sum(one.state == "home" for one in fate.values())
         span = f"slot {first}" if first == last else f"slots {first} to {last}"
         packets = f"{len(fate)} pending packet{'' if len(fate) == 1 else 's'}"
         assert seen["words"].startswith(f"The step of {span} begins with {packets}, ")
-        assert f"{dead or 'none'} of them died" in seen["words"]
+        dead = sum(one.died for one in fate.values())
+        destroyed += dead
+        told = f"{dead or 'None'} of them {'have' if dead > 1 else 'has'} met a collision so far."
+        assert seen["words"].endswith(told)
         ends = degrees(replay, set(fate), temporary=recording.name.startswith("mei-rizzi"))
         assert seen["degrees"] == ends
     assert destroyed > 0
@@ -95,6 +116,21 @@ def degrees(replay: Replay, waiting: set[int], *, temporary: bool) -> list[str]:
             for number in (left, right)
         ]
     return told
+
+
+def test_a_lost_packet_is_no_longer_pending(visit: Visit) -> None:
+    recording = run_of(6, 2, variant="published")
+    replay = Replay(recording.text)
+    slot, packets = next((t, state.gone) for t, state in enumerate(replay.states) if state.gone)
+    assert slot < replay.slots - 5
+    tab = visit([recording])
+    tab.fill("#slot", str(slot))
+    tab.press("#slot", "Enter")
+    for packet in packets:
+        assert tab.locator(f".edge[data-packet='{packet}']").count() == 1
+    tab.click("#forward")
+    for packet in packets:
+        assert tab.locator(f".edge[data-packet='{packet}']").count() == 0
 
 
 def test_of_many_packets_only_the_number_is_told(visit: Visit) -> None:

@@ -109,14 +109,19 @@ def test_the_next_collision_is_next_and_the_first_comes_after_the_last(
     tab: Tab, replay: Replay
 ) -> None:
     seen = []
-    for _ in (*collisions(replay), "again"):
+    slots = collisions(replay)
+    for _ in (*slots, "again"):
         tab.click("#collision")
         seen.append(slot_of(tab))
         assert tab.locator(".slot .coupler.collided").count() > 0
-    assert seen == [*collisions(replay), collisions(replay)[0]]
+        round_again = "That was the last collision; this is the first."
+        assert tab.inner_text("#notice") == (round_again if len(seen) > len(slots) else "")
+    assert seen == [*slots, slots[0]]
+    tab.click("#collision")
+    assert tab.inner_text("#notice") == ""
     tab.click("#last")
     tab.click("#collision")
-    assert slot_of(tab) == collisions(replay)[0]
+    assert slot_of(tab) == slots[0]
 
 
 def test_where_nothing_collides_it_says_so(visit: Visit) -> None:
@@ -182,7 +187,10 @@ def test_the_speed_is_slots_a_second(visit: Visit) -> None:
     tab = visit([run_of(4, 4)], stopped=True)
     assert tab.input_value("#speed") == "1"
     speeds = [0.25, 0.5, 1, 2, 4, 8]
-    assert tab.locator("#speed option").all_inner_texts() == [f"{speed}×" for speed in speeds]
+    assert tab.locator("#speed option").all_inner_texts() == [
+        "a slot in 4 s", "a slot in 2 s", "1 slot a second",
+        "2 slots a second", "4 slots a second", "8 slots a second",
+    ]  # fmt: skip
     for speed in speeds:
         tab.select_option("#speed", str(speed))
         tab.click("#play")
@@ -287,8 +295,8 @@ def test_every_key_does_what_the_dialog_says(tab: Tab, replay: Replay) -> None:
     assert tab.evaluate(focused) == "slot"
     tab.keyboard.type("3")
     press("Enter")
-    press("Escape")
     assert slot_of(tab) == 3
+    assert tab.evaluate(focused) == ""
     press("m")
     assert tab.is_checked("#as-matrix")
     press("m")
@@ -318,6 +326,63 @@ def test_what_is_typed_is_no_command(tab: Tab) -> None:
     assert slot_of(tab) == 0
     assert not is_playing(tab)
     assert not tab.is_checked("#as-matrix")
+
+
+def test_enter_leaves_a_field_and_keys_are_the_players_again(tab: Tab) -> None:
+    press = tab.keyboard.press
+    for key, written, slot in (("f", "3", 1), ("j", "7", 8)):
+        press(key)
+        tab.keyboard.type(written)
+        press("ArrowLeft")
+        press("Enter")
+        assert tab.evaluate("document.activeElement.id") == ""
+        press("ArrowRight")
+        assert slot_of(tab) == slot
+        assert tab.inner_text(".story h3") == "Packet 3"
+        assert tab.input_value("#packet") == "3"
+    press(" ")
+    assert is_playing(tab)
+
+
+def test_escape_leaves_a_field_as_it_was(tab: Tab) -> None:
+    """And only then, pressed again, it stops following."""
+    press = tab.keyboard.press
+    press("f")
+    tab.keyboard.type("3")
+    press("Enter")
+    for key, field, value in (("f", "#packet", "3"), ("j", "#slot", "0")):
+        press(key)
+        tab.keyboard.type("5")
+        press("Escape")
+        assert tab.evaluate("document.activeElement.id") == ""
+        assert tab.input_value(field) == value
+        assert slot_of(tab) == 0
+        assert tab.inner_text(".story h3") == "Packet 3"
+    press("Escape")
+    assert not tab.is_visible(".story")
+
+
+def test_the_guide_is_folded_by_the_first_play(tab: Tab) -> None:
+    is_open = "document.getElementById('guide').open"
+    tab.click("#forward")
+    assert tab.evaluate(is_open)
+    tab.click("#play")
+    assert not tab.evaluate(is_open)
+    tab.click("#guide summary")
+    tab.click("#play")
+    assert tab.evaluate(is_open)  # a pause is no reason to fold it
+
+
+def test_the_guide_is_that_of_the_view(tab: Tab) -> None:
+    assert tab.is_visible("#drawn")
+    assert not tab.is_visible("#cells")
+    assert tab.locator("#legend li").count() == 7
+    tab.check("#as-matrix")
+    assert tab.is_visible("#cells")
+    assert not tab.is_visible("#drawn")
+    assert tab.locator("#legend li").count() == 3
+    tab.uncheck("#as-matrix")
+    assert tab.locator("#legend .chip").count() == 2
 
 
 def test_space_on_a_button_presses_that_button(tab: Tab) -> None:

@@ -1,4 +1,4 @@
-"""A trace that cannot be shown is refused in words, and what was shown before stays."""
+"""What is no trace is refused in words; a trace that breaks rules is played, and it is said."""
 
 from __future__ import annotations
 
@@ -6,14 +6,16 @@ import json
 import re
 from base64 import b64encode
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from conftest import Cli
 from popsnet.viewer import Page, Recording
 
 from .conftest import Visit, Watch
-from .runs import deaf, lines_of, run_of
+from .runs import deaf, lines_of, of_lines, run_of
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page as Tab
@@ -40,6 +42,17 @@ def without(place: int, name: str) -> str:
     return changed(lambda lines: lines[place].pop(name))
 
 
+def outcome(**fields: Any) -> str:
+    return changed(lambda lines: lines[-1]["outcome"].update(fields))
+
+
+def deaf_outcome(**fields: Any) -> str:
+    """Of a trace that does not say who holds what."""
+    lines = lines_of(deaf(run_of(4, 4)))
+    lines[-1]["outcome"].update(fields)
+    return of_lines(lines).text
+
+
 def whole() -> str:
     return run_of(4, 4).text
 
@@ -61,7 +74,7 @@ DAMAGED: dict[str, tuple[Callable[[], str | bytes], str]] = {
     "foreign": (lambda: '{"name": "package"}\n', "This is no popsnet trace"),
     "no header": (lambda: whole().split("\n", 1)[1], "This is no popsnet trace"),
     "of the future": (lambda: header(version=2), "Line 1: has version 2; this page reads 1"),
-    "d is a text": (lambda: header(d="4"), 'Line 1: d is "4"; it is at least 1'),
+    "d is a text": (lambda: header(d="4"), 'Line 1: d is "4"; it is a whole number from 1 on'),
     "d is 0": (lambda: header(d=0), "Line 1: d is 0"),
     "g is no whole number": (lambda: header(g=4.5), "Line 1: g is 4.5"),
     "no g": (lambda: without(0, "g"), "Line 1: g is missing"),
@@ -94,32 +107,88 @@ DAMAGED: dict[str, tuple[Callable[[], str | bytes], str]] = {
     "step of -1": (lambda: slot(step=-1), "Line 4: step is -1"),
     "sends an object": (lambda: slot(sends={}), r"Line 4: sends is \{\}, not a list"),
     "no listens": (lambda: without(3, "listens"), "Line 4: listens is missing, not a list"),
-    "sender outside": (
-        lambda: slot(sends=[[16, [0], "packet", 0]]),
-        r'Line 4: \[16,\[0\],"packet",0\] is no message on POPS\(4, 4\)',
+    "kind a number": (lambda: slot(sends=[[0, [0], 7, 0]]), r"Line 4: .* is not \[processor, \["),
+    "message short": (lambda: slot(sends=[[0, [0]]]), r"Line 4: .* is not \[processor, \[groups"),
+    "message null": (lambda: slot(sends=[None]), r"Line 4: null is not \[processor, \[groups\]"),
+    "listens a half": (lambda: slot(listens=[[0, 0.5]]), "Line 4: .* in listens is not a pair"),
+    "drops a text": (lambda: slot(drops=["x"]), 'Line 4: "x" in drops is not a pair of numbers'),
+    "keeps null": (lambda: slot(keeps=None), "Line 4: keeps is null, not a list"),
+    "step null": (lambda: slot(step=None), "Line 4: step is null; it is a whole number from 0"),
+    "seed a text": (lambda: header(seed="lucky"), 'Line 1: seed is "lucky", not a number'),
+    "damage after the outcome": (
+        lambda: whole() + '{"slot": 9}\n',
+        "Line {after}: keeps is missing, and the header has buffers",
     ),
-    "group outside": (lambda: slot(sends=[[0, [4], "ack", None]]), "Line 4: .* is no message"),
-    "group below": (lambda: slot(sends=[[0, [-1], "ack", None]]), "Line 4: .* is no message"),
-    "packet outside": (lambda: slot(sends=[[0, [0], "packet", 99]]), "Line 4: .* is no message"),
-    "kind a number": (lambda: slot(sends=[[0, [0], 7, 0]]), "Line 4: .* is no message"),
-    "message short": (lambda: slot(sends=[[0, [0]]]), "Line 4: .* is no message"),
-    "message null": (lambda: slot(sends=[None]), "Line 4: null is no message"),
-    "listener outside": (
-        lambda: slot(listens=[[-1, 0]]),
-        r"Line 4: \[-1,0\] in listens does not exist on POPS\(4, 4\)",
+    "outcome a number": (
+        lambda: changed(lambda lines: lines[-1].update(outcome=4)),
+        "Line {last}: outcome is 4, not a JSON object",
     ),
-    "listens a half": (lambda: slot(listens=[[0, 0.5]]), "Line 4: .* in listens does not exist"),
-    "keeps outside": (lambda: slot(keeps=[[0, 16]]), "Line 4: .* in keeps does not exist"),
-    "drops a text": (lambda: slot(drops=["x"]), 'Line 4: "x" in drops does not exist'),
-    "more after the outcome": (
-        lambda: whole() + whole().split("\n")[1] + "\n",
-        "Line {after}: nothing may follow the outcome",
+    "outcome without names": (
+        lambda: changed(lambda lines: lines[-1]["outcome"].pop("lost_packets")),
+        "Line {last}: lost_packets is missing, and the header has buffers",
+    ),
+    "lost texts": (
+        lambda: outcome(lost_packets=["x"]),
+        r'lost_packets is \["x"\], not a list of n',
     ),
     "outcome of texts": (
-        lambda: changed(lambda lines: lines[-1]["outcome"].update(slots="all")),
+        lambda: outcome(slots="all"),
         'Line {last}: slots is "all"',
     ),
 }
+"""Of no trace's form: refused."""
+
+BROKEN: dict[str, tuple[Callable[[], str], int, str]] = {
+    "sender outside": (
+        lambda: slot(sends=[[16, [0], "packet", 0]]),
+        3,
+        r'\[16,\[0\],"packet",0\] names something that POPS\(4, 4\) does not have',
+    ),
+    "group outside": (lambda: slot(sends=[[0, [4], "ack", None]]), 3, "names something that"),
+    "group below": (lambda: slot(sends=[[0, [-1], "ack", None]]), 3, "names something that"),
+    "packet outside": (lambda: slot(sends=[[0, [0], "packet", 99]]), 3, "names something that"),
+    "listener outside": (lambda: slot(listens=[[-1, 0]]), 3, r"\[-1,0\] names something that"),
+    "listened outside": (lambda: slot(listens=[[0, 4]]), 3, r"\[0,4\] names something that"),
+    "keeps outside": (lambda: slot(keeps=[[0, 16]]), 3, r"\[0,16\] names something that"),
+    "drops outside": (lambda: slot(drops=[[16, 0]]), 3, r"\[16,0\] names something that"),
+    "numbers that jump": (lambda: slot(slot=9), 3, "the slot has the number 9 where 3 comes"),
+    "numbers from 5 on": (lambda: slot(1, slot=5), 1, "the slot has the number 5 where 1 comes"),
+    "steps that go back": (lambda: slot(8, step=0), 8, "its step 0 is before that of the slots"),
+    "an ack of nothing": (
+        lambda: slot(1, sends=[[0, [1], "ack", 9]]),
+        1,
+        "processor 0 acknowledges packet 9, of which it never heard",
+    ),
+    "little room": (lambda: header(buffers=1), 1, "holds more than 1 packet[.;]"),
+    "too little room": (
+        lambda: header(start=[0] * 16),
+        0,
+        "processor 0 holds more than 3 packets",
+    ),
+    "slots that were not": (lambda: outcome(slots=99), -1, "the outcome claims 99 slots"),
+    "deliveries that were not": (
+        lambda: outcome(delivered=17),
+        -1,
+        "the outcome claims 17 delivered; it was 16",
+    ),
+    "losses that were not": (lambda: outcome(lost=1), -1, "the outcome claims 1 lost; it was 0"),
+    "others lost": (
+        lambda: outcome(lost_packets=[3]),
+        -1,
+        "the outcome names other packets as lost than those that are",
+    ),
+    "more lost than there are": (
+        lambda: deaf_outcome(lost=17),
+        -1,
+        "the outcome claims 17 lost and 16 delivered of 16",
+    ),
+    "more after the outcome": (
+        lambda: whole() + whole().split("\n")[1] + "\n",
+        -1,
+        "something follows the outcome",
+    ),
+}
+"""Traces that break a rule in that slot, or at the end (-1): played."""
 
 
 def opened(tab: Tab, *files: tuple[str, str | bytes]) -> None:
@@ -155,6 +224,53 @@ def test_a_damaged_trace_is_refused_and_the_run_stays(visit: Visit) -> None:
     assert not tab.is_visible("#problem")
     assert tab.inner_text("h2") == "mei-rizzi (published), good.jsonl"
     assert tab.input_value("#slot") == "0"
+
+
+def test_broken_rules_are_told_and_the_rest_is_played(visit: Visit) -> None:
+    tab = visit([run_of(3, 3)])
+    for name, (text, at, message) in BROKEN.items():
+        opened(tab, (f"{name}.jsonl", text()))
+        assert not tab.is_visible("#problem"), name
+        last = int(tab.inner_text("#of").removeprefix("of "))
+        assert last == count() - 2
+        slot = last if at == -1 else at
+        alarm = tab.inner_text(".run .alarm")
+        assert alarm.startswith("This trace breaks the rules of the network "), name
+        where = "at the start" if slot == 0 else f"in slot {slot}"
+        assert f"; first {where}: " in alarm, (name, alarm)
+        tab.fill("#slot", str(slot))
+        tab.press("#slot", "Enter")
+        why = tab.inner_text(".why")
+        assert re.search(f"Against the rules: .*{message}", why), (name, why)
+        tab.keyboard.press("End")
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_slots_may_be_counted_from_0_or_1(visit: Visit, first: int) -> None:
+    lines = lines_of(run_of(4, 4))
+    for number, line in enumerate(lines[1:-1], start=first):
+        line["slot"] = number
+    tab = visit([of_lines(lines)])
+    assert tab.locator(".run .alarm").count() == 0
+    tab.click("#forward")
+    assert tab.inner_text(".slot-words b").startswith("Slot 1, ")
+
+
+def test_the_command_line_takes_what_the_page_takes(cli: Cli, tmp_path: Path) -> None:
+    """What the page refuses it refuses, and finds fault with what the page finds fault with."""
+    path, page = tmp_path / "run.jsonl", tmp_path / "view.html"
+    texts: dict[str, str | bytes] = {"sound": whole()}
+    texts |= {name: text() for name, (text, _) in DAMAGED.items()}
+    texts |= {name: text() for name, (text, _, _) in BROKEN.items()}
+    for name, text in texts.items():
+        path.write_bytes(text.encode() if isinstance(text, str) else text)
+        finished = cli("view", path, "--json", "-o", page)
+        assert finished.code == (2 if name in DAMAGED else 0), (name, finished.err)
+        assert page.exists() == (name not in DAMAGED)
+        if name not in DAMAGED:
+            (run,) = json.loads(finished.out)["runs"]
+            assert run["ok"] == (name == "sound")
+            page.unlink()
 
 
 def test_a_mended_file_can_be_opened_again(visit: Visit, tmp_path: Any) -> None:

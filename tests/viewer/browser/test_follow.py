@@ -116,6 +116,9 @@ def test_a_packet_that_does_not_exist_is_not_followed(visit: Visit) -> None:
         assert tab.inner_text("#notice") == "There are packets 0 to 15."
         assert tab.inner_text(".story h3") == "Packet 2"
         tab.press("#packet", "Escape")
+        assert tab.input_value("#packet") == "2"
+        assert tab.inner_text(".story h3") == "Packet 2"
+        tab.keyboard.press("Escape")
         assert tab.inner_text("#notice") == ""
         assert not tab.is_visible(".story")
 

@@ -25,6 +25,9 @@ LOOK = """() => {
         over: run.classList.contains("over"),
         collided: run.querySelectorAll(".slot .coupler.collided").length,
         used: run.querySelectorAll(".slot .coupler.used").length,
+        beams: run.querySelectorAll(".slot .beam, .slot .ear").length,
+        home: run.querySelectorAll(".slot .chip.home").length,
+        look: getComputedStyle(run.querySelector(".picture")).opacity,
       })),
       caption: document.querySelector(".score caption").textContent,
       rows: [...document.querySelectorAll(".score tbody tr")].map((row) =>
@@ -67,6 +70,9 @@ def test_all_runs_show_the_same_slot(tab: Tab, replays: list[Replay]) -> None:
             else:
                 over = f"Over after slot {replay.slots}. {replay.slots} slots, every packet home."
                 assert panel["words"] == over
+                assert panel["collided"] == panel["used"] == panel["beams"] == 0
+                assert panel["home"] == 2 * replay.packets  # before as after: nothing moves
+                assert panel["look"] == "1"
 
 
 def test_the_score_is_kept(tab: Tab, runs: list[Recording], replays: list[Replay]) -> None:
@@ -78,7 +84,7 @@ def test_the_score_is_kept(tab: Tab, runs: list[Recording], replays: list[Replay
             assert row == [
                 run.name,
                 replay.standing(t),
-                str(sum(len(state.sends) for state in past)),
+                str(sum(state.signals() for state in past)),
                 str(sum(state.destroyed() for state in past)),
                 f"{sum(bool(state.collided()) for state in past)} of {len(past)}",
                 str(replay.slots),
@@ -109,9 +115,31 @@ def test_a_run_alone_has_no_score(visit: Visit, runs: list[Recording]) -> None:
     assert visit(runs[:1]).locator(".score").count() == 0
 
 
-def test_panels_stand_beside_each_other(tab: Tab) -> None:
+TOPS = """() => [...document.querySelectorAll(".run")].slice(0, 2).map((run) =>
+  [".about", ".slot-words", ".story", "svg.network", ".timeline", ".charts"].map((part) =>
+    Math.round(run.querySelector(part).getBoundingClientRect().top)))"""
+
+
+def test_panels_stand_beside_each_other_and_level(tab: Tab) -> None:
     boxes = [panel.bounding_box() for panel in tab.locator(".run").all()[:2]]
     assert boxes[0] is not None
     assert boxes[1] is not None
     assert boxes[0]["y"] == boxes[1]["y"]
     assert boxes[0]["x"] + boxes[0]["width"] < boxes[1]["x"]
+    tab.fill("#packet", "5")
+    tab.press("#packet", "Enter")
+    for _ in range(7):
+        tab.click("#forward")
+        one, other = tab.evaluate(TOPS)
+        assert one == other == sorted(one)
+
+
+def test_what_is_lost_and_what_is_not_home_are_both_told(visit: Visit) -> None:
+    run = run_of(6, 2, variant="published", max_steps=4)
+    last = Replay(run.text).states[-1]
+    missing = 12 - len(last.home) - len(last.lost)
+    assert missing > 1
+    assert len(last.lost) > 1
+    assert visit([run]).inner_text(".outcome") == (
+        f"20 slots, {len(last.lost)} packets lost, {missing} packets not home"
+    )

@@ -12,7 +12,7 @@ from popsnet.viewer import Recording
 
 from .conftest import Visit
 from .replay import Message, Replay
-from .runs import LOSING, deaf, run_of, scheduled
+from .runs import LOSING, deaf, nothing, run_of, scheduled
 
 RUNS: dict[str, Callable[[], Recording]] = {
     "mei-rizzi": lambda: run_of(4, 4),
@@ -21,7 +21,23 @@ RUNS: dict[str, Callable[[], Recording]] = {
     "relay": lambda: run_of(4, 4, "relay", variant="S"),
     "relay, copies": lambda: run_of(3, 3, "relay", variant="S R2", seed=6321, permutation_seed=2),
     "batcher": lambda: run_of(2, 4, "batcher"),
-    "scheduled": lambda: scheduled(),
+    "fold, d > g": lambda: run_of(9, 3, "relay", variant="F", max_steps=9),
+    "windows, d > g": lambda: run_of(12, 4, "relay", variant="P(3,2) P1 F"),
+    "copies, d > g": lambda: run_of(4, 2, "relay", variant="S R2"),
+    "grid, d < g": lambda: run_of(2, 4, "relay", variant="XY(2,1)"),
+    "census": lambda: run_of(4, 2, "relay", variant="census"),
+    "roll call": lambda: run_of(4, 4, "relay", variant="roll-call"),
+    "datta": lambda: run_of(4, 2, "datta"),
+    "aks": lambda: run_of(2, 4, "aks"),
+    "direct": lambda: run_of(3, 5, "direct"),
+    "detected": lambda: run_of(4, 4, variant="published+or"),
+    "detected, d > g": lambda: run_of(4, 2, "relay", variant="S+or"),
+    "identity": lambda: run_of(4, 4, permutation="identity"),
+    "n = 1": lambda: run_of(1, 1),
+    "g = 1": lambda: run_of(4, 1, variant="deferred"),
+    "d = 1": lambda: run_of(1, 4, "batcher"),
+    "nothing": nothing,
+    "scheduled": scheduled,
     "deaf": lambda: deaf(run_of(4, 4)),
     "deaf, losing": lambda: deaf(run_of(3, 2, **LOSING)),
 }
@@ -43,11 +59,12 @@ LOOK = """() => {
       slot: Number(document.getElementById("slot").value),
       words: document.querySelector(".slot-words").textContent,
       standing: document.querySelector(".standing").textContent,
+      rules: document.querySelector(".run .alarm")?.textContent ?? "",
       chips: all(".slot .chip").map((chip) => [
         ...place(chip), Number(chip.dataset.packet), chip.classList.contains("home"),
         chip.querySelector("text").textContent, chip.getAttribute("visibility"),
       ]),
-      more: all(".slot .more").map((text) => [...place(text), Number(text.textContent)]),
+      more: all(".slot .more").map((text) => [...place(text), Number(text.firstChild.textContent)]),
       used: all(".slot .coupler.used").map((box) => [
         Number(box.dataset.coupler), box.querySelector("text").textContent,
       ]),
@@ -80,13 +97,13 @@ def test_every_slot_is_what_happened(name: str, visit: Visit) -> None:
         state = replay.states[t]
         assert seen["words"] == replay.words(t)
         assert seen["standing"] == replay.standing(t)
+        assert seen["rules"] == ""
         assert Counter(map(tuple, seen["used"])) == Counter(
             (coupler, cargo(message)) for coupler, message in state.used().items()
         )
         assert sorted(seen["collided"]) == sorted(state.collided())
-        sent = sum(len(groups) for _, groups, _, _ in state.sends)
         assert seen["dark"] == state.destroyed()
-        assert seen["beams"] == sent - state.destroyed() + len(state.heard)
+        assert seen["beams"] == state.signals() - state.destroyed() + len(state.heard)
         assert seen["hearing"] == len(state.heard)
         assert seen["deaf"] == len(state.listens) - len(state.heard)
         for side, then in (("before", max(0, t - 1)), ("after", t)):

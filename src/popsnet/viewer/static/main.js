@@ -49,7 +49,7 @@ class Panel {
     const { problems } = this.run;
     if (problems.length === 0) return null;
     return html("p", { class: "alarm broken", role: "alert" },
-      `This trace breaks the rules of the network ${count(problems.length, "time")}; first in slot ${problems[0].slot}: ${problems[0].text}.`);
+      `This trace breaks the rules of the network ${count(problems.length, "time")}; first ${problems[0].slot === 0 ? "at the start" : `in slot ${problems[0].slot}`}: ${problems[0].text}.`);
   }
 
   views() {
@@ -105,6 +105,7 @@ class Page {
   constructor(runs) {
     this.runs = runs;
     this.asMatrix = false;
+    this.followed = null;
     this.slots = Math.max(...runs.map((run) => run.slots.length));
     this.player = new Player(this.slots, {
       show: (t, moving) => this.panels.forEach((panel) => panel.show(t, moving)),
@@ -163,7 +164,7 @@ class Page {
     const typing = event.target.matches("input:not([type=range]):not([type=checkbox]), select, textarea");
     if (event.ctrlKey || event.altKey || event.metaKey || byId("help").open) return;
     if (event.key === "Escape") {
-      if (typing) event.target.blur();
+      if (typing) this.leave(event.target);
       else this.follow(null);
       return;
     }
@@ -182,6 +183,13 @@ class Page {
     if (!act || pressed) return;
     event.preventDefault();
     act();
+  }
+
+  /** Out of a field, which has its number again. */
+  leave(field) {
+    if (field.id === "slot") field.value = this.player.slot;
+    if (field.id === "packet") field.value = this.followed ?? "";
+    field.blur();
   }
 
   nextCollision() {
@@ -219,6 +227,7 @@ class Page {
     const known = packet === null || (Number.isInteger(packet) && packet >= 0 && packet < packets);
     byId("notice").textContent = known ? "" : `There are packets 0 to ${packets - 1}.`;
     if (!known) return;
+    this.followed = packet;
     byId("packet").value = packet ?? "";
     byId("unfollow").hidden = packet === null;
     for (const panel of this.panels) panel.follow(packet);

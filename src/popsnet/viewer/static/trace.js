@@ -11,25 +11,28 @@ export class TraceError extends Error {}
 /** A run as the page plays it; throws TraceError with the line and the cure for a bad trace. */
 export function readTrace(text, name) {
   const lines = parseLines(text);
-  const run = readHeader(lines, name);
+  const first = lines.next();
+  if (first.done) throw new TraceError("The file is empty; a trace begins with a header.");
+  const run = readHeader(...first.value, name);
   const replay = new Replay(run);
-  for (const [number, line] of lines.slice(1)) {
+  for (const [number, line] of lines) {
+    const ends = line.outcome !== undefined;
+    const read = ends ? readOutcome(run, number, line.outcome) : readSlot(run, number, line);
     if (run.outcome !== null) {
       replay.problem("something follows the outcome");
       break;
     }
-    if (isObject(line.outcome)) run.outcome = readOutcome(number, line.outcome);
-    else run.slots.push(replay.slot(readSlot(run, number, line)));
+    if (ends) run.outcome = read;
+    else run.slots.push(replay.slot(read));
   }
   replay.conclude();
   return run;
 }
 
-function parseLines(text) {
-  const lines = [];
+function* parseLines(text) {
   const rows = text.split("\n");
-  rows.forEach((row, i) => {
-    if (row.trim() === "") return;
+  for (const [i, row] of rows.entries()) {
+    if (row.trim() === "") continue;
     let line;
     try {
       line = JSON.parse(row);
@@ -40,14 +43,11 @@ function parseLines(text) {
       fail(i + 1, "is not JSON. A trace has one JSON object a line");
     }
     if (!isObject(line)) fail(i + 1, "is not a JSON object");
-    lines.push([i + 1, line]);
-  });
-  if (lines.length === 0) throw new TraceError("The file is empty; a trace begins with a header.");
-  return lines;
+    yield [i + 1, line];
+  }
 }
 
-function readHeader(lines, name) {
-  const [number, line] = lines[0];
+function readHeader(number, line, name) {
   if (line.format !== "popsnet-trace") {
     throw new TraceError('This is no popsnet trace: its first line has no "format": "popsnet-trace".');
   }
@@ -67,9 +67,10 @@ function readHeader(lines, name) {
   if (start !== null && start.length !== destination.length) {
     fail(number, `there are ${start.length} starts and ${destination.length} destinations`);
   }
-  if (line.buffers !== undefined && !isWhole(line.buffers, 1, 2 ** 31)) {
-    fail(number, `buffers is ${shown(line.buffers)}; it is at least 1`);
+  if (line.buffers !== undefined && !isWhole(line.buffers, 1)) {
+    fail(number, `buffers is ${shown(line.buffers)}; it is a whole number from 1 on`);
   }
+  if (!Number.isInteger(line.seed)) fail(number, `seed is ${shown(line.seed)}, not a number`);
   return {
     name, d, g, n,
     router: asText(number, line.router, "router"),
@@ -88,11 +89,7 @@ function readHeader(lines, name) {
 function readSlot(run, number, line) {
   if (line.slot === undefined) fail(number, 'has neither "slot" nor "outcome"');
   if (!Number.isInteger(line.slot)) fail(number, `slot is ${shown(line.slot)}, not a number`);
-  for (const part of ["keeps", "drops"]) {
-    if ((line[part] !== undefined) !== (run.buffers !== null)) {
-      fail(number, `${part} is ${run.buffers === null ? "there" : "missing"}, and the header has ${run.buffers === null ? "no " : ""}buffers; they come together or not at all`);
-    }
-  }
+  requireHoldings(run, number, line, ["keeps", "drops"]);
   for (const part of ["sends", "listens"]) {
     if (!Array.isArray(line[part])) fail(number, `${part} is ${shown(line[part])}, not a list`);
   }
@@ -103,8 +100,7 @@ function readSlot(run, number, line) {
       typeof send[2] === "string" && (send[3] === null || Number.isInteger(send[3]));
     if (!fits) fail(number, `${shown(send)} is not [processor, [groups], kind, packet]`);
   }
-  const keeps = line.keeps ?? [];
-  const drops = line.drops ?? [];
+  const { keeps = [], drops = [] } = line;
   for (const [what, pairs] of [["listens", line.listens], ["keeps", keeps], ["drops", drops]]) {
     if (!Array.isArray(pairs)) fail(number, `${what} is ${shown(pairs)}, not a list`);
     for (const pair of pairs) {
@@ -112,19 +108,35 @@ function readSlot(run, number, line) {
       if (!fits) fail(number, `${shown(pair)} in ${what} is not a pair of numbers`);
     }
   }
-  const step = line.step ?? null;
-  if (step !== null && !isWhole(step, 0, 2 ** 53)) fail(number, `step is ${shown(step)}`);
+  const { step = null } = line;
+  if (line.step !== undefined && !isWhole(step, 0)) fail(number, `step is ${shown(step)}; it is a whole number from 0 on`);
   return {
     number: run.slots.length + 1, claimed: line.slot, phase: asText(number, line.phase, "phase"), step,
     sends: line.sends, listens: line.listens, keeps, drops,
   };
 }
 
-function readOutcome(number, outcome) {
+/** All lines say who holds what, or none does. */
+function requireHoldings(run, number, line, parts) {
+  const none = run.buffers === null;
+  for (const part of parts) {
+    if ((line[part] === undefined) !== none) {
+      fail(number, `${part} is ${none ? "there" : "missing"}, and the header has ${none ? "no " : ""}buffers; they come together or not at all`);
+    }
+  }
+}
+
+function readOutcome(run, number, outcome) {
+  if (!isObject(outcome)) fail(number, `outcome is ${shown(outcome)}, not a JSON object`);
+  requireHoldings(run, number, outcome, ["lost_packets"]);
   for (const what of ["slots", "delivered", "lost"]) {
     if (!Number.isInteger(outcome[what])) fail(number, `${what} is ${shown(outcome[what])}, not a number`);
   }
-  return outcome;
+  const { lost_packets: packets = [] } = outcome;
+  if (!Array.isArray(packets) || !packets.every(Number.isInteger)) {
+    fail(number, `lost_packets is ${shown(packets)}, not a list of numbers`);
+  }
+  return { ...outcome, packets };
 }
 
 /** The state of the network while slots are replayed; each slot is given what came of it. */
@@ -139,10 +151,16 @@ class Replay {
     this.since = new Int32Array(run.packets); // the slot that brought the first of them
     this.lostAt = new Array(run.packets).fill(Infinity); // the slot after which nobody has it
     this.current = null;
+    this.step = 0;
     this.lost = 0;
     this.load = new Int32Array(run.g * run.g);
     this.message = new Int32Array(run.g * run.g);
-    for (let p = 0; p < run.packets; p++) this.gain(run.start[p], p);
+    this.heardOf = Array.from({ length: run.n }, () => new Set()); // packets, of which acks may tell
+    for (let p = 0; p < run.packets; p++) {
+      this.gain(run.start[p], p);
+      this.heardOf[run.start[p]].add(p);
+    }
+    this.held.forEach((packets, processor) => this.crowded(processor, packets));
     run.initial = this.state();
   }
 
@@ -167,7 +185,9 @@ class Replay {
       const message = this.message[coupler];
       slot.heard.push([processor, message]);
       const [, , kind, packet] = slot.sends[message];
-      if (kind === "packet" && packet !== null) received.set(processor, packet);
+      if (packet === null) continue;
+      this.heardOf[processor].add(packet);
+      if (kind === "packet") received.set(processor, packet);
     }
     for (const coupler of touched) this.load[coupler] = 0;
     const before = new Set(slot.drops.map(([, packet]) => packet).filter((packet) => this.copies[packet] > 0));
@@ -182,10 +202,11 @@ class Replay {
     const first = this.current === null && slot.claimed === 0 ? 0 : (this.first ?? 1);
     this.first = first;
     const expected = first + slot.number - 1;
-    const back = slot.step !== null && this.current?.step > slot.step;
+    const back = slot.step !== null && slot.step < this.step;
+    this.step = slot.step ?? this.step;
     this.current = slot;
     if (slot.claimed !== expected) this.problem(`the slot has the number ${shown(slot.claimed)} where ${expected} comes`);
-    if (back) this.problem(`its step ${slot.step} is before the last one`);
+    if (back) this.problem(`its step ${slot.step} is before that of the slots before`);
   }
 
   /** What names something that does not exist is against the rules, and cannot be drawn. */
@@ -218,6 +239,9 @@ class Replay {
       if (kind === "packet" && packet !== null && !this.held[processor].includes(packet)) {
         this.breach(processor, `sends packet ${packet}, which it does not hold`);
       }
+      if (kind === "ack" && packet !== null && !this.heardOf[processor].has(packet)) {
+        this.breach(processor, `acknowledges packet ${packet}, of which it never heard`);
+      }
       for (const to of groups) {
         const coupler = to * g + Math.floor(processor / d);
         if (this.load[coupler]++ === 0) touched.push(coupler);
@@ -244,10 +268,13 @@ class Replay {
         this.breach(processor, `keeps packet ${packet}, which it did not hear`);
       }
       this.gain(processor, packet);
-      if (this.held[processor].length > this.run.buffers) {
-        this.breach(processor, `holds more than ${this.run.buffers} packets`);
-      }
+      this.crowded(processor, this.held[processor]);
     }
+  }
+
+  crowded(processor, packets) {
+    const { buffers } = this.run;
+    if (this.told && packets.length > buffers) this.breach(processor, `holds more than ${buffers} ${buffers === 1 ? "packet" : "packets"}`);
   }
 
   gain(processor, packet) {
@@ -299,11 +326,18 @@ class Replay {
   compare() {
     const { run } = this;
     if (run.outcome === null) return;
-    const { slots, delivered, lost } = run.outcome;
+    const { slots, delivered, lost, packets } = run.outcome;
     const last = run.slots.at(-1) ?? run.initial;
     if (slots !== run.slots.length) this.problem(`the outcome claims ${slots} slots`);
     if (delivered < 0 || delivered > last.home) this.problem(`the outcome claims ${delivered} delivered; it was ${last.home}`);
     if (this.told && lost !== this.lost) this.problem(`the outcome claims ${lost} lost; it was ${this.lost}`);
+    else if (this.told && !this.areLost(packets)) this.problem("the outcome names other packets as lost than those that are");
+    else if (lost < 0 || lost > run.packets - delivered) this.problem(`the outcome claims ${lost} lost and ${delivered} delivered of ${run.packets}`);
+  }
+
+  areLost(packets) {
+    return packets.length === this.lost && new Set(packets).size === this.lost &&
+      packets.every((packet) => this.copies[packet] === 0);
   }
 
   breach(processor, what) {
@@ -351,7 +385,7 @@ function isObject(value) {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-function isWhole(value, low, bound) {
+function isWhole(value, low, bound = Infinity) {
   return Number.isInteger(value) && value >= low && value < bound;
 }
 

@@ -15,7 +15,7 @@ const PHASES = [
   [/^(park|sweep|census).*delivery/, "Relays send on what they store. Destinations know where to listen, and no two packets want one coupler: nothing can collide."],
   [/^(park|sweep).*acks/, "Relays say which packets they stored; those sources are done, the others try again."],
   [/^fold: attempt/, "All packets that wait are sent to their relay groups at once, whatever their class."],
-  [/^fold: delivery/, "Relays send on what they have; packets that share a relay group and a destination group can collide here."],
+  [/^fold: delivery/, foldHop],
   [/^fold: destinations confirm/, "Destinations that have their packet tell the relay."],
   [/^fold: acks/, "Relays tell the sources, which are done."],
   [/^shower: attempt/, "Packets that still wait are sent to several relay groups at once: one copy that comes through is enough."],
@@ -52,6 +52,12 @@ function lastHop(run) {
   return "Packets that reached their temporary group go on to their destinations. Because d > g, two may want the same coupler: both are destroyed, and they are lost, for their sources have given them up.";
 }
 
+/** The delivery of a fold, which is safe for d = g: then no relay group has two for one group. */
+function foldHop(run) {
+  if (run.d === run.g) return "Relays send on what they have. For d = g no two want the same coupler.";
+  return "Relays send on what they have; packets that share a relay group and a destination group can collide here.";
+}
+
 function explainMeiRizzi(run) {
   const five = "Five slots a try: to a random group, on to the temporary group, two for the acknowledgement, and home.";
   if (run.variant.startsWith("deferred")) return `${five} The repair for d > g: a copy waits in its temporary group until the last hop is safe, so that what was acknowledged cannot be lost.`;
@@ -84,6 +90,11 @@ export function explainPhase(run, phase) {
 }
 
 export function explainRouter(run) {
+  const words = explainRouting(run);
+  return words && run.variant.endsWith("+or") ? `${words} After every step all are asked whether they have their packets.` : words;
+}
+
+function explainRouting(run) {
   if (run.router === "mei-rizzi") return explainMeiRizzi(run);
   if (run.router === "relay") return explainRelay(run);
   return Object.hasOwn(OTHERS, run.router) ? OTHERS[run.router] : "";

@@ -1,0 +1,128 @@
+"""What the page says of routers and phases is true of the runs it says it of."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import Any
+
+from popsnet import InputError
+from popsnet.routing import all_routers
+from popsnet.viewer import Recording
+
+from .conftest import Visit
+from .runs import run_of
+
+SHAPES = [(1, 1), (1, 4), (4, 1), (2, 5), (3, 3), (4, 2), (6, 3), (5, 2)]
+
+SCHEDULES = ("S", "P2 P1", "P(3,2) P1 F", "F", "S R2", "XY(2,2)", "XY(1,4)")
+
+SAFE = (
+    "nothing can collide",
+    "no two packets want one coupler",
+    "no two want the same coupler",
+    "on a coupler of its own",
+    "each coupler carries one packet",
+)
+"""Said of slots in which nothing collides."""
+
+SAFE_RUNS = ("nothing collides", "no collision", "without a collision")
+"""Said of routers, of all but the slots in which everybody is asked something."""
+
+UNSAFE = (
+    "Two of one group that draw the same coupler",
+    "They can collide a second time here",
+    "Because d > g, two may want the same coupler",
+    "Only here can packets of this stage collide",
+    "Only in attempts can packets of this stage collide",
+    "packets that share a relay group and a destination group can collide here",
+    "here a collision is the message",
+)
+"""Said of slots in which something collides, now and then."""
+
+ASKED = re.compile("groups object|within groups")
+
+LOOK = """() => window.popsnet.panels.map((panel) => {
+  const phases = {};
+  for (const slot of panel.run.slots) {
+    const phase = slot.phase.replace(/(?<=.)\\d+/g, "#"); // the first digit is part of the name
+    if (!Object.hasOwn(phases, phase)) {
+      panel.show(slot.number, false);
+      phases[phase] = { why: panel.root.querySelector(".why").textContent, collisions: 0 };
+    }
+    phases[phase].collisions += slot.collided.length;
+  }
+  return {
+    name: panel.run.name, about: panel.root.querySelector(".about").textContent, phases,
+    broken: panel.run.problems.length,
+  };
+})"""
+
+
+def runs_on(d: int, g: int) -> list[Recording]:
+    """A run of every router that ships, in every variant that applies there, asked or not."""
+    found = []
+    for router in all_routers():
+        variants = [*router.variants, *(SCHEDULES if router.schedules else ())]
+        for variant in (name + asked for name in variants for asked in ("", "+or")):
+            try:
+                found.append(run_of(d, g, router.name, variant=variant, max_steps=12))
+            except InputError:
+                continue  # it does not apply, or gives statistics only
+    return found
+
+
+def test_what_is_said_to_be_safe_is_safe(visit: Visit) -> None:
+    """Every phase of every router is explained; of those not called safe some do collide."""
+    told: Counter[str] = Counter()
+    abouts: set[str] = set()
+    for d, g in SHAPES:
+        runs = runs_on(d, g)
+        seen: list[dict[str, Any]] = visit(runs).evaluate(LOOK)
+        assert len(seen) == len(runs) > 12
+        for run in seen:
+            assert run["broken"] == 0
+            assert run["about"] != "", run["name"]
+            abouts.add(run["about"])
+            for phase, found in run["phases"].items():
+                assert found["why"] != "", (run["name"], phase)
+                told[found["why"]] += found["collisions"]
+                if called_safe(run["about"], phase, found["why"]):
+                    assert found["collisions"] == 0, (d, g, run["name"], phase, found["why"])
+    for words in SAFE:
+        assert any(words in why for why in told), words
+    for words in SAFE_RUNS:
+        assert any(words in about for about in abouts), words
+    for words in UNSAFE:
+        assert any(words in why and told[why] > 0 for why in told), words
+
+
+def called_safe(about: str, phase: str, why: str) -> bool:
+    if any(words in why for words in SAFE):
+        return True
+    if any(words in about for words in SAFE_RUNS):
+        return not ASKED.search(phase)
+    return phase.startswith(("park", "sweep")) and "Only" not in why  # it is where it says so
+
+
+def test_the_repair_is_told_from_the_published_protocol(visit: Visit) -> None:
+    about = {}
+    for d, g, variant in ((4, 4, "published"), (4, 2, "published"), (4, 2, "deferred")):
+        tab = visit([run_of(d, g, variant=variant)])
+        tab.fill("#slot", "5")
+        tab.press("#slot", "Enter")
+        about[d, variant, g] = (tab.inner_text(".about"), tab.inner_text(".why"))
+    assert len(set(about.values())) == 3
+    assert "then it is lost" in about[4, "published", 2][0]
+    assert "they are lost" in about[4, "published", 2][1]
+    assert "cannot be lost" in about[4, "deferred", 2][0]
+    assert "lost" not in "".join(about[4, "published", 4])
+
+
+def test_a_strangers_router_is_not_explained(visit: Visit) -> None:
+    """Its phases may have any name; nothing is said that nobody knows."""
+    text = run_of(4, 2).text.replace('"mei-rizzi"', '"constructor"')
+    tab = visit([Recording.of(re.sub(r'"phase":"[^"]*"', '"phase":"toString"', text))])
+    tab.click("#forward")
+    assert tab.inner_text(".about") == ""
+    assert tab.inner_text(".why") == ""
