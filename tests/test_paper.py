@@ -173,7 +173,7 @@ def test_capped_runs_are_marked() -> None:
 
 def test_the_table_of_steps_fits_a_terminal() -> None:
     """Ten thousand runs, some capped, on up to 2^24 processors: nothing is cut in 80 columns."""
-    steps, slots = Counter({67: 9_000, 1000: 1_000}), Counter({335: 9_000, 5000: 1_000})
+    steps, slots = Counter({60: 9_960, 1000: 40}), Counter({300: 9_960, 5000: 40})
     capped = Tally(10_000, 2, steps, slots, slots, Counter({0: 10_000}))
     sheet = make_sheets(make_tables(make_plan(None, None), lambda _: capped))[0]
     with (console := Console(width=80)).capture() as written:
