@@ -43,11 +43,11 @@ class Shot(NamedTuple):
 
 SHOTS = {
     "viewer": Shot(4, 4, (Run("mei-rizzi"), Run("relay", "S")), 2, 972, top="#score"),
-    "viewer-3-3-light": Shot(3, 3, (Run("mei-rizzi"),), 1, 1060, follow=4),
-    "viewer-8-8-side-by-side-dark": Shot(
-        8, 8, (Run("mei-rizzi"), Run("relay", "S")), 2, 1000, "dark", top="#score"
+    "viewer-3-3-light": Shot(3, 3, (Run("mei-rizzi"),), 1, 1090, follow=4),
+    "viewer-6-6-side-by-side-dark": Shot(
+        6, 6, (Run("mei-rizzi"), Run("relay", "S")), 2, 1472, "dark", top="#score"
     ),
-    "viewer-64-64-matrix-light": Shot(64, 64, (Run("mei-rizzi"),), 6, 1000),
+    "viewer-64-64-matrix-light": Shot(64, 64, (Run("mei-rizzi"),), 6, 1180),
 }
 
 

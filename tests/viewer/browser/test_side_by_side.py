@@ -10,7 +10,7 @@ from popsnet.viewer import Recording
 
 from .conftest import Visit
 from .replay import Replay
-from .runs import run_of
+from .runs import lines_of, of_lines, run_of
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page as Tab
@@ -120,7 +120,12 @@ TOPS = """() => [...document.querySelectorAll(".run")].slice(0, 2).map((run) =>
     Math.round(run.querySelector(part).getBoundingClientRect().top)))"""
 
 
-def test_panels_stand_beside_each_other_and_level(tab: Tab) -> None:
+def test_panels_stand_beside_each_other_and_level(visit: Visit) -> None:
+    """Whatever is to be said of one of them and not of the other."""
+    lines = lines_of(run_of(4, 4, "relay", variant="S"))
+    lines[3]["slot"] = 9
+    tab = visit([run_of(4, 4), of_lines(lines)])
+    assert tab.locator(".run .alarm").count() == 1
     boxes = [panel.bounding_box() for panel in tab.locator(".run").all()[:2]]
     assert boxes[0] is not None
     assert boxes[1] is not None
