@@ -174,8 +174,9 @@ def test_the_page_is_never_wider_than_the_screen(visit: Visit) -> None:
 
 def test_large_networks_fit_too(visit: Visit) -> None:
     for run in (run_of(16, 16), run_of(1, 64, "direct"), run_of(3, 2, **LOSING)):
+        tab = visit([run], size=SIZES[0])
         for size in SIZES[:2]:
-            see_it_fits(visit([run], size=size), *size)
+            see_it_fits(tab, *size)
 
 
 def test_on_paper_there_is_no_player(visit: Visit) -> None:

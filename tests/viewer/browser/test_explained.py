@@ -40,6 +40,9 @@ UNSAFE = (
 )
 """Said of slots in which something collides, now and then."""
 
+ASKED_ON = ((2, 5), (4, 2))
+"""Where all are asked whether they have their packets, which is done in the same way anywhere."""
+
 ASKED = re.compile("groups object|within groups")
 
 LOOK = """() => window.popsnet.panels.map((panel) => {
@@ -60,11 +63,12 @@ LOOK = """() => window.popsnet.panels.map((panel) => {
 
 
 def runs_on(d: int, g: int) -> list[Recording]:
-    """A run of every router that ships, in every variant that applies there, asked or not."""
+    """A run of every router that ships, in every variant that applies there."""
+    endings = ("", "+or") if (d, g) in ASKED_ON else ("",)
     found = []
     for router in all_routers():
         variants = [*router.variants, *(SCHEDULES if router.schedules else ())]
-        for variant in (name + asked for name in variants for asked in ("", "+or")):
+        for variant in (name + asked for name in variants for asked in endings):
             try:
                 found.append(run_of(d, g, router.name, variant=variant, max_steps=12))
             except InputError:
@@ -79,7 +83,7 @@ def test_what_is_said_to_be_safe_is_safe(visit: Visit) -> None:
     for d, g in SHAPES:
         runs = runs_on(d, g)
         seen: list[dict[str, Any]] = visit(runs).evaluate(LOOK)
-        assert len(seen) == len(runs) > 12
+        assert len(seen) == len(runs) >= 8
         for run in seen:
             assert run["broken"] == 0
             assert run["about"] != "", run["name"]
