@@ -42,7 +42,9 @@ def written(folder: Path, body: str) -> Path:
     ],
 )
 @pytest.mark.parametrize(
-    "command", [("route",), ("adversary", "rigid"), ("adversary", "oblivious")], ids=" ".join
+    "command",
+    [("route",), ("route", "--detect"), ("adversary", "rigid"), ("adversary", "oblivious")],
+    ids=" ".join,
 )
 def test_what_is_no_router_is_bad_input(
     cli: Cli, tmp_path: Path, command: tuple[str, ...], body: str, said: str

@@ -28,17 +28,18 @@ def detected(route: Route) -> Route:
 
     def route_and_ask(network: Network, destination: Ints, coins: Coins, memory: Memory) -> Slots:
         running = route(network, destination, coins, memory)
-        slot, step = next(running, None), 0
-        while slot is not None:
-            if slot.step > step:
+        step: int = 0
+        inbox: Inbox | None = None
+        while True:
+            try:
+                slot = next(running) if inbox is None else running.send(inbox)
+            except StopIteration:
+                break
+            if isinstance(slot, Slot) and slot.step > step:  # what is no slot the engine refuses
                 if not (yield from _ask(network, memory, step)):
                     return
                 step = slot.step
             inbox = yield slot
-            try:
-                slot = running.send(inbox)
-            except StopIteration:
-                slot = None
         yield from _ask(network, memory, step)
 
     return route_and_ask

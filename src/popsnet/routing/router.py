@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TypeAlias
 
 from popsnet.coins import Coins
@@ -125,16 +126,7 @@ class Router:
         self, variant: str, network: Network, destination: Ints, coins: Coins, memory: Memory
     ) -> Slots:
         """The variant at work: a generator, or an error that says what came instead."""
-        try:
-            running = self.variant(variant).route(network, destination, coins, memory)
-        except SystemExit as error:
-            raise InputError(exit_of(self.name, error)) from error
-        if not isinstance(running, Generator):
-            raise InputError(
-                f"Router {self.name} gives {running!r:.40} and no slots; a router is a generator "
-                "function, one that yields its slots."
-            )
-        return running
+        return _started(self.name, self.variant(variant).route, network, destination, coins, memory)
 
     def variant(self, name: str) -> Variant:
         """The variant of that name, or the one that is made of it."""
@@ -156,9 +148,23 @@ class Router:
             raise InputError(
                 f"Variant {name} of {self.name} gives statistics only, nothing to detect."
             )
-        return name + DETECTED, replace(
-            variant, route=detected(variant.unabridged or variant.route)
+        route = partial(_started, self.name, variant.unabridged or variant.route)
+        return name + DETECTED, replace(variant, route=detected(route))
+
+
+def _started(
+    name: str, route: Route, network: Network, destination: Ints, coins: Coins, memory: Memory
+) -> Slots:
+    try:
+        running = route(network, destination, coins, memory)
+    except SystemExit as error:
+        raise InputError(exit_of(name, error)) from error
+    if not isinstance(running, Generator):
+        raise InputError(
+            f"Router {name} gives {running!r:.40} and no slots; a router is a generator "
+            "function, one that yields its slots."
         )
+    return running
 
 
 def exit_of(router: str, error: SystemExit) -> str:
