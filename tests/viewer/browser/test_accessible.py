@@ -164,19 +164,19 @@ def test_the_page_is_never_wider_than_the_screen(visit: Visit) -> None:
     """Whatever becomes of its size, as when a phone is turned."""
     tab = visit([run_of(4, 4), run_of(4, 4, "relay", variant="S")])
     for size in SIZES:
-        see_it_fits(tab, *size)
+        assert_it_fits(tab, *size)
     tab.fill("#packet", "3")
     tab.press("#packet", "Enter")
     tab.check("#as-matrix")
     for size in SIZES:
-        see_it_fits(tab, *size)
+        assert_it_fits(tab, *size)
 
 
 def test_large_networks_fit_too(visit: Visit) -> None:
     for run in (run_of(16, 16), run_of(1, 64, "direct"), run_of(3, 2, **LOSING)):
         tab = visit([run], size=SIZES[0])
         for size in SIZES[:2]:
-            see_it_fits(tab, *size)
+            assert_it_fits(tab, *size)
 
 
 def test_on_paper_there_is_no_player(visit: Visit) -> None:
@@ -210,7 +210,7 @@ def box_of(tab: Tab, name: str) -> FloatRect:
     return box
 
 
-def see_it_fits(tab: Tab, wide: int, high: int) -> None:
+def assert_it_fits(tab: Tab, wide: int, high: int) -> None:
     tab.set_viewport_size({"width": wide, "height": high})
     tab.click("#collision")
     assert tab.evaluate("document.documentElement.scrollWidth") == wide

@@ -355,6 +355,8 @@ def test_a_file_may_be_dropped(visit: Visit) -> None:
         whole(),
     )
     tab.wait_for_selector("h2:text-is('mei-rizzi (published), dropped.jsonl')")
+    assert tab.title() == "POPS(4, 4): mei-rizzi (published), dropped.jsonl"
+    assert not tab.is_visible("#problem")
 
 
 def test_a_trace_without_an_end_is_shown_and_says_so(visit: Visit) -> None:

@@ -58,7 +58,7 @@ def trace(text: str, kind: str) -> str:
     return "".join(json.dumps(line) + "\n" for line in lines)
 
 
-def see_only_text(tab: Tab, text: str, plain: dict[str, int]) -> None:
+def assert_only_text(tab: Tab, text: str, plain: dict[str, int]) -> None:
     seen: dict[str, Any] = tab.evaluate(PLAYED)
     assert seen["name"].startswith(text)
     assert text.lstrip("0123456789") in seen["words"]
@@ -82,7 +82,7 @@ def plain(visit: Visit) -> dict[str, int]:
 def test_of_a_hostile_trace_nothing_runs(visit: Visit, plain: dict[str, int]) -> None:
     for text in HOSTILE:
         recording = Recording(text, trace(text, text))
-        see_only_text(visit([recording]), text, plain)
+        assert_only_text(visit([recording]), text, plain)
 
 
 def test_of_a_hostile_file_nothing_runs(visit: Visit, plain: dict[str, int]) -> None:
@@ -90,7 +90,7 @@ def test_of_a_hostile_file_nothing_runs(visit: Visit, plain: dict[str, int]) -> 
     for text in HOSTILE:
         opened(tab, (f"{text[:20].replace('/', '')}.jsonl", trace(text, text)))
         assert not tab.is_visible("#problem")
-        see_only_text(tab, text, plain)
+        assert_only_text(tab, text, plain)
 
 
 def test_of_a_hostile_message_nothing_runs(visit: Visit, plain: dict[str, int]) -> None:

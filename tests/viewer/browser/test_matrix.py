@@ -65,7 +65,7 @@ def expected(replay: Replay, t: int) -> str:
     return "".join("iuc"[min(2, load)] for load in loads)
 
 
-def see_words(tab: Tab, replay: Replay, t: int) -> None:
+def assert_words(tab: Tab, replay: Replay, t: int) -> None:
     used, collided = len(replay.states[t].used()), len(replay.states[t].collided())
     idle = replay.g**2 - used - collided
     assert tab.inner_text(".cell-words") == (
@@ -87,7 +87,7 @@ def test_every_cell_has_the_colour_of_its_coupler(visit: Visit, scheme: str) -> 
         if t > 0:
             tab.click("#forward")
         assert tab.evaluate(PIXELS) == expected(replay, t)
-        see_words(tab, replay, t)
+        assert_words(tab, replay, t)
     assert "c" in expected(replay, 1)
 
 
@@ -108,7 +108,7 @@ def test_of_256_groups_every_coupler_is_seen(visit: Visit) -> None:
     tab = visit([recording])
     for t in (0, 1):
         assert tab.evaluate(PIXELS) == expected(replay, t)
-        see_words(tab, replay, t)
+        assert_words(tab, replay, t)
         if t == 0:
             tab.click("#forward")
 

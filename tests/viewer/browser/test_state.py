@@ -107,10 +107,10 @@ def test_every_slot_is_what_happened(name: str, visit: Visit) -> None:
         assert seen["hearing"] == len(state.heard)
         assert seen["deaf"] == len(state.listens) - len(state.heard)
         for side, then in (("before", max(0, t - 1)), ("after", t)):
-            see_holdings(replay, then, side, seen)
+            assert_holdings(replay, then, side, seen)
 
 
-def see_holdings(replay: Replay, t: int, side: str, seen: dict[str, Any]) -> None:
+def assert_holdings(replay: Replay, t: int, side: str, seen: dict[str, Any]) -> None:
     """The chips beside every processor are what it holds, or the first three of it."""
     state = replay.states[t]
     for processor in range(replay.n):
