@@ -1,5 +1,22 @@
 """popsnet: on-line permutation routing on Partitioned Optical Passive Star networks.
 
+Route, and look at the results
+    ``route``, ``Experiment``, ``Runs``, ``Run``, ``Outcome``, ``summarize``, ``view``, ``Page``,
+    ``check_trace``
+Choose a router
+    ``recommend``, ``compare``, ``all_routers``, ``find_router``
+Many experiments, kept in a file
+    ``Sweep``, ``collect``, ``Store``, ``Tally``, ``verify``
+Schedules and sorting
+    ``schedule``, ``sort``
+The paper's tables and figures
+    ``paper.reproduce``
+Write a router
+    ``register``, ``register_variant``, ``Network``, ``Slot``, ``Inbox``, ``Kind``, ``NO_PACKET``,
+    ``Memory``, ``Coins``, ``Machine``, ``Router``, ``make_permutation``
+Errors
+    ``PopsnetError`` and those below it, ``Rule``
+
 Names are imported when they are first used, so that ``import popsnet`` costs nothing.
 """
 
@@ -9,8 +26,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from popsnet import paper as paper
     from popsnet.coins import Coins as Coins
     from popsnet.engines import Outcome as Outcome
+    from popsnet.engines import Tally as Tally
     from popsnet.errors import InputError as InputError
     from popsnet.errors import PermutationError as PermutationError
     from popsnet.errors import PopsnetError as PopsnetError
@@ -19,18 +38,29 @@ if TYPE_CHECKING:
     from popsnet.errors import SizeError as SizeError
     from popsnet.errors import StoreError as StoreError
     from popsnet.errors import TraceFormatError as TraceFormatError
-    from popsnet.experiments import Point as Point
+    from popsnet.experiment import Experiment as Experiment
     from popsnet.experiments import Run as Run
-    from popsnet.experiments import routed as routed
+    from popsnet.experiments import Runs as Runs
+    from popsnet.experiments import Store as Store
+    from popsnet.experiments import Sweep as Sweep
+    from popsnet.experiments import collect as collect
     from popsnet.experiments import summarize as summarize
     from popsnet.experiments import view as view
+    from popsnet.experiments.comparison import compare as compare
+    from popsnet.experiments.computation import sort as sort
+    from popsnet.experiments.forecast import recommend as recommend
+    from popsnet.experiments.route import route as route
+    from popsnet.experiments.scheduled import schedule as schedule
+    from popsnet.experiments.verify import verify as verify
     from popsnet.machine import Machine as Machine
     from popsnet.memory import Memory as Memory
     from popsnet.network import Network as Network
     from popsnet.permutations import make_permutation as make_permutation
     from popsnet.routing import Router as Router
     from popsnet.routing import all_routers as all_routers
+    from popsnet.routing import find_router as find_router
     from popsnet.routing import register as register
+    from popsnet.routing import register_variant as register_variant
     from popsnet.slot import NO_PACKET as NO_PACKET
     from popsnet.slot import Inbox as Inbox
     from popsnet.slot import Kind as Kind
@@ -40,47 +70,74 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-_HOME = {
-    "Coins": "popsnet.coins",
-    "Inbox": "popsnet.slot",
-    "InputError": "popsnet.errors",
-    "Kind": "popsnet.slot",
-    "Machine": "popsnet.machine",
-    "Memory": "popsnet.memory",
-    "NO_PACKET": "popsnet.slot",
-    "Network": "popsnet.network",
-    "Outcome": "popsnet.engines",
-    "Page": "popsnet.viewer",
-    "PermutationError": "popsnet.errors",
-    "Point": "popsnet.experiments",
-    "PopsnetError": "popsnet.errors",
-    "Router": "popsnet.routing",
-    "Rule": "popsnet.errors",
-    "RuleViolation": "popsnet.errors",
-    "Run": "popsnet.experiments",
-    "SizeError": "popsnet.errors",
-    "Slot": "popsnet.slot",
-    "StoreError": "popsnet.errors",
-    "TraceFormatError": "popsnet.errors",
-    "all_routers": "popsnet.routing",
-    "check_trace": "popsnet.trace.checker",
-    "make_permutation": "popsnet.permutations",
-    "register": "popsnet.routing",
-    "routed": "popsnet.experiments",
-    "summarize": "popsnet.experiments",
-    "view": "popsnet.experiments",
+_GROUPS = {
+    "route, and look at the results": {
+        "route": "popsnet.experiments.route",
+        "Experiment": "popsnet.experiment",
+        "Runs": "popsnet.experiments",
+        "Run": "popsnet.experiments",
+        "Outcome": "popsnet.engines",
+        "summarize": "popsnet.experiments",
+        "view": "popsnet.experiments",
+        "Page": "popsnet.viewer",
+        "check_trace": "popsnet.trace.checker",
+    },
+    "choose a router": {
+        "recommend": "popsnet.experiments.forecast",
+        "compare": "popsnet.experiments.comparison",
+        "all_routers": "popsnet.routing",
+        "find_router": "popsnet.routing",
+    },
+    "many experiments, kept in a file": {
+        "Sweep": "popsnet.experiments",
+        "collect": "popsnet.experiments",
+        "Store": "popsnet.experiments",
+        "Tally": "popsnet.engines",
+        "verify": "popsnet.experiments.verify",
+    },
+    "schedules and sorting": {
+        "schedule": "popsnet.experiments.scheduled",
+        "sort": "popsnet.experiments.computation",
+    },
+    "the paper's tables and figures": {"paper": ""},
+    "write a router": {
+        "register": "popsnet.routing",
+        "register_variant": "popsnet.routing",
+        "Network": "popsnet.network",
+        "Slot": "popsnet.slot",
+        "Inbox": "popsnet.slot",
+        "Kind": "popsnet.slot",
+        "NO_PACKET": "popsnet.slot",
+        "Memory": "popsnet.memory",
+        "Coins": "popsnet.coins",
+        "Machine": "popsnet.machine",
+        "Router": "popsnet.routing",
+        "make_permutation": "popsnet.permutations",
+    },
+    "errors": {
+        "PopsnetError": "popsnet.errors",
+        "InputError": "popsnet.errors",
+        "PermutationError": "popsnet.errors",
+        "SizeError": "popsnet.errors",
+        "StoreError": "popsnet.errors",
+        "TraceFormatError": "popsnet.errors",
+        "RuleViolation": "popsnet.errors",
+        "Rule": "popsnet.errors",
+    },
 }
+"""Where each name comes from; a module of this package comes from nowhere else."""
 
-__all__ = ["__version__", *sorted(_HOME)]
+_HOME = {name: home for names in _GROUPS.values() for name, home in names.items()}
+
+__all__ = ["__version__", *_HOME]
 
 
 def __getattr__(name: str) -> Any:
-    try:
-        home = _HOME[name]
-    except KeyError:
-        raise AttributeError(f"module 'popsnet' has no attribute {name!r}") from None
-    return getattr(import_module(home), name)
+    if name not in _HOME:
+        raise AttributeError(f"module 'popsnet' has no attribute {name!r}")
+    home = _HOME[name]
+    return getattr(import_module(home), name) if home else import_module(f"popsnet.{name}")
 
 
 def __dir__() -> list[str]:
-    return __all__
+    return sorted(__all__)

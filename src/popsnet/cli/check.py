@@ -8,8 +8,8 @@ from pathlib import Path
 
 import typer
 
-from popsnet.cli.progress import patient_progress
 from popsnet.errors import InputError
+from popsnet.progress import patient_progress
 from popsnet.trace.checker import Report, check_trace
 
 __all__ = ["check_command"]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from importlib.util import find_spec
 from pathlib import Path
-from statistics import mean
 from typing import Any
 
 import typer
@@ -13,13 +12,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from popsnet.cli.progress import patient_progress
 from popsnet.coins import Coins
 from popsnet.errors import InputError
-from popsnet.experiments.comparison import Compared, Comparison, compare_routers
+from popsnet.experiments.comparison import Comparison, compare
 from popsnet.files import require_writable
 from popsnet.network import Network
-from popsnet.trace import Event
 
 __all__ = ["compare_command"]
 
@@ -34,12 +31,7 @@ def compare_command(
     network = Network(d, g)
     if figure is not None:
         _require_picture(figure)
-    with patient_progress(f"routing on {network}", None) as update:
-
-        def watch(name: str, event: Event) -> None:
-            update(0, f"{name}, slot {event.slot:,}")
-
-        found = compare_routers(network, runs, seed, watch)
+    found = compare(network, runs=runs, seed=seed)
     if figure is not None:
         _draw(found, figure)
     if as_json:
@@ -70,32 +62,14 @@ def _draw(found: Comparison, path: Path) -> None:
     save_one(draw_comparison(title, marks, found.lower_bound), path)
 
 
-def _row(one: Compared) -> dict[str, Any]:
-    ran = one.outcomes
-    return {
-        "router": one.router.name,
-        "variant": one.variant,
-        "online": one.router.online,
-        "randomness": one.router.randomness,
-        "mean_slots": one.mean_slots if ran else None,
-        "worst_slots": one.worst_slots if ran else None,
-        "mean_collisions": mean(run.collisions for run in ran) if ran else None,
-        "peak_buffers": max(run.peak_buffers or 0 for run in ran) if ran else None,
-        "control_bits": max(run.control_bits or 0 for run in ran) if ran else None,
-        "capped": one.capped if ran else None,
-        "lost": sum(run.lost for run in ran) if ran else None,
-        "expected_slots": one.expected.slots if one.expected else None,
-    }
-
-
 def _as_object(found: Comparison, figure: Path | None) -> dict[str, Any]:
     network = found.network
     return {
         "network": {"d": network.d, "g": network.g, "n": network.n},
         "runs": found.runs,
         "lower_bound": found.lower_bound,
-        "routers": [_row(one) for one in found.done],
-        "left_out": [_row(one) for one in found.left_out],
+        "routers": found.to_records(),
+        "left_out": [one.to_record() for one in found.left_out],
         "figure": None if figure is None else str(figure),
     }
 
@@ -107,7 +81,7 @@ def _print_text(console: Console, found: Comparison, figure: Path | None) -> Non
     table.add_column("coins", overflow="fold")
     table.add_column("on-line")
     for one in found.done:
-        row = _row(one)
+        row = one.to_record()
         least = "≥ " if one.capped else ""  # a capped run is cut
         figures = (
             f"{least}{row['mean_slots']:,.1f}", f"{least}{row['worst_slots']:,}",

@@ -9,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 import typer
 
-from popsnet.cli.progress import patient_progress
 from popsnet.coins import Coins
 from popsnet.errors import InputError
 from popsnet.experiments.computation import compute
 from popsnet.network import Network
+from popsnet.progress import patient_progress
 from popsnet.routing.deterministic.moves import (
     add_all,
     add_prefixes,

@@ -15,10 +15,10 @@ from rich.console import Console
 from rich.table import Table
 
 import popsnet
-from popsnet.engines import ENGINES, Load
-from popsnet.experiments import Point, routed
-from popsnet.experiments.footprint import available_memory
-from popsnet.network import Network
+from popsnet.engines import ENGINES
+from popsnet.experiment import Experiment
+from popsnet.experiments import route
+from popsnet.system import available_memory
 
 __all__ = ["doctor_command"]
 
@@ -79,7 +79,7 @@ def _library(name: str, needed: bool, use: str) -> Finding:
 
 def _engine(name: str) -> Finding:
     """An engine is usable if it routes."""
-    outcome = next(routed(Point.of(4, 4, engine=name), 1)).outcome
+    outcome = route(4, 4, engine=name)[0].outcome
     routes = outcome.delivered == 16
     detail = f"routes POPS(4, 4) in {outcome.slots} slots" if routes else "does not route"
     return Finding(f"engine {name}", routes, True, detail)
@@ -87,4 +87,4 @@ def _engine(name: str) -> Finding:
 
 def _largest(memory: int) -> int:
     """The largest g whose POPS(g, g) the slots engine can hold."""
-    return isqrt(memory // ENGINES["slots"].bytes_needed(Load(Network(1, 1))))
+    return isqrt(memory // ENGINES["slots"].memory(Experiment(1, 1)))

@@ -11,13 +11,13 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from popsnet.cli.progress import patient_progress
 from popsnet.coins import Coins
 from popsnet.errors import InputError
 from popsnet.exact import Distribution, mei_rizzi_chain, relay_chain, solve
 from popsnet.exact.chain import Chain, Progress
 from popsnet.network import Network
 from popsnet.permutations import find_permutation, make_permutation
+from popsnet.progress import patient_progress
 
 __all__ = ["exact_command"]
 

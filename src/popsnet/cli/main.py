@@ -16,7 +16,7 @@ from popsnet.cli.commands import adversary, experiments, results, routing, sorti
 from popsnet.cli.options import Json
 from popsnet.errors import InputError, PopsnetError
 
-__all__ = ["app", "main"]
+__all__ = ["app", "main", "with_flags"]
 
 app = typer.Typer(
     name="popsnet",
@@ -87,6 +87,28 @@ def _refuse_negative_sizes(arguments: list[str]) -> None:
                 raise InputError(f"{argument} is below 1: a network has {sizes[arguments[0]]}.")
 
 
+_PARAMETERS = "|".join(
+    ("engine", "first", "max_steps", "permutation", "permutation_seed", "router", "runs", "seed",
+     "shards", "threads", "trace", "variant", "workers")
+)  # fmt: skip
+
+
+def with_flags(text: str) -> str:
+    """Turn the names of parameters, in which the library speaks, into those of options.
+
+    >>> with_flags("runs = 0: give at least 1. Use engine='slots'.")
+    '--runs 0: give at least 1. Use --engine slots.'
+    """
+    text = re.sub(rf"^({_PARAMETERS}) = ", lambda name: f"{_flag(name[1])} ", text)
+    return re.sub(
+        rf"\b({_PARAMETERS})='([^']*)'", lambda found: f"{_flag(found[1])} {found[2]}", text
+    )
+
+
+def _flag(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
+
+
 def _was_interrupted(end: BaseException | None) -> bool:
     """Whether an interrupt that nobody has dealt with is what ended the program."""
     while end is not None and not isinstance(end, KeyboardInterrupt):
@@ -110,7 +132,7 @@ def main() -> None:
             print("Interrupted.", file=sys.stderr)
         raise
     except PopsnetError as error:
-        print(f"Error: {error}", file=sys.stderr)
+        print(f"Error: {with_flags(str(error))}", file=sys.stderr)
         sys.exit(2 if isinstance(error, InputError) else 1)
     except BrokenPipeError:  # whoever read our output has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

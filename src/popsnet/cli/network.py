@@ -12,9 +12,9 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from popsnet.cli.progress import patient_progress
 from popsnet.errors import InputError
 from popsnet.files import require_writable, write_whole
+from popsnet.progress import patient_progress
 from popsnet.sorting import (
     NETWORKS,
     ComparatorNetwork,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -13,9 +13,8 @@ from rich.console import Console, JustifyMethod
 from rich.rule import Rule
 from rich.table import Table
 
-from popsnet.cli.progress import patient_progress
+from popsnet.engines import Tally
 from popsnet.errors import InputError
-from popsnet.experiments import Tally
 from popsnet.files import make_folder, write_whole
 from popsnet.paper.plan import Plan, Wanted, make_plan
 from popsnet.paper.runs import carry_out
@@ -26,6 +25,7 @@ from popsnet.paper.theory.section import Theory, make_theory, theory_summary
 from popsnet.paper.theory.separation import SeparationRow, attack_all
 from popsnet.paper.theory.sheets import theory_sheets
 from popsnet.paper.verdicts import DOUBT_LEVEL, LEVEL
+from popsnet.progress import patient_progress
 
 __all__ = ["paper_command"]
 
@@ -90,15 +90,10 @@ def _require_libraries() -> None:
 
 def _carry_out(
     plan: Plan, out: Path
-) -> tuple[Callable[[Wanted], Tally], Facts, tuple[SeparationRow, ...]]:
+) -> tuple[dict[Wanted, Tally], Facts, tuple[SeparationRow, ...]]:
     """Runs and attacks; what the folder has is taken from there."""
     try:
-        with patient_progress("routing", None) as update:
-
-            def show(done: int, total: int) -> None:
-                update(done, f"{done:,} of {total:,} shards", total)
-
-            results, origin = carry_out(plan, out, show)
+        results, origin = carry_out(plan, out)
         with patient_progress("attacking", None) as update:
             separation = attack_all(plan.attacked, out, lambda doing: update(0, doing))
     except KeyboardInterrupt:

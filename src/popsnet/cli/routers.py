@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import suppress
 
 import typer
 
 from popsnet.engines import ENGINES
+from popsnet.errors import InputError
+from popsnet.experiment import Experiment
+from popsnet.network import Network
 from popsnet.routing import Router, all_routers
 
 __all__ = ["routers_command"]
+
+_TRIED = (Network(64, 64), Network(16, 4), Network(4, 16))
 
 
 def routers_command(*, as_json: bool) -> None:
@@ -45,11 +52,20 @@ def _memory(router: Router) -> str:
 
 
 def _engines(router: Router) -> list[str]:
+    """The engines that run a variant of the router, found by trying on some networks."""
+    found = list(_experiments(router))
     return [
         name
         for name, engine in ENGINES.items()
-        if any(engine.has(router, variant) for variant in router.variants)
+        if any(engine.supports(one) is None for one in found)
     ]
+
+
+def _experiments(router: Router) -> Iterator[Experiment]:
+    for network in _TRIED:
+        for variant in (None, *router.variants):
+            with suppress(InputError):  # it does not apply there
+                yield Experiment(network.d, network.g, router=router, variant=variant)
 
 
 def _as_object(router: Router) -> dict[str, object]:

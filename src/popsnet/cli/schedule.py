@@ -13,21 +13,13 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from popsnet.cli.progress import patient_progress
-from popsnet.coins import Coins
 from popsnet.engines import Outcome
 from popsnet.errors import InputError
-from popsnet.experiments.scheduled import (
-    execute_schedule,
-    require_room,
-    trace_schedule,
-    write_table,
-)
+from popsnet.experiments.scheduled import Scheduled, make_demand, require_room, schedule
 from popsnet.files import require_writable
 from popsnet.network import Network
-from popsnet.permutations import make_permutation
-from popsnet.routing.offline import Demand, Schedule, lower_bound, make_schedule
-from popsnet.routing.offline.demand_files import read_demand, read_matrix
+from popsnet.progress import patient_progress
+from popsnet.routing.offline import Schedule
 from popsnet.trace import Event
 
 __all__ = ["schedule_command"]
@@ -42,29 +34,31 @@ def schedule_command(
     permutation_seed: int, seed: int, out: Path | None, figure: Path | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Make the schedule, execute it, write what is wanted, report; exit 1 if it does not hold."""
-    Coins(seed)  # refuses what is no seed
     _require_files(out, figure)
     network = Network(d, g)
     traced = out is not None and out.suffix.lower() in _TRACES
-    require_room(network, network.n, traced=traced)
-    wanted = _wanted(network, permutation, demand, matrix, permutation_seed)
-    require_room(network, wanted.packets, traced=traced)
+    _require_one(permutation, demand, matrix)
+    sent = make_demand(
+        network, permutation=permutation, packets=demand, matrix=matrix,
+        permutation_seed=permutation_seed,
+    )  # fmt: skip
+    require_room(network, sent.packets, traced=traced)
     begin = time.perf_counter()
-    with patient_progress(f"scheduling {wanted.packets:,} packets on {network}", None):
-        schedule = make_schedule(wanted, seed=seed)
+    with patient_progress(f"scheduling {sent.packets:,} packets on {network}", None):
+        made = schedule(network, sent, seed=seed)
     seconds = time.perf_counter() - begin
-    outcome = _execute(wanted, schedule, out if traced else None, seed)
+    outcome = _execute(made, out if traced else None)
     if out is not None and not traced:
-        write_table(out, schedule)
+        made.write_csv(out)
     if figure is not None:
-        _draw(schedule, figure)
-    facts = _facts(wanted, schedule, outcome, seconds)
+        _draw(made.schedule, figure)
+    facts = _facts(made, outcome, seconds)
     if as_json:
         typer.echo(json.dumps(facts, indent=2))
     else:
         _print_text(Console(), facts, network)
         _print_files(out, figure, traced)
-    if outcome.delivered < wanted.packets:
+    if outcome.delivered < sent.packets:
         raise typer.Exit(1)
 
 
@@ -84,31 +78,20 @@ def _require_files(out: Path | None, figure: Path | None) -> None:
         raise InputError("--figure needs matplotlib, not installed: pip install 'popsnet[plots]'")
 
 
-def _wanted(
-    network: Network, permutation: str | None, demand: Path | None, matrix: Path | None, seed: int
-) -> Demand:
+def _require_one(permutation: str | None, demand: Path | None, matrix: Path | None) -> None:
     given = {"--permutation": permutation, "--demand": demand, "--matrix": matrix}
     named = [option for option, value in given.items() if value is not None]
     if len(named) > 1:
         raise InputError(f"{' and '.join(named)} each say what is to be sent; give one of them.")
-    if demand is not None:
-        return read_demand(demand, network)
-    if matrix is not None:
-        return read_matrix(matrix, network)
-    coins = Coins(seed).for_run(0)  # the permutation that popsnet route has in its first run
-    destination = make_permutation(permutation or "random", network, coins)
-    return Demand.of_permutation(network, destination)
 
 
-def _execute(demand: Demand, schedule: Schedule, trace: Path | None, seed: int) -> Outcome:
-    with patient_progress(f"executing {schedule.slots:,} slots", schedule.slots) as update:
+def _execute(made: Scheduled, trace: Path | None) -> Outcome:
+    with patient_progress(f"executing {made.slots:,} slots", made.slots) as update:
 
         def watch(event: Event) -> None:
             update(event.slot, f"{event.pending:,} packets pending")
 
-        if trace is not None:
-            return trace_schedule(trace, demand, schedule, [watch], seed)
-        return execute_schedule(demand, schedule, [watch])
+        return made.execute([watch]) if trace is None else made.write_trace(trace, [watch])
 
 
 def _draw(schedule: Schedule, path: Path) -> None:
@@ -119,18 +102,19 @@ def _draw(schedule: Schedule, path: Path) -> None:
         save_one(draw_schedule(schedule), path)
 
 
-def _facts(demand: Demand, schedule: Schedule, outcome: Outcome, seconds: float) -> dict[str, Any]:
-    network, bound = demand.network, lower_bound(demand)
-    couplers = schedule.slots * network.couplers
-    usable = schedule.slots * min(network.couplers, network.n)
+def _facts(made: Scheduled, outcome: Outcome, seconds: float) -> dict[str, Any]:
+    demand, bound = made.demand, made.lower_bound
+    network = demand.network
+    couplers = made.slots * network.couplers
+    usable = made.slots * min(network.couplers, network.n)
     return {
         "network": {"d": network.d, "g": network.g, "n": network.n},
         "packets": demand.packets,
         "most_of_a_processor": demand.h,
         "most_of_a_group": demand.degree,
-        "slots": schedule.slots,
+        "slots": made.slots,
         "lower_bound": bound,
-        "gap": schedule.slots - bound,
+        "gap": made.slots - bound,
         "messages": outcome.messages,
         "coupler_utilisation": outcome.messages / couplers if couplers else None,
         "usable_utilisation": outcome.messages / usable if usable else None,

@@ -11,18 +11,13 @@ import numpy as np
 import numpy.typing as npt
 import typer
 
-from popsnet.cli.progress import patient_progress
-from popsnet.coins import Coins
 from popsnet.errors import InputError
-from popsnet.experiments.computation import compute
+from popsnet.experiments.computation import sort
 from popsnet.files import require_writable, write_whole
 from popsnet.network import Network
-from popsnet.routing.deterministic import sort_slots, sort_values
-from popsnet.sorting import NETWORKS, make_network
 
-__all__ = ["MOST_VALUES", "sort_command"]
+__all__ = ["sort_command"]
 
-MOST_VALUES = 2**20
 _MOST_LISTED = 1024
 """Values that JSON has all of."""
 _FEW = 3
@@ -36,30 +31,24 @@ def sort_command(
     network = Network(d, g)
     if out is not None:
         require_writable(out)
-    if network.n > MOST_VALUES:
-        raise InputError(f"n = {network.n:,}: at most {MOST_VALUES:,} values are sorted.")
-    values = _random(network, seed) if keys == "random" else _read(Path(keys), network.n)
-    comparators = make_network(name, network.n, seed)
-    bound = sort_slots(network, comparators.depth)
+    values = None if keys == "random" else _read(Path(keys), network.n)
     begin = time.perf_counter()
-    with patient_progress(f"sorting on {network}", bound) as update:
-        done = compute(network, sort_values(network, comparators, values), update)
+    done = sort(network, values, comparators=name, seed=seed)
     seconds = time.perf_counter() - begin
-    right = bool(np.array_equal(done.values, np.sort(values)))
     if out is not None:
         _write(out, done.values)
     facts: dict[str, object] = {
         "network": {"d": d, "g": g, "n": network.n},
         "comparators": name,
-        "proved": NETWORKS[name].proved,
+        "proved": done.proved,
         "keys": keys,
         "seed": seed,
-        "depth": comparators.depth,
+        "depth": done.depth,
         "slots": done.slots,
-        "most_slots": bound,
+        "most_slots": done.most_slots,
         "messages": done.messages,
         "collisions": done.collisions,
-        "sorted": right,
+        "sorted": done.in_order,
         "first": _listed(done.values[:_FEW]),
         "last": _listed(done.values[-_FEW:]),
         "values": _listed(done.values) if network.n <= _MOST_LISTED else None,
@@ -67,7 +56,7 @@ def sort_command(
         "seconds": seconds,
     }
     typer.echo(json.dumps(facts, indent=2) if as_json else _text(network, facts, done.values))
-    if not right:
+    if not done.in_order:
         raise typer.Exit(1)
 
 
@@ -104,11 +93,6 @@ def _write(path: Path, values: Values) -> None:
             file.writelines(f"{one}\n" for one in values.tolist())
 
 
-def _random(network: Network, seed: int) -> Values:
-    words = Coins(seed).words("keys to sort", 0, np.arange(network.n, dtype=np.int32))
-    return (words >> np.uint64(1)).astype(np.int64)
-
-
 def _read(path: Path, n: int) -> Values:
     """A file of n numbers: .npy, or text with one in a line or commas between."""
     values: Values
@@ -127,8 +111,6 @@ def _read(path: Path, n: int) -> Values:
         raise InputError(
             f"--keys {path}: it holds {values.dtype} of shape {values.shape}; give {n} numbers."
         )
-    if values.dtype.kind == "f" and np.isnan(values).any():
-        raise InputError(f"--keys {path}: nan has no place in any order; give numbers.")
     return values
 
 

@@ -13,13 +13,13 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from popsnet.cli.progress import patient_progress
 from popsnet.cli.tables import add_point, points_table
+from popsnet.engines import Tally
 from popsnet.errors import InputError
-from popsnet.experiments.export import export, row_of
-from popsnet.experiments.shard import SHARD_RUNS, Identity, Provenance
+from popsnet.experiment import Experiment
+from popsnet.experiments.export import row_of
+from popsnet.experiments.shard import SHARD_RUNS, Provenance
 from popsnet.experiments.store import Store
-from popsnet.experiments.tally import Tally
 from popsnet.experiments.verify import Verdict, verify
 
 __all__ = ["export_command", "list_command", "merge_command", "show_command", "verify_command"]
@@ -32,12 +32,12 @@ def list_command(path: Path, *, as_json: bool) -> None:
     """Print every point of a store."""
     with Store(path) as store:
         if as_json:
-            typer.echo(json.dumps({"store": str(path), "points": _rows(store)}, indent=2))
+            typer.echo(json.dumps({"store": str(path), "points": store.to_records()}, indent=2))
             return
         table = points_table("point")
-        points = store.points()
-        for identity in points:
-            add_point(table, identity, store.unbroken(identity), [identity.digest[:_SHORT]])
+        points = store.experiments()
+        for one in points:
+            add_point(table, one, store.unbroken(one), [one.digest[:_SHORT]])
     Console().print(table)
     typer.echo(f"{len(points):,} {'point' if len(points) == 1 else 'points'} in {path}.")
 
@@ -45,18 +45,18 @@ def list_command(path: Path, *, as_json: bool) -> None:
 def show_command(path: Path, prefix: str, *, as_json: bool) -> None:
     """Print all there is about the point whose name begins so."""
     with Store(path) as store:
-        identity = _find(store, prefix)
-        shards = store.shards(identity)
-        tally = store.unbroken(identity)
-        origins = [store.finished(identity, shard).provenance for shard in shards]
+        experiment = _find(store, prefix)
+        shards = store.shards(experiment)
+        tally = store.unbroken(experiment)
+        origins = [store.provenance(experiment, shard) for shard in shards]
     if as_json:
-        typer.echo(json.dumps(_as_object(identity, tally, shards, origins), indent=2))
+        typer.echo(json.dumps(_as_object(experiment, tally, shards, origins), indent=2))
         return
-    typer.echo(f"point {identity.digest}")
-    for name, value in asdict(identity).items():
+    typer.echo(f"point {experiment.digest}")
+    for name, value in experiment.identity.items():
         typer.echo(f"    {name:16} {value}")
     if tally.runs:
-        _print_figures(identity, tally)
+        _print_figures(experiment, tally)
     beyond = len(shards) - tally.runs // SHARD_RUNS
     if beyond:
         typer.echo(f"Not counted, beyond a shard that is missing: {beyond:,}.")
@@ -66,9 +66,8 @@ def show_command(path: Path, prefix: str, *, as_json: bool) -> None:
 def export_command(path: Path, file: Path) -> None:
     """Write a table of the points of a store."""
     with Store(path) as store:
-        rows = _rows(store)
-    export(rows, file)
-    typer.echo(f"{len(rows):,} {'point' if len(rows) == 1 else 'points'} written to {file}.")
+        count = store.export(file)
+    typer.echo(f"{count:,} {'point' if count == 1 else 'points'} written to {file}.")
 
 
 def merge_command(path: Path, others: Sequence[Path]) -> None:
@@ -93,12 +92,8 @@ def verify_command(path: Path, *, shards: int | None, seed: int, as_json: bool) 
         raise InputError(f"--shards {shards}: give 0 or more, or --all.")
     if seed < 0:
         raise InputError(f"--seed {seed}: give 0 or more.")
-    with Store(path) as store, patient_progress(f"verifying {path.name}", None) as update:
-
-        def show(done: int, total: int) -> None:
-            update(done, f"{done:,} of {total:,} shards", total)
-
-        verdict = verify(store, shards, seed, progress=show)
+    with Store(path) as store:
+        verdict = verify(store, shards, seed)
     if as_json:
         found = {"store": str(path), "ok": not verdict.flaws, **asdict(verdict)}
         typer.echo(json.dumps(found, indent=2))
@@ -108,18 +103,12 @@ def verify_command(path: Path, *, shards: int | None, seed: int, as_json: bool) 
         raise typer.Exit(1)
 
 
-def _rows(store: Store) -> list[dict[str, Any]]:
-    """Of points that have their first shard."""
-    tallies = ((identity, store.unbroken(identity)) for identity in store.points())
-    return [row_of(identity, tally) for identity, tally in tallies if tally.runs]
-
-
-def _find(store: Store, prefix: str) -> Identity:
-    points = store.points()
-    found = [identity for identity in points if identity.digest.startswith(prefix)]
+def _find(store: Store, prefix: str) -> Experiment:
+    points = store.experiments()
+    found = [one for one in points if one.digest.startswith(prefix)]
     if len(found) == 1:
         return found[0]
-    names = ", ".join(identity.digest[:_SHORT] for identity in (found or points)[:10])
+    names = ", ".join(one.digest[:_SHORT] for one in (found or points)[:10])
     raise InputError(
         f"{len(found):,} points in {store.path} begin with {prefix!r}, and one is to be shown. "
         f"There are {names or 'none'}."
@@ -127,16 +116,16 @@ def _find(store: Store, prefix: str) -> Identity:
 
 
 def _as_object(
-    identity: Identity, tally: Tally, shards: Sequence[int], origins: Sequence[Provenance]
+    experiment: Experiment, tally: Tally, shards: Sequence[int], origins: Sequence[Provenance]
 ) -> dict[str, Any]:
-    row = row_of(identity, tally) if tally.runs else asdict(identity)
+    row = row_of(experiment, tally) if tally.runs else experiment.identity
     pairs = zip(shards, origins, strict=True)
     return {**row, "shards": [{"shard": shard, **asdict(one)} for shard, one in pairs]}
 
 
-def _print_figures(identity: Identity, tally: Tally) -> None:
+def _print_figures(experiment: Experiment, tally: Tally) -> None:
     table = points_table(None)
-    add_point(table, identity, tally)
+    add_point(table, experiment, tally)
     console = Console()
     console.print(table)
     for name, histogram in tally.histograms.items():

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import typer
 from rich.console import Console
 
-from popsnet.cli.progress import patient_progress
 from popsnet.cli.streams import user_code
 from popsnet.cli.tables import add_point, points_table
+from popsnet.experiment import Experiment
 from popsnet.experiments.export import row_of
 from popsnet.experiments.runner import collect, require_workers
-from popsnet.experiments.shard import SHARD_RUNS, Identity, shards_of
+from popsnet.experiments.shard import SHARD_RUNS, shards_of
 from popsnet.experiments.store import Store
-from popsnet.experiments.sweep import Entry, Sweep, read_sweep
+from popsnet.experiments.sweep import Sweep, read_sweep
 
 __all__ = ["sweep_command"]
 
@@ -37,7 +36,7 @@ def sweep_command(file: Path, *, store: Path, workers: int | None, as_json: bool
         else:
             _print_text(sweep, results)
         if not finished:
-            done, total = _progress(sweep.entries, results)
+            done, total = _progress(sweep, results)
             typer.echo(
                 f"Interrupted: {done:,} of {total:,} shards of {SHARD_RUNS} runs are in {store}. "
                 "The same command does the rest.",
@@ -48,24 +47,18 @@ def sweep_command(file: Path, *, store: Path, workers: int | None, as_json: bool
 
 def _run(sweep: Sweep, results: Store, workers: int | None) -> bool:
     """Whether all was done."""
-    with patient_progress("sweep", None) as update:
-
-        def show(done: int, total: int) -> None:
-            update(done, f"{done:,} of {total:,} shards", total)
-
-        try:
-            collect(sweep.wanted, results, workers=workers, progress=show)
-        except KeyboardInterrupt:
-            return False
+    try:
+        collect(sweep, store=results, workers=workers)
+    except KeyboardInterrupt:
+        return False
     return True
 
 
-def _progress(entries: Sequence[Entry], results: Store) -> tuple[int, int]:
-    wanted: dict[Identity, int] = {}
-    for point, runs, _ in entries:
-        identity = Identity.of(point)
-        wanted[identity] = max(wanted.get(identity, 0), runs)
-    missing = sum(len(results.missing(identity, runs)) for identity, runs in wanted.items())
+def _progress(sweep: Sweep, results: Store) -> tuple[int, int]:
+    wanted: dict[Experiment, int] = {}
+    for experiment, runs in sweep.wanted:
+        wanted[experiment] = max(wanted.get(experiment, 0), runs)
+    missing = sum(len(results.missing(one, runs)) for one, runs in wanted.items())
     total = sum(shards_of(runs) for runs in wanted.values())
     return total - missing, total
 
@@ -73,30 +66,32 @@ def _progress(entries: Sequence[Entry], results: Store) -> tuple[int, int]:
 def _as_object(sweep: Sweep, results: Store) -> dict[str, Any]:
     return {
         "store": str(results.path),
-        "points": [_point_object(entry, results) for entry in sweep.entries],
+        "points": [_point_object(*one, results) for one in _labelled(sweep)],
         "skipped": list(sweep.skipped),
     }
 
 
-def _point_object(entry: Entry, results: Store) -> dict[str, Any]:
-    """A point; its figures are there once all its runs are."""
-    identity = Identity.of(entry.point)
-    missing = len(results.missing(identity, entry.runs)) * SHARD_RUNS
-    tally = results.tally(identity, entry.runs)
-    figures = {"point": identity.digest} if tally is None else row_of(identity, tally)
-    return {"label": entry.label, "runs_wanted": entry.runs, "runs_missing": missing, **figures}
+def _labelled(sweep: Sweep) -> list[tuple[Experiment, int, str]]:
+    return list(zip(sweep.experiments, sweep.runs, sweep.labels, strict=True))
+
+
+def _point_object(experiment: Experiment, runs: int, label: str, results: Store) -> dict[str, Any]:
+    """An experiment; its figures are there once all its runs are."""
+    missing = len(results.missing(experiment, runs)) * SHARD_RUNS
+    tally = results.tally(experiment, runs)
+    figures = {"point": experiment.digest} if tally is None else row_of(experiment, tally)
+    return {"label": label, "runs_wanted": runs, "runs_missing": missing, **figures}
 
 
 def _print_text(sweep: Sweep, results: Store) -> None:
-    labelled = any(entry.label for entry in sweep.entries)
+    labelled = any(sweep.labels)
     table = points_table("label" if labelled else None)
-    for point, runs, label in sweep.entries:
-        identity = Identity.of(point)
-        tally = results.tally(identity, runs) or results.unbroken(identity)
+    for experiment, runs, label in _labelled(sweep):
+        tally = results.tally(experiment, runs) or results.unbroken(experiment)
         wanted = shards_of(runs) * SHARD_RUNS
-        add_point(table, identity, tally, [label] if labelled else [], wanted)
+        add_point(table, experiment, tally, [label] if labelled else [], wanted)
     Console().print(table)
-    if any(runs % SHARD_RUNS for _, runs, _ in sweep.entries):
+    if any(runs % SHARD_RUNS for runs in sweep.runs):
         typer.echo(f"Runs are rounded up to whole shards of {SHARD_RUNS}.")
     if sweep.skipped:
         typer.echo(f"Skipped: {len(sweep.skipped)} that do not apply:")

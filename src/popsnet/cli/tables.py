@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from rich.table import Table
 from rich.text import Text
 
-from popsnet.experiments.shard import Identity
+from popsnet.engines import Tally
+from popsnet.experiment import Experiment
 from popsnet.experiments.statistics import summarize_counts
-from popsnet.experiments.tally import Tally
 
 __all__ = ["add_point", "points_table"]
 
@@ -31,11 +31,11 @@ def points_table(first: str | None) -> Table:
 
 
 def add_point(
-    table: Table, identity: Identity, tally: Tally, first: Sequence[str] = (), wanted: int = 0
+    table: Table, experiment: Experiment, tally: Tally, first: Sequence[str] = (), wanted: int = 0
 ) -> None:
     """Add a row; it says if more runs are wanted than there are."""
-    router = (identity.router, identity.variant)
-    names = (*first, f"{identity.d}", f"{identity.g}", *router, _shortened(identity.permutation))
+    router, permutation = (experiment.router, experiment.variant), experiment.permutation
+    names = (*first, f"{experiment.d}", f"{experiment.g}", *router, _shortened(permutation))
     of_wanted = f" of {wanted:,}" if tally.runs < wanted else ""
     figures = _figures(tally) if tally.runs else [_NOTHING] * (len(_FIGURES) - 1)
     table.add_row(*(Text(name) for name in names), f"{tally.runs:,}{of_wanted}", *figures)

@@ -15,12 +15,12 @@ from rich.console import Console
 from rich.table import Table
 
 from popsnet.cli.figures import require_figure, save_figure
-from popsnet.cli.progress import patient_progress
-from popsnet.coins import Coins
 from popsnet.errors import InputError
-from popsnet.experiments import Point, routed, summarize
+from popsnet.experiment import Experiment
+from popsnet.experiments import route
 from popsnet.experiments.course import course_of
 from popsnet.experiments.forecast import ROUTER_BOUNDS
+from popsnet.experiments.statistics import summarize_counts
 from popsnet.network import Network
 from popsnet.routing.relay import plan
 from popsnet.theory import (
@@ -104,16 +104,11 @@ def _measure(row: Row, network: Network, runs: int) -> Counter[int]:
     if not runs:
         return Counter()
     names = {"router": row["router"], "variant": row["variant"]}
-    point = Point.of(network.d, network.g, runs=runs, **names)
-    outcomes = []
-    with patient_progress(f"{names['router']} ({names['variant']}) on {network}", runs) as update:
-        for run in routed(point, runs):
-            outcomes.append(run.outcome)
-            update(len(outcomes))
+    done = route(network, runs=runs, **names).tally
     row["runs"] = runs
-    row["measured_steps"] = summarize([one.steps for one in outcomes]).mean
-    row["measured_slots"] = summarize([one.slots for one in outcomes]).mean
-    return Counter(one.steps for one in outcomes)
+    row["measured_steps"] = summarize_counts(done.steps).mean
+    row["measured_slots"] = summarize_counts(done.slots).mean
+    return done.steps
 
 
 def _tail(network: Network, measured: Counter[int]) -> list[Row]:
@@ -174,8 +169,8 @@ def _tail_bounds(network: Network, measured: Counter[int]) -> list[Row]:
 def _draw(network: Network, figure: Path) -> list[str]:
     from popsnet.plots import draw_phases
 
-    point = Point.of(network.d, network.g)
-    strides = list(course_of(network, point.destination(0), Coins(point.seed).for_run(0)))
+    run = Experiment(network.d, network.g).instance(0)
+    strides = list(course_of(network, run.array(), run.coins))
     return [str(path) for path in save_figure(draw_phases(strides), figure)]
 
 

@@ -14,14 +14,17 @@ from typing import Any
 
 import typer
 
-from popsnet.cli.progress import patient_progress
 from popsnet.cli.streams import user_code
+from popsnet.engines import choose_engine
 from popsnet.errors import InputError
-from popsnet.experiments import Point, Run
+from popsnet.experiment import Experiment
+from popsnet.experiments import Run
 from popsnet.experiments.shown import record
+from popsnet.experiments.tracing import require_traceable
 from popsnet.files import require_writable
 from popsnet.network import Network
 from popsnet.permutations.files import SUFFIXES
+from popsnet.progress import patient_progress
 from popsnet.trace import Event
 from popsnet.trace.checker import Report, check_trace
 from popsnet.viewer import MOST_TEXT, Page, Recording, require_showable
@@ -137,8 +140,8 @@ def _execute(
 ) -> tuple[list[_Shown], list[Recording]]:
     """A run of each router, all on the same permutation."""
     require_showable(Network(d, g))
-    points = [_point(d, g, text, given) for text in router]
-    names = [(point.router.name, point.variant) for point in points]
+    experiments = [_experiment(d, g, text, given) for text in router]
+    names = [(one.router, one.variant) for one in experiments]
     for text, name in zip(router, names, strict=True):
         if names.count(name) > 1:
             raise InputError(
@@ -147,36 +150,38 @@ def _execute(
     shown: list[_Shown] = []
     recordings: list[Recording] = []
     room = MOST_TEXT
-    for point in points:
-        run, recording = _record(point, room)
+    for experiment in experiments:
+        run, recording = _record(experiment, room)
         room -= len(recording.text)
         recordings.append(recording)
-        shown.append(_shown(point, run))
+        shown.append(_shown(run))
     return shown, recordings
 
 
-def _point(d: int, g: int, text: str, given: dict[str, Any]) -> Point:
+def _experiment(d: int, g: int, text: str, given: dict[str, Any]) -> Experiment:
     named = _NAMED.fullmatch(text)
     if named is None:
         raise InputError(f"--router {text!r}: give the name of a router, or NAME:VARIANT.")
-    return Point.of(
-        d, g, router=named[1], variant=named[2], engine="slots", traced=True, **given
-    )  # fmt: skip
+    experiment = Experiment(d, g, router=named[1], variant=named[2], **given)
+    require_traceable(experiment)
+    choose_engine("slots", experiment, traced=True)  # refuses what does not fit
+    return experiment
 
 
-def _record(point: Point, room: int) -> tuple[Run, Recording]:
-    with patient_progress(f"{point.router.name} on {point.network}", None) as update:
+def _record(experiment: Experiment, room: int) -> tuple[Run, Recording]:
+    with patient_progress(f"{experiment.router} on {experiment.network}", None) as update:
 
         def watch(event: Event) -> None:
             update(0, f"step {event.step + 1}, {event.pending:,} packets pending")
 
-        return record(point, 0, [watch], room)
+        return record(experiment, 0, [watch], room)
 
 
-def _shown(point: Point, run: Run) -> _Shown:
-    network, outcome = point.network, run.outcome
+def _shown(run: Run) -> _Shown:
+    experiment, outcome = run.experiment, run.outcome
+    network = experiment.network
     return _Shown(
-        point.router.name, point.variant, network.d, network.g, network.n,
+        experiment.router, experiment.variant, network.d, network.g, network.n,
         outcome.slots, outcome.delivered, outcome.lost, outcome.collisions,
     )  # fmt: skip
 

@@ -5,7 +5,19 @@
 ``fused``    the paper's router and relay, compiled: only what decides who survives
 """
 
-from popsnet.engines.engine import ENGINES, Engine, choose_engine
-from popsnet.engines.instance import Instance, Load, Outcome
+from popsnet.engines.engine import ENGINES, choose_engine
+from popsnet.engines.outcome import Outcome, Outcomes
+from popsnet.engines.session import Engine, Session
+from popsnet.engines.tally import Tally
+from popsnet.experiment import Instance
 
-__all__ = ["ENGINES", "Engine", "Instance", "Load", "Outcome", "choose_engine"]
+__all__ = [
+    "ENGINES",
+    "Engine",
+    "Instance",
+    "Outcome",
+    "Outcomes",
+    "Session",
+    "Tally",
+    "choose_engine",
+]

@@ -1,117 +1,96 @@
-"""The engines there are, and which of them to use."""
+"""The engines there are, and the one policy that chooses among them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-
+from popsnet import system
 from popsnet.engines import fused, objects, slots
-from popsnet.engines.instance import Execute, Load
-from popsnet.errors import InputError
-from popsnet.network import Network
-from popsnet.routing import Router
-from popsnet.routing.detection import DETECTED
+from popsnet.engines.session import Engine
+from popsnet.errors import InputError, SizeError
+from popsnet.experiment import Experiment
 
-__all__ = ["ENGINES", "Engine", "choose_engine"]
+__all__ = ["ENGINES", "choose_engine"]
 
 _FEW_PACKETS = 2**21
-"""Up to so many packets, over all runs, ``auto`` executes every message."""
+_FEW_RUNS = 256
+"""Up to this many packets and runs, ``auto`` executes every message."""
 
+_TRACE_BYTES_PER_PROCESSOR = 700
+"""For the lists that one slot is turned into on its way to a file; measured, rounded up."""
 
-def _no_obstacle(load: Load) -> str | None:
-    if load.network.n < 2**31:
-        return None
-    return f"it numbers processors with 31 bits, and n = {load.network.n:,}."
-
-
-def _square(network: Network) -> bool:
-    return network.d == network.g
-
-
-@dataclass(frozen=True)
-class Engine:
-    """An engine, what it can run and the memory it takes."""
-
-    name: str
-    execute: Execute
-    runs: Mapping[tuple[str, str | None], Callable[[Network], bool]] | None
-    """The routers and variants it has, and on which networks; None if it runs any anywhere.
-
-    None for a variant stands for all that the router makes of a text.
-    """
-    bytes_needed: Callable[[Load], int]
-    """Memory for one run, measured and rounded up."""
-    obstacle: Callable[[Load], str | None] = _no_obstacle
-    """Why it cannot run on a network, however much memory there is, or None if it can."""
-    messages: bool = True
-    """Whether it executes messages, which can be traced, or only what decides who survives."""
-
-    def has(self, router: Router, variant: str, network: Network | None = None) -> bool:
-        """Whether the engine runs the variant, on that network or at all."""
-        if self.runs is None:
-            return True
-        named = variant in router.variants or variant.endswith(DETECTED)
-        others = None if named else self.runs.get((router.name, None))
-        where = self.runs.get((router.name, variant), others)
-        return where is not None and (network is None or where(network))
-
-
-ENGINES = {
-    engine.name: engine
-    for engine in (
-        Engine(
-            name="objects",
-            execute=objects.execute,
-            runs={("mei-rizzi", "published"): _square, ("relay", "S"): _square},
-            bytes_needed=lambda load: 1000 * load.network.n,
-        ),
-        Engine(
-            name="slots",
-            execute=slots.execute,
-            runs=None,
-            bytes_needed=lambda load: 150 * load.network.n,
-        ),
-        Engine(
-            name="fused",
-            execute=fused.execute,
-            runs={
-                ("mei-rizzi", "published"): _square,
-                ("mei-rizzi", "idealized"): lambda network: True,
-                ("mei-rizzi", "deferred"): fused.runs_deferred,
-                ("relay", None): lambda network: True,
-            },
-            bytes_needed=fused.memory_for,
-            obstacle=fused.obstacle_to,
-            messages=False,
-        ),
-    )
+ENGINES: dict[str, Engine] = {
+    engine.name: engine for engine in (objects.ENGINE, slots.ENGINE, fused.ENGINE)
 }
 
 
 def choose_engine(
-    name: str, router: Router, variant: str, network: Network, *, runs: int, traced: bool
+    name: str, experiment: Experiment, *, runs: int | None = None, traced: bool = False
 ) -> Engine:
-    """The engine of that name. ``auto`` executes every message while there are few of them.
+    """Return the engine of that name, or choose one for ``auto``.
 
-    It is ``slots`` for up to 2^21 packets over all runs, for a trace and for what the ``fused``
-    engine does not have, and ``fused`` else.
+    ``auto`` is ``slots`` for a trace, for what ``fused`` does not support, and for up to 256 runs
+    with 2^21 packets in all; otherwise it is ``fused``. Without a number of runs there are many.
+
+    Raises
+    ------
+    InputError
+        If there is no such engine, or it cannot run the experiment.
+    SizeError
+        If the experiment does not fit in the memory that is available here.
+
     """
     if name == "auto":
-        many = runs * network.n > _FEW_PACKETS and not traced
-        name = "fused" if many and ENGINES["fused"].has(router, variant, network) else "slots"
+        n = experiment.network.n
+        few = runs is not None and runs <= _FEW_RUNS and runs * n <= _FEW_PACKETS
+        able = ENGINES["fused"].supports(experiment) is None
+        name = "slots" if few or traced or not able else "fused"
     if name not in ENGINES:
         known = ", ".join(["auto", *ENGINES])
-        raise InputError(f"There is no engine {name!r}. Give one of: {known}.")
+        raise InputError(f"engine = {name!r}: there is no such engine; give one of {known}.")
     engine = ENGINES[name]
-    if not engine.has(router, variant, network):
-        known = ", ".join(f"{one} ({other or 'schedules'})" for one, other in engine.runs or ())
-        where = f" on {network}" if engine.has(router, variant) else f", only: {known}"
+    reason = engine.supports(experiment)
+    if reason is not None:
         raise InputError(
-            f"Engine {name} does not run router {router.name!r} ({variant}){where}. "
-            "Use --engine slots, which runs them all."
+            f"Engine {name} does not run {experiment}: {reason}. {_other(experiment, engine)}"
         )
     if traced and not engine.messages:
         raise InputError(
-            f"Engine {name} has no messages to trace. Use --engine slots, which executes them."
+            f"Engine {name} has no messages to trace; use engine='slots', which executes them."
         )
+    _require_memory(experiment, engine, traced)
     return engine
+
+
+def _require_memory(experiment: Experiment, engine: Engine, traced: bool) -> None:
+    network, available = experiment.network, system.available_memory()
+    needed = engine.memory(experiment) + network.n * _TRACE_BYTES_PER_PROCESSOR * traced
+    if needed > available:
+        raise SizeError(
+            f"{network} has n = {network.n:,} processors and needs about {needed / 1e9:,.1f} GB "
+            f"with engine {engine.name}{' and a trace' if traced else ''}; "
+            f"{available / 1e9:,.1f} GB are available here. "
+            f"{_smallest(experiment, engine, traced) or 'Choose a smaller d or g.'}"
+        )
+
+
+def _other(experiment: Experiment, engine: Engine) -> str:
+    """Say what could run an experiment that the engine cannot."""
+    if ENGINES["slots"].supports(experiment) is None:
+        return "Use engine='slots', which runs every router."
+    return _smallest(experiment, engine, traced=False) or "Choose a smaller d or g."
+
+
+def _smallest(experiment: Experiment, engine: Engine, traced: bool) -> str | None:
+    """Advise what takes the least memory, where that fits: fused with a computed permutation."""
+    fused_engine = ENGINES["fused"]
+    if traced or (engine is fused_engine and experiment.permutation == "keyed"):
+        return None
+    computed = experiment.replaced(permutation="keyed")
+    if fused_engine.supports(computed) is not None:
+        return None
+    least = fused_engine.memory(computed)
+    if least > system.available_memory():
+        return None
+    return (
+        "Use engine='fused' and permutation='keyed', which need about "
+        f"{max(least / 1e9, 0.1):,.1f} GB."
+    )

@@ -5,28 +5,31 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from popsnet.engines.instance import Instance, Outcome
+from popsnet.engines.messages import MessageEngine
+from popsnet.engines.outcome import Outcome
 from popsnet.errors import InputError
+from popsnet.experiment import Instance
 from popsnet.machine import Machine
 from popsnet.routing import Slots
 from popsnet.routing.router import exit_of
 from popsnet.slot import Inbox, Slot
 from popsnet.trace import Event, Observer, TraceWriter, records
 
-__all__ = ["execute"]
+__all__ = ["ENGINE", "execute"]
 
 
 def execute(instance: Instance, observers: Sequence[Observer] = ()) -> Outcome:
     """Run a router until it ends or is capped."""
     network, router, destination = instance.network, instance.router, instance.array()
-    buffers = router.buffers_on(network, instance.variant)
+    variant = instance.resolved_variant
+    buffers = router.buffers_on(network, variant)
     machine = Machine(network, destination, buffers, instance.start)
     memory, packets = machine.memory, len(destination)
     traces = [observer for observer in observers if isinstance(observer, TraceWriter)]
     if traces:
         memory.keep_journal()
     survivors: list[int] = []
-    running = router.start(instance.variant, network, destination, instance.coins, memory)
+    running = router.start(variant, network, destination, instance.coins, memory)
     slot = _resume(router.name, running, None)
     step, began, most = 0, 0, instance.most_slots
     while slot is not None and slot.step < instance.max_steps:
@@ -78,3 +81,6 @@ def _resume(name: str, running: Slots, inbox: Inbox | None) -> Slot | None:
     if not isinstance(slot, Slot):
         raise InputError(f"Router {name} yields {slot!r:.40}; a router yields slots.")
     return slot
+
+
+ENGINE = MessageEngine("slots", execute, 150, lambda experiment: None)

@@ -4,18 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from html import escape
+from pathlib import Path
 from statistics import mean
+from typing import TYPE_CHECKING, Any
 
-from popsnet.engines import Outcome
 from popsnet.errors import InputError
+from popsnet.experiment import Experiment, whole_number
 from popsnet.experiments.forecast import Forecast, forecast
-from popsnet.experiments.point import Point
+from popsnet.experiments.route import route, shape_of
+from popsnet.experiments.run import Runs, data_frame
+from popsnet.experiments.table import html_table, text_table
 from popsnet.network import Network
-from popsnet.routing import Router, all_routers
+from popsnet.progress import Progress, watched
+from popsnet.routing import Route, Router, all_routers, find_router
 from popsnet.routing.offline import Demand, lower_bound
 from popsnet.trace import Event
 
-__all__ = ["MOST_PROCESSORS", "Compared", "Comparison", "compare_routers"]
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["MOST_PROCESSORS", "Compared", "Comparison", "compare"]
 
 MOST_PROCESSORS = 2**16
 _MOST_MESSAGES = 2**25
@@ -23,43 +32,78 @@ _MOST_MESSAGES = 2**25
 _MOST_SLOTS = 5000
 """So is one of more slots, however small."""
 
-Watch = Callable[[str, Event], None]
-
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """A router and what its runs came to; without runs only what is expected of it."""
+    """A router and its runs; without runs, only what is expected of it."""
 
-    router: Router
-    variant: str
-    outcomes: tuple[Outcome, ...]
+    experiment: Experiment
+    runs: Runs | None
     expected: Forecast | None
+
+    @property
+    def router(self) -> Router:
+        """The router."""
+        return self.experiment.resolved_router
 
     @property
     def mean_slots(self) -> float:
         """Slots until every source knows, on average."""
-        return mean(one.slots for one in self.outcomes)
+        return float(self._ran.slots.mean())
 
     @property
     def worst_slots(self) -> int:
         """Slots of the longest run."""
-        return max(one.slots for one in self.outcomes)
+        return int(self._ran.slots.max())
 
     @property
     def capped(self) -> int:
         """Runs that were stopped, so that the mean is a lower bound."""
-        return sum(one.capped for one in self.outcomes)
+        return int(self._ran.capped.sum())
 
     @property
     def failed(self) -> bool:
         """Whether packets are lost, or missing though the run was not capped."""
-        missing = (one for one in self.outcomes if not one.capped and any(one.survivors[-1:]))
-        return any(one.lost for one in self.outcomes) or any(missing)
+        return self._ran.failed
+
+    @property
+    def _ran(self) -> Runs:
+        assert self.runs is not None
+        return self.runs
+
+    def to_record(self) -> dict[str, Any]:
+        """Return the figures as a dictionary; None where there were no runs."""
+        figures: dict[str, Any] = dict.fromkeys(_FIGURES)
+        if (runs := self.runs) is not None:
+            buffers, bits = runs.peak_buffers, runs.control_bits
+            figures = {
+                "mean_slots": self.mean_slots,
+                "worst_slots": self.worst_slots,
+                "mean_collisions": float(runs.collisions.mean()),
+                "peak_buffers": None if buffers is None else int(buffers.max()),
+                "control_bits": None if bits is None else int(bits.max()),
+                "capped": self.capped,
+                "lost": int(runs.lost.sum()),
+            }
+        return {
+            "router": self.router.name,
+            "variant": self.experiment.variant,
+            "online": self.router.online,
+            "randomness": self.router.randomness,
+            **figures,
+            "expected_slots": self.expected.slots if self.expected else None,
+        }
+
+
+_FIGURES = (
+    "mean_slots", "worst_slots", "mean_collisions", "peak_buffers", "control_bits", "capped",
+    "lost",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """All that was run, the quickest first, and what was left out."""
+    """Routers on the same permutations, the quickest first, and what was left out."""
 
     network: Network
     runs: int
@@ -68,48 +112,138 @@ class Comparison:
     done: tuple[Compared, ...]
     left_out: tuple[Compared, ...]
 
+    def to_records(self) -> list[dict[str, Any]]:
+        """Return a dictionary per router that was run."""
+        return [one.to_record() for one in self.done]
 
-def compare_routers(
-    network: Network, runs: int, seed: int = 0, watch: Watch = lambda name, event: None
+    def to_dataframe(self) -> pd.DataFrame:
+        """Return a pandas data frame with a row per router; needs ``popsnet[pandas]``."""
+        return data_frame(self.to_records())
+
+    def __getitem__(self, router: str) -> Runs:
+        """The runs of one router, by name."""
+        for one in self.done:
+            if one.router.name == router and one.runs is not None:
+                return one.runs
+        known = ", ".join(one.router.name for one in self.done)
+        raise InputError(f"There are no runs of {router!r} here; there are {known}.")
+
+    def _cells(self) -> list[tuple[str, str, str, str]]:
+        rows = [("router", "slots, mean", "worst", "on-line")]
+        for one in self.done:
+            least = "≥ " if one.capped else ""  # a capped run is cut short
+            slots = f"{least}{one.mean_slots:,.1f}", f"{least}{one.worst_slots:,}"
+            rows.append((str(one.router.name), *slots, "yes" if one.router.online else "no"))
+        return rows
+
+    @property
+    def _title(self) -> str:
+        plural = "permutation" if self.runs == 1 else "permutations, the same for all"
+        return (
+            f"{self.network}, {self.runs:,} {plural}; "
+            f"lower bound for any schedule {self.lower_bound:.1f} slots on average"
+        )
+
+    def __str__(self) -> str:
+        return f"{self._title}\n{text_table(self._cells(), left=(0, 3))}"
+
+    def _repr_html_(self) -> str:
+        return f"<p>{escape(self._title)}</p>{html_table(self._cells())}"
+
+
+def compare(
+    network: Network | int,
+    g: int | None = None,
+    /,
+    *,
+    routers: Sequence[str | Path | Router | Route] | None = None,
+    runs: int = 10,
+    seed: int = 0,
+    progress: Progress = None,
 ) -> Comparison:
-    """Run every router in its default variant: run r has the same permutation for all of them."""
+    """Run routers in their default variants: run r has the same permutation for all of them.
+
+    Parameters
+    ----------
+    network : Network or int
+        The network, or d, the processors per group. Every message is executed, so that n may be
+        at most 65,536.
+    g : int
+        Groups, if the first argument is d.
+    routers : sequence, optional
+        Names, files, routers or generator functions; every router that ships and applies, if
+        not given. A router that should take more than 5000 slots is left out.
+    runs : int
+        Runs of each router.
+    seed : int
+        The seed of coins and permutations.
+    progress : function, bool or None
+        A function that is called with the runs done and the total. None shows a bar on a
+        terminal after two seconds, False shows nothing.
+
+    Examples
+    --------
+    >>> import popsnet
+    >>> found = popsnet.compare(8, 8, routers=["mei-rizzi", "direct"], runs=5)
+    >>> [one.router.name for one in found.done]
+    ['direct', 'mei-rizzi']
+    >>> found["direct"].slots
+    array([8, 8, 8, 8, 8])
+
+    """
+    network, runs = Network(*shape_of(network, g)), whole_number("runs", runs)
     if runs < 1:
-        raise InputError(f"--runs {runs}: there is nothing to compare; give at least 1.")
+        raise InputError(f"runs = {runs}: there is nothing to compare; give at least 1.")
     if network.n > MOST_PROCESSORS:
         raise InputError(
             f"n = {network.n:,}: every message of every router is executed; give at most "
-            f"{MOST_PROCESSORS:,} processors, or see popsnet plan."
+            f"{MOST_PROCESSORS:,} processors, or use recommend()."
         )
-    found = [_compared(point, runs, watch) for point in _points(network, seed)]
-    done = sorted((one for one in found if one.outcomes), key=lambda one: one.mean_slots)
-    left_out = tuple(one for one in found if not one.outcomes)
+    experiments = list(_experiments(network, routers, seed))
+    with watched(progress, f"routing on {network}", len(experiments) * runs) as (report, watch):
+        found = [_compared(one, runs, report, watch) for one in experiments]
+    done = sorted((one for one in found if one.runs is not None), key=lambda one: one.mean_slots)
+    left_out = tuple(one for one in found if one.runs is None)
     return Comparison(network, runs, _bound(network, runs, seed), tuple(done), left_out)
 
 
-def _points(network: Network, seed: int) -> Iterator[Point]:
-    for router in all_routers():
-        applies = (one.obstacle(network) is None for one in router.variants.values())
-        if not router.file and any(applies):
-            yield Point.of(
-                network.d, network.g, router=router.name, engine="slots",
-                seed=seed, permutation_seed=seed,
-            )  # fmt: skip
+def _experiments(
+    network: Network, routers: Sequence[str | Path | Router | Route] | None, seed: int
+) -> Iterator[Experiment]:
+    if routers is None:
+        shipped = (one for one in all_routers() if not one.file)
+        chosen = [
+            one
+            for one in shipped
+            if any(variant.obstacle(network) is None for variant in one.variants.values())
+        ]
+    else:
+        chosen = [find_router(one) for one in routers]
+    for router in chosen:
+        yield Experiment(network.d, network.g, router=router, seed=seed, permutation_seed=seed)
 
 
-def _compared(point: Point, runs: int, watch: Watch) -> Compared:
-    expected = forecast(point.router, point.network)
+def _compared(
+    experiment: Experiment,
+    runs: int,
+    report: Callable[[int], None],
+    watch: Callable[[str], None],
+) -> Compared:
+    expected = forecast(experiment.resolved_router, experiment.network)
     slots = expected.slots if expected else 0
-    too_long = slots > min(_MOST_SLOTS, _MOST_MESSAGES / point.network.n)
+    if slots > min(_MOST_SLOTS, _MOST_MESSAGES / experiment.network.n):
+        report(runs)
+        return Compared(experiment, None, expected)
 
     def observe(event: Event) -> None:
-        watch(point.router.name, event)
+        watch(f"{experiment.router}, slot {event.slot:,}")
 
-    numbers: Sequence[int] = () if too_long else range(runs)
-    outcomes = tuple(point.execute(run, [observe]).outcome for run in numbers)
-    return Compared(point.router, point.variant, outcomes, expected)
+    done = route(experiment, runs=runs, engine="slots", observers=[observe], progress=False)
+    report(runs)
+    return Compared(experiment, done, expected)
 
 
 def _bound(network: Network, runs: int, seed: int) -> float:
-    point = Point.of(network.d, network.g, router="direct", engine="slots", permutation_seed=seed)
-    demands = (Demand.of_permutation(network, point.destination(run)) for run in range(runs))
+    permutations = Experiment(network.d, network.g, router="direct", permutation_seed=seed)
+    demands = (Demand.of_permutation(network, permutations.destination(run)) for run in range(runs))
     return mean(lower_bound(demand) for demand in demands)

@@ -10,29 +10,23 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from popsnet.engines import Tally
 from popsnet.errors import InputError
-from popsnet.experiments.shard import Identity
+from popsnet.experiment import Experiment
 from popsnet.experiments.statistics import summarize_counts
-from popsnet.experiments.tally import Tally
 from popsnet.files import require_writable, write_whole
 
 __all__ = ["FORMATS", "export", "row_of"]
 
 
-def row_of(identity: Identity, tally: Tally) -> dict[str, Any]:
-    """A point and what its runs came to."""
+def row_of(experiment: Experiment, tally: Tally) -> dict[str, Any]:
+    """Return an experiment and figures of its runs as one row."""
     row: dict[str, Any] = {
-        "point": identity.digest,
-        "d": identity.d,
-        "g": identity.g,
-        "n": identity.network.n,
-        "router": identity.router,
-        "version": identity.version,
-        "variant": identity.variant,
-        "permutation": identity.permutation,
-        "seed": identity.seed,
-        "permutation_seed": identity.permutation_seed,
-        "max_steps": identity.max_steps,
+        "point": experiment.digest,
+        "d": experiment.d,
+        "g": experiment.g,
+        "n": experiment.network.n,
+        **{name: value for name, value in experiment.identity.items() if name not in "dg"},
         "runs": tally.runs,
         "capped": tally.capped,
     }

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from math import log2, sqrt
 from types import MappingProxyType
 
+from popsnet.experiments.route import shape_of
 from popsnet.network import Network
 from popsnet.routing import Router, all_routers
 from popsnet.routing.deterministic import aks_slots, datta_slots
@@ -16,7 +17,14 @@ from popsnet.theory.bounds import Bound
 from popsnet.theory.fluid import expected_steps
 from popsnet.theory.formulas import batcher_slots
 
-__all__ = ["ROUTER_BOUNDS", "Forecast", "forecast", "forecasts", "recommend"]
+__all__ = [
+    "ROUTER_BOUNDS",
+    "Forecast",
+    "Recommendation",
+    "forecast",
+    "forecasts",
+    "recommend",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +114,80 @@ def forecasts(network: Network) -> list[Forecast]:
     )
 
 
-def recommend(network: Network) -> Forecast:
-    """The on-line router that should take the fewest slots; of equals one without chance."""
-    return next(one for one in forecasts(network) if one.router.online)
+@dataclass(frozen=True, slots=True)
+class Recommendation:
+    """The router to use on a network, and why."""
+
+    network: Network
+    best: Forecast
+    forecasts: tuple[Forecast, ...]
+    """Of every router that applies, the quickest first."""
+
+    @property
+    def router(self) -> str:
+        """The name of the router."""
+        return self.best.router.name
+
+    @property
+    def variant(self) -> str:
+        """The variant it would run."""
+        return self.best.variant
+
+    @property
+    def slots(self) -> float:
+        """Slots that it should take."""
+        return self.best.slots
+
+    @property
+    def why(self) -> str:
+        """The reason in words, with the next best router."""
+        best = self.best
+        others = [
+            one for one in self.forecasts if one.router.online and one.router is not best.router
+        ]
+        certain = "always the same" if best.exact else "on average"
+        text = f"{best.slots:,.1f} slots, {certain}, the fewest of all on-line routers"
+        if not others:
+            return f"{text}."
+        return f"{text}; next is {others[0].router.name} with {others[0].slots:,.1f}."
+
+    def __str__(self) -> str:
+        return f"Use {self.router}: {self.why}"
+
+    def to_records(self) -> list[dict[str, object]]:
+        """Return a dictionary per router, the quickest first."""
+        return [
+            {
+                "router": one.router.name,
+                "variant": one.variant,
+                "slots": one.slots,
+                "exact": one.exact,
+                "reason": one.reason,
+                "online": one.router.online,
+            }
+            for one in self.forecasts
+        ]
+
+
+def recommend(network: Network | int, g: int | None = None, /) -> Recommendation:
+    """Recommend the on-line router that should take the fewest slots; of equals one without coins.
+
+    Parameters
+    ----------
+    network : Network or int
+        The network, or d, the processors per group.
+    g : int
+        Groups, if the first argument is d.
+
+    Examples
+    --------
+    >>> import popsnet
+    >>> popsnet.recommend(64, 64).router
+    'relay'
+    >>> popsnet.recommend(popsnet.Network(4, 4)).why  # doctest: +ELLIPSIS
+    '4.0 slots, always the same, the fewest of all on-line routers; ...'
+
+    """
+    network = Network(*shape_of(network, g))
+    found = forecasts(network)
+    return Recommendation(network, next(one for one in found if one.router.online), tuple(found))

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import asdict
+from collections.abc import Iterator, Sequence
+from dataclasses import astuple
 from operator import index
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from popsnet.engines import Outcomes, Tally
+from popsnet.engines.tally import HISTOGRAMS, TOTALS
 from popsnet.errors import InputError, StoreError
-from popsnet.experiments.shard import SHARD_RUNS, Identity
-from popsnet.experiments.tally import Tally
+from popsnet.experiment import Experiment
+from popsnet.experiments.shard import SHARD_RUNS, Shards
 
 __all__ = [
-    "APPLICATION", "COLUMNS", "RESULTS", "SCHEMA", "VERSION", "identity_of", "point_flaws",
-    "point_row", "shard_flaws", "tally_of", "tally_row",
+    "APPLICATION", "COLUMNS", "RESULTS", "SCHEMA", "VERSION", "Row", "experiment_of", "point_flaws",
+    "point_row", "provenance_rows", "shard_flaws", "shard_rows", "tally_of",
 ]  # fmt: skip
 
 APPLICATION = 0x504F5053  # "POPS"
@@ -51,55 +55,103 @@ RESULTS = ("points", "shards")
 
 COLUMNS = {"points": 10, "shards": 11, "provenance": 12}
 
+Row = tuple[Any, ...]
 
-def identity_of(row: tuple[Any, ...], path: Path) -> Identity:
-    """The point that a row stands for; refuses what cannot be one, in the name of the store."""
+
+def experiment_of(row: Row, path: Path) -> Experiment:
+    """Return the experiment of a row; refuse what cannot be one, in the name of the store."""
     _, d, g, router, version, variant, permutation, seed, permutation_seed, max_steps = row
     try:
         seeds = int(seed), int(permutation_seed)
-        return Identity(d, g, router, version, variant, permutation, *seeds, max_steps)
+        names = router, version, variant, permutation
+        return Experiment.recorded(d, g, *names, *seeds, max_steps)
     except (TypeError, ValueError):
         raise StoreError(f"{path}: point {row[0]} has numbers that cannot be read.") from None
 
 
-def tally_of(row: tuple[Any, ...], path: Path) -> Tally:
-    """What a shard came to; refuses what cannot be that, in the name of the store."""
-    point, shard, runs, capped, steps, slots, home, lost, *counts = row
+def point_row(experiment: Experiment) -> Row:
+    """Return the row of an experiment. Seeds are texts: they have 64 bits, SQLite's integers 63."""
+    seeds = {"seed": str(experiment.seed), "permutation_seed": str(experiment.permutation_seed)}
+    return (experiment.digest, *{**experiment.identity, **seeds}.values())
+
+
+def shard_rows(shards: Shards) -> list[Row]:
+    """Return the rows of shards: sums and histograms of ten runs each, column by column."""
+    digest, outcomes = shards.experiment.digest, shards.outcomes
+    columns: list[Sequence[Any]] = [
+        [digest] * len(shards.numbers),
+        shards.numbers,
+        [SHARD_RUNS] * len(shards.numbers),
+        _sums(outcomes, "capped"),
+        *(_texts(outcomes, name) for name in HISTOGRAMS),
+        *(_sums(outcomes, name) for name in TOTALS),
+    ]
+    return list(zip(*columns, strict=True))
+
+
+def _by_shard(outcomes: Outcomes, name: str) -> Any:
+    return outcomes.column(name).reshape(-1, SHARD_RUNS)
+
+
+def _sums(outcomes: Outcomes, name: str) -> list[int]:
+    sums: list[int] = _by_shard(outcomes, name).sum(axis=1).tolist()
+    return sums
+
+
+def _texts(outcomes: Outcomes, name: str) -> list[str]:
+    """The histogram of each shard; shards with the same values share the work."""
+    ordered = np.sort(_by_shard(outcomes, name), axis=1)
+    alike: dict[bytes, str] = {}
+    texts = []
+    for row in ordered:
+        key = row.tobytes()
+        if key not in alike:
+            alike[key] = json.dumps(
+                {str(one): times for one, times in Counter(row.tolist()).items()}
+            )
+        texts.append(alike[key])
+    return texts
+
+
+def provenance_rows(shards: Shards) -> list[Row]:
+    """Return where the shards come from."""
+    digest, origin = shards.experiment.digest, astuple(shards.provenance)
+    return [(digest, number, *origin) for number in shards.numbers]
+
+
+def tally_of(rows: Sequence[Row], path: Path) -> Tally:
+    """Return the tally of some shards; refuse what cannot be one, in the name of the store."""
+    if not rows:
+        return Tally()
+    _, shards, *columns = zip(*rows, strict=True)
     try:
-        shard, runs, capped, *counts = map(index, (shard, runs, capped, *counts))
-        steps, slots, home, lost = map(_histogram, (steps, slots, home, lost))
-        return Tally(runs, capped, steps, slots, home, lost, *counts)
+        sum(map(index, shards))  # refuses what is not a number
+        runs, capped, *totals = (sum(map(index, one)) for one in (*columns[:2], *columns[6:]))
+        histograms = [_histogram(one) for one in columns[2:6]]
+        return Tally(runs, capped, *histograms, *totals)  # type: ignore[arg-type]
     except (ValueError, AttributeError, TypeError):
+        if len(rows) > 1:  # say which of them it is
+            for row in rows:
+                tally_of([row], path)
+        point, shard, *_ = rows[0]
         raise StoreError(
             f"{path}: shard {shard} of point {point} has numbers that cannot be read."
         ) from None
 
 
-def point_row(identity: Identity) -> tuple[Any, ...]:
-    """Without the digest. Seeds are texts: they have 64 bits, SQLite's integers 63 and a sign."""
-    seeds = {"seed": str(identity.seed), "permutation_seed": str(identity.permutation_seed)}
-    return tuple({**asdict(identity), **seeds}.values())
+def _histogram(texts: Sequence[str]) -> Counter[int]:
+    """The histogram that many of them are together; the same text is read once."""
+    total: Counter[int] = Counter()
+    for text, times in Counter(texts).items():
+        for value, count in json.loads(text).items():
+            total[int(value)] += times * index(count)
+    return total
 
 
-def tally_row(tally: Tally) -> tuple[Any, ...]:
-    """Without the point and the shard."""
-    histograms = map(_text, tally.histograms.values())
-    counts = (tally.collisions, tally.destroyed, tally.messages)
-    return (tally.runs, tally.capped, *histograms, *counts)
-
-
-def _text(histogram: Counter[int]) -> str:
-    return json.dumps({str(value): histogram[value] for value in sorted(histogram)})
-
-
-def _histogram(text: str) -> Counter[int]:
-    return Counter({int(value): index(count) for value, count in json.loads(text).items()})
-
-
-def point_flaws(row: tuple[Any, ...], path: Path) -> Iterator[str]:
+def point_flaws(row: Row, path: Path) -> Iterator[str]:
     """What is wrong with a point: its name, or what it says."""
     try:
-        digest = identity_of(row, path).digest
+        digest = experiment_of(row, path).digest
     except (InputError, TypeError, ValueError) as error:
         yield f"Point {row[0]}: {error}"
         return
@@ -107,12 +159,12 @@ def point_flaws(row: tuple[Any, ...], path: Path) -> Iterator[str]:
         yield f"Point {row[0]} is not named after what it is: that is {digest}."
 
 
-def shard_flaws(row: tuple[Any, ...], path: Path) -> Iterator[str]:
+def shard_flaws(row: Row, path: Path) -> Iterator[str]:
     """What is wrong with the numbers of a shard."""
     point, shard = row[:2]
     where = f"Shard {shard} of point {point}"
     try:
-        tally = tally_of(row, path)
+        tally = tally_of([row], path)
     except StoreError as error:
         yield str(error)
         return

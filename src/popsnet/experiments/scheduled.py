@@ -1,23 +1,35 @@
-"""Executes off-line schedules on the machine, and writes them down as traces or tables."""
+"""Off-line schedules: made of a demand, executed on the machine, written as traces or tables."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
 from popsnet.coins import Coins
 from popsnet.engines import ENGINES, Instance, Outcome
-from popsnet.errors import SizeError
-from popsnet.experiments.footprint import available_memory
+from popsnet.errors import InputError, SizeError
 from popsnet.files import write_whole
 from popsnet.network import Network
+from popsnet.permutations import make_permutation, require_permutation
 from popsnet.routing import Router, Variant, get_router
-from popsnet.routing.offline import Demand, Schedule
+from popsnet.routing.offline import Demand, Schedule, lower_bound, make_schedule
+from popsnet.routing.offline.demand_files import demand_of_matrix, read_demand, read_matrix
+from popsnet.system import available_memory
 from popsnet.trace import Observer, TraceWriter
 
-__all__ = ["execute_schedule", "require_room", "trace_schedule", "write_table"]
+__all__ = [
+    "Scheduled",
+    "execute_schedule",
+    "make_demand",
+    "require_room",
+    "schedule",
+    "trace_schedule",
+    "write_table",
+]
 
 _ROUTER = "offline"
 _VARIANT = "standard"
@@ -25,6 +37,156 @@ _HEADING = "slot,sender,coupler,listener,packet\n"
 _BYTES_A_PACKET = 250
 """To colour, order and execute; measured, rounded up."""
 _TRACE_BYTES_A_PACKET = 700
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scheduled:
+    """A schedule without collisions for everything that is to be sent."""
+
+    demand: Demand
+    schedule: Schedule
+    seed: int
+
+    @property
+    def slots(self) -> int:
+        """Slots of the schedule."""
+        return self.schedule.slots
+
+    @property
+    def lower_bound(self) -> int:
+        """Slots that every schedule of this demand takes at least."""
+        return lower_bound(self.demand)
+
+    def execute(self, observers: Sequence[Observer] = ()) -> Outcome:
+        """Execute every message by the rules of the machine."""
+        return execute_schedule(self.demand, self.schedule, observers)
+
+    def write_trace(self, path: str | Path, observers: Sequence[Observer] = ()) -> Outcome:
+        """Execute every message and write a trace, which ``check_trace`` replays."""
+        return trace_schedule(Path(path), self.demand, self.schedule, observers, self.seed)
+
+    def write_csv(self, path: str | Path) -> None:
+        """Write a row per message: slot, sender, coupler, listener, packet."""
+        write_table(Path(path), self.schedule)
+
+    def __repr__(self) -> str:
+        return (
+            f"<schedule of {self.demand.packets:,} packets on {self.demand.network}: "
+            f"{self.slots:,} slots>"
+        )
+
+
+def schedule(
+    network: Network,
+    demand: Demand | npt.ArrayLike | str | None = None,
+    *,
+    permutation: str | Path | npt.ArrayLike | None = None,
+    packets: str | Path | npt.ArrayLike | None = None,
+    matrix: str | Path | npt.ArrayLike | None = None,
+    permutation_seed: int = 0,
+    seed: int = 0,
+) -> Scheduled:
+    """Make a schedule without collisions for everything that is to be sent.
+
+    Give what is to be sent in one of these ways; without any it is a random permutation.
+
+    Parameters
+    ----------
+    network : Network
+        The network.
+    demand : Demand, array or str, optional
+        A demand, an array of n destinations, an array with a row (source, destination) per
+        packet, or the name of a permutation.
+    permutation : str, Path or array, optional
+        The name of a permutation, a file with one, or n destinations.
+    packets : str, Path or array, optional
+        A row (source, destination) per packet, or a file with such rows.
+    matrix : str, Path or array, optional
+        How many packets go from each group (row) to each group (column), or a file with these.
+    permutation_seed : int
+        The seed of a random permutation.
+    seed : int
+        The seed of the walks that colour the packets.
+
+    Examples
+    --------
+    >>> import popsnet
+    >>> net = popsnet.Network(12, 8)
+    >>> made = popsnet.schedule(net, "reversal")
+    >>> made.slots, made.lower_bound, made.execute().delivered
+    (4, 3, 96)
+
+    """
+    Coins(seed)  # refuses what is not a seed
+    wanted = make_demand(
+        network, demand, permutation=permutation, packets=packets, matrix=matrix,
+        permutation_seed=permutation_seed,
+    )  # fmt: skip
+    require_room(network, wanted.packets, traced=False)
+    return Scheduled(wanted, make_schedule(wanted, seed=seed), seed)
+
+
+def make_demand(
+    network: Network,
+    demand: Demand | npt.ArrayLike | str | None = None,
+    *,
+    permutation: str | Path | npt.ArrayLike | None = None,
+    packets: str | Path | npt.ArrayLike | None = None,
+    matrix: str | Path | npt.ArrayLike | None = None,
+    permutation_seed: int = 0,
+) -> Demand:
+    """Return what is to be sent, given in one of the ways of :func:`schedule`."""
+    require_room(network, network.n, traced=False)
+    given = {"demand": demand, "permutation": permutation, "packets": packets, "matrix": matrix}
+    named = [name for name, value in given.items() if value is not None]
+    if len(named) > 1:
+        raise InputError(f"{' and '.join(named)} each say what is to be sent; give one of them.")
+    if isinstance(demand, Demand):
+        return _on_network(demand, network)
+    if demand is not None and not isinstance(demand, str) and np.ndim(demand) == 2:
+        packets = demand
+    elif demand is not None:
+        permutation = demand
+    if packets is not None:
+        return _of_packets(network, packets)
+    if matrix is not None:
+        return _of_matrix(network, matrix)
+    chosen = "random" if permutation is None else permutation
+    if isinstance(chosen, str | Path):
+        coins = Coins(permutation_seed).for_run(0)  # as the first run of an experiment
+        destination = make_permutation(str(chosen), network, coins)
+    else:
+        destination = require_permutation(np.asarray(chosen), network.n, "permutation")
+    return Demand.of_permutation(network, destination)
+
+
+def _on_network(demand: Demand, network: Network) -> Demand:
+    if demand.network != network:
+        raise InputError(f"The demand is for {demand.network}, not for {network}.")
+    return demand
+
+
+def _of_packets(network: Network, packets: str | Path | npt.ArrayLike) -> Demand:
+    if isinstance(packets, str | Path):
+        return read_demand(Path(packets), network)
+    table = np.asarray(packets)
+    if table.ndim != 2 or table.shape[1] != 2:
+        raise InputError(
+            f"packets has shape {table.shape}; give a row (source, destination) per packet."
+        )
+    return Demand(network, table[:, 0], table[:, 1])
+
+
+def _of_matrix(network: Network, matrix: str | Path | npt.ArrayLike) -> Demand:
+    if isinstance(matrix, str | Path):
+        return read_matrix(Path(matrix), network)
+    counts, g = np.asarray(matrix), network.g
+    if counts.shape != (g, g) or counts.dtype.kind not in "iu":
+        raise InputError(
+            f"matrix has shape {counts.shape} and type {counts.dtype}; {network} needs {g} × {g} "
+            "integers."
+        )
+    return demand_of_matrix(network, counts)
 
 
 def require_room(network: Network, packets: int, *, traced: bool) -> None:

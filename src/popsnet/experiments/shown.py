@@ -6,15 +6,14 @@ import io
 from collections.abc import Sequence
 from dataclasses import replace
 from html import escape
-from typing import TYPE_CHECKING
 
 from popsnet.engines import Outcome
 from popsnet.errors import InputError, PopsnetError
+from popsnet.experiment import Experiment
+from popsnet.experiments.run import Run
+from popsnet.experiments.tracing import write_trace
 from popsnet.trace import Observer
 from popsnet.viewer import MOST_TEXT, Page, Recording, require_showable, too_long
-
-if TYPE_CHECKING:
-    from popsnet.experiments.point import Point, Run
 
 __all__ = ["record", "recorded", "shown"]
 
@@ -23,22 +22,18 @@ _MOST_INLINE = 16_000_000
 
 
 def record(
-    point: Point, number: int, observers: Sequence[Observer] = (), room: int = MOST_TEXT
+    experiment: Experiment, number: int, observers: Sequence[Observer] = (), room: int = MOST_TEXT
 ) -> tuple[Run, Recording]:
     """Do a run with its trace kept; it is given up when the trace is longer than ``room``."""
-    require_showable(point.network)
-    file = _Bounded(f"{point.router.name} ({point.variant})", room)
-    run = point.with_messages().write_trace(number, file, observers)
+    require_showable(experiment.network)
+    file = _Bounded(f"{experiment.router} ({experiment.variant})", room)
+    run = write_trace(experiment, number, file, observers)
     return run, Recording.of(file.getvalue())
 
 
 def recorded(run: Run, room: int = MOST_TEXT) -> Recording:
     """The recording of a run: it is done again, and must come out as it did."""
-    if run.point is None:
-        raise InputError(
-            "The run does not say what was run, as it comes from another process; do it here."
-        )
-    again, recording = record(run.point, run.number, room=room)
+    again, recording = record(run.experiment, run.number, room=room)
     if _counts(again.outcome) != _counts(run.outcome):
         raise InputError(
             "Done again, the run came out otherwise. Either a file that it needs has changed, or "
@@ -87,8 +82,7 @@ def _table(run: Run, reason: str) -> str:
         ("packets lost", f"{outcome.lost:,}"),
         ("couplers hit twice or more", f"{outcome.collisions:,}"),
     ]
-    if run.point is not None:
-        name = f"{run.point.router.name} ({run.point.variant})"
-        rows = [("network", f"{run.point.network}"), ("router", name), *rows]
+    name = f"{run.experiment.router} ({run.experiment.variant})"
+    rows = [("network", f"{run.experiment.network}"), ("router", name), *rows]
     cells = "".join(f"<tr><th>{escape(a)}</th><td>{escape(b)}</td></tr>" for a, b in rows)
     return f"<table>{cells}</table><p>There is no picture of this run. {escape(reason)}</p>"

@@ -6,6 +6,10 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 __all__ = [
     "Comparison",
@@ -19,6 +23,7 @@ __all__ = [
     "resampled_p",
     "skewness",
     "summarize",
+    "summarize_array",
     "summarize_counts",
 ]
 
@@ -67,6 +72,12 @@ class Comparison:
 def summarize(sample: Sequence[int]) -> Summary:
     """The summary of a sample that is not empty."""
     return summarize_counts(Counter(sample))
+
+
+def summarize_array(values: npt.NDArray[np.integer[Any]]) -> Summary:
+    """The summary of a sample in an array; exact, as the sample is of integers."""
+    found, counts = np.unique(values, return_counts=True)
+    return summarize_counts(dict(zip(found.tolist(), counts.tolist(), strict=True)))
 
 
 def summarize_counts(histogram: Mapping[int, int]) -> Summary:
@@ -145,8 +156,6 @@ def resampled_p(
     to be large, and it needs the tail that fewer runs may miss. The draws are the same whenever
     it is called.
     """
-    import numpy as np
-
     values, times = np.array(list(histogram)), np.array(list(histogram.values()))
     total = times.sum()
     rng = np.random.default_rng(0)

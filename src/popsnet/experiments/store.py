@@ -12,30 +12,33 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
-from dataclasses import astuple
-from functools import reduce
-from operator import add
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from popsnet.engines import Tally
 from popsnet.errors import StoreError
-from popsnet.experiments.point import Point
+from popsnet.experiment import Experiment
 from popsnet.experiments.rows import (
     APPLICATION,
     COLUMNS,
     RESULTS,
     SCHEMA,
     VERSION,
-    identity_of,
+    Row,
+    experiment_of,
     point_flaws,
     point_row,
+    provenance_rows,
     shard_flaws,
+    shard_rows,
     tally_of,
-    tally_row,
 )
-from popsnet.experiments.shard import SHARD_RUNS, Finished, Identity, Provenance, shards_of
-from popsnet.experiments.tally import Tally
+from popsnet.experiments.run import data_frame
+from popsnet.experiments.shard import SHARD_RUNS, Provenance, Shards, shards_of
 from popsnet.files import require_writable
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["RESULTS", "Store"]
 
@@ -44,11 +47,28 @@ _PATIENCE_SECONDS = 60.0
 
 
 class Store:
-    """Results of shards, in a file. A shard that is there is whole."""
+    """Results of shards, in a file. A shard that is there is whole.
 
-    def __init__(self, path: Path, *, create: bool = False) -> None:
-        """Open a store; with ``create``, a new one where there is nothing yet."""
-        self.path, self._writes = path, create
+    Parameters
+    ----------
+    path : str or Path
+        The file.
+    create : bool
+        Make the file if it does not exist.
+
+    Examples
+    --------
+    >>> import popsnet
+    >>> tallies = popsnet.collect([popsnet.Experiment(4, 4)], runs=10, store="results.sqlite")
+    >>> with popsnet.Store("results.sqlite") as store:
+    ...     [str(experiment) for experiment in store.experiments()]
+    ['mei-rizzi (published) on POPS(4, 4)']
+
+    """
+
+    def __init__(self, path: str | Path, *, create: bool = False) -> None:
+        self.path, self._writes = Path(path), create
+        path = self.path
         with self._errors_named():
             _require_sqlite(path, create)
             mode = "rwc" if create else "rw"
@@ -83,60 +103,81 @@ class Store:
                 self._database.execute("PRAGMA journal_mode = DELETE")
         self._database.close()
 
-    def put(self, finished: Finished) -> None:
-        """Keep a shard, in one transaction. What is there already must be the same."""
-        point = finished.identity.digest
+    def put(self, done: Shards) -> None:
+        """Keep shards, in one transaction. What is there already must be the same."""
         rows = {
-            "points": (point, *point_row(finished.identity)),
-            "shards": (point, finished.shard, *tally_row(finished.tally)),
-            "provenance": (point, finished.shard, *astuple(finished.provenance)),
+            "points": [point_row(done.experiment)],
+            "shards": shard_rows(done),
+            "provenance": provenance_rows(done),
         }
         with self._errors_named(), self._transaction():
             self._insert(rows)
 
-    def missing(self, point: Point | Identity, runs: int) -> list[int]:
-        """The shards of a point that so many runs need and that are not there."""
-        there = set(self.shards(point))
+    def missing(self, experiment: Experiment, runs: int) -> list[int]:
+        """Return the shards of an experiment that this many runs need and that are not there."""
+        there = set(self.shards(experiment))
         return [shard for shard in range(shards_of(runs)) if shard not in there]
 
-    def shards(self, point: Point | Identity) -> list[int]:
-        """The shards of a point that are there."""
+    def shards(self, experiment: Experiment) -> list[int]:
+        """Return the shards of an experiment that are there."""
         query = "SELECT shard FROM shards WHERE point = ? ORDER BY shard"
-        return [shard for (shard,) in self._rows(query, Identity.of(point).digest)]
+        return [shard for (shard,) in self._rows(query, experiment.digest)]
 
-    def tally(self, point: Point | Identity, runs: int) -> Tally | None:
-        """What the first shards that hold so many runs came to; None if one is missing."""
+    def tally(self, experiment: Experiment, runs: int) -> Tally | None:
+        """Return the tally of the shards that hold this many runs; None if one is missing."""
         wanted = shards_of(runs)
         query = "SELECT * FROM shards WHERE point = ? AND shard < ? ORDER BY shard"
-        rows = self._rows(query, Identity.of(point).digest, wanted)
-        if len(rows) < wanted:
-            return None
-        return reduce(add, (tally_of(row, self.path) for row in rows), Tally())
+        rows = self._rows(query, experiment.digest, wanted)
+        return None if len(rows) < wanted else tally_of(rows, self.path)
 
-    def unbroken(self, point: Point | Identity) -> Tally:
-        """All runs up to the first shard that is missing.
+    def unbroken(self, experiment: Experiment) -> Tally:
+        """Return the tally of all runs up to the first shard that is missing.
 
         What lies beyond a gap is there because it was done quickly, and would bias a mean.
         """
-        shards = self.shards(point)
+        shards = self.shards(experiment)
         whole = next((i for i, shard in enumerate(shards) if i != shard), len(shards))
-        tally = self.tally(point, whole * SHARD_RUNS)
+        tally = self.tally(experiment, whole * SHARD_RUNS)
         assert tally is not None
         return tally
 
-    def points(self) -> list[Identity]:
-        """Every point with a shard, small networks first."""
-        query = "SELECT * FROM points ORDER BY d * g, g, router, variant, permutation, point"
-        return [identity_of(row, self.path) for row in self._rows(query)]
+    def experiments(self) -> list[Experiment]:
+        """Return every experiment with a shard, small networks first.
 
-    def finished(self, point: Point | Identity, shard: int) -> Finished:
-        """A shard that is there."""
-        identity = Identity.of(point)
-        key = (identity.digest, shard)
-        query = "SELECT * FROM {} WHERE point = ? AND shard = ?"
-        (result,) = self._rows(query.format("shards"), *key)
-        (origin,) = self._rows(query.format("provenance"), *key)
-        return Finished(identity, shard, tally_of(result, self.path), Provenance(*origin[2:]))
+        They can be looked up; ``reopened()`` gives one that can be run.
+        """
+        query = "SELECT * FROM points ORDER BY d * g, g, router, variant, permutation, point"
+        return [experiment_of(row, self.path) for row in self._rows(query)]
+
+    def provenance(self, experiment: Experiment, shard: int) -> Provenance:
+        """Return where a shard that is there comes from."""
+        query = "SELECT * FROM provenance WHERE point = ? AND shard = ?"
+        ((_, _, *origin),) = self._rows(query, experiment.digest, shard)
+        return Provenance(*origin)
+
+    def shard(self, experiment: Experiment, shard: int) -> Tally:
+        """Return the tally of one shard that is there."""
+        query = "SELECT * FROM shards WHERE point = ? AND shard = ?"
+        return tally_of(self._rows(query, experiment.digest, shard), self.path)
+
+    def to_records(self) -> list[dict[str, Any]]:
+        """Return a dictionary per experiment: what was run, and figures of its runs."""
+        from popsnet.experiments.export import row_of
+
+        tallies = ((one, self.unbroken(one)) for one in self.experiments())
+        return [row_of(one, tally) for one, tally in tallies if tally.runs]
+
+    def to_dataframe(self) -> pd.DataFrame:
+        """Return a pandas data frame with a row per experiment; needs ``popsnet[pandas]``."""
+        return data_frame(self.to_records())
+
+    def export(self, path: str | Path) -> int:
+        """Write a row per experiment to a file: .csv, .json or .parquet; return how many."""
+        from popsnet.experiments.export import export
+
+        records = self.to_records()
+        export(records, Path(path))
+        return len(records)
 
     def rows(self, table: str) -> list[tuple[Any, ...]]:
         """All rows of a table, in the order of its key."""
@@ -158,7 +199,7 @@ class Store:
         with self._errors_named(), self._transaction():
             for shard, provenance in pairs:
                 point = points[shard[0]]
-                self._insert({"points": point, "shards": shard, "provenance": provenance})
+                self._insert({"points": [point], "shards": [shard], "provenance": [provenance]})
         return self._count() - before
 
     def flaws(self) -> list[str]:
@@ -196,29 +237,32 @@ class Store:
             )
         ((state,),) = self._rows("PRAGMA quick_check(1)")
         if state != "ok":
-            raise StoreError(f"{self.path} is damaged ({state}); take a copy from before.")
+            raise StoreError(f"{self.path} is damaged ({state}); restore it from a backup.")
 
-    def _insert(self, rows: dict[str, tuple[Any, ...]]) -> None:
+    def _insert(self, rows: dict[str, list[Row]]) -> None:
         for table in RESULTS:
-            self._insert_same(table, rows[table])
+            if self._insert_new(table, rows[table]) < len(rows[table]):
+                self._require_same(table, rows[table])
         self._insert_new("provenance", rows["provenance"])
 
-    def _insert_same(self, table: str, row: tuple[Any, ...]) -> None:
-        """Insert a row; one that is there already has to be the same."""
-        self._insert_new(table, row)
+    def _require_same(self, table: str, rows: list[Row]) -> None:
+        """Refuse rows that differ from what is there under their key."""
         key, names = (1, "point = ?") if table == "points" else (2, "point = ? AND shard = ?")
         query = f"SELECT * FROM {table} WHERE {names}"  # noqa: S608
-        (there,) = self._rows(query, *row[:key])
-        if there != row:
-            which = f"shard {row[1]} of point {row[0]}" if key == 2 else f"point {row[0]}"
-            raise StoreError(
-                f"{self.path} has another result for {which}: {there[key:]}, not {row[key:]}. "
-                "One of the two is wrong; popsnet results verify --all finds out which."
-            )
+        for row in rows:
+            (there,) = self._rows(query, *row[:key])
+            if there != row:
+                which = f"shard {row[1]} of point {row[0]}" if key == 2 else f"point {row[0]}"
+                raise StoreError(
+                    f"{self.path} has another result for {which}: {there[key:]}, not {row[key:]}. "
+                    "One of the two is wrong; popsnet results verify --all finds out which."
+                )
 
-    def _insert_new(self, table: str, row: tuple[Any, ...]) -> None:
+    def _insert_new(self, table: str, rows: list[Row]) -> int:
+        """Insert rows whose key is not there; return how many."""
         places = ", ".join("?" * COLUMNS[table])
-        self._database.execute(f"INSERT OR IGNORE INTO {table} VALUES ({places})", row)  # noqa: S608
+        query = f"INSERT OR IGNORE INTO {table} VALUES ({places})"  # noqa: S608
+        return self._database.executemany(query, rows).rowcount
 
     def _count(self) -> int:
         ((count,),) = self._rows("SELECT count(*) FROM shards")
@@ -247,7 +291,7 @@ class Store:
             raise StoreError(f"{self.path} could not be used: {error}.") from error
         except sqlite3.DatabaseError as error:
             raise StoreError(
-                f"{self.path} is damaged or cut short ({error}); take a copy from before."
+                f"{self.path} is damaged or cut short ({error}); restore it from a backup."
             ) from error
 
 

@@ -12,20 +12,22 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import reduce
 from math import isqrt
+from operator import add
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-from popsnet.coins import Coins
-from popsnet.errors import InputError
-from popsnet.experiments.point import MAX_STEPS, Point
-from popsnet.experiments.shard import MOST_RUNS, shard_engine
+from popsnet.engines import choose_engine
+from popsnet.errors import InputError, PermutationError
+from popsnet.experiment import MAX_STEPS, Experiment
+from popsnet.experiments.shard import MOST_RUNS
 from popsnet.network import Network
-from popsnet.permutations import NAMES, make_permutation
+from popsnet.permutations import NAMES, find_permutation
 from popsnet.permutations.files import SUFFIXES
 from popsnet.routing import Router, Schedules, all_routers, find_router
 
-__all__ = ["GRID_KEYS", "Entry", "Sweep", "read_sweep"]
+__all__ = ["GRID_KEYS", "Sweep", "read_sweep"]
 
 _SHAPE_KEYS = ("shapes", "d", "g", "n", "ratio")
 _DEFAULTS: dict[str, Any] = {
@@ -41,26 +43,50 @@ _DEFAULTS: dict[str, Any] = {
 GRID_KEYS = ("label", *_SHAPE_KEYS, *_DEFAULTS)
 
 
-class Entry(NamedTuple):
-    """A point that is wanted, with how many runs; the label is for people."""
-
-    point: Point
-    runs: int
-    label: str
-
-
 @dataclass(frozen=True)
 class Sweep:
-    """What a file asks for."""
+    """Experiments, with the number of runs of each; read from a file, or made of a grid.
 
-    entries: tuple[Entry, ...]
+    Examples
+    --------
+    >>> import popsnet
+    >>> sweep = popsnet.Sweep.of_grid(d=[4, 8], g=4, routers=["mei-rizzi", "direct"], runs=20)
+    >>> [str(experiment) for experiment in sweep.experiments]  # doctest: +NORMALIZE_WHITESPACE
+    ['mei-rizzi (published) on POPS(4, 4)', 'direct (standard) on POPS(4, 4)',
+     'mei-rizzi (deferred) on POPS(8, 4)', 'direct (standard) on POPS(8, 4)']
+
+    """
+
+    experiments: tuple[Experiment, ...]
+    runs: tuple[int, ...]
+    """The runs of each experiment."""
+    labels: tuple[str, ...]
+    """A name for people for each experiment; may be empty."""
     skipped: tuple[str, ...] = ()
     """What does not apply and was skipped, as the file allows."""
 
+    @classmethod
+    def read(cls, path: str | Path) -> Sweep:
+        """Return the sweep that a TOML file describes; see docs/reference/sweep-format.md."""
+        return read_sweep(Path(path))
+
+    @classmethod
+    def of_grid(cls, **keys: Any) -> Sweep:
+        """Return the sweep of one grid, given by the keys that a file has for it."""
+        return _grid("the grid", keys, Path())
+
     @property
-    def wanted(self) -> list[tuple[Point, int]]:
-        """The points and their runs."""
-        return [(entry.point, entry.runs) for entry in self.entries]
+    def wanted(self) -> list[tuple[Experiment, int]]:
+        """The experiments and their runs."""
+        return list(zip(self.experiments, self.runs, strict=True))
+
+    def __add__(self, other: Sweep) -> Sweep:
+        return Sweep(
+            self.experiments + other.experiments,
+            self.runs + other.runs,
+            self.labels + other.labels,
+            self.skipped + other.skipped,
+        )
 
 
 def read_sweep(path: Path) -> Sweep:
@@ -70,12 +96,11 @@ def read_sweep(path: Path) -> Sweep:
     if not isinstance(grids, list) or not grids or not all(isinstance(one, dict) for one in grids):
         raise InputError(f"{path} has no grid; begin one with a line [[grid]].")
     with_names = enumerate(grids, start=1)
-    sweeps = [_grid(f"{path}, grid {i}", {**table, **one}, path.parent) for i, one in with_names]
-    entries = tuple(entry for sweep in sweeps for entry in sweep.entries)
-    skipped = tuple(text for sweep in sweeps for text in sweep.skipped)
-    if not entries:
-        raise InputError(f"{path}: nothing of it applies: {'; '.join(skipped)}")
-    return Sweep(entries, skipped)
+    sweeps = (_grid(f"{path}, grid {i}", {**table, **one}, path.parent) for i, one in with_names)
+    sweep = reduce(add, sweeps)
+    if not sweep.experiments:
+        raise InputError(f"{path}: nothing of it applies: {'; '.join(sweep.skipped)}")
+    return sweep
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -143,15 +168,15 @@ class _Grid:
         )
 
     def sweep(self) -> Sweep:
-        """All points that apply."""
+        """All experiments that apply."""
         routers = {name: _router(name) for name in self.routers}
         self._require_variants(list(routers.values()))
         found = [
             one
-            for network, (name, router), variant in itertools.product(
-                self.networks, routers.items(), self.variants
+            for network, router, variant in itertools.product(
+                self.networks, routers.values(), self.variants
             )
-            for one in self._points(network, name, router, variant)
+            for one in self._experiments(network, router, variant)
         ]
         inapplicable = [one for one in found if isinstance(one, str)]
         if inapplicable and not self.skip:
@@ -159,14 +184,14 @@ class _Grid:
                 f"{'; '.join(text.rstrip('.') for text in inapplicable)}. Take them out, or "
                 "say skip_inapplicable = true."
             )
-        points = (one for one in found if isinstance(one, Point))
-        entries = (Entry(point, self.runs, self.label) for point in points)
-        return Sweep(tuple(entries), tuple(inapplicable))
+        experiments = tuple(one for one in found if isinstance(one, Experiment))
+        count = len(experiments)
+        return Sweep(experiments, (self.runs,) * count, (self.label,) * count, tuple(inapplicable))
 
-    def _points(
-        self, network: Network, name: str, router: Router, variant: str | None
-    ) -> Iterator[Point | str]:
-        """The points of a network and a variant, or why there is none."""
+    def _experiments(
+        self, network: Network, router: Router, variant: str | None
+    ) -> Iterator[Experiment | str]:
+        """The experiments of a network and a variant, or why there is none."""
         try:
             chosen = router.choose_variant(variant, network)
         except InputError as error:
@@ -174,19 +199,23 @@ class _Grid:
             return
         for permutation in self.permutations:
             _require_file(permutation)
-            keyed = permutation == "keyed"
-            point = Point.of(
-                network.d,
-                network.g,
-                router=name,
-                variant=chosen,
-                permutation=permutation,
-                seed=self.seed,
-                permutation_seed=self.permutation_seed,
-                engine=shard_engine(network, router, chosen, keyed=keyed).name,
-                max_steps=self.max_steps,
-            )
-            yield _obstacle(permutation, network) or point
+            try:
+                experiment = Experiment(
+                    network.d,
+                    network.g,
+                    router=router,
+                    variant=chosen,
+                    permutation=permutation,
+                    seed=self.seed,
+                    permutation_seed=self.permutation_seed,
+                    max_steps=self.max_steps,
+                )
+            except PermutationError as error:
+                find_permutation(permutation)  # a name that means nothing is a slip
+                yield f"Permutation {permutation} on {network}: {error}"
+            else:
+                choose_engine("auto", experiment)  # refuses what does not fit
+                yield experiment
 
     def _require_variants(self, routers: list[Router]) -> None:
         """A variant that no router of the grid has is a slip, whatever may be skipped."""
@@ -217,17 +246,6 @@ def _require_file(permutation: str) -> None:
     path = Path(permutation)
     if path.suffix.lower() in SUFFIXES and not path.is_file():
         raise InputError(f"permutations: there is no file {path}.")
-
-
-def _obstacle(permutation: str, network: Network) -> str | None:
-    """Why the permutation does not exist on a network; those with a name or a file are tried."""
-    if permutation in ("random", "keyed"):
-        return None
-    try:
-        make_permutation(permutation, network, Coins(0))
-    except InputError as error:
-        return f"Permutation {permutation} on {network}: {error}"
-    return None
 
 
 def _router(name: str) -> Router:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
+from dataclasses import dataclass
 
 import numpy as np
 
 from popsnet.errors import InputError
-from popsnet.experiments.point import Point
-from popsnet.experiments.runner import Crew, Job, jobs_of
-from popsnet.experiments.shard import Finished, Identity
+from popsnet.experiment import Experiment
+from popsnet.experiments.runner import Work, Workers
 from popsnet.experiments.store import Store
+from popsnet.progress import Progress, reporter
 
 __all__ = ["Verdict", "verify"]
 
@@ -25,7 +25,7 @@ class Verdict:
     compared: int = 0
     """Shards that were done again."""
     unknown: tuple[str, ...] = ()
-    """Points that cannot be done again here, and why."""
+    """Experiments that cannot be done again here, and why."""
 
 
 def verify(
@@ -33,70 +33,67 @@ def verify(
     shards: int | None = None,
     seed: int = 0,
     workers: int | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress = None,
 ) -> Verdict:
-    """Check a store, then do some of its shards again, chosen by a seed; or all of them."""
+    """Check a store, then do some of its shards again and compare.
+
+    Parameters
+    ----------
+    store : Store
+        What to check.
+    shards : int, optional
+        How many shards to do again, chosen by the seed; all of them if not given.
+    seed : int
+        Chooses the shards.
+    workers, progress
+        See :func:`collect`.
+
+    """
     flaws = store.flaws()
     if flaws:
         return Verdict(tuple(flaws))
-    stored = [(identity, shard) for identity in store.points() for shard in store.shards(identity)]
-    chosen = _sample(stored, shards, seed)
-    jobs, unknown = _jobs(store, chosen)
-    flaws, compared = [], 0
-    with Crew(workers=workers) as crew:
-        for again in crew.work(jobs):
-            flaws += _differences(store.finished(again.identity, again.shard), again)
+    stored = [(one, shard) for one in store.experiments() for shard in store.shards(one)]
+    work, unknown = _work(store, _sample(stored, shards, seed))
+    compared = 0
+    with Workers(workers=workers) as crew, reporter(progress, "verifying", "shards") as report:
+        for again in crew.do(work):
+            (tally,), shard = again.tallies(), again.numbers[0]
+            kept = store.shard(again.experiment, shard)
+            if tally != kept:
+                where = f"Shard {shard} of point {again.experiment.digest}"
+                flaws.append(f"{where} is {kept}, and comes to {tally} here.")
             compared += 1
-            if progress is not None:
-                progress(compared, len(jobs))
+            report(compared, len(work))
     return Verdict(tuple(flaws), compared, tuple(unknown))
 
 
 def _sample(
-    stored: list[tuple[Identity, int]], shards: int | None, seed: int
-) -> list[tuple[Identity, int]]:
+    stored: list[tuple[Experiment, int]], shards: int | None, seed: int
+) -> list[tuple[Experiment, int]]:
     if shards is None or shards >= len(stored):
         return stored
     chosen = np.random.default_rng(seed).choice(len(stored), shards, replace=False)
     return [stored[i] for i in sorted(chosen)]
 
 
-def _jobs(store: Store, chosen: Iterable[tuple[Identity, int]]) -> tuple[list[Job], list[str]]:
-    jobs: list[Job] = []
+def _work(store: Store, chosen: Iterable[tuple[Experiment, int]]) -> tuple[list[Work], list[str]]:
+    """The shards that can be done again, and why others cannot."""
+    work: list[Work] = []
     unknown: dict[str, None] = {}
-    for identity, shard in chosen:
+    opened: dict[tuple[Experiment, str, str], Experiment] = {}
+    for experiment, shard in chosen:
+        origin = store.provenance(experiment, shard)
+        files = origin.router_file, origin.permutation_file
+        key = (experiment, *files)
         try:
-            point = _point(store.finished(identity, shard))
+            if key not in opened:
+                fields = experiment.identity.values()
+                recorded = Experiment.recorded(
+                    *fields, router_file=files[0], permutation_file=files[1]
+                )
+                opened[key] = recorded.reopened()
         except InputError as error:
-            unknown[f"Point {identity.digest}: {error}"] = None
+            unknown[f"Point {experiment.digest}: {error}"] = None
         else:
-            jobs += jobs_of(point, identity, [shard])
-    return jobs, list(unknown)
-
-
-def _point(stored: Finished) -> Point:
-    """The point of a shard as it is made here and now; refuses one that is not the same."""
-    one, files = stored.identity, stored.provenance
-    point = Point.of(
-        one.d,
-        one.g,
-        router=files.router_file or one.router,
-        variant=one.variant,
-        permutation=files.permutation_file or one.permutation,
-        seed=one.seed,
-        permutation_seed=one.permutation_seed,
-        engine=stored.provenance.engine,
-        max_steps=one.max_steps,
-    )
-    here = Identity.of(point)
-    if here != one:
-        other = "version" if replace(here, version=one.version) == one else "permutation"
-        raise InputError(f"the {other} here is {getattr(here, other)}, not {getattr(one, other)}.")
-    return point
-
-
-def _differences(stored: Finished, again: Finished) -> list[str]:
-    if stored.tally == again.tally:
-        return []
-    where = f"Shard {stored.shard} of point {stored.identity.digest}"
-    return [f"{where} is {stored.tally}, and comes to {again.tally} here."]
+            work.append((opened[key], range(shard, shard + 1)))
+    return work, list(unknown)

@@ -6,7 +6,7 @@ from collections import deque
 from pathlib import Path
 
 from popsnet.errors import InputError
-from popsnet.experiments.point import Run
+from popsnet.experiments.run import Run
 from popsnet.experiments.shown import recorded
 from popsnet.trace.reader import read_trace
 from popsnet.viewer import Page, Recording

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from popsnet.experiments import Point, view
+from popsnet.experiment import Experiment
+from popsnet.experiments import route, view
 
 __all__ = ["Watched", "write_pages"]
 
@@ -26,13 +27,13 @@ class Watched:
 def write_pages(out: Path) -> list[Watched]:
     """Write the pages to a folder."""
     pages = []
-    for watched, points in _pages():
-        view(*(point.execute(0) for point in points)).save(out / watched.file)
+    for watched, experiments in _pages():
+        view(*(route(one)[0] for one in experiments)).save(out / watched.file)
         pages.append(watched)
     return pages
 
 
-def _pages() -> Iterator[tuple[Watched, list[Point]]]:
+def _pages() -> Iterator[tuple[Watched, list[Experiment]]]:
     yield (
         Watched(
             "lost-packets.html",
@@ -40,7 +41,7 @@ def _pages() -> Iterator[tuple[Watched, list[Point]]]:
             "on the same permutation with the same coins, delivers all six.",
         ),
         [
-            Point.of(3, 2, variant=variant, seed=_LOSING_SEED, permutation_seed=_LOSING_SEED)
+            Experiment(3, 2, variant=variant, seed=_LOSING_SEED, permutation_seed=_LOSING_SEED)
             for variant in ("published", "deferred")
         ],
     )
@@ -50,5 +51,5 @@ def _pages() -> Iterator[tuple[Watched, list[Point]]]:
             "mei-rizzi next to relay, our own router, on POPS(8, 8) and the same permutation, "
             "slot by slot on one clock.",
         ),
-        [Point.of(8, 8), Point.of(8, 8, router="relay", variant="S")],
+        [Experiment(8, 8), Experiment(8, 8, router="relay", variant="S")],
     )

@@ -10,8 +10,8 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from popsnet.coins import Coins
-from popsnet.experiments import Point, routed
-from popsnet.experiments.shard import with_shard_engine
+from popsnet.experiment import Experiment
+from popsnet.experiments import route
 from popsnet.network import Network
 from popsnet.paper.published import RATIOS, SLOTS_A_STEP
 from popsnet.paper.relay import RelayRow
@@ -29,7 +29,8 @@ from popsnet.plots import (
     draw_steps,
     draw_undelivered,
 )
-from popsnet.routing.relay import expected_slots, fractions, parse_schedule
+from popsnet.routing.relay import expected_slots, fractions
+from popsnet.routing.relay.schedule import Schedule
 from popsnet.theory import expected_steps, loads
 from popsnet.trace import Event
 
@@ -72,11 +73,15 @@ def make_pictures(tables: Tables) -> list[Picture]:
 
 
 def _networks() -> Iterator[Picture]:
-    point = Point.of(3, 3, seed=_EXAMPLE_SEED, permutation_seed=_EXAMPLE_PERMUTATION_SEED)
-    events: list[Event] = []
-    point.execute(0, [events.append])
+    network, events = Network(3, 3), list[Event]()
+    route(
+        network,
+        seed=_EXAMPLE_SEED,
+        permutation_seed=_EXAMPLE_PERMUTATION_SEED,
+        observers=[events.append],
+    )
     figure = Figure(figsize=(7.2, 6.0), layout="constrained")
-    draw_slot(figure.add_subplot(), point.network, *events[0].records())
+    draw_slot(figure.add_subplot(), network, *events[0].records())
     yield Picture(
         "pops-3-3",
         "POPS(3, 3), with the light of a first slot: processors are drawn on both sides. Messages "
@@ -88,7 +93,7 @@ def _networks() -> Iterator[Picture]:
         "One packet's way in a step on POPS(3, 3), the paper's example: packet 5 is for processor "
         "1, its temporary group is 1, and it chooses intermediate group 2. Copies are solid, "
         "acks dashed, the rest of the traffic grey.",
-        draw_journey(point.network, events[:SLOTS_A_STEP], _EXAMPLE_PACKET),
+        draw_journey(network, events[:SLOTS_A_STEP], _EXAMPLE_PACKET),
     )
     four = Network(4, 4)
     destination = np.array(_PERMUTATION, dtype=np.int32)
@@ -227,8 +232,7 @@ def _undelivered(rows: Sequence[RelayRow]) -> Iterator[Picture]:
 
 
 def _mei_rizzi(network: Network) -> Decline:
-    point = Point.of(network.d, network.g, variant="idealized", engine="fused")
-    measured = _fractions(point)
+    measured = _fractions(Experiment(network.d, network.g, variant="idealized"))
     ratio = network.d / network.g
     fluid = [load / ratio for load in islice(loads(ratio), len(measured))]
     slots = range(SLOTS_A_STEP, SLOTS_A_STEP * len(measured) + 1, SLOTS_A_STEP)
@@ -236,17 +240,18 @@ def _mei_rizzi(network: Network) -> Decline:
 
 
 def _stages(network: Network) -> Decline:
-    point = with_shard_engine(Point.of(network.d, network.g, router="relay", engine="slots"))
-    measured = _fractions(point)
-    schedule = parse_schedule(point.variant)
+    experiment = Experiment(network.d, network.g, router="relay")
+    measured = _fractions(experiment)
+    schedule = experiment.resolved_variant.schedule
+    assert isinstance(schedule, Schedule)
     lengths = [stage.slots(network) for stage in islice(schedule, len(measured))]
     fluid = islice(fractions(schedule, network), len(measured))
     slots = accumulate(lengths, initial=1)  # the first slot is the seed's
     return Decline("relay", tuple(slots)[1:], measured, tuple(fluid), look=3)
 
 
-def _fractions(point: Point) -> tuple[float, ...]:
+def _fractions(experiment: Experiment) -> tuple[float, ...]:
     """The mean fraction that is pending after each step."""
-    runs = [run.outcome.survivors for run in routed(point, _FOLLOWED)]
+    runs = [run.outcome.survivors for run in route(experiment, runs=_FOLLOWED, engine="fused")]
     steps = zip_longest(*runs, fillvalue=0)
-    return tuple(sum(left) / (_FOLLOWED * point.network.n) for left in steps)
+    return tuple(sum(left) / (_FOLLOWED * experiment.network.n) for left in steps)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from popsnet.errors import InputError
-from popsnet.experiments import Point
+from popsnet.experiment import Experiment
 from popsnet.experiments.forecast import forecast
-from popsnet.experiments.shard import MOST_RUNS, SHARD_RUNS, shard_engine, with_shard_engine
+from popsnet.experiments.shard import SHARD_RUNS, require_runs
 from popsnet.network import Network
 from popsnet.paper.published import LARGEST, RUNS, SMALLEST, Printed, printed_rows
 from popsnet.routing import Router, all_routers
@@ -52,12 +53,8 @@ _MOST_EXECUTED = {True: 2**25, False: 2**20}
 """Processors times slots of a run without coins, exactly known or not: a budget of minutes."""
 
 
-@dataclass(frozen=True)
-class Wanted:
-    """So many runs of a point."""
-
-    point: Point
-    runs: int
+Wanted: TypeAlias = tuple[Experiment, int]
+"""An experiment and the number of its runs."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +80,7 @@ class Plan:
         """All of it, the small networks first."""
         pairs = [wanted for _, wanted in (*self.printed, *self.rivals)]
         all_of_them = (*pairs, *self.routers, *self.relay, *self.exact)
-        return sorted(all_of_them, key=lambda one: one.point.network.n)
+        return sorted(all_of_them, key=lambda one: one[0].network.n)
 
     @property
     def left_out(self) -> int:
@@ -93,13 +90,11 @@ class Plan:
 
 def make_plan(runs: int | None = None, max_n: int | None = None, full: bool = False) -> Plan:
     """The plan for these wishes; refuses what cannot be done, before any work."""
-    if runs is not None and (runs < SHARD_RUNS or runs % SHARD_RUNS):
-        raise InputError(f"--runs {runs}: runs are kept by tens; give 10, 20, 30, …")
-    if runs is not None and runs > MOST_RUNS:
-        raise InputError(f"--runs {runs:,}: a row has at most {MOST_RUNS:,} runs.")
+    if runs is not None and require_runs(runs) % SHARD_RUNS:
+        raise InputError(f"runs = {runs}: runs are kept by tens; give 10, 20, 30, …")
     if max_n is not None and not SMALLEST <= max_n <= LARGEST:
         raise InputError(
-            f"--max-n {max_n}: the paper's networks have n = {SMALLEST} to {LARGEST:,} "
+            f"max_n = {max_n}: the paper's networks have n = {SMALLEST} to {LARGEST:,} "
             "processors; give a number of that range."
         )
     largest = max_n or LARGEST
@@ -147,15 +142,15 @@ def _affordable(network: Network, full: bool) -> int:
 def _printed(row: Printed, runs: int) -> Wanted:
     """What the paper's tables count: survivors of slots 1 and 2."""
     d, g = row.network.d, row.network.g
-    return Wanted(Point.of(d, g, variant="idealized", engine="fused"), runs)
+    return Experiment(d, g, variant="idealized"), runs
 
 
 def _relay(network: Network, runs: int | None, full: bool) -> Wanted:
     """Our own router as it plans for itself; one hop is the same every time."""
-    point = with_shard_engine(Point.of(network.d, network.g, router="relay", engine="slots"))
+    experiment = Experiment(network.d, network.g, router="relay")
     few = 2 * SHARD_RUNS
-    enough = few if point.variant == "direct" else max(few, _affordable(network, full))
-    return Wanted(point, runs or enough)
+    enough = few if experiment.variant == "direct" else max(few, _affordable(network, full))
+    return experiment, runs or enough
 
 
 def _exact(max_n: int, runs: int) -> Iterator[Wanted]:
@@ -164,8 +159,7 @@ def _exact(max_n: int, runs: int) -> Iterator[Wanted]:
     for router, networks in _CHAINS.items():
         for d, g in networks:
             if d * g <= max_n:
-                point = Point.of(d, g, router=router, variant=variants[router], engine="fused")
-                yield Wanted(point, runs)
+                yield Experiment(d, g, router=router, variant=variants[router]), runs
 
 
 def _attacked(max_n: int, full: bool) -> Iterator[int]:
@@ -211,7 +205,6 @@ def _variants(router: Router, network: Network, runs: int) -> Iterator[Wanted]:
     if router.schedules is not None:
         names.append(router.choose_variant(None, network))
     for name in dict.fromkeys(names):
-        engine = shard_engine(network, router, name, keyed=False).name
-        point = Point.of(network.d, network.g, router=router.name, variant=name, engine=engine)
+        experiment = Experiment(network.d, network.g, router=router, variant=name)
         slow = router.schedules is not None and name in router.variants  # every message executed
-        yield Wanted(point, min(runs, SHARD_RUNS) if slow else runs)
+        yield experiment, min(runs, SHARD_RUNS) if slow else runs

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from popsnet.experiments import Tally
+from popsnet.engines import Tally
+from popsnet.experiment import Experiment
 from popsnet.experiments.statistics import summarize_counts
-from popsnet.paper.plan import Wanted
 from popsnet.paper.verdicts import Pair, sd_of
 from popsnet.routing.relay import expected_slots
 from popsnet.theory import deterministic_slots
@@ -43,9 +43,9 @@ class RelayRow:
     deterministic_ratio: float | None
 
 
-def relay_row(wanted: Wanted, tally: Tally, theirs: Pair | None) -> RelayRow:
+def relay_row(experiment: Experiment, tally: Tally, theirs: Pair | None) -> RelayRow:
     """The row of a network; ``theirs`` is the paper's row, if it has one."""
-    network = wanted.point.network
+    network = experiment.network
     slots, delivered = summarize_counts(tally.slots), summarize_counts(tally.slots_delivered)
     randomized = theirs.our_slots.mean if theirs else None
     formula = deterministic_slots(network) if theirs else None
@@ -53,7 +53,7 @@ def relay_row(wanted: Wanted, tally: Tally, theirs: Pair | None) -> RelayRow:
         n=network.n,
         d=network.d,
         g=network.g,
-        variant=wanted.point.variant,
+        variant=experiment.variant,
         planned=expected_slots(network),
         delivered_mean=delivered.mean,
         delivered_sd=sd_of(delivered),

@@ -16,7 +16,7 @@ from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
 import popsnet
-from popsnet.experiments.shard import Identity
+from popsnet.experiment import Experiment
 from popsnet.files import write_whole
 from popsnet.paper.pages import Watched
 from popsnet.paper.pictures import Picture
@@ -83,8 +83,8 @@ def write_report(
 
 def provenance(plan: Plan) -> list[tuple[str, str]]:
     """What the figures come from, fact by fact."""
-    seeds = sorted({(one.point.seed, one.point.permutation_seed) for one in plan.wanted})
-    caps = sorted({one.point.max_steps for one in plan.wanted})
+    seeds = sorted({(one.seed, one.permutation_seed) for one, _ in plan.wanted})
+    caps = sorted({one.max_steps for one, _ in plan.wanted})
     return [
         ("program", f"popsnet {popsnet.__version__}"),
         ("Python", f"{platform.python_version()}"),
@@ -99,11 +99,10 @@ def provenance(plan: Plan) -> list[tuple[str, str]]:
 
 
 def _runs(plan: Plan) -> int:
-    """All runs; a point that is wanted twice is run once."""
-    most: dict[Identity, int] = {}
-    for one in plan.wanted:
-        identity = Identity.of(one.point)
-        most[identity] = max(one.runs, most.get(identity, 0))
+    """All runs; an experiment that is wanted twice is run once."""
+    most: dict[Experiment, int] = {}
+    for experiment, runs in plan.wanted:
+        most[experiment] = max(runs, most.get(experiment, 0))
     return sum(most.values())
 
 

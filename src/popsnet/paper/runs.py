@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
-from popsnet.experiments import Tally
+from popsnet.engines import Tally
+from popsnet.experiment import Experiment
 from popsnet.experiments.runner import collect
 from popsnet.experiments.store import Store
 from popsnet.paper.plan import Plan, Wanted
+from popsnet.progress import Progress
 
 __all__ = ["STORE", "carry_out"]
 
@@ -17,13 +18,12 @@ STORE = "results.sqlite"
 
 
 def carry_out(
-    plan: Plan, folder: Path, progress: Callable[[int, int], None]
-) -> tuple[Callable[[Wanted], Tally], list[tuple[str, str]]]:
-    """Do what is not done yet; where the results are to be had, and when and how they were made."""
+    plan: Plan, folder: Path, progress: Progress = None
+) -> tuple[dict[Wanted, Tally], list[tuple[str, str]]]:
+    """Run what is missing and return the results with their provenance."""
     with Store(folder / STORE, create=True) as store:
-        collect([(one.point, one.runs) for one in plan.wanted], store, progress=progress)
-        tallies = {id(one): _kept(store, one) for one in plan.wanted}
-        return lambda wanted: tallies[id(wanted)], _origin(store)
+        collect(plan.wanted, store=store, progress=progress)
+        return {one: _kept(store, *one) for one in plan.wanted}, _origin(store)
 
 
 def _origin(store: Store) -> list[tuple[str, str]]:
@@ -41,7 +41,7 @@ def _origin(store: Store) -> list[tuple[str, str]]:
     ]
 
 
-def _kept(store: Store, wanted: Wanted) -> Tally:
-    tally = store.tally(wanted.point, wanted.runs)
+def _kept(store: Store, experiment: Experiment, runs: int) -> Tally:
+    tally = store.tally(experiment, runs)
     assert tally is not None
     return tally

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from popsnet.experiments import Tally
+from popsnet.engines import Tally
+from popsnet.experiment import Experiment
 from popsnet.experiments.statistics import (
     Comparison,
     confidence_interval,
@@ -30,7 +31,7 @@ from popsnet.theory import batcher_slots, deterministic_slots
 
 __all__ = ["Results", "RouterRow", "SlotsRow", "StepsRow", "Tables", "make_tables"]
 
-Results = Callable[[Wanted], Tally]
+Results = Mapping[Wanted, Tally]
 """Where the runs of a plan are to be had."""
 
 
@@ -148,7 +149,7 @@ class Tables:
 
 def make_tables(plan: Plan, results: Results) -> Tables:
     """All tables of a plan whose runs are done."""
-    pairs = [Pair(row, results(wanted)) for row, wanted in plan.printed]
+    pairs = [Pair(row, results[wanted]) for row, wanted in plan.printed]
     steps = [compare_with_print(pair, pair.ours, pair.printed.steps) for pair in pairs]
     slots = [
         compare_with_print(pair, pair.our_slots, pair.printed.slots_in_print) for pair in pairs
@@ -156,7 +157,7 @@ def make_tables(plan: Plan, results: Results) -> Tables:
     verdicts = verdicts_of([*zip(pairs, steps, strict=True), *zip(pairs, slots, strict=True)])
     half = len(pairs)
     executed = _executed(plan, results)
-    relays = {one.point.network: results(one) for one in plan.relay}
+    relays = {one[0].network: results[one] for one in plan.relay}
     theirs = {pair.printed.network: pair for pair in pairs}
     return Tables(
         steps=tuple(
@@ -173,9 +174,9 @@ def make_tables(plan: Plan, results: Results) -> Tables:
             )
             for pair, found, verdict in zip(pairs, slots, verdicts[half:], strict=True)
         ),
-        routers=tuple(_router_row(wanted, results(wanted)) for wanted in plan.routers),
+        routers=tuple(_router_row(wanted[0], results[wanted]) for wanted in plan.routers),
         relay=tuple(
-            relay_row(wanted, results(wanted), theirs.get(wanted.point.network))
+            relay_row(wanted[0], results[wanted], theirs.get(wanted[0].network))
             for wanted in plan.relay
         ),
     )
@@ -185,8 +186,8 @@ def _executed(plan: Plan, results: Results) -> dict[Network, tuple[float, str]]:
     """The fewest slots of a deterministic router that was run on a network, and its name."""
     best: dict[Network, tuple[float, str]] = {}
     for row, wanted in plan.rivals:
-        slots = summarize_counts(results(wanted).slots).mean
-        found = (slots, _name(wanted))
+        slots = summarize_counts(results[wanted].slots).mean
+        found = (slots, _name(wanted[0]))
         best[row.network] = min(found, best.get(row.network, found))
     return best
 
@@ -197,9 +198,8 @@ def _predicted(network: Network) -> int:
     return min(slots, batcher_slots(network)) if network.d <= network.g else slots
 
 
-def _name(wanted: Wanted) -> str:
-    point = wanted.point
-    return f"{point.router.name} ({point.variant})"
+def _name(experiment: Experiment) -> str:
+    return f"{experiment.router} ({experiment.variant})"
 
 
 def _steps_row(pair: Pair, found: Comparison, verdict: str, relay: Tally | None) -> StepsRow:
@@ -265,22 +265,22 @@ def _slots_row(
     )
 
 
-def _router_row(wanted: Wanted, tally: Tally) -> RouterRow:
-    point = wanted.point
+def _router_row(experiment: Experiment, tally: Tally) -> RouterRow:
+    network = experiment.network
     slots, lost = summarize_counts(tally.slots), summarize_counts(tally.lost)
     return RouterRow(
-        n=point.network.n,
-        d=point.network.d,
-        g=point.network.g,
-        router=point.router.name,
-        variant=point.variant,
-        idealized=point.router.variant(point.variant).idealized,
+        n=network.n,
+        d=network.d,
+        g=network.g,
+        router=experiment.router,
+        variant=experiment.variant,
+        idealized=experiment.idealized,
         runs=tally.runs,
         capped=tally.capped,
         mean=slots.mean,
         sd=sd_of(slots),
         max=slots.max,
-        lost_share=lost.mean / point.network.n,
-        lost_sd=(lost.sd or 0.0) / point.network.n,
-        lost_most=lost.max / point.network.n,
+        lost_share=lost.mean / network.n,
+        lost_sd=(lost.sd or 0.0) / network.n,
+        lost_most=lost.max / network.n,
     )

@@ -57,16 +57,20 @@ def transpose(network: Network, coins: Coins) -> Destinations:
 
 def bit_reversal(network: Network, coins: Coins) -> Destinations:
     """The bits of i in reverse order; n must be a power of two."""
+    _require_power_of_two(network)
     bits = network.n.bit_length() - 1
-    if network.n != 1 << bits:
-        raise PermutationError(
-            f"bit-reversal needs n to be a power of two; {network} has n = {network.n}."
-        )
     forward, reverse = _processors(network), np.zeros(network.n, dtype=np.int32)
     for _ in range(bits):
         reverse = reverse << 1 | forward & 1
         forward >>= 1
     return reverse
+
+
+def _require_power_of_two(network: Network) -> None:
+    if network.n & (network.n - 1):
+        raise PermutationError(
+            f"bit-reversal needs n to be a power of two; {network} has n = {network.n}."
+        )
 
 
 def shuffle(network: Network, coins: Coins) -> Destinations:
@@ -112,11 +116,16 @@ NAMES: dict[str, Maker] = {
 
 def make_permutation(name: str, network: Network, coins: Coins) -> Destinations:
     """The permutation of that name, ``shift:K`` (K a number, or ``d``), or that of a file."""
-    return find_permutation(name)(network, coins)
+    return find_permutation(name, network)(network, coins)
 
 
-def find_permutation(name: str) -> Maker:
-    """What makes the permutation of that name; refuses a name that means nothing."""
+def find_permutation(name: str, network: Network | None = None) -> Maker:
+    """Return what makes the permutation of that name.
+
+    Refuses a name that means nothing, and one that is not defined on the network.
+    """
+    if name == "bit-reversal" and network is not None:
+        _require_power_of_two(network)
     if name in NAMES:
         return NAMES[name]
     if name.startswith("shift:"):

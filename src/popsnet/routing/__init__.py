@@ -15,6 +15,7 @@ from popsnet.routing.router import (
     all_routers,
     get_router,
     register,
+    register_variant,
 )
 
 __all__ = [
@@ -27,4 +28,5 @@ __all__ = [
     "find_router",
     "get_router",
     "register",
+    "register_variant",
 ]

@@ -10,7 +10,15 @@ from pathlib import Path
 from types import CodeType, ModuleType
 
 from popsnet.errors import InputError
-from popsnet.routing.router import Router, all_routers, get_router, tie_to_file, unregister
+from popsnet.routing.router import (
+    Route,
+    Router,
+    Variant,
+    all_routers,
+    get_router,
+    tie_to_file,
+    unregister,
+)
 
 __all__ = ["execute_file", "find_router"]
 
@@ -18,9 +26,60 @@ _LOADED: dict[Path, tuple[str, ...]] = {}
 """By file: the routers it has registered, so that it can be loaded again."""
 
 
-def find_router(name: str) -> Router:
-    """The registered router of that name, or the one that a file ``name.py`` registers."""
+_BUFFERS = 16
+"""Packets that a processor may hold under a function that claims no number itself."""
+
+
+def find_router(router: str | Path | Router | Route) -> Router:
+    """Return a router, however it is given.
+
+    Parameters
+    ----------
+    router
+        The name of a registered router, a file ``name.py`` that registers one, a
+        :class:`Router`, or a generator function. A function that is not registered becomes a
+        router of its own name in which a processor may hold 16 packets.
+
+    Raises
+    ------
+    InputError
+        If there is no such router, or the file cannot be loaded.
+
+    Examples
+    --------
+    >>> import popsnet
+    >>> popsnet.find_router("direct").slots
+    'max(d, g), always'
+
+    """
+    if isinstance(router, Router):
+        return router
+    if callable(router):
+        return _of_function(router)
+    if not isinstance(router, str | Path):
+        raise InputError(
+            f"router = {router!r:.40}: give a name, a file name.py, a Router or a generator "
+            "function."
+        )
+    name = str(router)
     return _load(Path(name)) if name.endswith(".py") else get_router(name)
+
+
+def _of_function(route: Route) -> Router:
+    """Return the router that a function was registered as, or one made of it."""
+    for known in all_routers():
+        if any(variant.route is route for variant in known.variants.values()):
+            return known
+    name = getattr(route, "__name__", type(route).__name__)
+    summary = (getattr(route, "__doc__", None) or "").strip().partition("\n")[0]
+    return Router(
+        name=name,
+        summary=summary,
+        slots="not stated",
+        buffers=_BUFFERS,
+        variants={"standard": Variant(route, name="standard")},
+        version="",
+    )
 
 
 def _load(path: Path) -> Router:

@@ -38,6 +38,7 @@ __all__ = [
     "all_routers",
     "exit_of",
     "get_router",
+    "is_registered",
     "register",
     "register_variant",
     "tie_to_file",
@@ -61,6 +62,10 @@ class Variant:
     route: Route
     obstacle: Obstacle = _anywhere
     """Why the variant does not apply to a network, or None if it does."""
+    name: str = ""
+    """The canonical name; :meth:`Router.resolve` fills it in."""
+    schedule: object = None
+    """What the router made of the text that names the variant, if it was written out."""
     idealized: bool = False
     """It takes something for granted, and gives statistics only, never a route."""
     buffers: Buffers | None = None
@@ -103,34 +108,52 @@ class Router:
     """Makes a variant of a text that is not the name of one: its canonical name and the variant;
     raises InputError."""
 
-    def buffers_on(self, network: Network, variant: str) -> int:
+    def buffers_on(self, network: Network, variant: str | Variant) -> int:
         """Packets a processor of the network may hold; the machine enforces it."""
         buffers = self.variant(variant).buffers
         buffers = self.buffers if buffers is None else buffers
         return _held(buffers(network) if callable(buffers) else buffers)
 
-    def choose_variant(self, name: str | None, network: Network) -> str:
-        """The canonical name of the variant to run: the default if none is named.
+    def resolve(self, name: str | None, network: Network) -> Variant:
+        """Return the variant to run on a network: the default if none is named.
 
-        Refuses what cannot be run.
+        Raises
+        ------
+        InputError
+            If there is no such variant, or it does not apply to the network.
+
         """
         if name is None:
             name = self.default(network) if self.default else next(iter(self.variants))
-        name, variant = self._find(name)
+        variant = self.variant(name)
         reason = variant.obstacle(network)
         if reason is not None:
-            raise InputError(f"Router {self.name} ({name}) does not apply to {network}: {reason}")
-        return name
+            raise InputError(
+                f"Router {self.name} ({variant.name}) does not apply to {network}: {reason}"
+            )
+        return variant
+
+    def choose_variant(self, name: str | None, network: Network) -> str:
+        """Return the canonical name of the variant that :meth:`resolve` returns."""
+        return self.resolve(name, network).name
 
     def start(
-        self, variant: str, network: Network, destination: Ints, coins: Coins, memory: Memory
+        self,
+        variant: str | Variant,
+        network: Network,
+        destination: Ints,
+        coins: Coins,
+        memory: Memory,
     ) -> Slots:
-        """The variant at work: a generator, or an error that says what came instead."""
+        """Start the variant; the error for what is not a generator says what came instead."""
         return _started(self.name, self.variant(variant).route, network, destination, coins, memory)
 
-    def variant(self, name: str) -> Variant:
-        """The variant of that name, or the one that is made of it."""
-        return self._find(name)[1]
+    def variant(self, name: str | Variant) -> Variant:
+        """Return the variant of that name, or the one that is made of it."""
+        if isinstance(name, Variant):
+            return name
+        canonical, variant = self._find(name)
+        return variant if variant.name == canonical else replace(variant, name=canonical)
 
     def _find(self, name: str) -> tuple[str, Variant]:
         if name.endswith(DETECTED):
@@ -211,7 +234,7 @@ def register(
             buffers=buffers if callable(buffers) else _held(buffers),
             memory=memory,
             messages=messages,
-            variants={variant: Variant(route, obstacle)},
+            variants={variant: Variant(route, obstacle, variant)},
             applies=applies,
             randomness=randomness,
             reference=reference,
@@ -238,7 +261,9 @@ def register_variant(
 
     def add(route: Route) -> Route:
         known = _ROUTERS[router]
-        new = Variant(route, obstacle, idealized, buffers, unabridged)
+        new = Variant(
+            route, obstacle, variant, idealized=idealized, buffers=buffers, unabridged=unabridged
+        )
         variants = {**known.variants, variant: new}
         _ROUTERS[router] = replace(known, variants=variants)
         return route
@@ -261,6 +286,11 @@ def unregister(name: str) -> None:
 def all_routers() -> list[Router]:
     """Every registered router, by name."""
     return [_ROUTERS[name] for name in sorted(_ROUTERS)]
+
+
+def is_registered(router: Router) -> bool:
+    """Whether the register has this router under its name."""
+    return _ROUTERS.get(router.name) == router
 
 
 def get_router(name: str) -> Router:

@@ -17,9 +17,9 @@ from popsnet.cli.attacks.output import (
     require_files,
     sizes_to,
 )
-from popsnet.cli.progress import patient_progress
 from popsnet.coins import Coins
 from popsnet.network import Network
+from popsnet.progress import patient_progress
 from popsnet.theory.lower_bounds import guaranteed_congestion
 
 __all__ = ["average_command"]

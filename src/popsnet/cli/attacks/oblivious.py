@@ -21,11 +21,11 @@ from popsnet.cli.attacks.output import (
     require_files,
     save_permutation,
 )
-from popsnet.cli.progress import patient_progress
 from popsnet.cli.streams import user_code
 from popsnet.coins import Coins
 from popsnet.errors import InputError
 from popsnet.network import Network
+from popsnet.progress import patient_progress
 from popsnet.routing import find_router
 
 __all__ = ["oblivious_command"]

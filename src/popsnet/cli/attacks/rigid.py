@@ -18,9 +18,9 @@ from popsnet.cli.attacks.output import (
     require_files,
     save_permutation,
 )
-from popsnet.cli.progress import patient_progress
 from popsnet.cli.streams import user_code
 from popsnet.network import Network
+from popsnet.progress import patient_progress
 from popsnet.routing import find_router
 from popsnet.theory.lower_bounds import guaranteed_slots
 

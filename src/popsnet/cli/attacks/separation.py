@@ -21,9 +21,9 @@ from popsnet.cli.attacks.output import (
     rounds_of,
     sizes_to,
 )
-from popsnet.cli.progress import patient_progress
 from popsnet.errors import InputError
 from popsnet.network import Network
+from popsnet.progress import patient_progress
 
 __all__ = ["separation_command"]
 

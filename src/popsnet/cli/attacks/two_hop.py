@@ -17,9 +17,9 @@ from popsnet.cli.attacks.output import (
     rounds_of,
     save_permutation,
 )
-from popsnet.cli.progress import patient_progress
 from popsnet.cli.streams import user_code
 from popsnet.network import Network
+from popsnet.progress import patient_progress
 
 __all__ = ["two_hop_command"]
 

@@ -26,9 +26,10 @@ from popsnet.engines.fused.passes import (
     take_part,
 )
 from popsnet.engines.fused.resident import Scratch
-from popsnet.splitmix import step_key
+from popsnet.permutations.uniform import fill, shuffle
+from popsnet.splitmix import run_key, step_key
 
-__all__ = ["route_deferred"]
+__all__ = ["route_deferred", "route_many_deferred"]
 
 _FREE = np.uint32(0)
 _ALONE, _UNHEARD = np.uint8(1), np.uint8(0x40)
@@ -97,6 +98,32 @@ def route_deferred(
     if step > 0:
         log[step - 1, 0] = n - delivered
     return step, more
+
+
+@compiled
+def route_many_deferred(
+    layout: Layout, law: U64, max_steps: int, seed: np.uint64, permutation_seed: np.uint64,
+    purposes: U64, first: int, last: int, s: Scratch, waiting: U32, destination: U32, drawn: U32,
+    log: I64, steps: I64, more: I64,
+) -> int:  # fmt: skip
+    """Runs first, first + 1, … on uniform permutations, those the same seeds give elsewhere.
+
+    Returns how many: up to last, or as many as the log has room for.
+    """
+    filled, done = 0, 0
+    for run in range(first, last):
+        if len(log) - filled < max_steps or s.stop[0] != 0:
+            break
+        instance = run_key(permutation_seed, purposes[0], run)
+        fill(destination, len(destination))
+        shuffle(destination, 0, len(destination), step_key(instance, purposes[1], 1), drawn)
+        coins = run_key(seed, purposes[0], run)
+        steps[done], more[done] = route_deferred(
+            layout, law, max_steps, destination, coins, purposes[2], s, waiting, log[filled:]
+        )
+        filled += steps[done]
+        done += 1
+    return done
 
 
 @compiled

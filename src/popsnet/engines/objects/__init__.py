@@ -1,5 +1,5 @@
 """The ``objects`` engine: processors and couplers as objects, to be read next to the paper."""
 
-from popsnet.engines.objects.simulator import execute
+from popsnet.engines.objects.simulator import ENGINE, execute
 
-__all__ = ["execute"]
+__all__ = ["ENGINE", "execute"]

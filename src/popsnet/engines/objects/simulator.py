@@ -6,16 +6,18 @@ from collections import Counter
 from collections.abc import Sequence
 
 from popsnet.coins import Coins
-from popsnet.engines.instance import Instance, Outcome
+from popsnet.engines.messages import MessageEngine
 from popsnet.engines.objects.coupler import Coupler, Message
 from popsnet.engines.objects.mei_rizzi import MEI_RIZZI
 from popsnet.engines.objects.processor import BufferFull, Phase, Processor, Script
 from popsnet.engines.objects.sweep import SWEEP
+from popsnet.engines.outcome import Outcome
 from popsnet.errors import Rule, RuleViolation
+from popsnet.experiment import Experiment, Instance
 from popsnet.network import Network
 from popsnet.trace import Event, Hold, Listen, Observer, Send, TraceWriter
 
-__all__ = ["SCRIPTS", "Simulator", "execute"]
+__all__ = ["ENGINE", "SCRIPTS", "Simulator", "execute"]
 
 
 class Simulator:
@@ -133,7 +135,8 @@ SCRIPTS = {("mei-rizzi", "published"): MEI_RIZZI, ("relay", "S"): SWEEP}
 
 def execute(instance: Instance, observers: Sequence[Observer] = ()) -> Outcome:
     """Run a router until it ends or is capped."""
-    network, script = instance.network, SCRIPTS[instance.router.name, instance.variant]
+    network, variant = instance.network, instance.resolved_variant.name
+    script = SCRIPTS[instance.router.name, variant]
     simulator = Simulator(script, network, instance.array().tolist(), instance.coins)
     survivors: list[int] = []
 
@@ -176,3 +179,13 @@ def _outcome(simulator: Simulator, survivors: Sequence[int]) -> Outcome:
         survivors=tuple(survivors),
         lost_packets=tuple(lost),
     )
+
+
+def _obstacle(experiment: Experiment) -> str | None:
+    if (experiment.router, experiment.variant) not in SCRIPTS:
+        known = ", ".join(f"{router} ({variant})" for router, variant in SCRIPTS)
+        return f"it has {known} only"
+    return None if experiment.d == experiment.g else "it needs d = g"
+
+
+ENGINE = MessageEngine("objects", execute, 1000, _obstacle)

@@ -14,8 +14,9 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import sqrt
 
+from popsnet.engines import Tally
 from popsnet.exact import ROUTERS
-from popsnet.experiments import Tally
+from popsnet.experiment import Experiment
 from popsnet.experiments.statistics import holm, summarize_counts
 from popsnet.network import Network
 from popsnet.paper.plan import Wanted
@@ -51,7 +52,7 @@ class ExactRow:
 
 def exact_rows(wanted: Sequence[Wanted], results: Results) -> tuple[ExactRow, ...]:
     """Solve the chains and judge the runs, all rows together."""
-    rows = [_row(one, results(one)) for one in wanted]
+    rows = [_row(one[0], results[one]) for one in wanted]
     judged = [row for row in rows if row.verdict != OPEN]
     rejected = iter(holm([row.p for row in judged], LEVEL))
     return tuple(
@@ -60,11 +61,11 @@ def exact_rows(wanted: Sequence[Wanted], results: Results) -> tuple[ExactRow, ..
     )
 
 
-def _row(wanted: Wanted, tally: Tally) -> ExactRow:
+def _row(experiment: Experiment, tally: Tally) -> ExactRow:
     """A row that is open, or is still to be judged."""
     from scipy.special import ndtr
 
-    network, router = wanted.point.network, wanted.point.router.name
+    network, router = experiment.network, experiment.router
     chain = ROUTERS[router](network)
     first, second = chain.moments()
     exact, sd = float(first), sqrt(_variance(first, second))
@@ -76,7 +77,7 @@ def _row(wanted: Wanted, tally: Tally) -> ExactRow:
         d=network.d,
         g=network.g,
         router=router,
-        variant=wanted.point.variant,
+        variant=experiment.variant,
         states=chain.states,
         exact_fraction=str(first),
         exact=exact,

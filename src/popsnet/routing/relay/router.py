@@ -68,7 +68,8 @@ def _scheduled(text: str) -> tuple[str, Variant]:
             raise
         raise InputError(f"{error} Variants with a name: direct, roll-call, census.") from None
     route = partial(follow, schedule)
-    return str(schedule), Variant(route, schedule.obstacle, buffers=schedule.buffers)
+    variant = Variant(route, schedule.obstacle, schedule=schedule, buffers=schedule.buffers)
+    return str(schedule), variant
 
 
 def expected_slots(network: Network) -> float:

@@ -5,6 +5,6 @@
 to whole runs on one thread, and ``large`` to one run on all threads.
 """
 
-from popsnet.engines.fused.relay.session import RelaySession, relay_bytes, relay_obstacle
+from popsnet.engines.fused.relay.kernel import RelayKernel, relay_bytes, relay_obstacle
 
-__all__ = ["RelaySession", "relay_bytes", "relay_obstacle"]
+__all__ = ["RelayKernel", "relay_bytes", "relay_obstacle"]

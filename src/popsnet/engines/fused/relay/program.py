@@ -18,7 +18,6 @@ from popsnet.routing.relay.schedule import (
     Shower,
     Stage,
     Sweep,
-    parse_schedule,
 )
 
 __all__ = ["FOLD", "GRID", "PARK", "SHOWER", "SWEEP", "Program", "row_of"]
@@ -47,9 +46,9 @@ class Program(NamedTuple):
     """The most attempt slots of any grid."""
 
     @classmethod
-    def of(cls, network: Network, text: str) -> Program:
+    def of(cls, network: Network, schedule: Schedule) -> Program:
         """The program of a schedule."""
-        return _program(network, parse_schedule(text))
+        return _program(network, schedule)
 
 
 @lru_cache(maxsize=64)

@@ -1,0 +1,148 @@
+"""What runs come to: one by one, and many as columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["COLUMNS", "UNKNOWN", "Outcome", "Outcomes"]
+
+I64 = npt.NDArray[np.int64]
+
+UNKNOWN = -1
+"""Stands in a column for a count that the engine does not keep."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The result of routing one permutation."""
+
+    slots: int
+    slots_delivered: int
+    """The slot in which the last packet to be delivered was delivered; 0 if none was."""
+    steps: int
+    delivered: int
+    """Packets delivered to their destinations."""
+    lost: int
+    """Packets that no processor holds any more."""
+    collisions: int
+    """Couplers hit by two or more messages, summed over slots."""
+    destroyed: int
+    """Arrivals of messages at such couplers."""
+    messages: int
+    """Messages sent; a multicast is one."""
+    peak_buffers: int | None
+    """The most packets any processor held at once; None if the engine does not count them."""
+    control_bits: int | None
+    """The most bits of any message, besides packets; None if the engine does not count them."""
+    capped: bool
+    """Whether the run was stopped at its largest number of steps, or of slots in a step."""
+    survivors: tuple[int, ...]
+    """Packets not delivered after each step."""
+    lost_packets: tuple[int, ...] = ()
+    """The packets that are lost."""
+
+    @property
+    def slots_known(self) -> int | None:
+        """Slots until every packet is delivered and its source knows; None if never."""
+        undelivered = any(self.survivors[-1:])
+        return None if self.capped or undelivered else self.slots
+
+
+COLUMNS = (
+    "slots", "slots_delivered", "steps", "delivered", "lost", "collisions", "destroyed",
+    "messages", "peak_buffers", "control_bits", "capped",
+)  # fmt: skip
+"""The counts of a run, in the order in which tables of them have their columns."""
+
+_PLACE = {name: place for place, name in enumerate(COLUMNS)}
+_STEPS, _LOST = _PLACE["steps"], _PLACE["lost"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Outcomes:
+    """The outcomes of many runs as columns.
+
+    Run i has as many entries of ``survivors`` as steps, and of ``lost_packets`` as lost packets;
+    those of all runs follow each other.
+    """
+
+    table: I64
+    """A row per run, a column for each of ``COLUMNS``."""
+    survivors: I64
+    lost_packets: I64
+
+    @classmethod
+    def of(cls, outcomes: Iterable[Outcome]) -> Outcomes:
+        """Return some outcomes as columns."""
+        done = list(outcomes)
+        rows = [
+            [UNKNOWN if (value := getattr(one, name)) is None else int(value) for name in COLUMNS]
+            for one in done
+        ]
+        return cls(
+            np.array(rows, dtype=np.int64).reshape(-1, len(COLUMNS)),
+            _joined([one.survivors for one in done]),
+            _joined([one.lost_packets for one in done]),
+        )
+
+    @classmethod
+    def joined(cls, parts: Sequence[Outcomes]) -> Outcomes:
+        """Return several tables as one."""
+        return cls(
+            np.concatenate([one.table for one in parts] or [np.empty((0, len(COLUMNS)), np.int64)]),
+            _joined([one.survivors for one in parts]),
+            _joined([one.lost_packets for one in parts]),
+        )
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    def __iter__(self) -> Iterator[Outcome]:
+        steps, lost = (
+            (column.cumsum() - column).tolist()
+            for column in (self.table[:, _STEPS], self.table[:, _LOST])
+        )
+        return (self._outcome(i, steps[i], lost[i]) for i in range(len(self)))
+
+    def column(self, name: str) -> npt.NDArray[Any]:
+        """Return one count of every run."""
+        values = self.table[:, _PLACE[name]]
+        return values != 0 if name == "capped" else values
+
+    def at(self, place: int) -> Outcome:
+        """Return the outcome of one run."""
+        before = self.table[:place]
+        return self._outcome(place, int(before[:, _STEPS].sum()), int(before[:, _LOST].sum()))
+
+    def _outcome(self, place: int, steps_before: int, lost_before: int) -> Outcome:
+        row = self.table[place].tolist()
+        counts: dict[str, Any] = {
+            name: None if value == UNKNOWN else value
+            for name, value in zip(COLUMNS, row, strict=True)
+        }
+        survivors = self.survivors[steps_before : steps_before + counts["steps"]]
+        lost = self.lost_packets[lost_before : lost_before + counts["lost"]]
+        return Outcome(
+            **{**counts, "capped": bool(counts["capped"])},
+            survivors=tuple(survivors.tolist()),
+            lost_packets=tuple(lost.tolist()),
+        )
+
+    def between(self, first: int, last: int) -> Outcomes:
+        """Return runs first … last - 1."""
+        cuts = []
+        for values, column in ((self.survivors, _STEPS), (self.lost_packets, _LOST)):
+            start, length = self.table[:first, column].sum(), self.table[first:last, column].sum()
+            cuts.append(values[start : start + length])
+        return Outcomes(self.table[first:last], *cuts)
+
+
+def _joined(parts: Sequence[Sequence[int] | I64]) -> I64:
+    return np.concatenate(
+        [np.asarray(one, dtype=np.int64) for one in parts] or [np.empty(0, np.int64)]
+    )

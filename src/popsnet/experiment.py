@@ -1,0 +1,438 @@
+"""An experiment: everything that decides a sequence of runs, as one value.
+
+Run r of an experiment has its own permutation and its own coins, both derived from the seeds and
+r, so that more runs continue the same sequence.
+"""
+
+from __future__ import annotations
+
+import json
+import operator
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields
+from functools import lru_cache
+from hashlib import blake2b
+from pathlib import Path
+from threading import Lock
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from popsnet.coins import Coins
+from popsnet.errors import InputError, SizeError
+from popsnet.network import Network
+from popsnet.permutations import find_permutation, read_permutation, require_permutation
+from popsnet.permutations.files import SUFFIXES
+from popsnet.permutations.keyed import KeyedPermutation
+from popsnet.permutations.uniform import UniformPermutation
+from popsnet.routing import Route, Router, Variant, find_router
+from popsnet.routing.router import is_registered
+from popsnet.slot import Ints
+
+__all__ = ["MAX_STEPS", "MOST_STEPS", "Experiment", "Instance", "whole_number"]
+
+MOST_STEPS = 10**6
+"""The largest ``max_steps``."""
+
+MAX_STEPS = 1000
+"""The step after which a run is capped by default."""
+
+_FILES = ("router_file", "permutation_file")
+
+_FORMAT = 1
+"""Raised if the same fields come to mean other runs."""
+
+Destinations: TypeAlias = Ints | KeyedPermutation | UniformPermutation
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Instance:
+    """One permutation to route, and how."""
+
+    network: Network
+    router: Router
+    variant: Variant | str
+    """The variant, or its name."""
+    destination: Destinations
+    coins: Coins
+    max_steps: int
+    """The run is capped after this many steps."""
+    start: Ints | None = None
+    """Where each packet starts, if it is not packet i at processor i; for the slots engine."""
+    max_slots: int | None = None
+    """The run is capped after this many slots of one step; see :attr:`most_slots`."""
+
+    @property
+    def resolved_variant(self) -> Variant:
+        """The variant itself."""
+        return self.router.variant(self.variant)
+
+    @property
+    def most_slots(self) -> int:
+        """Slots of one step after which a router that never ends is stopped.
+
+        The default is 10^6 + 2000n, more than any router that ships takes. The longest is aks,
+        up to about 1100n slots on one group of 4096.
+        """
+        return 10**6 + 2000 * self.network.n if self.max_slots is None else self.max_slots
+
+    def array(self) -> Ints:
+        """Return all destinations; compute them if they are not stored."""
+        if isinstance(self.destination, np.ndarray):
+            return self.destination
+        destination = self.destination.array()
+        destination.flags.writeable = False  # a router reads it, never changes it
+        return destination
+
+
+@dataclass(frozen=True, init=False)
+class Experiment:
+    """A router on a network, with everything that decides its runs.
+
+    An experiment is a value: it can be compared, hashed, pickled and written as JSON. The same
+    experiment gives the same runs, on any engine that can run it, on any machine.
+
+    Parameters
+    ----------
+    d, g : int
+        Processors per group, and groups.
+    router : str, Path, Router or generator function
+        The name of a registered router, a file ``name.py`` that registers one, a
+        :class:`Router`, or a generator function.
+    variant : str, optional
+        A variant of the router, or a schedule for routers that read one. The router chooses if
+        it is not given.
+    permutation : str, Path or array
+        The name of a permutation, a file (``.npy``, ``.csv``, ``.json``), or n destinations.
+    seed : int
+        The seed of the router's coins.
+    permutation_seed : int
+        The seed of the permutations.
+    max_steps : int
+        A run is capped after this many steps.
+
+    Raises
+    ------
+    InputError
+        If a parameter is wrong, or the router does not apply to the network.
+
+    Examples
+    --------
+    >>> import popsnet
+    >>> experiment = popsnet.Experiment(8, 8, router="relay", variant="P2  P1 R1", seed=1)
+    >>> experiment.variant
+    'P2 P1 R1'
+    >>> experiment.network
+    Network(d=8, g=8)
+    >>> popsnet.Experiment.from_json(experiment.to_json()) == experiment
+    True
+
+    """
+
+    d: int
+    g: int
+    router: str
+    version: str
+    """The version of the router; for a router from a file it has a digest of the file."""
+    variant: str
+    permutation: str
+    """A name; for a file or an array, its kind and a digest."""
+    seed: int
+    permutation_seed: int
+    max_steps: int
+    router_file: str = field(compare=False)
+    """The file that the router was loaded from, if any."""
+    permutation_file: str = field(compare=False)
+    """The file that the permutation was read from, if any."""
+    _parts: _Parts | None = field(compare=False, repr=False)
+    """The router, variant and permutation; None for an experiment read from a store."""
+
+    def __init__(
+        self,
+        d: int,
+        g: int,
+        *,
+        router: str | Path | Router | Route = "mei-rizzi",
+        variant: str | None = None,
+        permutation: str | Path | npt.ArrayLike = "random",
+        seed: int = 0,
+        permutation_seed: int = 0,
+        max_steps: int = MAX_STEPS,
+    ) -> None:
+        network = Network(d, g)
+        found = find_router(router)
+        chosen = found.resolve(variant, network)
+        max_steps = whole_number("max_steps", max_steps)
+        if not 1 <= max_steps <= MOST_STEPS:
+            raise InputError(f"max_steps = {max_steps}: it must be from 1 to {MOST_STEPS:,}.")
+        seeds = {"seed": seed, "permutation_seed": permutation_seed}
+        seed, permutation_seed = (_seed(name, value) for name, value in seeds.items())
+        name, file, make = _permutation(permutation, network)
+        self._fill(
+            network.d, network.g, found.name, found.version, chosen.name, name,
+            seed, permutation_seed, max_steps, found.file, file, _Parts(found, chosen, make),
+        )  # fmt: skip
+
+    def _fill(self, *values: object) -> None:
+        for one, value in zip(fields(self), values, strict=True):
+            object.__setattr__(self, one.name, value)
+
+    @classmethod
+    def recorded(
+        cls, *values: Any, router_file: str = "", permutation_file: str = ""
+    ) -> Experiment:
+        """Return the experiment with these nine fields, as a store has them.
+
+        It can be looked up and compared; to run it, :meth:`reopened` finds its router here.
+        """
+        experiment = object.__new__(cls)
+        experiment._fill(*values, router_file, permutation_file, None)
+        for name in ("d", "g", "max_steps"):
+            if getattr(experiment, name) < 1:
+                raise InputError(f"{name} = {getattr(experiment, name)}: it must be at least 1.")
+        return experiment
+
+    def reopened(self) -> Experiment:
+        """Return the same experiment with its router and permutation as they are here now.
+
+        Raises
+        ------
+        InputError
+            If they are not here, or are not those that the experiment was made with.
+
+        """
+        here = Experiment(
+            self.d,
+            self.g,
+            router=self.router_file or self.router,
+            variant=self.variant,
+            permutation=self.permutation_file or self.permutation,
+            seed=self.seed,
+            permutation_seed=self.permutation_seed,
+            max_steps=self.max_steps,
+        )
+        for name in self.identity:
+            there, found = getattr(self, name), getattr(here, name)
+            if there != found:
+                raise InputError(f"the {name} here is {found}, not {there}.")
+        return here
+
+    def replaced(self, **changes: Any) -> Experiment:
+        """Return the same experiment with other values of some parameters.
+
+        Another network or router chooses its variant anew.
+
+        Examples
+        --------
+        >>> import popsnet
+        >>> popsnet.Experiment(8, 8, seed=1).replaced(seed=2).seed
+        2
+
+        """
+        here = self._here
+        given = {name: getattr(self, name) for name in self.identity if name != "version"}
+        given |= {"router": here.router}
+        if isinstance(here.make, _Array):
+            given |= {"permutation": self.permutation_file or here.make.destination}
+        if changes.keys() & {"d", "g", "router"}:
+            del given["variant"]
+        return Experiment(**{**given, **changes})
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What decides the runs, by name; the digest is made of it."""
+        return {one.name: getattr(self, one.name) for one in fields(self) if one.compare}
+
+    @property
+    def digest(self) -> str:
+        """The name of the experiment in a store: a hash of its identity."""
+        text = json.dumps({"format": _FORMAT, **self.identity}, sort_keys=True)
+        return blake2b(text.encode(), digest_size=16).hexdigest()
+
+    def to_json(self) -> str:
+        """Return the experiment as a JSON object."""
+        return json.dumps({**self.identity, **{name: getattr(self, name) for name in _FILES}})
+
+    @classmethod
+    def from_json(cls, text: str) -> Experiment:
+        """Return the experiment that :meth:`to_json` wrote; its files must be where they were."""
+        try:
+            record = json.loads(text)
+            values = [record[one.name] for one in fields(cls) if one.compare]
+            recorded = cls.recorded(*values, **{name: record[name] for name in _FILES})
+        except (TypeError, ValueError, KeyError) as error:
+            raise InputError(f"This is not an experiment as JSON: {error!r}.") from error
+        return recorded.reopened()
+
+    def __reduce__(self) -> tuple[Callable[..., Experiment], tuple[Any, ...]]:
+        """Send names, and what has no name; the other side finds the rest under the names."""
+        unnamed = self._parts.without_name(self) if self._parts else None
+        files = self.router_file, self.permutation_file
+        return _received, (tuple(self.identity.values()), files, self._parts is None, unnamed)
+
+    @property
+    def network(self) -> Network:
+        """The network."""
+        return Network(self.d, self.g)
+
+    @property
+    def resolved_router(self) -> Router:
+        """The router itself."""
+        return self._here.router
+
+    @property
+    def resolved_variant(self) -> Variant:
+        """The variant itself."""
+        return self._here.variant
+
+    @property
+    def idealized(self) -> bool:
+        """Whether the variant gives statistics only, never a route."""
+        return self.resolved_variant.idealized
+
+    @property
+    def buffers(self) -> int:
+        """Packets that a processor may hold."""
+        return self.resolved_router.buffers_on(self.network, self.resolved_variant)
+
+    @property
+    def shown_permutation(self) -> str:
+        """The permutation as a person names it: the file where there is one."""
+        return self.permutation_file or self.permutation
+
+    @property
+    def storable(self) -> bool:
+        """Whether the name and version of the router say what it does, so results can be kept."""
+        return self._parts is None or is_registered(self._parts.router)
+
+    def __str__(self) -> str:
+        return f"{self.router} ({self.variant}) on {self.network}"
+
+    def instance(self, run: int) -> Instance:
+        """Return one run: its permutation and its coins."""
+        here = self._here
+        destination = here.make(self.network, Coins(self.permutation_seed).for_run(run))
+        coins = Coins(self.seed).for_run(run)
+        return Instance(self.network, here.router, here.variant, destination, coins, self.max_steps)
+
+    def destination(self, run: int) -> Ints:
+        """Return the permutation of a run."""
+        return self.instance(run).array()
+
+    @property
+    def _here(self) -> _Parts:
+        if self._parts is None:
+            raise InputError(f"{self} was read from a store; reopened() gives one that can be run.")
+        return self._parts
+
+
+Make: TypeAlias = Callable[[Network, Coins], Destinations]
+
+
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    """What the names of an experiment stand for here."""
+
+    router: Router
+    variant: Variant
+    make: Make
+
+    def without_name(self, experiment: Experiment) -> _Parts | None:
+        """Return the parts if another process could not find them by name."""
+        unnamed = isinstance(self.make, _Array) and not experiment.permutation_file
+        return self if unnamed or not experiment.storable else None
+
+
+_receiving = Lock()
+
+
+def _received(
+    values: tuple[Any, ...], files: tuple[str, str], as_recorded: bool, parts: _Parts | None
+) -> Experiment:
+    """Return an experiment that was pickled."""
+    if as_recorded or parts is not None:
+        experiment = Experiment.recorded(*values, router_file=files[0], permutation_file=files[1])
+        object.__setattr__(experiment, "_parts", parts)
+        return experiment
+    with _receiving:  # the file of a router must not be loaded by two threads at once
+        return _reopened(values, files)
+
+
+@lru_cache(maxsize=256)
+def _reopened(values: tuple[Any, ...], files: tuple[str, str]) -> Experiment:
+    recorded = Experiment.recorded(*values, router_file=files[0], permutation_file=files[1])
+    try:
+        return recorded.reopened()
+    except InputError as error:
+        raise InputError(
+            f"{recorded} is not what the work began with: {error} Begin again."
+        ) from error
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Array:
+    """A permutation that is there as an array, the same for every run."""
+
+    destination: npt.NDArray[np.int32]
+
+    def __call__(self, network: Network, coins: Coins) -> Destinations:
+        return self.destination
+
+
+def _keyed(network: Network, coins: Coins) -> Destinations:
+    return KeyedPermutation(network.n, coins)
+
+
+def _uniform(network: Network, coins: Coins) -> Destinations:
+    return UniformPermutation(network.n, coins)
+
+
+_COMPUTED: dict[str, Make] = {"keyed": _keyed, "random": _uniform}
+
+
+def _permutation(
+    permutation: str | Path | npt.ArrayLike, network: Network
+) -> tuple[str, str, Make]:
+    """The name that identifies a permutation, the file it is in, and what makes it."""
+    if not isinstance(permutation, str | Path):
+        values = require_permutation(np.asarray(permutation), network.n, "permutation")
+        return f"array:{_digest(values.astype('<i4').tobytes())}", "", _read_only(values)
+    name = str(permutation)
+    if name in _COMPUTED:
+        return name, "", _COMPUTED[name]
+    made = find_permutation(name, network)
+    if network.n >= 2**31:
+        raise SizeError(
+            f"permutation = {name!r} has 31-bit numbers and {network} has n = {network.n:,} "
+            "processors; give 'keyed' or 'random'."
+        )
+    path = Path(name)
+    if path.suffix.lower() not in SUFFIXES:
+        return name, "", made
+    values = read_permutation(path, network.n)
+    label = f"file{path.suffix.lower()}:{_digest(path.read_bytes())}"
+    return label, str(path.resolve()), _read_only(values)
+
+
+def _read_only(values: npt.NDArray[np.int32]) -> _Array:
+    values.flags.writeable = False
+    return _Array(values)
+
+
+def _digest(data: bytes) -> str:
+    return blake2b(data, digest_size=16).hexdigest()
+
+
+def whole_number(name: str, value: object) -> int:
+    """Return the value of a parameter as an int; refuse what is not an integer."""
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise InputError(f"{name} = {value!r}: it must be an integer.")
+    return operator.index(value)
+
+
+def _seed(name: str, value: object) -> int:
+    seed = whole_number(name, value)
+    if not 0 <= seed < 2**64:
+        raise InputError(f"{name} = {seed}: a seed must be an integer from 0 to 2^64 - 1.")
+    return seed

@@ -1,0 +1,208 @@
+"""Route permutations: the one way to do runs."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from inspect import signature
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from popsnet.engines import Engine, Outcomes, choose_engine
+from popsnet.errors import InputError
+from popsnet.experiment import MAX_STEPS, Experiment, whole_number
+from popsnet.experiments.run import Runs
+from popsnet.experiments.tracing import require_traceable, run_traced
+from popsnet.files import require_writable
+from popsnet.network import Network
+from popsnet.progress import Progress, watched
+from popsnet.routing import Route, Router
+from popsnet.trace import Event, Observer
+
+__all__ = ["route", "shape_of"]
+
+
+def route(
+    network: Network | Experiment | int,
+    g: int | None = None,
+    /,
+    *,
+    router: str | Path | Router | Route = "mei-rizzi",
+    variant: str | None = None,
+    permutation: str | Path | npt.ArrayLike = "random",
+    runs: int = 1,
+    seed: int = 0,
+    permutation_seed: int = 0,
+    max_steps: int = MAX_STEPS,
+    first: int = 0,
+    engine: str = "auto",
+    threads: int | None = None,
+    trace: str | Path | None = None,
+    observers: Sequence[Observer] = (),
+    progress: Progress = None,
+) -> Runs:
+    """Route permutations on a network, slot by slot.
+
+    ``route(network, ...)``, ``route(d, g, ...)`` and ``route(experiment, ...)`` are the same.
+
+    Parameters
+    ----------
+    network : Network, Experiment or int
+        The network, or d, the processors per group; or an experiment, which has all the
+        six parameters that follow.
+    g : int
+        Groups, if the first argument is d.
+    router, variant, permutation, seed, permutation_seed, max_steps
+        See :class:`Experiment`.
+    runs : int
+        How many runs; each has its own permutation and coins.
+    first : int
+        The number of the first run, to continue a sequence.
+    engine : {"auto", "objects", "slots", "fused"}
+        What executes the runs. The results do not depend on it.
+    threads : int, optional
+        Threads of the ``fused`` engine; all processors if not given.
+    trace : str or Path, optional
+        Write every message of a single run to this file.
+    observers : sequence of functions
+        Called with an :class:`Event` after every slot; by ``fused`` now and then.
+    progress : function, bool or None
+        A function that is called with the runs done and the total. None shows a bar on a
+        terminal after two seconds, False shows nothing.
+
+    Returns
+    -------
+    Runs
+        The results as NumPy arrays.
+
+    Raises
+    ------
+    InputError
+        If a parameter is wrong.
+    RuleViolation
+        If the router breaks a rule of the machine.
+    KeyboardInterrupt
+        If interrupted; its attribute ``runs`` has the runs that were finished.
+
+    Examples
+    --------
+    >>> import popsnet
+    >>> runs = popsnet.route(32, 32, router="relay", runs=1000, seed=1)
+    >>> runs.slots.min() >= 10, runs.lost.sum()
+    (np.True_, np.int64(0))
+
+    """
+    parameters = {
+        "router": router,
+        "variant": variant,
+        "permutation": permutation,
+        "seed": seed,
+        "permutation_seed": permutation_seed,
+        "max_steps": max_steps,
+    }
+    experiment = _experiment(network, g, parameters)
+    runs, first = whole_number("runs", runs), whole_number("first", first)
+    if runs < 1:
+        raise InputError(f"runs = {runs}: there is nothing to do; give at least 1.")
+    if first < 0:
+        raise InputError(f"first = {first}: runs are numbered from 0.")
+    if threads is not None and whole_number("threads", threads) < 1:
+        raise InputError(f"threads = {threads}: it must be at least 1.")
+    if trace is not None:
+        _require_one(Path(trace), runs)
+        require_traceable(experiment)
+    chosen = choose_engine(engine, experiment, runs=runs, traced=trace is not None)
+    numbers, done, seconds = range(first, first + runs), [], []
+    what = f"{experiment.router} on {experiment.network}"
+    with watched(progress, what, runs) as (report, watch):
+        watching = [_on(watch), *observers] if progress is None else observers
+        try:
+            if trace is not None:
+                run = run_traced(experiment, first, Path(trace), watching, chosen)
+                done, seconds = [Outcomes.of([run.outcome])], [np.array([run.seconds])]
+            else:
+                for block, share in _blocks(experiment, chosen, numbers, watching, threads):
+                    done.append(block)
+                    seconds.append(share)
+                    report(len(block))
+        except KeyboardInterrupt as stop:
+            kept = _runs(experiment, chosen, numbers, done, seconds)
+            stop.runs = kept  # type: ignore[attr-defined]
+            stop.add_note(f"{len(kept):,} of {runs:,} runs were finished: attribute runs has them.")
+            raise
+    return _runs(experiment, chosen, numbers, done, seconds)
+
+
+def _experiment(
+    network: Network | Experiment | int, g: int | None, parameters: dict[str, Any]
+) -> Experiment:
+    if not isinstance(network, Experiment):
+        return Experiment(*shape_of(network, g), **parameters)
+    given = [name for name, value in parameters.items() if value is not _DEFAULTS[name]]
+    if g is not None or given:
+        names = ", ".join([*(["g"] if g is not None else []), *given])
+        raise InputError(f"The experiment has its parameters already; leave out {names}.")
+    return network
+
+
+_DEFAULTS = {
+    name: parameter.default for name, parameter in signature(Experiment).parameters.items()
+}
+
+
+def shape_of(network: Network | int, g: int | None) -> tuple[int, int]:
+    """Return d and g, given as a network or as two numbers."""
+    if isinstance(network, Network):
+        if g is not None:
+            raise InputError(f"{network} has its number of groups already; leave out g = {g!r}.")
+        return network.d, network.g
+    if g is None:
+        raise InputError(f"{network!r:.40}: give a network, or d and g.")
+    return network, g
+
+
+def _require_one(trace: Path, runs: int) -> None:
+    if runs != 1:
+        raise InputError(f"trace records one run, and runs = {runs}; give runs = 1.")
+    require_writable(trace)
+
+
+def _blocks(
+    experiment: Experiment,
+    engine: Engine,
+    numbers: range,
+    observers: Sequence[Observer],
+    threads: int | None,
+) -> Iterator[tuple[Outcomes, npt.NDArray[np.float64]]]:
+    """Some runs at a time, with the time each took."""
+    with engine.open(experiment, threads) as session:
+        begin = time.perf_counter()
+        for block in session.run(numbers, observers):
+            now = time.perf_counter()
+            yield block, np.full(len(block), (now - begin) / max(len(block), 1))
+            begin = time.perf_counter()
+
+
+def _on(watch: Callable[[str], None]) -> Observer:
+    """Show how far the present run is."""
+
+    def observe(event: Event) -> None:
+        where = f"step {event.step + 1}, slot {event.slot:,}"
+        watch(f"{where}, {event.pending:,} packets pending")
+
+    return observe
+
+
+def _runs(
+    experiment: Experiment,
+    engine: Engine,
+    numbers: range,
+    done: Sequence[Outcomes],
+    seconds: Sequence[npt.NDArray[np.float64]],
+) -> Runs:
+    outcomes = Outcomes.joined(done)
+    shares = np.concatenate([np.empty(0), *seconds])
+    return Runs(experiment, engine.name, numbers[: len(outcomes)], outcomes, shares)

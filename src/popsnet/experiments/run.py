@@ -1,0 +1,374 @@
+"""The results of runs: one run, and many as columns."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from popsnet.engines import Outcome, Outcomes, Tally
+from popsnet.engines.outcome import COLUMNS, UNKNOWN
+from popsnet.errors import InputError
+from popsnet.experiment import Experiment
+from popsnet.experiments.statistics import Summary, summarize_array
+from popsnet.experiments.table import html_table, text_table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from popsnet.viewer import Page
+
+__all__ = ["Run", "Runs", "RunsSummary", "data_frame"]
+
+I64 = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One run: its outcome, and what was run.
+
+    The counts of the outcome are attributes of the run, too: ``run.slots`` is
+    ``run.outcome.slots``.
+    """
+
+    experiment: Experiment
+    number: int
+    """The number of the run in the experiment's sequence."""
+    outcome: Outcome
+    seconds: float = field(compare=False)
+    """The time it took; runs that were done together share theirs evenly."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name in Outcome.__dataclass_fields__ or name == "slots_known":
+            return getattr(self.outcome, name)
+        raise AttributeError(f"'Run' object has no attribute {name!r}")
+
+    def trace(self) -> str:
+        """Execute the run again, message by message, and return its trace as text."""
+        from popsnet.experiments.tracing import write_trace
+
+        file = io.StringIO()
+        write_trace(self.experiment, self.number, file)
+        return file.getvalue()
+
+    def write_trace(self, path: str | Path) -> Path:
+        """Execute the run again, message by message, and write its trace to a file.
+
+        ``popsnet.check_trace`` replays the file by the rules alone.
+        """
+        from popsnet.experiments.tracing import run_traced
+
+        run_traced(self.experiment, self.number, Path(path))
+        return Path(path)
+
+    def view(self) -> Page:
+        """Return the page that plays the run; a notebook shows it, ``save`` writes it."""
+        from popsnet.experiments.viewing import view
+
+        return view(self)
+
+    def _repr_html_(self) -> str:
+        """The run in a notebook, played slot by slot."""
+        from popsnet.experiments.shown import shown
+
+        return shown(self)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Runs(Sequence[Run]):
+    """The runs of an experiment, in order, as NumPy arrays.
+
+    ``runs.slots`` and so on have an entry per run. ``runs[i]`` is one run, which can be traced
+    and viewed; ``runs[a:b]`` is some of them.
+
+    Examples
+    --------
+    >>> import popsnet
+    >>> runs = popsnet.route(8, 8, runs=20, seed=1)
+    >>> len(runs), runs.slots.dtype, runs.lost.sum()
+    (20, dtype('int64'), np.int64(0))
+    >>> values, counts = runs.histogram("steps")
+    >>> int(counts.sum())
+    20
+    >>> runs[0].slots == runs.slots[0]
+    np.True_
+
+    """
+
+    experiment: Experiment
+    engine: str
+    """The name of the engine that did the runs."""
+    numbers: range
+    """The number of each run in the experiment's sequence."""
+    outcomes: Outcomes
+    seconds: npt.NDArray[np.float64]
+    """The time each run took; runs that were done together share theirs evenly."""
+
+    def __len__(self) -> int:
+        return len(self.outcomes)
+
+    @overload
+    def __getitem__(self, place: int) -> Run: ...
+    @overload
+    def __getitem__(self, place: slice) -> Runs: ...
+    def __getitem__(self, place: int | slice) -> Run | Runs:
+        if isinstance(place, slice):
+            first, last, stride = place.indices(len(self))
+            if stride != 1:
+                raise InputError(f"A slice of runs has no stride; it is {stride} here.")
+            outcomes = self.outcomes.between(first, max(first, last))
+            part = self.numbers[place], outcomes, self.seconds[place]
+            return Runs(self.experiment, self.engine, *part)
+        place = range(len(self))[place]
+        number, seconds = self.numbers[place], float(self.seconds[place])
+        return Run(self.experiment, number, self.outcomes.at(place), seconds)
+
+    def __iter__(self) -> Iterator[Run]:
+        rest = zip(self.numbers, self.outcomes, self.seconds.tolist(), strict=True)
+        return (Run(self.experiment, *one) for one in rest)
+
+    @property
+    def slots(self) -> I64:
+        """Slots until the router ends."""
+        return self.outcomes.column("slots")
+
+    @property
+    def slots_delivered(self) -> I64:
+        """The slot of the last delivery; 0 if nothing was delivered."""
+        return self.outcomes.column("slots_delivered")
+
+    @property
+    def steps(self) -> I64:
+        """Steps of the router."""
+        return self.outcomes.column("steps")
+
+    @property
+    def delivered(self) -> I64:
+        """Packets delivered to their destinations."""
+        return self.outcomes.column("delivered")
+
+    @property
+    def lost(self) -> I64:
+        """Packets that no processor holds any more."""
+        return self.outcomes.column("lost")
+
+    @property
+    def collisions(self) -> I64:
+        """Couplers hit by two or more messages, summed over slots."""
+        return self.outcomes.column("collisions")
+
+    @property
+    def destroyed(self) -> I64:
+        """Messages that were destroyed at such couplers."""
+        return self.outcomes.column("destroyed")
+
+    @property
+    def messages(self) -> I64:
+        """Messages sent; a multicast is one."""
+        return self.outcomes.column("messages")
+
+    @property
+    def peak_buffers(self) -> I64 | None:
+        """The most packets any processor held at once; None if the engine does not count them."""
+        return self._known("peak_buffers")
+
+    @property
+    def control_bits(self) -> I64 | None:
+        """The most bits of any message, besides packets; None if the engine does not count them."""
+        return self._known("control_bits")
+
+    @property
+    def capped(self) -> npt.NDArray[np.bool_]:
+        """Whether each run was stopped before it ended."""
+        return self.outcomes.column("capped")
+
+    def _known(self, name: str) -> I64 | None:
+        values = self.outcomes.column(name)
+        return None if (values == UNKNOWN).any() else values
+
+    @property
+    def tally(self) -> Tally:
+        """Exact histograms of all runs, which can be added to others."""
+        return Tally.of(self.outcomes)
+
+    @property
+    def failed(self) -> bool:
+        """Whether a run lost packets, or ended, uncapped, with packets missing."""
+        missing = self.delivered < self.experiment.network.n
+        return bool(((self.lost > 0) | (missing & ~self.capped)).any())
+
+    def histogram(self, name: str = "slots") -> tuple[I64, I64]:
+        """Return the values that a count takes, in rising order, and how many runs take each.
+
+        Parameters
+        ----------
+        name : str
+            One of the counts, such as ``"slots"`` or ``"steps"``.
+
+        """
+        if name not in COLUMNS:
+            raise InputError(f"name = {name!r}: give one of {', '.join(COLUMNS)}.")
+        values, counts = np.unique(self.outcomes.column(name), return_counts=True)
+        return values, counts
+
+    def summary(self) -> RunsSummary:
+        """Return mean, standard deviation, minimum and maximum of every count."""
+        if not len(self):
+            raise InputError("There are no runs to summarize.")
+        kept = [name for name in _SUMMARIZED if self._known(name) is not None]
+        figures = {name: summarize_array(self.outcomes.column(name)) for name in kept}
+        return RunsSummary(self, figures)
+
+    def to_records(self) -> list[dict[str, Any]]:
+        """Return a dictionary per run, of plain numbers."""
+        columns = self._columns()
+        rows = zip(*(column.tolist() for column in columns.values()), strict=True)
+        records = [dict(zip(columns, row, strict=True)) for row in rows]
+        for record in records:
+            for name in ("peak_buffers", "control_bits"):
+                record[name] = None if record[name] == UNKNOWN else record[name]
+            left = record["delivered"] < self.experiment.network.n
+            record["slots_known"] = None if record["capped"] or left else record["slots"]
+        for place in np.flatnonzero(self.lost).tolist():
+            records[place]["lost_packets"] = list(self.outcomes.at(place).lost_packets)
+        return records
+
+    def to_dataframe(self) -> pd.DataFrame:
+        """Return a pandas data frame with a row per run; needs the extra ``popsnet[pandas]``."""
+        columns = self._columns()
+        for name in ("peak_buffers", "control_bits"):
+            if self._known(name) is None:
+                del columns[name]
+        return data_frame(columns).set_index("run")
+
+    def _columns(self) -> dict[str, npt.NDArray[Any]]:
+        counts = {name: self.outcomes.column(name) for name in COLUMNS}
+        return {"run": np.array(self.numbers), **counts, "seconds": self.seconds}
+
+    def __repr__(self) -> str:
+        mean = f", {self.slots.mean():.2f} slots on average" if len(self) else ""
+        return f"<{len(self):,} runs of {self.experiment}{mean}>"
+
+    def _repr_html_(self) -> str:
+        """The summary and a histogram of the slots, for a notebook."""
+        if not len(self):
+            return f"<p>{escape(repr(self))}</p>"
+        return self.summary()._repr_html_() + _bars(*self.histogram("slots"))
+
+
+_SUMMARIZED = (
+    "slots", "slots_delivered", "steps", "messages", "collisions", "destroyed", "lost",
+    "peak_buffers", "control_bits",
+)  # fmt: skip
+
+
+class RunsSummary(Mapping[str, Summary]):
+    """Mean, spread and range of the counts of runs: by name, as text, or as HTML.
+
+    Examples
+    --------
+    >>> import popsnet
+    >>> summary = popsnet.route(4, 4, router="direct", runs=10).summary()
+    >>> summary["slots"]
+    Summary(mean=4.0, sd=0.0, min=4, max=4)
+
+    """
+
+    def __init__(self, runs: Runs, figures: Mapping[str, Summary]) -> None:
+        self._runs, self._figures = runs, figures
+
+    def __getitem__(self, name: str) -> Summary:
+        return self._figures[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._figures)
+
+    def __len__(self) -> int:
+        return len(self._figures)
+
+    @property
+    def capped(self) -> int:
+        """Runs that were capped."""
+        return int(self._runs.capped.sum())
+
+    @property
+    def _title(self) -> str:
+        runs, one = self._runs, self._runs.experiment
+        return (
+            f"{len(runs):,} {'run' if len(runs) == 1 else 'runs'} of {one}; permutation "
+            f"{one.shown_permutation}, seeds {one.seed} and {one.permutation_seed}, "
+            f"engine {runs.engine}"
+        )
+
+    @property
+    def _verdict(self) -> str:
+        runs = self._runs
+        missing = int((runs.experiment.network.n - runs.delivered).sum())
+        verdict = f"{missing:,} packets not delivered" if missing else "every packet delivered"
+        idealized = (
+            f" Variant {runs.experiment.variant} is idealized: these are statistics, not routes."
+            if runs.experiment.idealized
+            else ""
+        )
+        lost = int(runs.lost.sum())
+        return f"{verdict}; {lost:,} lost; {self.capped:,} runs capped.{idealized}"
+
+    def _rows(self) -> list[tuple[str, str, str, str, str]]:
+        least = "≥ " if self.capped else ""  # a capped run is cut short
+        return [
+            (
+                name,
+                f"{least}{one.mean:,.2f}",
+                "–" if one.sd is None else f"{one.sd:,.2f}",
+                f"{one.min:,}",
+                f"{least}{one.max:,}",
+            )
+            for name, one in self._figures.items()
+        ]
+
+    def __str__(self) -> str:
+        return "\n".join([self._title, text_table([_HEADING, *self._rows()]), self._verdict])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        table = html_table([_HEADING, *self._rows()])
+        return f"<p>{escape(self._title)}</p>{table}<p>{escape(self._verdict)}</p>"
+
+
+_HEADING = ("", "mean", "sd", "min", "max")
+
+
+def _bars(values: I64, counts: I64) -> str:
+    """A small histogram as SVG."""
+    height, width, most = 80, 14, int(counts.max())
+    bars = "".join(
+        f'<rect x="{place * width}" y="{height - size}" width="{width - 2}" height="{size}" '
+        f'fill="currentColor" opacity="0.6"><title>{count:,} runs: {value:,} slots</title></rect>'
+        for place, (value, count) in enumerate(zip(values.tolist(), counts.tolist(), strict=True))
+        for size in [max(round(height * count / most), 1)]
+    )
+    total = len(values) * width
+    return (
+        f'<svg width="{total}" height="{height}" role="img" '
+        f'aria-label="Histogram of slots from {values[0]:,} to {values[-1]:,}">{bars}</svg>'
+        f"<p>slots: {values[0]:,} to {values[-1]:,}</p>"
+    )
+
+
+def data_frame(columns: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+    """Return a pandas data frame, or say how to install pandas."""
+    try:
+        import pandas as pd
+    except ImportError as error:
+        raise InputError(
+            f"A data frame needs pandas ({error}): pip install 'popsnet[pandas]', or use "
+            "to_records()."
+        ) from error
+    return pd.DataFrame(columns)

@@ -1,0 +1,31 @@
+"""Small tables of texts, for terminals and notebooks."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from html import escape
+
+__all__ = ["html_table", "text_table"]
+
+
+def text_table(rows: Sequence[Sequence[str]], left: Collection[int] = (0,)) -> str:
+    """Return rows as lines; columns are aligned to the right, but for those in ``left``."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = (
+        "  ".join(
+            cell.ljust(width) if place in left else cell.rjust(width)
+            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    )
+    return "\n".join(lines)
+
+
+def html_table(rows: Sequence[Sequence[str]]) -> str:
+    """Return rows as an HTML table; the first row is the heading."""
+    heading, *body = rows
+    return f"<table>{_row(heading, 'th')}{''.join(_row(row, 'td') for row in body)}</table>"
+
+
+def _row(cells: Sequence[str], tag: str) -> str:
+    return f"<tr>{''.join(f'<{tag}>{escape(cell)}</{tag}>' for cell in cells)}</tr>"

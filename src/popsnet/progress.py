@@ -1,0 +1,103 @@
+"""Progress for people who wait: a bar on standard error, after two seconds, on a terminal only."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Protocol, TypeAlias
+
+__all__ = ["Progress", "Update", "patient_progress", "reporter", "watched"]
+
+_PATIENCE_SECONDS = 2.0
+_SECONDS_BETWEEN_UPDATES = 0.05
+
+Progress: TypeAlias = Callable[[int, int], None] | bool | None
+"""A function of what is done and the total; None for a bar on a terminal, False for nothing."""
+
+
+class Update(Protocol):
+    """Tells the bar how far the work is; the total can be told later."""
+
+    def __call__(self, completed: float, detail: str = "", total: float | None = None) -> None: ...
+
+
+@contextmanager
+def patient_progress(what: str, total: float | None) -> Iterator[Update]:
+    """Show a bar on standard error; a total of None is work of unknown length."""
+    if sys.stderr is None or not sys.stderr.isatty():
+        with _nothing() as silent:
+            yield silent
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress as Bar
+
+    bar = Bar(
+        SpinnerColumn(),
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        TextColumn("{task.fields[detail]}", markup=False),
+        TimeElapsedColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    )
+    task, next_update = bar.add_task(what, total=total, detail=""), 0.0
+
+    def update(completed: float, detail: str = "", total: float | None = None) -> None:
+        nonlocal next_update
+        now = time.monotonic()
+        if now >= next_update:
+            next_update = now + _SECONDS_BETWEEN_UPDATES
+            bar.update(task, completed=completed, detail=detail, total=total)
+
+    timer = threading.Timer(_PATIENCE_SECONDS, bar.start)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield update
+    finally:
+        timer.cancel()
+        timer.join()
+        bar.stop()
+
+
+@contextmanager
+def reporter(progress: Progress, what: str, unit: str) -> Iterator[Callable[[int, int], None]]:
+    """Return a function to be told what is done and the total, in the way the caller wants it."""
+    if callable(progress):
+        yield progress
+    elif progress is False:
+        yield lambda done, total: None
+    else:
+        with patient_progress(what, None) as update:
+            yield lambda done, total: update(done, f"{done:,} of {total:,} {unit}", total)
+
+
+@contextmanager
+def watched(
+    progress: Progress, what: str, total: int
+) -> Iterator[tuple[Callable[[int], None], Callable[[str], None]]]:
+    """Return a function for how much more is done, and one for where the work is just now.
+
+    The second is for the bar alone. A total of 1 is work of unknown length.
+    """
+    done = 0
+    length = total if total > 1 else None
+    with patient_progress(what, length) if progress is None else _nothing() as update:
+
+        def report(more: int) -> None:
+            nonlocal done
+            done += more
+            update(done)
+            if callable(progress):
+                progress(done, total)
+
+        yield report, lambda where: update(done, where)
+
+
+@contextmanager
+def _nothing() -> Iterator[Update]:
+    yield lambda completed, detail="", total=None: None
