@@ -14,7 +14,7 @@ SOURCE = Path(popsnet.__file__).parent
 MODULES = sorted(SOURCE.rglob("*.py"))
 
 LAYERS = [
-    {"compiled", "errors"},
+    {"compiled", "errors", "system"},
     {"splitmix"},
     {"coins", "files", "network", "slot"},
     {"couplers", "exact", "memory", "sorting", "theory", "trace"},

@@ -27,6 +27,7 @@ from uuid import uuid4
 
 import numba
 import numpy as np
+from platformdirs import user_cache_path
 
 __all__ = ["cache_folder", "compiled", "kernel_digest", "use_cache_for"]
 
@@ -56,7 +57,7 @@ def cache_folder(package: Path) -> Path:
     """The folder for the code of these kernel sources, made if it is not there."""
     digest = kernel_digest(package)
     try:
-        return _opened(_user_cache() / "popsnet" / digest)
+        return _opened(_user_cache() / digest)
     except (OSError, RuntimeError):  # it cannot be written, or the user has no home
         return _opened(_private_folder() / digest)
 
@@ -114,12 +115,12 @@ def _name_files_apart(dispatcher: Any) -> None:
 
 
 def _user_cache() -> Path:
-    chosen = (
-        os.environ.get("POPSNET_CACHE_DIR")
-        or getattr(numba.config, "CACHE_DIR", "")  # from NUMBA_CACHE_DIR
-        or os.environ.get("XDG_CACHE_HOME")
-    )
-    return Path(chosen).absolute() if chosen else Path.home() / ".cache"
+    """The folder of the user's choice, or the one that the operating system has for caches."""
+    chosen = os.environ.get("POPSNET_CACHE_DIR") or getattr(numba.config, "CACHE_DIR", "")
+    if chosen:  # the latter comes from NUMBA_CACHE_DIR
+        return Path(chosen).absolute() / "popsnet"
+    # Where the user has no home, "~" stays in the path and expanding it raises RuntimeError.
+    return user_cache_path("popsnet", appauthor=False).expanduser().absolute()
 
 
 def _private_folder() -> Path:

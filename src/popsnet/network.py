@@ -4,12 +4,22 @@ from __future__ import annotations
 
 import operator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, overload
 
 from popsnet.errors import InputError
+
+if TYPE_CHECKING:  # NumPy is loaded when arrays are used: `popsnet --help` needs none
+    import numpy as np
+    import numpy.typing as npt
 
 __all__ = ["Network"]
 
 _LARGEST = 2**63 - 1
+
+I32: TypeAlias = "npt.NDArray[np.int32]"
+I64: TypeAlias = "npt.NDArray[np.int64]"
+Ints: TypeAlias = "npt.NDArray[np.integer[Any]]"
+Numbers = TypeVar("Numbers", int, I32, I64, Ints)
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +29,23 @@ class Network:
     There are n = d·g processors in g groups of d. Processor j has group ``j // d`` and index
     ``j % d`` in its group. Coupler c(b, a) carries from group a to group b: g² couplers, one
     for every ordered pair of groups.
+
+    The methods that convert between these numbers take integers and NumPy arrays alike.
+
+    Parameters
+    ----------
+    d : int
+        Processors in a group, at least 1.
+    g : int
+        Groups, at least 1.
+
+    Examples
+    --------
+    >>> network = Network(3, 2)
+    >>> network.n, network.couplers, network.blocks
+    (6, 4, 2)
+    >>> network.group(4), network.index(4), network.processor(1, 1)
+    (1, 1, 4)
     """
 
     d: int
@@ -53,3 +80,157 @@ class Network:
     def couplers(self) -> int:
         """Number of couplers."""
         return self.g * self.g
+
+    @property
+    def blocks(self) -> int:
+        """Number of blocks of g indices in a group: ⌈d/g⌉. The last block may be smaller.
+
+        Examples
+        --------
+        >>> Network(8, 4).blocks, Network(9, 4).blocks, Network(2, 4).blocks
+        (2, 3, 1)
+        """
+        return -(-self.d // self.g)
+
+    @property
+    def processors(self) -> I32:
+        """The numbers of all processors, 0 to n - 1, as a new array.
+
+        The numbers are ``int32``, or ``int64`` on networks of 2^31 processors or more.
+
+        Examples
+        --------
+        >>> Network(2, 3).processors
+        array([0, 1, 2, 3, 4, 5], dtype=int32)
+        """
+        import numpy as np
+
+        # Annotated for the networks that routers can run on; others do not fit into memory.
+        kind: Any = np.int32 if self.n < 2**31 else np.int64
+        return np.arange(self.n, dtype=kind)
+
+    def group(self, processor: Numbers) -> Numbers:
+        """Return the group of a processor.
+
+        Parameters
+        ----------
+        processor : int or array of int
+            Processor numbers.
+
+        Returns
+        -------
+        int or array of int
+            ``processor // d``; an array keeps its type.
+
+        Examples
+        --------
+        >>> Network(3, 2).group(4)
+        1
+        >>> network = Network(3, 2)
+        >>> network.group(network.processors)
+        array([0, 0, 0, 1, 1, 1], dtype=int32)
+        """
+        return processor // self.d
+
+    def index(self, processor: Numbers) -> Numbers:
+        """Return the index of a processor in its group.
+
+        Parameters
+        ----------
+        processor : int or array of int
+            Processor numbers.
+
+        Returns
+        -------
+        int or array of int
+            ``processor % d``; an array keeps its type.
+
+        Examples
+        --------
+        >>> Network(3, 2).index(4)
+        1
+        >>> network = Network(3, 2)
+        >>> network.index(network.processors)
+        array([0, 1, 2, 0, 1, 2], dtype=int32)
+        """
+        return processor % self.d
+
+    @overload
+    def processor(self, group: int, index: int) -> int: ...
+    @overload
+    def processor(self, group: I32, index: I32 | int) -> I32: ...
+    @overload
+    def processor(self, group: Ints, index: Ints | int) -> Ints: ...
+    @overload
+    def processor(self, group: int, index: Ints) -> Ints: ...
+    def processor(self, group: Ints | int, index: Ints | int) -> Ints | int:
+        """Return the processor with an index in a group.
+
+        Parameters
+        ----------
+        group, index : int or array of int
+            Group numbers, and indices in these groups.
+
+        Returns
+        -------
+        int or array of int
+            ``group * d + index``; an array keeps its type if that can hold n - 1, and becomes
+            ``int64`` otherwise.
+
+        Examples
+        --------
+        >>> Network(3, 2).processor(1, 2)
+        5
+        >>> import numpy as np
+        >>> Network(3, 2).processor(np.arange(2, dtype=np.int32), 2)
+        array([2, 5], dtype=int32)
+        """
+        processor: Ints | int = _joined(group, self.d, index, self.n)
+        return processor
+
+    @overload
+    def coupler(self, b: int, a: int) -> int: ...
+    @overload
+    def coupler(self, b: Ints, a: Ints | int) -> I64: ...
+    @overload
+    def coupler(self, b: int, a: Ints) -> I64: ...
+    def coupler(self, b: Ints | int, a: Ints | int) -> I64 | int:
+        """Return the number of coupler c(b, a), which carries messages from group a to group b.
+
+        Parameters
+        ----------
+        b, a : int or array of int
+            The group that the coupler leads to, and the group that it comes from.
+
+        Returns
+        -------
+        int or array of int
+            ``b * g + a``, from 0 to g² - 1. Arrays are ``int64``: g² may exceed the range of
+            ``int32`` where n does not.
+
+        Examples
+        --------
+        >>> Network(1, 4).coupler(2, 3)
+        11
+        >>> import numpy as np
+        >>> Network(1, 2**16).coupler(np.array([65535], dtype=np.int32), 65535)
+        array([4294967295])
+        """
+        coupler: I64 | int = _joined(b, self.g, a, _LARGEST)
+        return coupler
+
+
+def _joined(high: Any, base: int, low: Any, bound: int) -> Any:
+    """``high * base + low``, for arrays in a type that can hold bound - 1."""
+    if hasattr(high, "dtype"):
+        high = _holding(high, bound)
+    else:
+        low = _holding(low, bound)
+    return high * base + low
+
+
+def _holding(numbers: Any, bound: int) -> Any:
+    kind = getattr(numbers, "dtype", None)
+    if kind is None or bound <= 1 << (8 * kind.itemsize - (kind.kind == "i")):
+        return numbers
+    return numbers.astype("int64")

@@ -1,4 +1,4 @@
-"""A slot: what everybody sends and listens to at once, and what is heard of it."""
+"""A slot: what all processors send and listen to at once, and what they receive."""
 
 from __future__ import annotations
 
@@ -6,14 +6,17 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from math import prod
 from operator import index
-from typing import Any
+from typing import Any, TypeAlias, TypedDict, Unpack
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["NO_PACKET", "Inbox", "Ints", "Kind", "Slot"]
+__all__ = ["NO_PACKET", "Inbox", "Ints", "Kind", "Listening", "Slot", "SlotOptions"]
 
 Ints = npt.NDArray[np.integer[Any]]
+
+Listening: TypeAlias = Ints | tuple[Ints, Ints] | tuple[()]
+"""The group that every processor listens to; or those that listen, and the group of each."""
 
 NO_PACKET = -1
 """Stands for "no packet" wherever a packet's number is expected."""
@@ -44,6 +47,15 @@ def _nobody() -> Ints:
     return np.empty(0, dtype=np.int32)
 
 
+class SlotOptions(TypedDict, total=False):
+    """Fields of a :class:`Slot` that all of its constructors accept as keywords."""
+
+    fanout: Ints | None
+    phase: str
+    step: int
+    conflict_free: bool
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Slot:
     """What all processors do in one slot, as flat arrays.
@@ -62,7 +74,12 @@ class Slot:
     Processor ``listeners[i]`` listens to group ``listened[i]``.
 
     ``phase`` and ``step`` name the slot for people and traces and change nothing. With
-    ``conflict_free`` the router promises that no two messages meet; the machine holds it to it.
+    ``conflict_free`` the router promises that no two messages meet; the machine enforces this.
+
+    The constructors :meth:`send_packets`, :meth:`forward`, :meth:`acknowledge`,
+    :meth:`send_control` and :meth:`broadcast` write the common slots in fewer words. They take
+    the listeners as one argument: an array with the group that every processor listens to, or
+    a pair of arrays, ``(listeners, listened)``.
     """
 
     senders: Ints = field(default_factory=_nobody)
@@ -99,6 +116,197 @@ class Slot:
         self._require_length("listened", len(self.listeners))
         if not isinstance(self.kind, Kind) and not np.isin(self.kind, list(Kind)).all():
             raise ValueError(f"kind holds values other than {[int(kind) for kind in Kind]}.")
+
+    @classmethod
+    def send_packets(
+        cls,
+        senders: Ints,
+        groups: Ints,
+        listening: Listening = (),
+        *,
+        packets: Ints | None = None,
+        **options: Unpack[SlotOptions],
+    ) -> Slot:
+        """Let processors send packets, each sender its own unless ``packets`` says otherwise.
+
+        Parameters
+        ----------
+        senders, groups : array of int
+            Processor ``senders[i]`` sends to group ``groups[i]``.
+        listening : array of int, or pair of arrays of int
+            The group that every processor listens to, or ``(listeners, listened)``.
+        packets : array of int, optional
+            The packet that each sender sends, by default the packet with the sender's number.
+        **options
+            ``fanout``, ``phase``, ``step`` and ``conflict_free``, as in :class:`Slot`.
+
+        Examples
+        --------
+        >>> slot = Slot.send_packets(np.array([0, 2]), np.array([1, 0]), np.array([1, 1, 0, 0]))
+        >>> slot.packets, slot.listeners, slot.listened
+        (array([0, 2]), array([0, 1, 2, 3], dtype=int32), array([1, 1, 0, 0]))
+        """
+        listeners, listened = _listeners(listening)
+        return cls(
+            senders=senders,
+            groups=groups,
+            packets=senders if packets is None else packets,
+            listeners=listeners,
+            listened=listened,
+            **options,
+        )
+
+    @classmethod
+    def forward(
+        cls,
+        inbox: Inbox,
+        groups: Ints,
+        listening: Listening = (),
+        **options: Unpack[SlotOptions],
+    ) -> Slot:
+        """Let every processor that received a packet send it on.
+
+        Parameters
+        ----------
+        inbox : Inbox
+            What was received; ``inbox.at(rows)`` selects who forwards.
+        groups : array of int
+            The group that each row of the inbox goes to.
+        listening : array of int, or pair of arrays of int
+            The group that every processor listens to, or ``(listeners, listened)``.
+        **options
+            ``fanout``, ``phase``, ``step`` and ``conflict_free``, as in :class:`Slot`.
+
+        Examples
+        --------
+        >>> two = np.array([4, 5])
+        >>> kinds = np.array([Kind.PACKET, Kind.PACKET])
+        >>> inbox = Inbox(receivers=two, groups=two - 4, kinds=kinds, packets=two - 3,
+        ...               destinations=two + 2, contents=None)
+        >>> slot = Slot.forward(inbox, np.array([1, 1]), phase="to destination")
+        >>> slot.senders, slot.packets
+        (array([4, 5]), array([1, 2]))
+        """
+        return cls.send_packets(
+            inbox.receivers, groups, listening, packets=inbox.packets, **options
+        )
+
+    @classmethod
+    def acknowledge(
+        cls,
+        inbox: Inbox,
+        groups: Ints,
+        listening: Listening = (),
+        **options: Unpack[SlotOptions],
+    ) -> Slot:
+        """Let every processor that heard of a packet, itself or an ack of it, send an ack.
+
+        The parameters are those of :meth:`forward`.
+
+        Examples
+        --------
+        >>> two = np.array([4, 5])
+        >>> kinds = np.array([Kind.PACKET, Kind.PACKET])
+        >>> inbox = Inbox(receivers=two, groups=two - 4, kinds=kinds, packets=two - 3,
+        ...               destinations=two + 2, contents=None)
+        >>> Slot.acknowledge(inbox, inbox.groups).kind
+        <Kind.ACK: 1>
+        """
+        listeners, listened = _listeners(listening)
+        return cls(
+            senders=inbox.receivers,
+            groups=groups,
+            kind=Kind.ACK,
+            packets=inbox.packets,
+            listeners=listeners,
+            listened=listened,
+            **options,
+        )
+
+    @classmethod
+    def send_control(
+        cls,
+        senders: Ints,
+        groups: Ints,
+        listening: Listening = (),
+        *,
+        contents: npt.NDArray[Any] | None = None,
+        bits: int | None = None,
+        **options: Unpack[SlotOptions],
+    ) -> Slot:
+        """Let processors send control messages.
+
+        Parameters
+        ----------
+        senders, groups : array of int
+            Processor ``senders[i]`` sends to group ``groups[i]``.
+        listening : array of int, or pair of arrays of int
+            The group that every processor listens to, or ``(listeners, listened)``.
+        contents : array, optional
+            One row per message.
+        bits : int, optional
+            The bits that each message carries, by default those of the type of its contents.
+        **options
+            ``fanout``, ``phase``, ``step`` and ``conflict_free``, as in :class:`Slot`.
+
+        Examples
+        --------
+        >>> counts = np.array([7, 3])
+        >>> slot = Slot.send_control(np.array([0, 1]), np.array([0, 1]), contents=counts, bits=3)
+        >>> slot.kind, slot.control_bits
+        (<Kind.CONTROL: 2>, 3)
+        """
+        listeners, listened = _listeners(listening)
+        return cls(
+            senders=senders,
+            groups=groups,
+            kind=Kind.CONTROL,
+            contents=contents,
+            bits=bits,
+            listeners=listeners,
+            listened=listened,
+            **options,
+        )
+
+    @classmethod
+    def broadcast(
+        cls,
+        senders: Ints,
+        g: int,
+        listening: Listening = (),
+        *,
+        contents: npt.NDArray[Any] | None = None,
+        bits: int | None = None,
+        **options: Unpack[SlotOptions],
+    ) -> Slot:
+        """Let processors send to all g groups: each its own packet, or a control message.
+
+        Parameters
+        ----------
+        senders : array of int
+            The processors that send.
+        g : int
+            Groups of the network.
+        listening : array of int, or pair of arrays of int
+            The group that every processor listens to, or ``(listeners, listened)``.
+        contents : array, optional
+            One row per control message. Without it the senders send their packets.
+        bits : int, optional
+            The bits that each control message carries.
+        **options
+            ``phase``, ``step`` and ``conflict_free``, as in :class:`Slot`.
+
+        Examples
+        --------
+        >>> slot = Slot.broadcast(np.array([1]), 3, np.zeros(6, dtype=int), phase="one-to-all")
+        >>> slot.groups, slot.fanout, slot.packets
+        (array([0, 1, 2], dtype=int32), array([3], dtype=int32), array([1]))
+        """
+        groups = np.tile(np.arange(g, dtype=np.int32), len(senders))
+        options["fanout"] = np.full(len(senders), g, dtype=np.int32)
+        if contents is None:
+            return cls.send_packets(senders, groups, listening, **options)
+        return cls.send_control(senders, groups, listening, contents=contents, bits=bits, **options)
 
     def _require_length(self, name: str, length: int) -> None:
         value = getattr(self, name)
@@ -153,6 +361,13 @@ class Slot:
         """For every entry of ``groups``, the position of its message."""
         messages = np.arange(len(self.senders), dtype=np.int32)
         return messages if self.fanout is None else np.repeat(messages, self.fanout)
+
+
+def _listeners(listening: Listening) -> tuple[Ints, Ints]:
+    """The processors that listen, and the group that each listens to."""
+    if isinstance(listening, tuple):
+        return listening or (_nobody(), _nobody())
+    return np.arange(len(listening), dtype=np.int32), listening
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -100,7 +100,7 @@ def _read(path: Path, n: int) -> Values:
         if path.suffix.lower() == ".npy":
             values = np.load(path, allow_pickle=False)
         else:
-            values = _numbers(path.read_text().replace(",", " ").split())
+            values = _numbers(path.read_text(encoding="utf-8-sig").replace(",", " ").split())
     except OSError as error:
         raise InputError(
             f"--keys {path}: it could not be read ({error.strerror}); give random or a file."

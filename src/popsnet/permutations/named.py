@@ -25,10 +25,6 @@ Destinations: TypeAlias = npt.NDArray[np.int32]
 Maker: TypeAlias = Callable[[Network, Coins], Destinations]
 
 
-def _processors(network: Network) -> Destinations:
-    return np.arange(network.n, dtype=np.int32)
-
-
 def random(network: Network, coins: Coins) -> Destinations:
     """Uniform among all n! permutations."""
     return UniformPermutation(network.n, coins).array()
@@ -41,25 +37,25 @@ def keyed(network: Network, coins: Coins) -> Destinations:
 
 def identity(network: Network, coins: Coins) -> Destinations:
     """Every packet is for the processor it starts at."""
-    return _processors(network)
+    return network.processors
 
 
 def reversal(network: Network, coins: Coins) -> Destinations:
     """Packet i goes to n - 1 - i."""
-    return network.n - 1 - _processors(network)
+    return network.n - 1 - network.processors
 
 
 def transpose(network: Network, coins: Coins) -> Destinations:
     """The g × d matrix of processors, transposed: (b, l) to number l·g + b."""
-    j = _processors(network)
-    return j % network.d * network.g + j // network.d
+    j = network.processors
+    return network.index(j) * network.g + network.group(j)
 
 
 def bit_reversal(network: Network, coins: Coins) -> Destinations:
     """The bits of i in reverse order; n must be a power of two."""
     _require_power_of_two(network)
     bits = network.n.bit_length() - 1
-    forward, reverse = _processors(network), np.zeros(network.n, dtype=np.int32)
+    forward, reverse = network.processors, np.zeros(network.n, dtype=np.int32)
     for _ in range(bits):
         reverse = reverse << 1 | forward & 1
         forward >>= 1
@@ -91,8 +87,8 @@ def shift(network: Network, coins: Coins, by: int = 1) -> Destinations:
 def group_permutation(network: Network, coins: Coins) -> Destinations:
     """(b, l) to (s(b), l), s a uniform permutation of the groups: all share one coupler."""
     target = UniformPermutation(network.g, coins, "group permutation").array()
-    j = _processors(network)
-    return target[j // network.d] * np.int32(network.d) + j % network.d
+    j = network.processors
+    return network.processor(target[network.group(j)], network.index(j))
 
 
 def tornado(network: Network, coins: Coins) -> Destinations:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from popsnet.coins import Coins
 from popsnet.memory import Memory
 from popsnet.network import Network
@@ -30,21 +28,17 @@ def direct(network: Network, destination: Ints, coins: Coins, memory: Memory) ->
     the end. No one-hop router can do better in the worst case: a group may send all its d
     packets over one coupler, and a destination has g couplers to listen to.
     """
-    d, g, n = network.d, network.g, network.n
-    period = max(d, g)
-    processors = np.arange(n, dtype=np.int32)
-    turn = (processors // d + destination % d) % period
+    period, processors = max(network.d, network.g), network.processors
+    turn = (network.group(processors) + network.index(destination)) % period
     for t in range(period):
         senders = processors[turn == t]
-        awaited = (t - processors % d) % period
-        listens = awaited < g
-        inbox = yield Slot(
+        awaited = (t - network.index(processors)) % period
+        listens = awaited < network.g
+        inbox = yield Slot.send_packets(
+            senders,
+            network.group(destination[senders]),
+            (processors[listens], awaited[listens]),
             phase="to destination",
-            senders=senders,
-            groups=destination[senders] // d,
-            packets=senders,
-            listeners=processors[listens],
-            listened=awaited[listens],
             conflict_free=True,
         )
         memory.drop(senders, senders)

@@ -7,7 +7,7 @@ from collections.abc import Generator
 import numpy as np
 
 from popsnet.network import Network
-from popsnet.slot import Inbox, Ints, Kind, Slot
+from popsnet.slot import Inbox, Ints, Slot
 
 __all__ = ["global_or", "global_or_slots"]
 
@@ -29,43 +29,37 @@ def global_or(
     x, on coupler c(x, x), processor (x, 0) says that all is well, and whoever has missed a good
     word, or is (x, 0) and has missed it, spoils it. (Section 3.3 of the paper needs such a test.)
     """
-    d, g, n = network.d, network.g, network.n
-    everybody = np.arange(n, dtype=np.int32)
-    group, index = everybody // d, everybody % d
+    d, g, n, processors = network.d, network.g, network.n, network.processors
+    group, index = network.group(processors), network.index(processors)
     objects = np.zeros(n, dtype=np.bool_)
     objects[objectors] = True
-    speakers = everybody[objects | (index == 0)]
+    speakers = processors[objects | (index == 0)]
     misses = np.zeros(n, dtype=np.bool_)
     for turn in range(-(-g // d)):
         listened = index + turn * d
         listens = listened < g
-        inbox = yield Slot(
-            phase=f"{phase}: groups {'object' if turn == 0 else f'object, part {turn + 1}'}",
-            step=step,
-            senders=speakers,
-            groups=np.tile(np.arange(g, dtype=np.int32), len(speakers)),
-            fanout=np.full(len(speakers), g, dtype=np.int32),
-            kind=Kind.CONTROL,
+        inbox = yield Slot.broadcast(
+            speakers,
+            g,
+            (processors[listens], listened[listens]),
             contents=objects[speakers].astype(np.uint8),
             bits=1,
-            listeners=everybody[listens],
-            listened=listened[listens],
+            phase=f"{phase}: groups {'object' if turn == 0 else f'object, part {turn + 1}'}",
+            step=step,
         )
         assert inbox.contents is not None
         content = np.zeros(n, dtype=np.bool_)
         content[inbox.receivers] = inbox.contents == 0
         misses |= listens & ~content
-    repeaters = everybody[misses | (index == 0)]
-    inbox = yield Slot(
-        phase=f"{phase}: within groups",
-        step=step,
-        senders=repeaters,
-        groups=group[repeaters],
-        kind=Kind.CONTROL,
+    repeaters = processors[misses | (index == 0)]
+    inbox = yield Slot.send_control(
+        repeaters,
+        group[repeaters],
+        group,
         contents=misses[repeaters].astype(np.uint8),
         bits=1,
-        listeners=everybody,
-        listened=group,
+        phase=f"{phase}: within groups",
+        step=step,
     )
     assert inbox.contents is not None
     return len(inbox.receivers) < n or bool(inbox.contents.any())

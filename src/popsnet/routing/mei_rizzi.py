@@ -10,7 +10,7 @@ from popsnet.coins import Coins
 from popsnet.memory import Memory
 from popsnet.network import Network
 from popsnet.routing.router import Slots, register, register_variant
-from popsnet.slot import NO_PACKET, Inbox, Ints, Kind, Slot
+from popsnet.slot import NO_PACKET, Inbox, Ints, Listening, Slot
 
 __all__ = [
     "BUFFERS",
@@ -100,35 +100,28 @@ def mei_rizzi(network: Network, destination: Ints, coins: Coins, memory: Memory)
     The router stops when every source has its ack. No processor could know that: the
     simulation looks, to end the run, and nothing a processor does depends on it.
     """
-    d, g, n = network.d, network.g, network.n
-    everybody = np.arange(n, dtype=np.int32)
-    own_residue = everybody % g
-    index = everybody % d
-    listeners = everybody[index < g]
-    pending: Ints = everybody
-    waiting = np.ones(n, dtype=np.bool_)
+    g = network.g
+    pending: Ints = network.processors
+    own_residue, listening = pending % g, _one_per_coupler(network)
+    waiting = np.ones(network.n, dtype=np.bool_)
     step = 0
     while pending.size:
         taking = _taking_part(network, coins, step, pending)
         intermediate = coins.draws(g, INTERMEDIATE_GROUP, step, taking)
-        copies, arrived = yield from _two_hops(
-            g, step, memory, taking, intermediate, listeners, index[listeners]
-        )
+        copies, arrived = yield from _two_hops(g, step, memory, taking, intermediate, listening)
         memory.store(arrived.receivers, arrived.packets)
         confirmed = yield from _acknowledge(step, taking, intermediate, copies, arrived, g)
         memory.drop(confirmed.receivers, confirmed.receivers)
         waiting[confirmed.receivers] = False
         pending = np.flatnonzero(waiting).astype(np.int32)
 
-        home = yield Slot(
+        home = yield Slot.forward(
+            arrived,
+            network.group(arrived.destinations),
+            own_residue,
             phase=PHASES[4],
             step=step,
-            senders=arrived.receivers,
-            groups=arrived.destinations // d,
-            packets=arrived.packets,
-            listeners=everybody,
-            listened=own_residue,
-            conflict_free=d == g,
+            conflict_free=network.d == g,
         )
         memory.drop(arrived.receivers, arrived.packets)
         mine = home.destinations == home.receivers
@@ -136,35 +129,22 @@ def mei_rizzi(network: Network, destination: Ints, coins: Coins, memory: Memory)
         step += 1
 
 
+def _one_per_coupler(network: Network) -> tuple[Ints, Ints]:
+    """In every group the processor with index a < g listens to group a."""
+    processors = network.processors
+    index = network.index(processors)
+    first = index < network.g
+    return processors[first], index[first]
+
+
 def _two_hops(
-    g: int,
-    step: int,
-    memory: Memory,
-    senders: Ints,
-    intermediate: Ints,
-    listeners: Ints,
-    listened: Ints,
+    g: int, step: int, memory: Memory, senders: Ints, intermediate: Ints, listening: Listening
 ) -> Generator[Slot, Inbox, tuple[Inbox, Inbox]]:
     """Slots 1 and 2: what the intermediate groups heard, and what the temporary groups heard."""
-    copies = yield Slot(
-        phase=PHASES[0],
-        step=step,
-        senders=senders,
-        groups=intermediate,
-        packets=senders,
-        listeners=listeners,
-        listened=listened,
-    )
+    copies = yield Slot.send_packets(senders, intermediate, listening, phase=PHASES[0], step=step)
     memory.store(copies.receivers, copies.packets)
-    arrived = yield Slot(
-        phase=PHASES[1],
-        step=step,
-        senders=copies.receivers,
-        groups=copies.destinations % g,
-        packets=copies.packets,
-        listeners=listeners,
-        listened=listened,
-    )
+    temporary = copies.destinations % g
+    arrived = yield Slot.forward(copies, temporary, listening, phase=PHASES[1], step=step)
     memory.drop(copies.receivers, copies.packets)
     return copies, arrived
 
@@ -173,28 +153,18 @@ def _acknowledge(
     step: int, senders: Ints, intermediate: Ints, copies: Inbox, arrived: Inbox, g: int
 ) -> Generator[Slot, Inbox, Inbox]:
     """Slots 3 and 4: acks for what arrived go back the way it came; never two on a coupler."""
-    acks = yield Slot(
-        phase=PHASES[2],
-        step=step,
-        senders=arrived.receivers,
-        groups=arrived.groups,
-        kind=Kind.ACK,
-        packets=arrived.packets,
-        listeners=copies.receivers,
-        listened=copies.destinations % g,
-        conflict_free=True,
+    listening = copies.receivers, copies.destinations % g
+    acks = yield Slot.acknowledge(
+        arrived, arrived.groups, listening, phase=PHASES[2], step=step, conflict_free=True
     )
     came_from = np.zeros(int(copies.receivers.max(initial=-1)) + 1, dtype=np.int32)
     came_from[copies.receivers] = copies.groups
-    confirmed = yield Slot(
+    confirmed = yield Slot.acknowledge(
+        acks,
+        came_from[acks.receivers],
+        (senders, intermediate),
         phase=PHASES[3],
         step=step,
-        senders=acks.receivers,
-        groups=came_from[acks.receivers],
-        kind=Kind.ACK,
-        packets=acks.packets,
-        listeners=senders,
-        listened=intermediate,
         conflict_free=True,
     )
     return confirmed
@@ -223,11 +193,10 @@ def deferred(network: Network, destination: Ints, coins: Coins, memory: Memory) 
 
 
 def _deferred(network: Network, coins: Coins, memory: Memory, *, unabridged: bool) -> Slots:
-    d, g, n = network.d, network.g, network.n
-    blocks = -(-d // g)
-    everybody = np.arange(n, dtype=np.int32)
-    index = everybody % d
-    pending: Ints = everybody
+    g, n, blocks = network.g, network.n, network.blocks
+    processors = network.processors
+    index = network.index(processors)
+    pending: Ints = processors
     waiting = np.ones(n, dtype=np.bool_)
     stored = np.full(n, NO_PACKET, dtype=np.int32)  # the copy that waits at a processor
     target = np.full(n, NO_PACKET, dtype=np.int32)  # and its destination
@@ -236,10 +205,9 @@ def _deferred(network: Network, coins: Coins, memory: Memory, *, unabridged: boo
         taking = _taking_part(network, coins, step, pending)
         intermediate = coins.draws(g, INTERMEDIATE_GROUP, step, taking)
         listens_to = _turns(network, index, step % blocks)
-        listeners = everybody[(listens_to >= 0) & (stored == NO_PACKET)]
-        copies, arrived = yield from _two_hops(
-            g, step, memory, taking, intermediate, listeners, listens_to[listeners]
-        )
+        listeners = processors[(listens_to >= 0) & (stored == NO_PACKET)]
+        listening = listeners, listens_to[listeners]
+        copies, arrived = yield from _two_hops(g, step, memory, taking, intermediate, listening)
         memory.store(arrived.receivers, arrived.packets)
         stored[arrived.receivers] = arrived.packets
         target[arrived.receivers] = arrived.destinations
@@ -272,18 +240,16 @@ def _bring_home(
     network: Network, memory: Memory, stored: Ints, target: Ints, step: int, block: int
 ) -> Slots:
     """Slot 5: the copies for one block of every group go to their destinations."""
-    d, g, n = network.d, network.g, network.n
-    everybody = np.arange(n, dtype=np.int32)
-    senders = everybody[(stored != NO_PACKET) & (target % d // g == block)]
-    listeners = everybody[everybody % d // g == block]
-    home = yield Slot(
+    g, processors = network.g, network.processors
+    senders = processors[(stored != NO_PACKET) & (network.index(target) // g == block)]
+    listeners = processors[network.index(processors) // g == block]
+    home = yield Slot.send_packets(
+        senders,
+        network.group(target[senders]),
+        (listeners, listeners % g),
+        packets=stored[senders],
         phase=PHASES[4],
         step=step,
-        senders=senders,
-        groups=target[senders] // d,
-        packets=stored[senders],
-        listeners=listeners,
-        listened=listeners % g,
         conflict_free=True,
     )
     memory.drop(senders, stored[senders])
@@ -300,17 +266,14 @@ def idealized(network: Network, destination: Ints, coins: Coins, memory: Memory)
     (section 3.2). In group x the processor with index a < g listens to group a, so that every
     coupler has one listener. Slots 3 to 5 are empty here: they are assumed, not executed.
     """
-    d, g, n = network.d, network.g, network.n
-    listeners = np.flatnonzero(np.arange(n) % d < g).astype(np.int32)
-    pending: Ints = np.arange(n, dtype=np.int32)
-    waiting = np.ones(n, dtype=np.bool_)
+    g, listening = network.g, _one_per_coupler(network)
+    pending: Ints = network.processors
+    waiting = np.ones(network.n, dtype=np.bool_)
     step = 0
     while pending.size:
         taking = _taking_part(network, coins, step, pending)
         intermediate = coins.draws(g, INTERMEDIATE_GROUP, step, taking)
-        _, arrived = yield from _two_hops(
-            g, step, memory, taking, intermediate, listeners, listeners % d
-        )
+        _, arrived = yield from _two_hops(g, step, memory, taking, intermediate, listening)
         memory.assume_delivered(arrived.packets)
         waiting[arrived.packets] = False
         pending = pending[waiting[pending]]

@@ -43,7 +43,7 @@ def direct_slots(network: Network) -> int:
 
 def offline_slots(network: Network) -> int:
     """1 for d = 1, else 2⌈d/g⌉: every permutation, if it is known to all; optimal."""
-    return 1 if network.d == 1 else 2 * -(-network.d // network.g)
+    return 1 if network.d == 1 else 2 * network.blocks
 
 
 def roll_call_slots(network: Network) -> int:
@@ -76,7 +76,7 @@ def thinned_slots(network: Network) -> float:
 
 def sweep_slots(network: Network) -> float:
     """(2k + 1)·log2 log2 d for relay's sweeps, k = ⌈d/g⌉, the leading term: each squares ρ."""
-    return (2 * -(-network.d // network.g) + 1) * log2(log2(network.d))
+    return (2 * network.blocks + 1) * log2(log2(network.d))
 
 
 def two_hop_slots(network: Network) -> int:

@@ -43,14 +43,13 @@ class ConflictGraph:
             raise InputError(
                 f"{len(destination)} destinations for {network}: give {network.n}, one a processor."
             )
-        if not np.array_equal(np.sort(destination), np.arange(network.n)):
+        if not np.array_equal(np.sort(destination), network.processors):
             raise PermutationError(
                 f"The destinations are no permutation of 0 to {network.n - 1}; give each once."
             )
         packets = np.arange(network.n) if pending is None else np.asarray(pending)
-        return cls(
-            network, packets, packets // network.d, np.asarray(destination)[packets] % network.g
-        )
+        targets = np.asarray(destination)[packets] % network.g
+        return cls(network, packets, network.group(packets), targets)
 
     @property
     def source_degrees(self) -> Ints:

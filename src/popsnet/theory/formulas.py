@@ -48,7 +48,7 @@ def delivery_slots(network: Network) -> int:
     A class has d packets, c_s of them in strip s, and ⌈c_s/g⌉ ≤ (c_s + g - 1)/g slots for them.
     """
     d, g = network.d, network.g
-    k = -(-d // g)
+    k = network.blocks
     return (d + k * g - k) // g
 
 
@@ -60,7 +60,7 @@ def datta_slots(network: Network) -> int:
     reservations; then come the slots of delivery to class groups, and k = ⌈d/g⌉ slots home.
     """
     d, g = network.d, network.g
-    k, reports = -(-d // g), -(-g // d)
+    k, reports = network.blocks, -(-g // d)
     hops = 1 if d == 1 < g else 2
     widths = (min(g, d - first) for first in range(0, d, g))
     stages = sum(_merge_exchange_depth(width * g) + 1 for width in widths)

@@ -50,7 +50,7 @@ class Built:
 def _blocks(network: Network) -> Iterator[tuple[Ints, Ints]]:
     """All pairs of different sources and destinations, some destinations at a time."""
     n = network.n
-    everybody = np.arange(n, dtype=np.int32)
+    everybody = network.processors
     at_once = max(_PAIRS_AT_ONCE // n, 1)
     for low in range(0, n, at_once):
         some = everybody[low : low + at_once]

@@ -56,8 +56,8 @@ def crossings(network: Network, ways: Ints) -> tuple[Ints, Ints]:
 
 def loads(paths: PathSystem, network: Network, destination: Ints) -> Loads:
     """For every node, how many paths of a permutation go through it."""
-    sources = np.arange(network.n, dtype=np.int32)
-    _, through = crossings(network, paths.between(network, sources, destination))
+    ways = paths.between(network, network.processors, destination)
+    _, through = crossings(network, ways)
     return np.bincount(through, minlength=nodes(network))
 
 

@@ -47,8 +47,8 @@ def execute_paths(
 
 
 def _forward(paths: PathSystem, network: Network, destination: Ints, memory: Memory) -> Slots:
-    sources = np.arange(network.n, dtype=np.int32)
-    ways = [_stops(way) for way in paths.between(network, sources, destination).tolist()]
+    rows = paths.between(network, network.processors, destination)
+    ways = [_stops(way) for way in rows.tolist()]
     home = np.array([p for p, way in enumerate(ways) if len(way) == 1], dtype=np.int32)
     memory.deliver(home, home)
     place = [0] * network.n
@@ -59,13 +59,12 @@ def _forward(paths: PathSystem, network: Network, destination: Ints, memory: Mem
         packets = np.array(moving, dtype=np.int32)
         here = np.array([ways[p][place[p]] for p in moving], dtype=np.int32)
         there = np.array([ways[p][place[p] + 1] for p in moving], dtype=np.int32)
-        yield Slot(
-            phase="along the paths",
-            senders=here,
-            groups=there // network.d,
+        yield Slot.send_packets(
+            here,
+            network.group(there),
+            (there, network.group(here)),
             packets=packets,
-            listeners=there,
-            listened=here // network.d,
+            phase="along the paths",
             conflict_free=True,
         )
         memory.drop(here, packets)
@@ -87,12 +86,12 @@ def _choose(
 ) -> list[int]:
     """Whom to send: a maximal set in which no processor, coupler or listener is used twice."""
     senders: set[int] = set()
-    couplers: set[tuple[int, int]] = set()
+    couplers: set[int] = set()
     listeners: set[int] = set()
     moving = []
     for p in travelling:
         here, there = ways[p][place[p]], ways[p][place[p] + 1]
-        coupler = (there // network.d, here // network.d)
+        coupler = network.coupler(network.group(there), network.group(here))
         if here not in senders and there not in listeners and coupler not in couplers:
             moving.append(p)
             senders.add(here)

@@ -128,11 +128,11 @@ def _listening(network: Network, running: Slots, heard: Heard) -> Slots:
 
 def _note(network: Network, slot: Slot, number: int, inbox: Inbox, heard: Heard) -> None:
     senders = slot.senders[slot.owners].tolist()
-    on = {(b, s // network.d): s for b, s in zip(slot.groups.tolist(), senders, strict=True)}
+    on = {(b, network.group(s)): s for b, s in zip(slot.groups.tolist(), senders, strict=True)}
     rows = inbox.receivers, inbox.groups, inbox.packets, inbox.kinds
     for receiver, group, packet, kind in zip(*(row.tolist() for row in rows), strict=True):
         if kind == Kind.PACKET:
-            told = (number, on[receiver // network.d, group])  # alone on it, or not heard
+            told = (number, on[network.group(receiver), group])  # alone on it, or not heard
             heard.setdefault((receiver, packet), []).append(told)
 
 

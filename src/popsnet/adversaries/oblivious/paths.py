@@ -113,13 +113,14 @@ def _direct(network: Network, sources: Ints, destinations: Ints) -> Ints:
 
 def _residue(network: Network, sources: Ints, destinations: Ints) -> Ints:
     """By the group of the destination mod g, to the index of the source's group."""
-    relay = destinations % network.g * network.d + sources // network.d % network.d
+    relay = network.processor(destinations % network.g, network.group(sources) % network.d)
     return np.column_stack([relay, destinations])
 
 
 def _spread(network: Network, sources: Ints, destinations: Ints) -> Ints:
     """By the group of the source's index, to the index of its group: no two meet on the way."""
-    relay = sources % network.d % network.g * network.d + sources // network.d % network.d
+    to = network.index(sources) % network.g
+    relay = network.processor(to, network.group(sources) % network.d)
     return np.column_stack([relay, destinations])
 
 
@@ -150,10 +151,10 @@ def _grid(network: Network, sources: Ints, destinations: Ints) -> Ints:
     """
     d, g = network.d, network.g
     side = isqrt(g - 1) + 1
-    index, group = destinations % d % g, destinations // d
-    crossing = (sources % d % g // side * side + group % side) % g
-    first = crossing * d + sources // d % d
-    return np.column_stack([first, index * d + group % d, destinations])
+    index, group = network.index(destinations) % g, network.group(destinations)
+    crossing = (network.index(sources) % g // side * side + group % side) % g
+    first = network.processor(crossing, network.group(sources) % d)
+    return np.column_stack([first, network.processor(index, group % d), destinations])
 
 
 PATH_SYSTEMS = {

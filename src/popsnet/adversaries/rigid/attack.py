@@ -129,7 +129,7 @@ def _attack(
         return attack
     i, h = found
     progress("the transposition")
-    destination = np.arange(network.n, dtype=np.int32)
+    destination = network.processors
     destination[[h, i]] = i, h
     failed = watch(router, variant, network, destination, Coins(0), slots)
     before = Watched(seen.slots[:slots], seen.outcome, seen.home)

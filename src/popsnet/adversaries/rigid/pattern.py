@@ -42,7 +42,7 @@ def watch(
     def truncated(network: Network, to: Ints, coins: Coins, memory: Memory) -> Slots:
         running = router.start(variant, network, to, coins, memory)
         yield from _first(running, slots, seen)
-        home[:] = memory.holds(to, np.arange(network.n, dtype=np.int32))
+        home[:] = memory.holds(to, network.processors)
 
     truncated_router = Router(
         name=router.name,

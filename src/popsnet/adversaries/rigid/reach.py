@@ -60,13 +60,13 @@ class Reach:
 
 def _heard(network: Network, slot: Slot) -> tuple[Ints, Ints]:
     """Who hears a packet, and from whom; the old sets on the right make it one slot."""
-    d, g = network.d, network.g
     by, to = slot.senders[slot.owners], slot.groups
-    couplers = to.astype(np.int64) * g + by // d
+    couplers = network.coupler(to, network.group(by))
     used, first, times = np.unique(couplers, return_index=True, return_counts=True)
     is_lit = (times == 1) & (slot.kinds[slot.owners][first] == Kind.PACKET)
-    lit, sender = np.append(used[is_lit], g * g), by[first[is_lit]]  # no listener is on the last
-    listened = slot.listeners // d * np.int64(g) + slot.listened
+    no_coupler = network.couplers  # the last entry: no listener is on it
+    lit, sender = np.append(used[is_lit], no_coupler), by[first[is_lit]]
+    listened = network.coupler(network.group(slot.listeners), slot.listened)
     at = np.searchsorted(lit, listened)
     hears = lit[at] == listened
     return slot.listeners[hears], sender[at[hears]]

@@ -130,5 +130,5 @@ def _permutation(network: Network, marking: Marking) -> npt.NDArray[np.int32]:
     destinations = np.empty_like(marked)
     for group in np.unique(classes):
         of_class = np.flatnonzero(classes == group)
-        destinations[of_class] = group * network.d + np.arange(len(of_class))
+        destinations[of_class] = network.processor(group, np.arange(len(of_class)))
     return complete(network.n, marked, destinations)

@@ -73,7 +73,7 @@ def _route(algorithm: TwoHop, network: Network, rounds: int, slot: Ints, memory:
         copies = yield _slot(algorithm, network, odd, waiting, groups, waiting)
         passing = copies.at(_settle(network, odd, copies, slot, memory))
         memory.store(passing.receivers, passing.packets)
-        groups = passing.destinations // network.d
+        groups = network.group(passing.destinations)
         home = yield _slot(algorithm, network, odd + 1, passing.receivers, groups, passing.packets)
         memory.drop(passing.receivers, passing.packets)
         _settle(network, odd + 1, home, slot, memory)
@@ -84,20 +84,19 @@ def _slot(
 ) -> Slot:
     listened = algorithm.listened_to(network, number)
     listeners = np.flatnonzero(listened != NOBODY).astype(np.int32)
-    return Slot(
+    return Slot.send_packets(
+        senders,
+        groups,
+        (listeners, listened[listeners]),
+        packets=packets,
         phase="to intermediate group" if number % 2 else "to destination group",
         step=(number - 1) // 2,
-        senders=senders,
-        groups=groups,
-        packets=packets,
-        listeners=listeners,
-        listened=listened[listeners],
     )
 
 
 def _settle(network: Network, number: int, inbox: Inbox, slot: Ints, memory: Memory) -> Bools:
     """Note what arrived in its group; say which rows did not."""
-    arrives: Bools = inbox.receivers // network.d == inbox.destinations // network.d
+    arrives: Bools = network.group(inbox.receivers) == network.group(inbox.destinations)
     slot[inbox.packets[arrives]] = number
     home = inbox.receivers == inbox.destinations
     memory.deliver(inbox.receivers[home], inbox.packets[home])

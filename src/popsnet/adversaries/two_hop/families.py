@@ -22,7 +22,7 @@ def one_listener(network: Network, slot: int) -> Ints:
     With d < g the groups are taken in turns, d in each round of two slots.
     """
     d, g = network.d, network.g
-    index = np.arange(network.n) % d
+    index = network.index(np.arange(network.n))
     if d >= g:
         return np.where(index < g, index, NOBODY)
     return (index + (slot - 1) // 2 * d) % g
@@ -31,22 +31,22 @@ def one_listener(network: Network, slot: int) -> Ints:
 def _rotation(network: Network, slot: int) -> Ints:
     """Everybody moves on by one group a round."""
     i = np.arange(network.n)
-    return (i // network.d + i % network.d + slot // 2) % network.g
+    return (network.group(i) + network.index(i) + slot // 2) % network.g
 
 
 def _shear(network: Network, slot: int) -> Ints:
     """Index plus round times group: for g prime, two that meet do so once in g rounds."""
     i = np.arange(network.n)
-    return (i % network.d + slot // 2 * (i // network.d)) % network.g
+    return (network.index(i) + slot // 2 * network.group(i)) % network.g
 
 
 def _bits(network: Network, slot: int) -> Ints:
     """The index turned by a bit a round, exclusive or with the group."""
     i = np.arange(network.n)
     width = max((network.g - 1).bit_length(), 1)
-    index, turn = i % network.d % 2**width, slot // 2 % width
+    index, turn = network.index(i) % 2**width, slot // 2 % width
     turned = (index >> turn | index << (width - turn)) % 2**width
-    groups: Ints = (turned ^ i // network.d) % network.g
+    groups: Ints = (turned ^ network.group(i)) % network.g
     return groups
 
 

@@ -46,15 +46,15 @@ def kept_before(network: Network, rounds: list[Round], classes: Ints) -> list[Bo
     """
     kept = [classes >= 0]
     for one in rounds:
-        kept.append(kept[-1] & ~_let_go(network.g, one, classes, kept[-1]))
+        kept.append(kept[-1] & ~_let_go(network, one, classes, kept[-1]))
     return kept
 
 
-def _let_go(g: int, one: Round, classes: Ints, kept: Bools) -> Bools:
+def _let_go(network: Network, one: Round, classes: Ints, kept: Bools) -> Bools:
     solo = one.solo & ~one.mute & kept
-    meeting = one.target.astype(np.int64) * g + classes
-    solos = np.bincount(meeting[solo], minlength=g * g)
-    crowd = np.bincount(one.coupler[kept], minlength=g * g)
+    meeting = network.coupler(one.target, classes)
+    solos = np.bincount(meeting[solo], minlength=network.couplers)
+    crowd = np.bincount(one.coupler[kept], minlength=network.couplers)
     meeting[classes < 0] = 0
     poor = solo & (solos[meeting] < 2)
     orphan = ~one.solo & ~one.mute & (crowd[one.coupler] < 2) & (solos[meeting] < 1)

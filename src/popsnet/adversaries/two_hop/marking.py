@@ -52,11 +52,11 @@ class Marking:
 
     def partner(self, r: int, i: int, kept: Bools, solos: _Solos) -> int | None:
         """The best unmarked packet that blocks i in round r; None if all classes are full."""
-        one, g, d = self.rounds[r], self.network.g, self.network.d
-        group = np.arange(i // d * d, i // d * d + d)
+        one, network = self.rounds[r], self.network
+        group = network.processor(network.group(i), np.arange(network.d))
         mates = group[one.coupler[group] == one.coupler[i]]
         mates = mates[kept[mates] & (mates != i)]
-        candidates = np.concatenate([mates, solos.at(int(one.target[i]) * g + self.classes[i])])
+        candidates = np.concatenate([mates, solos.at(int(self._meeting(one, i)))])
         candidates = candidates[~self._is_marked[candidates]]
         candidates = candidates[self._room[self.classes[candidates]] > 0]
         if not candidates.size:
@@ -74,16 +74,15 @@ class Marking:
         return score
 
     def _meeting(self, one: Round, i: int | Ints) -> Ints:
-        where: Ints = one.target[i] * np.int64(self.network.g) + self.classes[i]
-        return where
+        return self.network.coupler(one.target[i], self.classes[i])
 
 
 class _Solos:
     """Who could block at a meeting of target and class in a round: solos that are kept."""
 
-    def __init__(self, g: int, one: Round, classes: Ints, kept: Bools) -> None:
+    def __init__(self, network: Network, one: Round, classes: Ints, kept: Bools) -> None:
         solo = np.flatnonzero(one.solo & ~one.mute & kept)
-        where = one.target[solo].astype(np.int64) * g + classes[solo]
+        where = network.coupler(one.target[solo], classes[solo])
         order = np.argsort(where, kind="stable")
         self._solo, self._where = solo[order], where[order]
 
@@ -117,7 +116,7 @@ def _complete(marking: Marking, kept: list[Bools]) -> bool:
         unblocked = [i for i in marking.marked if not marking.is_blocked(r, i)]
         if not unblocked:
             continue
-        solos = _Solos(marking.network.g, marking.rounds[r], marking.classes, kept[r])
+        solos = _Solos(marking.network, marking.rounds[r], marking.classes, kept[r])
         for i in unblocked:
             if not marking.is_blocked(r, i):  # one marked just now may do it
                 partner = marking.partner(r, i, kept[r], solos)

@@ -36,12 +36,11 @@ class Round:
 
 def round_of(algorithm: TwoHop, network: Network, number: int) -> Round:
     """Round 0, 1, … of an algorithm, in O(n + g²)."""
-    d, g = network.d, network.g
-    group = np.arange(network.n, dtype=np.int32) // d
+    g, group = network.g, network.group(network.processors)
     target = algorithm.sent_to(network, 2 * number + 1)
     listened = algorithm.listened_to(network, 2 * number + 1)
     listens = listened != NOBODY
-    by_coupler = listened[listens].astype(np.int64) * g + group[listens]
+    by_coupler = network.coupler(listened[listens], group[listens])
     listeners = np.bincount(by_coupler, minlength=g * g)
     coupler = group * np.int32(g) + target  # g² fits: n does, and tables of g² are made
     crowd = np.bincount(coupler, minlength=g * g)

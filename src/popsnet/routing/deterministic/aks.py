@@ -5,8 +5,6 @@ from __future__ import annotations
 from functools import lru_cache
 from itertools import chain
 
-import numpy as np
-
 from popsnet.coins import Coins
 from popsnet.memory import Memory
 from popsnet.network import Network
@@ -67,11 +65,11 @@ def certified(
     ⌈g/d⌉ + 1 slots, tells all whether anybody does. If so, Batcher's merge exchange sorts what is
     there. That is a second step: a run of one step is one in which the network sorted.
     """
-    everybody = np.arange(network.n, dtype=np.int32)
+    processors = network.processors
     place = place_wires(network)
     cards = Cards(destination, wire_of(network, destination), memory)
     yield from sort_cards(network, cards, comparators, place, "sort,")
-    objectors = everybody[cards.destinations != everybody]
+    objectors = processors[cards.destinations != processors]
     if (yield from global_or(network, objectors, phase="is my packet mine?", step=0)):
         yield from sort_cards(network, cards, merge_exchange(network.n), place, "repair,", step=1)
-    memory.deliver(everybody, cards.packets)
+    memory.deliver(processors, cards.packets)

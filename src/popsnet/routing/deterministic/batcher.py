@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable
 
-import numpy as np
-
 from popsnet.coins import Coins
 from popsnet.memory import Memory
 from popsnet.network import Network
@@ -51,7 +49,6 @@ def batcher(network: Network, destination: Ints, coins: Coins, memory: Memory) -
     what a processor keeps depends on the two packets it has seen. In the end processor j has the
     packet that is number j of all: its own. O(n) time a stage.
     """
-    everybody = np.arange(network.n, dtype=np.int32)
     cards = Cards(destination, wire_of(network, destination), memory)
     yield from sort_cards(network, cards, merge_exchange(network.n), place_wires(network), "sort,")
-    memory.deliver(everybody, cards.packets)
+    memory.deliver(network.processors, cards.packets)

@@ -26,9 +26,8 @@ __all__ = ["datta"]
 
 def _class_of(network: Network, destination: Ints) -> npt.NDArray[np.int64]:
     """(l + b) mod g for the destination (b, l): d destinations a class, for any d and g."""
-    group, index = np.divmod(destination.astype(np.int64), network.d)
-    classes: npt.NDArray[np.int64] = (group + index) % network.g
-    return classes
+    wide = destination.astype(np.int64)
+    return (network.group(wide) + network.index(wide)) % network.g
 
 
 @register(
@@ -98,18 +97,17 @@ def _with_ends(place: Ints, classes: npt.NDArray[np.int64]) -> Run:
 
 def _to_classes(network: Network, cards: Cards, books: Reservations) -> Slots:
     """Every packet goes to the group of its class, where one processor awaits it."""
-    everybody = np.arange(network.n, dtype=np.int32)
+    processors = network.processors
     received, homes = cards.packets.copy(), cards.destinations.copy()
     for slot in range(delivery_slots(network)):
-        senders = everybody[books.sends_in == slot]
-        listeners = everybody[books.hears_in == slot]
-        inbox = yield Slot(
-            phase="to class groups",
-            senders=senders,
-            groups=cards.keys[senders] // network.n,
+        senders = processors[books.sends_in == slot]
+        listeners = processors[books.hears_in == slot]
+        inbox = yield Slot.send_packets(
+            senders,
+            cards.keys[senders] // network.n,
+            (listeners, books.hears_from[listeners]),
             packets=cards.packets[senders],
-            listeners=listeners,
-            listened=books.hears_from[listeners],
+            phase="to class groups",
             conflict_free=True,
         )
         cards.memory.drop(senders, cards.packets[senders])
@@ -120,19 +118,17 @@ def _to_classes(network: Network, cards: Cards, books: Reservations) -> Slots:
 
 def _home(network: Network, cards: Cards) -> Slots:
     """In slot τ packets for indices τg to τg + g - 1 go home: one by every coupler."""
-    d, g, memory = network.d, network.g, cards.memory
-    everybody = np.arange(network.n, dtype=np.int32)
-    group, index = np.divmod(everybody, d)
-    for block in range(-(-d // g)):
-        senders = everybody[cards.destinations % d // g == block]
-        listeners = everybody[index // g == block]
-        inbox = yield Slot(
-            phase="to destination",
-            senders=senders,
-            groups=cards.destinations[senders] // d,
+    g, memory, processors = network.g, cards.memory, network.processors
+    group, index = network.group(processors), network.index(processors)
+    for block in range(network.blocks):
+        senders = processors[network.index(cards.destinations) // g == block]
+        listeners = processors[index // g == block]
+        inbox = yield Slot.send_packets(
+            senders,
+            network.group(cards.destinations[senders]),
+            (listeners, ((group + index) % g)[listeners]),
             packets=cards.packets[senders],
-            listeners=listeners,
-            listened=((group + index) % g)[listeners],
+            phase="to destination",
             conflict_free=True,
         )
         memory.drop(senders, cards.packets[senders])

@@ -21,10 +21,10 @@ def place_wires(
     """
     wires = np.arange((network.d - first if width is None else width) * network.g, dtype=np.int32)
     row, group = np.divmod(wires, np.int32(network.g))
-    return group * np.int32(network.d) + row + np.int32(first)
+    return network.processor(group, row + np.int32(first))
 
 
 def wire_of(network: Network, processors: Ints) -> npt.NDArray[np.int64]:
     """The wire of each processor, if the strip is the whole network."""
-    group, index = np.divmod(processors.astype(np.int64), network.d)
-    return index * network.g + group
+    wide = processors.astype(np.int64)
+    return network.index(wide) * network.g + network.group(wide)

@@ -35,7 +35,7 @@ def move_slots(network: Network) -> int:
     As in Sahni, "The partitioned optical passive stars network: simulations and fundamental
     operations" (2000), where every move of a SIMD hypercube takes as many.
     """
-    return 1 if network.d == 1 else 2 * -(-network.d // network.g)
+    return 1 if network.d == 1 else 2 * network.blocks
 
 
 def move(network: Network, values: Values, dimension: int) -> Computation:
@@ -46,8 +46,8 @@ def move(network: Network, values: Values, dimension: int) -> Computation:
     if not 0 <= dimension < there:
         raise InputError(f"dimension {dimension}: {network} has dimensions 0 to {there - 1}.")
     bit = np.int32(1 << dimension)
-    everybody = np.arange(network.n, dtype=np.int32)
-    low = everybody[everybody & bit == 0]
+    low = network.processors
+    low = low[low & bit == 0]
     pairs = pair_up(network, low, low | bit)
     heard: Values = yield from swap_values(pairs, values, f"dimension {dimension}: ")
     return heard
@@ -66,11 +66,11 @@ def add_prefixes(network: Network, values: Values) -> Computation:
     Each keeps the sum over its subcube so far, which it exchanges, and its own prefix within it:
     the upper half adds the sum of the lower.
     """
-    everybody = np.arange(network.n, dtype=np.int32)
+    processors = network.processors
     prefix, total = values, values
     for dimension in range(dimensions(network)):
         heard = yield from move(network, total, dimension)
-        upper = everybody >> dimension & 1 == 1
+        upper = processors >> dimension & 1 == 1
         prefix = np.where(upper, prefix + heard, prefix)
         total = total + heard
     return prefix

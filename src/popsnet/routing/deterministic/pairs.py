@@ -80,15 +80,15 @@ def _indices(network: Network, low: I32, high: I32) -> I32 | None:
     if not 1 < network.d >= network.g or not len(low):
         return None
     colours = np.empty(2 * len(low), dtype=np.int32)
-    first = int(min(np.min(low % network.d), np.min(high % network.d)))
+    first = int(min(np.min(network.index(low)), np.min(network.index(high))))
     return colours if _by_index(low, high, network.d, network.g, first, colours) else None
 
 
 def _of_colours(network: Network, low: I32, high: I32, colours: I32) -> Schedule:
     """Colour rg + c: in round r by way of group c, where one processor serves each group."""
-    d, g = np.int32(network.d), np.int32(network.g)
+    g = network.g
     sources, destinations = np.concatenate((low, high)), np.concatenate((high, low))
-    relays = colours % g * d + sources // d
+    relays = network.processor(colours % g, network.group(sources))
     if colours.max() < g:  # one round
         rows = np.arange(len(colours), dtype=np.int32)
         return Schedule(network, np.array([0, len(rows)]), rows, sources, relays, destinations)

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from popsnet.network import Network
-from popsnet.slot import Inbox, Ints, Kind, Slot
+from popsnet.slot import Inbox, Ints, Slot
 from popsnet.theory.formulas import delivery_slots
 
 __all__ = ["Reservations", "Run"]
@@ -67,22 +67,20 @@ class Reservations:
 
         If d < g the processors of group c listen to d groups at a time.
         """
-        d, g, n = self.network.d, self.network.g, self.network.n
-        everybody = np.arange(n, dtype=np.int32)
+        network, d, g = self.network, self.network.d, self.network.g
+        processors = network.processors
         heard_by, heard = [], []
         for turn in range(-(-g // d)):
-            listened = everybody % d + turn * d
+            listened = network.index(processors) + turn * d
             listens = listened < g
-            now = speaks & (run.place // d // d == turn)
-            inbox = yield Slot(
-                phase=f"reserve: {who}" + (f", part {turn + 1}" if d < g else ""),
-                senders=run.place[now],
-                groups=run.classes[now],
-                kind=Kind.CONTROL,
+            now = speaks & (network.group(run.place) // d == turn)
+            inbox = yield Slot.send_control(
+                run.place[now],
+                run.classes[now],
+                (processors[listens], listened[listens]),
                 contents=said[now],
                 bits=self._bits,
-                listeners=everybody[listens],
-                listened=listened[listens],
+                phase=f"reserve: {who}" + (f", part {turn + 1}" if d < g else ""),
                 conflict_free=True,
             )
             assert inbox.contents is not None
@@ -94,17 +92,14 @@ class Reservations:
         self, run: Run, speakers: Ints, starts: I64
     ) -> Generator[Slot, Inbox, tuple[I64, I64]]:
         """Who heard a leader tells everybody where the class begins, and its first slot."""
-        g, d = self.network.g, self.network.d
-        inbox = yield Slot(
-            phase="reserve: answers",
-            senders=speakers,
-            groups=np.tile(np.arange(g, dtype=np.int32), len(speakers)),
-            fanout=np.full(len(speakers), g, dtype=np.int32),
-            kind=Kind.CONTROL,
-            contents=np.column_stack((starts, self._reserved[speakers // d])),
+        reserved = self._reserved[self.network.group(speakers)]
+        inbox = yield Slot.broadcast(
+            speakers,
+            self.network.g,
+            (run.place, run.classes),
+            contents=np.column_stack((starts, reserved)),
             bits=self._bits,
-            listeners=run.place,
-            listened=run.classes,
+            phase="reserve: answers",
             conflict_free=True,
         )
         assert inbox.contents is not None
@@ -114,25 +109,23 @@ class Reservations:
 
     def _repeat(self, speakers: Ints, runs: I64) -> Generator[Slot, Inbox, None]:
         """Who heard a trailer tells its own group, where everybody keeps the books."""
-        d, g = self.network.d, self.network.g
-        everybody = np.arange(self.network.n, dtype=np.int32)
-        inbox = yield Slot(
-            phase="reserve: books",
-            senders=speakers,
-            groups=speakers // d,
-            kind=Kind.CONTROL,
+        network, g = self.network, self.network.g
+        inbox = yield Slot.send_control(
+            speakers,
+            network.group(speakers),
+            network.group(network.processors),
             contents=runs,
             bits=self._bits,
-            listeners=everybody,
-            listened=everybody // d,
+            phase="reserve: books",
             conflict_free=True,
         )
         assert inbox.contents is not None
         at, (start, count) = inbox.receivers, inbox.contents.T
-        number = at % d - self._announced[at // d]
+        group = network.group(at)
+        number = network.index(at) - self._announced[group]
         mine = (number >= 0) & (number < count)
-        self.hears_in[at[mine]] = (self._reserved[at // d] + number // g)[mine]
+        self.hears_in[at[mine]] = (self._reserved[group] + number // g)[mine]
         self.hears_from[at[mine]] = ((start + number) % g)[mine]
-        groups, one = np.unique(at // d, return_index=True)  # all of a group have the same books
+        groups, one = np.unique(group, return_index=True)  # all of a group have the same books
         self._announced[groups] += count[one]
         self._reserved[groups] += -(-count[one] // g)

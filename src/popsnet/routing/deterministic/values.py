@@ -21,7 +21,7 @@ Values = npt.NDArray[Any]
 
 def sort_slots(network: Network, depth: int) -> int:
     """Slots of a comparator network at most: 2⌈d/g⌉ a stage, or one for d = 1."""
-    return depth * (1 if network.d == 1 else 2 * -(-network.d // network.g))
+    return depth * (1 if network.d == 1 else 2 * network.blocks)
 
 
 def sort_values(

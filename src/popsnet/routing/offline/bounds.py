@@ -31,8 +31,8 @@ def lower_bound(demand: Demand) -> int:
     network = demand.network
     moving = demand.source != demand.destination
     moved = Demand(network, demand.source[moving], demand.destination[moving])
-    groups = moved.source.astype(np.int64) // network.d, moved.destination // network.d
-    _, loads = np.unique(groups[0] * network.g + groups[1], return_counts=True)
+    couplers = network.coupler(network.group(moved.destination), network.group(moved.source))
+    _, loads = np.unique(couplers, return_counts=True)
     room = network.g * min(network.d, network.g)
     low = max(moved.h, -(-moved.degree // network.g))
     high = max(low, -(-2 * moved.packets // room))

@@ -13,6 +13,7 @@ from popsnet.routing.offline.colouring import colour_edges
 from popsnet.routing.offline.demand import Demand
 from popsnet.routing.offline.rounds import assign_rounds, count_rounds
 from popsnet.routing.offline.schedule import Schedule
+from popsnet.slot import Ints
 
 __all__ = ["make_schedule"]
 
@@ -32,22 +33,28 @@ def make_schedule(demand: Demand, *, seed: int = 0) -> Schedule:
     and takes one buffer for Δ ≤ g, else two. The colouring decides the time:
     O(m log Δ) for a partial permutation, see :func:`assign_rounds` for h > 1.
     """
-    d, g = demand.network.d, demand.network.g
+    network, g = demand.network, demand.network.g
     if demand.h > _MOST_ROUNDS:
         raise InputError(
             f"A processor sends or receives {demand.h:,} packets; schedules are made for at most "
             f"{_MOST_ROUNDS:,}. Split the demand."
         )
-    if d == 1:  # every coupler has one sender and one listener: a matching is a slot
+    if network.d == 1:  # every coupler has one sender and one listener: a matching is a slot
         rounds = colour_edges(demand.source, demand.destination, seed=seed)
         return _ordered(demand, rounds, None, demand.h)
     if demand.h > 1:
         return _of_relation(demand, seed)
     if demand.degree <= g:
-        between = colour_edges(demand.source // d, demand.destination // d, g, seed=seed)
-        rounds, relays = np.zeros_like(between), between * np.int32(d) + _ranks(between, g)
-        return _ordered(demand, rounds, relays, count_rounds(demand))
+        between = _between(network, demand.source, demand.destination, seed)
+        relays = network.processor(between, _ranks(between, g))
+        return _ordered(demand, np.zeros_like(between), relays, count_rounds(demand))
     return _of_long_rounds(demand, seed)
+
+
+def _between(network: Network, source: Ints, destination: Ints, seed: int) -> I32:
+    """The group that each packet of one round goes through."""
+    ends = network.group(source), network.group(destination)
+    return colour_edges(*ends, network.g, seed=seed)
 
 
 def _of_long_rounds(demand: Demand, seed: int) -> Schedule:
@@ -61,10 +68,10 @@ def _of_long_rounds(demand: Demand, seed: int) -> Schedule:
     """
     network, degree = demand.network, demand.degree
     source = np.concatenate((demand.source, _blanks(demand, degree)))
-    to = demand.destination // network.d
+    to = network.group(demand.destination)
     missing = degree - np.bincount(to, minlength=network.g)
     to = np.concatenate((to, np.repeat(np.arange(network.g, dtype=np.int32), missing)))
-    colours = colour_edges(source // network.d, to, degree, seed=seed)
+    colours = colour_edges(network.group(source), to, degree, seed=seed)
     rounds, relays = _relays(plain(source), colours, network.d, network.g, degree)
     m = demand.packets
     return _ordered(demand, rounds[:m], relays[:m], count_rounds(demand))
@@ -92,7 +99,7 @@ def _of_relation(demand: Demand, seed: int) -> Schedule:
     for r in range(count):
         rows = order[bounds[r] : bounds[r + 1]]
         source, destination = demand.source[rows], demand.destination[rows]
-        between = colour_edges(source // network.d, destination // network.d, network.g, seed=seed)
+        between = _between(network, source, destination, seed)
         held[source] -= 1  # each once in a round
         relays[rows] = _least_laden(held, between, network)
         held[destination] += 1
@@ -103,7 +110,7 @@ def _least_laden(held: I64, between: I32, network: Network) -> I32:
     """A processor of its group for each packet, those that hold least first."""
     first = np.argsort(held.reshape(network.g, network.d), axis=1, kind="stable")
     index: I32 = first[between, _ranks(between, network.g)].astype(np.int32)
-    return between * np.int32(network.d) + index
+    return network.processor(between, index)
 
 
 def _ordered(demand: Demand, rounds: I32, relays: I32 | None, count: int) -> Schedule:

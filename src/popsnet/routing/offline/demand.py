@@ -57,7 +57,7 @@ class Demand:
     @classmethod
     def of_permutation(cls, network: Network, destination: Ints) -> Demand:
         """Packet i starts at processor i; the destinations are a permutation."""
-        return cls(network, np.arange(network.n, dtype=np.int32), destination)
+        return cls(network, network.processors, destination)
 
     @property
     def packets(self) -> int:
@@ -72,13 +72,14 @@ class Demand:
     @property
     def degree(self) -> int:
         """The most packets that any group sends, or that any receives."""
-        return max(_most(self.source // self.network.d), _most(self.destination // self.network.d))
+        ends = self.source, self.destination
+        return max(_most(self.network.group(one)) for one in ends)
 
     @property
     def starts_in_order(self) -> bool:
         """Whether packet i starts at processor i, one at each, as traces take for granted."""
-        n = self.network.n
-        return self.packets == n and bool((self.source == np.arange(n)).all())
+        network = self.network
+        return self.packets == network.n and bool((self.source == network.processors).all())
 
 
 def _most(numbers: Ints) -> int:

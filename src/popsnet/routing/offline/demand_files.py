@@ -66,13 +66,15 @@ def demand_of_matrix(
         raise InputError(f"The matrix has {total:,} packets in all; at most 2^27 can be scheduled.")
     g, d = network.g, network.d
     pairs = np.repeat(np.arange(g * g), counts.ravel().astype(np.int64))
-    source, to = pairs // g * d + _turns(pairs // g, g) % d, pairs % g
+    by, to = np.divmod(pairs, g)
+    source = network.processor(by, _turns(by, g) % d)
     turns = np.empty_like(pairs)
     by_destination = np.argsort(to, kind="stable")
     turns[by_destination] = _turns(to[by_destination], g)
     at_home = np.zeros(g, dtype=np.int64)
-    at_home[to[to * d + turns % d == source]] = 1  # in such a group the next one receives
-    return Demand(network, source, to * d + (turns + at_home[to]) % d)
+    to_itself = network.processor(to, turns % d) == source
+    at_home[to[to_itself]] = 1  # in such a group the next one receives
+    return Demand(network, source, network.processor(to, (turns + at_home[to]) % d))
 
 
 def _turns(groups: npt.NDArray[np.int64], g: int) -> npt.NDArray[np.int64]:

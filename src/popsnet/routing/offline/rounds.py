@@ -49,7 +49,7 @@ def assign_rounds(demand: Demand, *, seed: int = 0) -> I32:
     seats = [_seats(ends, network, rounds) for ends in (demand.source, demand.destination)]
     width = max(network.g, *(int(one.max()) + 1 for one in seats))
     sides = [
-        _side(ends // network.d, seat, network.g, width, rounds)
+        _side(network.group(ends), seat, network.g, width, rounds)
         for ends, seat in zip((demand.source, demand.destination), seats, strict=True)
     ]
     one, other = sides

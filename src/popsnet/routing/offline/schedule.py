@@ -80,14 +80,13 @@ class Schedule:
         """
         senders, listeners, packets = self.transmissions(number)
         last = number % self.hops == self.hops - 1
-        return Slot(
+        return Slot.send_packets(
+            senders,
+            self.network.group(listeners),
+            (listeners, self.network.group(senders)),
+            packets=packets if held is None else held[packets],
             phase=of + ("to destination" if last else "to relay"),
             step=step,
-            senders=senders,
-            groups=listeners // np.int32(self.network.d),
-            packets=packets if held is None else held[packets],
-            listeners=listeners,
-            listened=senders // np.int32(self.network.d),
             conflict_free=True,
         )
 

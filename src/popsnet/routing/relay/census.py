@@ -15,7 +15,7 @@ from popsnet.routing.global_or import global_or
 from popsnet.routing.relay.lot import Lot
 from popsnet.routing.relay.traffic import Traffic
 from popsnet.routing.router import Slots
-from popsnet.slot import Inbox, Ints, Kind, Slot
+from popsnet.slot import Inbox, Ints, Slot
 from popsnet.theory.formulas import rank_slots
 
 __all__ = ["census", "census_bits"]
@@ -54,25 +54,23 @@ def census(traffic: Traffic) -> Slots:
 
 def _spread(traffic: Traffic) -> Generator[Slot, Inbox, Inbox]:
     """Part 1; returns what each processor stores, by processor."""
-    d, g, n = traffic.network.d, traffic.network.g, traffic.network.n
-    everybody = np.arange(n, dtype=np.int32)
-    place = traffic.fresh_bijection(d)(everybody // d, everybody % d)
-    waiting = np.zeros(n, dtype=np.bool_)
+    network, g, processors = traffic.network, traffic.network.g, traffic.network.processors
+    place = traffic.places(traffic.fresh_bijection(network.d), processors)
+    waiting = np.zeros(network.n, dtype=np.bool_)
     waiting[traffic.pending] = True
+    residues = network.index(processors) % g
     parts = []
-    for turn in range(d // g):
-        senders = everybody[waiting & (place // g == turn)]
-        heard = yield Slot(
+    for turn in range(network.blocks):
+        senders = processors[waiting & (place // g == turn)]
+        heard = yield Slot.send_packets(
+            senders,
+            place[senders] % g,
+            residues,
             phase=f"census: spread, slot {turn + 1}",
             step=traffic.step,
-            senders=senders,
-            groups=place[senders] % g,
-            packets=senders,
-            listeners=everybody,
-            listened=everybody % d % g,
             conflict_free=True,
         )
-        parts.append(heard.at(heard.receivers % d // g == turn))
+        parts.append(heard.at(network.index(heard.receivers) // g == turn))
         traffic.keep(parts[-1])
     return _by_receiver(parts)
 
@@ -87,8 +85,8 @@ def _by_receiver(parts: list[Inbox]) -> Inbox:
 
 def _ranks(traffic: Traffic, held: Inbox, relays: Ints) -> Generator[Slot, Inbox, Ints]:
     """Part 2; returns the rank of each packet that is held, in its group and for its relay."""
-    d, g = traffic.network.d, traffic.network.g
-    sets = held.receivers // d * g + held.receivers % d % g
+    network, g = traffic.network, traffic.network.g
+    sets = network.group(held.receivers) * g + network.index(held.receivers) % g
     counts = np.zeros((g * g, g), dtype=np.int64)
     np.add.at(counts, (sets, relays), 1)
     sums = yield from _prefix_sums(traffic, counts)
@@ -107,65 +105,56 @@ def _earlier(keys: Ints) -> Ints:
 
 def _prefix_sums(traffic: Traffic, counts: Ints) -> Generator[Slot, Inbox, Ints]:
     """For each set (X, a) the sum of the counters of the sets (X, 0) … (X, a); a row a set."""
-    d, g = traffic.network.d, traffic.network.g
-    sums = counts.copy()
+    network, g, processors = traffic.network, traffic.network.g, traffic.network.processors
+    sums, bits = counts.copy(), census_bits(network)
     group, index = np.divmod(np.arange(g * g, dtype=np.int32), g)  # X and a of each set
-    everybody = np.arange(traffic.network.n, dtype=np.int32)
-    residue = everybody % d % g
+    member = network.processor(group, index)  # the first of each set
+    residue = network.index(processors) % g
     for level in range((g - 1).bit_length()):
+        phase = f"census: prefix sums, round {level + 1}"
         sending, receiving = index + 2**level < g, residue >= 2**level
-        there = yield _counters(
-            traffic, level, "out", group[sending] * d + index[sending], index[sending],
-            sums[sending], group * d + index, index,
-        )  # fmt: skip
-        assert there.contents is not None
-        back = yield _counters(
-            traffic, level, "back", there.receivers, there.receivers % d,
-            there.contents, everybody[receiving], residue[receiving] - 2**level,
-        )  # fmt: skip
+        there = yield Slot.send_control(
+            member[sending],
+            index[sending],
+            (member, index),
+            contents=sums[sending],
+            bits=bits,
+            phase=f"{phase} out",
+            step=traffic.step,
+            conflict_free=True,
+        )
+        back = yield Slot.send_control(
+            there.receivers,
+            network.index(there.receivers),
+            (processors[receiving], residue[receiving] - 2**level),
+            contents=there.contents,
+            bits=bits,
+            phase=f"{phase} back",
+            step=traffic.step,
+            conflict_free=True,
+        )
         assert back.contents is not None
-        first = back.receivers % d < g
+        first = network.index(back.receivers) < g
         at = back.receivers[first]
-        sums[at // d * g + at % d] += back.contents[first]
+        sums[network.group(at) * g + network.index(at)] += back.contents[first]
     return sums
-
-
-def _counters(
-    traffic: Traffic, level: int, way: str, senders: Ints, groups: Ints, counters: Ints,
-    listeners: Ints, listened: Ints,
-) -> Slot:  # fmt: skip
-    """A slot of messages that hold g counters."""
-    return Slot(
-        phase=f"census: prefix sums, round {level + 1} {way}",
-        step=traffic.step,
-        senders=senders,
-        groups=groups,
-        kind=Kind.CONTROL,
-        contents=counters,
-        bits=census_bits(traffic.network),
-        listeners=listeners,
-        listened=listened,
-        conflict_free=True,
-    )
 
 
 def _by_rank(traffic: Traffic, lot: Lot, held: Inbox, relays: Ints, ranks: Ints) -> Slots:
     """Part 3."""
-    everybody = np.arange(traffic.network.n, dtype=np.int32)
-    residues = everybody % traffic.network.d % traffic.network.g
-    for turn in range(rank_slots(traffic.network)):
-        now = ranks == turn
-        heard = yield Slot(
+    network = traffic.network
+    residues = network.index(network.processors) % network.g
+    for turn in range(rank_slots(network)):
+        now = held.at(ranks == turn)
+        heard = yield Slot.forward(
+            now,
+            relays[ranks == turn],
+            residues,
             phase=f"census: rank {turn + 1}",
             step=traffic.step,
-            senders=held.receivers[now],
-            groups=relays[now],
-            packets=held.packets[now],
-            listeners=everybody,
-            listened=residues,
             conflict_free=True,
         )
-        traffic.release(held.receivers[now], held.packets[now], held.destinations[now])
+        traffic.release(now.receivers, now.packets, now.destinations)
         lot.store(heard)
-    late = ranks >= rank_slots(traffic.network)
-    traffic.release(held.receivers[late], held.packets[late], held.destinations[late])
+    late = held.at(ranks >= rank_slots(network))
+    traffic.release(late.receivers, late.packets, late.destinations)

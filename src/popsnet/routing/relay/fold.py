@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from popsnet.routing.relay.attempt import attempt
 from popsnet.routing.relay.traffic import Traffic
 from popsnet.routing.router import Slots
-from popsnet.slot import Kind, Slot
+from popsnet.slot import Slot
 
 __all__ = ["fold"]
 
@@ -24,44 +22,30 @@ def fold(traffic: Traffic) -> Slots:
     was served by c(b, T); nor has K, because (T, a) alone sends to a, and what it sends concerns
     the one source of a that sent to T.
     """
-    d, g, n = traffic.network.d, traffic.network.g, traffic.network.n
-    pending = traffic.pending
-    everybody = np.arange(n, dtype=np.int32)
-    relays = traffic.places(traffic.fresh_bijection(d), everybody) % g
+    network, pending, step = traffic.network, traffic.pending, traffic.step
+    places = traffic.places(traffic.fresh_bijection(network.d), network.processors)
+    relays = places % network.g
     asked = relays[traffic.destination[pending]]
     copies = yield from attempt(traffic, "fold", asked)
-    home = yield Slot(
-        phase="fold: delivery",
-        step=traffic.step,
-        senders=copies.receivers,
-        groups=copies.destinations // d,
-        packets=copies.packets,
-        listeners=everybody,
-        listened=relays,
-    )
+    targets = network.group(copies.destinations)
+    home = yield Slot.forward(copies, targets, relays, phase="fold: delivery", step=step)
     traffic.bring_home(home)
     mine = home.at(home.destinations == home.receivers)
-    confirmed = yield Slot(
+    confirmed = yield Slot.acknowledge(
+        mine,
+        relays[mine.receivers],
+        (copies.receivers, targets),
         phase="fold: destinations confirm",
-        step=traffic.step,
-        senders=mine.receivers,
-        groups=relays[mine.receivers],
-        kind=Kind.ACK,
-        packets=mine.packets,
-        listeners=copies.receivers,
-        listened=copies.destinations // d,
+        step=step,
         conflict_free=True,
     )
     traffic.release(copies.receivers, copies.packets, copies.destinations)
-    acks = yield Slot(
+    acks = yield Slot.acknowledge(
+        confirmed,
+        network.index(confirmed.receivers),
+        (pending, asked),
         phase="fold: acks",
-        step=traffic.step,
-        senders=confirmed.receivers,
-        groups=confirmed.receivers % d,
-        kind=Kind.ACK,
-        packets=confirmed.packets,
-        listeners=pending,
-        listened=asked,
+        step=step,
         conflict_free=True,
     )
     traffic.acknowledge(acks.receivers)

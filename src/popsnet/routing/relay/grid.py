@@ -25,7 +25,7 @@ import numpy.typing as npt
 
 from popsnet.routing.relay.traffic import Traffic
 from popsnet.routing.router import Slots
-from popsnet.slot import NO_PACKET, Inbox, Ints, Kind, Slot
+from popsnet.slot import NO_PACKET, Inbox, Ints, Slot
 
 __all__ = ["grid", "superclasses"]
 
@@ -44,21 +44,20 @@ def grid(traffic: Traffic, x: int, y: int) -> Slots:
 
 class _Grid:
     def __init__(self, traffic: Traffic, x: int, y: int) -> None:
-        d, g, n = traffic.network.d, traffic.network.g, traffic.network.n
+        network, g, n = traffic.network, traffic.network.g, traffic.network.n
         self._traffic, self._x, self._y = traffic, x, y
-        self._classes = superclasses(d, g)
+        self._classes = superclasses(network.d, g)
         self._width = self._classes * -(-g // self._classes)  # ĝ
         self._shift = traffic.public_draw(self._classes)
         self._bijection = traffic.fresh_bijection(self._width)
-        self._everybody = np.arange(n, dtype=np.int32)
+        self._processors = network.processors
         self._stored = np.full((y, n), NO_PACKET, dtype=np.int32)  # by v and processor
         self._targets = np.full((y, n), NO_PACKET, dtype=np.int32)
 
     def run(self) -> Slots:
-        traffic, d = self._traffic, self._traffic.network.d
-        pending = traffic.pending
+        traffic, pending = self._traffic, self._traffic.pending
         place = traffic.places(self._bijection, traffic.destination[pending])
-        delta = (pending // d - place - self._shift) % self._classes
+        delta = (traffic.network.group(pending) - place - self._shift) % self._classes
         turns, relays = delta % self._x, self._relay(place, delta // self._x)
         maps = yield from self._attempt(turns, relays)
         yield from self._deliver()
@@ -68,25 +67,23 @@ class _Grid:
         return (places + v * self._x) % self._width
 
     def _attempt(self, turns: Ints, relays: Ints) -> Generator[Slot, Inbox, Maps]:
-        traffic, d, g = self._traffic, self._traffic.network.d, self._traffic.network.g
-        pending, n = traffic.pending, traffic.network.n
-        maps = np.zeros((n, self._x), dtype=np.uint8)
-        exists = relays < g
+        traffic, network = self._traffic, self._traffic.network
+        pending = traffic.pending
+        maps = np.zeros((network.n, self._x), dtype=np.uint8)
+        exists = relays < network.g
         for turn in range(self._x):
             trying = (turns == turn) & exists
             listened = self._listened(turn)
-            listens = listened < g
-            heard = yield Slot(
+            listens = listened < network.g
+            heard = yield Slot.send_packets(
+                pending[trying],
+                relays[trying],
+                (self._processors[listens], listened[listens]),
                 phase="grid: attempt" + (f", slot {turn + 1}" if self._x > 1 else ""),
                 step=traffic.step,
-                senders=pending[trying],
-                groups=relays[trying],
-                packets=pending[trying],
-                listeners=self._everybody[listens],
-                listened=listened[listens],
             )
             place = traffic.places(self._bijection, heard.destinations)
-            v = (heard.receivers // d - place) % self._width // self._x
+            v = (network.group(heard.receivers) - place) % self._width // self._x
             free = self._stored[v, heard.receivers] == NO_PACKET
             at, v = heard.receivers[free], v[free]
             traffic.keep(heard.at(free))
@@ -97,29 +94,28 @@ class _Grid:
 
     def _listened(self, turn: int) -> Ints:
         """The group each processor listens to in an attempt slot; g or more for none."""
-        d = self._traffic.network.d
-        group, index = self._everybody // d, self._everybody % d
+        network = self._traffic.network
+        group, index = network.group(self._processors), network.index(self._processors)
         return (group + self._shift + turn) % self._classes + index * self._classes
 
     def _deliver(self) -> Slots:
-        traffic, d, g = self._traffic, self._traffic.network.d, self._traffic.network.g
+        traffic, network, g = self._traffic, self._traffic.network, self._traffic.network.g
         for v in range(self._y):
             holders = np.flatnonzero(self._stored[v] != NO_PACKET).astype(np.int32)
             hungry = np.flatnonzero(traffic.hungry).astype(np.int32)
             relays = self._relay(traffic.places(self._bijection, hungry), v)
             hungry, relays = hungry[relays < g], relays[relays < g]
-            packets = self._stored[v, holders]
-            home = yield Slot(
+            packets, targets = self._stored[v, holders], self._targets[v, holders]
+            home = yield Slot.send_packets(
+                holders,
+                network.group(targets),
+                (hungry, relays),
+                packets=packets,
                 phase="grid: delivery" + (f", slot {v + 1}" if self._y > 1 else ""),
                 step=traffic.step,
-                senders=holders,
-                groups=self._targets[v, holders] // d,
-                packets=packets,
-                listeners=hungry,
-                listened=relays,
                 conflict_free=True,
             )
-            traffic.release(holders, packets, self._targets[v, holders])
+            traffic.release(holders, packets, targets)
             traffic.bring_home(home)
 
     def _acknowledge(self, turns: Ints, relays: Ints, maps: Maps) -> Slots:
@@ -129,17 +125,15 @@ class _Grid:
         told = np.flatnonzero(maps.any(axis=1)).astype(np.int32)
         groups = np.stack([self._listened(turn)[told] for turn in range(self._x)], axis=1)
         exists = relays < g
-        inbox = yield Slot(
-            phase="grid: acks",
-            step=traffic.step,
-            senders=told,
-            groups=groups[maps[told] == 1],
+        inbox = yield Slot.send_control(
+            told,
+            groups[maps[told] == 1],
+            (pending[exists], relays[exists]),
             fanout=maps[told].sum(axis=1, dtype=np.int32),
-            kind=Kind.CONTROL,
             contents=maps[told],
             bits=self._x,
-            listeners=pending[exists],
-            listened=relays[exists],
+            phase="grid: acks",
+            step=traffic.step,
             conflict_free=True,
         )
         traffic.hear_maps(inbox, turns)

@@ -27,7 +27,7 @@ class Lot:
 
     def __init__(self, traffic: Traffic) -> None:
         d, g = traffic.network.d, traffic.network.g
-        self.k = -(-d // g)
+        self.k = traffic.network.blocks
         self._traffic = traffic
         self._places = traffic.fresh_bijection(d)
         self._sizes = (d - np.arange(g) + g - 1) // g  # of the sets (T, a), by a
@@ -44,9 +44,9 @@ class Lot:
 
     def store(self, heard: Inbox) -> Ints:
         """One member of a set stores what the set heard, if there is room; which sets did."""
-        d, g = self._traffic.network.d, self._traffic.network.g
-        index = heard.receivers % d
-        sets = heard.receivers // d * g + index % g
+        network, g = self._traffic.network, self._traffic.network.g
+        index = network.index(heard.receivers)
+        sets = network.group(heard.receivers) * g + index % g
         classes = self.classes(heard.destinations)
         places = sets * self.k + classes
         before, size = self._stored[places], self._sizes[index % g]
@@ -60,21 +60,20 @@ class Lot:
 
     def deliver(self, stage: str) -> Slots:
         """K slots without conflict."""
-        traffic, d, g = self._traffic, self._traffic.network.d, self._traffic.network.g
+        traffic, network, g = self._traffic, self._traffic.network, self._traffic.network.g
         holders, packets, destinations = map(np.concatenate, zip(*self._parked, strict=True))
         classes = self.classes(destinations)
         hungry = np.flatnonzero(traffic.hungry).astype(np.int32)
         places = traffic.places(self._places, hungry)
         for turn in range(self.k):
             sending, listening = classes == turn, places // g == turn
-            home = yield Slot(
+            home = yield Slot.send_packets(
+                holders[sending],
+                network.group(destinations[sending]),
+                (hungry[listening], places[listening] % g),
+                packets=packets[sending],
                 phase=f"{stage}: delivery" + (f", class {turn + 1}" if self.k > 1 else ""),
                 step=traffic.step,
-                senders=holders[sending],
-                groups=destinations[sending] // d,
-                packets=packets[sending],
-                listeners=hungry[listening],
-                listened=places[listening] % g,
                 conflict_free=True,
             )
             traffic.release(holders[sending], packets[sending], destinations[sending])

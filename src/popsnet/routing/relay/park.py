@@ -20,7 +20,7 @@ import numpy.typing as npt
 from popsnet.routing.relay.lot import Lot
 from popsnet.routing.relay.traffic import Traffic
 from popsnet.routing.router import Slots
-from popsnet.slot import Inbox, Ints, Kind, Slot
+from popsnet.slot import Inbox, Ints, Slot
 
 __all__ = ["park", "sweep"]
 
@@ -54,21 +54,18 @@ def _attempt(
     traffic: Traffic, lot: Lot, turns: Ints, window: int, stage: str
 ) -> Generator[Slot, Inbox, Maps]:
     """The slots of a window; returns, by set, in which of them a packet was stored."""
-    d, g, n = traffic.network.d, traffic.network.g, traffic.network.n
-    pending = traffic.pending
+    network, pending = traffic.network, traffic.pending
     relays = lot.relays(traffic.destination[pending])
-    everybody = np.arange(n, dtype=np.int32)
-    maps = np.zeros((g * g, window), dtype=np.uint8)
+    residues = network.index(network.processors) % network.g
+    maps = np.zeros((network.couplers, window), dtype=np.uint8)
     for turn in range(window):
         trying = turns == turn
-        heard = yield Slot(
+        heard = yield Slot.send_packets(
+            pending[trying],
+            relays[trying],
+            residues,
             phase=f"{stage}: attempt" + (f", slot {turn + 1}" if window > 1 else ""),
             step=traffic.step,
-            senders=pending[trying],
-            groups=relays[trying],
-            packets=pending[trying],
-            listeners=everybody,
-            listened=everybody % d % g,
         )
         maps[lot.store(heard), turn] = 1
     return maps
@@ -76,19 +73,17 @@ def _attempt(
 
 def _acknowledge(traffic: Traffic, lot: Lot, turns: Ints, maps: Maps, stage: str) -> Slots:
     """The first member of each set that stored anything says in which slots."""
-    d, g = traffic.network.d, traffic.network.g
-    pending = traffic.pending
+    network, pending = traffic.network, traffic.pending
     sets = np.flatnonzero(maps.any(axis=1)).astype(np.int32)
-    inbox = yield Slot(
-        phase=f"{stage}: acks",
-        step=traffic.step,
-        senders=sets // g * d + sets % g,
-        groups=sets % g,
-        kind=Kind.CONTROL,
+    relay, source = np.divmod(sets, network.g)  # the groups T and a of each set
+    inbox = yield Slot.send_control(
+        network.processor(relay, source),
+        source,
+        (pending, lot.relays(traffic.destination[pending])),
         contents=maps[sets],
         bits=maps.shape[1],
-        listeners=pending,
-        listened=lot.relays(traffic.destination[pending]),
+        phase=f"{stage}: acks",
+        step=traffic.step,
         conflict_free=True,
     )
     traffic.hear_maps(inbox, turns)

@@ -96,9 +96,8 @@ def _schedule(network: Network, stages: tuple[Stage, ...]) -> Schedule:
     it is long: it comes after some tries of the short one.
     """
     again: tuple[Stage, ...] = (_RETRY if isinstance(stages[-1], Shower) else stages[-1],)
-    classes = -(-network.d // network.g)
-    if classes > 1:
-        again = (*_TRIES * again, Park((min(2 * classes, WIDEST),)))
+    if network.blocks > 1:
+        again = (*_TRIES * again, Park((min(2 * network.blocks, WIDEST),)))
     return Schedule(stages, again)
 
 
@@ -109,7 +108,7 @@ def _options(network: Network, grid: Numbers) -> Iterator[_Option]:
             stage: Stage = Grid(x, -(-classes // x))
             yield _Option(stage, stage.slots(network), _after(stage, network, grid))
         return
-    for window in _window_sizes(-(-network.d // network.g)):
+    for window in _window_sizes(network.blocks):
         stage = Park((window,))
         yield _Option(stage, stage.slots(network), _after(stage, network, grid))
     if network.d > network.g:
@@ -226,7 +225,7 @@ def _stages(
 
 def _first_windows(network: Network) -> Iterator[tuple[tuple[int, ...], int, float]]:
     """First stages of several windows: windows, slots, and the fraction they leave."""
-    k = -(-network.d // network.g)
+    k = network.blocks
     if network.d < 3 * network.g:
         return
     modelled = min(k, _MANY)

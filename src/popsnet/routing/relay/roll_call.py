@@ -22,20 +22,17 @@ def roll_call(network: Network, destination: Ints, coins: Coins, memory: Memory)
     sends one of those it stores, and (b, m) listens to T; the coupler c(b, T) carries one packet in
     all these slots together.
     """
-    g, n = network.g, network.n
-    everybody = np.arange(n, dtype=np.int32)
-    index = everybody % g
-    relays = (destination // g + destination % g) % g
+    g, processors = network.g, network.processors
+    index = network.index(processors)
+    relays = _relay(network, destination)
     holders, packets = [], []
     for turn in range(g):
-        senders = everybody[index == turn]
-        inbox = yield Slot(
+        senders = processors[index == turn]
+        inbox = yield Slot.send_packets(
+            senders,
+            relays[senders],
+            (index - turn) % g,
             phase="roll call: collect",
-            senders=senders,
-            groups=relays[senders],
-            packets=senders,
-            listeners=everybody,
-            listened=(index - turn) % g,
             conflict_free=True,
         )
         memory.drop(senders, senders)
@@ -46,23 +43,25 @@ def roll_call(network: Network, destination: Ints, coins: Coins, memory: Memory)
     yield from _hand_out(network, destination, memory, *stored)
 
 
+def _relay(network: Network, destination: Ints) -> Ints:
+    """The relay group T of each destination."""
+    return (network.group(destination) + network.index(destination)) % network.g
+
+
 def _hand_out(
     network: Network, destination: Ints, memory: Memory, holders: Ints, packets: Ints
 ) -> Slots:
     """Everybody sends what it stores, one packet a slot."""
-    g, n = network.g, network.n
-    everybody = np.arange(n, dtype=np.int32)
-    hungry = np.ones(n, dtype=np.bool_)
+    processors, hungry = network.processors, np.ones(network.n, dtype=np.bool_)
     while holders.size:
         _, now = np.unique(holders, return_index=True)
-        listening = everybody[hungry]
-        inbox = yield Slot(
-            phase="roll call: hand out",
-            senders=holders[now],
-            groups=destination[packets[now]] // g,
+        listeners = processors[hungry]
+        inbox = yield Slot.send_packets(
+            holders[now],
+            network.group(destination[packets[now]]),
+            (listeners, _relay(network, listeners)),
             packets=packets[now],
-            listeners=listening,
-            listened=(listening // g + listening % g) % g,
+            phase="roll call: hand out",
             conflict_free=True,
         )
         memory.drop(holders[now], packets[now])

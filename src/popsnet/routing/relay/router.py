@@ -122,7 +122,7 @@ def by_roll_call(network: Network, destination: Ints, coins: Coins, memory: Memo
 
 
 @register_variant(
-    "relay", "census", obstacle=_for_census, buffers=lambda network: 3 + network.d // network.g
+    "relay", "census", obstacle=_for_census, buffers=lambda network: 3 + network.blocks
 )
 def by_census(network: Network, destination: Ints, coins: Coins, memory: Memory) -> Slots:
     """About 3d/g slots where a message may hold g counters; see :func:`census`."""

@@ -53,11 +53,6 @@ _MOST_DIGITS = 20
 """Python refuses to read numbers of thousands of digits, with an error of its own."""
 
 
-def _classes(network: Network) -> int:
-    """K = ⌈d/g⌉."""
-    return -(-network.d // network.g)
-
-
 class Stage(ABC):
     """A stage of a schedule: data, and what it does."""
 
@@ -100,7 +95,7 @@ class Park(Stage):
         return park(traffic, self.windows)
 
     def slots(self, network: Network) -> int:
-        return sum(self.windows) + len(self.windows) + _classes(network)
+        return sum(self.windows) + len(self.windows) + network.blocks
 
     def obstacle(self, network: Network) -> str | None:
         most = max(_WIDE, _MOST_MAPS // network.couplers)
@@ -109,7 +104,7 @@ class Park(Stage):
         return super().obstacle(network)
 
     def buffers(self, network: Network) -> int:
-        return 2 + _classes(network)
+        return 2 + network.blocks
 
 
 @dataclass(frozen=True)
@@ -123,10 +118,10 @@ class Sweep(Stage):
         return sweep(traffic)
 
     def slots(self, network: Network) -> int:
-        return 2 * _classes(network) + 1
+        return 2 * network.blocks + 1
 
     def buffers(self, network: Network) -> int:
-        return 2 + _classes(network)
+        return 2 + network.blocks
 
 
 @dataclass(frozen=True)

@@ -24,25 +24,22 @@ def shower(traffic: Traffic, copies: int) -> Slots:
     every destination has its packet. For d = g deliveries have no conflict; for d > g
     destinations that share T_u share a coupler.
     """
-    d, g, n = traffic.network.d, traffic.network.g, traffic.network.n
-    pending = traffic.pending
-    everybody = np.arange(n, dtype=np.int32)
-    bijections = [traffic.fresh_bijection(d) for _ in range(copies)]
-    relays = np.stack([traffic.places(one, everybody) % g for one in bijections], axis=1)
+    network, pending, processors = traffic.network, traffic.pending, traffic.network.processors
+    bijections = [traffic.fresh_bijection(network.d) for _ in range(copies)]
+    places = np.stack([traffic.places(one, processors) for one in bijections], axis=1)
+    relays = places % network.g
     groups, fanout = _distinct(relays[traffic.destination[pending]])
     heard = yield from attempt(traffic, "shower", groups, fanout)
     for turn in range(copies):
-        sending = relays[heard.destinations, turn] == heard.receivers // d
-        listening = everybody[traffic.hungry]
-        home = yield Slot(
+        sending = heard.at(relays[heard.destinations, turn] == network.group(heard.receivers))
+        listeners = processors[traffic.hungry]
+        home = yield Slot.forward(
+            sending,
+            network.group(sending.destinations),
+            (listeners, relays[listeners, turn]),
             phase="shower: delivery" + (f", copy {turn + 1}" if copies > 1 else ""),
             step=traffic.step,
-            senders=heard.receivers[sending],
-            groups=heard.destinations[sending] // d,
-            packets=heard.packets[sending],
-            listeners=listening,
-            listened=relays[listening, turn],
-            conflict_free=d == g,
+            conflict_free=network.d == network.g,
         )
         traffic.bring_home(home)
     traffic.release(heard.receivers, heard.packets, heard.destinations)

@@ -47,11 +47,11 @@ class Traffic:
     _latest: Bijection | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
-        everybody = np.arange(self.network.n, dtype=np.int32)
-        away = self.destination != everybody
-        self.pending = everybody[away]
+        processors = self.network.processors
+        away = self.destination != processors
+        self.pending = processors[away]
         self.hungry = away
-        self.memory.deliver(everybody[~away], everybody[~away])
+        self.memory.deliver(processors[~away], processors[~away])
 
     def fresh_bijection(self, size: int) -> Bijection:
         """The next public bijection of [0, size), one a group; see there when it is turned."""
@@ -77,8 +77,7 @@ class Traffic:
 
     def places(self, bijection: Bijection, destinations: Ints) -> Ints:
         """The public place of each destination."""
-        d = self.network.d
-        return bijection(destinations // d, destinations % d)
+        return bijection(self.network.group(destinations), self.network.index(destinations))
 
     def keep(self, heard: Inbox) -> None:
         """Relays store what they heard; a destination that has its packet needs no other copy."""
