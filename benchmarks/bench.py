@@ -1,7 +1,8 @@
 """How fast are the engines? Validates them against ``objects``, then times them side by side.
 
 Prints nanoseconds per packet of whole runs of mei-rizzi and of relay on d = g, permutation
-included, and ratios measured in the same run; writes JSON and a figure. The yardstick is a plain
+included, then what users call (``popsnet.route``, ``collect`` and a sweep) beside the bare kernel,
+and ratios measured in the same run; writes JSON and a figure. The yardstick is a plain
 object-oriented C++ simulator of the same five slots (yardstick.cpp), built if there is a g++.
 """
 
@@ -28,17 +29,17 @@ from rich.console import Console
 from rich.table import Table
 
 import popsnet
-from popsnet import Coins, Network, Point, routed
-from popsnet.engines import ENGINES, Instance, Load
-from popsnet.engines.fused import RESIDENT, RelaySession, Session, open_session
+from popsnet import Coins, Experiment, Network, Sweep, collect, route
+from popsnet.engines import ENGINES, Instance
+from popsnet.engines.fused import RESIDENT, Kernel, open_kernel
 from popsnet.engines.fused.large import LargeRun
 from popsnet.engines.fused.passes import Layout
 from popsnet.engines.fused.resident import law_of
-from popsnet.experiments.footprint import available_memory
 from popsnet.files import write_whole
 from popsnet.permutations.uniform import UniformPermutation
 from popsnet.routing import get_router
 from popsnet.routing.mei_rizzi import INTERMEDIATE_GROUP
+from popsnet.system import available_memory
 
 LARGEST = {"objects": 2**14, "slots": 2**24, "yardstick": 2**24}
 RELAY_INSTANCES = (
@@ -47,7 +48,12 @@ RELAY_INSTANCES = (
 )  # fmt: skip
 RELAY_EXPONENTS = (10, 16, 20, 24)
 SECONDS_PER_FIGURE = 1.5
-"""A figure is the median of what is measured in so long, two measurements at least."""
+"""A figure is the median of what is measured in this time, two measurements at least."""
+
+USERS = {32: 200_000, 256: 6000}
+"""Networks d = g on which what users call is timed, and runs of each measurement."""
+SWEPT = 10
+"""Experiments that the runs of a sweep are spread over."""
 
 
 def validate(yardstick: Path | None) -> int:
@@ -67,9 +73,8 @@ def validate(yardstick: Path | None) -> int:
             if yardstick is not None and d == g:
                 require(_yardstick_survivors(yardstick, instance) == list(expected.survivors))
             checked += 1
-    slow, fast = (Point.of(8, 8, engine=engine) for engine in ("slots", "fused"))
-    expected_steps = [run.outcome.survivors for run in routed(slow, 20)]
-    require([run.outcome.survivors for run in routed(fast, 20)] == expected_steps)
+    slow, fast = (route(8, 8, runs=20, engine=engine) for engine in ("slots", "fused"))
+    require([run.survivors for run in slow] == [run.survivors for run in fast])
     return checked + 20 + validate_relay()
 
 
@@ -141,34 +146,91 @@ def measure(work: Callable[[], int]) -> float:
 
 
 def one_run(engine: str, g: int, router: str = "mei-rizzi") -> Callable[[], int]:
-    """A single run of a point."""
-    point = Point.of(g, g, engine=engine, router=router)
+    """A single run."""
+    experiment = Experiment(g, g, router=router)
 
     def work() -> int:
-        point.execute(0)
-        return 1
+        return len(route(experiment, engine=engine, progress=False))
 
     return work
 
 
-def fused_runs(
-    g: int, threads: int, name: str = "mei-rizzi"
-) -> tuple[Session | RelaySession, Callable[[], int]]:
-    """Many small runs, a thread each; or one large run on all threads, in memory that is there."""
-    network, router = Network(g, g), get_router(name)
-    variant = router.choose_variant(None, network)
-    session = open_session(name, variant, network, 1000, threads)
+def fused_runs(g: int, threads: int, name: str = "mei-rizzi") -> tuple[Kernel, Callable[[], int]]:
+    """Many small runs, one per thread; or one large run on all threads, in memory that is there."""
+    experiment = Experiment(g, g, router=name)
+    network = experiment.network
+    kernel = open_kernel(network, experiment.resolved_variant, experiment.max_steps, threads)
     if network.n <= RESIDENT:
         runs = max(2**24 // network.n, threads)
-        return session, lambda: sum(len(block.steps) for block in session.run_blocks(0, 0, runs))
-    permutation = UniformPermutation(network.n, Coins(0))
-    instance = Instance(network, router, variant, permutation, Coins(0), 1000)
+        return kernel, lambda: bare_runs(kernel, runs, threads)
+    instance = replace(
+        experiment.instance(0), destination=UniformPermutation(network.n, Coins(0)), coins=Coins(0)
+    )
 
     def work() -> int:
-        session.execute(instance)
+        kernel.execute(instance)
         return 1
 
-    return session, work
+    return kernel, work
+
+
+def bare_runs(kernel: Kernel, runs: int, threads: int) -> int:
+    """Do runs by the compiled code alone: every thread its share, nothing done with the log."""
+
+    def work(t: int) -> None:
+        first, last = runs * t // threads, runs * (t + 1) // threads
+        while first < last:
+            first += kernel.workers[t].route((0, 0), first, last)
+
+    with ThreadPoolExecutor(threads) as executor:
+        list(executor.map(work, range(threads)))
+    return runs
+
+
+def time_users(console: Console) -> list[dict[str, Any]]:
+    """Runs per second by the bare kernel and by what users call, results validated first."""
+    rows = []
+    for g, runs in USERS.items():
+        with console.status(f"timing what users call, d = g = {g}"):
+            seconds = _users(Experiment(g, g), runs, os.cpu_count() or 1)
+        row: dict[str, Any] = {"n": g * g}
+        for name, one in seconds.items():
+            row[name] = 1 / one
+            if name != "kernel":
+                row[f"{name} %"] = 100 * seconds["kernel"] / one
+        rows.append(row)
+    return rows
+
+
+def _users(experiment: Experiment, runs: int, threads: int) -> dict[str, float]:
+    """Seconds per run."""
+    kernel = open_kernel(experiment.network, experiment.resolved_variant, 1000, threads)
+    with kernel, tempfile.TemporaryDirectory() as folder:
+        few = route(experiment, runs=200, engine="slots", progress=False).tally
+        require(_collected(experiment, 200, folder) == few)
+        return {
+            "kernel": measure(lambda: bare_runs(kernel, runs, threads)),
+            "route": measure(lambda: len(route(experiment, runs=runs, progress=False))),
+            "collect": measure(lambda: _collected(experiment, runs, folder).runs),
+            "sweep": measure(lambda: _swept(experiment.g, runs, folder)),
+        }
+
+
+def _collected(experiment: Experiment, runs: int, folder: str) -> popsnet.Tally:
+    """The tally of runs that were collected into a new store."""
+    store = Path(folder) / "new.sqlite"
+    store.unlink(missing_ok=True)
+    (tally,) = collect([experiment], runs=runs, store=store, progress=False)
+    return tally
+
+
+def _swept(g: int, runs: int, folder: str) -> int:
+    """A sweep from a file to a file: several experiments that differ in their seeds."""
+    file, store = Path(folder) / "sweep.toml", Path(folder) / "swept.sqlite"
+    store.unlink(missing_ok=True)
+    grids = (f"[[grid]]\nd = {g}\ng = {g}\nseed = {seed}\n" for seed in range(SWEPT))
+    file.write_text(f"runs = {runs // SWEPT}\n{''.join(grids)}")
+    return sum(tally.runs for tally in collect(Sweep.read(file), store=store, progress=False))
 
 
 def yardstick_runs(program: Path, g: int) -> float:
@@ -193,8 +255,8 @@ def time_engines(
                 if n <= LARGEST[engine]:
                     row[engine] = measure(one_run(engine, g)) / n * 1e9
             for name, count in (("fused ×1", 1), (f"fused ×{threads}", threads)):
-                session, work = fused_runs(g, count)
-                with session:
+                kernel, work = fused_runs(g, count)
+                with kernel:
                     row[name] = measure(work) / n * 1e9
             if yardstick is not None and n <= LARGEST["yardstick"]:
                 row["yardstick"] = median(yardstick_runs(yardstick, g) for _ in range(3)) / n * 1e9
@@ -216,8 +278,8 @@ def time_relay(
         with console.status(f"timing relay, n = 2^{exponent}"):
             row: dict[str, Any] = {"n": n, "slots": measure(one_run("slots", g, "relay")) / n * 1e9}
             for name, count in (("fused ×1", 1), (fused, threads)):
-                session, work = fused_runs(g, count, "relay")
-                with session:
+                kernel, work = fused_runs(g, count, "relay")
+                with kernel:
                     row[name] = measure(work) / n * 1e9
         row["runs/s"] = 1e9 / (row[fused] * n)
         other = next(other[fused] for other in others if other["n"] == n)
@@ -229,7 +291,7 @@ def time_relay(
 def fits(exponent: int) -> bool:
     """Whether a large run can be held here."""
     g = 2 ** (exponent // 2)
-    return ENGINES["fused"].bytes_needed(Load(Network(g, g))) < available_memory()
+    return ENGINES["fused"].memory(Experiment(g, g)) < available_memory()
 
 
 def table_of(rows: list[dict[str, Any]], router: str = "mei-rizzi") -> Table:
@@ -243,6 +305,21 @@ def table_of(rows: list[dict[str, Any]], router: str = "mei-rizzi") -> Table:
         table.add_column(name, justify="right")
     for row in rows:
         cells = [_short(row.get(name)) for name in list(rows[0])[1:]]
+        table.add_row(f"2^{row['n'].bit_length() - 1}", *cells)
+    return table
+
+
+def users_table(rows: list[dict[str, Any]]) -> Table:
+    """What users call, for people."""
+    table = Table(
+        title="runs per second of mei-rizzi, d = g, by what users call",
+        caption=f"kernel: the compiled code alone; %: of it; sweep: {SWEPT} experiments, from a "
+        "file to a file",
+    )
+    for name in rows[0]:
+        table.add_column(name, justify="right")
+    for row in rows:
+        cells = [f"{value:,.0f}" for name, value in row.items() if name != "n"]
         table.add_row(f"2^{row['n'].bit_length() - 1}", *cells)
     return table
 
@@ -273,8 +350,10 @@ def main() -> None:
         sizes += [e for e in range(26, arguments.max_exponent + 1, 2) if fits(e)]
         rows = time_engines(sizes, yardstick, console)
         relay = time_relay([e for e in RELAY_EXPONENTS if e in sizes], rows, console)
+        users = time_users(console)
     console.print(table_of(rows))
     console.print(table_of(relay, "relay"))
+    console.print(users_table(users))
     report = {
         "popsnet": popsnet.__version__,
         "python": platform.python_version(),
@@ -286,6 +365,7 @@ def main() -> None:
         "instances_validated": checked,
         "nanoseconds_per_packet": rows,
         "nanoseconds_per_packet_relay": relay,
+        "runs_per_second_of_users": users,
     }
     with write_whole(arguments.out / "bench.json") as file:
         json.dump(report, file, indent=2)

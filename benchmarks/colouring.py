@@ -28,11 +28,11 @@ from rich.console import Console
 from rich.table import Table
 
 from popsnet import Coins
-from popsnet.experiments.footprint import available_memory
 from popsnet.files import write_whole
 from popsnet.permutations.uniform import UniformPermutation
 from popsnet.routing.offline import colour_edges
 from popsnet.routing.offline.euler_split import _divide, _walk
+from popsnet.system import available_memory
 
 MOST_SECONDS = {"rustworkx": 15.0, "networkx": 0.2}
 """What took longer is not tried on the next graph, which is four times as large."""

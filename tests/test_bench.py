@@ -47,8 +47,20 @@ def test_figures_are_printed_and_drawn(bench: ModuleType, tmp_path: Path) -> Non
     full = {"n": 1024, "slots": 512.25, "fused ×1": 10.0, "yardstick": 200.0}
     rows = [full | {"runs/s": 9e4, "ratio": 20.0}, {"n": 4096, "fused ×1": 11.0, "runs/s": 2e4}]
     assert bench.table_of(rows).row_count == 2
+    users = [{"n": 1024, "kernel": 1e5, "route": 9e4, "route %": 90.0}]
+    assert bench.users_table(users).row_count == 1
     bench.draw(rows, tmp_path / "bench.png")
     assert (tmp_path / "bench.png").stat().st_size > 1000
+
+
+def test_what_users_call_is_timed_beside_the_kernel(
+    bench: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bench, "USERS", {8: 200})
+    monkeypatch.setattr(bench, "SECONDS_PER_FIGURE", 0.0)
+    (row,) = bench.time_users(bench.Console())
+    for name in ("route", "collect", "sweep"):
+        assert row[f"{name} %"] == pytest.approx(100 * row[name] / row["kernel"])
 
 
 def test_colourings_are_checked_and_timed(tmp_path: Path) -> None:

@@ -15,10 +15,10 @@ import pytest
 from rich.console import Console
 
 from conftest import Cli
-from popsnet import Coins, InputError, Memory, Network, Point, Slot, register, routed, view
+from popsnet import Coins, Experiment, InputError, Memory, Network, Slot, register, route, view
 from popsnet.cli.paper import _table
 from popsnet.experiments import Tally
-from popsnet.experiments.shard import Finished, Task, execute
+from popsnet.experiments.shard import Shards, execute_shards
 from popsnet.experiments.statistics import skewness, summarize_counts
 from popsnet.experiments.store import Store
 from popsnet.paper.pages import write_pages
@@ -65,49 +65,47 @@ def test_the_papers_tables_differ_where_the_tail_is_heavy() -> None:
 def test_tails_are_heavy_where_they_are_said_to_be(row: Printed) -> None:
     """The mean of a hundred runs has a tenth of the skewness of one; above 1/2 it is not normal."""
     d, g = row.network.d, row.network.g
-    runs = routed(Point.of(d, g, variant="idealized", engine="fused"), 1000)
-    heavy = skewness(Counter(run.outcome.steps for run in runs)) > 5
+    runs = route(d, g, variant="idealized", engine="fused", runs=1000)
+    heavy = skewness(runs.tally.steps) > 5
     assert heavy == heavy_tailed(row.network)
 
 
 def test_the_plan_has_every_row() -> None:
     plan = make_plan()
-    runs = {row.network.n: wanted.runs for row, wanted in plan.printed}
+    runs = {row.network.n: runs for row, (_, runs) in plan.printed}
     assert len(plan.printed) == 33
     assert all(number >= 100 for n, number in runs.items() if n <= 2**20)
-    assert all(wanted.runs % 10 == 0 for wanted in plan.wanted)
-    assert {wanted.point.network.d // wanted.point.network.g for wanted in plan.routers} == {
-        1, 2, 4, 16,
-    }  # fmt: skip
-    assert all(wanted.point.network.n <= 2**14 for wanted in plan.routers)
+    assert all(runs % 10 == 0 for _, runs in plan.wanted)
+    assert {one.d // one.g for one, _ in plan.routers} == {1, 2, 4, 16}
+    assert all(one.network.n <= 2**14 for one, _ in plan.routers)
     full = make_plan(full=True)
-    assert min(wanted.runs for _, wanted in full.printed) == 100
+    assert min(runs for _, (_, runs) in full.printed) == 100
     few = make_plan(runs=20, max_n=64)
-    assert {wanted.runs for _, wanted in few.printed} == {20}
+    assert {runs for _, (_, runs) in few.printed} == {20}
     assert (len(few.printed), few.left_out) == (6, 27)
 
 
 def test_the_rival_is_executed_where_time_allows() -> None:
     """On all small networks, by datta; its formula is there for the rest, and below the paper's."""
     plan = make_plan()
-    rivals = {(row.network, wanted.point.router.name) for row, wanted in plan.rivals}
+    rivals = {(row.network, one.router) for row, (one, _) in plan.rivals}
     assert {name for _, name in rivals} == {"batcher", "datta"}
     assert {row.network for row, _ in plan.printed if row.network.n <= 2**14} <= {
         network for network, _ in rivals
     }
     small = make_plan(runs=10, max_n=64)
-    tallies = {
-        id(one): Tally.of(run.outcome for run in routed(one.point, one.runs))
-        for one in small.wanted
-    }
-    for row in make_tables(small, lambda wanted: tallies[id(wanted)]).slots:
+    for row in make_tables(small, results_of(small)).slots:
         assert row.executed == row.predicted < row.formula
         assert row.executed_by == ("batcher" if row.d == row.g else "datta") + " (standard)"
 
 
+def results_of(plan: Plan) -> dict[Wanted, Tally]:
+    return {(one, runs): route(one, runs=runs).tally for one, runs in plan.wanted}
+
+
 @pytest.mark.parametrize("wrong", [{"runs": 0}, {"runs": 15}, {"max_n": 3}, {"max_n": 2**24 + 1}])
 def test_wishes_that_cannot_be_met_are_refused(wrong: dict[str, int]) -> None:
-    with pytest.raises(InputError, match=r"--(runs|max-n)"):
+    with pytest.raises(InputError, match=r"(runs|max_n) = "):
         make_plan(**wrong)  # type: ignore[arg-type]
 
 
@@ -119,11 +117,10 @@ def tally_of(steps: list[int]) -> Tally:
 
 def judged(papers: list[Printed], samples: list[list[int]]) -> Tables:
     """The tables for made-up papers and made-up runs."""
-    point = Point.of(2, 2)
-    wanted = [Wanted(point, len(sample)) for sample in samples]
-    tallies = {id(one): tally_of(steps) for one, steps in zip(wanted, samples, strict=True)}
+    wanted = [(Experiment(2, 2, seed=i), len(sample)) for i, sample in enumerate(samples)]
+    tallies = {one: tally_of(steps) for one, steps in zip(wanted, samples, strict=True)}
     plan = Plan(tuple(zip(papers, wanted, strict=True)), (), (), (), (), (), 2**24)
-    return make_tables(plan, lambda one: tallies[id(one)])
+    return make_tables(plan, tallies)
 
 
 def printed(steps: list[int], other: list[int], g: int = 16) -> Printed:
@@ -222,10 +219,7 @@ def two_more_routers() -> Iterator[None]:
 @pytest.mark.usefixtures("two_more_routers")
 def test_routers_come_from_the_register() -> None:
     plan = make_plan(runs=10, max_n=64)
-    tallies = {
-        id(one): Tally.of(run.outcome for run in routed(one.point, one.runs)) for one in plan.wanted
-    }
-    tables = make_tables(plan, lambda wanted: tallies[id(wanted)])
+    tables = make_tables(plan, results_of(plan))
     lossy = [row for row in tables.routers if row.router == "<lossy>"]
     assert {row.lost_share for row in lossy} == {1.0}
     assert {(row.executed, row.executed_by) for row in tables.slots if row.n == 16} == {
@@ -267,8 +261,8 @@ WATCHED = {
 }
 
 
-def no_more_runs(task: Task, **_: object) -> Finished:
-    raise AssertionError(f"{task} is run again")
+def no_more_runs(experiment: Experiment, shards: range, **_: object) -> Shards:
+    raise AssertionError(f"{experiment} is run again")
 
 
 def test_the_paper_in_small_from_end_to_end(
@@ -315,7 +309,7 @@ def test_the_paper_in_small_from_end_to_end(
     assert all(f"<td>{row['published_slots']}" in text for row in rows["slots"] if row["n"] == "64")
     assert page.tags["tr"] == sum(map(len, rows.values())) + 7
 
-    monkeypatch.setattr("popsnet.experiments.runner.execute", no_more_runs)
+    monkeypatch.setattr("popsnet.experiments.runner.execute_shards", no_more_runs)
     monkeypatch.setattr("popsnet.paper.theory.separation.separation", no_more_runs)
     result = json.loads(cli(*arguments, "--json").out)
     assert list(result["tables"]) == ["steps", "slots", "routers", "relay"]
@@ -340,10 +334,10 @@ def test_the_run_to_watch_loses_what_the_explanation_says(tmp_path: Path) -> Non
     (page, _) = write_pages(tmp_path)
     assert page.caption.startswith("The published protocol loses two packets on POPS(3, 2)")
     losses = {
-        variant: Point.of(3, 2, variant=variant, seed=17, permutation_seed=17)
+        variant: Experiment(3, 2, variant=variant, seed=17, permutation_seed=17)
         for variant in ("published", "deferred")
     }
-    runs = {variant: point.execute(0) for variant, point in losses.items()}
+    runs = {variant: route(one)[0] for variant, one in losses.items()}
     assert {variant: run.outcome.lost for variant, run in runs.items()} == {
         "published": 2,
         "deferred": 0,
@@ -354,15 +348,15 @@ def test_the_run_to_watch_loses_what_the_explanation_says(tmp_path: Path) -> Non
 def test_an_interrupt_says_how_to_go_on(
     cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    done: list[Finished] = []
+    done: list[Shards] = []
 
-    def execute_one(task: Task, **choices: Any) -> Finished:
+    def execute_one(experiment: Experiment, shards: range, **choices: Any) -> Shards:
         if done:
             raise KeyboardInterrupt
-        done.append(execute(task, **choices))
+        done.append(execute_shards(experiment, shards, **choices))
         return done[0]
 
-    monkeypatch.setattr("popsnet.experiments.runner.execute", execute_one)
+    monkeypatch.setattr("popsnet.experiments.runner.execute_shards", execute_one)
     finished = cli("paper", "--max-n", 16, "--runs", 20, "--out", tmp_path)
     assert finished.code == 130
     assert "Interrupted: what is done is in" in finished.err
@@ -390,7 +384,7 @@ def test_the_committed_tables_are_what_the_program_gives() -> None:
         assert float(row["published_mean"]) == printed.mean_steps
         assert int(row["runs"]) >= 100
         if int(row["n"]) <= 256 and row["heavy_tail"] == "False":
-            point = Point.of(int(row["d"]), int(row["g"]), variant="idealized", engine="fused")
-            steps = Counter(run.outcome.steps for run in routed(point, int(row["runs"])))
+            shape, runs = (int(row["d"]), int(row["g"])), int(row["runs"])
+            steps = route(*shape, variant="idealized", engine="fused", runs=runs).tally.steps
             assert float(row["mean"]) == pytest.approx(summarize_counts(steps).mean)
             assert int(row["max"]) == max(steps)

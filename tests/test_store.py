@@ -9,48 +9,48 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from popsnet import Network, Point
+from popsnet import Experiment, Network, route
+from popsnet.engines import Outcomes, Tally
+from popsnet.engines.outcome import COLUMNS
 from popsnet.errors import InputError, StoreError
-from popsnet.experiments import Tally, routed
 from popsnet.experiments.runner import collect
-from popsnet.experiments.shard import SHARD_RUNS, Finished, Identity, Provenance, shards_of
+from popsnet.experiments.shard import SHARD_RUNS, Provenance, Shards, shards_of
 from popsnet.experiments.statistics import summarize, summarize_counts
 from popsnet.experiments.store import RESULTS, Store
 from popsnet.routing import find_router, plugin
 from popsnet.routing.router import unregister
 
 ORIGIN = Provenance("slots", "0", "3", "2", "0", "here", "", "", 1.5, "2001-01-01T00:00:00+00:00")
-IDENTITY = Identity.of(Point.of(4, 4, seed=2**64 - 1))
+EXPERIMENT = Experiment(4, 4, seed=2**64 - 1)
 
 TEN = st.lists(st.integers(0, 10**9), min_size=10, max_size=10).map(Counter)
-TALLIES = st.builds(
-    Tally,
-    runs=st.just(SHARD_RUNS),
-    capped=st.integers(0, SHARD_RUNS),
-    steps=TEN,
-    slots=TEN,
-    slots_delivered=TEN,
-    lost=TEN,
-    collisions=st.integers(0, 2**63 - 1),
-    destroyed=st.integers(0, 2**63 - 1),
-    messages=st.integers(0, 2**63 - 1),
-)
+COUNT = st.integers(0, (2**63 - 1) // SHARD_RUNS)
+ROW = st.tuples(*[COUNT] * (len(COLUMNS) - 1), st.integers(0, 1))
+TEN_ROWS = st.lists(ROW, min_size=SHARD_RUNS, max_size=SHARD_RUNS).map(np.array)
 
 
-def tally_of(steps: int = 3) -> Tally:
-    ten = Counter({steps: SHARD_RUNS})
-    return Tally(SHARD_RUNS, 0, ten, ten, ten, Counter({0: SHARD_RUNS}), 1, 2, 3)
+def outcomes_of(table: npt.ArrayLike) -> Outcomes:
+    none = np.empty(0, dtype=np.int64)
+    return Outcomes(np.array(table, dtype=np.int64), none, none)
 
 
-def finished(shard: int, tally: Tally | None = None, identity: Identity = IDENTITY) -> Finished:
-    return Finished(identity, shard, tally or tally_of(), ORIGIN)
+def ten_runs(steps: int = 3) -> Outcomes:
+    counts = {"slots": steps, "slots_delivered": steps, "steps": steps}
+    return outcomes_of([[counts.get(name, 0) for name in COLUMNS]] * SHARD_RUNS)
 
 
-def store_of(path: Path, *shards: Finished) -> Path:
+def finished(
+    shard: int, outcomes: Outcomes | None = None, experiment: Experiment = EXPERIMENT
+) -> Shards:
+    return Shards(experiment, range(shard, shard + 1), outcomes or ten_runs(), ORIGIN)
+
+
+def store_of(path: Path, *shards: Shards) -> Path:
     with Store(path, create=True) as store:
         for one in shards:
             store.put(one)
@@ -63,24 +63,26 @@ def results(path: Path) -> list[list[tuple[object, ...]]]:
 
 
 @settings(max_examples=40)
-@given(st.dictionaries(st.integers(0, 30), TALLIES, max_size=8))
+@given(st.dictionaries(st.integers(0, 30), TEN_ROWS.map(outcomes_of), max_size=8))
 def test_what_is_put_in_comes_out(
-    tmp_path_factory: pytest.TempPathFactory, tallies: dict[int, Tally]
+    tmp_path_factory: pytest.TempPathFactory, shards: dict[int, Outcomes]
 ) -> None:
     path = tmp_path_factory.mktemp("store") / "r.sqlite"
-    store_of(path, *(finished(shard, tally) for shard, tally in tallies.items()))
+    store_of(path, *(finished(shard, outcomes) for shard, outcomes in shards.items()))
+    tallies = {shard: Tally.of(outcomes) for shard, outcomes in shards.items()}
     with Store(path) as store:
-        assert store.points() == ([IDENTITY] if tallies else [])
-        assert store.shards(IDENTITY) == sorted(tallies)
+        assert store.experiments() == ([EXPERIMENT] if tallies else [])
+        assert store.shards(EXPERIMENT) == sorted(tallies)
         assert store.flaws() == []
-        assert store.missing(IDENTITY, 301) == [s for s in range(31) if s not in tallies]
+        assert store.missing(EXPERIMENT, 301) == [s for s in range(31) if s not in tallies]
         for shard, tally in tallies.items():
-            assert store.finished(IDENTITY, shard) == finished(shard, tally)
+            assert store.shard(EXPERIMENT, shard) == tally
+            assert store.provenance(EXPERIMENT, shard) == ORIGIN
         whole = next(s for s in range(32) if s not in tallies)
         total = sum((tallies[s] for s in range(whole)), Tally())
-        assert store.unbroken(IDENTITY) == total
-        assert store.tally(IDENTITY, whole * SHARD_RUNS) == total
-        assert store.tally(IDENTITY, whole * SHARD_RUNS + 1) is None
+        assert store.unbroken(EXPERIMENT) == total
+        assert store.tally(EXPERIMENT, whole * SHARD_RUNS) == total
+        assert store.tally(EXPERIMENT, whole * SHARD_RUNS + 1) is None
 
 
 def test_runs_are_rounded_up_to_whole_shards() -> None:
@@ -100,7 +102,7 @@ def test_a_store_at_rest_is_one_file(tmp_path: Path) -> None:
     tmp_path.chmod(0o555)
     try:
         with Store(path) as store:
-            assert store.shards(IDENTITY) == [0]
+            assert store.shards(EXPERIMENT) == [0]
     finally:
         tmp_path.chmod(0o755)
 
@@ -109,13 +111,13 @@ def test_the_same_result_twice_is_one_and_another_is_refused(tmp_path: Path) -> 
     path = store_of(tmp_path / "r.sqlite", finished(0), finished(0))
     before = path.read_bytes()
     with Store(path, create=True) as store, pytest.raises(StoreError, match="another result"):
-        store.put(finished(0, tally_of(4)))
+        store.put(finished(0, ten_runs(4)))
     assert results(path)[1][0][4] == '{"3": 10}'
     assert len(path.read_bytes()) == len(before)
 
 
 def test_merging_adds_what_is_new_once(tmp_path: Path) -> None:
-    elsewhere = finished(0, identity=replace(IDENTITY, seed=1))
+    elsewhere = finished(0, experiment=EXPERIMENT.replaced(seed=1))
     one = store_of(tmp_path / "1", finished(0), finished(1))
     two = store_of(tmp_path / "2", finished(1), finished(3), elsewhere)
     both = store_of(tmp_path / "12", elsewhere, *(finished(shard) for shard in (3, 1, 0)))
@@ -127,7 +129,7 @@ def test_merging_adds_what_is_new_once(tmp_path: Path) -> None:
 
 def test_a_conflict_stops_a_merge_before_anything_is_taken(tmp_path: Path) -> None:
     one = store_of(tmp_path / "1", finished(5))
-    two = store_of(tmp_path / "2", finished(0), finished(5, tally_of(4)), finished(6))
+    two = store_of(tmp_path / "2", finished(0), finished(5, ten_runs(4)), finished(6))
     before = results(one)
     with (
         Store(one, create=True) as store,
@@ -250,28 +252,29 @@ def test_a_name_with_signs_of_its_own_is_a_name(tmp_path: Path) -> None:
     assert [one.name for one in tmp_path.iterdir()] == [path.name]
 
 
-BASE = Point.of(4, 4)
+BASE = Experiment(4, 4)
 OTHERS = {
-    "d": Point.of(8, 4, variant="idealized"),
-    "router": Point.of(4, 4, router="direct"),
-    "variant": Point.of(4, 4, variant="idealized"),
-    "permutation": Point.of(4, 4, permutation="shift"),
-    "seed": Point.of(4, 4, seed=1),
-    "permutation seed": Point.of(4, 4, permutation_seed=1),
-    "max steps": Point.of(4, 4, max_steps=9),
-    "version": replace(BASE, router=replace(BASE.router, version="2")),
+    "d": Experiment(8, 4, variant="idealized"),
+    "router": Experiment(4, 4, router="direct"),
+    "variant": Experiment(4, 4, variant="idealized"),
+    "permutation": Experiment(4, 4, permutation="shift"),
+    "seed": Experiment(4, 4, seed=1),
+    "permutation seed": Experiment(4, 4, permutation_seed=1),
+    "max steps": Experiment(4, 4, max_steps=9),
+    "version": BASE.replaced(router=replace(BASE.resolved_router, version="2")),
 }
 
 
 def test_what_affects_a_result_changes_the_identity_and_nothing_else() -> None:
-    digests = {Identity.of(point).digest for point in (BASE, *OTHERS.values())}
+    digests = {one.digest for one in (BASE, *OTHERS.values())}
     assert len(digests) == len(OTHERS) + 1
-    assert Identity.of(Point.of(4, 4, engine="fused")) == Identity.of(BASE)
+    runs = [route(BASE, engine=engine)[0] for engine in ("slots", "fused")]
+    assert {run.experiment.digest for run in runs} == {BASE.digest}
 
 
 def test_the_name_of_a_point_stays_what_it_is() -> None:
     """Or the stores there are would be of no use."""
-    one = Identity(4, 8, "router", "1", "variant", "random", 0, 2**64 - 1, 1000)
+    one = Experiment.recorded(4, 8, "router", "1", "variant", "random", 0, 2**64 - 1, 1000)
     assert one.digest == "799e738319e38d392a117c611695ad9c"
 
 
@@ -279,8 +282,8 @@ def test_a_permutation_from_a_file_is_known_by_its_bytes(tmp_path: Path) -> None
     points = []
     for name, values in (("a", range(16)), ("b", range(16)), ("c", range(15, -1, -1))):
         np.save(tmp_path / f"{name}.npy", np.array(values))
-        points.append(Point.of(4, 4, permutation=str(tmp_path / f"{name}.npy")))
-    one, same, other = map(Identity.of, points)
+        points.append(Experiment(4, 4, permutation=tmp_path / f"{name}.npy"))
+    one, same, other = points
     assert one == same != other
     assert str(tmp_path) not in one.permutation
 
@@ -295,7 +298,7 @@ def test_a_router_from_a_file_is_known_by_its_text(tmp_path: Path) -> None:
     digests = []
     for version in (text, text, text + "# edited\n"):
         (tmp_path / "r.py").write_text(version)
-        digests.append(Identity.of(Point.of(4, 4, router=str(tmp_path / "r.py"))).digest)
+        digests.append(Experiment(4, 4, router=tmp_path / "r.py").digest)
     assert digests[0] == digests[1] != digests[2]
     assert find_router(str(tmp_path / "r.py")).file == str(tmp_path / "r.py")
     unregister("known-by-text")
@@ -308,8 +311,8 @@ def test_shards_are_the_runs_of_the_point(tmp_path: Path) -> None:
         if name == "version":
             continue
         with Store(tmp_path / name, create=True) as store:
-            collect([(point, 25)], store)
-            outcomes = [run.outcome for run in routed(replace(point, engine=BASE.engine), 30)]
-            assert store.tally(point, 25) == Tally.of(outcomes)
-            assert store.tally(point, 20) == Tally.of(outcomes[:20])
-            assert store.points()[0].network == Network(point.network.d, point.network.g)
+            collect([(point, 25)], store=store)
+            runs = route(point, runs=30, engine="slots")
+            assert store.tally(point, 25) == runs.tally
+            assert store.tally(point, 20) == runs[:20].tally
+            assert store.experiments()[0].network == Network(point.d, point.g)

@@ -7,7 +7,7 @@ import os
 import pickle
 import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
@@ -19,11 +19,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conftest import Cli
-from popsnet import Network, Point
+from popsnet import Experiment, Inbox, Network, Slot, system
+from popsnet import experiment as experiment_module
+from popsnet.engines import choose_engine
 from popsnet.errors import InputError, PopsnetError, Rule, RuleViolation
 from popsnet.experiments import runner, shard
 from popsnet.experiments.runner import collect
-from popsnet.experiments.shard import Finished, Identity, Task
+from popsnet.experiments.shard import Shards
 from popsnet.experiments.store import RESULTS, Store
 from popsnet.experiments.sweep import Sweep, read_sweep
 
@@ -36,7 +38,7 @@ def sweep_of(folder: Path, text: str) -> Sweep:
 
 
 def networks(sweep: Sweep) -> list[tuple[int, int]]:
-    return [(point.network.d, point.network.g) for point, _, _ in sweep.entries]
+    return [(one.d, one.g) for one in sweep.experiments]
 
 
 def results(store: Store) -> list[list[tuple[Any, ...]]]:
@@ -86,8 +88,8 @@ def test_a_grid_is_a_product_and_takes_what_it_does_not_say_from_the_top(tmp_pat
         """,
     )
     found = [
-        (point.router.name, point.variant, Path(point.permutation).name, runs, label)
-        for point, runs, label in sweep.entries
+        (one.router, one.variant, Path(one.shown_permutation).name, runs, label)
+        for one, runs, label in zip(sweep.experiments, sweep.runs, sweep.labels, strict=True)
     ]
     assert found == [
         ("mei-rizzi", "published", "random", 25, "square"),
@@ -97,10 +99,10 @@ def test_a_grid_is_a_product_and_takes_what_it_does_not_say_from_the_top(tmp_pat
         ("mei-rizzi", "published", "p.npy", 5, ""),
         ("mei-rizzi", "idealized", "p.npy", 5, ""),
     ]
-    assert [point.engine.name for point, _ in sweep.wanted] == [
+    assert [choose_engine("auto", one).name for one in sweep.experiments] == [
         "fused", "fused", "slots", "slots", "fused", "fused",
     ]  # fmt: skip
-    last = sweep.entries[-1].point
+    last = sweep.experiments[-1]
     assert (last.seed, last.permutation_seed, last.max_steps) == (7, 3, 9)
 
 
@@ -115,9 +117,7 @@ def test_what_does_not_apply_is_skipped_only_if_the_file_says_so(tmp_path: Path)
         permutations = ["random", "bit-reversal"]
         """
     sweep = sweep_of(tmp_path, text.format(skip="true"))
-    names = {
-        (str(point.network), point.router.name, point.permutation) for point, _ in sweep.wanted
-    }
+    names = {(str(one.network), one.router, one.permutation) for one in sweep.experiments}
     assert ("POPS(4, 4)", "mei-rizzi", "bit-reversal") in names
     assert ("POPS(3, 4)", "direct", "random") in names
     assert ("POPS(3, 4)", "direct", "bit-reversal") not in names
@@ -170,12 +170,12 @@ BAD = {
     "a ratio without end": ("[[grid]]\nn = 64\nratio = '1e400000000'", "d/g is a positive number"),
     "no runs": (SQUARE + "runs = 0", "runs = 0: there is nothing to do"),
     "runs in words": (SQUARE + "runs = '5'", "runs = '5': it is to be a whole number"),
-    "no seed": (SQUARE + "seed = -1", "seed = -1: a seed is"),
-    "no steps": (SQUARE + "max_steps = 0", "max_steps = 0: a run is capped"),
+    "no seed": (SQUARE + "seed = -1", "seed = -1: a seed must be"),
+    "no steps": (SQUARE + "max_steps = 0", "max_steps = 0: it must be from 1"),
     "no yes": (SQUARE + "skip_inapplicable = 1", "skip_inapplicable = 1: it is to be true or"),
     "too large": (
         "[[grid]]\nshapes = [[1000000, 1000000]]",
-        "cannot run on POPS(1000000, 1000000)",
+        "does not run mei-rizzi (published) on POPS(1000000, 1000000)",
     ),
     "small groups": ("[[grid]]\nd = 4\ng = 5", "does not apply to POPS(4, 5)"),
     "nothing left": (
@@ -204,7 +204,7 @@ def test_other_bad_input(cli: Cli, tmp_path: Path) -> None:
     file = tmp_path / "sweep.toml"
     for arguments, complaint in (
         ((tmp_path / "none.toml",), "could not be read"),
-        ((file, "--workers", 0, "--store", tmp_path / "r"), "workers = 0"),
+        ((file, "--workers", 0, "--store", tmp_path / "r"), "--workers 0"),
         ((file, "--store", tmp_path / "none" / "r"), "There is no folder"),
         ((file, "--store", file), "not a store of results"),
     ):
@@ -213,13 +213,13 @@ def test_other_bad_input(cli: Cli, tmp_path: Path) -> None:
         assert complaint in finished.err
 
 
-WANTED = [(Point.of(4, 4), 35), (Point.of(6, 3, router="direct", permutation="reversal"), 20)]
+WANTED = [(Experiment(4, 4), 35), (Experiment(6, 3, router="direct", permutation="reversal"), 20)]
 
 
 @pytest.fixture(scope="module")
 def expected(tmp_path_factory: pytest.TempPathFactory) -> list[list[tuple[Any, ...]]]:
     with Store(tmp_path_factory.mktemp("sweep") / "r", create=True) as store:
-        collect(WANTED, store)
+        collect(WANTED, store=store)
         return results(store)
 
 
@@ -227,14 +227,14 @@ class AtOnce(Executor):
     """Does everything when it is handed over, and knows what it was handed."""
 
     def __init__(self) -> None:
-        self.tasks: list[Task] = []
+        self.tasks: list[runner.Work] = []
 
     def submit(self, work: Callable[..., T], /, *arguments: Any, **others: Any) -> Future[T]:
-        (task,) = arguments
-        self.tasks.append(task)
+        experiment, shards = arguments
+        self.tasks.append((experiment, shards))
         future: Future[T] = Future()
         try:
-            future.set_result(work(task))
+            future.set_result(work(experiment, shards))
         except Exception as error:
             future.set_exception(error)
         return future
@@ -250,31 +250,33 @@ def test_any_executor_gives_the_same_rows(
     ):
         for name, executor in (("1", at_once), ("2", processes), ("3", threads), ("4", None)):
             with Store(tmp_path / name, create=True) as store:
-                collect(WANTED, store, executor, workers=2)
+                collect(WANTED, store=store, executor=executor, workers=2)
                 assert results(store) == expected
-    assert all(type(one) in (int, str) for task in at_once.tasks for one in task)
+    assert pickle.loads(pickle.dumps(at_once.tasks)) == at_once.tasks
 
 
 def test_what_is_there_is_not_done_again(tmp_path: Path) -> None:
-    point, executor, told = Point.of(4, 4), AtOnce(), []
+    point, executor, told = Experiment(4, 4), AtOnce(), []
     with Store(tmp_path / "r", create=True) as store:
         for runs, done in ((15, 2), (20, 2), (1, 2), (35, 4), (35, 4)):
             wanted = [(point, runs), (point, 5)]
-            collect(wanted, store, executor, progress=lambda *both: told.append(both))
+            collect(
+                wanted, store=store, executor=executor, progress=lambda *both: told.append(both)
+            )
             assert len(executor.tasks) == done
-    assert sorted(task.shard for task in executor.tasks) == [0, 1, 2, 3]
+    assert sorted(number for _, shards in executor.tasks for number in shards) == [0, 1, 2, 3]
     assert told == [(1, 2), (2, 2), (3, 4), (4, 4)]
 
 
 def test_a_gap_is_filled(tmp_path: Path, expected: list[list[tuple[Any, ...]]]) -> None:
     executor = AtOnce()
     with Store(tmp_path / "r", create=True) as store:
-        collect(WANTED, store)
+        collect(WANTED, store=store)
         store._database.execute("DELETE FROM provenance WHERE shard = 1")
         store._database.execute("DELETE FROM shards WHERE shard = 1")
-        collect(WANTED, store, executor)
+        collect(WANTED, store=store, executor=executor)
         assert results(store) == expected
-    assert [task.shard for task in executor.tasks] == [1, 1]
+    assert [shards for _, shards in executor.tasks] == [range(1, 2), range(1, 2)]
 
 
 def test_labels_change_nothing(cli: Cli, tmp_path: Path) -> None:
@@ -291,19 +293,19 @@ def test_few_are_handed_over_at_a_time_and_large_ones_as_memory_allows(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def most_at_once(memory: int) -> int:
-        monkeypatch.setattr(runner, "available_memory", lambda: 100)
-        futures: list[Future[Finished]] = []
+        monkeypatch.setattr(system, "available_memory", lambda: 100)
+        monkeypatch.setattr(runner, "_memory", lambda experiment: memory)
+        futures: list[Future[Shards]] = []
 
         class Slow(AtOnce):
             def submit(self, work: Any, /, *arguments: Any, **others: Any) -> Future[Any]:
                 futures.append(Future())
                 return futures[-1]
 
-        most, job = 0, runner.Job(Task(4, 4, "", "", "", 0, 0, 1, "", "", 0), memory)
-        crew = runner.Crew(Slow(), workers=3)
-        begun = crew.work([job] * 20)
+        most = 0
+        begun = runner.Workers(Slow(), workers=3).do([(WANTED[0][0], range(1))] * 20)
 
-        def finish_one(*_: object, **__: object) -> tuple[list[Future[Finished]], None]:
+        def finish_one(*_: object, **__: object) -> tuple[list[Future[Shards]], None]:
             nonlocal most
             most = max(most, sum(not one.done() for one in futures))
             one = next(one for one in futures if not one.done())
@@ -315,11 +317,9 @@ def test_few_are_handed_over_at_a_time_and_large_ones_as_memory_allows(
         return most
 
     assert [most_at_once(memory) for memory in (0, 25, 40, 1000)] == [6, 4, 2, 1]
-    large = runner.jobs_of(
-        Point.of(4096, 2048, variant="idealized"), Identity.of(WANTED[0][0]), [0]
-    )
-    assert large[0].memory > 2**23
-    assert runner.jobs_of(WANTED[0][0], Identity.of(WANTED[0][0]), [0])[0].memory == 0
+    monkeypatch.undo()
+    assert runner._memory(Experiment(4096, 2048, variant="idealized")) > 2**23
+    assert runner._memory(WANTED[0][0]) == 0
 
 
 def test_an_interrupt_keeps_what_is_finished(
@@ -331,19 +331,22 @@ def test_an_interrupt_keeps_what_is_finished(
 
     with Store(tmp_path / "r", create=True) as store:
         with pytest.raises(KeyboardInterrupt):
-            collect(WANTED, store, workers=2, progress=interrupt)
+            collect(WANTED, store=store, workers=2, progress=interrupt)
         assert len(store.rows("shards")) >= 2
-        collect(WANTED, store)
+        collect(WANTED, store=store)
         assert results(store) == expected
 
 
+def endless(network: Network, *_: object) -> Generator[Slot, Inbox, None]:
+    while True:
+        yield Slot()
+
+
 def test_threads_that_are_told_to_stop_do(tmp_path: Path) -> None:
-    """A run that would go on for a million steps: all packets meet on one coupler."""
-    point = Point.of(2000, 1, variant="idealized", engine="slots", max_steps=10**6)
-    task = Task.of(point, Identity.of(point).digest, 0)
+    experiment = Experiment(1, 1, router=endless)
     stop = threading.Event()
     with ThreadPoolExecutor(1) as threads:
-        future = threads.submit(shard.execute, task, stop.is_set)
+        future = threads.submit(shard.execute_shards, experiment, range(1), stop.is_set)
         stop.set()
         with pytest.raises(shard.Stopped):
             future.result()
@@ -363,21 +366,24 @@ def test_an_error_keeps_what_is_finished_and_names_the_router(cli: Cli, tmp_path
     finished = cli("sweep", tmp_path / "sweep.toml", "--store", tmp_path / "r", "--workers", 1)
     assert (finished.code, finished.out) == (1, "")
     assert "bad-on-larger ended on POPS(1, 2)" in finished.err
-    assert "packets still on their way" in finished.err
+    assert "packets not delivered" in finished.err
     with Store(tmp_path / "r") as store:
-        assert [one.network for one in store.points()] == [Network(1, 1)]
-        assert store.unbroken(store.points()[0]).runs == 20
+        assert [one.network for one in store.experiments()] == [Network(1, 1)]
+        assert store.unbroken(store.experiments()[0]).runs == 20
 
 
 def test_a_file_that_changes_meanwhile_is_noticed(tmp_path: Path) -> None:
     path = tmp_path / "p.npy"
     np.save(path, np.arange(16))
-    point = Point.of(4, 4, permutation=str(path))
-    task = Task.of(point, Identity.of(point).digest, 0)
-    shard.execute(task)
+    experiment = Experiment(4, 4, permutation=path)
+    sent = pickle.dumps(experiment)
+    before = shard.execute_shards(pickle.loads(sent), range(1))
     np.save(path, np.arange(16)[::-1])
-    with pytest.raises(InputError, match="not those the work began with"):
-        shard.execute(task)
+    experiment_module._reopened.cache_clear()  # as in another process
+    with pytest.raises(InputError, match="not what the work began with"):
+        pickle.loads(sent)
+    again = shard.execute_shards(experiment, range(1))  # it has what it was made with
+    assert again.tallies() == before.tallies()
 
 
 def test_a_router_from_a_file_goes_to_other_processes(tmp_path: Path) -> None:
@@ -394,8 +400,8 @@ def test_a_router_from_a_file_goes_to_other_processes(tmp_path: Path) -> None:
         Store(tmp_path / "r", create=True) as store,
         ProcessPoolExecutor(1, mp_context=get_context("spawn")) as processes,
     ):
-        collect(sweep.wanted, store, processes)
-        assert store.unbroken(sweep.entries[0].point).runs == 20
+        collect(sweep, store=store, executor=processes)
+        assert store.unbroken(sweep.experiments[0]).runs == 20
 
 
 def test_a_broken_rule_comes_home_from_other_processes() -> None:
@@ -406,7 +412,7 @@ def test_a_broken_rule_comes_home_from_other_processes() -> None:
 
 def test_nobody_is_asked_for_nothing(tmp_path: Path) -> None:
     with Store(tmp_path / "r", create=True) as store, pytest.raises(PopsnetError, match="runs = 0"):
-        collect([(Point.of(4, 4), 0)], store)
+        collect([(Experiment(4, 4), 0)], store=store)
 
 
 def test_json_has_the_documented_form(cli: Cli, tmp_path: Path) -> None:
@@ -433,7 +439,7 @@ def test_the_command_reports_an_interrupt_and_how_to_go_on(
     sweep_of(tmp_path, "[[grid]]\nshapes = [[4, 4], [8, 8]]\nruns = 30")
     put = Store.put
 
-    def put_and_interrupt(store: Store, finished: Finished) -> None:
+    def put_and_interrupt(store: Store, finished: Shards) -> None:
         put(store, finished)
         if len(store.rows("shards")) == 4:
             os.kill(os.getpid(), signal.SIGINT)

@@ -14,11 +14,11 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from popsnet import Point
+from popsnet import Experiment
 from popsnet.experiments.runner import collect
 from popsnet.experiments.store import RESULTS, Store
 
-WANTED = [(Point.of(4, 4), 30), (Point.of(3, 5, router="direct"), 20)]
+WANTED = [(Experiment(4, 4), 30), (Experiment(3, 5, router="direct"), 20)]
 
 
 class AtOnce(Executor):
@@ -31,7 +31,7 @@ class AtOnce(Executor):
 def sweep(path: Path, told: int | None = None) -> list[list[tuple[Any, ...]]]:
     with Store(path, create=True) as store:
         report = None if told is None else lambda *_: os.write(told, b".")
-        collect(WANTED, store, AtOnce(), workers=1, progress=report)  # type: ignore[arg-type]
+        collect(WANTED, store=store, executor=AtOnce(), workers=1, progress=report)  # type: ignore[arg-type]
         return [store.rows(table) for table in RESULTS]
 
 

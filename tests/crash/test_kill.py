@@ -20,7 +20,7 @@ COMMAND = Path(sys.executable).parent / "popsnet"
 HERE = Path(__file__).parent
 
 SWEEP = """
-runs = 1000
+runs = 20000
 [[grid]]
 shapes = [[4, 4], [8, 8], [16, 16]]
 [[grid]]
@@ -66,7 +66,7 @@ def test_killed_at_random_moments(tmp_path: Path) -> None:
     file, store, whole = tmp_path / "s.toml", tmp_path / "r.sqlite", tmp_path / "whole.sqlite"
     file.write_text(SWEEP)
     with Store(whole, create=True) as uninterrupted:
-        collect(read_sweep(file).wanted, uninterrupted)
+        collect(read_sweep(file), store=uninterrupted)
     expected = results(whole)
     command = [str(COMMAND), "sweep", str(file), "--store", str(store)]
     random, there, kills = Random(20), 0, 0

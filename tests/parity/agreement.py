@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from popsnet import Outcome, Point, routed
+from popsnet import Experiment, Outcome, route
 from popsnet.engines import ENGINES, Instance
-from popsnet.engines.fused import RelaySession, Session
+from popsnet.engines.fused import Kernel
 from popsnet.trace import Event
 
 
@@ -19,19 +19,21 @@ def by_messages(instance: Instance) -> Outcome:
 
 
 def assert_same_runs(d: int, g: int, runs: int, threads: int, **choices: Any) -> None:
-    """The runs of a point are the same on both engines, however many threads there are."""
-    slow, fast = (Point.of(d, g, engine=engine, **choices) for engine in ("slots", "fused"))
-    expected = [replace(run.outcome, peak_buffers=None) for run in routed(slow, runs)]
-    assert [run.outcome for run in routed(fast, runs, threads=threads)] == expected
+    """Runs are the same on both engines, however many threads there are."""
+    experiment = Experiment(d, g, **choices)
+    slow = route(experiment, runs=runs, engine="slots")
+    fast = route(experiment, runs=runs, engine="fused", threads=threads)
+    expected = [replace(run.outcome, peak_buffers=None) for run in slow]
+    assert [run.outcome for run in fast] == expected
 
 
-def assert_same_after_an_interrupt(session: Session | RelaySession, instance: Instance) -> None:
-    """A run that an observer interrupts leaves nothing behind in a session."""
+def assert_same_after_an_interrupt(kernel: Kernel, instance: Instance) -> None:
+    """A run that an observer interrupts leaves nothing behind in a kernel."""
 
     def interrupt(event: Event) -> None:
         raise KeyboardInterrupt
 
-    expected = session.execute(instance)
+    expected = kernel.execute(instance)
     with pytest.raises(KeyboardInterrupt):
-        session.execute(instance, [interrupt])
-    assert session.execute(instance) == expected == by_messages(instance)
+        kernel.execute(instance, [interrupt])
+    assert kernel.execute(instance) == expected == by_messages(instance)

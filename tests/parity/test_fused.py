@@ -13,10 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conftest import permutation
-from popsnet import Coins, Network, Outcome, Point
+from popsnet import Coins, Network, Outcome, route
 from popsnet.engines import ENGINES, Instance
-from popsnet.engines.fused import engine as fused
-from popsnet.engines.fused import threads
+from popsnet.engines.fused import kernel, mei_rizzi, open_kernel, threads
 from popsnet.engines.fused.large import LargeRun
 from popsnet.engines.fused.passes import Layout
 from popsnet.engines.fused.resident import law_of
@@ -45,9 +44,10 @@ def instances(draw: st.DrawFn) -> Instance:
 
 
 def execute_on(threads: int, instance: Instance) -> Outcome:
-    with fused.Session(instance.network, instance.max_steps, threads) as session:
-        session.execute(instance)
-        return session.execute(instance)  # the memory of the first run does no harm
+    fixed = instance.network, instance.resolved_variant, instance.max_steps
+    with open_kernel(*fixed, threads) as opened:
+        opened.execute(instance)
+        return opened.execute(instance)  # the memory of the first run does no harm
 
 
 @settings(max_examples=300)
@@ -62,7 +62,7 @@ def test_partitioned_runs_are_the_same_on_any_number_of_threads(
     instance: Instance, threads: int
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(fused, "RESIDENT", 0)
+        patch.setattr(mei_rizzi, "RESIDENT", 0)
         assert execute_on(threads, instance) == by_messages(instance)
 
 
@@ -96,7 +96,8 @@ def test_partitioned_runs_are_the_same_however_they_are_divided(
             listed=listed,
         )
         tallies = list(run.steps(keyed, instance.coins, lambda pending, steps: None))
-    assert fused._outcome(network, instance.variant, tallies) == by_messages(instance)
+    executed = instance.variant == "published"
+    assert mei_rizzi.outcome_of(network.n, executed, tallies) == by_messages(instance)
 
 
 @pytest.mark.parametrize(
@@ -116,33 +117,33 @@ def test_more_runs_than_are_done_at_a_time_keep_their_order(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(threads, "_MOST_RUNS_AT_A_TIME", 7)
-    monkeypatch.setattr(fused, "STEPS_EXPECTED", 1)  # the log runs full and is emptied
+    monkeypatch.setattr(kernel, "STEPS_EXPECTED", 1)  # the log runs full and is emptied
     assert_same_runs(4, 4, 50, 2, max_steps=40)
 
 
 def test_a_network_of_a_million_is_the_same() -> None:
-    expected = Point.of(1024, 1024, engine="slots").execute(0).outcome
+    expected = route(1024, 1024, engine="slots")[0].outcome
     for limit in (threads.RESIDENT, 0):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(fused, "RESIDENT", limit)
-            outcome = Point.of(1024, 1024, engine="fused").execute(0).outcome
+            patch.setattr(mei_rizzi, "RESIDENT", limit)
+            outcome = route(1024, 1024, engine="fused")[0].outcome
         assert outcome == replace(expected, peak_buffers=None)
 
 
 def test_observers_hear_of_every_step(monkeypatch: pytest.MonkeyPatch) -> None:
     for limit in (threads.RESIDENT, 0):
-        monkeypatch.setattr(fused, "RESIDENT", limit)
+        monkeypatch.setattr(mei_rizzi, "RESIDENT", limit)
         heard: list[Event] = []
-        run = Point.of(16, 16, engine="fused").execute(0, [heard.append])
+        run = route(16, 16, engine="fused", observers=[heard.append])[0]
         assert set(run.outcome.survivors) <= {event.pending for event in heard}
 
 
 def test_a_session_goes_on_after_an_interrupted_run(monkeypatch: pytest.MonkeyPatch) -> None:
     instance = instance_of(20, 20, "published", 3, 300)
     for limit in (threads.RESIDENT, 0):
-        monkeypatch.setattr(fused, "RESIDENT", limit)
-        with fused.Session(instance.network, 300, 2) as session:
-            assert_same_after_an_interrupt(session, instance)
+        monkeypatch.setattr(mei_rizzi, "RESIDENT", limit)
+        with open_kernel(instance.network, instance.resolved_variant, 300, 2) as opened:
+            assert_same_after_an_interrupt(opened, instance)
 
 
 def test_the_law_of_participation_is_the_papers() -> None:
@@ -167,5 +168,5 @@ def test_thousands_of_random_cases_are_the_same(block: int) -> None:
         expected = by_messages(instance)
         assert ENGINES["fused"].execute(instance, ()) == expected
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(fused, "RESIDENT", 0)
+            patch.setattr(mei_rizzi, "RESIDENT", 0)
             assert execute_on(2, instance) == expected

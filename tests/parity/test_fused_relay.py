@@ -12,14 +12,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conftest import permutation
-from popsnet import Coins, InputError, Network, Outcome, Point
-from popsnet.engines import ENGINES, Instance, Load, choose_engine
-from popsnet.engines.fused import RESIDENT, RelaySession, threads
+from popsnet import Coins, Experiment, InputError, Network, Outcome, route
+from popsnet.engines import ENGINES, Instance, choose_engine
+from popsnet.engines.fused import RESIDENT, kernel, open_kernel, threads
 from popsnet.engines.fused.relay import ground as blocks
-from popsnet.engines.fused.relay import large, session
+from popsnet.engines.fused.relay import kernel as relay_kernel
+from popsnet.engines.fused.relay import large
 from popsnet.engines.fused.relay import stages as whole_runs
 from popsnet.permutations.keyed import KeyedPermutation
-from popsnet.routing import get_router
+from popsnet.routing import Router, get_router
 from popsnet.routing.relay.schedule import parse_schedule
 from popsnet.trace import Event
 
@@ -32,10 +33,10 @@ def compiled(instance: Instance) -> Outcome:
 
 
 def execute_on(count: int, instance: Instance) -> Outcome:
-    what = instance.network, instance.variant, instance.max_steps
-    with RelaySession(*what, count) as session:
-        session.execute(instance)
-        return session.execute(instance)  # the memory of the first run does no harm
+    what = instance.network, instance.resolved_variant, instance.max_steps
+    with open_kernel(*what, count) as opened:
+        opened.execute(instance)
+        return opened.execute(instance)  # the memory of the first run does no harm
 
 
 def stages(draw: st.DrawFn, network: Network) -> st.SearchStrategy[str]:
@@ -95,7 +96,7 @@ def test_large_runs_are_the_same_on_any_number_of_threads(
 ) -> None:
     """And however small the pieces of work are."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(session, "RESIDENT", 0)
+        patch.setattr(relay_kernel, "RESIDENT", 0)
         patch.setattr(large, "_PACKETS_AT_A_TIME", packets)
         assert execute_on(count, instance) == by_messages(instance)
 
@@ -129,26 +130,26 @@ def test_more_runs_than_are_done_at_a_time_keep_their_order(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(threads, "_MOST_RUNS_AT_A_TIME", 7)
-    monkeypatch.setattr(session, "STEPS_EXPECTED", 1)  # the log runs full and is emptied
+    monkeypatch.setattr(kernel, "STEPS_EXPECTED", 1)  # the log runs full and is emptied
     assert_same_runs(5, 5, 50, 2, router="relay", variant="P1", max_steps=40)
 
 
 @pytest.mark.parametrize(("d", "g"), [(512, 512), (1000, 300), (100, 700)])
 def test_larger_networks_with_their_planned_schedules_are_the_same(d: int, g: int) -> None:
-    expected = Point.of(d, g, router="relay", engine="slots").execute(0).outcome
+    expected = route(d, g, router="relay", engine="slots")[0].outcome
     for limit in (RESIDENT, 0):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(session, "RESIDENT", limit)
-            outcome = Point.of(d, g, router="relay", engine="fused").execute(0).outcome
+            patch.setattr(relay_kernel, "RESIDENT", limit)
+            outcome = route(d, g, router="relay", engine="fused")[0].outcome
         assert outcome == replace(expected, peak_buffers=None)
 
 
 def test_observers_hear_of_every_step(monkeypatch: pytest.MonkeyPatch) -> None:
     for limit in (RESIDENT, 0):
-        monkeypatch.setattr(session, "RESIDENT", limit)
+        monkeypatch.setattr(relay_kernel, "RESIDENT", limit)
         heard: list[Event] = []
-        point = Point.of(16, 16, router="relay", variant="P1", engine="fused")
-        outcome = point.execute(0, [heard.append]).outcome
+        choices = {"router": "relay", "variant": "P1", "engine": "fused"}
+        outcome = route(16, 16, observers=[heard.append], **choices)[0].outcome
         assert set(outcome.survivors) <= {event.pending for event in heard}
         assert heard[-1].slot == outcome.slots
         with pytest.raises(ValueError, match="no messages"):
@@ -159,37 +160,51 @@ def test_a_session_goes_on_after_an_interrupted_run(monkeypatch: pytest.MonkeyPa
     network = Network(20, 20)
     instance = Instance(network, RELAY, "P1 R1", permutation(400, 3), Coins(3), 300)
     for limit in (RESIDENT, 0):
-        monkeypatch.setattr(session, "RESIDENT", limit)
-        with RelaySession(network, "P1 R1", 300, 2) as running:
+        monkeypatch.setattr(relay_kernel, "RESIDENT", limit)
+        with open_kernel(network, RELAY.variant("P1 R1"), 300, 2) as running:
             assert_same_after_an_interrupt(running, instance)
 
 
 def test_a_session_is_for_one_schedule() -> None:
     network = Network(3, 3)
     instance = Instance(network, RELAY, "S", permutation(9, 3), Coins(3), 300)
-    with RelaySession(network, "P1", 300) as running, pytest.raises(ValueError, match="runs P1"):
+    running = open_kernel(network, RELAY.variant("P1"), 300)
+    with running, pytest.raises(ValueError, match="runs P1"):
         running.execute(instance)
 
 
 def test_schedules_are_compiled_and_named_variants_are_not() -> None:
-    network, fused = Network(8, 8), ENGINES["fused"]
-    assert fused.has(RELAY, "P2 P1", network)
+    fused = ENGINES["fused"]
+    assert fused.supports(Experiment(8, 8, router="relay", variant="P2 P1")) is None
     for name in RELAY.variants:
-        assert not fused.has(RELAY, name, network)
-        assert choose_engine("auto", RELAY, name, network, runs=10**9, traced=False).name == "slots"
-    assert choose_engine("auto", RELAY, "P1", network, runs=10**9, traced=False) is fused
+        named = Experiment(8, 8, router="relay", variant=name)
+        assert fused.supports(named) is not None
+        assert choose_engine("auto", named, runs=10**9).name == "slots"
+    planned = Experiment(8, 8, router="relay", variant="P1")
+    assert choose_engine("auto", planned, runs=10**9) is fused
     with pytest.raises(InputError, match="does not run"):
-        choose_engine("fused", RELAY, "census", network, runs=1, traced=False)
+        choose_engine("fused", Experiment(8, 8, router="relay", variant="census"))
+
+
+def test_a_router_of_the_same_name_is_not_taken_for_the_compiled_one() -> None:
+    """Nor is termination detection, which adds slots."""
+    fused, route_it = ENGINES["fused"], get_router("direct").variant("standard")
+    mine = Router("mei-rizzi", "", "", buffers=3, variants={"published": route_it})
+    assert fused.supports(Experiment(8, 8)) is None
+    assert fused.supports(Experiment(8, 8, router=mine)) is not None
+    for variant in ("P1 +or", "S+or"):
+        assert fused.supports(Experiment(8, 8, router="relay", variant=variant)) is not None
 
 
 def test_memory_is_a_few_bits_a_packet_where_the_permutation_is_computed() -> None:
     fused, network = ENGINES["fused"], Network(2**15, 2**15)
-    computed = fused.bytes_needed(Load(network, "relay", "P1", keyed=True))
-    assert computed < network.n
-    assert fused.bytes_needed(Load(network, "relay", "P1")) - computed == 4 * network.n
-    assert fused.obstacle(Load(network, "relay", "P1", keyed=True)) is None
-    too_many = Load(Network(2**16, 2**15), "relay", "P1", keyed=True)
-    assert "31 bits" in str(fused.obstacle(too_many))
+    stored = Experiment(network.d, network.g, router="relay", variant="P1")
+    computed = stored.replaced(permutation="keyed")
+    assert fused.memory(computed) < network.n
+    assert fused.memory(stored) - fused.memory(computed) == 4 * network.n
+    assert fused.supports(computed) is None
+    too_many = computed.replaced(d=2**16, variant="P1")
+    assert "31 bits" in str(fused.supports(too_many))
 
 
 def random_schedule(chooser: np.random.Generator, network: Network) -> str:
@@ -219,7 +234,7 @@ def test_thousands_of_random_cases_are_the_same(block: int) -> None:
         expected = by_messages(instance)
         assert compiled(instance) == expected
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(session, "RESIDENT", 0)
+            patch.setattr(relay_kernel, "RESIDENT", 0)
             assert execute_on(2, instance) == expected
 
 

@@ -149,7 +149,7 @@ def _experiment(
 
 
 _DEFAULTS = {
-    name: parameter.default for name, parameter in signature(Experiment).parameters.items()
+    name: parameter.default for name, parameter in signature(route).parameters.items()
 }
 
 

@@ -93,8 +93,8 @@ class _FusedSession(Session):
         self._kernel = open_kernel(*fixed, threads)
 
     def run(self, numbers: range, observers: Sequence[Observer] = ()) -> Iterator[Outcomes]:
-        experiment = self._experiment
-        if experiment.permutation == "random" and experiment.network.n <= RESIDENT:
+        experiment, many = self._experiment, len(numbers) > 1
+        if many and experiment.permutation == "random" and experiment.network.n <= RESIDENT:
             seeds = experiment.seed, experiment.permutation_seed
             yield from self._kernel.execute_many(seeds, numbers)
             return

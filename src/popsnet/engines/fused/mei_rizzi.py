@@ -29,7 +29,7 @@ from popsnet.slot import Ints
 from popsnet.system import threads_here
 from popsnet.trace import Observer
 
-__all__ = ["DeferredKernel", "MeiRizziKernel", "bytes_needed", "obstacle"]
+__all__ = ["DeferredKernel", "MeiRizziKernel", "bytes_needed", "obstacle", "outcome_of"]
 
 _SECONDS_BETWEEN_LOOKS = 0.5
 _NOT_YET = -1
@@ -82,11 +82,7 @@ class MeiRizziKernel(Kernel):
         except BaseException:  # threads are still at work in their memory
             self._abandon()
             raise
-        log, steps = np.array(counts, dtype=np.int64), np.array([len(counts)])
-        table = np.empty((1, len(COLUMNS)), dtype=np.int64)
-        survivors = np.empty(len(counts), dtype=np.int64)
-        summarize_mei_rizzi(self._network.n, self._executed, log, steps, table, survivors)
-        return Outcomes(table, survivors, steps[:0]).at(0)
+        return outcome_of(self._network.n, self._executed, counts)
 
     def _route_small(
         self, instance: Instance, observers: Sequence[Observer]
@@ -135,6 +131,15 @@ class MeiRizziKernel(Kernel):
         return _Worker(
             self._network, self._layout, self._law, self._max_steps, self._stop, self._executed
         )
+
+
+def outcome_of(n: int, executed: bool, counts: Sequence[StepCounts]) -> Outcome:
+    """Return the outcome of one run of n packets; see ``summarize_mei_rizzi``."""
+    log, steps = np.array(counts, dtype=np.int64), np.array([len(counts)])
+    table = np.empty((1, len(COLUMNS)), dtype=np.int64)
+    survivors = np.empty(len(counts), dtype=np.int64)
+    summarize_mei_rizzi(n, executed, log, steps, table, survivors)
+    return Outcomes(table, survivors, steps[:0]).at(0)
 
 
 def _purposes() -> npt.NDArray[np.uint64]:
