@@ -163,7 +163,7 @@ def test_capped_runs_are_marked() -> None:
     plan = make_plan(runs=10, max_n=4)
     steps, slots = Counter({3: 8, 1000: 2}), Counter({15: 8, 5000: 2})
     capped = Tally(10, 2, steps, slots, slots, Counter({0: 10}))
-    sheet = make_sheets(make_tables(plan, lambda _: capped))[0]
+    sheet = make_sheets(make_tables(plan, dict.fromkeys(plan.wanted, capped)))[0]
     assert sheet.records()[0]["capped"] == 2
     assert sheet.cells()[0][4].startswith("≥")
 
@@ -172,14 +172,16 @@ def test_the_table_of_steps_fits_a_terminal() -> None:
     """Ten thousand runs as in print, with some that stall: nothing is cut in 80 columns."""
     printed = {row.network: row for row in printed_rows()}
 
-    def runs(wanted: Wanted) -> Tally:
-        row = printed.get(wanted.point.network)
+    def runs(network: Network) -> Tally:
+        row = printed.get(network)
         often = round(row.mean_steps) if row else 20
         stalled = 40 if row and row.ratio == 16 else 0
         steps = Counter({often: 10_000 - stalled, 1000: stalled})
         return Tally(10_000, stalled, steps, steps, steps, Counter({0: 10_000}))
 
-    sheet = make_sheets(make_tables(make_plan(None, None), runs))[0]
+    plan = make_plan()
+    results = {one: runs(one[0].network) for one in plan.wanted}
+    sheet = make_sheets(make_tables(plan, results))[0]
     with (console := Console(width=80)).capture() as written:
         console.print(_table(sheet))
     words = written.get().split()
@@ -191,7 +193,7 @@ def test_the_table_of_steps_fits_a_terminal() -> None:
 def test_the_published_protocol_loses_packets_where_groups_are_large(tmp_path: Path) -> None:
     """About 12 % at d = 2g and 17 % at 4g; the repair loses none and takes a little longer."""
     plan = make_plan(runs=20, max_n=1024)
-    tables = make_tables(plan, carry_out(plan, tmp_path, lambda done, total: None)[0])
+    tables = make_tables(plan, carry_out(plan.wanted, tmp_path, lambda done, total: None)[0])
     lost = {(row.n, row.variant): row.lost_share for row in tables.routers if row.g == 16}
     assert 0.10 < lost[512, "published"] < 0.14
     assert 0.15 < lost[1024, "published"] < 0.20
@@ -275,7 +277,7 @@ def test_the_paper_in_small_from_end_to_end(
     assert f"The report: {out / 'report.html'}" in finished.out.replace("\n", " ")
     assert "Not run: 27 rows above n = 64." in finished.out.replace("\n", " ")
     assert "56.88 ± 4.52" in finished.out
-    assert "Theory ──" in finished.out
+    assert "Growth, in words ──" in finished.out
     assert "136/45" in finished.out
     assert "The machine confirms 5 of 5 delays" in finished.out.replace("\n", " ")
     assert "Packets are lost by mei-rizzi (published): on average up to" in finished.out

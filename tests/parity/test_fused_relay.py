@@ -148,8 +148,8 @@ def test_observers_hear_of_every_step(monkeypatch: pytest.MonkeyPatch) -> None:
     for limit in (RESIDENT, 0):
         monkeypatch.setattr(relay_kernel, "RESIDENT", limit)
         heard: list[Event] = []
-        choices = {"router": "relay", "variant": "P1", "engine": "fused"}
-        outcome = route(16, 16, observers=[heard.append], **choices)[0].outcome
+        experiment = Experiment(16, 16, router="relay", variant="P1")
+        outcome = route(experiment, observers=[heard.append], engine="fused")[0].outcome
         assert set(outcome.survivors) <= {event.pending for event in heard}
         assert heard[-1].slot == outcome.slots
         with pytest.raises(ValueError, match="no messages"):

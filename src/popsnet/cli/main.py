@@ -88,8 +88,8 @@ def _refuse_negative_sizes(arguments: list[str]) -> None:
 
 
 _PARAMETERS = "|".join(
-    ("engine", "first", "max_steps", "permutation", "permutation_seed", "router", "runs", "seed",
-     "shards", "threads", "trace", "variant", "workers")
+    ("engine", "max_n", "max_steps", "permutation", "permutation_seed", "router", "runs", "seed",
+     "shards", "trace", "variant", "workers")
 )  # fmt: skip
 
 

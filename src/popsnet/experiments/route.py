@@ -148,9 +148,7 @@ def _experiment(
     return network
 
 
-_DEFAULTS = {
-    name: parameter.default for name, parameter in signature(route).parameters.items()
-}
+_DEFAULTS = {name: parameter.default for name, parameter in signature(route).parameters.items()}
 
 
 def shape_of(network: Network | int, g: int | None) -> tuple[int, int]:

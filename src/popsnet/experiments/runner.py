@@ -129,8 +129,7 @@ def _collect(
             for finished in crew.stop():
                 store.put(finished)
             raise
-    tallies = {one: store.tally(one, count * SHARD_RUNS) for one, count in most.items()}
-    found = [tallies[one] for one, _ in wanted]
+    found = [store.tally(one, runs) for one, runs in wanted]
     assert None not in found
     return found  # type: ignore[return-value]
 

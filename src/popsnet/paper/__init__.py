@@ -1,3 +1,5 @@
 """The paper: its printed figures, ours beside them, and the report."""
 
-__all__: list[str] = []
+from popsnet.paper.reproduce import Reproduction, reproduce
+
+__all__ = ["Reproduction", "reproduce"]

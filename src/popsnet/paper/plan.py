@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TypeAlias
 
 from popsnet.errors import InputError
@@ -75,7 +76,7 @@ class Plan:
     """The g = d on which two-hop algorithms are attacked."""
     max_n: int
 
-    @property
+    @cached_property
     def wanted(self) -> list[Wanted]:
         """All of it, the small networks first."""
         pairs = [wanted for _, wanted in (*self.printed, *self.rivals)]

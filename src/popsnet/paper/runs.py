@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from popsnet.engines import Tally
-from popsnet.experiment import Experiment
 from popsnet.experiments.runner import collect
 from popsnet.experiments.store import Store
-from popsnet.paper.plan import Plan, Wanted
+from popsnet.paper.plan import Wanted
 from popsnet.progress import Progress
 
 __all__ = ["STORE", "carry_out"]
@@ -18,12 +18,12 @@ STORE = "results.sqlite"
 
 
 def carry_out(
-    plan: Plan, folder: Path, progress: Progress = None
+    wanted: Sequence[Wanted], folder: Path, progress: Progress = None
 ) -> tuple[dict[Wanted, Tally], list[tuple[str, str]]]:
     """Run what is missing and return the results with their provenance."""
     with Store(folder / STORE, create=True) as store:
-        collect(plan.wanted, store=store, progress=progress)
-        return {one: _kept(store, *one) for one in plan.wanted}, _origin(store)
+        tallies = collect(wanted, store=store, progress=progress)
+        return dict(zip(wanted, tallies, strict=True)), _origin(store)
 
 
 def _origin(store: Store) -> list[tuple[str, str]]:
@@ -39,9 +39,3 @@ def _origin(store: Store) -> list[tuple[str, str]]:
         ("runs made with", "; ".join(with_what)),
         ("time of all runs", f"{sum(made['seconds']):,.0f} s, those at the same time added up"),
     ]
-
-
-def _kept(store: Store, experiment: Experiment, runs: int) -> Tally:
-    tally = store.tally(experiment, runs)
-    assert tally is not None
-    return tally

@@ -289,8 +289,11 @@ def all_routers() -> list[Router]:
 
 
 def is_registered(router: Router) -> bool:
-    """Whether the register has this router under its name."""
-    return _ROUTERS.get(router.name) == router
+    """Whether the register has this router under its name, or the same text of the same file."""
+    known = _ROUTERS.get(router.name)
+    if known is None or not router.file:
+        return known == router
+    return (known.file, known.version) == (router.file, router.version)
 
 
 def get_router(name: str) -> Router:

@@ -7,13 +7,14 @@ from math import log2
 from typing import Any
 
 from popsnet.paper.sheets import Column, Sheet
+from popsnet.paper.theory.exact import ExactRow
 from popsnet.paper.theory.fluid import FluidRow
 from popsnet.paper.theory.growth import GrowthRow
 from popsnet.paper.theory.section import Theory
 from popsnet.paper.theory.separation import RUNS, SeparationRow
 from popsnet.paper.verdicts import FEWEST_FOR_A_TAIL, LEVEL
 
-__all__ = ["theory_sheets"]
+__all__ = ["exact_sheet", "theory_sheets"]
 
 _LONGEST = 20
 """Signs of a fraction that a table has room for."""
@@ -25,6 +26,11 @@ _LARGE = 64
 def theory_sheets(theory: Theory) -> tuple[Sheet, ...]:
     """All tables with their captions; those without rows are left out."""
     return tuple(sheet for sheet in _sheets(theory) if sheet.rows)
+
+
+def exact_sheet(exact: tuple[ExactRow, ...]) -> Sheet:
+    """The table of exact means, which is there before all others."""
+    return next(_sheets(Theory(exact, (), (), ())))
 
 
 def _sheets(theory: Theory) -> Iterator[Sheet]:

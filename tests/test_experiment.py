@@ -1,0 +1,239 @@
+"""An experiment is a value: checked when it is made, compared, hashed, pickled, written down."""
+
+from __future__ import annotations
+
+import pickle
+import shutil
+from collections.abc import Generator, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from popsnet import (
+    Coins,
+    Experiment,
+    Inbox,
+    InputError,
+    Memory,
+    Network,
+    PermutationError,
+    Slot,
+    Store,
+    collect,
+    find_router,
+    route,
+    verify,
+)
+from popsnet.engines import ENGINES
+from popsnet.experiments.shard import SHARD_RUNS
+from popsnet.routing import plugin
+from popsnet.routing.relay import router as relay_router
+from popsnet.routing.relay.schedule import parse_schedule
+from popsnet.routing.router import unregister
+from popsnet.slot import Ints
+
+OLD_STORE = Path(__file__).parent / "fixtures" / "results-format-2.sqlite"
+"""Written before experiments were one value; its names are those that stores have for ever."""
+
+OLD_DIGESTS = {
+    "c7360b786620ae81db363cea5016a3cc": Experiment(4, 4),
+    "0f859f2cb12bdacdd403f57efd9b33bf": Experiment(8, 8, router="relay", variant="P2 P1 F R2"),
+    "02beaaaf273f99d5c1d3b0c1214560d5": Experiment(32, 32, router="relay", variant="P2 P1"),
+    "c491ee51143547ef2e598e6a5e05e4d1": Experiment(6, 3, variant="deferred", seed=7),
+    "95bc12d1b505fd20183f42a179a453f4": Experiment(6, 3, variant="published", seed=7, max_steps=50),
+    "44329bf38732bb5dd910405a2cfcb855": Experiment(
+        6, 3, variant="idealized", seed=2**63 + 5, permutation_seed=9
+    ),
+    "373ca4f28a5af8b8de1c5722d001220c": Experiment(5, 12, router="direct", permutation="transpose"),
+    "0bd508f6f5091283eda5d4cf87eca889": Experiment(4, 4, router="datta", permutation="keyed"),
+    "af63436d056df6d24daf340dd1635022": Experiment(3, 5, router="relay", variant="XY(2,1)"),
+    "c00052a6f320b1402da7cc19c3370765": Experiment(2, 2, variant="published+or"),
+}
+
+
+def one_hop(
+    network: Network, destination: Ints, coins: Coins, memory: Memory
+) -> Generator[Slot, Inbox, None]:
+    """The same as the router direct, as a function that is not registered."""
+    return find_router("direct").variant("standard").route(network, destination, coins, memory)
+
+
+@pytest.mark.parametrize(("digest", "experiment"), OLD_DIGESTS.items())
+def test_digests_are_those_of_stores_there_are(digest: str, experiment: Experiment) -> None:
+    assert experiment.digest == digest
+
+
+def test_an_old_store_opens_resumes_and_verifies(tmp_path: Path) -> None:
+    path = tmp_path / "old.sqlite"
+    shutil.copy(OLD_STORE, path)
+    with Store(path) as store:
+        assert {one.digest: one for one in store.experiments()} == OLD_DIGESTS
+        kept = {one: store.unbroken(one) for one in store.experiments()}
+        there = store.rows("shards")
+        verdict = verify(store)
+        assert (verdict.flaws, verdict.unknown, verdict.compared) == ((), (), len(there))
+    tallies = collect(OLD_DIGESTS.values(), runs=40, store=path)
+    assert all(tally.runs == 40 for tally in tallies)
+    with Store(path) as store:
+        assert set(there) < set(store.rows("shards"))
+        for one, tally in kept.items():
+            assert store.tally(one, tally.runs) == tally
+            assert store.tally(one, 40) == route(one.reopened(), runs=40, engine="slots").tally
+
+
+EXPERIMENTS = {
+    "by default": lambda folder: Experiment(4, 4),
+    "a schedule": lambda folder: Experiment(8, 4, router="relay", variant="P1 | F R2", seed=3),
+    "detection": lambda folder: Experiment(4, 4, variant="published+or"),
+    "a named permutation": lambda folder: Experiment(4, 4, permutation="shift:d"),
+    "an array": lambda folder: Experiment(2, 2, permutation=[3, 2, 1, 0]),
+    "a file": lambda folder: Experiment(2, 2, permutation=_saved(folder / "p.npy")),
+    "a function": lambda folder: Experiment(3, 2, router=one_hop),
+    "a router from a file": lambda folder: Experiment(2, 2, router=_written(folder / "own.py")),
+}
+
+
+def _saved(path: Path) -> Path:
+    np.save(path, np.array([1, 0, 3, 2]))
+    return path
+
+
+def _written(path: Path) -> Path:
+    path.write_text(
+        "from popsnet import find_router, register\n"
+        "@register('own-of-a-file', summary='', slots='', buffers=2)\n"
+        "def own(*arguments):\n"
+        "    return find_router('direct').variant('standard').route(*arguments)\n"
+    )
+    return path
+
+
+@pytest.fixture(autouse=True)
+def _no_router_stays() -> Iterator[None]:
+    yield
+    for name in {name for names in plugin._LOADED.values() for name in names}:
+        unregister(name)
+    plugin._LOADED.clear()
+
+
+@pytest.mark.parametrize("make", EXPERIMENTS.values(), ids=EXPERIMENTS)
+def test_it_is_a_value(make: Any, tmp_path: Path) -> None:
+    one = make(tmp_path)
+    again = pickle.loads(pickle.dumps(one))
+    assert (again, hash(again), again.digest) == (one, hash(one), one.digest)
+    assert route(again, runs=3).tally == route(one, runs=3).tally
+    other = one.replaced(seed=99)
+    assert other != one
+    assert other.replaced(seed=one.seed) == one
+    run = pickle.loads(pickle.dumps(route(one)[0]))
+    assert run == route(one)[0]
+    assert run.experiment == one
+    with pytest.raises(AttributeError):
+        one.d = 5
+
+
+@pytest.mark.parametrize("name", sorted(EXPERIMENTS.keys() - {"an array", "a function"}))
+def test_json_comes_back(name: str, tmp_path: Path) -> None:
+    one = EXPERIMENTS[name](tmp_path)
+    assert Experiment.from_json(one.to_json()) == one
+
+
+def test_what_has_no_name_cannot_come_back_from_json() -> None:
+    with pytest.raises(InputError, match="no permutation 'array:"):
+        Experiment.from_json(Experiment(2, 2, permutation=[3, 2, 1, 0]).to_json())
+    for text in (
+        "",
+        "[]",
+        "{}",
+        '{"d": 4}',
+        Experiment(2, 2).to_json().replace('"d": 2', '"d": 0'),
+    ):
+        with pytest.raises(InputError):
+            Experiment.from_json(text)
+
+
+def test_other_processes_get_what_has_no_name(tmp_path: Path) -> None:
+    reversal = np.arange(16)[::-1]
+    experiments = [Experiment(4, 4, permutation=reversal), Experiment(4, 4)]
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as processes:
+        found = collect(experiments, runs=20, store=tmp_path / "r", executor=processes)
+    assert found == [route(one, runs=20).tally for one in experiments]
+    assert found[0] == route(4, 4, permutation="reversal", runs=20).tally
+
+
+def test_a_function_is_routed_and_not_kept(tmp_path: Path) -> None:
+    assert route(4, 4, router=one_hop).slots.tolist() == [4]
+    with pytest.raises(InputError, match=r"one_hop is not registered.*@popsnet\.register"):
+        collect([Experiment(4, 4, router=one_hop)], runs=10, store=tmp_path / "r")
+    assert not (tmp_path / "r").exists()
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_schedule_is_read_once_per_experiment(
+    engine: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[str] = []
+
+    def parse(text: str) -> Any:
+        read.append(text)
+        return parse_schedule(text)
+
+    monkeypatch.setattr(relay_router, "parse_schedule", parse)
+    experiment = Experiment(8, 8, router="relay", variant="S")
+    assert len(route(experiment, runs=20, engine=engine)) == 20
+    route(experiment, runs=300)
+    assert read == ["S"]
+
+
+WRONG = {
+    "d": ({"d": 0}, "d = 0"),
+    "g": ({"g": 2.5}, "g = 2.5"),
+    "router": ({"router": "relais"}, "no router 'relais'"),
+    "no router at all": ({"router": 7}, "router = 7: give a name"),
+    "variant": ({"variant": "best"}, "no variant 'best'"),
+    "where it applies": ({"d": 2, "g": 4}, r"does not apply to POPS\(2, 4\)"),
+    "permutation": ({"permutation": "shufle"}, "no permutation 'shufle'"),
+    "an array that is too short": ({"permutation": [0, 1]}, "permutation has 2 entries"),
+    "an array with a value twice": ({"permutation": [0] * 16}, "not a permutation"),
+    "a file": ({"permutation": "none.npy"}, "none.npy could not be read"),
+    "bit reversal": ({"d": 6, "g": 3, "permutation": "bit-reversal"}, "power of two"),
+    "seed": ({"seed": -1}, "seed = -1: a seed must be"),
+    "a seed in words": ({"seed": "one"}, "seed = 'one': it must be an integer"),
+    "permutation seed": ({"permutation_seed": 2**64}, "permutation_seed = 18446744073709551616"),
+    "no steps": ({"max_steps": 0}, "max_steps = 0"),
+    "many steps": ({"max_steps": 10**7}, "max_steps = 10000000"),
+}
+
+
+@pytest.mark.parametrize(("given", "complaint"), WRONG.values(), ids=WRONG)
+def test_what_is_wrong_is_refused_by_the_name_of_the_parameter(
+    given: dict[str, Any], complaint: str
+) -> None:
+    with pytest.raises(InputError, match=complaint):
+        Experiment(**{"d": 4, "g": 4, **given})
+
+
+def test_a_stored_experiment_says_why_it_cannot_be_run() -> None:
+    gone = Experiment.recorded(4, 4, "vanished", "1", "standard", "random", 0, 0, 1000)
+    assert gone.network == Network(4, 4)
+    with pytest.raises(InputError, match="read from a store"):
+        route(gone)
+    with pytest.raises(InputError, match="no router 'vanished'"):
+        gone.reopened()
+    newer = Experiment.recorded(4, 4, "direct", "99", "standard", "random", 0, 0, 1000)
+    with pytest.raises(InputError, match="the version here is 1, not 99"):
+        newer.reopened()
+
+
+def test_a_permutation_that_is_none_names_its_entry() -> None:
+    with pytest.raises(PermutationError, match="entries 0 and 1 are both 2"):
+        Experiment(2, 2, permutation=[2, 2, 0, 1])
+
+
+def test_shards_have_ten_runs() -> None:
+    """Or results of today could not be added to those in stores."""
+    assert SHARD_RUNS == 10
