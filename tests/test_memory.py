@@ -5,7 +5,7 @@ import pytest
 
 from conftest import slot_of
 from popsnet import Machine, Network, Rule, RuleViolation
-from popsnet.memory import Memory
+from popsnet.memory import Memory, Seen
 
 
 def after_a_hop(buffers: int = 2) -> Machine:
@@ -155,3 +155,15 @@ def test_nobody_holds_no_packet() -> None:
 def test_a_processor_that_is_not_there_holds_nothing() -> None:
     for processor in (-1, 4):
         assert refused(after_a_hop().memory, "holds", processor, 0).rule is Rule.PROCESSOR_EXISTS
+
+
+def test_places_are_cleared_when_the_numbers_of_loops_run_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("popsnet.memory._MOST_LOOPS", 2)
+    seen = Seen(3)
+    for expected in (1, 2, 1):
+        places, loop = seen.next()
+        assert loop == expected
+        assert (places != loop).all()
+        places[:] = loop

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from popsnet.compiled import compiled
 from popsnet.couplers import Couplers, Light
 from popsnet.errors import Rule, RuleViolation
-from popsnet.memory import Memory, first_outside, first_repeat, plain
+from popsnet.memory import Memory, Seen, first_outside, first_repeat, plain
 from popsnet.network import Network
 from popsnet.slot import NO_PACKET, Inbox, Ints, Kind, Slot
 
@@ -18,6 +18,8 @@ __all__ = ["Counters", "Machine"]
 
 I32 = npt.NDArray[np.int32]
 Bools = npt.NDArray[np.bool_]
+
+_PACKET = Kind.PACKET  # members of an Enum are slow to look up
 
 
 @dataclass(slots=True)
@@ -53,14 +55,16 @@ class Machine:
         self.memory = Memory(network, self._destination, buffers, start)
         self.counters = Counters()
         self._couplers = Couplers(network)
+        self._seen = Seen(network.n)
 
     def execute(self, slot: Slot) -> Inbox:
         """Let everybody send and listen at once; return what was heard."""
         number = self.counters.slots + 1
         owners = None if slot.fanout is None else slot.owners
-        is_packet = slot.kinds == Kind.PACKET
-        self._check_senders(number, slot, owners, is_packet)
-        self._check_listeners(number, slot)
+        only = slot.kind if isinstance(slot.kind, Kind) else None
+        if owners is not None or only is None or not self._obeys(slot, only):
+            self._check_senders(number, slot, owners, slot.kinds == Kind.PACKET)
+            self._check_listeners(number, slot)
         _require_bits(number, slot)
         by = slot.senders if owners is None else slot.senders[owners]
         light = self._couplers.carry(
@@ -73,7 +77,7 @@ class Machine:
         self._count(slot, light)
         messages = light.heard if owners is None else plain(owners[light.heard])
         inbox = self._inbox(slot, light.listeners, messages)
-        self.memory._hear(number, inbox)
+        self.memory._hear(number, inbox, only)
         return inbox
 
     def _count(self, slot: Slot, light: Light) -> None:
@@ -84,27 +88,36 @@ class Machine:
         self.counters.control_bits = max(self.counters.control_bits, slot.control_bits)
 
     def _inbox(self, slot: Slot, at: I32, messages: I32) -> Inbox:
+        listeners, listened, sent = map(plain, (slot.listeners, slot.listened, slot.packet_numbers))
+        receivers, groups, packets, destinations = (np.empty(len(at), np.int32) for _ in range(4))
+        heard = receivers, groups, packets, destinations
+        _hear(listeners, listened, sent, self._destination, at, messages, *heard)
         if isinstance(slot.kind, Kind):
             kinds: Ints = np.full(len(messages), slot.kind, dtype=np.int8)
+            if slot.kind is not _PACKET:
+                destinations.fill(NO_PACKET)
         else:
             kinds = slot.kind[messages]
-        packets = _taken(slot.packet_numbers, messages)
+            destinations[kinds != _PACKET] = NO_PACKET
         return Inbox(
-            receivers=_taken(slot.listeners, at),
-            groups=_taken(slot.listened, at),
+            receivers=receivers.astype(slot.listeners.dtype, copy=False),
+            groups=groups.astype(slot.listened.dtype, copy=False),
             kinds=kinds,
-            packets=packets,
-            destinations=self._destinations(kinds, packets),
+            packets=packets.astype(slot.packet_numbers.dtype, copy=False),
+            destinations=destinations,
             contents=None if slot.contents is None else slot.contents[messages],
         )
 
-    def _destinations(self, kinds: Ints, packets: Ints) -> Ints:
-        is_packet = kinds == Kind.PACKET
-        if is_packet.all():
-            return _taken(self._destination, packets)
-        carried = np.full(len(packets), NO_PACKET, dtype=np.int32)
-        carried[is_packet] = self._destination[packets[is_packet]]
-        return carried
+    def _obeys(self, slot: Slot, only: Kind) -> bool:
+        """Whether nothing that is checked below is wrong with messages of one kind: in one go."""
+        g, there = self.network.g, len(self._destination)
+        senders, packets = plain(slot.senders), plain(slot.packet_numbers)
+        sent = _may_send(
+            *self._seen.next(), senders, plain(slot.groups), packets, g, NO_PACKET, there
+        )
+        if not sent or (only is _PACKET and not self.memory.hold_all(senders, packets)):
+            return False
+        return _may_listen(*self._seen.next(), plain(slot.listeners), plain(slot.listened), g)
 
     def _check_senders(
         self, number: int, slot: Slot, owners: Ints | None, is_packet: Bools
@@ -178,6 +191,8 @@ def _require_bits(number: int, slot: Slot) -> None:
         return
     share = slot.bits // slot.numbers_a_message
     numbers = slot.contents.reshape(len(slot.senders), -1)
+    if int(numbers.min()) >= 0 and int(numbers.max()) < 1 << share:
+        return
     unfit = numbers < 0
     if share < 8 * numbers.dtype.itemsize:  # a shift by more has no meaning
         unfit |= numbers >> share != 0
@@ -195,14 +210,39 @@ def _first_met(to: Ints, sent_by: Ints, g: int) -> int:
     return int(before[np.argmax(before < np.arange(len(before)))])
 
 
-def _taken(source: Ints, at: Ints) -> Ints:
-    """``source[at]`` for positions that are there, without NumPy's wide copy of them."""
-    out = np.empty(len(at), dtype=np.int32)
-    _take(plain(source), plain(at), out)
-    return out.astype(source.dtype, copy=False)
+@compiled
+def _may_send(
+    seen: I32, loop: int, senders: I32, groups: I32, packets: I32, g: int, least: int, there: int
+) -> bool:
+    """Whether senders exist and are different, and groups and packets, if any, exist."""
+    for k in range(len(senders)):
+        j = senders[k]
+        if j < 0 or j >= len(seen) or seen[j] == loop or groups[k] < 0 or groups[k] >= g:
+            return False
+        if packets[k] < least or packets[k] >= there:
+            return False
+        seen[j] = loop
+    return True
 
 
 @compiled
-def _take(source: I32, at: I32, out: I32) -> None:
+def _may_listen(seen: I32, loop: int, listeners: I32, listened: I32, g: int) -> bool:
+    """Whether listeners exist and are different, and groups exist."""
+    for k in range(len(listeners)):
+        j = listeners[k]
+        if j < 0 or j >= len(seen) or seen[j] == loop or listened[k] < 0 or listened[k] >= g:
+            return False
+        seen[j] = loop
+    return True
+
+
+@compiled
+def _hear(
+    listeners: I32, listened: I32, sent: I32, destination: I32, at: I32, messages: I32,
+    receivers: I32, groups: I32, packets: I32, destinations: I32,
+) -> None:  # fmt: skip
+    """Write down who hears which group and packet, and where that is to go."""
     for s in range(len(at)):
-        out[s] = source[at[s]]
+        receivers[s], groups[s] = listeners[at[s]], listened[at[s]]
+        packets[s] = packet = sent[messages[s]]
+        destinations[s] = packet if packet < 0 else destination[packet]

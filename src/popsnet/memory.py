@@ -12,7 +12,7 @@ from popsnet.errors import Rule, RuleViolation
 from popsnet.network import Network
 from popsnet.slot import Inbox, Ints, Kind
 
-__all__ = ["Memory", "first_outside", "first_repeat", "plain"]
+__all__ = ["Memory", "Seen", "first_outside", "first_repeat", "plain"]
 
 I32 = npt.NDArray[np.int32]
 I64 = npt.NDArray[np.int64]
@@ -20,6 +20,9 @@ Bools = npt.NDArray[np.bool_]
 
 _FREE = -2  # never a packet's number, nor NO_PACKET
 _NOTHING = -1
+_PACKET = Kind.PACKET  # members of an Enum are slow to look up
+_MOST_LOOPS = 2**31 - 1
+_INT32 = np.dtype(np.int32)
 
 
 class Memory:
@@ -31,6 +34,9 @@ class Memory:
     its destination.
 
     All methods take arrays of equal length: ``processors[k]`` does it with ``packets[k]``.
+
+    What is done is checked in one compiled pass. Only if that finds anything wrong, the checks are
+    made one by one, for an error that says what and who.
     """
 
     def __init__(
@@ -44,6 +50,7 @@ class Memory:
         self._cells = np.full((buffers, network.n), _FREE, dtype=np.int32)
         self._heard = np.full(network.n, _NOTHING, dtype=np.int64)  # when, and which packet
         self._home = np.zeros(self._packets, dtype=np.bool_)
+        self._seen = Seen(network.n)
         if start is None:
             self._cells[0] = np.arange(network.n, dtype=np.int32)
             self._peak = 1
@@ -76,38 +83,50 @@ class Memory:
 
     def store(self, processors: Ints, packets: Ints) -> None:
         """Keep packets heard in the slot just past, one buffer each."""
+        pairs = _pairs(processors, packets)
+        if not _may_store(self._heard, self._slot, *self._seen.next(), self._packets, *pairs):
+            self._require_heard(processors, packets)
+        processors, packets = pairs
+        full, peak = _put_in(self._cells, self._heard, processors, packets)
+        if full >= 0:
+            claimed = f"{len(self._cells)} claimed"
+            what = f"stores packet {{packet}} with all its buffers full ({claimed})"
+            self._refuse(full, processors, packets, Rule.BUFFERS, what)
+        self._peak = max(self._peak, peak)
+        self._write_down(1, processors, packets)
+
+    def _require_heard(self, processors: Ints, packets: Ints) -> None:
         processors, packets = self._numbers(processors, packets)
         rule = Rule.KEEPS_WHAT_IT_HEARD
         unheard = _first_unheard(self._heard, self._slot, processors, packets)
         what = "stores packet {packet}, which it has not just heard"
         self._refuse(unheard, processors, packets, rule, what)
         self._require_once(processors, rule, "stores what it heard twice")
-        full, peak = _put_in(self._cells, self._heard, processors, packets)
-        what = f"stores packet {{packet}} with all its buffers full ({len(self._cells)} claimed)"
-        self._refuse(full, processors, packets, Rule.BUFFERS, what)
-        self._peak = max(self._peak, peak)
-        self._write_down(1, processors, packets)
 
     def drop(self, processors: Ints, packets: Ints) -> None:
         """Free the buffers of packets that are held."""
+        pairs = _pairs(processors, packets)
+        if not _may_drop(self._home, self._destination, self._n, *pairs):
+            self._require_undelivered(processors, packets)
+        processors, packets = pairs
+        missing = _take_out(self._cells, processors, packets)
+        if missing >= 0:
+            what = "drops packet {packet}, which it does not hold"
+            self._refuse(missing, processors, packets, Rule.DROPS_WHAT_IT_HOLDS, what)
+        self._write_down(-1, processors, packets)
+
+    def _require_undelivered(self, processors: Ints, packets: Ints) -> None:
         processors, packets = self._numbers(processors, packets)
-        rule = Rule.DROPS_WHAT_IT_HOLDS
         delivered = _first_delivered(self._home, self._destination, processors, packets)
         what = "drops packet {packet}, which was delivered to it"
-        self._refuse(delivered, processors, packets, rule, what)
-        missing = _take_out(self._cells, processors, packets)
-        what = "drops packet {packet}, which it does not hold"
-        self._refuse(missing, processors, packets, rule, what)
-        self._write_down(-1, processors, packets)
+        self._refuse(delivered, processors, packets, Rule.DROPS_WHAT_IT_HOLDS, what)
 
     def deliver(self, processors: Ints, packets: Ints) -> None:
         """Hand packets to their destinations for good: just heard there, or held there."""
-        processors, packets = self._numbers(processors, packets)
-        rule = Rule.DELIVERS_HOME
-        wrong = _first_not_due(self._home, self._destination, processors, packets)
-        what = "delivers packet {packet}, which is not for it or was delivered before"
-        self._refuse(wrong, processors, packets, rule, what)
-        self._require_once(processors, rule, "delivers its packet twice")
+        pairs = _pairs(processors, packets)
+        if not _may_deliver(self._home, self._destination, *self._seen.next(), *pairs):
+            self._require_due(processors, packets)
+        processors, packets = pairs
         absent = ~self.holds(processors, packets)
         if absent.all():
             self.store(processors, packets)
@@ -115,6 +134,14 @@ class Memory:
             self.store(processors[absent], packets[absent])
         _mark(packets, self._home)
         self._count_delivered(len(packets))
+
+    def _require_due(self, processors: Ints, packets: Ints) -> None:
+        processors, packets = self._numbers(processors, packets)
+        rule = Rule.DELIVERS_HOME
+        wrong = _first_not_due(self._home, self._destination, processors, packets)
+        what = "delivers packet {packet}, which is not for it or was delivered before"
+        self._refuse(wrong, processors, packets, rule, what)
+        self._require_once(processors, rule, "delivers its packet twice")
 
     def assume_delivered(self, packets: Ints) -> None:
         """For idealized variants: count packets as delivered that were not; see there."""
@@ -124,12 +151,17 @@ class Memory:
 
     def holds(self, processors: Ints, packets: Ints) -> Bools:
         """Whether each processor holds the packet."""
-        _require_pairs(processors, packets)
-        wrong = first_outside(plain(processors), 0, self._n)
-        self._refuse(wrong, processors, packets, Rule.PROCESSOR_EXISTS, "is asked for {packet}")
+        pairs = _pairs(processors, packets)
+        wrong = first_outside(pairs[0], 0, self._n)
+        if wrong >= 0:
+            self._refuse(wrong, processors, packets, Rule.PROCESSOR_EXISTS, "is asked for {packet}")
         held = np.empty(len(processors), dtype=np.bool_)
-        _find(self._cells, plain(processors), plain(packets), held)
+        _find(self._cells, *pairs, held)
         return held
+
+    def hold_all(self, processors: I32, packets: I32) -> bool:
+        """Whether each processor, all of which exist, holds the packet."""
+        return _hold_all(self._cells, processors, packets)
 
     def awaiting(self) -> npt.NDArray[np.intp]:
         """The processors to which a packet has not been delivered yet, as each of them knows."""
@@ -166,22 +198,27 @@ class Memory:
         if self._changes is not None:
             self._changes.append((change, processors.copy(), packets.copy()))
 
-    def _hear(self, slot: int, inbox: Inbox) -> None:
-        """For the machine alone: these packets may be stored until the next slot."""
+    def _hear(self, slot: int, inbox: Inbox, only: Kind | None = None) -> None:
+        """For the machine alone: these packets may be stored until the next slot.
+
+        ``only`` says of which kind all messages are, if they are of one.
+        """
         self._slot = slot
-        is_packet = inbox.kinds == Kind.PACKET
-        _note(self._heard, slot, plain(inbox.receivers), plain(inbox.packets), is_packet)
+        if only is None:
+            inbox = inbox.at(inbox.kinds == _PACKET)
+        elif only is not _PACKET:
+            return
+        _note(self._heard, slot, plain(inbox.receivers), plain(inbox.packets))
 
     def _numbers(self, processors: Ints, packets: Ints) -> tuple[I32, I32]:
         """The same numbers, checked, for the loops below."""
-        _require_pairs(processors, packets)
         for numbers, bound, rule in (
             (processors, self._n, Rule.PROCESSOR_EXISTS),
             (packets, self._packets, Rule.PACKET_EXISTS),
         ):
             wrong = first_outside(plain(numbers), 0, bound)
             self._refuse(wrong, processors, packets, rule, "names packet {packet}")
-        return plain(processors), plain(packets)
+        return _pairs(processors, packets)
 
     def _require_once(self, processors: I32, rule: Rule, detail: str) -> None:
         twice = first_repeat(processors, self._n)
@@ -195,13 +232,35 @@ class Memory:
             raise RuleViolation(self._slot, int(processors[at]), rule, text)
 
 
-def _require_pairs(processors: Ints, packets: Ints) -> None:
+class Seen:
+    """A place for every processor, for loops that look for one that comes twice.
+
+    A loop writes its own number where it has been, so that nothing has to be cleared for the next.
+    """
+
+    def __init__(self, n: int) -> None:
+        self._by = np.zeros(n, dtype=np.int32)
+        self._loops = 0
+
+    def next(self) -> tuple[I32, int]:
+        """The places, and the number of the loop that uses them now."""
+        if self._loops == _MOST_LOOPS:
+            self._by.fill(0)
+            self._loops = 0
+        self._loops += 1
+        return self._by, self._loops
+
+
+def _pairs(processors: Ints, packets: Ints) -> tuple[I32, I32]:
     if len(processors) != len(packets):
         raise ValueError(f"{len(processors)} processors cannot act on {len(packets)} packets.")
+    return plain(processors), plain(packets)
 
 
 def plain(numbers: Ints) -> I32:
     """Of the one type that loops are compiled for; what it cannot hold is out of all ranges."""
+    if numbers.dtype is _INT32 and numbers.flags.c_contiguous:
+        return numbers  # type: ignore[return-value]
     if numbers.dtype != np.int32:
         wide = numbers.astype(np.int64, casting="same_kind", copy=False)
         numbers = wide.clip(-(2**31), 2**31 - 1)
@@ -252,11 +311,52 @@ def _repeats(numbers: I32, bound: int) -> bool:
 
 
 @compiled
-def _note(heard: I64, slot: int, receivers: I32, packets: I32, is_packet: Bools) -> None:
+def _note(heard: I64, slot: int, receivers: I32, packets: I32) -> None:
     """Remember who hears which packet in a slot."""
     for k in range(len(receivers)):
-        if is_packet[k]:
-            heard[receivers[k]] = slot << 32 | packets[k]
+        heard[receivers[k]] = slot << 32 | packets[k]
+
+
+@compiled
+def _may_store(
+    heard: I64, slot: int, seen: I32, loop: int, there: int, processors: I32, packets: I32
+) -> bool:
+    """Whether all exist, are different, and have just heard their packets."""
+    for k in range(len(processors)):
+        j, packet = processors[k], packets[k]
+        if j < 0 or j >= len(heard) or packet < 0 or packet >= there:
+            return False
+        if heard[j] != slot << 32 | packet or seen[j] == loop:
+            return False
+        seen[j] = loop
+    return True
+
+
+@compiled
+def _may_drop(home: Bools, destination: I32, n: int, processors: I32, packets: I32) -> bool:
+    """Whether all exist, and no packet was delivered to its processor."""
+    for k in range(len(processors)):
+        j, packet = processors[k], packets[k]
+        if j < 0 or j >= n or packet < 0 or packet >= len(home):
+            return False
+        if home[packet] and destination[packet] == j:
+            return False
+    return True
+
+
+@compiled
+def _may_deliver(
+    home: Bools, destination: I32, seen: I32, loop: int, processors: I32, packets: I32
+) -> bool:
+    """Whether all exist, are different, and have packets due to them."""
+    for k in range(len(processors)):
+        j, packet = processors[k], packets[k]
+        if j < 0 or j >= len(seen) or packet < 0 or packet >= len(home):
+            return False
+        if home[packet] or destination[packet] != j or seen[j] == loop:
+            return False
+        seen[j] = loop
+    return True
 
 
 @compiled
@@ -309,12 +409,12 @@ def _put_in(cells: I32, heard: I64, processors: I32, packets: I32) -> tuple[int,
 def _take_out(cells: I32, processors: I32, packets: I32) -> int:
     """Free the buffer of each packet. The first that is not there, or -1."""
     for k in range(len(processors)):
-        j, b = processors[k], 0
-        while b < len(cells) and cells[b, j] != packets[k]:
-            b += 1
-        if b == len(cells):
+        j, at = processors[k], -1
+        for b in range(len(cells)):  # to the end: which buffer it is cannot be foretold
+            at = b if cells[b, j] == packets[k] else at
+        if at < 0:
             return k
-        cells[b, j] = _FREE
+        cells[at, j] = _FREE
     return -1
 
 
@@ -322,10 +422,22 @@ def _take_out(cells: I32, processors: I32, packets: I32) -> int:
 def _find(cells: I32, processors: I32, packets: I32, held: Bools) -> None:
     """Whether each packet is in a buffer of its processor."""
     for k in range(len(processors)):
-        b = 0
-        while b < len(cells) and cells[b, processors[k]] != packets[k]:
-            b += 1
-        held[k] = b < len(cells) and packets[k] >= 0
+        j, found = processors[k], False
+        for b in range(len(cells)):
+            found |= cells[b, j] == packets[k]
+        held[k] = found and packets[k] >= 0
+
+
+@compiled
+def _hold_all(cells: I32, processors: I32, packets: I32) -> bool:
+    """Whether all packets are in buffers of their processors."""
+    for k in range(len(processors)):
+        j, found = processors[k], False
+        for b in range(len(cells)):
+            found |= cells[b, j] == packets[k]
+        if not found or packets[k] < 0:
+            return False
+    return True
 
 
 @compiled

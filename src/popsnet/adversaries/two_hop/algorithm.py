@@ -15,12 +15,15 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from popsnet.errors import InputError
 from popsnet.network import Network
 from popsnet.slot import Ints
 
 __all__ = ["NOBODY", "Choice", "TwoHop", "recorded"]
+
+I32 = npt.NDArray[np.int32]
 
 NOBODY = -1
 """What c_in gives for a processor that listens to no group."""
@@ -39,15 +42,15 @@ class TwoHop:
     c_in: Choice
     """It may say ``NOBODY``."""
 
-    def sent_to(self, network: Network, slot: int) -> Ints:
+    def sent_to(self, network: Network, slot: int) -> I32:
         """c_out of all processors in an odd slot."""
         return self._asked("c_out", self.c_out, network, slot, least=0)
 
-    def listened_to(self, network: Network, slot: int) -> Ints:
+    def listened_to(self, network: Network, slot: int) -> I32:
         """c_in of all processors."""
         return self._asked("c_in", self.c_in, network, slot, least=NOBODY)
 
-    def _asked(self, name: str, choice: Choice, network: Network, slot: int, least: int) -> Ints:
+    def _asked(self, name: str, choice: Choice, network: Network, slot: int, least: int) -> I32:
         first = np.asarray(choice(network, slot))
         again = np.asarray(choice(network, slot))
         _require_same(f"{name} of {self.name}", slot, first, again)
@@ -63,9 +66,9 @@ class TwoHop:
 
 @dataclass(frozen=True, eq=False)
 class _Recorded(TwoHop):
-    known: dict[tuple[str, int], Ints]
+    known: dict[tuple[str, int], I32]
 
-    def _asked(self, name: str, choice: Choice, network: Network, slot: int, least: int) -> Ints:
+    def _asked(self, name: str, choice: Choice, network: Network, slot: int, least: int) -> I32:
         now = super()._asked(name, choice, network, slot, least)
         before = self.known.setdefault((name, slot), now)
         _require_same(f"{name} of {self.name}", slot, before, now)
@@ -79,6 +82,8 @@ def recorded(algorithm: TwoHop) -> TwoHop:
 
 def _require_same(name: str, slot: int, first: Ints, again: Ints) -> None:
     """Refuse what is no function, with a witness: asked twice it says the same."""
+    if again is first:
+        return
     differs = first != again
     if differs.any():
         i = int(np.argmax(differs))

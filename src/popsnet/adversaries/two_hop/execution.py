@@ -69,7 +69,7 @@ def _route(algorithm: TwoHop, network: Network, rounds: int, slot: Ints, memory:
         if not waiting.size:
             return
         odd = 2 * number + 1
-        groups = algorithm.sent_to(network, odd)[waiting]
+        groups: Ints = algorithm.sent_to(network, odd)[waiting]
         copies = yield _slot(algorithm, network, odd, waiting, groups, waiting)
         passing = copies.at(_settle(network, odd, copies, slot, memory))
         memory.store(passing.receivers, passing.packets)
@@ -84,10 +84,12 @@ def _slot(
 ) -> Slot:
     listened = algorithm.listened_to(network, number)
     listeners = np.flatnonzero(listened != NOBODY).astype(np.int32)
+    if len(listeners) < network.n:
+        listened = listened[listeners]
     return Slot.send_packets(
         senders,
         groups,
-        (listeners, listened[listeners]),
+        (listeners, listened),
         packets=packets,
         phase="to intermediate group" if number % 2 else "to destination group",
         step=(number - 1) // 2,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -16,50 +17,75 @@ from popsnet.slot import Ints
 __all__ = ["FAMILIES", "find_two_hop", "one_listener", "randomized"]
 
 
+_kept = lru_cache(maxsize=2)
+"""A choice is asked twice for each slot, to see that it is a function: the second time is free."""
+
+
 def one_listener(network: Network, slot: int) -> Ints:
     """Each coupler has at most one listener: index a of every group listens to group a.
 
     With d < g the groups are taken in turns, d in each round of two slots.
     """
+    return _one_listener(network, 0 if network.d >= network.g else (slot - 1) // 2)
+
+
+@_kept
+def _one_listener(network: Network, turn: int) -> Ints:
     d, g = network.d, network.g
-    index = network.index(np.arange(network.n))
-    if d >= g:
-        return np.where(index < g, index, NOBODY)
-    return (index + (slot - 1) // 2 * d) % g
+    index = np.arange(d)
+    listened = np.where(index < g, index, NOBODY) if d >= g else (index + turn * d) % g
+    return _read_only(np.tile(listened.astype(np.int32), g))
 
 
+@_kept
 def _rotation(network: Network, slot: int) -> Ints:
     """Everybody moves on by one group a round."""
-    i = np.arange(network.n)
-    return (network.group(i) + network.index(i) + slot // 2) % network.g
+    group, index = _groups_and_indices(network)
+    return _read_only((group + (slot // 2 + index)) % network.g)
 
 
+@_kept
 def _shear(network: Network, slot: int) -> Ints:
     """Index plus round times group: for g prime, two that meet do so once in g rounds."""
-    i = np.arange(network.n)
-    return (network.index(i) + slot // 2 * network.group(i)) % network.g
+    group, index = _groups_and_indices(network)
+    return _read_only((index + slot // 2 * group) % network.g)
 
 
+@_kept
 def _bits(network: Network, slot: int) -> Ints:
     """The index turned by a bit a round, exclusive or with the group."""
-    i = np.arange(network.n)
+    group, index = _groups_and_indices(network)
     width = max((network.g - 1).bit_length(), 1)
-    index, turn = network.index(i) % 2**width, slot // 2 % width
+    index, turn = index % 2**width, slot // 2 % width
     turned = (index >> turn | index << (width - turn)) % 2**width
-    groups: Ints = (turned ^ network.group(i)) % network.g
-    return groups
+    return _read_only((turned ^ group) % network.g)
 
 
+@_kept
 def _affine(network: Network, slot: int) -> Ints:
     """A linear hash modulo the prime 2^31 - 1, another one in every round."""
     prime, round_ = 2**31 - 1, slot // 2
     factor, term = pow(7, round_ + 1, prime), pow(48271, round_ + 2, prime)
-    return (np.arange(network.n) * factor + term) % prime * network.g // prime
+    return _read_only((np.arange(network.n) * factor + term) % prime * network.g // prime)
 
 
+@_kept
 def _hashed(network: Network, slot: int) -> Ints:
     """Words that look random and are always the same."""
-    return Coins(0).draws(network.g, "two-hop hashed", slot, np.arange(network.n))
+    everybody = np.arange(network.n, dtype=np.int32)
+    return _read_only(Coins(0).draws(network.g, "two-hop hashed", slot, everybody))
+
+
+def _groups_and_indices(network: Network) -> tuple[Ints, Ints]:
+    """A column and a row: an expression of both has the processors in their order."""
+    return np.arange(network.g)[:, np.newaxis], np.arange(network.d)
+
+
+def _read_only(groups: Ints) -> Ints:
+    """One group a processor, in an array that is kept."""
+    groups = groups.ravel()
+    groups.flags.writeable = False
+    return groups
 
 
 def _deterministic(name: str, c_out: Choice) -> TwoHop:
@@ -87,8 +113,10 @@ def randomized(coins: Coins) -> TwoHop:
     must choose its permutation before the coins are thrown.
     """
 
+    @_kept
     def c_out(network: Network, slot: int) -> Ints:
-        return coins.draws(network.g, "two-hop randomized", slot, np.arange(network.n))
+        everybody = np.arange(network.n, dtype=np.int32)
+        return _read_only(coins.draws(network.g, "two-hop randomized", slot, everybody))
 
     return TwoHop("randomized", c_out, one_listener)
 

@@ -31,14 +31,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from popsnet.adversaries.two_hop.rounds import Bools, Round
+from popsnet.adversaries.two_hop.rounds import I32, Bools, Round
+from popsnet.compiled import compiled
 from popsnet.network import Network
-from popsnet.slot import Ints
 
 __all__ = ["kept_before"]
 
 
-def kept_before(network: Network, rounds: list[Round], classes: Ints) -> list[Bools]:
+def kept_before(network: Network, rounds: list[Round], classes: I32) -> list[Bools]:
     """Entry r: who can be kept through rounds 0 to r - 1; the last entry, through all of them.
 
     The complements of the sets F_r, except that an orphan with a solo of its target and class is
@@ -46,17 +46,26 @@ def kept_before(network: Network, rounds: list[Round], classes: Ints) -> list[Bo
     """
     kept = [classes >= 0]
     for one in rounds:
-        kept.append(kept[-1] & ~_let_go(network, one, classes, kept[-1]))
+        kept.append(
+            _still_kept(network.g, one.target, one.coupler, one.solo, one.mute, classes, kept[-1])
+        )
     return kept
 
 
-def _let_go(network: Network, one: Round, classes: Ints, kept: Bools) -> Bools:
-    solo = one.solo & ~one.mute & kept
-    meeting = network.coupler(one.target, classes)
-    solos = np.bincount(meeting[solo], minlength=network.couplers)
-    crowd = np.bincount(one.coupler[kept], minlength=network.couplers)
-    meeting[classes < 0] = 0
-    poor = solo & (solos[meeting] < 2)
-    orphan = ~one.solo & ~one.mute & (crowd[one.coupler] < 2) & (solos[meeting] < 1)
-    let_go: Bools = poor | orphan
-    return let_go
+@compiled
+def _still_kept(
+    g: int, target: I32, coupler: I32, solo: Bools, mute: Bools, classes: I32, kept: Bools
+) -> Bools:
+    """Those kept who are neither poor nor orphans in a round; who is kept has a class."""
+    solos, crowd = np.zeros(g * g, dtype=np.int32), np.zeros(g * g, dtype=np.int32)
+    for i in range(len(kept)):
+        if kept[i]:
+            crowd[coupler[i]] += 1
+            if solo[i] and not mute[i]:
+                solos[target[i] * g + classes[i]] += 1
+    still = np.zeros(len(kept), dtype=np.bool_)
+    for i in range(len(kept)):
+        if kept[i]:
+            met = solos[target[i] * g + classes[i]]
+            still[i] = mute[i] or (met > 1 if solo[i] else crowd[coupler[i]] > 1 or met > 0)
+    return still

@@ -2,18 +2,37 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import numpy.typing as npt
 
 from popsnet.adversaries.two_hop.keeping import kept_before
-from popsnet.adversaries.two_hop.rounds import Bools, Round, classes_of
+from popsnet.adversaries.two_hop.rounds import I32, Bools, Round, classes_of
+from popsnet.compiled import compiled
 from popsnet.network import Network
 from popsnet.slot import Ints
 
 __all__ = ["Marking", "mark"]
 
+I64 = npt.NDArray[np.int64]
+U16 = npt.NDArray[np.uint16]
+F64 = npt.NDArray[np.float64]
+
 _STARTS, _FEW_STARTS = 16, 4
 _SMALL = 2**14
+
+
+class _Stack(NamedTuple):
+    """The tables of all rounds in one array each, a round a row, for compiled loops."""
+
+    target: I32
+    solo: Bools
+    mute: Bools
+
+    @classmethod
+    def of(cls, rounds: list[Round]) -> _Stack:
+        return cls(*(np.stack([getattr(one, name) for one in rounds]) for name in cls._fields))
 
 
 class Marking:
@@ -24,8 +43,9 @@ class Marking:
     marked for round r costs up to 2^r packets in the rounds before.
     """
 
-    def __init__(self, network: Network, rounds: list[Round], classes: Ints) -> None:
+    def __init__(self, network: Network, rounds: list[Round], stack: _Stack, classes: I32) -> None:
         self.network, self.rounds, self.classes = network, rounds, classes
+        self._stack = stack
         self.marked: list[int] = []
         self._is_marked = np.zeros(network.n, dtype=np.bool_)
         self._room = np.full(network.g, network.d)
@@ -37,10 +57,8 @@ class Marking:
         self.marked.append(i)
         self._is_marked[i] = True
         self._room[self.classes[i]] -= 1
-        for r, one in enumerate(self.rounds):
-            self._crowds[r, one.coupler[i]] += 1
-            if one.solo[i] and not one.mute[i]:
-                self._solos[r, self._meeting(one, i)] += 1
+        d, g = self.network.d, self.network.g
+        _count(*self._stack, self._crowds, self._solos, self.classes, d, g, i)
 
     def is_blocked(self, r: int, i: int) -> bool:
         """Whether what is marked blocks the marked packet i in round r."""
@@ -61,28 +79,25 @@ class Marking:
         candidates = candidates[self._room[self.classes[candidates]] > 0]
         if not candidates.size:
             return None
-        return int(candidates[np.argmax(self._score(r, candidates))])
+        counts = self._crowds[:r], self._solos[:r]
+        score = _score(*self._stack, *counts, self.classes, d, g, candidates)
+        return int(candidates[np.argmax(score)])
 
-    def _score(self, r: int, candidates: Ints) -> npt.NDArray[np.float64]:
-        score = np.zeros(len(candidates))
-        for earlier in range(r):
-            one = self.rounds[earlier]
-            solos = self._solos[earlier, self._meeting(one, candidates)] > 0
-            crowds = self._crowds[earlier, one.coupler[candidates]] > 0
-            blocked = one.mute[candidates] | solos | (crowds & ~one.solo[candidates])
-            score += 2.0**earlier * blocked
-        return score
-
-    def _meeting(self, one: Round, i: int | Ints) -> Ints:
-        return self.network.coupler(one.target[i], self.classes[i])
+    def _meeting(self, one: Round, i: int) -> int:
+        return int(one.target[i]) * self.network.g + int(self.classes[i])
 
 
 class _Solos:
-    """Who could block at a meeting of target and class in a round: solos that are kept."""
+    """Who could block some packets where they meet in a round: solos that are kept.
 
-    def __init__(self, network: Network, one: Round, classes: Ints, kept: Bools) -> None:
-        solo = np.flatnonzero(one.solo & ~one.mute & kept)
-        where = network.coupler(one.target[solo], classes[solo])
+    They meet at the same target and class. Only the meetings of these packets are looked at.
+    """
+
+    def __init__(self, g: int, one: Round, classes: I32, kept: Bools, packets: list[int]) -> None:
+        asked = np.zeros(g * g, dtype=np.bool_)
+        asked[one.target[packets] * np.int64(g) + classes[packets]] = True
+        solo = _solos_at(asked, one.target, one.solo, one.mute, classes, kept, g)
+        where = one.target[solo] * np.int64(g) + classes[solo]
         order = np.argsort(where, kind="stable")
         self._solo, self._where = solo[order], where[order]
 
@@ -102,9 +117,10 @@ def mark(network: Network, rounds: list[Round]) -> Marking | None:
     can = np.flatnonzero(kept[-1])
     if not can.size:
         return None
+    stack = _Stack.of(rounds)
     starts = _STARTS if network.n <= _SMALL else _FEW_STARTS
     for first in can[:: -(-len(can) // starts)]:
-        marking = Marking(network, rounds, classes)
+        marking = Marking(network, rounds, stack, classes)
         marking.add(int(first))
         if _complete(marking, kept):
             return marking
@@ -116,7 +132,7 @@ def _complete(marking: Marking, kept: list[Bools]) -> bool:
         unblocked = [i for i in marking.marked if not marking.is_blocked(r, i)]
         if not unblocked:
             continue
-        solos = _Solos(marking.network, marking.rounds[r], marking.classes, kept[r])
+        solos = _Solos(marking.network.g, marking.rounds[r], marking.classes, kept[r], unblocked)
         for i in unblocked:
             if not marking.is_blocked(r, i):  # one marked just now may do it
                 partner = marking.partner(r, i, kept[r], solos)
@@ -124,3 +140,45 @@ def _complete(marking: Marking, kept: list[Bools]) -> bool:
                     return False
                 marking.add(partner)
     return True
+
+
+@compiled
+def _count(
+    target: I32, solo: Bools, mute: Bools, crowds: U16, solos: U16, classes: I32,
+    d: int, g: int, i: int,
+) -> None:  # fmt: skip
+    """Put packet i in its crowd of every round, and with the solos where it is one."""
+    for r in range(len(target)):
+        crowds[r, i // d * g + target[r, i]] += 1
+        if solo[r, i] and not mute[r, i]:
+            solos[r, target[r, i] * g + classes[i]] += 1
+
+
+@compiled
+def _score(
+    target: I32, solo: Bools, mute: Bools, crowds: U16, solos: U16, classes: I32,
+    d: int, g: int, candidates: I64,
+) -> F64:  # fmt: skip
+    """The rounds in which each candidate is blocked already: 2^r for round r."""
+    score = np.zeros(len(candidates))
+    for k in range(len(candidates)):
+        i = candidates[k]
+        for r in range(len(crowds)):
+            crowded = not solo[r, i] and crowds[r, i // d * g + target[r, i]] > 0
+            if mute[r, i] or crowded or solos[r, target[r, i] * g + classes[i]] > 0:
+                score[k] += 2.0**r
+    return score
+
+
+@compiled
+def _solos_at(
+    asked: Bools, target: I32, solo: Bools, mute: Bools, classes: I32, kept: Bools, g: int
+) -> I64:
+    """The solos that are kept and have a meeting that is asked for."""
+    found = np.empty(len(kept), dtype=np.int64)
+    count = 0
+    for i in range(len(kept)):
+        if kept[i] and solo[i] and not mute[i] and asked[target[i] * g + classes[i]]:
+            found[count] = i
+            count += 1
+    return found[:count].copy()

@@ -13,22 +13,23 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from popsnet.adversaries.two_hop.algorithm import NOBODY, TwoHop
+from popsnet.adversaries.two_hop.algorithm import TwoHop
+from popsnet.compiled import compiled
 from popsnet.network import Network
-from popsnet.slot import Ints
 
-__all__ = ["Bools", "Round", "classes_of", "round_of"]
+__all__ = ["I32", "Bools", "Round", "classes_of", "round_of"]
 
 Bools = npt.NDArray[np.bool_]
+I32 = npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Round:
     """One round: arrays over all processors."""
 
-    target: Ints
+    target: I32
     """The group that a processor sends to."""
-    coupler: Ints
+    coupler: I32
     """Group times g plus target: equal for the members of a crowd."""
     solo: Bools
     mute: Bools
@@ -36,18 +37,12 @@ class Round:
 
 def round_of(algorithm: TwoHop, network: Network, number: int) -> Round:
     """Round 0, 1, … of an algorithm, in O(n + g²)."""
-    g, group = network.g, network.group(network.processors)
     target = algorithm.sent_to(network, 2 * number + 1)
     listened = algorithm.listened_to(network, 2 * number + 1)
-    listens = listened != NOBODY
-    by_coupler = network.coupler(listened[listens], group[listens])
-    listeners = np.bincount(by_coupler, minlength=g * g)
-    coupler = group * np.int32(g) + target  # g² fits: n does, and tables of g² are made
-    crowd = np.bincount(coupler, minlength=g * g)
-    return Round(target, coupler, crowd[coupler] == 1, listeners[coupler] != 1)
+    return Round(target, *_tables(network.d, network.g, target, listened))
 
 
-def classes_of(network: Network, rounds: list[Round]) -> Ints:
+def classes_of(network: Network, rounds: list[Round]) -> I32:
     """For each processor a group that it never sends to in these rounds; -1 if there is none.
 
     It is the first such group in the order of how often groups are sent to, the rarest first. A
@@ -66,3 +61,22 @@ def classes_of(network: Network, rounds: list[Round]) -> Ints:
         unsettled = unsettled[shoots]
         chosen[unsettled] += 1
     return order[chosen]
+
+
+@compiled
+def _tables(d: int, g: int, target: I32, listened: I32) -> tuple[I32, Bools, Bools]:
+    """Coupler, solo and mute: g² fits 32 bits, for tables of g² are made."""
+    n = len(target)
+    crowd, listeners = np.zeros(g * g, dtype=np.int32), np.zeros(g * g, dtype=np.int32)
+    coupler = np.empty(n, dtype=np.int32)
+    solo, mute = np.empty(n, dtype=np.bool_), np.empty(n, dtype=np.bool_)
+    for i in range(n):
+        group = i // d
+        coupler[i] = group * g + target[i]
+        crowd[coupler[i]] += 1
+        if listened[i] >= 0:
+            listeners[listened[i] * g + group] += 1
+    for i in range(n):
+        solo[i] = crowd[coupler[i]] == 1
+        mute[i] = listeners[coupler[i]] != 1
+    return coupler, solo, mute
