@@ -74,13 +74,13 @@ class Marking:
         group = network.processor(network.group(i), np.arange(network.d))
         mates = group[one.coupler[group] == one.coupler[i]]
         mates = mates[kept[mates] & (mates != i)]
-        candidates = np.concatenate([mates, solos.at(int(self._meeting(one, i)))])
+        candidates = np.concatenate([mates, solos.at(self._meeting(one, i))])
         candidates = candidates[~self._is_marked[candidates]]
         candidates = candidates[self._room[self.classes[candidates]] > 0]
         if not candidates.size:
             return None
         counts = self._crowds[:r], self._solos[:r]
-        score = _score(*self._stack, *counts, self.classes, d, g, candidates)
+        score = _score(*self._stack, *counts, self.classes, network.d, network.g, candidates)
         return int(candidates[np.argmax(score)])
 
     def _meeting(self, one: Round, i: int) -> int:
