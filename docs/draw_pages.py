@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 from PIL import Image
 from playwright.sync_api import Browser, sync_playwright
 
-from popsnet import Point
+from popsnet import route
 from popsnet.viewer import Page, Recording
 
 IMAGES = Path(__file__).parent / "images"
@@ -57,10 +57,9 @@ def page_of(shot: Shot) -> Page:
     with TemporaryDirectory() as folder:
         for place, run in enumerate(shot.runs):
             trace = Path(folder) / f"{place}.jsonl"
-            point = Point.of(
-                shot.d, shot.g, router=run.router, variant=run.variant, seed=run.seed, traced=True
+            route(
+                shot.d, shot.g, router=run.router, variant=run.variant, seed=run.seed, trace=trace
             )
-            point.execute_traced(0, trace)
             recordings.append(Recording.of(trace.read_text()))
     return Page.of(recordings)
 

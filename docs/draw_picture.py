@@ -10,7 +10,7 @@ from typing import NamedTuple
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
-from popsnet import Coins, Network, Point, routed
+from popsnet import Coins, Experiment, Network, route
 from popsnet.exact import mei_rizzi_chain, relay_chain, solve
 from popsnet.experiments.course import course_of
 from popsnet.plots import (
@@ -57,31 +57,31 @@ RELAY = {
 
 def draw(path: Path) -> None:
     """Run POPS(3, 3), draw its first slot, save it."""
-    point = Point.of(3, 3, seed=SEED)
+    experiment = Experiment(3, 3, seed=SEED)
     figure = Figure(figsize=(7.2, 6.0), layout="constrained")
-    sends, listens = events_of(point)[0].records()
-    draw_slot(figure.add_subplot(), point.network, sends, listens)
+    sends, listens = events_of(experiment)[0].records()
+    draw_slot(figure.add_subplot(), experiment.network, sends, listens)
     save(figure, path)
 
 
 def draw_loss(path: Path) -> None:
     """The step of a run on POPS(3, 2) in which the published protocol loses two packets."""
-    point = Point.of(3, 2, variant="published", seed=LOSING_SEED, permutation_seed=LOSING_SEED)
-    events = [event for event in events_of(point) if event.slot in LOSING_SLOTS]
+    losing = Experiment(3, 2, variant="published", seed=LOSING_SEED, permutation_seed=LOSING_SEED)
+    events = [event for event in events_of(losing) if event.slot in LOSING_SLOTS]
     figure = Figure(figsize=(12.0, 5.6), layout="constrained")
-    draw_slots(figure, point.network, events)
+    draw_slots(figure, losing.network, events)
     save(figure, path)
 
 
 def draw_stage(path: Path, stage: Stage) -> None:
     """The slots of a stage of relay."""
-    point = Point.of(
+    experiment = Experiment(
         stage.d, stage.g, router="relay", variant=stage.schedule, seed=stage.seed,
-        permutation_seed=stage.permutation_seed, traced=True,
+        permutation_seed=stage.permutation_seed,
     )  # fmt: skip
     with TemporaryDirectory() as folder:
         trace = Path(folder) / "trace.jsonl"
-        point.execute_traced(0, trace)
+        route(experiment, trace=trace)
         figure = draw_trace(trace, stage.slots, stage.a_row)
     text = re.sub(r"\d+\.\d{3,}", lambda number: f"{float(number[0]):.2f}", svg_text(figure))
     path.write_text(text)
@@ -89,17 +89,18 @@ def draw_stage(path: Path, stage: Stage) -> None:
 
 def draw_offline(path: Path) -> None:
     """The slots and couplers of an off-line schedule."""
-    point = Point.of(4, 3, router="offline")
-    schedule = schedule_permutation(point.network, point.destination(0))
+    experiment = Experiment(4, 3, router="offline")
+    schedule = schedule_permutation(experiment.network, experiment.destination(0))
     with path.open("w", encoding="utf-8") as file:
         file.write(svg_text(draw_schedule(schedule)))
 
 
 def draw_course(path: Path, d: int, g: int) -> None:
     """A run beside the phases of the paper's proof."""
-    point = Point.of(d, g)
-    coins = Coins(point.seed).for_run(0)
-    save(draw_phases(list(course_of(point.network, point.destination(0), coins))), path)
+    experiment = Experiment(d, g)
+    coins = Coins(experiment.seed).for_run(0)
+    course = course_of(experiment.network, experiment.destination(0), coins)
+    save(draw_phases(list(course)), path)
 
 
 def draw_exact(path: Path) -> None:
@@ -112,11 +113,10 @@ def law_of(router: str, g: int) -> Law:
     chain = (mei_rizzi_chain if router == "mei-rizzi" else relay_chain)(Network(g, g))
     exact = solve(chain)
     if router == "relay":
-        point = Point.of(g, g, router=router, variant="S")
-        steps = Counter((run.outcome.slots - 1) // 3 for run in routed(point, 1000))
+        slots = route(g, g, router=router, variant="S", runs=1000).slots
+        steps = Counter(((slots - 1) // 3).tolist())
     else:
-        point = Point.of(g, g, engine="fused")
-        steps = Counter(run.outcome.steps for run in routed(point, 10_000))
+        steps = route(g, g, engine="fused", runs=10_000).tally.steps
     most = min(13 if g == 2 else 10, len(exact.within))
     shown = tuple(float(exact.probability(s)) for s in range(most))
     what = "stages" if router == "relay" else "steps"
@@ -131,10 +131,10 @@ def draw_slots(figure: Figure, network: Network, events: Sequence[Event]) -> Non
         axes.set_title(f"slot {event.slot}: {event.phase[2:]}", fontsize=11, pad=18)
 
 
-def events_of(point: Point) -> list[Event]:
-    """What happens in the first run of a point."""
+def events_of(experiment: Experiment) -> list[Event]:
+    """What happens in the first run of an experiment."""
     events: list[Event] = []
-    point.execute(0, [events.append])
+    route(experiment, observers=[events.append])
     return events
 
 

@@ -14,12 +14,13 @@ SOURCE = Path(popsnet.__file__).parent
 MODULES = sorted(SOURCE.rglob("*.py"))
 
 LAYERS = [
-    {"compiled", "errors", "system"},
+    {"compiled", "errors", "progress", "system"},
     {"splitmix"},
     {"coins", "files", "network", "slot"},
     {"couplers", "exact", "memory", "sorting", "theory", "trace"},
     {"machine", "viewer"},
     {"permutations", "routing"},
+    {"experiment"},
     {"engines"},
     {"adversaries", "experiments", "testing"},
     {"plots"},

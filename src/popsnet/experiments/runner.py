@@ -53,7 +53,7 @@ def collect(
     workers: int | None = None,
     progress: Progress = None,
 ) -> list[Tally]:
-    """Do runs of experiments, except what a store has already; small networks first.
+    """Do runs of experiments, except what a store has already.
 
     Every finished shard of ten runs is kept in the store, so that an interrupted or killed
     collection loses nothing that was finished: the same call does the rest.
@@ -203,11 +203,19 @@ class Workers:
             self._own.shutdown(wait=False, cancel_futures=True)
 
     def do(self, work: Iterable[Work]) -> Iterator[Shards]:
-        """Do the work; results come as they are finished."""
-        waiting = deque(work)
+        """Do the work; results come as they are finished.
+
+        It is taken from the front, but for one piece at a time that is taken from the back: where
+        the largest come last, they do not keep one worker busy when all others are done.
+        """
+        waiting, last = deque(work), None
         while waiting or self._at_work:
-            while waiting and self._has_room(waiting[0][0]):
-                self._hand_over(*waiting.popleft())
+            while waiting:
+                from_back = self.count > 1 and last not in self._at_work
+                if not self._has_room(waiting[-1 if from_back else 0][0]):
+                    break
+                future = self._hand_over(*(waiting.pop() if from_back else waiting.popleft()))
+                last = future if from_back else last
             done, _ = wait(self._at_work, return_when=FIRST_COMPLETED)
             for future in done:
                 yield future.result()
@@ -232,11 +240,13 @@ class Workers:
         fits = taken + _memory(experiment) <= self._available or not self._at_work
         return fits and len(self._at_work) < _AHEAD * self.count
 
-    def _hand_over(self, experiment: Experiment, shards: range) -> None:
+    def _hand_over(self, experiment: Experiment, shards: range) -> Future[Shards]:
         stopped = self._stopped.is_set if self._own else None
         assert self._executor is not None
         work = partial(execute_shards, stopped=stopped) if stopped else execute_shards
-        self._at_work[self._executor.submit(work, experiment, shards)] = _memory(experiment)
+        future = self._executor.submit(work, experiment, shards)
+        self._at_work[future] = _memory(experiment)
+        return future
 
 
 def _memory(experiment: Experiment) -> int:

@@ -82,12 +82,30 @@ class Report:
         return self.violation_count == 0
 
 
-def check_trace(path: Path, progress: Callable[[int], None] | None = None) -> Report:
-    """Replay a trace; ``progress`` is called with the number of bytes read so far.
+def check_trace(path: str | Path, progress: Callable[[int], None] | None = None) -> Report:
+    """Replay a trace by the rules of the machine alone.
 
-    Raises :class:`TraceFormatError` for a file that cannot be read as a trace.
+    Parameters
+    ----------
+    path : str or Path
+        The trace.
+    progress : function, optional
+        Called with the number of bytes read so far.
+
+    Raises
+    ------
+    TraceFormatError
+        If the file cannot be read as a trace.
+
+    Examples
+    --------
+    >>> import popsnet
+    >>> path = popsnet.route(4, 4)[0].write_trace("run.jsonl")
+    >>> report = popsnet.check_trace(path)
+    >>> report.ok, report.delivered
+    (True, 16)
     """
-    lines = read_trace(path, progress)
+    lines = read_trace(Path(path), progress)
     header = next(lines)
     assert isinstance(header, Header)
     return _Replay(header).run(lines)
