@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conftest import Cli
-from popsnet import Point, TraceFormatError, check_trace
+from popsnet import TraceFormatError, check_trace, route
 
 Lines = list[dict[str, Any]]
 
@@ -22,7 +22,7 @@ Lines = list[dict[str, Any]]
 def lines(tmp_path_factory: pytest.TempPathFactory) -> Lines:
     """A real trace: the header, the slots and the outcome of a run on POPS(4, 4)."""
     path = tmp_path_factory.mktemp("trace") / "trace.jsonl"
-    Point.of(4, 4, seed=1).execute_traced(0, path)
+    route(4, 4, seed=1, trace=path)
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
@@ -410,8 +410,7 @@ def test_a_capped_run_is_confirmed_to_have_packets_left(permutation: str, tmp_pa
     """The replay finds no fault but the packets that are missing."""
     path = tmp_path / "t"
     for seed in range(30):
-        point = Point.of(8, 8, max_steps=1, seed=seed, permutation=permutation)
-        run = point.execute_traced(0, path)
+        (run,) = route(8, 8, max_steps=1, seed=seed, permutation=permutation, trace=path)
         report = check_trace(path)
         assert not report.ok
         assert run.outcome.delivered <= report.delivered

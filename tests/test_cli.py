@@ -12,24 +12,25 @@ import numpy as np
 import pytest
 
 from conftest import Cli
-from popsnet import Point, routed
-from popsnet.experiments import footprint
+from popsnet import route, system
 
 COMMAND = Path(sys.executable).parent / "popsnet"
 
 RUN_KEYS = [
+    "run",
     "slots",
     "slots_delivered",
-    "slots_known",
     "steps",
     "delivered",
     "lost",
     "collisions",
+    "destroyed",
     "messages",
     "peak_buffers",
     "control_bits",
     "capped",
     "seconds",
+    "slots_known",
 ]
 
 
@@ -106,7 +107,7 @@ def test_both_engines_write_the_same_trace(cli: Cli, tmp_path: Path) -> None:
 
 def test_text_shows_survivors_of_a_single_run(cli: Cli) -> None:
     finished = cli("route", 8, 8)
-    run = next(routed(Point.of(8, 8), 1)).outcome
+    run = route(8, 8)[0].outcome
     assert finished.code == 0
     for step, pending in enumerate(run.survivors, start=1):
         assert f"│    {step} │ {pending:>16} │" in finished.out
@@ -142,10 +143,13 @@ BAD = {
     "small groups": (("route", 4, 5), "needs d >= g"),
     "unknown router": (("route", 4, 4, "--router", "nope"), "no router 'nope'"),
     "unknown variant": (("route", 4, 4, "--variant", "nope"), "no variant 'nope'"),
-    "unknown engine": (("route", 4, 4, "--engine", "nope"), "no engine 'nope'"),
+    "unknown engine": (
+        ("route", 4, 4, "--engine", "nope"),
+        "--engine 'nope': there is no such engine; give one of auto, objects, slots, fused.",
+    ),
     "objects has no direct": (
         ("route", 4, 4, "--router", "direct", "--engine", "objects"),
-        "does not run router 'direct'",
+        "does not run direct (standard)",
     ),
     "unknown permutation": (("route", 4, 4, "--permutation", "nope"), "no permutation 'nope'"),
     "no such file": (("route", 4, 4, "--permutation", "no.csv"), "no.csv could not be read"),
@@ -166,9 +170,12 @@ BAD = {
     "growth of bitonic": (("network", "bitonic", 128, "--growth"), "--growth compares bag-tree"),
     "growth of one size": (("network", "bag-tree", 100, "--growth"), "give at least 2^7 wires"),
     "no runs": (("route", 4, 4, "--runs", 0), "--runs 0"),
-    "no steps": (("route", 4, 4, "--max-steps", 0), "max_steps = 0"),
-    "negative seed": (("route", 4, 4, "--seed", -1), "seed = -1"),
-    "large seed": (("route", 4, 4, "--permutation-seed", 2**64), "seed = 18446744073709551616"),
+    "no steps": (("route", 4, 4, "--max-steps", 0), "--max-steps 0"),
+    "negative seed": (("route", 4, 4, "--seed", -1), "--seed -1"),
+    "large seed": (
+        ("route", 4, 4, "--permutation-seed", 2**64),
+        "--permutation-seed 18446744073709551616",
+    ),
     "trace of many": (("route", 4, 4, "--runs", 2, "--trace", "t"), "--runs 1"),
     "trace nowhere": (("route", 4, 4, "--trace", "/no/such/folder/t"), "no folder"),
     "trace to a device": (("route", 4, 4, "--trace", "/dev/null"), "cannot be replaced"),
@@ -178,10 +185,10 @@ BAD = {
     "a number as option": (("check", "-5"), "-5"),
     "trace to a folder": (("route", 4, 4, "--trace", "/"), "is a folder"),
     "too large": (("route", 10**6, 10**6), "at most 2^38 processors"),
-    "too many groups": (("route", 70000, 70000), "Use --engine fused --permutation keyed"),
+    "too many groups": (("route", 70000, 70000), "Use --engine fused and --permutation keyed"),
     "objects has one variant": (
         ("route", 8, 4, "--variant", "idealized", "--engine", "objects"),
-        "does not run router 'mei-rizzi' (idealized)",
+        "does not run mei-rizzi (idealized)",
     ),
     "no trace of what is idealized": (
         ("route", 8, 4, "--variant", "idealized", "--trace", "t"),
@@ -216,14 +223,14 @@ def test_bad_input_is_refused_with_code_2_and_a_reason(
 def test_what_does_not_fit_in_memory_is_refused_before_any_work(
     cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(footprint, "available_memory", lambda: 10**6)
+    monkeypatch.setattr(system, "available_memory", lambda: 10**6)
     finished = cli("route", 1024, 1024)
     assert finished.code == 2
-    assert "needs about 0.2 GB with engine slots; 0.0 GB can be had here" in finished.err
-    monkeypatch.setattr(footprint, "available_memory", lambda: 3 * 10**9)
+    assert "needs about 0.2 GB with engine slots; 0.0 GB are available here" in finished.err
+    monkeypatch.setattr(system, "available_memory", lambda: 3 * 10**9)
     finished = cli("route", 8192, 8192, "--engine", "slots")
     assert finished.code == 2
-    assert "Use --engine fused --permutation keyed, which needs about 0." in finished.err
+    assert "Use --engine fused and --permutation keyed, which need about 0." in finished.err
 
 
 def test_what_is_idealized_is_said_to_be(cli: Cli) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import io
 import json
 import re
@@ -33,6 +34,7 @@ SORTING_NETWORKS = (ROOT / "docs/explanation/sorting-networks.md").read_text()
 TRACE_FORMAT = (ROOT / "docs/reference/trace-format.md").read_text()
 DETERMINISTIC = (ROOT / "docs/explanation/deterministic.md").read_text()
 OFFLINE = (ROOT / "docs/explanation/offline.md").read_text()
+PYTHON = (ROOT / "docs/reference/python.md").read_text()
 SWEEP_FORMAT = (ROOT / "docs/reference/sweep-format.md").read_text()
 
 
@@ -79,9 +81,10 @@ def test_the_readmes_sample_is_what_the_program_prints(
         ]
 
 
-def test_the_readmes_python_runs() -> None:
+def test_the_readmes_python_runs(tmp_path: Path) -> None:
     for block in blocks(README, "python"):
-        subprocess.run([sys.executable, "-c", block], check=True, capture_output=True)
+        command = [sys.executable, "-c", block]
+        subprocess.run(command, check=True, capture_output=True, cwd=tmp_path)
     assert blocks(README, "python")
 
 
@@ -140,8 +143,8 @@ def test_the_slots_of_deterministic_routers_are_theirs() -> None:
         assert int(ours[0]) == datta_slots(network)
         assert ours[1] == (str(batcher_slots(network)) if network.d <= network.g else "–")
         if network.n <= 256:
-            point = popsnet.Point.of(network.d, network.g, router="datta")
-            assert point.execute(0).outcome.slots == int(ours[0])
+            (run,) = popsnet.route(network, router="datta")
+            assert run.slots == int(ours[0])
 
 
 def test_the_lost_packets_are_lost(
@@ -290,3 +293,19 @@ def test_the_sweep_format_names_every_key_and_column(tmp_path: Path) -> None:
 def test_versions_agree() -> None:
     assert f"version: {popsnet.__version__}" in (ROOT / "CITATION.cff").read_text()
     assert f"## {popsnet.__version__}" in (ROOT / "CHANGELOG.md").read_text()
+
+
+def test_the_page_on_python_runs_from_top_to_bottom(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In one program, as a reader would try it; every function of the table exists."""
+    monkeypatch.chdir(tmp_path)
+    script = "import matplotlib\nmatplotlib.use('agg')\n" + "\n".join(blocks(PYTHON, "python"))
+    finished = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert finished.returncode == 0, finished.stderr
+    for name in ("run.jsonl", "slots.png", "python.sqlite", "python.csv", "paper/report.html"):
+        assert Path(name).stat().st_size > 100
+    for name in re.findall(r"`popsnet\.([\w.]+)", PYTHON):
+        value: object = popsnet
+        for part in name.split("."):
+            value = getattr(value, part, None) or importlib.import_module(f"popsnet.{name}")

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from conftest import Cli, permutation
-from popsnet import Coins, InputError, Network, Point, routed
+from popsnet import Coins, Experiment, InputError, Network, route
 from popsnet.engines import ENGINES, Instance
 from popsnet.exact import Chain, mei_rizzi_chain, relay_chain, solve, taking_part
 from popsnet.exact.elimination import eliminate
@@ -181,15 +181,15 @@ def law_of(one: Chain) -> dict[int, float]:
 )
 def test_the_compiled_engine_has_the_exact_law(d: int, g: int, variant: str) -> None:
     runs = 20_000 if variant != "deferred" else 2000
-    point = Point.of(d, g, variant=variant, engine="fused", seed=11, permutation_seed=12)
-    observed = Counter(run.outcome.steps for run in routed(point, runs))
+    experiment = Experiment(d, g, variant=variant, seed=11, permutation_seed=12)
+    observed = route(experiment, runs=runs, engine="fused").tally.steps
     assert p_value(observed, law_of(chain_of("mei-rizzi", d, g)), runs) > ERROR_RATE
 
 
 def test_the_test_notices_a_law_that_is_slightly_wrong() -> None:
     """Without the paper's law of taking part the steps on POPS(4, 2) are others."""
-    point = Point.of(4, 2, variant="idealized", engine="fused", seed=11, permutation_seed=12)
-    observed = Counter(run.outcome.steps for run in routed(point, 5000))
+    experiment = Experiment(4, 2, variant="idealized", seed=11, permutation_seed=12)
+    observed = route(experiment, runs=5000, engine="fused").tally.steps
     wrong = law_of(mei_rizzi_chain(Network(4, 2), everybody=True))
     assert p_value(observed, wrong, 5000) < ERROR_RATE
 
@@ -217,9 +217,10 @@ def test_relay_nearly_has_the_law_of_ideal_bijections(
     d: int, g: int, engine: str, runs: int
 ) -> None:
     """Its own bijections are not uniform, but no sample of this size tells."""
-    point = Point.of(d, g, router="relay", variant="S", engine=engine, seed=21, permutation_seed=22)
+    experiment = Experiment(d, g, router="relay", variant="S", seed=21, permutation_seed=22)
     stage = 2 * d // g + 1
-    observed = Counter((run.outcome.slots - 1) // stage for run in routed(point, runs))
+    slots = route(experiment, runs=runs, engine=engine).slots
+    observed = Counter(((slots - 1) // stage).tolist())
     assert p_value(observed, law_of(chain_of("relay", d, g)), runs) > ERROR_RATE
 
 

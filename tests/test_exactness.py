@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from popsnet import Coins, Network, Point, routed, summarize
+from popsnet import Coins, Network, route, summarize
 from popsnet.engines import ENGINES, Instance
 from popsnet.routing import get_router
 from popsnet.slot import Ints
@@ -98,7 +98,7 @@ def z_of_difference(mean: float, sd: float, runs: int, expected: float, error: f
 
 
 def sample(d: int, g: int, runs: int) -> tuple[float, float]:
-    one = summarize([run.outcome.steps for run in routed(Point.of(d, g, seed=1), runs)])
+    one = summarize(route(d, g, seed=1, runs=runs, engine="slots").steps.tolist())
     assert one.sd is not None
     return one.mean, one.sd
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
-from popsnet import Coins, Point, routed, summarize
+from popsnet import Coins, route, summarize
 from popsnet.permutations.keyed import KeyedPermutation
 
 SEEDS = st.integers(0, 2**64 - 1)
@@ -55,8 +55,7 @@ SIZES = [16, 32, 64, 128, 256]
 
 def steps(g: int, permutation: str, runs: int) -> tuple[float, float, float, float]:
     """Mean steps and mean deliveries of the first step, each with its standard error."""
-    point = Point.of(g, g, permutation=permutation, engine="fused", seed=1)
-    done = [run.outcome for run in routed(point, runs)]
+    done = route(g, g, permutation=permutation, engine="fused", seed=1, runs=runs).outcomes
     taken = summarize([outcome.steps for outcome in done])
     first = summarize([g * g - outcome.survivors[0] for outcome in done])
     assert taken.sd is not None
@@ -81,8 +80,7 @@ def test_routing_takes_as_many_steps_as_on_uniform_permutations(g: int) -> None:
 def test_first_step_survivors_are_those_of_theory() -> None:
     """Slot-1 survivors do not depend on the permutation: n(1 - 1/g)^(d-1) on average."""
     g, runs = 32, 2000
-    point = Point.of(g, g, permutation="keyed", engine="fused", max_steps=1)
-    done = [run.outcome for run in routed(point, runs)]
+    done = route(g, g, permutation="keyed", engine="fused", max_steps=1, runs=runs).outcomes
     alone = summarize([one.messages - g * g - 3 * one.delivered for one in done])
     assert alone.sd is not None
     expected = g * g * (1 - 1 / g) ** (g - 1)

@@ -12,7 +12,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from conftest import Cli, permutation
-from popsnet import Coins, Network, Outcome, Point
+from popsnet import Coins, Experiment, Network, Outcome, route
 from popsnet.engines import ENGINES, Instance
 from popsnet.routing import get_router
 from popsnet.trace import TraceWriter
@@ -89,8 +89,7 @@ def test_the_replay_confirms_what_is_lost(
 ) -> None:
     path = tmp_path_factory.mktemp("trace") / "t"
     for variant in ("published", "deferred"):
-        point = Point.of(*shape, variant=variant, seed=seed)
-        outcome = point.execute_traced(0, path).outcome
+        outcome = route(*shape, variant=variant, seed=seed, trace=path)[0].outcome
         assume(not outcome.capped)
         report = check_trace(path)
         assert tuple(report.lost) == tuple(report.undelivered) == outcome.lost_packets
@@ -116,13 +115,13 @@ def test_a_capped_run_is_called_capped() -> None:
 @pytest.mark.parametrize(("ratio", "share"), [(2, 0.12), (4, 0.17), (16, 0.21)])
 def test_published_loses_about_what_was_found_before(ratio: int, share: float) -> None:
     """The shares are those of an independent simulation, given to a hundredth."""
-    point = Point.of(ratio * 64, 64, variant="published")
-    assert point.execute(0).outcome.lost / point.network.n == pytest.approx(share, abs=0.015)
+    (run,) = route(ratio * 64, 64, variant="published")
+    assert run.lost / run.experiment.network.n == pytest.approx(share, abs=0.015)
 
 
 def test_the_default_is_the_variant_that_loses_nothing() -> None:
-    assert Point.of(4, 4).variant == "published"
-    assert Point.of(8, 4).variant == "deferred"
+    assert Experiment(4, 4).variant == "published"
+    assert Experiment(8, 4).variant == "deferred"
 
 
 def test_route_says_what_is_lost(cli: Cli, tmp_path: Path) -> None:
@@ -148,7 +147,7 @@ def test_engines_refuse_what_they_cannot_execute(engine: str, cli: Cli) -> None:
 def test_large_runs_are_the_same_too() -> None:
     """Beyond the size where runs stay in the cache."""
     slow, fast = (
-        Point.of(3000, 500, engine=engine, variant="deferred").execute(0).outcome
+        route(3000, 500, engine=engine, variant="deferred")[0].outcome
         for engine in ("slots", "fused")
     )
     assert replace(slow, peak_buffers=None) == fast

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from conftest import Cli
-from popsnet import Network, Point, routed
+from popsnet import Experiment, Network, route
 from popsnet.adversaries import FAMILIES, Separation, separation
 from popsnet.exact import mei_rizzi_chain, relay_chain
 from popsnet.experiments import Tally
@@ -26,13 +26,16 @@ from popsnet.paper.verdicts import LEVEL
 from popsnet.theory import expected_steps
 
 
-def wanted(router: str, d: int, g: int, runs: int) -> Wanted:
+def wanted(router: str, d: int, g: int, runs: int, seed: int = 0) -> Wanted:
     variant = {"mei-rizzi": "idealized", "relay": "S"}[router]
-    return Wanted(Point.of(d, g, router=router, variant=variant, engine="fused"), runs)
+    return Experiment(d, g, router=router, variant=variant, seed=seed), runs
 
 
-def sampled(one: Wanted) -> Tally:
-    return Tally.of(run.outcome for run in routed(one.point, one.runs))
+def sampled(*asked: Wanted) -> dict[Wanted, Tally]:
+    return {
+        (experiment, runs): route(experiment, runs=runs, engine="fused").tally
+        for experiment, runs in asked
+    }
 
 
 def test_exact_means_are_those_of_the_chains() -> None:
@@ -42,7 +45,7 @@ def test_exact_means_are_those_of_the_chains() -> None:
         for router in ("mei-rizzi", "relay")
         for d, g in ((2, 2), (3, 2), (3, 3))
     ]
-    rows = exact_rows(asked, sampled)
+    rows = exact_rows(asked, sampled(*asked))
     chains = {"mei-rizzi": mei_rizzi_chain, "relay": relay_chain}
     for row in rows:
         moments = chains[row.router](Network(row.d, row.g)).moments()
@@ -56,22 +59,24 @@ def test_exact_means_are_those_of_the_chains() -> None:
 def test_a_mean_that_is_wrong_is_found_out() -> None:
     """Every fifth run a step too long; the true mean is wrongly accused with a chance of 1 %."""
     asked = wanted("mei-rizzi", 2, 2, 5000)
-    steps = [run.outcome.steps for run in routed(asked.point, asked.runs)]
+    steps = route(asked[0], runs=5000, engine="fused").steps.tolist()
     late = [value + (run % 5 == 0) for run, value in enumerate(steps)]
-    (right,) = exact_rows([asked], lambda _: Tally(5000, steps=Counter(steps)))
-    (wrong,) = exact_rows([asked], lambda _: Tally(5000, steps=Counter(late)))
+    (right,) = exact_rows([asked], {asked: Tally(5000, steps=Counter(steps))})
+    (wrong,) = exact_rows([asked], {asked: Tally(5000, steps=Counter(late))})
     assert (right.verdict, wrong.verdict) == ("agrees", "differs")
     assert wrong.standard_errors > 5
 
 
 def test_few_runs_are_not_judged() -> None:
-    (row,) = exact_rows([wanted("relay", 2, 2, 990)], sampled)
+    asked = wanted("relay", 2, 2, 990)
+    (row,) = exact_rows([asked], sampled(asked))
     assert row.verdict == "too few runs"
 
 
 def test_a_run_with_all_at_home_has_no_stage() -> None:
     tally = Tally(1000, 0, Counter({1: 1000}), Counter({1: 500, 4: 500}))
-    (row,) = exact_rows([wanted("relay", 2, 2, 1000)], lambda _: tally)
+    asked = wanted("relay", 2, 2, 1000)
+    (row,) = exact_rows([asked], {asked: tally})
     assert row.mean == 0.5
 
 
@@ -81,12 +86,12 @@ def test_all_exact_rows_are_one_family() -> None:
     def of_stages(once: int) -> Tally:
         return Tally(1000, slots=Counter({4: once, 7: 1000 - once}))
 
-    asked = [wanted("relay", 2, 2, 1000) for _ in range(6)]
-    tallies = {id(one): of_stages(484 if one is asked[0] else 573) for one in asked}
-    (alone,) = exact_rows(asked[:1], lambda one: tallies[id(one)])
+    asked = [wanted("relay", 2, 2, 1000, seed) for seed in range(6)]
+    tallies = {one: of_stages(484 if one is asked[0] else 573) for one in asked}
+    (alone,) = exact_rows(asked[:1], tallies)
     assert 0.005 < alone.p < LEVEL
     assert alone.verdict == "differs"
-    together = exact_rows(asked, lambda one: tallies[id(one)])
+    together = exact_rows(asked, tallies)
     assert [row.verdict for row in together] == ["agrees"] * 6
 
 
@@ -237,7 +242,7 @@ def test_the_plan_asks_for_what_can_be_solved_in_time() -> None:
     assert make_plan(full=True).attacked[-1] == 1024
     assert make_plan(max_n=100).attacked == (8,)
     assert make_plan(max_n=16).attacked == ()
-    assert {one.runs for one in plan.exact} == {5000}
-    assert {one.point.router.name for one in plan.exact} == {"mei-rizzi", "relay"}
-    assert max(one.point.network.n for one in plan.exact) == 16
-    assert {one.point.network.n for one in make_plan(max_n=4).exact} == {4}
+    assert {runs for _, runs in plan.exact} == {5000}
+    assert {one.router for one, _ in plan.exact} == {"mei-rizzi", "relay"}
+    assert max(one.network.n for one, _ in plan.exact) == 16
+    assert {one.network.n for one, _ in make_plan(max_n=4).exact} == {4}

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
-from popsnet import Coins, Network, PermutationError, Point, make_permutation
+from popsnet import Coins, Experiment, Network, PermutationError, make_permutation
 from popsnet.permutations import NAMES, read_permutation, uniform
 
 SHAPES = [(1, 1), (1, 5), (5, 1), (2, 2), (4, 4), (3, 5), (5, 3), (8, 4), (4, 8)]
@@ -70,10 +70,10 @@ def test_random_is_uniform_over_all_permutations(n: int) -> None:
     assert chisquare(counts).pvalue > 1e-6
 
 
-def test_random_is_uniform_over_the_runs_of_a_point() -> None:
+def test_random_is_uniform_over_the_runs_of_an_experiment() -> None:
     """The same with the seeds that runs really use."""
-    point = Point.of(3, 1, router="direct", permutation_seed=11)
-    drawn = Counter(tuple(point.destination(run).tolist()) for run in range(12_000))
+    experiment = Experiment(3, 1, router="direct", permutation_seed=11)
+    drawn = Counter(tuple(experiment.destination(run).tolist()) for run in range(12_000))
     assert len(drawn) == 6
     assert chisquare(list(drawn.values())).pvalue > 1e-6
 
@@ -110,11 +110,11 @@ def test_a_permutation_made_in_buckets_is_uniform(monkeypatch: pytest.MonkeyPatc
 
 
 def test_runs_and_seeds_decide_the_permutation_and_nothing_else_does() -> None:
-    first = Point.of(8, 8, seed=1, permutation_seed=5)
-    other_coins = Point.of(8, 8, seed=2, permutation_seed=5, max_steps=3, engine="objects")
+    first = Experiment(8, 8, seed=1, permutation_seed=5)
+    other_coins = Experiment(8, 8, seed=2, permutation_seed=5, max_steps=3)
     assert first.destination(4).tolist() == other_coins.destination(4).tolist()
     assert first.destination(4).tolist() != first.destination(5).tolist()
-    assert first.destination(4).tolist() != Point.of(8, 8).destination(4).tolist()
+    assert first.destination(4).tolist() != Experiment(8, 8).destination(4).tolist()
 
 
 def test_unknown_names_are_refused_with_those_there_are() -> None:

@@ -16,7 +16,7 @@ from matplotlib import rc_context
 from matplotlib.figure import Figure
 
 from conftest import permutation
-from popsnet import Coins, InputError, Network, Point
+from popsnet import Coins, Experiment, InputError, Network, route
 from popsnet.engines import ENGINES, Instance
 from popsnet.experiments.course import course_of
 from popsnet.plots import (
@@ -61,8 +61,7 @@ RIVAL = Series("deterministic", (4, 16, 64), (37, 54, 79), kind=Kind.THEORY, loo
 
 def first_step(d: int, g: int, seed: int = 0, permutation_seed: int = 0) -> list[Event]:
     events: list[Event] = []
-    point = Point.of(d, g, seed=seed, permutation_seed=permutation_seed)
-    point.execute(0, [events.append])
+    route(d, g, seed=seed, permutation_seed=permutation_seed, observers=[events.append])
     return events[:5]
 
 
@@ -91,8 +90,8 @@ def comparators() -> Figure:
 
 
 def phases() -> Figure:
-    point = Point.of(32, 16)
-    return draw_phases(list(course_of(point.network, point.destination(0), Coins(0).for_run(0))))
+    one = Experiment(32, 16)
+    return draw_phases(list(course_of(one.network, one.destination(0), Coins(0).for_run(0))))
 
 
 def laws() -> Figure:
@@ -283,15 +282,14 @@ def test_a_slot_shows_light_and_collisions() -> None:
 @pytest.mark.parametrize(("d", "g"), [(1, 1), (2, 5), (5, 2)])
 def test_any_shape_can_be_drawn(d: int, g: int) -> None:
     events: list[Event] = []
-    Point.of(d, g, router="direct").execute(0, [events.append])
+    route(d, g, router="direct", observers=[events.append])
     axes = Figure().add_subplot()
     draw_slot(axes, Network(d, g), *events[0].records())
     assert len(axes.patches) == 2 * d * g + g * g
 
 
 def relay_trace(folder: Path, d: int, g: int, schedule: str, seed: int = 0) -> Path:
-    point = Point.of(d, g, router="relay", variant=schedule, seed=seed, traced=True)
-    point.execute_traced(0, folder / "trace.jsonl")
+    route(d, g, router="relay", variant=schedule, seed=seed, trace=folder / "trace.jsonl")
     return folder / "trace.jsonl"
 
 
@@ -325,11 +323,10 @@ def test_slots_of_a_trace_have_rows_and_headings(tmp_path: Path) -> None:
 def test_what_is_stored_is_shown_until_it_is_sent(pictures: ModuleType, tmp_path: Path) -> None:
     """In the picture of a sweep processor 0 stores packet 1 and sends it in the next slot."""
     stage = pictures.RELAY["sweep"]
-    point = Point.of(
+    route(
         3, 3, router="relay", variant="S", seed=stage.seed,
-        permutation_seed=stage.permutation_seed, traced=True,
+        permutation_seed=stage.permutation_seed, trace=tmp_path / "t",
     )  # fmt: skip
-    point.execute_traced(0, tmp_path / "t")
     figure = draw_trace(tmp_path / "t", stage.slots)
     assert sorted(text for text in texts_of(figure) if text.startswith("holds")) == [
         "holds 1", "holds 3", "holds 4", "holds 5", "holds 7"

@@ -149,7 +149,7 @@ def test_a_result_of_another_version_is_kept_apart(
     monkeypatch.setitem(router._ROUTERS, "direct", newer)
     assert cli("sweep", "sweep.toml").code == 0
     with Store(store) as opened:
-        versions = [one.version for one in opened.points() if one.router == "direct"]
+        versions = [one.version for one in opened.experiments() if one.router == "direct"]
         assert sorted(versions) == ["1", "1", "2", "2"]
     finished = cli("results", "verify", "--all")
     assert finished.code == 0

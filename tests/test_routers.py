@@ -15,22 +15,22 @@ from hypothesis import strategies as st
 from conftest import Cli, permutation
 from popsnet import (
     Coins,
+    Experiment,
     InputError,
     Kind,
     Machine,
     Memory,
     Network,
     Outcome,
-    Point,
     Router,
     Rule,
     RuleViolation,
     Slot,
     check_trace,
     register,
+    route,
 )
 from popsnet.engines import ENGINES, Instance, slots
-from popsnet.experiments.footprint import memory_needed
 from popsnet.permutations import NAMES
 from popsnet.routing import Slots, Variant, all_routers, find_router, get_router, plugin
 from popsnet.routing.router import unregister
@@ -69,9 +69,9 @@ def test_every_packet_comes_home_where_the_router_applies(router: Router, d: int
 def test_an_independent_replay_agrees_on_every_named_permutation(
     router: Router, name: str, tmp_path: Path
 ) -> None:
-    point = Point.of(8, 8, router=router.name, permutation=name, seed=5)
-    run = point.execute_traced(0, tmp_path / "trace.jsonl")
-    report = check_trace(tmp_path / "trace.jsonl")
+    trace = tmp_path / "trace.jsonl"
+    (run,) = route(8, 8, router=router.name, permutation=name, seed=5, trace=trace)
+    report = check_trace(trace)
     assert report.ok, report.violations
     assert (report.slots, report.delivered) == (run.outcome.slots, run.outcome.delivered)
     assert (report.messages, report.collisions) == (run.outcome.messages, run.outcome.collisions)
@@ -307,11 +307,12 @@ def test_buffers_may_depend_on_the_network(tmp_path: Path) -> None:
     tight = replace(router, buffers=lambda network: network.d)
     with pytest.raises(RuleViolation, match="5 claimed"):
         slots.execute(replace(instance, router=tight))
-    slow = ENGINES["slots"]
-    needed = [memory_needed(network, slow, one, "standard", keyed=False) for one in (router, tight)]
+    roomy, cramped = (
+        Experiment(5, 1, router=one, permutation="shift", max_steps=10) for one in (router, tight)
+    )
+    needed = [ENGINES["slots"].memory(one) for one in (roomy, cramped)]
     assert needed[0] - needed[1] == 4 * network.n
-    point = Point(network, router, "standard", "shift", 0, 0, slow, 10)
-    point.execute_traced(0, tmp_path / "t")
+    route(roomy, trace=tmp_path / "t", engine="slots")
     assert json.loads((tmp_path / "t").read_text().splitlines()[0])["buffers"] == 6
 
 

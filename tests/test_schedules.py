@@ -5,13 +5,12 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from conftest import Cli
-from popsnet import InputError, Network, Point, check_trace
+from popsnet import Experiment, InputError, Network, check_trace
 from popsnet.engines import ENGINES
 from popsnet.experiments.store import Store
 from popsnet.routing import Router, find_router, plugin
@@ -122,8 +121,8 @@ def test_results_are_kept_under_the_canonical_name(cli: Cli, patient: Router) ->
     assert "(3, 2) P1" in finished.out
     assert "direct has no variant '3 2'" in finished.out
     with Store(Path("results.sqlite")) as store:
-        variants = {one.variant for one in store.points() if one.router == "patient"}
-        tally = store.tally(Point.of(4, 4, router="patient.py", variant="(3,2)"), 10)
+        variants = {one.variant for one in store.experiments() if one.router == "patient"}
+        tally = store.tally(Experiment(4, 4, router="patient.py", variant="(3,2)"), 10)
     assert variants == {"(3, 2) P1", "standard"}
     assert tally is not None
     assert tally.slots == {9: 10}
@@ -142,8 +141,15 @@ def test_a_slip_in_a_schedule_is_one_whatever_may_be_skipped(cli: Cli, patient: 
 
 
 def test_an_engine_may_have_all_variants_that_are_not_named(patient: Router) -> None:
-    runs = {("patient", None): lambda network: True, ("patient", "standard"): lambda network: False}
-    engine = replace(ENGINES["fused"], runs=runs)
-    assert engine.has(patient, "(3, 2) P1", Network(4, 4))
-    assert not engine.has(patient, "standard", Network(4, 4))
-    assert not engine.has(find_router("direct"), "standard")
+    """The compiled engine has the schedules of relay, none of its named variants."""
+
+    def reason(router: str, variant: str) -> str | None:
+        return ENGINES["fused"].supports(Experiment(4, 4, router=router, variant=variant))
+
+    for schedule in ("S", "P2 P1", "P(3,2) R1"):
+        assert reason("relay", schedule) is None
+    others = [("relay", "direct"), ("relay", "P2 P1+or"), ("direct", "standard")]
+    for router, variant in [*others, ("patient", "(3, 2) P1"), ("patient", "standard")]:
+        said = reason(router, variant)
+        assert said is not None
+        assert said.startswith("it has mei-rizzi (published, idealized, deferred) and the schedule")

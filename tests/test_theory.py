@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conftest import Cli, permutation
-from popsnet import Coins, InputError, Network, Point, routed, summarize
+from popsnet import Coins, Experiment, InputError, Network, route, summarize
 from popsnet.adversaries import FAMILIES, PATH_SYSTEMS, attack_paths, attack_two_hop
 from popsnet.engines import ENGINES, Instance
 from popsnet.errors import PermutationError
@@ -88,7 +88,7 @@ def test_loads_fall_to_nothing(k: int) -> None:
 
 
 def test_a_large_run_follows_the_fluid_limit() -> None:
-    outcome = Point.of(1024, 1024, engine="fused").execute(0).outcome
+    outcome = route(1024, 1024, engine="fused")[0].outcome
     for left, load in zip(outcome.survivors[:5], loads(1), strict=False):
         assert left / 2**20 == pytest.approx(load, rel=0.05)
 
@@ -98,9 +98,9 @@ def test_a_large_run_follows_the_fluid_limit() -> None:
 )
 def test_the_mean_is_within_a_part_of_a_step(k: int, n: int, tolerance: float) -> None:
     g = isqrt(n // k)
-    point = Point.of(k * g, g, variant="idealized", engine="fused")
-    mean = summarize([run.outcome.steps for run in routed(point, 200)]).mean
-    assert abs(expected_steps(point.network) - mean) < tolerance
+    runs = route(k * g, g, variant="idealized", engine="fused", runs=200)
+    mean = summarize(runs.steps.tolist()).mean
+    assert abs(expected_steps(runs.experiment.network) - mean) < tolerance
 
 
 def test_the_estimate_is_near_the_exact_mean_of_the_smallest_square() -> None:
@@ -129,10 +129,10 @@ def test_the_estimate_is_near_the_exact_mean_of_the_smallest_square() -> None:
 )
 def test_relay_follows_the_fluid_limit(d: int, schedule: str) -> None:
     """Stage by stage, for as long as at least a twentieth of all packets is left."""
-    point = Point.of(d, 256, router="relay", variant=schedule, engine="fused", max_steps=4)
-    limit = list(islice(fractions(parse_schedule(schedule), point.network), 4))
-    runs = [run.outcome.survivors for run in routed(point, 2)]
-    measured = [sum(left) / len(left) / point.network.n for left in zip(*runs, strict=True)]
+    experiment = Experiment(d, 256, router="relay", variant=schedule, max_steps=4)
+    limit = list(islice(fractions(parse_schedule(schedule), experiment.network), 4))
+    runs = [run.outcome.survivors for run in route(experiment, runs=2, engine="fused")]
+    measured = [sum(left) / len(left) / experiment.network.n for left in zip(*runs, strict=True)]
     assert limit[0] > 0.1
     for left, fraction in zip(measured, limit, strict=False):
         if fraction > 0.05:
@@ -185,8 +185,9 @@ def test_the_lemma_of_the_sweep(g: int) -> None:
 @pytest.mark.parametrize("name", ["random", "transpose", "shift:d", "group-permutation", "tornado"])
 def test_the_lemma_holds_of_the_bijections_in_use(name: str) -> None:
     g, runs = 16, 200
-    point = Point.of(g, g, router="relay", variant="S", permutation=name, max_steps=1)
-    home = [g * g - run.outcome.survivors[0] for run in routed(point, runs)]
+    experiment = Experiment(g, g, router="relay", variant="S", permutation=name, max_steps=1)
+    done = route(experiment, runs=runs, engine="slots")
+    home = [g * g - run.outcome.survivors[0] for run in done]
     error = np.std(home) / runs**0.5
     assert np.mean(home) >= g * g * (1 - 1 / g) ** (g - 1) - 4 * error
 
@@ -218,8 +219,8 @@ def test_c_with_slot_five_is_what_the_fluid_limit_takes(k: int) -> None:
 
 @pytest.mark.parametrize("k", [1, 2, 4])
 def test_published_loses_the_share_of_the_fluid_limit(k: int) -> None:
-    point = Point.of(64 * k, 64, variant="published")
-    lost = sum(run.outcome.lost for run in routed(point, 3)) / (3 * point.network.n)
+    runs = route(64 * k, 64, variant="published", runs=3, engine="slots")
+    lost = runs.lost.sum() / (3 * runs.experiment.network.n)
     assert lost == pytest.approx(lost_share(k), abs=0.01)
 
 
@@ -304,9 +305,8 @@ def test_adversaries_reach_what_theory_says(d: int, g: int) -> None:
 
 def test_a_census_takes_its_slots_in_four_runs_of_five() -> None:
     """With N as it is, all 50 runs do."""
-    point = Point.of(128, 16, router="relay", variant="census")
-    took = [run.outcome.slots for run in routed(point, 50)]
-    assert sum(slots == census_slots(point.network) for slots in took) >= 40
+    runs = route(128, 16, router="relay", variant="census", runs=50, engine="slots")
+    assert (runs.slots == census_slots(runs.experiment.network)).sum() >= 40
     with pytest.raises(InputError, match="multiple of g"):
         census_slots(Network(6, 4))
 
@@ -377,8 +377,8 @@ def test_a_course_is_the_run_of_the_engine(g: int, k: int, seed: int) -> None:
 
 
 def course(d: int, g: int) -> list[Stride]:
-    point = Point.of(d, g)
-    return list(course_of(point.network, point.destination(0), Coins(0).for_run(0)))
+    experiment = Experiment(d, g)
+    return list(course_of(experiment.network, experiment.destination(0), Coins(0).for_run(0)))
 
 
 def test_every_step_of_a_large_square_is_lucky() -> None:

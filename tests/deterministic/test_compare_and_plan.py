@@ -10,7 +10,7 @@ import pytest
 
 from conftest import Cli
 from popsnet import InputError, Network
-from popsnet.experiments.comparison import Comparison, compare_routers
+from popsnet.experiments.comparison import Comparison, compare
 from popsnet.experiments.forecast import forecast, forecasts, recommend
 from popsnet.routing import get_router
 from popsnet.routing.deterministic import aks_slots
@@ -23,7 +23,7 @@ GRID = [
 
 @cache
 def compared(d: int, g: int) -> Comparison:
-    return compare_routers(Network(d, g), 6)
+    return compare(Network(d, g), runs=6)
 
 
 @pytest.mark.parametrize(("d", "g"), GRID)
@@ -31,7 +31,7 @@ def test_the_planner_is_right(d: int, g: int) -> None:
     """What it recommends is the measured winner, or as good but for chance: 3 % of six runs."""
     measured = {one.router.name: one for one in compared(d, g).done if one.router.online}
     best = min(one.mean_slots for one in measured.values())
-    advised = measured[recommend(Network(d, g)).router.name]
+    advised = measured[recommend(Network(d, g)).router]
     assert advised.mean_slots <= 1.03 * best
 
 
@@ -43,9 +43,10 @@ def test_what_is_exact_is_exact(d: int, g: int) -> None:
             assert one.router.name == "aks"
             continue
         ran = measured[one.router.name]
+        assert ran.runs is not None
         if one.exact and d * g > 1:
             assert ran.mean_slots == ran.worst_slots == one.slots
-        elif one.router.name == "aks" and all(outcome.steps == 1 for outcome in ran.outcomes):
+        elif one.router.name == "aks" and (ran.runs.steps == 1).all():
             assert ran.mean_slots == one.slots
         elif one.router.name == "relay" and d * g >= 1024:  # the limit is of large networks
             assert abs(ran.mean_slots - one.slots) <= 0.1 * one.slots + 3
@@ -91,7 +92,7 @@ def test_plan_says_why(cli: Cli) -> None:
 
 def test_bad_input_is_refused(cli: Cli, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="nothing to compare"):
-        compare_routers(Network(2, 2), 0)
+        compare(Network(2, 2), runs=0)
     assert cli("compare", 2**9, 2**9).code == 2
     assert cli("compare", 2, 2, "--figure", tmp_path / "x.txt").code == 2
     assert cli("plan", 0, 2).code == 2

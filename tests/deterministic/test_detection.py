@@ -7,7 +7,7 @@ import json
 import pytest
 
 from conftest import Cli
-from popsnet import InputError, Network, Point
+from popsnet import InputError, Network, route
 from popsnet.routing import get_router
 from popsnet.testing import check_locality
 
@@ -23,8 +23,8 @@ from popsnet.testing import check_locality
 )
 def test_it_adds_its_slots_to_every_step(router: str, variant: str, d: int, g: int) -> None:
     for run in range(5):
-        plain = Point.of(d, g, router=router, variant=variant).execute(run).outcome
-        asked = Point.of(d, g, router=router, variant=f"{variant}+or").execute(run).outcome
+        (plain,) = route(d, g, router=router, variant=variant, first=run)
+        (asked,) = route(d, g, router=router, variant=f"{variant}+or", first=run)
         assert (asked.delivered, asked.lost, asked.capped) == (d * g, 0, False)
         assert asked.slots - asked.slots_delivered >= -(-g // d) + 1
         if router == "mei-rizzi" and d == g:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from conftest import Cli
-from popsnet.cli import sort as command
+from popsnet.experiments import computation
 from popsnet.sorting import ComparatorNetwork
 
 
@@ -82,7 +82,7 @@ def test_what_is_not_in_order_is_seen(cli: Cli, monkeypatch: pytest.MonkeyPatch)
     def idle(name: str, n: int, seed: int) -> ComparatorNetwork:
         return ComparatorNetwork(name, n, lambda: ())
 
-    monkeypatch.setattr(command, "make_network", idle)
+    monkeypatch.setattr(computation, "make_network", idle)
     finished = cli("sort", 4, 4)
     assert finished.code == 1
     assert "NOT in order" in finished.out

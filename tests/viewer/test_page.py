@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from popsnet import InputError, Point, TraceFormatError
+from popsnet import InputError, TraceFormatError, route
 from popsnet.viewer import MOST_TEXT, Page, Recording
 
 HOSTILE = (
@@ -83,7 +83,7 @@ def runs_on(page: Page) -> list[tuple[str, str]]:
 def real(tmp_path_factory: pytest.TempPathFactory) -> list[Recording]:
     folder = tmp_path_factory.mktemp("traces")
     for router in ("mei-rizzi", "relay"):
-        Point.of(4, 4, router=router).execute_traced(0, folder / f"{router}.jsonl")
+        route(4, 4, router=router, trace=folder / f"{router}.jsonl")
     return [Recording.read(path) for path in sorted(folder.iterdir())]
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from conftest import Cli
-from popsnet import InputError, Page, Point, view
+from popsnet import InputError, Page, route, view
 from popsnet.routing import plugin
 from popsnet.routing.router import unregister
 from popsnet.viewer import Recording
@@ -52,7 +52,7 @@ def own_router(here: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 
 
 def trace(name: str, router: str = "mei-rizzi", **choices: int) -> str:
-    Point.of(4, 4, router=router, **choices).execute_traced(0, Path(name))  # type: ignore[arg-type]
+    route(4, 4, router=router, trace=name, **choices)  # type: ignore[arg-type]
     return name
 
 
@@ -67,11 +67,11 @@ def test_runs_are_done_and_shown(cli: Cli) -> None:
         "1 collision",
         "Page written to view.html; open it in a browser.",
     ]
-    points = (
-        Point.of(3, 2, variant=variant, seed=17, permutation_seed=17)
+    runs = (
+        route(3, 2, variant=variant, seed=17, permutation_seed=17)[0]
         for variant in ("published", "deferred")
     )
-    assert Path("view.html").read_text() == view(*(point.execute(0) for point in points)).html
+    assert Path("view.html").read_text() == view(*runs).html
 
 
 def test_without_a_router_it_is_that_of_the_paper(cli: Cli) -> None:
@@ -80,7 +80,7 @@ def test_without_a_router_it_is_that_of_the_paper(cli: Cli) -> None:
     assert result["page"] == "view.html"
     assert result["bytes"] == Path("view.html").stat().st_size
     (run,) = result["runs"]
-    outcome = Point.of(4, 4, permutation="shift:d").execute(0).outcome
+    outcome = route(4, 4, permutation="shift:d")[0].outcome
     assert run == {
         "router": "mei-rizzi", "variant": "published", "d": 4, "g": 4, "packets": 16,
         "slots": outcome.slots, "delivered": 16, "lost": 0, "collisions": outcome.collisions,
@@ -175,7 +175,7 @@ def test_a_file_may_have_a_number_for_its_name(cli: Cli) -> None:
         (("4", "2", "--router", "mei-rizzi:idealized"), "statistics only"),
         (("2", "4"), "does not apply to POPS(2, 4)"),
         (("4", "4", "--router", "relay", "--router", "relay:direct"), "is given twice"),
-        (("4", "4", "--max-steps", "0"), "max_steps = 0"),
+        (("4", "4", "--max-steps", "0"), "--max-steps 0"),
         (("a", "--router", "relay"), "--router relay is for runs to be done"),
         (("a", "--permutation", "random"), "--permutation random is for"),
         (("a", "--seed", "0"), "--seed 0 is for"),
@@ -202,7 +202,7 @@ def test_what_cannot_be_done_is_refused_and_nothing_written(
     trace("other", permutation_seed=1)
     Path("torn").write_text(Path("a").read_text()[:-9])
     Path("foreign").write_text("hello\n")
-    Point.of(2, 2, router="direct").execute_traced(0, Path("smaller"))
+    route(2, 2, router="direct", trace="smaller")
     header, rest = Path("a").read_text().split("\n", 1)
     twice = {**json.loads(header), "destination": [0, 0, *range(2, 16)]}
     Path("twice").write_text(f"{json.dumps(twice)}\n{rest}")

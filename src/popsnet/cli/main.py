@@ -99,7 +99,8 @@ def with_flags(text: str) -> str:
     >>> with_flags("runs = 0: give at least 1. Use engine='slots'.")
     '--runs 0: give at least 1. Use --engine slots.'
     """
-    text = re.sub(rf"^({_PARAMETERS}) = ", lambda name: f"{_flag(name[1])} ", text)
+    where = r"\b" if ", grid " not in text else "^"  # a sweep's file has keys of these names
+    text = re.sub(rf"{where}({_PARAMETERS}) = ", lambda name: f"{_flag(name[1])} ", text)
     return re.sub(
         rf"\b({_PARAMETERS})='([^']*)'", lambda found: f"{_flag(found[1])} {found[2]}", text
     )

@@ -38,19 +38,22 @@ def choose_engine(
         If the experiment does not fit in the memory that is available here.
 
     """
+    unable = None
     if name == "auto":
         n = experiment.network.n
         few = runs is not None and runs <= _FEW_RUNS and runs * n <= _FEW_PACKETS
-        able = ENGINES["fused"].supports(experiment) is None
-        name = "slots" if few or traced or not able else "fused"
+        unable = ENGINES["fused"].supports(experiment)
+        name = "slots" if few or traced or unable else "fused"
     if name not in ENGINES:
         known = ", ".join(["auto", *ENGINES])
         raise InputError(f"engine = {name!r}: there is no such engine; give one of {known}.")
     engine = ENGINES[name]
     reason = engine.supports(experiment)
     if reason is not None:
+        neither = f" Neither does engine fused: {unable}." if unable else ""
         raise InputError(
-            f"Engine {name} does not run {experiment}: {reason}. {_other(experiment, engine)}"
+            f"Engine {name} does not run {experiment}: {reason}.{neither} "
+            f"{_other(experiment, engine)}"
         )
     if traced and not engine.messages:
         raise InputError(

@@ -164,7 +164,7 @@ def shape_of(network: Network | int, g: int | None) -> tuple[int, int]:
 
 def _require_one(trace: Path, runs: int) -> None:
     if runs != 1:
-        raise InputError(f"trace records one run, and runs = {runs}; give runs = 1.")
+        raise InputError(f"trace = {trace}: it records one run, and runs = {runs}; give runs = 1.")
     require_writable(trace)
 
 

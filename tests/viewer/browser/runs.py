@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from popsnet import Network, Point
+from popsnet import Network, route
 from popsnet.experiments.scheduled import trace_schedule
 from popsnet.routing.offline import Demand, make_schedule
 from popsnet.viewer import Recording
@@ -20,10 +20,10 @@ __all__ = ["LOSING", "SMALL", "deaf", "lines_of", "nothing", "of_lines", "run_of
 
 @cache
 def run_of(d: int, g: int, router: str = "mei-rizzi", **choices: Any) -> Recording:
-    """The first run of a point."""
+    """The first run of an experiment."""
     with TemporaryDirectory() as folder:
         path = Path(folder) / "run.jsonl"
-        Point.of(d, g, router=router, traced=True, **choices).execute_traced(0, path)
+        route(d, g, router=router, trace=path, **choices)
         return Recording.of(path.read_text())
 
 
