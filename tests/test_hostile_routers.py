@@ -10,7 +10,7 @@ import pytest
 from conftest import Cli
 from popsnet import InputError, Network
 from popsnet.adversaries.oblivious import observed
-from popsnet.engines.instance import Instance
+from popsnet.engines import Instance
 from popsnet.routing import find_router
 
 pytestmark = pytest.mark.usefixtures("forget_routers")

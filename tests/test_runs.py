@@ -147,7 +147,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "first": ({"first": -1}, "first = -1: runs are numbered from 0"),
     "threads": ({"threads": 0}, "threads = 0: it must be at least 1"),
     "engine": ({"engine": "warp"}, "engine = 'warp': there is no such engine"),
-    "trace": ({"runs": 2, "trace": "t"}, "trace records one run, and runs = 2"),
+    "trace": ({"runs": 2, "trace": "t"}, "trace = t: it records one run, and runs = 2"),
     "trace of statistics": ({"variant": "idealized", "trace": "t"}, "statistics only"),
     "trace by fused": ({"engine": "fused", "trace": "t"}, "use engine='slots'"),
 }

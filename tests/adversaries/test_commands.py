@@ -171,7 +171,7 @@ def test_separation(cli: Cli, tmp_path: Path) -> None:
     [
         (("oblivious", -4, 4), "-4 is below 1"),
         (("oblivious", 4, 4, "--paths", "x"), "no path system 'x'"),
-        (("oblivious", 4, 4, "--runs", 0), "runs = 0"),
+        (("oblivious", 4, 4, "--runs", 0), "--runs 0"),
         (("oblivious", 4, 4, "--save", "bad.txt"), "a permutation file ends in"),
         (("oblivious", 500, 500), "n = 250,000"),
         (("oblivious", 4, 4, "--router", "mei-rizzi"), "mei-rizzi is not oblivious: from"),
@@ -183,7 +183,7 @@ def test_separation(cli: Cli, tmp_path: Path) -> None:
         (("rigid", 3, 3, "--router", EXAMPLE, "--variant", "bitonic"), "power of two"),
         (("two-hop", 4, 4, "--most-slots", 7), "most slots = 7"),
         (("two-hop", 4, 4, "--algorithm", "x"), "no two-hop algorithm 'x'"),
-        (("separation", "--runs", 0), "runs = 0"),
+        (("separation", "--runs", 0), "--runs 0"),
         (("separation", "--figure", "no/such/folder/x"), "There is no folder"),
     ],
 )
