@@ -104,7 +104,7 @@ def written(tmp_path: Path, body: str) -> Router:
         (
             "    yield Slot()\n    if destination[0]:\n"
             "        yield Slot(senders=[0], groups=[0], packets=[0])\n",
-            "in slot 2 processor 0 does nothing on identity.* Up to slot 1 it is: give --slots 1",
+            "in slot 2 processor 0 does nothing on identity.* Up to slot 1 it is: give slots = 1",
         ),
         (
             "    kind = 0 if destination[0] else 2\n"
@@ -122,7 +122,7 @@ def test_every_way_not_to_be_rigid_is_seen(tmp_path: Path, body: str, said: str)
 def test_the_slot_up_to_which_a_router_is_rigid_is_right(d: int, g: int) -> None:
     """Of all probes, not of the first that differs: what is said can be done."""
     network, datta = Network(d, g), find_router("datta")
-    with pytest.raises(InputError, match=r"give --slots \d+") as refused:
+    with pytest.raises(InputError, match=r"give slots = \d+") as refused:
         attack_rigid(datta, "standard", network)
     slots = int(str(refused.value).split()[-1].rstrip("."))
     assert attack_rigid(datta, "standard", network, slots).confirmed
@@ -139,7 +139,7 @@ def test_the_slot_is_one_up_to_which_the_transposition_agrees(tmp_path: Path) ->
         "        to = [1 if slot == 8 and destination[0] or odd and slot == 3 else 0]\n"
         "        yield Slot(senders=[0], groups=to, packets=[0])\n",
     )
-    with pytest.raises(InputError, match=r"in slot 9 .* give --slots 3\."):
+    with pytest.raises(InputError, match=r"in slot 9 .* give slots = 3\."):
         attack_rigid(router, "standard", Network(3, 3))
     assert attack_rigid(router, "standard", Network(3, 3), 3).confirmed
 

@@ -89,7 +89,7 @@ def _refuse_negative_sizes(arguments: list[str]) -> None:
 
 _PARAMETERS = "|".join(
     ("engine", "max_n", "max_steps", "permutation", "permutation_seed", "router", "runs", "seed",
-     "shards", "trace", "variant", "workers")
+     "shards", "slots", "trace", "variant", "workers")
 )  # fmt: skip
 
 

@@ -255,7 +255,7 @@ class Store:
                 which = f"shard {row[1]} of point {row[0]}" if key == 2 else f"point {row[0]}"
                 raise StoreError(
                     f"{self.path} has another result for {which}: {there[key:]}, not {row[key:]}. "
-                    "One of the two is wrong; popsnet results verify --all finds out which."
+                    "One of the two is wrong; verify() finds out which."
                 )
 
     def _insert_new(self, table: str, rows: list[Row]) -> int:
@@ -300,12 +300,12 @@ def _require_sqlite(path: Path, create: bool) -> None:
     if create:
         require_writable(path)
     if not path.is_file() and not create:
-        raise StoreError(f"There is no store {path}; popsnet sweep writes one.")
+        raise StoreError(f"There is no store {path}; collect() or popsnet sweep writes one.")
     if not path.is_file():
         return
     with path.open("rb") as file:
         first = file.read(len(_MAGIC))
     if not first and not create:
-        raise StoreError(f"{path} is empty; popsnet sweep writes results.")
+        raise StoreError(f"{path} is empty; collect() or popsnet sweep writes results.")
     if first and first != _MAGIC:
         raise StoreError(f"{path} is not a store of results, nor any SQLite file.")

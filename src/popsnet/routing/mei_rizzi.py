@@ -40,7 +40,7 @@ PHASES = (
 def _needs_large_groups(network: Network) -> str | None:
     if network.d >= network.g:
         return None
-    return "it needs d >= g. Take --router direct, which runs on any network."
+    return "it needs d >= g. Use router='direct', which runs on any network."
 
 
 def _default(network: Network) -> str:

@@ -95,7 +95,7 @@ def attack_rigid(
                 break
             except _Differs as earlier:
                 rigid = earlier.slot - 1
-        up_to = f" Up to slot {rigid} it is: give --slots {rigid}." if rigid else ""
+        up_to = f" Up to slot {rigid} it is: give slots = {rigid}." if rigid else ""
         raise InputError(f"{first}{up_to}") from None
 
 
