@@ -21,7 +21,7 @@ from popsnet.engines.fused.partitioned import (
     strike,
     throw,
 )
-from popsnet.engines.fused.passes import U16, U64, Layout
+from popsnet.engines.fused.passes import SPARE, U16, U64, Layout
 from popsnet.permutations.keyed import KeyedPermutation
 from popsnet.routing.mei_rizzi import INTERMEDIATE_GROUP
 
@@ -126,17 +126,17 @@ class LargeRun:
         self.ends = self.starts.copy()
         self.bounds = np.zeros((self.lots, count), dtype=u32)
         self.entries = np.empty(firsts[-1], dtype=u64)
-        self.codes = np.empty(layout.d * layout.g if self.listed else 0, dtype=u32)
+        self.codes = np.empty(layout.d * layout.g + SPARE if self.listed else 0, dtype=u32)
         self.sizes = np.zeros(layout.blocks, dtype=np.int64)
         self.bits = np.empty(layout.blocks * words, dtype=u64)
         self.hands = []
         for _ in range(self.threads):
             numbers, taking, taken, couplers, drawn, survivors, first, second, read = cut(
-                (64 * words, u32),
+                (64 * words + SPARE, u32),
                 (size + 1, u32),
-                (size, u32),
-                (size + 1, u32),
-                (size + 1, u64),
+                (size + SPARE, u32),
+                (size + SPARE, u32),
+                (size + SPARE, u64),
                 (size + 1, u64),
                 (-(-(layout.rows << layout.group_bits) // 8), u64),
                 (-(-(2**self.cell_bits) // 8), u64),

@@ -37,6 +37,7 @@ from popsnet.engines.fused.passes import (
     take_part,
 )
 from popsnet.permutations.keyed import permute, place
+from popsnet.splitmix import origin
 
 __all__ = ["Buckets", "Hands", "Packets", "settle", "strike", "throw"]
 
@@ -184,7 +185,7 @@ def throw(
     all_groups = buckets.low == 0 and buckets.high == layout.g
     for block in range(first_block, last_block):
         first, first_name, names = block * size, block % layout.lot * words * 64, hands.taking
-        bits = packets.bits[block * words :]
+        bits, begin = packets.bits[block * words :], origin(key, np.uint64(first))
         if listed:
             codes = packets.codes[first:]
             if step == 0:
@@ -195,15 +196,17 @@ def throw(
         else:
             codes, m = hands.numbers, unpack(bits, words, hands.numbers)
         if not everybody:
-            m = take_part(codes, m, layout.number_bits, first, key, threshold, hands.taking)
+            m = take_part(codes, m, layout.number_bits, begin, threshold, hands.taking)
             pick(codes, hands.taking, m, hands.taken)
             codes = hands.taken
-        draw(layout, codes, m, first, key, first_name, hands.couplers, hands.drawn)
+        draw(layout, codes, m, begin, first_name, hands.couplers, hands.drawn)
         if not all_groups:
             m = within(hands.couplers, hands.drawn, m, layout.group_bits, buckets.low, buckets.high)
         count(hands.couplers, m, 0, hands.first)
         entries = hands.survivors
-        survivors = select(hands.couplers, m, 0, hands.first, hands.drawn, entries)
+        survivors = select(
+            hands.couplers, m, 0, hands.first, hands.drawn, hands.second, entries
+        )
         tally[0] += m
         tally[1] += survivors
         tally[2] += clear(hands.first_words)
