@@ -133,8 +133,8 @@ def listener(layout: Layout, turn: int, group: int) -> int:
 
 @compiled
 def wait(
-    layout: Layout, entries: U32 | U64, m: int, codes: U32, destination: U32, turn: int, waiting: U32,
-    names: U32,
+    layout: Layout, entries: U32 | U64, m: int, codes: U32, destination: U32, turn: int,
+    waiting: U32, names: U32,
 ) -> None:  # fmt: skip
     """The copies that arrived wait where they are; their names are left for ``remove``."""
     name_mask, number_mask = (1 << layout.name_bits) - 1, (1 << layout.number_bits) - 1

@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from popsnet.compiled import compiled
-from popsnet.engines.fused.bits import LANES, ones, pack
+from popsnet.engines.fused.bits import LANES, flags_set, ones, pack
 from popsnet.network import Network
 from popsnet.splitmix import mix, premix, word_from
 
@@ -38,6 +38,7 @@ __all__ = [
     "remove",
     "rename",
     "select",
+    "select_pairs",
     "take_part",
 ]
 
@@ -63,7 +64,8 @@ FLAGS = _CHUNK + LANES
 
 _BLOCK, _LARGE_BLOCK = 2**14, 2**15
 _MANY = 2**20
-"""Up to so many packets blocks are small."""
+"""The most packets of a run that one thread does. Up to sixteen times as many, names are short, so
+that 32 bits hold a coupler of a bucket and a name."""
 
 
 class Layout(NamedTuple):
@@ -90,7 +92,7 @@ class Layout(NamedTuple):
         Blocks of small networks are small enough for entries of 32 bits, where that is possible.
         A lot has about a hundred survivors for each bucket of 2^18 couplers.
         """
-        block = _BLOCK if network.n <= _MANY else _LARGE_BLOCK
+        block = _BLOCK if network.n <= 16 * _MANY else _LARGE_BLOCK
         if network.n <= _MANY:
             block = min(block, max(2**32 >> 2 * (network.g - 1).bit_length(), 64))
         rows = rows or min(max(block // network.d, 1), network.g)
@@ -285,12 +287,30 @@ def select(
             size, some = min(_CHUNK, m - low), entries[low:]
             look_up(messages[low:], size, shift, table, flags)
             for k in range(0, size, LANES):
-                s += pack(flags, some, np.uint64(k), out, s)
+                at = np.uint64(k)
+                s += pack(flags_set(flags, at), some, at, out, s)
         return int(np.int64(s))
     to_cell = np.uint64(shift)
     for k in range(m):
         out[s] = entries[k]
         s += np.uint64(table[np.uint64(messages[k]) >> to_cell] == _ALONE)
+    return int(np.int64(s))
+
+
+@compiled
+def select_pairs(
+    couplers: U32, m: int, table: U8, entries: U32, flags: U8, out_couplers: U32, out: U32
+) -> int:
+    """Do the same with narrow entries, and keep the couplers of those selected."""
+    s = _0
+    for low in range(0, m, _CHUNK):
+        size, some, messages = min(_CHUNK, m - low), entries[low:], couplers[low:]
+        look_up(messages, size, 0, table, flags)
+        for k in range(0, size, LANES):
+            at = np.uint64(k)
+            chosen = flags_set(flags, at)
+            pack(chosen, messages, at, out_couplers, s)
+            s += pack(chosen, some, at, out, s)
     return int(np.int64(s))
 
 
