@@ -164,7 +164,8 @@ class LargeRun:
                 (-(-(2**self.cell_bits) // 8), u64),
             )
             *others, first, second = pieces
-            self.hands.append(Hands(*others, first, first.view(u8), second, second.view(u8)))
+            tables = first, first.view(u8), second, second.view(u8)
+            self.hands.append(Hands(*[*others, *tables]))
         self.shared = np.zeros((3 + self.threads) * GAP, dtype=np.int64)
         self.home = np.zeros(self.threads * GAP, dtype=np.int64)
         self.tallies = np.zeros((self.threads, _STEPS_AT_A_TIME, 4), dtype=np.int64)

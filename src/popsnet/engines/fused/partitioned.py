@@ -321,7 +321,7 @@ def throw(
 
 @compiled
 def append(
-    layout: Layout, buckets: Buckets, couplers: U32, survivors: U32, m: int, part: int
+    layout: Layout, buckets: Buckets, couplers: U32, survivors: U32 | U64, m: int, part: int
 ) -> None:
     """Put narrow survivors of a block into their buckets, which their couplers tell."""
     entries, ends, low = buckets.entries, buckets.ends[part], np.uint32(buckets.low)
@@ -335,7 +335,7 @@ def append(
 
 
 @compiled
-def append_wide(layout: Layout, buckets: Buckets, survivors: U64, m: int, part: int) -> None:
+def append_wide(layout: Layout, buckets: Buckets, survivors: U32 | U64, m: int, part: int) -> None:
     """Put survivors of a block into their buckets, which their groups tell."""
     entries, ends, shift = buckets.entries, buckets.ends[part], np.uint64(buckets.shift)
     low = np.uint64(buckets.low) << np.uint64(layout.group_bits + layout.name_bits)

@@ -212,7 +212,7 @@ def draw_groups(layout: Layout, codes: U32, m: int, begin: np.uint64, groups: U3
 @compiled
 def enter(
     codes: U32, m: int, residues: np.uint32, rows: np.uint32, up: np.uint32, lift: np.uint32,
-    name: np.uint32, groups: U32, entries: U32,
+    name: np.uint32, groups: U32, entries: U32 | U64,
 ) -> None:  # fmt: skip
     """Make entries of 32 bits, and couplers where the row of a source is some bits of its code.
 
@@ -228,7 +228,7 @@ def enter(
 
 @compiled
 def enter_wide(
-    layout: Layout, codes: U32, m: int, first_name: int, groups: U32, entries: U64
+    layout: Layout, codes: U32, m: int, first_name: int, groups: U32, entries: U32 | U64
 ) -> None:
     """Make entries of 64 bits."""
     name, name_bits = np.uint64(first_name), np.uint64(layout.name_bits)
@@ -299,8 +299,9 @@ def select(
 
 @compiled
 def select_pairs(
-    couplers: U32, m: int, table: U8, entries: U32, flags: U8, out_couplers: U32, out: U32
-) -> int:
+    couplers: U32, m: int, table: U8, entries: U32 | U64, flags: U8, out_couplers: U32,
+    out: U32 | U64,
+) -> int:  # fmt: skip
     """Do the same with narrow entries, and keep the couplers of those selected."""
     s = _0
     for low in range(0, m, _CHUNK):
