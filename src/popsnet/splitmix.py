@@ -6,7 +6,7 @@ import numpy as np
 
 from popsnet.compiled import compiled
 
-__all__ = ["mix", "run_key", "step_key", "word"]
+__all__ = ["mix", "origin", "premix", "run_key", "step_key", "word", "word_from"]
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _FIRST = np.uint64(0xBF58476D1CE4E5B9)
@@ -15,10 +15,16 @@ _ONE, _27, _30, _31 = np.uint64(1), np.uint64(27), np.uint64(30), np.uint64(31)
 
 
 @compiled(inline=True)
+def premix(w: np.uint64) -> np.uint64:
+    """The splitmix64 finalizer up to its last shift, which leaves the upper 31 bits as they are."""
+    w = (w ^ (w >> _30)) * _FIRST
+    return (w ^ (w >> _27)) * _SECOND
+
+
+@compiled(inline=True)
 def mix(w: np.uint64) -> np.uint64:
     """The splitmix64 finalizer."""
-    w = (w ^ (w >> _30)) * _FIRST
-    w = (w ^ (w >> _27)) * _SECOND
+    w = premix(w)
     return w ^ (w >> _31)
 
 
@@ -26,6 +32,22 @@ def mix(w: np.uint64) -> np.uint64:
 def word(key: np.uint64, number: np.uint64) -> np.uint64:
     """The word of one processor (or position) under a key."""
     return mix(key + (number + _ONE) * _GOLDEN)
+
+
+@compiled(inline=True)
+def origin(key: np.uint64, first: np.uint64) -> np.uint64:
+    """Where the words of numbers counted from ``first`` begin.
+
+    ``word(key, first + k)`` is ``mix(word_from(origin(key, first), k))``. With few bits in k the
+    product takes two short multiplications instead of three where vectors have no long ones.
+    """
+    return key + (first + _ONE) * _GOLDEN
+
+
+@compiled(inline=True)
+def word_from(begin: np.uint64, k: np.uint64) -> np.uint64:
+    """What to mix for the k-th number from an origin."""
+    return begin + k * _GOLDEN
 
 
 @compiled(inline=True)

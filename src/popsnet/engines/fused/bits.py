@@ -11,7 +11,10 @@ from numba.extending import intrinsic
 
 from popsnet.compiled import compiled
 
-__all__ = ["lowest_bit", "ones"]
+LANES = 8
+"""Numbers that ``pack`` takes at a time."""
+
+__all__ = ["LANES", "add_shared", "flags_set", "load_shared", "lowest_bit", "ones", "pack"]
 
 
 def _trailing_zeros(context: Any, word: Any) -> Any:
@@ -28,8 +31,110 @@ def _population(context: Any, word: Any) -> Any:
     return types.uint64(types.uint64), generate
 
 
+def _flags_set(context: Any, flags: Any, k: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        data = _data(context, builder, signature, arguments, 0)
+        some = builder.load(_lanes(builder, data, arguments[1], 8), align=1)
+        alone = builder.icmp_unsigned("==", some, ir.Constant(some.type, [1] * LANES))
+        return builder.zext(builder.bitcast(alone, ir.IntType(LANES)), ir.IntType(64))
+
+    return types.uint64(flags, types.uint64), generate
+
+
+def _packed(context: Any, chosen: Any, numbers: Any, k: Any, out: Any, s: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        numbers = _data(context, builder, signature, arguments, 1)
+        out = _data(context, builder, signature, arguments, 3)
+        values = builder.load(_lanes(builder, numbers, arguments[2], 32), align=4)
+        bits = builder.trunc(arguments[0], ir.IntType(LANES))
+        if "+avx2" in context.codegen().magic_tuple()[2].split(","):
+            _permute(builder, values, bits, _lanes(builder, out, arguments[4], 32))
+        else:
+            _one_by_one(builder, values, bits, out, arguments[4])
+        return builder.zext(builder.ctpop(bits), ir.IntType(64))
+
+    u64 = types.uint64
+    return u64(u64, numbers, u64, out, u64), generate
+
+
+def _data(context: Any, builder: Any, signature: Any, arguments: Any, at: int) -> Any:
+    """Where the numbers of an array are."""
+    return context.make_array(signature.args[at])(context, builder, arguments[at]).data
+
+
+def _lanes(builder: Any, data: Any, index: Any, width: int) -> Any:
+    """A pointer to the numbers from an index on, as one vector."""
+    vector = ir.VectorType(ir.IntType(width), LANES)
+    return builder.bitcast(builder.gep(data, [index]), vector.as_pointer())
+
+
+def _permute(builder: Any, values: Any, bits: Any, out: Any) -> None:
+    """Bring the chosen lanes to the front: which go where is looked up."""
+    byte, word = ir.IntType(8), ir.IntType(32)
+    indices, row = ir.VectorType(word, LANES), ir.ArrayType(byte, LANES)
+    name = "popsnet.chosen_lanes"
+    table = builder.module.globals.get(name)
+    if table is None:
+        chosen = [[i for i in range(LANES) if mask >> i & 1] for mask in range(2**LANES)]
+        rows = [ir.Constant(row, (some + [0] * LANES)[:LANES]) for some in chosen]
+        kind = ir.ArrayType(row, 2**LANES)
+        table = ir.GlobalVariable(builder.module, kind, name)
+        table.initializer, table.global_constant = ir.Constant(kind, rows), True
+        table.linkage = "internal"
+    zero, which = ir.Constant(ir.IntType(64), 0), builder.zext(bits, ir.IntType(64))
+    place = builder.gep(table, [zero, which])
+    found = builder.load(builder.bitcast(place, ir.VectorType(byte, LANES).as_pointer()), align=1)
+    function = builder.module.declare_intrinsic(
+        "llvm.x86.avx2.permd", (), ir.FunctionType(indices, [indices, indices])
+    )
+    builder.store(builder.call(function, [values, builder.zext(found, indices)]), out, align=4)
+
+
+def _one_by_one(builder: Any, values: Any, bits: Any, data: Any, at: Any) -> None:
+    """Write every lane, and move on behind those that are chosen."""
+    data = builder.bitcast(data, values.type.element.as_pointer())
+    chosen = builder.bitcast(bits, ir.VectorType(ir.IntType(1), LANES))
+    for lane in range(LANES):
+        index = ir.Constant(ir.IntType(32), lane)
+        builder.store(builder.extract_element(values, index), builder.gep(data, [at]))
+        moved = builder.zext(builder.extract_element(chosen, index), ir.IntType(64))
+        at = builder.add(at, moved)
+
+
+def _added(context: Any, numbers: Any, k: Any, value: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        place = builder.gep(_data(context, builder, signature, arguments, 0), [arguments[1]])
+        return builder.atomic_rmw("add", place, arguments[2], "seq_cst")
+
+    return types.int64(numbers, types.int64, types.int64), generate
+
+
+def _loaded(context: Any, numbers: Any, k: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        place = builder.gep(_data(context, builder, signature, arguments, 0), [arguments[1]])
+        if context.codegen().magic_tuple()[0].startswith("x86_64"):
+            nothing = ir.FunctionType(ir.VoidType(), [])
+            builder.call(builder.module.declare_intrinsic("llvm.x86.sse2.pause", (), nothing), [])
+        return builder.load_atomic(place, "acquire", 8)
+
+    return types.int64(numbers, types.int64), generate
+
+
 _count_trailing_zeros = cast("Any", intrinsic)(_trailing_zeros)
 _count_ones = cast("Any", intrinsic)(_population)
+flags_set = cast("Any", intrinsic)(_flags_set)
+"""``flags_set(flags, k)``: a bit for each of eight flags from the k-th on, whether it is 1."""
+
+pack = cast("Any", intrinsic)(_packed)
+"""``pack(chosen, numbers, k, out, s)``: of eight 32-bit numbers from the k-th on, write those whose
+bit is set from out[s] on, and return how many. Eight places of ``out`` are written."""
+
+add_shared = cast("Any", intrinsic)(_added)
+"""``add_shared(numbers, k, value)``: add to a number that other threads change too; what it was.
+What a thread wrote before, others see after they have seen the sum."""
+
+load_shared = cast("Any", intrinsic)(_loaded)
+"""``load_shared(numbers, k)``: look at such a number, in a loop that waits for it."""
 
 
 @compiled(inline=True)

@@ -27,7 +27,7 @@ from popsnet.engines.fused.passes import (
 )
 from popsnet.engines.fused.resident import Scratch
 from popsnet.permutations.uniform import fill, shuffle
-from popsnet.splitmix import run_key, step_key
+from popsnet.splitmix import origin, run_key, step_key
 
 __all__ = ["route_deferred", "route_many_deferred"]
 
@@ -58,16 +58,17 @@ def route_deferred(
         key, turn = step_key(seed, purpose, step), step % kinds
         sent, alone_1, heard_1, alone_2, heard_2, collided = 0, 0, 0, 0, 0, 0
         for block in range(len(s.sizes)):
-            low, m, codes = block * size, s.sizes[block], s.codes[block * size :]
+            begin = origin(key, np.uint64(block * size))
+            m, codes = s.sizes[block], s.codes[block * size :]
             if step < len(law):
-                m = take_part(codes, m, layout.number_bits, low, key, law[step], s.taking)
+                m = take_part(codes, m, layout.number_bits, begin, law[step], s.taking)
                 pick(codes, s.taking, m, s.taken)
                 codes = s.taken
-            draw(layout, codes, m, low, key, 0, s.couplers, s.drawn)
+            draw(layout, codes, m, begin, 0, s.couplers, s.drawn)
             count(s.couplers, m, 0, s.first)
             alone_1 += hush(layout, s.first, block * layout.rows, turn, waiting)
             entries = s.entries[heard_1:]
-            heard = select(s.couplers, m, 0, s.first, s.drawn, entries)
+            heard = select(s.couplers, m, 0, s.first, s.drawn, s.flags, entries)
             collided += clear(s.first_words)
             count(entries, heard, bits, s.second)
             if step < len(law):
@@ -80,7 +81,7 @@ def route_deferred(
         for block in range(len(s.sizes)):
             m, codes, low = s.ends[block] - start, s.codes[block * size :], block * size
             entries = s.entries[start:]
-            home = select(entries, m, bits, s.second, entries, s.drawn)
+            home = select(entries, m, bits, s.second, entries, s.flags, s.drawn)
             wait(layout, s.drawn, home, codes, destination[low:], turn, waiting, s.home)
             s.sizes[block] = remove(s.home, home, bits, codes, s.sizes[block])
             heard_2 += home
@@ -159,8 +160,8 @@ def listener(layout: Layout, turn: int, group: int) -> int:
 
 @compiled
 def wait(
-    layout: Layout, entries: U64, m: int, codes: U32, destination: U32, turn: int, waiting: U32,
-    names: U32,
+    layout: Layout, entries: U32 | U64, m: int, codes: U32, destination: U32, turn: int,
+    waiting: U32, names: U32,
 ) -> None:  # fmt: skip
     """The copies that arrived wait where they are; their names are left for ``remove``."""
     name_mask, number_mask = (1 << layout.name_bits) - 1, (1 << layout.number_bits) - 1

@@ -1,27 +1,31 @@
-"""Drives one large run: phases of ``partitioned`` on threads, step after step."""
+"""Drives one large run: threads do the pieces of ``partitioned``, and Python looks on."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import Executor
+from concurrent.futures import FIRST_EXCEPTION, Executor, wait
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from popsnet.coins import Coins
+from popsnet.coins import Coins, number_of
 from popsnet.engines.fused.arena import cut
 from popsnet.engines.fused.partitioned import (
+    DONE,
+    GAP,
+    STOP,
+    TAKEN,
+    WAITING,
     Buckets,
     Hands,
     Packets,
-    settle,
-    strike,
-    throw,
+    Plan,
+    work,
 )
-from popsnet.engines.fused.passes import U16, U64, Layout
+from popsnet.engines.fused.passes import FLAGS, SPARE, U16, U64, Layout
 from popsnet.permutations.keyed import KeyedPermutation
 from popsnet.routing.mei_rizzi import INTERMEDIATE_GROUP
 
@@ -36,13 +40,24 @@ _LISTED = 2**29
 _ENTRY_BYTES = 4.4e9
 """What the survivors of a round may take."""
 
-_PACKETS_AT_A_TIME = 2**24
-"""A thread comes back to be asked whether to go on after so many packets."""
+_PARTS_PER_THREAD, _FEWEST_PARTS = 4, 16
+"""A thread that is done takes another part, so that none waits long for the slowest. The bits of a
+part are few enough for a cache."""
 
-_GAP = 16
-"""Numbers between what different threads write to: a cache line and the one fetched with it."""
+_SKEW = 5 * 64
+"""Bytes more between buckets, an odd number of cache lines. All buckets fill up at the same rate;
+at distances of a power of two, their ends would share one set of a cache."""
 
-Tallies = npt.NDArray[np.int64]
+_MOST_IN_A_PART, _MOST_PARTS = 2**24, 2**10
+"""Packets, as long as the parts are not too many; between pieces of work a run can be told to stop,
+and tells how far it is."""
+
+_STEPS_AT_A_TIME = 64
+"""Steps that threads do before their tallies are emptied."""
+
+_SECONDS_BETWEEN_LOOKS = 0.1
+_SECONDS_TO_WAIT = 1e-4
+"""A thread that has waited in vain for others lets go of its processor for this long."""
 
 
 class StepCounts(NamedTuple):
@@ -111,65 +126,102 @@ class LargeRun:
         self.cell_bits = group_shift + layout.group_bits
         self.bucket_count = -(-self.span // 2**group_shift)
         self.lots = -(-layout.blocks // layout.lot)
-        cuts = [self.lots * t // self.threads * layout.lot for t in range(self.threads)]
-        self.cuts = [*cuts, layout.blocks]
+        self.narrow = self.cell_bits + layout.name_bits <= 32
+        parts = min(layout.d * layout.g // _MOST_IN_A_PART, _MOST_PARTS)
+        parts = min(max(parts, _PARTS_PER_THREAD * self.threads, _FEWEST_PARTS), self.lots)
+        cuts = [self.lots * part // parts * layout.lot for part in range(parts)]
+        self.cuts = np.array([*cuts, layout.blocks])
         self._allocate()
 
     def _allocate(self) -> None:
         layout, count = self.layout, self.bucket_count
         size, words = layout.size, -(-layout.size // 64)
-        u32, u64 = np.uint32, np.uint64
-        rows = np.diff(np.minimum(np.array(self.cuts) * layout.rows, layout.g))
-        width = (rows << (self.cell_bits - layout.group_bits))[:, None]  # room of one bucket
+        u32, u64, u8 = np.uint32, np.uint64, np.uint8
+        entry = u32 if self.narrow else u64
+        rows = np.diff(np.minimum(self.cuts * layout.rows, layout.g))
+        room = rows << (self.cell_bits - layout.group_bits)  # of one bucket
+        width = (room + _SKEW // np.dtype(entry).itemsize)[:, None]
         firsts = np.concatenate([[0], np.cumsum(width * count)])
-        self.starts = firsts[:-1, None] + width * np.arange(count + _GAP)
+        self.starts = firsts[:-1, None] + width * np.arange(count + GAP)
         self.ends = self.starts.copy()
         self.bounds = np.zeros((self.lots, count), dtype=u32)
-        self.entries = np.empty(firsts[-1], dtype=u64)
-        self.codes = np.empty(layout.d * layout.g if self.listed else 0, dtype=u32)
+        self.entries = np.empty(firsts[-1], dtype=entry)
+        self.codes = np.empty(layout.d * layout.g + SPARE if self.listed else 0, dtype=u32)
         self.sizes = np.zeros(layout.blocks, dtype=np.int64)
         self.bits = np.empty(layout.blocks * words, dtype=u64)
         self.hands = []
         for _ in range(self.threads):
-            numbers, taking, taken, couplers, drawn, survivors, first, second, read = cut(
-                (64 * words, u32),
+            pieces = cut(
+                (64 * words + SPARE, u32),
                 (size + 1, u32),
-                (size, u32),
-                (size + 1, u32),
-                (size + 1, u64),
-                (size + 1, u64),
+                (size + SPARE, u32),
+                (size + SPARE, u32),
+                (size + SPARE, entry),
+                (size + SPARE, entry),
+                (size + SPARE if self.narrow else 0, u32),
+                (FLAGS, u8),
                 (-(-(layout.rows << layout.group_bits) // 8), u64),
                 (-(-(2**self.cell_bits) // 8), u64),
-                (count, u32),
             )
-            self.hands.append(
-                Hands(
-                    numbers, taking, taken, couplers, drawn, survivors, first,
-                    first.view(np.uint8), second, second.view(np.uint8), read,
-                )
-            )  # fmt: skip
+            *others, first, second = pieces
+            tables = first, first.view(u8), second, second.view(u8)
+            self.hands.append(Hands(*[*others, *tables]))
+        self.shared = np.zeros((3 + self.threads) * GAP, dtype=np.int64)
+        self.home = np.zeros(self.threads * GAP, dtype=np.int64)
+        self.tallies = np.zeros((self.threads, _STEPS_AT_A_TIME, 4), dtype=np.int64)
 
     def steps(
         self, targets: U16 | KeyedPermutation, coins: Coins, tell: Callable[[int, float], None]
     ) -> Iterator[StepCounts]:
         """Do step after step; ``tell`` hears what is pending and how many steps are done."""
         packets = self._packets(targets)
-        pending = self.layout.d * self.layout.g
-        step = 0
+        pending, step = self.layout.d * self.layout.g, 0
+        self.home[:] = 0
         while pending > 0 and step < self.max_steps:
-            key = np.uint64(coins.key(INTERMEDIATE_GROUP, step))
-            threshold = self.law[step] if step < len(self.law) else np.uint64(2**32)
-            tallies = np.zeros((self.threads, 4 + _GAP), dtype=np.int64)
-            for turn in range(self.rounds):
-                buckets = self._buckets(turn)
-                for part in self._throw(packets, buckets, step, key, threshold, tallies):
-                    tell(pending, step + (turn + part) / self.rounds)
-                self._settle(buckets, tallies)
-                self._strike(packets, buckets)
-            sent, survivors, collided, home = tallies.sum(axis=0)[:4].tolist()
-            pending -= home
-            yield StepCounts(pending, sent, survivors, collided)
-            step += 1
+            for counts in self._some_steps(packets, coins, step, pending, tell):
+                pending, step = counts.pending, step + 1
+                yield counts
+
+    def _some_steps(
+        self, packets: Packets, coins: Coins, first: int, pending: int,
+        tell: Callable[[int, float], None],
+    ) -> Iterator[StepCounts]:  # fmt: skip
+        """Do as many steps as there are tallies for, all threads together."""
+        last = min(first + _STEPS_AT_A_TIME, self.max_steps)
+        pieces = self.rounds * (len(self.cuts) - 1 + self.bucket_count)
+        self.shared[:], self.tallies[:] = 0, 0
+        self.shared[TAKEN] = self.shared[DONE] = first * pieces
+        keys = np.array([coins.seed, number_of(INTERMEDIATE_GROUP)], dtype=np.uint64)
+        plan = Plan(
+            self.law, keys, self.rounds, self.span, self.cuts, last, self.shared, self.home,
+            self.tallies,
+        )  # fmt: skip
+        shift = self.cell_bits + self.layout.name_bits
+        buckets = Buckets(self.entries, self.starts, self.ends, self.bounds, 0, 0, shift)
+
+        def work_on(t: int) -> None:
+            while work(self.layout, packets, buckets, self.hands[t], plan, t) == WAITING:
+                time.sleep(_SECONDS_TO_WAIT)
+
+        futures = [self.executor.submit(work_on, t) for t in range(self.threads)]
+        step = first
+        try:
+            while True:
+                timeout = _SECONDS_BETWEEN_LOOKS
+                ended, others = wait(futures, timeout, return_when=FIRST_EXCEPTION)
+                for future in ended:
+                    future.result()
+                done = int(self.shared[DONE]) / pieces
+                while step < int(done):
+                    sent, survivors, collided, home = self.tallies[:, step - first].sum(axis=0)
+                    pending -= int(home)
+                    step += 1
+                    yield StepCounts(pending, int(sent), int(survivors), int(collided))
+                if not others:
+                    return
+                tell(pending, done)
+        finally:
+            self.shared[STOP] = 1
 
     def _packets(self, targets: U16 | KeyedPermutation) -> Packets:
         """All packets are pending."""
@@ -190,49 +242,6 @@ class LargeRun:
         blocks[:] = _first_bits(size, blocks.shape[1])
         blocks[-1] = _first_bits(n - (count - 1) * size, blocks.shape[1])
         return packets
-
-    def _buckets(self, turn: int) -> Buckets:
-        low = min(turn * self.span, self.layout.g)
-        high = min(low + self.span, self.layout.g)
-        shift = self.cell_bits + self.layout.name_bits
-        return Buckets(self.entries, self.starts, self.ends, self.bounds, low, high, shift)
-
-    def _throw(
-        self, packets: Packets, buckets: Buckets, step: int, key: np.uint64,
-        threshold: np.uint64, tallies: Tallies,
-    ) -> Iterator[float]:  # fmt: skip
-        stride = max(_PACKETS_AT_A_TIME // self.layout.size, 1)
-        longest = max(b - a for a, b in pairwise(self.cuts))
-        for begin in range(0, longest, stride):
-
-            def work(t: int, begin: int = begin) -> None:
-                first = self.cuts[t] + begin
-                last = min(first + stride, self.cuts[t + 1])
-                throw(
-                    self.layout, packets, buckets, self.hands[t], t, step, key, threshold, first,
-                    last, tallies[t],
-                )  # fmt: skip
-
-            self._on_threads(work)
-            yield min(begin + stride, longest) / longest
-
-    def _settle(self, buckets: Buckets, tallies: Tallies) -> None:
-        def work(t: int) -> None:
-            first = self.bucket_count * t // self.threads
-            last = self.bucket_count * (t + 1) // self.threads
-            settle(self.layout, buckets, self.hands[t], first, last, tallies[t])
-
-        self._on_threads(work)
-
-    def _strike(self, packets: Packets, buckets: Buckets) -> None:
-        def work(t: int) -> None:
-            first, last = self.cuts[t], self.cuts[t + 1]
-            strike(self.layout, packets, buckets, self.hands[t], t, first, last)
-
-        self._on_threads(work)
-
-    def _on_threads(self, work: Callable[[int], None]) -> None:
-        list(self.executor.map(work, range(self.threads)))
 
 
 def _first_bits(count: int, words: int) -> npt.NDArray[np.uint64]:

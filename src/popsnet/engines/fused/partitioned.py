@@ -2,9 +2,11 @@
 
 A packet's fate in a step depends only on the packets that drew the same intermediate group. So
 the survivors of slot 1 are thrown into buckets by that group, and the couplers of a bucket fit
-in the cache. Threads own blocks in two phases (``throw``, ``strike``) and buckets
-in the one between (``settle``), and never write to the same place: no locks, and results that
-do not depend on their number.
+in the cache. A step has two phases. In one, a piece of work is a part of the blocks: ``strike``
+those that the step before delivered, and ``throw`` the others. In the other it is a bucket, to
+``settle``. Pieces of one phase never write to the same place, and results do not depend on who does
+them. Threads take pieces by drawing tickets (``work``), without going back to Python between the
+phases: sixteen threads that all do so 24 times in a run wait for each other's interpreter.
 
 What is pending is a list of codes. Where that would take too much memory it is one bit a packet:
 the permutation is then computed, the names in entries are local numbers, and nothing else is
@@ -19,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from popsnet.compiled import compiled
-from popsnet.engines.fused.bits import lowest_bit
+from popsnet.engines.fused.bits import LANES, add_shared, load_shared, lowest_bit, pack
 from popsnet.engines.fused.passes import (
     I64,
     U8,
@@ -34,14 +36,29 @@ from popsnet.engines.fused.passes import (
     pick,
     rename,
     select,
+    select_pairs,
     take_part,
 )
 from popsnet.permutations.keyed import permute, place
+from popsnet.splitmix import origin, step_key
 
-__all__ = ["Buckets", "Hands", "Packets", "settle", "strike", "throw"]
+__all__ = ["DONE", "GAP", "STOP", "TAKEN", "WAITING", "Buckets", "Hands", "Packets", "Plan", "work"]
+
+GAP = 16
+"""Numbers between what different threads write to: a cache line and the one fetched with it."""
+
+TAKEN, DONE, STOP, HELD = 0, GAP, 2 * GAP, 3 * GAP
+"""In the numbers that threads share: tickets drawn, pieces done, whether to stop, and for each
+thread one more than the ticket that it holds."""
+
+WAITING = 1
+"""What ``work`` returns if others have been busy for long."""
+
+_LOOKS = 2**14
+"""How often a thread looks whether the others are done, a fraction of a millisecond in all."""
 
 _6, _63, _1 = np.uint64(6), np.uint64(63), np.uint64(1)
-_TOP, _FULL = np.uint64(2**63), np.uint64(2**64 - 1)
+_TOP, _FULL, _BYTE = np.uint64(2**63), np.uint64(2**64 - 1), np.uint64(2**8 - 1)
 _ALONE = np.uint8(1)
 
 
@@ -62,15 +79,29 @@ class Packets(NamedTuple):
 
 
 class Buckets(NamedTuple):
-    """Survivors of slot 1 by intermediate group, of each thread in the order of its blocks."""
+    """Survivors of slot 1 by intermediate group, of each part in the order of its blocks."""
 
-    entries: U64
-    starts: I64  # by thread and bucket
+    entries: U32 | U64
+    starts: I64  # by part and bucket
     ends: I64
     bounds: U32  # by lot and bucket: where the lot's entries end, counted from the start
     low: int  # the first intermediate group of this round, and
     high: int  # the one behind its last
-    shift: int  # of an entry, to find its bucket
+    shift: int  # of an entry with its whole group, to find its bucket
+
+
+class Plan(NamedTuple):
+    """What there is to do, and how far it is done."""
+
+    law: U64
+    keys: U64  # the seed of the coins, and the number of their purpose
+    rounds: int
+    span: int  # intermediate groups of a round
+    cuts: I64  # the first block of each part, and the end
+    last: int  # the step to stop before
+    shared: I64
+    home: I64  # of each thread, over all steps
+    tallies: I64  # by thread and step: sent, survivors, collided, home
 
 
 class Hands(NamedTuple):
@@ -80,17 +111,18 @@ class Hands(NamedTuple):
     taking: U32
     taken: U32
     couplers: U32
-    drawn: U64
-    survivors: U64
+    drawn: U32 | U64
+    survivors: U32 | U64
+    thrown: U32  # the couplers of narrow survivors
+    flags: U8
     first_words: U64  # slot 1 of a block, eight couplers in a word
     first: U8
     second_words: U64  # slot 2 of a bucket
     second: U8
-    read: U32  # how far the entries of each bucket have been read
 
 
 @compiled
-def load(layout: Layout, packets: Packets, block: int, codes: U32, scratch: U64) -> int:
+def load(layout: Layout, packets: Packets, block: int, codes: U32, scratch: U32 | U64) -> int:
     """All packets of a block, which are pending at the start."""
     first = block * layout.rows * layout.d
     m = min(layout.rows * layout.d, layout.d * layout.g - first)
@@ -107,8 +139,9 @@ def load(layout: Layout, packets: Packets, block: int, codes: U32, scratch: U64)
 
 @compiled
 def aim(
-    layout: Layout, packets: Packets, words: U64, m: int, first: int, first_name: int, bits: int
-) -> None:
+    layout: Layout, packets: Packets, words: U32 | U64, m: int, first: int, first_name: int,
+    bits: int,
+) -> None:  # fmt: skip
     """Put the temporary groups into words that have the packets' numbers in their lowest bits."""
     start, shift, mask = np.uint64(first - first_name), np.uint64(bits), np.uint64((1 << bits) - 1)
     n, half, keys = packets.n, packets.half, packets.keys
@@ -150,11 +183,14 @@ def unpack(bits: U64, words: int, numbers: U32) -> int:
 @compiled
 def close_up(codes: U32, m: int, bits: U64) -> int:
     """Keep the codes at the positions whose bit is set, and set all bits again."""
-    s = np.uint64(0)
+    s, whole = np.uint64(0), m // LANES * LANES
     for w in range((m + 63) // 64):
-        word, some = bits[w], codes[w * 64 : m]
-        for bit in range(min(64, len(some))):
-            codes[s] = some[bit]
+        word = bits[w]
+        for k in range(w * 64, min(w * 64 + 64, whole), LANES):
+            s += pack(word & _BYTE, codes, np.uint64(k), codes, s)
+            word >>= np.uint64(LANES)
+        for k in range(max(w * 64, whole), min(w * 64 + 64, m)):
+            codes[s] = codes[k]
             s += word & _1
             word >>= _1
         bits[w] = _FULL
@@ -162,7 +198,7 @@ def close_up(codes: U32, m: int, bits: U64) -> int:
 
 
 @compiled
-def within(couplers: U32, entries: U64, m: int, group_bits: int, low: int, high: int) -> int:
+def within(couplers: U32, entries: U32 | U64, m: int, group_bits: int, low: int, high: int) -> int:
     """Keep the packets whose intermediate group is of this round."""
     s, mask = np.uint64(0), np.uint32((1 << group_bits) - 1)
     start, span = np.uint32(low), np.uint32(high - low)
@@ -174,8 +210,65 @@ def within(couplers: U32, entries: U64, m: int, group_bits: int, low: int, high:
 
 
 @compiled
+def work(
+    layout: Layout, packets: Packets, buckets: Buckets, hands: Hands, plan: Plan, me: int
+) -> int:
+    """Do pieces of work until all steps are done, or until the others are waited for too long.
+
+    Tickets are drawn in the order of pieces. A piece may be begun when all those of earlier phases
+    are done; these have been drawn by threads at work, so that no number of threads gets stuck.
+    """
+    parts, count = len(plan.cuts) - 1, buckets.bounds.shape[1]
+    shared, held = plan.shared, HELD + GAP * me
+    while True:
+        if shared[held] == 0:
+            shared[held] = 1 + add_shared(shared, TAKEN, 1)
+        turn, piece = divmod(shared[held] - 1, parts + count)
+        throwing, (step, turn_of_step) = piece < parts, divmod(turn, plan.rounds)
+        if step >= plan.last:
+            return 0
+        if not wait_for(shared, turn * (parts + count) + (0 if throwing else parts)):
+            return 0 if load_shared(shared, STOP) != 0 else WAITING
+        if load_shared(shared, STOP) != 0:
+            return 0
+        if throwing and turn_of_step == 0 and plan.home[::GAP].sum() == layout.d * layout.g:
+            shared[STOP] = 1  # others may hold tickets for pieces that will never come
+            return 0
+        low = min(turn_of_step * plan.span, layout.g)
+        high = min(low + plan.span, layout.g)
+        now = Buckets(
+            buckets.entries, buckets.starts, buckets.ends, buckets.bounds, low, high, buckets.shift
+        )
+        tally = plan.tallies[me, step % plan.tallies.shape[1]]
+        if throwing:
+            first, last = plan.cuts[piece], plan.cuts[piece + 1]
+            if turn > 0:
+                strike(layout, packets, now, piece, first, last)
+            key = step_key(plan.keys[0], plan.keys[1], step)
+            threshold = plan.law[step] if step < len(plan.law) else np.uint64(2**32)
+            throw(layout, packets, now, hands, piece, turn, key, threshold, first, last, tally)
+        else:
+            home = settle(layout, now, hands, piece - parts, tally)
+            tally[3] += home
+            plan.home[GAP * me] += home
+        shared[held] = 0
+        add_shared(shared, DONE, 1)
+
+
+@compiled
+def wait_for(shared: I64, pieces: int) -> bool:
+    """Wait until so many pieces are done; whether they are."""
+    for _ in range(_LOOKS):
+        if load_shared(shared, DONE) >= pieces:
+            return True
+        if load_shared(shared, STOP) != 0:
+            return False
+    return False
+
+
+@compiled
 def throw(
-    layout: Layout, packets: Packets, buckets: Buckets, hands: Hands, thread: int, step: int,
+    layout: Layout, packets: Packets, buckets: Buckets, hands: Hands, part: int, turn: int,
     key: np.uint64, threshold: np.uint64, first_block: int, last_block: int, tally: I64,
 ) -> None:  # fmt: skip
     """Slot 1 of some blocks: the survivors go to their buckets."""
@@ -184,10 +277,10 @@ def throw(
     all_groups = buckets.low == 0 and buckets.high == layout.g
     for block in range(first_block, last_block):
         first, first_name, names = block * size, block % layout.lot * words * 64, hands.taking
-        bits = packets.bits[block * words :]
+        bits, begin = packets.bits[block * words :], origin(key, np.uint64(first))
         if listed:
             codes = packets.codes[first:]
-            if step == 0:
+            if turn == 0:
                 m = load(layout, packets, block, codes, hands.drawn)
             else:
                 m = close_up(codes, packets.sizes[block], bits)
@@ -195,15 +288,20 @@ def throw(
         else:
             codes, m = hands.numbers, unpack(bits, words, hands.numbers)
         if not everybody:
-            m = take_part(codes, m, layout.number_bits, first, key, threshold, hands.taking)
+            m = take_part(codes, m, layout.number_bits, begin, threshold, hands.taking)
             pick(codes, hands.taking, m, hands.taken)
             codes = hands.taken
-        draw(layout, codes, m, first, key, first_name, hands.couplers, hands.drawn)
+        draw(layout, codes, m, begin, first_name, hands.couplers, hands.drawn)
         if not all_groups:
             m = within(hands.couplers, hands.drawn, m, layout.group_bits, buckets.low, buckets.high)
         count(hands.couplers, m, 0, hands.first)
-        entries = hands.survivors
-        survivors = select(hands.couplers, m, 0, hands.first, hands.drawn, entries)
+        entries, narrow = hands.survivors, hands.survivors.itemsize == 4
+        if narrow:
+            survivors = select_pairs(
+                hands.couplers, m, hands.first, hands.drawn, hands.flags, hands.thrown, entries
+            )
+        else:
+            survivors = select(hands.couplers, m, 0, hands.first, hands.drawn, hands.flags, entries)
         tally[0] += m
         tally[1] += survivors
         tally[2] += clear(hands.first_words)
@@ -212,13 +310,34 @@ def throw(
             aim(layout, packets, entries, survivors, first, first_name, name_bits)
         elif not everybody:
             rename(entries, survivors, name_bits, names, first_name)
-        append(layout, buckets, entries, survivors, thread, block // layout.lot)
+        if narrow:
+            append(layout, buckets, hands.thrown, entries, survivors, part)
+        else:
+            append_wide(layout, buckets, entries, survivors, part)
+        bounds = buckets.bounds[block // layout.lot]
+        for bucket in range(len(bounds)):
+            bounds[bucket] = buckets.ends[part, bucket] - buckets.starts[part, bucket]
 
 
 @compiled
-def append(layout: Layout, buckets: Buckets, survivors: U64, m: int, thread: int, lot: int) -> None:
-    """Put the survivors of a block into their buckets."""
-    entries, ends, shift = buckets.entries, buckets.ends[thread], np.uint64(buckets.shift)
+def append(
+    layout: Layout, buckets: Buckets, couplers: U32, survivors: U32 | U64, m: int, part: int
+) -> None:
+    """Put narrow survivors of a block into their buckets, which their couplers tell."""
+    entries, ends, low = buckets.entries, buckets.ends[part], np.uint32(buckets.low)
+    groups = np.uint32((1 << layout.group_bits) - 1)
+    shift = np.uint64(buckets.shift - layout.group_bits - layout.name_bits)
+    mask = np.uint32((1 << buckets.shift) - 1)
+    for q in range(m):
+        bucket = np.uint64(np.uint32((couplers[q] & groups) - low)) >> shift
+        entries[np.uint64(ends[bucket])] = survivors[q] & mask
+        ends[bucket] += 1
+
+
+@compiled
+def append_wide(layout: Layout, buckets: Buckets, survivors: U32 | U64, m: int, part: int) -> None:
+    """Put survivors of a block into their buckets, which their groups tell."""
+    entries, ends, shift = buckets.entries, buckets.ends[part], np.uint64(buckets.shift)
     low = np.uint64(buckets.low) << np.uint64(layout.group_bits + layout.name_bits)
     mask = (_1 << shift) - _1
     for q in range(m):
@@ -226,56 +345,58 @@ def append(layout: Layout, buckets: Buckets, survivors: U64, m: int, thread: int
         bucket = entry >> shift
         entries[np.uint64(ends[bucket])] = entry & mask
         ends[bucket] += 1
-    for bucket in range(buckets.bounds.shape[1]):
-        buckets.bounds[lot, bucket] = ends[bucket] - buckets.starts[thread, bucket]
 
 
 @compiled
-def settle(
-    layout: Layout, buckets: Buckets, hands: Hands, first: int, last: int, tally: I64
-) -> None:
-    """Slot 2 of some buckets."""
-    for bucket in range(first, last):
-        for thread in range(len(buckets.ends)):
-            start, end = buckets.starts[thread, bucket], buckets.ends[thread, bucket]
-            count(buckets.entries[start:end], end - start, layout.name_bits, hands.second)
-        for thread in range(len(buckets.ends)):
-            start, end = buckets.starts[thread, bucket], buckets.ends[thread, bucket]
-            tally[3] += judge(buckets.entries[start:end], layout.name_bits, hands.second)
-            buckets.ends[thread, bucket] = start
-        tally[2] += clear(hands.second_words)
+def settle(layout: Layout, buckets: Buckets, hands: Hands, bucket: int, tally: I64) -> int:
+    """Slot 2 of a bucket; how many packets are delivered."""
+    home = 0
+    for part in range(len(buckets.ends)):
+        start, end = buckets.starts[part, bucket], buckets.ends[part, bucket]
+        count(buckets.entries[start:end], end - start, layout.name_bits, hands.second)
+    for part in range(len(buckets.ends)):
+        start, end = buckets.starts[part, bucket], buckets.ends[part, bucket]
+        home += judge(buckets.entries[start:end], layout.name_bits, hands.second)
+        buckets.ends[part, bucket] = start
+    tally[2] += clear(hands.second_words)
+    return home
 
 
 @compiled
-def judge(entries: U64, name_bits: int, table: U8) -> int:
+def judge(entries: U32 | U64, name_bits: int, table: U8) -> int:
     """Turn entries into verdicts: the packet's name, and in the lowest bit whether it is home."""
     to_cell, mask, home = np.uint64(name_bits), np.uint64((1 << name_bits) - 1), np.uint64(0)
     for k in range(len(entries)):
-        alone = np.uint64(table[entries[k] >> to_cell] == _ALONE)
-        entries[k] = (entries[k] & mask) << _1 | alone
+        entry = np.uint64(entries[k])
+        alone = np.uint64(table[entry >> to_cell] == _ALONE)
+        entries[k] = (entry & mask) << _1 | alone
         home += alone
     return int(np.int64(home))
 
 
 @compiled
 def strike(
-    layout: Layout, packets: Packets, buckets: Buckets, hands: Hands, thread: int,
-    first_block: int, last_block: int,
-) -> None:  # fmt: skip
-    """Those that are home are no longer pending, in all blocks of a thread."""
-    starts, read, words = buckets.starts[thread], hands.read, (layout.rows * layout.d + 63) // 64
-    read[:] = 0
-    for block in range(first_block, last_block, layout.lot):
-        bounds, bits = buckets.bounds[block // layout.lot], packets.bits[block * words :]
-        for bucket in range(len(bounds)):
-            start, end = starts[bucket] + read[bucket], starts[bucket] + bounds[bucket]
-            read[bucket] = bounds[bucket]
-            clear_bits(buckets.entries[start:end], bits)
+    layout: Layout, packets: Packets, buckets: Buckets, part: int, first_block: int, last_block: int
+) -> None:
+    """Those that are home are no longer pending, in all blocks of a part.
+
+    Bucket after bucket, since the verdicts of a bucket follow each other in memory, and the bits of
+    a part fit in a cache.
+    """
+    words = (layout.rows * layout.d + 63) // 64
+    for bucket in range(buckets.bounds.shape[1]):
+        begin = buckets.starts[part, bucket]
+        start = begin
+        for block in range(first_block, last_block, layout.lot):
+            end = begin + np.int64(buckets.bounds[block // layout.lot, bucket])
+            clear_bits(buckets.entries[start:end], packets.bits[block * words :])
+            start = end
 
 
 @compiled
-def clear_bits(verdicts: U64, bits: U64) -> None:
+def clear_bits(verdicts: U32 | U64, bits: U64) -> None:
     """Clear the bits of packets that are home."""
     for k in range(len(verdicts)):
-        name = verdicts[k] >> _1
-        bits[name >> _6] &= ~((verdicts[k] & _1) << (name & _63))
+        verdict = np.uint64(verdicts[k])
+        name = verdict >> _1
+        bits[name >> _6] &= ~((verdict & _1) << (name & _63))

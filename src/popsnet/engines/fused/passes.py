@@ -21,11 +21,13 @@ import numpy as np
 import numpy.typing as npt
 
 from popsnet.compiled import compiled
-from popsnet.engines.fused.bits import ones
+from popsnet.engines.fused.bits import LANES, flags_set, ones, pack
 from popsnet.network import Network
-from popsnet.splitmix import word
+from popsnet.splitmix import mix, premix, word_from
 
 __all__ = [
+    "FLAGS",
+    "SPARE",
     "Layout",
     "clear",
     "count",
@@ -36,6 +38,7 @@ __all__ = [
     "remove",
     "rename",
     "select",
+    "select_pairs",
     "take_part",
 ]
 
@@ -45,14 +48,24 @@ U32 = npt.NDArray[np.uint32]
 U64 = npt.NDArray[np.uint64]
 I64 = npt.NDArray[np.int64]
 
-_0, _1, _32 = np.uint64(0), np.uint64(1), np.uint64(32)
+_0, _32, _31 = np.uint64(0), np.uint64(32), np.uint32(31)
 _LOWER = np.uint64(0xFFFFFFFF)
 _COLLIDED = np.uint64(0x0202020202020202)
 _ALONE = np.uint8(1)
 
+SPARE = 32
+"""Places behind the packets of a block: vectors are drawn whole."""
+
+_CHUNK = 1024
+"""Packets that go through all loops of a pass together: they stay in the nearest cache."""
+
+FLAGS = _CHUNK + LANES
+"""Scratch of a selection."""
+
 _BLOCK, _LARGE_BLOCK = 2**14, 2**15
 _MANY = 2**20
-"""Up to so many packets blocks are small."""
+"""The most packets of a run that one thread does. Up to sixteen times as many, names are short, so
+that 32 bits hold a coupler of a bucket and a name."""
 
 
 class Layout(NamedTuple):
@@ -74,11 +87,14 @@ class Layout(NamedTuple):
 
     @classmethod
     def of(cls, network: Network, rows: int = 0, lot: int = 0) -> Layout:
-        """Blocks of a fitting size, or of one group if that has more; or of so many rows.
+        """Cut blocks of a fitting size, or of one group if that has more; or of this many rows.
 
+        Blocks of small networks are small enough for entries of 32 bits, where that is possible.
         A lot has about a hundred survivors for each bucket of 2^18 couplers.
         """
-        block = _BLOCK if network.n <= _MANY else _LARGE_BLOCK
+        block = _BLOCK if network.n <= 16 * _MANY else _LARGE_BLOCK
+        if network.n <= _MANY:
+            block = min(block, max(2**32 >> 2 * (network.g - 1).bit_length(), 64))
         rows = rows or min(max(block // network.d, 1), network.g)
         lot = lot or max((network.couplers >> 10) // (rows * network.d), 1)
         return cls(
@@ -107,6 +123,11 @@ class Layout(NamedTuple):
         """Bits of a code."""
         return self.number_bits + self.group_bits
 
+    @property
+    def entry_type(self) -> type[np.uint32] | type[np.uint64]:
+        """The narrowest type that holds an entry."""
+        return np.uint32 if 2 * self.group_bits + self.name_bits <= 32 else np.uint64
+
 
 def padded(size: int) -> int:
     """Names in a block: as many as there are bits in whole words."""
@@ -122,13 +143,13 @@ def encode(residues: U16, m: int, number_bits: int, codes: U32) -> None:
 
 @compiled
 def take_part(
-    codes: U32, m: int, number_bits: int, first: int, key: np.uint64, threshold: np.uint64, out: U32
+    codes: U32, m: int, number_bits: int, begin: np.uint64, threshold: np.uint64, out: U32
 ) -> int:
-    """The positions of the packets whose coin (the lower half of their word) is low enough."""
-    start, mask, s = np.uint64(first), np.uint64((1 << number_bits) - 1), _0
+    """Select the positions of packets whose coin, the lower half of their word, is low enough."""
+    mask, s = np.uint32((1 << number_bits) - 1), _0
     for k in range(m):
         out[s] = k
-        s += np.uint64((word(key, start + (np.uint64(codes[k]) & mask)) & _LOWER) < threshold)
+        s += np.uint64((mix(word_from(begin, np.uint64(codes[k] & mask))) & _LOWER) < threshold)
     return int(np.int64(s))
 
 
@@ -141,24 +162,99 @@ def pick(values: U32, positions: U32, m: int, out: U32) -> None:
 
 @compiled
 def draw(
-    layout: Layout, codes: U32, m: int, first: int, key: np.uint64, first_name: int,
-    couplers: U32, entries: U64,
+    layout: Layout, codes: U32, m: int, begin: np.uint64, first_name: int, couplers: U32,
+    entries: U32 | U64,
 ) -> None:  # fmt: skip
-    """Slot 1: each packet draws an intermediate group, and so its coupler out of its group."""
-    start, name = np.uint64(first), np.uint64(first_name)
-    number_bits, name_bits = np.uint64(layout.number_bits), np.uint64(layout.name_bits)
-    bound, to_row = np.uint64(np.uint32(layout.g)), np.uint64(np.uint32(layout.magic))
-    group_bits, mask = np.uint64(layout.group_bits), (_1 << number_bits) - _1
+    """Slot 1: each packet draws an intermediate group, and so its coupler out of its group.
+
+    ``begin`` is the origin of the words of the block. The groups are drawn first, in ``couplers``,
+    because the draws need 64-bit lanes and the rest fits twice as many packets in a vector. Whole
+    vectors are drawn, so that no packets are left to be done one by one: all arrays have ``SPARE``
+    places more than packets, and what is drawn there means nothing.
+    """
+    m = -(-m // SPARE) * SPARE
+    numbers = np.uint32((1 << layout.number_bits) - 1)
+    up, lift = layout.group_bits + layout.name_bits, layout.name_bits - layout.number_bits
+    square = layout.d == 1 << layout.group_bits  # a row of a block has as many bits as a group
+    rows = np.uint32(numbers & ~np.uint32(layout.d - 1)) if square else np.uint32(0)
+    for low in range(0, m, _CHUNK):
+        some, size, groups = codes[low:], min(_CHUNK, m - low), couplers[low:]
+        name, out = first_name + low, entries[low:]
+        draw_groups(layout, some, size, begin, groups)
+        if entries.itemsize == 4:  # a constant where this is compiled
+            enter(
+                some, size, np.uint32(~numbers), rows, np.uint32(up), np.uint32(lift),
+                np.uint32(name), groups, out,
+            )  # fmt: skip
+        else:
+            enter_wide(layout, some, size, name, groups, out)
+        if not square or entries.itemsize != 4:
+            find_couplers(layout, some, size, groups)
+
+
+@compiled
+def draw_groups(layout: Layout, codes: U32, m: int, begin: np.uint64, groups: U32) -> None:
+    """Draw intermediate groups: the upper half of a word, scaled to [0, g).
+
+    For g = 2^b that is its upper b bits, which the last shift of the mixing does not change.
+    """
+    mask, bound = np.uint32((1 << layout.number_bits) - 1), np.uint64(np.uint32(layout.g))
+    if layout.g == 1 << layout.group_bits and 0 < layout.group_bits < 32:
+        down = np.uint64(64 - layout.group_bits)
+        for k in range(m):
+            groups[k] = premix(word_from(begin, np.uint64(codes[k] & mask))) >> down
+    else:
+        for k in range(m):
+            drawn = mix(word_from(begin, np.uint64(codes[k] & mask)))
+            groups[k] = ((drawn >> _32) * bound) >> _32
+
+
+@compiled
+def enter(
+    codes: U32, m: int, residues: np.uint32, rows: np.uint32, up: np.uint32, lift: np.uint32,
+    name: np.uint32, groups: U32, entries: U32 | U64,
+) -> None:  # fmt: skip
+    """Make entries of 32 bits, and couplers where the row of a source is some bits of its code.
+
+    The shifts are arguments and masked: one that might be longer than 31 is done in 64 bits.
+    """
+    up &= _31
+    lift &= _31
     for k in range(m):
-        code = np.uint64(codes[k])
-        group = ((word(key, start + (code & mask)) >> _32) * bound) >> _32
-        couplers[k] = (((code & mask) * to_row) >> _32) << group_bits | group
-        cell = group << group_bits | code >> number_bits
+        cell = np.uint32(groups[k] << up) | np.uint32((codes[k] & residues) << lift)
+        entries[k] = cell | np.uint32(np.uint32(k) + name)
+        groups[k] |= codes[k] & rows
+
+
+@compiled
+def enter_wide(
+    layout: Layout, codes: U32, m: int, first_name: int, groups: U32, entries: U32 | U64
+) -> None:
+    """Make entries of 64 bits."""
+    name, name_bits = np.uint64(first_name), np.uint64(layout.name_bits)
+    group_bits, number_bits = np.uint64(layout.group_bits), np.uint64(layout.number_bits)
+    for k in range(m):
+        cell = np.uint64(groups[k]) << group_bits | np.uint64(codes[k]) >> number_bits
         entries[k] = cell << name_bits | (name + np.uint64(k))
 
 
 @compiled
-def rename(entries: U64, m: int, name_bits: int, names: U32, first_name: int) -> None:
+def find_couplers(layout: Layout, codes: U32, m: int, groups: U32) -> None:
+    """Replace the groups drawn by couplers: the row of the source in its block, then the group."""
+    mask = np.uint32((1 << layout.number_bits) - 1)
+    if layout.d == 1 << layout.group_bits:
+        rows = mask & ~np.uint32(layout.d - 1)
+        for k in range(m):
+            groups[k] |= codes[k] & rows
+    elif layout.rows > 1:
+        to_row, group_bits = np.uint64(np.uint32(layout.magic)), np.uint64(layout.group_bits)
+        for k in range(m):
+            row = (np.uint64(codes[k] & mask) * to_row) >> _32
+            groups[k] |= row << group_bits
+
+
+@compiled
+def rename(entries: U32 | U64, m: int, name_bits: int, names: U32, first_name: int) -> None:
     """Replace positions by what stands there in a list of names."""
     mask, start = np.uint64((1 << name_bits) - 1), np.uint64(first_name)
     for q in range(m):
@@ -176,13 +272,57 @@ def count(messages: U32 | U64, m: int, shift: int, table: U8) -> None:
 
 
 @compiled
-def select(messages: U32 | U64, m: int, shift: int, table: U8, entries: U64, out: U32 | U64) -> int:
-    """The entries whose message is alone on its coupler."""
-    to_cell, s = np.uint64(shift), _0
+def select(
+    messages: U32 | U64, m: int, shift: int, table: U8, entries: U32 | U64, flags: U8,
+    out: U32 | U64,
+) -> int:  # fmt: skip
+    """Select the entries whose message is alone on its coupler.
+
+    Cells are looked up one by one, and narrow entries are then chosen by the vector: ``entries``
+    and ``out`` have ``SPARE`` places more than entries.
+    """
+    s = _0
+    if entries.itemsize == 4 and out.itemsize == 4:  # constants where this is compiled
+        for low in range(0, m, _CHUNK):
+            size, some = min(_CHUNK, m - low), entries[low:]
+            look_up(messages[low:], size, shift, table, flags)
+            for k in range(0, size, LANES):
+                at = np.uint64(k)
+                s += pack(flags_set(flags, at), some, at, out, s)
+        return int(np.int64(s))
+    to_cell = np.uint64(shift)
     for k in range(m):
         out[s] = entries[k]
         s += np.uint64(table[np.uint64(messages[k]) >> to_cell] == _ALONE)
     return int(np.int64(s))
+
+
+@compiled
+def select_pairs(
+    couplers: U32, m: int, table: U8, entries: U32 | U64, flags: U8, out_couplers: U32,
+    out: U32 | U64,
+) -> int:  # fmt: skip
+    """Do the same with narrow entries, and keep the couplers of those selected."""
+    s = _0
+    for low in range(0, m, _CHUNK):
+        size, some, messages = min(_CHUNK, m - low), entries[low:], couplers[low:]
+        look_up(messages, size, 0, table, flags)
+        for k in range(0, size, LANES):
+            at = np.uint64(k)
+            chosen = flags_set(flags, at)
+            pack(chosen, messages, at, out_couplers, s)
+            s += pack(chosen, some, at, out, s)
+    return int(np.int64(s))
+
+
+@compiled
+def look_up(messages: U32 | U64, m: int, shift: int, table: U8, flags: U8) -> None:
+    """Read the cells of m messages; the flags behind them, up to a whole vector, are 0."""
+    to_cell, rest = np.uint64(shift), flags[m : m + LANES]
+    for k in range(LANES):
+        rest[k] = np.uint8(0)
+    for k in range(m):
+        flags[k] = table[np.uint64(messages[k]) >> to_cell]
 
 
 @compiled

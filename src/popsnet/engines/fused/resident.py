@@ -10,7 +10,9 @@ import numpy.typing as npt
 from popsnet.compiled import compiled
 from popsnet.engines.fused.arena import cut
 from popsnet.engines.fused.passes import (
+    FLAGS,
     I64,
+    SPARE,
     U8,
     U16,
     U32,
@@ -29,7 +31,7 @@ from popsnet.engines.fused.passes import (
 from popsnet.network import Network
 from popsnet.permutations.uniform import fill, shuffle
 from popsnet.routing.mei_rizzi import participation
-from popsnet.splitmix import run_key, step_key
+from popsnet.splitmix import origin, run_key, step_key
 
 __all__ = ["Scratch", "law_of", "route", "route_many"]
 
@@ -48,41 +50,44 @@ class Scratch(NamedTuple):
     taking: U32  # positions of those that take part in a step, and
     taken: U32  # their codes
     couplers: U32
-    drawn: U64  # entries of all packets of a block
+    drawn: U32 | U64  # entries of all packets of a block
     first_words: U64  # slot 1, the couplers out of one block, eight in a word
     first: U8
-    entries: U64  # survivors of slot 1, block after block
+    entries: U32 | U64  # survivors of slot 1, block after block
     ends: I64
     second_words: U64  # slot 2, all couplers
     second: U8
     home: U32
+    flags: U8  # of a selection
     stop: U8  # set by another thread to end the run before its time
 
     @classmethod
     def of(cls, layout: Layout, stop: U8) -> Scratch:
         """Scratch for runs on a network."""
         size, blocks, u32, u64 = layout.size, layout.blocks, np.uint32, np.uint64
-        spare = size + 1  # a selection writes one place past its end
+        entry = layout.entry_type
+        spare = size + SPARE  # draws write past their end, and so do selections
         first = -(-(layout.rows << layout.group_bits) // 8)
         second = -(-(layout.g << layout.group_bits) // 8)
         codes, sizes, taking, taken, couplers, drawn, first_words, entries, ends, second_words = (
             cut(
-                (layout.d * layout.g, u32),
+                (layout.d * layout.g + SPARE, u32),
                 (blocks, np.int64),
                 (spare, u32),
                 (spare, u32),
-                (size, u32),
-                (spare, u64),
+                (spare, u32),
+                (spare, entry),
                 (first, u64),
-                (layout.g * layout.g + spare, u64),
+                (layout.g * layout.g + spare, entry),
                 (blocks, np.int64),
                 (second, u64),
             )
         )
-        (home,) = cut((spare, u32))
+        home, flags = cut((spare, u32), (FLAGS, np.uint8))
         return cls(
             codes, sizes, taking, taken, couplers, drawn, first_words, first_words.view(np.uint8),
-            entries, ends, second_words, second_words.view(np.uint8), home, stop,
+            entries, ends, second_words, second_words.view(np.uint8), home,
+            flags, stop,
         )  # fmt: skip
 
 
@@ -106,16 +111,17 @@ def route(
     while pending > 0 and step < max_steps and s.stop[0] == 0:
         key = step_key(seed, purpose, step)
         sent, collided, filled = 0, 0, 0
+        begin, stride = origin(key, np.uint64(0)), origin(np.uint64(0), np.uint64(size - 1))
         for block in range(blocks):
-            low, m, codes = block * size, s.sizes[block], s.codes[block * size :]
+            m, codes = s.sizes[block], s.codes[block * size :]
             entries = s.entries[filled:]
             if step < len(law):
-                m = take_part(codes, m, bits, low, key, law[step], s.taking)
+                m = take_part(codes, m, bits, begin, law[step], s.taking)
                 pick(codes, s.taking, m, s.taken)
                 codes = s.taken
-            draw(layout, codes, m, low, key, 0, s.couplers, s.drawn)
+            draw(layout, codes, m, begin, 0, s.couplers, s.drawn)
             count(s.couplers, m, 0, s.first)
-            survivors = select(s.couplers, m, 0, s.first, s.drawn, entries)
+            survivors = select(s.couplers, m, 0, s.first, s.drawn, s.flags, entries)
             collided += clear(s.first_words)
             count(entries, survivors, layout.name_bits, s.second)
             if step < len(law):
@@ -123,10 +129,11 @@ def route(
             sent += m
             filled += survivors
             s.ends[block] = filled
+            begin += stride
         start, pending = 0, 0
         for block in range(blocks):
             m, entries = s.ends[block] - start, s.entries[start:]
-            home = select(entries, m, layout.name_bits, s.second, entries, s.home)
+            home = select(entries, m, layout.name_bits, s.second, entries, s.flags, s.home)
             s.sizes[block] = remove(
                 s.home, home, layout.name_bits, s.codes[block * size :], s.sizes[block]
             )
