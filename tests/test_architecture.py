@@ -14,8 +14,8 @@ SOURCE = Path(popsnet.__file__).parent
 MODULES = sorted(SOURCE.rglob("*.py"))
 
 LAYERS = [
-    {"compiled", "errors", "progress", "system"},
-    {"splitmix"},
+    {"compiled", "errors", "system"},
+    {"progress", "splitmix"},
     {"coins", "files", "network", "slot"},
     {"couplers", "exact", "memory", "sorting", "theory", "trace"},
     {"machine", "viewer"},

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pickle
 import shutil
+import subprocess
+import sys
 from collections.abc import Generator, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
@@ -143,8 +145,9 @@ def test_json_comes_back(name: str, tmp_path: Path) -> None:
 
 
 def test_what_has_no_name_cannot_come_back_from_json() -> None:
-    with pytest.raises(InputError, match="no permutation 'array:"):
-        Experiment.from_json(Experiment(2, 2, permutation=[3, 2, 1, 0]).to_json())
+    for one in (Experiment(2, 2, permutation=[3, 2, 1, 0]), Experiment(2, 2, router=one_hop)):
+        with pytest.raises(InputError, match="cannot be written as JSON"):
+            one.to_json()
     for text in (
         "",
         "[]",
@@ -192,11 +195,12 @@ def test_a_schedule_is_read_once_per_experiment(
 WRONG = {
     "d": ({"d": 0}, "d = 0"),
     "g": ({"g": 2.5}, "g = 2.5"),
-    "router": ({"router": "relais"}, "no router 'relais'"),
+    "router": ({"router": "relais"}, "no router 'relais'.*Did you mean 'relay'"),
     "no router at all": ({"router": 7}, "router = 7: give a name"),
     "variant": ({"variant": "best"}, "no variant 'best'"),
     "where it applies": ({"d": 2, "g": 4}, r"does not apply to POPS\(2, 4\)"),
-    "permutation": ({"permutation": "shufle"}, "no permutation 'shufle'"),
+    "permutation": ({"permutation": "shufle"}, "Did you mean 'shuffle'"),
+    "nothing": ({"permutation": None}, "permutation = None: give a name"),
     "an array that is too short": ({"permutation": [0, 1]}, "permutation has 2 entries"),
     "an array with a value twice": ({"permutation": [0] * 16}, "not a permutation"),
     "a file": ({"permutation": "none.npy"}, "none.npy could not be read"),
@@ -232,6 +236,58 @@ def test_a_stored_experiment_says_why_it_cannot_be_run() -> None:
 def test_a_permutation_that_is_none_names_its_entry() -> None:
     with pytest.raises(PermutationError, match="entries 0 and 1 are both 2"):
         Experiment(2, 2, permutation=[2, 2, 0, 1])
+
+
+def test_two_functions_of_one_name_are_two_experiments() -> None:
+    def twice(network: Network, *rest: Any) -> Generator[Slot, Inbox, None]:
+        yield Slot()
+        yield from one_hop(network, *rest)
+
+    first = Experiment(4, 4, router=twice)
+    twice.__name__ = one_hop.__name__
+    second, other = Experiment(4, 4, router=twice), Experiment(4, 4, router=one_hop)
+    assert second != other
+    assert second.digest != other.digest
+    assert first.version == second.version
+    assert [route(one).slots[0] for one in (second, other)] == [5, 4]
+
+
+def test_it_is_shown_as_it_is_written() -> None:
+    one = Experiment(8, 4, router="relay", variant="P1 | F R2", permutation="shift:d", seed=3)
+    assert eval(repr(one)) == one
+
+
+def test_a_cell_of_a_notebook_can_be_executed_again(tmp_path: Path) -> None:
+    """A router of the program itself is replaced; and its results are not kept in a store."""
+    script = """
+import popsnet
+
+for slots in (1, 2):
+    @popsnet.register("again", summary="", slots="", buffers=1)
+    def again(network, destination, coins, memory, slots=slots):
+        for _ in range(slots):
+            yield popsnet.Slot()
+    print(popsnet.route(1, 1, router="again").slots[0])
+try:
+    popsnet.collect([popsnet.Experiment(1, 1, router="again")], runs=10, store="r")
+except popsnet.InputError as error:
+    print("put it into a file" in str(error))
+try:
+    popsnet.register("direct", summary="", slots="", buffers=1)(again)
+except popsnet.InputError as error:
+    print("registered already" in str(error))
+"""
+    command = [sys.executable, "-c", script]
+    finished = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+    assert (finished.stdout, finished.stderr) == ("1\n2\nTrue\nTrue\n", "")
+
+
+def test_a_function_of_something_else_is_not_a_router() -> None:
+    def wrong(network: Network) -> Generator[Slot, Inbox, None]:
+        yield Slot()
+
+    with pytest.raises(InputError, match=r"a function of \(network, destination, coins, memory\)"):
+        route(2, 2, router=wrong)  # type: ignore[arg-type]
 
 
 def test_shards_have_ten_runs() -> None:

@@ -218,3 +218,15 @@ def test_a_file_is_read_again_if_another_thread_was_parsing(
 
     monkeypatch.setattr(np, "load", sometimes)
     assert read_permutation(tmp_path / "p.npy", 2).tolist() == [1, 0]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["destination,source\n3,0\n2,1\n1,2\n0,3\n", "source,destination\n0,3\n1,2\n2,1\n3,0\n",
+     ",0\n0,3\n1,2\n2,1\n3,0\n", "0,3\n1,2\n2,1\n3,0\n"],
+)  # fmt: skip
+def test_columns_are_what_their_heading_says(text: str, tmp_path: Path) -> None:
+    (tmp_path / "p.csv").write_text(text)
+    assert read_permutation(tmp_path / "p.csv", 4).tolist() == [3, 2, 1, 0]
+    (tmp_path / "p.csv").write_text("destination,source\n0,3\n1,0\n2,1\n3,2\n")
+    assert read_permutation(tmp_path / "p.csv", 4).tolist() == [1, 2, 3, 0]

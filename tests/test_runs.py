@@ -7,10 +7,11 @@ import importlib
 import importlib.util
 import inspect
 import pkgutil
+import re
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +19,25 @@ import numpy as np
 import pytest
 
 import popsnet
-from popsnet import Experiment, InputError, Network, Run, Runs, Sweep, compare, recommend, route
+from popsnet import (
+    Experiment,
+    Inbox,
+    InputError,
+    Network,
+    Run,
+    Runs,
+    Slot,
+    Sweep,
+    compare,
+    recommend,
+    route,
+)
+from popsnet import progress as progress_module
 from popsnet.cli.main import with_flags
 from popsnet.engines import ENGINES, Outcomes, Tally, choose_engine
 from popsnet.engines.fused import summaries
 from popsnet.engines.outcome import COLUMNS, UNKNOWN
+from popsnet.experiments.run import _bars
 from popsnet.experiments.runner import work_on
 
 SHAPES = ((4, 4), (9, 4), (3, 5))
@@ -62,10 +77,25 @@ def test_runs_are_a_sequence() -> None:
     assert [run.number for run in part] == [7, 8, 9, 10, 11]
     assert len(runs[5:2]) == 0
     assert runs[0] in runs
-    with pytest.raises(IndexError):
-        runs[12]
-    with pytest.raises(InputError, match="no stride"):
-        runs[::2]
+    assert list(runs[::-2]) == list(runs)[::-2]
+    some = runs[runs.lost > 0]
+    assert list(some) == [run for run in runs if run.lost]
+    assert 0 < len(some) < len(runs)
+    assert some.tally == Tally.of(Outcomes.of(run.outcome for run in some))
+    assert list(runs[[4, 2]]) == [runs[4], runs[2]]
+    for wrong in (12, "slots", 1.5):
+        with pytest.raises(IndexError, match="there are 12 runs"):
+            runs[wrong]  # type: ignore[index]
+
+
+def test_results_cannot_be_changed() -> None:
+    runs = route(4, 4, runs=3)
+    with pytest.raises(ValueError, match="read-only"):
+        runs.slots[0] = 99
+
+
+def test_a_run_lists_its_counts() -> None:
+    assert {"slots", "survivors", "lost_packets", "slots_known"} <= set(dir(route(2, 2)[0]))
 
 
 def test_a_histogram_and_a_summary_are_exact() -> None:
@@ -78,18 +108,34 @@ def test_a_histogram_and_a_summary_are_exact() -> None:
     assert (summary["slots"].min, summary["slots"].max) == (runs.slots.min(), runs.slots.max())
     text = str(summary)
     assert "300 runs of mei-rizzi (published) on POPS(4, 4)" in text
-    assert "every packet delivered; 0 lost; 0 runs capped." in text
-    assert max(map(len, text.splitlines())) <= 100
+    assert "every packet delivered; 0 lost; capped runs: 0." in text
+    assert max(map(len, text.splitlines()[1:])) <= 80
     assert "<table>" in runs._repr_html_()
     assert "<svg" in runs._repr_html_()
     with pytest.raises(InputError, match="name = 'slot': give one of slots"):
         runs.histogram("slot")
+    with pytest.raises(InputError, match="fused does not count peak_buffers; use engine='slots'"):
+        runs.histogram("peak_buffers")
+    assert runs.tally.mean("steps") == pytest.approx(runs.steps.mean())
+    frame = summary.to_dataframe().set_index("count")
+    assert frame.loc["slots", "mean"] == pytest.approx(runs.slots.mean())
+
+
+def test_the_histogram_of_a_notebook_is_to_scale() -> None:
+    """Values that no run took leave a gap, and a long tail does not make it wider than a page."""
+    html = route(64, 4, runs=300, seed=1)._repr_html_()
+    places = [int(x) for x in re.findall(r'<rect x="(\d+)"', html)]
+    assert places == sorted(places)
+    assert int(re.search(r'<svg width="(\d+)"', html)[1]) <= 600  # type: ignore[index]
+    values, counts = np.array([3, 4, 9]), np.array([1, 1, 1])
+    gaps = np.diff([int(x) for x in re.findall(r'<rect x="(\d+)"', _bars(values, counts))])
+    assert gaps[1] == 5 * gaps[0]
 
 
 def test_a_summary_says_what_is_idealized_or_capped() -> None:
     text = str(route(6, 3, variant="idealized", max_steps=4, runs=20).summary())
     assert "≥ " in text
-    assert "20 runs capped. Variant idealized is idealized" in text
+    assert "capped runs: 20. Variant idealized is idealized" in text
     assert "packets not delivered" in text
 
 
@@ -97,6 +143,7 @@ def test_records_and_data_frames_have_the_counts() -> None:
     runs = route(6, 3, variant="published", runs=5, seed=5)
     records, frame = runs.to_records(), runs.to_dataframe()
     assert [one["slots"] for one in records] == runs.slots.tolist() == frame["slots"].tolist()
+    assert set(frame["router"]) == {"mei-rizzi"}
     assert frame.index.tolist() == [one["run"] for one in records] == list(range(5))
     assert frame["capped"].dtype == np.bool_
     for record, run in zip(records, runs, strict=True):
@@ -162,12 +209,16 @@ def test_what_is_wrong_is_refused_before_any_work(given: dict[str, Any], complai
 def test_the_network_is_given_in_three_ways() -> None:
     one, two, three = route(4, 2), route(Network(4, 2)), route(Experiment(4, 2))
     assert list(one) == list(two) == list(three)
-    with pytest.raises(InputError, match="give a network, or d and g"):
+    assert list(route(d=4, g=2)) == list(one)
+    with pytest.raises(InputError, match="g is missing beside d = 4"):
         route(4)
     with pytest.raises(InputError, match="leave out g = 2"):
         route(Network(4, 2), 2)
     with pytest.raises(InputError, match="leave out router, seed"):
         route(Experiment(4, 2), router="direct", seed=1)
+    for given in ({"seed": 0}, {"router": "mei-rizzi"}, {"max_steps": 1000}, {"variant": None}):
+        with pytest.raises(InputError, match="leave out"):  # also if it is the default
+            route(Experiment(4, 2), **given)
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -220,6 +271,36 @@ def test_a_comparison_has_the_runs_of_every_router() -> None:
     assert "<table>" in found._repr_html_()
     with pytest.raises(InputError, match="no runs of 'datta' here"):
         found["datta"]
+    reversal = np.arange(64)[::-1]
+    one = compare(8, 8, routers=[("relay", "S"), "direct"], permutation=reversal, runs=2, seed=9)
+    assert "relay (S)" in str(one)
+    again = route(8, 8, router="relay", variant="S", permutation="reversal", runs=2, seed=9)
+    assert one["relay"].slots.tolist() == again.slots.tolist()
+    assert len(compare(4, 4, routers="direct", runs=1).done) == 1
+
+
+def lazy(network: Network, *_: object) -> Generator[Slot, Inbox, None]:
+    yield Slot()
+
+
+def test_who_delivers_nothing_does_not_win() -> None:
+    found = compare(4, 4, routers=[lazy, "direct"], runs=3)
+    assert [one.router.name for one in found.done] == ["direct", "lazy"]
+    assert found.done[1].undelivered == found.to_records()[1]["undelivered"] == 48
+    assert str(found).splitlines()[-1].split() == ["lazy", "1.0", "1", "48", "yes"]
+    assert "48 packets not delivered" in repr(route(4, 4, router=lazy, runs=3))
+    assert repr(route(6, 3, variant="idealized", max_steps=4, runs=2)).count("capped") == 1
+
+
+def test_what_is_shown_is_short() -> None:
+    """In a notebook, the last line of a cell is shown as it represents itself."""
+    shown = (
+        recommend(64, 16), compare(4, 4, runs=1), popsnet.all_routers()[0],
+        Sweep.of_grid(d=4, g=4), route(4, 4), route(4, 4).experiment, route(4, 4)[0],
+    )  # fmt: skip
+    for one in shown:
+        assert len(repr(one)) < 800, repr(one)
+        assert "0x" not in repr(one)
 
 
 def test_a_recommendation_says_why() -> None:
@@ -264,9 +345,12 @@ def test_a_schedule_is_made_of_anything_to_be_sent(tmp_path: Path) -> None:
         ({"packets": [1, 2]}, r"packets has shape \(2,\)"),
         ({"demand": popsnet.schedule(Network(2, 2)).demand}, r"for POPS\(2, 2\), not for"),
         ({"demand": [0, 1]}, "permutation has 2 entries"),
+        ({"demand": matrix}, "or matrix= for packets between groups"),
     ):
         with pytest.raises(InputError, match=complaint):
             popsnet.schedule(net, **wrong)
+    with pytest.raises(InputError, match="network = 4: give a Network"):
+        popsnet.schedule(4, 3)  # type: ignore[arg-type]
 
 
 def test_values_are_sorted() -> None:
@@ -283,6 +367,40 @@ def test_values_are_sorted() -> None:
     ):
         with pytest.raises(InputError, match=complaint):
             popsnet.sort(net, wrong)
+
+
+def test_a_trace_is_checked_in_a_file() -> None:
+    with pytest.raises(InputError, match=r"not as Run; run\.write_trace\(path\) writes one"):
+        popsnet.check_trace(route(2, 2)[0])  # type: ignore[arg-type]
+
+
+def test_only_single_runs_are_viewed() -> None:
+    with pytest.raises(InputError, match=r"give one of them, as in runs\[0\]"):
+        popsnet.view(route(4, 4, runs=2))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("progress", [7, "bar"])
+def test_progress_is_a_function_or_nothing(progress: Any) -> None:
+    with pytest.raises(InputError, match="progress = "):
+        route(2, 2, progress=progress)
+
+
+def test_a_notebook_sees_progress(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It has no terminal: a line is written again and again, and taken away in the end."""
+    monkeypatch.setitem(sys.modules, "ipykernel", sys)
+    monkeypatch.setattr(progress_module, "_PATIENCE_SECONDS", 0.0)
+    route(4, 4, runs=30, engine="slots")
+    written = capsys.readouterr().err
+    assert "\rmei-rizzi on POPS(4, 4)" in written
+    assert written.split("\r")[-2:] == [" " * 78, ""]
+
+
+def test_packages_are_there_without_being_imported() -> None:
+    script = "import popsnet; print(popsnet.theory.C > 3, popsnet.sorting.bitonic(4).depth)"
+    command = [sys.executable, "-c", script]
+    assert subprocess.run(command, capture_output=True, text=True).stdout == "True 3\n"
 
 
 def test_the_command_line_adds_its_flags() -> None:

@@ -85,6 +85,13 @@ def test_what_is_put_in_comes_out(
         assert store.tally(EXPERIMENT, whole * SHARD_RUNS + 1) is None
 
 
+def test_a_closed_store_is_not_called_damaged(tmp_path: Path) -> None:
+    with Store(tmp_path / "r.sqlite", create=True) as store:
+        pass
+    with pytest.raises(StoreError, match=r"closed database\. Open it again"):
+        store.experiments()
+
+
 def test_runs_are_rounded_up_to_whole_shards() -> None:
     assert [shards_of(runs) for runs in (1, 10, 11, 20, 21)] == [1, 1, 2, 2, 3]
 

@@ -11,6 +11,10 @@ Schedules and sorting
     ``schedule``, ``sort``
 The paper's tables and figures
     ``paper.reproduce``
+More, by package
+    ``adversaries`` (lower bounds as programs), ``exact`` (tiny networks), ``theory`` (formulas and
+    limits), ``sorting`` (sorting networks), ``plots`` (figures), ``testing`` (is a router local?),
+    ``experiments`` (all that the verbs are made of)
 Write a router
     ``register``, ``register_variant``, ``Network``, ``Slot``, ``Inbox``, ``Kind``, ``NO_PACKET``,
     ``Memory``, ``Coins``, ``Machine``, ``Router``, ``make_permutation``
@@ -26,7 +30,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from popsnet import adversaries as adversaries
+    from popsnet import exact as exact
+    from popsnet import experiments as experiments
     from popsnet import paper as paper
+    from popsnet import plots as plots
+    from popsnet import sorting as sorting
+    from popsnet import testing as testing
+    from popsnet import theory as theory
     from popsnet.coins import Coins as Coins
     from popsnet.engines import Outcome as Outcome
     from popsnet.engines import Tally as Tally
@@ -100,6 +111,9 @@ _GROUPS = {
         "sort": "popsnet.experiments.computation",
     },
     "the paper's tables and figures": {"paper": ""},
+    "packages for more": dict.fromkeys(
+        ("adversaries", "exact", "experiments", "plots", "sorting", "testing", "theory"), ""
+    ),
     "write a router": {
         "register": "popsnet.routing",
         "register_variant": "popsnet.routing",

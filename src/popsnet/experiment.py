@@ -12,9 +12,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from functools import lru_cache
 from hashlib import blake2b
+from itertools import count
 from pathlib import Path
 from threading import Lock
 from typing import Any, TypeAlias
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -27,7 +29,7 @@ from popsnet.permutations.files import SUFFIXES
 from popsnet.permutations.keyed import KeyedPermutation
 from popsnet.permutations.uniform import UniformPermutation
 from popsnet.routing import Route, Router, Variant, find_router
-from popsnet.routing.router import is_registered
+from popsnet.routing.router import is_registered, is_storable
 from popsnet.slot import Ints
 
 __all__ = ["MAX_STEPS", "MOST_STEPS", "Experiment", "Instance", "whole_number"]
@@ -86,7 +88,7 @@ class Instance:
         return destination
 
 
-@dataclass(frozen=True, init=False)
+@dataclass(frozen=True, init=False, repr=False)
 class Experiment:
     """A router on a network, with everything that decides its runs.
 
@@ -170,7 +172,7 @@ class Experiment:
         seed, permutation_seed = (_seed(name, value) for name, value in seeds.items())
         name, file, make = _permutation(permutation, network)
         self._fill(
-            network.d, network.g, found.name, found.version, chosen.name, name,
+            network.d, network.g, found.name, _version(found, chosen), chosen.name, name,
             seed, permutation_seed, max_steps, found.file, file, _Parts(found, chosen, make),
         )  # fmt: skip
 
@@ -251,7 +253,12 @@ class Experiment:
         return blake2b(text.encode(), digest_size=16).hexdigest()
 
     def to_json(self) -> str:
-        """Return the experiment as a JSON object."""
+        """Return the experiment as a JSON object, from which :meth:`from_json` makes it again."""
+        if self._parts is not None and self._parts.without_name(self) is not None:
+            raise InputError(
+                f"{self} cannot be written as JSON: its router or its permutation has no name; "
+                "give files."
+            )
         return json.dumps({**self.identity, **{name: getattr(self, name) for name in _FILES}})
 
     @classmethod
@@ -304,10 +311,18 @@ class Experiment:
     @property
     def storable(self) -> bool:
         """Whether the name and version of the router say what it does, so results can be kept."""
-        return self._parts is None or is_registered(self._parts.router)
+        return self._parts is None or is_storable(self._parts.router)
 
     def __str__(self) -> str:
         return f"{self.router} ({self.variant}) on {self.network}"
+
+    def __repr__(self) -> str:
+        """As it would be written, where router and permutation have names."""
+        return (
+            f"Experiment({self.d}, {self.g}, router={self.router_file or self.router!r}, "
+            f"variant={self.variant!r}, permutation={self.shown_permutation!r}, seed={self.seed}, "
+            f"permutation_seed={self.permutation_seed}, max_steps={self.max_steps})"
+        )
 
     def instance(self, run: int) -> Instance:
         """Return one run: its permutation and its coins."""
@@ -341,7 +356,21 @@ class _Parts:
     def without_name(self, experiment: Experiment) -> _Parts | None:
         """Return the parts if another process could not find them by name."""
         unnamed = isinstance(self.make, _Array) and not experiment.permutation_file
-        return self if unnamed or not experiment.storable else None
+        return self if unnamed or not is_registered(self.router) else None
+
+
+_numbers = count(1)
+_unregistered: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
+"""Numbers of functions that are no registered routers, so that they are told apart."""
+
+
+def _version(router: Router, variant: Variant) -> str:
+    """The version of a router; one that is not registered is known by its very function."""
+    if is_registered(router):
+        return router.version
+    if variant.route not in _unregistered:
+        _unregistered[variant.route] = next(_numbers)
+    return f"{router.version}, not registered, {_unregistered[variant.route]}"
 
 
 _receiving = Lock()
@@ -396,6 +425,10 @@ def _permutation(
 ) -> tuple[str, str, Make]:
     """The name that identifies a permutation, the file it is in, and what makes it."""
     if not isinstance(permutation, str | Path):
+        if permutation is None or np.ndim(permutation) == 0:
+            raise InputError(
+                f"permutation = {permutation!r}: give a name, a file or an array of n destinations."
+            )
         values = require_permutation(np.asarray(permutation), network.n, "permutation")
         return f"array:{_digest(values.astype('<i4').tobytes())}", "", _read_only(values)
     name = str(permutation)

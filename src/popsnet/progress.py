@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Protocol, TypeAlias
 
+from popsnet.errors import InputError
+
 __all__ = ["Progress", "Update", "patient_progress", "reporter", "watched"]
 
 _PATIENCE_SECONDS = 2.0
@@ -28,8 +30,8 @@ class Update(Protocol):
 def patient_progress(what: str, total: float | None) -> Iterator[Update]:
     """Show a bar on standard error; a total of None is work of unknown length."""
     if sys.stderr is None or not sys.stderr.isatty():
-        with _nothing() as silent:
-            yield silent
+        with _line(what) if "ipykernel" in sys.modules else _nothing() as update_other:
+            yield update_other
         return
     from rich.console import Console
     from rich.progress import BarColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
@@ -64,9 +66,18 @@ def patient_progress(what: str, total: float | None) -> Iterator[Update]:
         bar.stop()
 
 
+def require_progress(progress: Progress) -> None:
+    """Refuse what cannot report progress."""
+    if not callable(progress) and progress not in (None, True, False):
+        raise InputError(
+            f"progress = {progress!r}: give a function of what is done and the total, or False."
+        )
+
+
 @contextmanager
 def reporter(progress: Progress, what: str, unit: str) -> Iterator[Callable[[int, int], None]]:
     """Return a function to be told what is done and the total, in the way the caller wants it."""
+    require_progress(progress)
     if callable(progress):
         yield progress
     elif progress is False:
@@ -84,9 +95,11 @@ def watched(
 
     The second is for the bar alone. A total of 1 is work of unknown length.
     """
+    require_progress(progress)
     done = 0
     length = total if total > 1 else None
-    with patient_progress(what, length) if progress is None else _nothing() as update:
+    shown = progress is None or progress is True
+    with patient_progress(what, length) if shown else _nothing() as update:
 
         def report(more: int) -> None:
             nonlocal done
@@ -96,6 +109,37 @@ def watched(
                 progress(done, total)
 
         yield report, lambda where: update(done, where)
+
+
+@contextmanager
+def _line(what: str) -> Iterator[Update]:
+    """Show a line that is written again and again, for notebooks, which have no terminal."""
+    begin = time.monotonic()
+    next_update, shown = begin + _PATIENCE_SECONDS, False
+
+    def write(text: str) -> None:
+        nonlocal shown
+        shown = True
+        sys.stderr.write(f"\r{text:<78}")
+        sys.stderr.flush()
+
+    def update(completed: float, detail: str = "", total: float | None = None) -> None:
+        nonlocal next_update
+        if (now := time.monotonic()) >= next_update:
+            next_update = now + 10 * _SECONDS_BETWEEN_UPDATES
+            write(f"{what}: {detail or f'{completed:,.0f} done'}, {now - begin:.0f} s"[:78])
+
+    timer = threading.Timer(_PATIENCE_SECONDS, write, [f"{what} …"])
+    timer.daemon = True
+    timer.start()
+    try:
+        yield update
+    finally:
+        timer.cancel()
+        timer.join()
+        if shown:
+            write("")
+            sys.stderr.write("\r")
 
 
 @contextmanager

@@ -149,7 +149,7 @@ def test_runs_and_files_stand_side_by_side(tmp_path: Path) -> None:
     )
     with pytest.raises(InputError, match="the same packets"):
         view(first, route(second, first=1)[0])
-    with pytest.raises(InputError, match="give runs, or names of files"):
+    with pytest.raises(InputError, match="give single runs, or names of files"):
         view([first])  # type: ignore[arg-type]
     torn = tmp_path / "torn"
     torn.write_text((tmp_path / "t").read_text()[:-5])

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import typer
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 import popsnet
 from popsnet.engines import ENGINES
@@ -47,7 +48,7 @@ def doctor_command(*, as_json: bool) -> None:
     else:
         table = Table("what", "", "detail")
         for one in findings:
-            table.add_row(one.what, "ok" if one.ok else "missing", one.detail)
+            table.add_row(one.what, "ok" if one.ok else "missing", Text(one.detail))
         Console().print(table)
     if not all(one.ok for one in findings if one.needed):
         raise typer.Exit(1)

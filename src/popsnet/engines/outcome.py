@@ -76,6 +76,10 @@ class Outcomes:
     survivors: I64
     lost_packets: I64
 
+    def __post_init__(self) -> None:
+        for values in (self.table, self.survivors, self.lost_packets):
+            values.flags.writeable = False  # results are read, never changed
+
     @classmethod
     def of(cls, outcomes: Iterable[Outcome]) -> Outcomes:
         """Return some outcomes as columns."""
@@ -133,13 +137,15 @@ class Outcomes:
             lost_packets=tuple(lost.tolist()),
         )
 
-    def between(self, first: int, last: int) -> Outcomes:
-        """Return runs first … last - 1."""
-        cuts = []
+    def take(self, places: I64) -> Outcomes:
+        """Return the runs at these places."""
+        details = []
         for values, column in ((self.survivors, _STEPS), (self.lost_packets, _LOST)):
-            start, length = self.table[:first, column].sum(), self.table[first:last, column].sum()
-            cuts.append(values[start : start + length])
-        return Outcomes(self.table[first:last], *cuts)
+            ends = self.table[:, column].cumsum()
+            details.append(
+                _joined([values[ends[i] - self.table[i, column] : ends[i]] for i in places])
+            )
+        return Outcomes(self.table[places], *details)
 
 
 def _joined(parts: Sequence[Sequence[int] | I64]) -> I64:

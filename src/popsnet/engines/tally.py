@@ -48,6 +48,18 @@ class Tally:
         """All histograms by name."""
         return {name: getattr(self, name) for name in HISTOGRAMS}
 
+    def mean(self, name: str = "slots") -> float:
+        """Return the mean over the runs of one of the counts that have a histogram.
+
+        Examples
+        --------
+        >>> import popsnet
+        >>> popsnet.route(4, 4, router="direct", runs=3).tally.mean("slots")
+        4.0
+        """
+        histogram = self.histograms[name]
+        return sum(value * runs for value, runs in histogram.items()) / histogram.total()
+
     def __add__(self, other: Tally) -> Tally:
         pairs = ((getattr(self, one.name), getattr(other, one.name)) for one in fields(self))
         return Tally(*(mine + theirs for mine, theirs in pairs))

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 from statistics import mean
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy.typing as npt
 
 from popsnet.errors import InputError
-from popsnet.experiment import Experiment, whole_number
+from popsnet.experiment import MAX_STEPS, Experiment, whole_number
 from popsnet.experiments.forecast import Forecast, forecast
 from popsnet.experiments.route import route, shape_of
 from popsnet.experiments.run import Runs, data_frame
@@ -25,6 +27,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = ["MOST_PROCESSORS", "Compared", "Comparison", "compare"]
+
+Candidate: TypeAlias = str | Path | Router | Route
+Candidates: TypeAlias = Sequence[Candidate | tuple[Candidate, str | None]]
 
 MOST_PROCESSORS = 2**16
 _MOST_MESSAGES = 2**25
@@ -47,6 +52,13 @@ class Compared:
         return self.experiment.resolved_router
 
     @property
+    def label(self) -> str:
+        """The router, with its variant if that is not the router's own choice."""
+        name, chosen = self.router.name, self.router.choose_variant(None, self.experiment.network)
+        variant = self.experiment.variant
+        return name if variant == chosen else f"{name} ({variant})"
+
+    @property
     def mean_slots(self) -> float:
         """Slots until every source knows, on average."""
         return float(self._ran.slots.mean())
@@ -60,6 +72,11 @@ class Compared:
     def capped(self) -> int:
         """Runs that were stopped, so that the mean is a lower bound."""
         return int(self._ran.capped.sum())
+
+    @property
+    def undelivered(self) -> int:
+        """Packets that were not delivered, in all runs together."""
+        return self._ran.undelivered
 
     @property
     def failed(self) -> bool:
@@ -84,6 +101,7 @@ class Compared:
                 "control_bits": None if bits is None else int(bits.max()),
                 "capped": self.capped,
                 "lost": int(runs.lost.sum()),
+                "undelivered": runs.undelivered,
             }
         return {
             "router": self.router.name,
@@ -97,13 +115,16 @@ class Compared:
 
 _FIGURES = (
     "mean_slots", "worst_slots", "mean_collisions", "peak_buffers", "control_bits", "capped",
-    "lost",
+    "lost", "undelivered",
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Comparison:
-    """Routers on the same permutations, the quickest first, and what was left out."""
+    """Routers on the same permutations, the quickest first, and what was left out.
+
+    Those that did not deliver every packet come last.
+    """
 
     network: Network
     runs: int
@@ -128,12 +149,15 @@ class Comparison:
         known = ", ".join(one.router.name for one in self.done)
         raise InputError(f"There are no runs of {router!r} here; there are {known}.")
 
-    def _cells(self) -> list[tuple[str, str, str, str]]:
-        rows = [("router", "slots, mean", "worst", "on-line")]
+    def _cells(self) -> list[tuple[str, ...]]:
+        rows: list[tuple[str, ...]] = [
+            ("router", "slots, mean", "worst", "not delivered", "on-line")
+        ]
         for one in self.done:
             least = "≥ " if one.capped else ""  # a capped run is cut short
             slots = f"{least}{one.mean_slots:,.1f}", f"{least}{one.worst_slots:,}"
-            rows.append((str(one.router.name), *slots, "yes" if one.router.online else "no"))
+            online = "yes" if one.router.online else "no"
+            rows.append((one.label, *slots, f"{one.undelivered:,}", online))
         return rows
 
     @property
@@ -145,38 +169,46 @@ class Comparison:
         )
 
     def __str__(self) -> str:
-        return f"{self._title}\n{text_table(self._cells(), left=(0, 3))}"
+        return f"{self._title}\n{text_table(self._cells(), left=(0, 4))}"
+
+    __repr__ = __str__
 
     def _repr_html_(self) -> str:
         return f"<p>{escape(self._title)}</p>{html_table(self._cells())}"
 
 
 def compare(
-    network: Network | int,
+    d: Network | int,
     g: int | None = None,
-    /,
     *,
-    routers: Sequence[str | Path | Router | Route] | None = None,
+    routers: Candidates | Candidate | None = None,
     runs: int = 10,
+    permutation: str | Path | npt.ArrayLike = "random",
     seed: int = 0,
+    max_steps: int = MAX_STEPS,
     progress: Progress = None,
 ) -> Comparison:
-    """Run routers in their default variants: run r has the same permutation for all of them.
+    """Run routers on the same permutations: run r has the same one for all of them.
 
     Parameters
     ----------
-    network : Network or int
-        The network, or d, the processors per group. Every message is executed, so that n may be
-        at most 65,536.
+    d : int or Network
+        Processors per group, or a network. Every message is executed, so that n may be at most
+        65,536.
     g : int
-        Groups, if the first argument is d.
+        Groups, if the first argument is a number.
     routers : sequence, optional
-        Names, files, routers or generator functions; every router that ships and applies, if
-        not given. A router that should take more than 5000 slots is left out.
+        Names, files, routers or generator functions, or pairs of one of these and a variant;
+        every router that ships and applies, if not given. A router that should take more than
+        5000 slots is left out.
     runs : int
         Runs of each router.
+    permutation : str, Path or array
+        As for :func:`route`.
     seed : int
-        The seed of coins and permutations.
+        The seed of the coins, and of the permutations.
+    max_steps : int
+        A run is capped after this many steps.
     progress : function, bool or None
         A function that is called with the runs done and the total. None shows a bar on a
         terminal after two seconds, False shows nothing.
@@ -191,7 +223,7 @@ def compare(
     array([8, 8, 8, 8, 8])
 
     """
-    network, runs = Network(*shape_of(network, g)), whole_number("runs", runs)
+    network, runs = Network(*shape_of(d, g)), whole_number("runs", runs)
     if runs < 1:
         raise InputError(f"runs = {runs}: there is nothing to compare; give at least 1.")
     if network.n > MOST_PROCESSORS:
@@ -199,28 +231,37 @@ def compare(
             f"n = {network.n:,}: every message of every router is executed; give at most "
             f"{MOST_PROCESSORS:,} processors, or use recommend()."
         )
-    experiments = list(_experiments(network, routers, seed))
+    shared: dict[str, Any] = {"permutation": permutation, "permutation_seed": seed}
+    experiments = [
+        Experiment(
+            network.d, network.g, router=router, variant=variant, seed=seed, max_steps=max_steps,
+            **shared,
+        )
+        for router, variant in _chosen(network, routers)
+    ]  # fmt: skip
     with watched(progress, f"routing on {network}", len(experiments) * runs) as (report, watch):
         found = [_compared(one, runs, report, watch) for one in experiments]
-    done = sorted((one for one in found if one.runs is not None), key=lambda one: one.mean_slots)
+    ran = (one for one in found if one.runs is not None)
+    done = tuple(sorted(ran, key=lambda one: (one.failed, one.mean_slots)))
     left_out = tuple(one for one in found if one.runs is None)
-    return Comparison(network, runs, _bound(network, runs, seed), tuple(done), left_out)
+    bound = _bound(Experiment(network.d, network.g, router="direct", **shared), runs)
+    return Comparison(network, runs, bound, done, left_out)
 
 
-def _experiments(
-    network: Network, routers: Sequence[str | Path | Router | Route] | None, seed: int
-) -> Iterator[Experiment]:
+def _chosen(
+    network: Network, routers: Candidates | Candidate | None
+) -> list[tuple[Router, str | None]]:
+    """The routers to run, each with a variant or its own choice."""
     if routers is None:
         shipped = (one for one in all_routers() if not one.file)
-        chosen = [
-            one
+        return [
+            (one, None)
             for one in shipped
             if any(variant.obstacle(network) is None for variant in one.variants.values())
         ]
-    else:
-        chosen = [find_router(one) for one in routers]
-    for router in chosen:
-        yield Experiment(network.d, network.g, router=router, seed=seed, permutation_seed=seed)
+    several = routers if isinstance(routers, list | tuple) else [routers]
+    pairs = (one if isinstance(one, tuple) else (one, None) for one in several)
+    return [(find_router(router), variant) for router, variant in pairs]
 
 
 def _compared(
@@ -243,7 +284,7 @@ def _compared(
     return Compared(experiment, done, expected)
 
 
-def _bound(network: Network, runs: int, seed: int) -> float:
-    permutations = Experiment(network.d, network.g, router="direct", permutation_seed=seed)
+def _bound(permutations: Experiment, runs: int) -> float:
+    network = permutations.network
     demands = (Demand.of_permutation(network, permutations.destination(run)) for run in range(runs))
     return mean(lower_bound(demand) for demand in demands)

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from popsnet.coins import Coins
 from popsnet.errors import InputError
+from popsnet.experiments.route import require_network
 from popsnet.machine import Machine
 from popsnet.network import Network
 from popsnet.progress import Progress, reporter
@@ -113,6 +114,7 @@ def sort(
     (array([0, 1, 2, 3, 5, 7, 8, 9]), 12)
 
     """
+    require_network(network)
     if network.n > MOST_VALUES:
         raise InputError(f"n = {network.n:,}: at most {MOST_VALUES:,} values are sorted.")
     given = random_values(network, seed) if values is None else np.asarray(values)

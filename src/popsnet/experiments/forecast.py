@@ -114,7 +114,7 @@ def forecasts(network: Network) -> list[Forecast]:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Recommendation:
     """The router to use on a network, and why."""
 
@@ -145,14 +145,19 @@ class Recommendation:
         others = [
             one for one in self.forecasts if one.router.online and one.router is not best.router
         ]
+        slots = f"{best.slots:,.0f}" if best.exact else f"about {best.slots:,.1f}"
         certain = "always the same" if best.exact else "on average"
-        text = f"{best.slots:,.1f} slots, {certain}, the fewest of all on-line routers"
+        text = f"{slots} slots, {certain}, the fewest of all on-line routers"
         if not others:
             return f"{text}."
+        if others[0].slots == best.slots:
+            return f"{text}; {others[0].router.name} takes as many."
         return f"{text}; next is {others[0].router.name} with {others[0].slots:,.1f}."
 
     def __str__(self) -> str:
         return f"Use {self.router}: {self.why}"
+
+    __repr__ = __str__
 
     def to_records(self) -> list[dict[str, object]]:
         """Return a dictionary per router, the quickest first."""
@@ -169,25 +174,25 @@ class Recommendation:
         ]
 
 
-def recommend(network: Network | int, g: int | None = None, /) -> Recommendation:
+def recommend(d: Network | int, g: int | None = None) -> Recommendation:
     """Recommend the on-line router that should take the fewest slots; of equals one without coins.
 
     Parameters
     ----------
-    network : Network or int
-        The network, or d, the processors per group.
+    d : int or Network
+        Processors per group, or a network.
     g : int
-        Groups, if the first argument is d.
+        Groups, if the first argument is a number.
 
     Examples
     --------
     >>> import popsnet
     >>> popsnet.recommend(64, 64).router
     'relay'
-    >>> popsnet.recommend(popsnet.Network(4, 4)).why  # doctest: +ELLIPSIS
-    '4.0 slots, always the same, the fewest of all on-line routers; ...'
+    >>> popsnet.recommend(popsnet.Network(4, 4)).why
+    '4 slots, always the same, the fewest of all on-line routers; relay takes as many.'
 
     """
-    network = Network(*shape_of(network, g))
+    network = Network(*shape_of(d, g))
     found = forecasts(network)
     return Recommendation(network, next(one for one in found if one.router.online), tuple(found))

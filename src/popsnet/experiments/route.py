@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -22,21 +21,37 @@ from popsnet.progress import Progress, watched
 from popsnet.routing import Route, Router
 from popsnet.trace import Event, Observer
 
-__all__ = ["route", "shape_of"]
+__all__ = ["require_network", "route", "shape_of"]
+
+
+class _Default:
+    """Stands for the default of a parameter, so that a value given can be told from it."""
+
+    def __init__(self, value: object) -> None:
+        self.value = value
+
+    def __repr__(self) -> str:
+        return repr(self.value)
+
+
+_ROUTER: Any = _Default("mei-rizzi")
+_VARIANT: Any = _Default(None)
+_PERMUTATION: Any = _Default("random")
+_SEED: Any = _Default(0)
+_MAX_STEPS: Any = _Default(MAX_STEPS)
 
 
 def route(
-    network: Network | Experiment | int,
+    d: Network | Experiment | int,
     g: int | None = None,
-    /,
     *,
-    router: str | Path | Router | Route = "mei-rizzi",
-    variant: str | None = None,
-    permutation: str | Path | npt.ArrayLike = "random",
+    router: str | Path | Router | Route = _ROUTER,
+    variant: str | None = _VARIANT,
+    permutation: str | Path | npt.ArrayLike = _PERMUTATION,
     runs: int = 1,
-    seed: int = 0,
-    permutation_seed: int = 0,
-    max_steps: int = MAX_STEPS,
+    seed: int = _SEED,
+    permutation_seed: int = _SEED,
+    max_steps: int = _MAX_STEPS,
     first: int = 0,
     engine: str = "auto",
     threads: int | None = None,
@@ -50,11 +65,11 @@ def route(
 
     Parameters
     ----------
-    network : Network, Experiment or int
-        The network, or d, the processors per group; or an experiment, which has all the
-        six parameters that follow.
+    d : int, Network or Experiment
+        Processors per group; or a network; or an experiment, which has the six parameters of
+        the next line already.
     g : int
-        Groups, if the first argument is d.
+        Groups, if the first argument is a number.
     router, variant, permutation, seed, permutation_seed, max_steps
         See :class:`Experiment`.
     runs : int
@@ -103,7 +118,7 @@ def route(
         "permutation_seed": permutation_seed,
         "max_steps": max_steps,
     }
-    experiment = _experiment(network, g, parameters)
+    experiment = _experiment(d, g, parameters)
     runs, first = whole_number("runs", runs), whole_number("first", first)
     if runs < 1:
         raise InputError(f"runs = {runs}: there is nothing to do; give at least 1.")
@@ -139,27 +154,35 @@ def route(
 def _experiment(
     network: Network | Experiment | int, g: int | None, parameters: dict[str, Any]
 ) -> Experiment:
+    given = {name: one for name, one in parameters.items() if not isinstance(one, _Default)}
     if not isinstance(network, Experiment):
-        return Experiment(*shape_of(network, g), **parameters)
-    given = [name for name, value in parameters.items() if value is not _DEFAULTS[name]]
+        return Experiment(*shape_of(network, g), **given)
     if g is not None or given:
         names = ", ".join([*(["g"] if g is not None else []), *given])
-        raise InputError(f"The experiment has its parameters already; leave out {names}.")
+        raise InputError(
+            f"The experiment has its parameters already; leave out {names}, or use "
+            "experiment.replaced(...)."
+        )
     return network
 
 
-_DEFAULTS = {name: parameter.default for name, parameter in signature(route).parameters.items()}
-
-
-def shape_of(network: Network | int, g: int | None) -> tuple[int, int]:
+def shape_of(network: Network | Experiment | int, g: int | None) -> tuple[int, int]:
     """Return d and g, given as a network or as two numbers."""
     if isinstance(network, Network):
         if g is not None:
             raise InputError(f"{network} has its number of groups already; leave out g = {g!r}.")
         return network.d, network.g
+    if isinstance(network, Experiment):
+        raise InputError(f"Give a network, or d and g, not an experiment ({network}).")
     if g is None:
-        raise InputError(f"{network!r:.40}: give a network, or d and g.")
+        raise InputError(f"g is missing beside d = {network!r}; give a network, or d and g.")
     return network, g
+
+
+def require_network(network: Network) -> None:
+    """Refuse what is not a network."""
+    if not isinstance(network, Network):
+        raise InputError(f"network = {network!r:.60}: give a Network, as in Network(4, 4).")
 
 
 def _require_one(trace: Path, runs: int) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
@@ -48,6 +48,9 @@ class Run:
         if name in Outcome.__dataclass_fields__ or name == "slots_known":
             return getattr(self.outcome, name)
         raise AttributeError(f"'Run' object has no attribute {name!r}")
+
+    def __dir__(self) -> list[str]:
+        return [*object.__dir__(self), *Outcome.__dataclass_fields__, "slots_known"]
 
     def trace(self) -> str:
         """Execute the run again, message by message, and return its trace as text."""
@@ -104,7 +107,7 @@ class Runs(Sequence[Run]):
     experiment: Experiment
     engine: str
     """The name of the engine that did the runs."""
-    numbers: range
+    numbers: Sequence[int]
     """The number of each run in the experiment's sequence."""
     outcomes: Outcomes
     seconds: npt.NDArray[np.float64]
@@ -116,18 +119,22 @@ class Runs(Sequence[Run]):
     @overload
     def __getitem__(self, place: int) -> Run: ...
     @overload
-    def __getitem__(self, place: slice) -> Runs: ...
-    def __getitem__(self, place: int | slice) -> Run | Runs:
-        if isinstance(place, slice):
-            first, last, stride = place.indices(len(self))
-            if stride != 1:
-                raise InputError(f"A slice of runs has no stride; it is {stride} here.")
-            outcomes = self.outcomes.between(first, max(first, last))
-            part = self.numbers[place], outcomes, self.seconds[place]
-            return Runs(self.experiment, self.engine, *part)
-        place = range(len(self))[place]
-        number, seconds = self.numbers[place], float(self.seconds[place])
-        return Run(self.experiment, number, self.outcomes.at(place), seconds)
+    def __getitem__(self, place: slice | npt.NDArray[Any] | list[int]) -> Runs: ...
+    def __getitem__(self, place: int | slice | npt.NDArray[Any] | list[int]) -> Run | Runs:
+        try:
+            places = np.arange(len(self))[place]
+        except IndexError as error:
+            raise IndexError(
+                f"{place!r:.40}: there are {len(self):,} runs; give a number, a slice, or an array "
+                "of numbers or of booleans."
+            ) from error
+        if places.ndim == 0:
+            place = int(places)
+            number, seconds = self.numbers[place], float(self.seconds[place])
+            return Run(self.experiment, number, self.outcomes.at(place), seconds)
+        numbers = tuple(self.numbers[i] for i in places.tolist())
+        part = numbers, self.outcomes.take(places), self.seconds[places]
+        return Runs(self.experiment, self.engine, *part)
 
     def __iter__(self) -> Iterator[Run]:
         rest = zip(self.numbers, self.outcomes, self.seconds.tolist(), strict=True)
@@ -198,6 +205,11 @@ class Runs(Sequence[Run]):
         return Tally.of(self.outcomes)
 
     @property
+    def undelivered(self) -> int:
+        """Packets that were not delivered, in all runs together."""
+        return int((self.experiment.network.n - self.delivered).sum())
+
+    @property
     def failed(self) -> bool:
         """Whether a run lost packets, or ended, uncapped, with packets missing."""
         missing = self.delivered < self.experiment.network.n
@@ -214,6 +226,8 @@ class Runs(Sequence[Run]):
         """
         if name not in COLUMNS:
             raise InputError(f"name = {name!r}: give one of {', '.join(COLUMNS)}.")
+        if self._known(name) is None:
+            raise InputError(f"Engine {self.engine} does not count {name}; use engine='slots'.")
         values, counts = np.unique(self.outcomes.column(name), return_counts=True)
         return values, counts
 
@@ -240,20 +254,33 @@ class Runs(Sequence[Run]):
         return records
 
     def to_dataframe(self) -> pd.DataFrame:
-        """Return a pandas data frame with a row per run; needs the extra ``popsnet[pandas]``."""
-        columns = self._columns()
+        """Return a pandas data frame with a row per run; needs the extra ``popsnet[pandas]``.
+
+        The columns before ``slots`` say what was run, so that frames can be put together.
+        """
+        one, columns = self.experiment, self._columns()
         for name in ("peak_buffers", "control_bits"):
             if self._known(name) is None:
                 del columns[name]
-        return data_frame(columns).set_index("run")
+        names = ("d", "g", "router", "variant", "seed", "permutation_seed")
+        said = {name: [getattr(one, name)] * len(self) for name in names}
+        said["permutation"] = [one.shown_permutation] * len(self)
+        return data_frame({"run": columns.pop("run"), **said, **columns}).set_index("run")
 
     def _columns(self) -> dict[str, npt.NDArray[Any]]:
         counts = {name: self.outcomes.column(name) for name in COLUMNS}
         return {"run": np.array(self.numbers), **counts, "seconds": self.seconds}
 
     def __repr__(self) -> str:
-        mean = f", {self.slots.mean():.2f} slots on average" if len(self) else ""
-        return f"<{len(self):,} runs of {self.experiment}{mean}>"
+        runs = f"{len(self):,} {'run' if len(self) == 1 else 'runs'}"
+        return f"<{runs} of {self.experiment}{self._in_short() if len(self) else ''}>"
+
+    def _in_short(self) -> str:
+        capped, missing = int(self.capped.sum()), self.undelivered
+        least = "at least " if capped else ""
+        text = f", {least}{self.slots.mean():.2f} slots on average"
+        text += f", {capped:,} capped" if capped else ""
+        return text + (f", {missing:,} packets not delivered" if missing else "")
 
     def _repr_html_(self) -> str:
         """The summary and a histogram of the slots, for a notebook."""
@@ -301,15 +328,15 @@ class RunsSummary(Mapping[str, Summary]):
     def _title(self) -> str:
         runs, one = self._runs, self._runs.experiment
         return (
-            f"{len(runs):,} {'run' if len(runs) == 1 else 'runs'} of {one}; permutation "
-            f"{one.shown_permutation}, seeds {one.seed} and {one.permutation_seed}, "
-            f"engine {runs.engine}"
+            f"{len(runs):,} {'run' if len(runs) == 1 else 'runs'} of {one}, engine {runs.engine}; "
+            f"permutation {one.shown_permutation}, seed {one.seed}, permutation seed "
+            f"{one.permutation_seed}"
         )
 
     @property
     def _verdict(self) -> str:
         runs = self._runs
-        missing = int((runs.experiment.network.n - runs.delivered).sum())
+        missing = runs.undelivered
         verdict = f"{missing:,} packets not delivered" if missing else "every packet delivered"
         idealized = (
             f" Variant {runs.experiment.variant} is idealized: these are statistics, not routes."
@@ -317,7 +344,11 @@ class RunsSummary(Mapping[str, Summary]):
             else ""
         )
         lost = int(runs.lost.sum())
-        return f"{verdict}; {lost:,} lost; {self.capped:,} runs capped.{idealized}"
+        return f"{verdict}; {lost:,} lost; capped runs: {self.capped:,}.{idealized}"
+
+    def to_dataframe(self) -> pd.DataFrame:
+        """Return a pandas data frame with a row per count; needs ``popsnet[pandas]``."""
+        return data_frame([{"count": name, **asdict(one)} for name, one in self.items()])
 
     def _rows(self) -> list[tuple[str, str, str, str, str]]:
         least = "≥ " if self.capped else ""  # a capped run is cut short
@@ -346,20 +377,27 @@ _HEADING = ("", "mean", "sd", "min", "max")
 
 
 def _bars(values: I64, counts: I64) -> str:
-    """A small histogram as SVG."""
-    height, width, most = 80, 14, int(counts.max())
+    """A small histogram as SVG, values to scale."""
+    height, most, least, span = 80, int(counts.max()), int(values[0]), int(values[-1] - values[0])
+    width = min(max(_WIDEST // (span + 1), 1), 14)
+    scale = min(1.0, _WIDEST / width / (span + 1))  # values that share a bar are beside each other
     bars = "".join(
-        f'<rect x="{place * width}" y="{height - size}" width="{width - 2}" height="{size}" '
-        f'fill="currentColor" opacity="0.6"><title>{count:,} runs: {value:,} slots</title></rect>'
-        for place, (value, count) in enumerate(zip(values.tolist(), counts.tolist(), strict=True))
+        f'<rect x="{round((value - least) * scale) * width}" y="{height - size}" '
+        f'width="{max(width - 2, 1)}" height="{size}" fill="currentColor" opacity="0.6">'
+        f"<title>{value:,} slots: {count:,} {'run' if count == 1 else 'runs'}</title></rect>"
+        for value, count in zip(values.tolist(), counts.tolist(), strict=True)
         for size in [max(round(height * count / most), 1)]
     )
-    total = len(values) * width
+    total = round(span * scale) * width + width
     return (
         f'<svg width="{total}" height="{height}" role="img" '
-        f'aria-label="Histogram of slots from {values[0]:,} to {values[-1]:,}">{bars}</svg>'
-        f"<p>slots: {values[0]:,} to {values[-1]:,}</p>"
+        f'aria-label="Histogram of slots from {least:,} to {values[-1]:,}">{bars}</svg>'
+        f"<p>Histogram of slots, from {least:,} to {values[-1]:,}</p>"
     )
+
+
+_WIDEST = 560
+"""Pixels of a histogram."""
 
 
 def data_frame(columns: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> pd.DataFrame:

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from popsnet.coins import Coins
 from popsnet.engines import ENGINES, Instance, Outcome
 from popsnet.errors import InputError, SizeError
+from popsnet.experiments.route import require_network
 from popsnet.files import write_whole
 from popsnet.network import Network
 from popsnet.permutations import make_permutation, require_permutation
@@ -136,6 +137,7 @@ def make_demand(
     permutation_seed: int = 0,
 ) -> Demand:
     """Return what is to be sent, given in one of the ways of :func:`schedule`."""
+    require_network(network)
     require_room(network, network.n, traced=False)
     given = {"demand": demand, "permutation": permutation, "packets": packets, "matrix": matrix}
     named = [name for name, value in given.items() if value is not None]
@@ -172,7 +174,8 @@ def _of_packets(network: Network, packets: str | Path | npt.ArrayLike) -> Demand
     table = np.asarray(packets)
     if table.ndim != 2 or table.shape[1] != 2:
         raise InputError(
-            f"packets has shape {table.shape}; give a row (source, destination) per packet."
+            f"packets has shape {table.shape}; give a row (source, destination) per packet, or "
+            "matrix= for packets between groups."
         )
     return Demand(network, table[:, 0], table[:, 1])
 

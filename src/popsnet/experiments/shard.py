@@ -85,8 +85,8 @@ class Shards:
 
     def tallies(self) -> list[Tally]:
         """Return the tally of each shard."""
-        starts = range(0, len(self.outcomes), SHARD_RUNS)
-        return [Tally.of(self.outcomes.between(one, one + SHARD_RUNS)) for one in starts]
+        places = np.arange(len(self.outcomes)).reshape(-1, SHARD_RUNS)
+        return [Tally.of(self.outcomes.take(ten)) for ten in places]
 
 
 class _Opened(threading.local):
@@ -124,7 +124,8 @@ def execute_shards(
     runs = range(numbers.start * SHARD_RUNS, numbers.stop * SHARD_RUNS)
     outcomes = Outcomes.joined(list(_session(experiment).run(runs, [watch])))
     _require_whole(experiment, outcomes)
-    kept = Outcomes(outcomes.table, outcomes.survivors[:0], outcomes.lost_packets[:0])
+    none = np.empty(0, dtype=np.int64)
+    kept = Outcomes(outcomes.table, none, none)  # a store has no use for single steps
     seconds = (time.perf_counter() - begin) / max(len(numbers), 1)
     return Shards(experiment, numbers, kept, _provenance(experiment, seconds))
 

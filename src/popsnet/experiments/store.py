@@ -103,6 +103,9 @@ class Store:
                 self._database.execute("PRAGMA journal_mode = DELETE")
         self._database.close()
 
+    def __repr__(self) -> str:
+        return f"Store({str(self.path)!r})"
+
     def put(self, done: Shards) -> None:
         """Keep shards, in one transaction. What is there already must be the same."""
         rows = {
@@ -287,6 +290,8 @@ class Store:
     def _errors_named(self) -> Iterator[None]:
         try:
             yield
+        except sqlite3.ProgrammingError as error:
+            raise StoreError(f"{self.path} could not be used: {error} Open it again.") from error
         except sqlite3.OperationalError as error:
             raise StoreError(f"{self.path} could not be used: {error}.") from error
         except sqlite3.DatabaseError as error:

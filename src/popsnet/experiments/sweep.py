@@ -43,7 +43,7 @@ _DEFAULTS: dict[str, Any] = {
 GRID_KEYS = ("label", *_SHAPE_KEYS, *_DEFAULTS)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Sweep:
     """Experiments, with the number of runs of each; read from a file, or made of a grid.
 
@@ -79,6 +79,9 @@ class Sweep:
     def wanted(self) -> list[tuple[Experiment, int]]:
         """The experiments and their runs."""
         return list(zip(self.experiments, self.runs, strict=True))
+
+    def __repr__(self) -> str:
+        return f"<sweep of {len(self.experiments):,} experiments, {sum(self.runs):,} runs>"
 
     def __add__(self, other: Sweep) -> Sweep:
         return Sweep(

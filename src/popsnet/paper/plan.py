@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TypeAlias
 
 from popsnet.errors import InputError
-from popsnet.experiment import Experiment
+from popsnet.experiment import Experiment, whole_number
 from popsnet.experiments.forecast import forecast
 from popsnet.experiments.shard import SHARD_RUNS, require_runs
 from popsnet.network import Network
@@ -93,7 +93,7 @@ def make_plan(runs: int | None = None, max_n: int | None = None, full: bool = Fa
     """The plan for these wishes; refuses what cannot be done, before any work."""
     if runs is not None and require_runs(runs) % SHARD_RUNS:
         raise InputError(f"runs = {runs}: runs are kept by tens; give 10, 20, 30, …")
-    if max_n is not None and not SMALLEST <= max_n <= LARGEST:
+    if max_n is not None and not SMALLEST <= whole_number("max_n", max_n) <= LARGEST:
         raise InputError(
             f"max_n = {max_n}: the paper's networks have n = {SMALLEST} to {LARGEST:,} "
             "processors; give a number of that range."

@@ -31,7 +31,7 @@ _PROVENANCE = "provenance.json"
 Show = Callable[[Sheet], None]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Reproduction:
     """The paper's tables beside ours, and where they were written."""
 
@@ -57,6 +57,8 @@ class Reproduction:
 
     def __str__(self) -> str:
         return f"{self.summary}\nThe report: {self.report}"
+
+    __repr__ = __str__
 
     def to_dict(self) -> dict[str, Any]:
         """Return the verdicts and all tables as plain values."""

@@ -2,8 +2,9 @@
 
 ``.npy``   a one-dimensional array of integers
 ``.json``  a list of integers, or an object whose "destination" is one
-``.csv``   one destination a row, in order of the packets; or two columns, source and
-           destination, in any order. A first row that is not numbers is taken as a heading.
+``.csv``   one destination per row, in order of the packets; or two columns, source and
+           destination, in any order. A first row that is not numbers is taken as a heading;
+           if it says destination, source, the columns are taken in that order.
 """
 
 from __future__ import annotations
@@ -93,8 +94,11 @@ def _read_csv(path: Path) -> npt.NDArray[Any]:
             rows = [(i, row) for i, row in enumerate(csv.reader(file), start=1) if any(row)]
     except (UnicodeDecodeError, csv.Error) as error:
         raise PermutationError(f"{path} is not a CSV text file ({error}).") from error
-    if rows and not any(_is_number(cell) for cell in rows[0][1]):
-        rows = rows[1:]
+    heading = []
+    if rows and (not any(_is_number(cell) for cell in rows[0][1]) or not rows[0][1][0].strip()):
+        heading, rows = [cell.strip().lower() for cell in rows[0][1]], rows[1:]
+    if heading == ["destination", "source"]:
+        rows = [(line, row[::-1]) for line, row in rows]
     table = [_numbers(path, line, row) for line, row in rows]
     if all(len(row) == 1 for row in table):
         return _as_array([row[0] for row in table], path)

@@ -6,6 +6,7 @@ Processor j = (b, l) has group b = j div d and index l = j mod d.
 from __future__ import annotations
 
 from collections.abc import Callable
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TypeAlias
 
@@ -128,9 +129,11 @@ def find_permutation(name: str, network: Network | None = None) -> Maker:
         return _shift_by(name.removeprefix("shift:"))
     if Path(name).suffix.lower() in SUFFIXES:
         return lambda network, coins: read_permutation(Path(name), network.n)
+    close = get_close_matches(name, NAMES, n=1)
+    meant = f" Did you mean {close[0]!r}?" if close else ""
     raise PermutationError(
-        f"There is no permutation {name!r}. Give one of: {', '.join(NAMES)}, shift:K, shift:d; "
-        f"or a file ending in {', '.join(SUFFIXES)}."
+        f"There is no permutation {name!r}.{meant} Give one of: {', '.join(NAMES)}, shift:K, "
+        f"shift:d; or a file ending in {', '.join(SUFFIXES)}."
     )
 
 

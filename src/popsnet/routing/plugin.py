@@ -78,7 +78,6 @@ def _of_function(route: Route) -> Router:
         slots="not stated",
         buffers=_BUFFERS,
         variants={"standard": Variant(route, name="standard")},
-        version="",
     )
 
 

@@ -20,7 +20,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from functools import partial
+from inspect import signature
 from typing import TypeAlias
 
 from popsnet.coins import Coins
@@ -39,6 +41,7 @@ __all__ = [
     "exit_of",
     "get_router",
     "is_registered",
+    "is_storable",
     "register",
     "register_variant",
     "tie_to_file",
@@ -77,7 +80,7 @@ class Variant:
 Schedules: TypeAlias = Callable[[str], tuple[str, Variant]]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Router:
     """A registered router and what it claims."""
 
@@ -107,6 +110,9 @@ class Router:
     schedules: Schedules | None = None
     """Makes a variant of a text that is not the name of one: its canonical name and the variant;
     raises InputError."""
+
+    def __repr__(self) -> str:
+        return f"<router {self.name}: {self.summary}>"
 
     def buffers_on(self, network: Network, variant: str | Variant) -> int:
         """Packets a processor of the network may hold; the machine enforces it."""
@@ -178,6 +184,7 @@ class Router:
 def _started(
     name: str, route: Route, network: Network, destination: Ints, coins: Coins, memory: Memory
 ) -> Slots:
+    _require_signature(name, route)
     try:
         running = route(network, destination, coins, memory)
     except SystemExit as error:
@@ -188,6 +195,21 @@ def _started(
             "function, one that yields its slots."
         )
     return running
+
+
+def _require_signature(name: str, route: Route) -> None:
+    try:
+        parameters = signature(route)
+        parameters.bind(*_GIVEN)
+    except ValueError:  # it has none that can be read
+        return
+    except TypeError as error:
+        raise InputError(
+            f"Router {name} takes {parameters}; a router is a function of ({', '.join(_GIVEN)})."
+        ) from error
+
+
+_GIVEN = ("network", "destination", "coins", "memory")
 
 
 def exit_of(router: str, error: SystemExit) -> str:
@@ -202,6 +224,14 @@ def _held(buffers: int) -> int:
 
 
 _ROUTERS: dict[str, Router] = {}
+
+_PROGRAM = "__main__"
+
+
+def _defined_again(router: Router, route: Route) -> bool:
+    """Whether a cell of a notebook is executed again, perhaps with another text."""
+    earlier = (_module(one.route) for one in router.variants.values())
+    return {*earlier, _module(route)} == {_PROGRAM}
 
 
 def register(
@@ -225,7 +255,7 @@ def register(
     """Register the decorated generator function as a router; see :class:`Router`."""
 
     def add(route: Route) -> Route:
-        if name in _ROUTERS:
+        if name in _ROUTERS and not _defined_again(_ROUTERS[name], route):
             raise InputError(f"A router named {name!r} is registered already; choose another name.")
         _ROUTERS[name] = Router(
             name=name,
@@ -288,6 +318,20 @@ def all_routers() -> list[Router]:
     return [_ROUTERS[name] for name in sorted(_ROUTERS)]
 
 
+def is_storable(router: Router) -> bool:
+    """Whether the name and version of a router say what it does.
+
+    They do not for a router that is not registered, nor for one of the program itself or of a
+    notebook, where it may be another one the next time.
+    """
+    in_program = any(_module(one.route) == _PROGRAM for one in router.variants.values())
+    return is_registered(router) and (bool(router.file) or not in_program)
+
+
+def _module(route: Route) -> str:
+    return str(getattr(route, "__module__", ""))
+
+
 def is_registered(router: Router) -> bool:
     """Whether the register has this router under its name, or the same text of the same file."""
     known = _ROUTERS.get(router.name)
@@ -301,8 +345,10 @@ def get_router(name: str) -> Router:
     try:
         return _ROUTERS[name]
     except KeyError:
+        close = get_close_matches(name, _ROUTERS, n=1)
+        meant = f" Did you mean {close[0]!r}?" if close else ""
         known = ", ".join(sorted(_ROUTERS))
         raise InputError(
-            f"There is no router {name!r}. Give one of: {known}; or a file name.py that "
+            f"There is no router {name!r}.{meant} Give one of: {known}; or a file name.py that "
             "registers one."
         ) from None

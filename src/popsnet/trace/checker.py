@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
 
-from popsnet.errors import Rule
+from popsnet.errors import InputError, Rule
 from popsnet.network import Network
 from popsnet.trace.reader import Header, Line, OutcomeLine, SlotLine, read_trace
 
@@ -105,6 +105,11 @@ def check_trace(path: str | Path, progress: Callable[[int], None] | None = None)
     >>> report.ok, report.delivered
     (True, 16)
     """
+    if not isinstance(path, str | Path):
+        raise InputError(
+            f"A trace is checked in a file, not as {type(path).__name__}; run.write_trace(path) "
+            "writes one."
+        )
     lines = read_trace(Path(path), progress)
     header = next(lines)
     assert isinstance(header, Header)

@@ -51,6 +51,8 @@ def theory_summary(theory: Theory) -> str:
     text = (
         f"{agreeing} of {theory.comparisons} means agree with exact chains; the chance of any "
         f"false alarm is at most {LEVEL:.0%}."
+        if theory.comparisons
+        else "There are too few runs to compare means with exact chains."
     )
     confirmed = sum(row.confirmed for row in theory.separation)
     attacks = sum(len(row.reached) for row in theory.separation)
