@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from threading import Event
+from typing import Any, TypeVar
 
 from popsnet.errors import InputError
 from popsnet.files import make_folder, write_whole
@@ -29,6 +33,8 @@ _REPORT = "report.html"
 _PROVENANCE = "provenance.json"
 
 Show = Callable[[Sheet], None]
+Tell = Callable[[str], None]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -132,12 +138,13 @@ def reproduce(
 
     results, _ = carry_out(plan.exact, folder, progress)
     show_once(exact_sheet(exact_rows(plan.exact, results)))
-    results, origin = carry_out(plan.wanted, folder, progress)
-    tables = make_tables(plan, results)
-    for sheet in make_sheets(tables):
-        show_once(sheet)
-    with patient_progress("attacking", None) as update:
-        separation = attack_all(plan.attacked, folder, lambda doing: update(0, doing))
+    with _beside(partial(attack_all, plan.attacked, folder)) as attacks:
+        results, origin = carry_out(plan.wanted, folder, progress)
+        tables = make_tables(plan, results)
+        for sheet in make_sheets(tables):
+            show_once(sheet)
+        with patient_progress("attacking", None):
+            separation = attacks.result()
     theory = make_theory(plan, tables, results, separation)
     for sheet in theory_sheets(theory):
         show_once(sheet)
@@ -145,6 +152,23 @@ def reproduce(
     found = (tables, theory, make_sheets(tables), theory_sheets(theory), summary)
     words = in_words(theory.growth)
     return _written(Reproduction(folder, plan, *found, words, origin, ()))
+
+
+@contextmanager
+def _beside(work: Callable[[Tell], T]) -> Iterator[Future[T]]:
+    """Do work on a thread of its own; it is given up at its next report if it is not waited for."""
+    stopped = Event()
+
+    def tell(doing: str) -> None:
+        if stopped.is_set():
+            raise CancelledError
+
+    executor = ThreadPoolExecutor(1)
+    try:
+        yield executor.submit(work, tell)
+    finally:
+        stopped.set()
+        executor.shutdown(wait=False, cancel_futures=True)
 
 
 def _require_libraries() -> None:
@@ -158,8 +182,6 @@ def _require_libraries() -> None:
 
 def _written(found: Reproduction) -> Reproduction:
     """Write all files; return the same with the pages that play runs."""
-    from dataclasses import replace
-
     from popsnet.paper.pages import write_pages
     from popsnet.paper.pictures import Picture, make_pictures
     from popsnet.paper.report import Section, provenance, write_report

@@ -186,19 +186,18 @@ def _values(
     logs, pending = np.log(grid), -np.expm1(-network.n * grid / _together(network))
     pending[-1] = 1.0  # at first
     value, choice = np.zeros(_GRID), np.zeros(_GRID, dtype=np.intp)
+    slots = np.array([option.slots for option in options])
+    left = np.array([option.after for option in options])
+    ending = np.array([option.ends is not None for option in options])
+    nowhere = np.full(_GRID, np.inf)
+    ends = np.array([nowhere if option.ends is None else option.ends for option in options])
     for at in range(_GRID):
-        costs = []
-        for option in options:
-            after = option.after[at]
-            if option.ends is not None:
-                rest = option.ends[at]
-            elif after < grid[0]:
-                rest = 0.0
-            elif at and after < grid[at - 1]:
-                rest = np.interp(np.log(after), logs[:at], value[:at])
-            else:
-                rest = np.inf  # it gets nowhere
-            costs.append(option.slots * pending[at] + rest)
+        after, rest = left[:, at], ends[:, at].copy()  # infinite if it gets nowhere
+        rest[~ending & (after < grid[0])] = 0.0
+        if at:
+            nearer = ~ending & (after >= grid[0]) & (after < grid[at - 1])
+            rest[nearer] = np.interp(np.log(after[nearer]), logs[:at], value[:at])
+        costs = slots * pending[at] + rest
         choice[at] = int(np.argmin(costs))
         value[at] = costs[choice[at]]
     return value, choice
