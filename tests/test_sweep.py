@@ -21,7 +21,8 @@ from hypothesis import strategies as st
 from conftest import Cli
 from popsnet import Experiment, Inbox, Network, Slot, system
 from popsnet import experiment as experiment_module
-from popsnet.engines import choose_engine
+from popsnet.engines import ENGINES, Session, choose_engine
+from popsnet.engines.fused.engine import FusedEngine
 from popsnet.errors import InputError, PopsnetError, Rule, RuleViolation
 from popsnet.experiments import runner, shard
 from popsnet.experiments.runner import collect
@@ -455,3 +456,25 @@ def test_the_command_reports_an_interrupt_and_how_to_go_on(
     finished = cli(*arguments)
     assert finished.code == 0
     assert " of 30" not in finished.out
+
+
+def test_a_worker_keeps_its_session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of small networks, for as long as it works on the same experiment."""
+    opened: list[Experiment] = []
+
+    class Counted(FusedEngine):
+        def open(self, experiment: Experiment, threads: int | None = None) -> Session:
+            assert threads == 1
+            opened.append(experiment)
+            return super().open(experiment, threads)
+
+    monkeypatch.setitem(ENGINES, "fused", Counted())
+    one, other = Experiment(4, 4), Experiment(8, 8)
+    collect([one, other], runs=500, store=tmp_path / "small", workers=1)
+    assert opened == [one, other]
+    opened.clear()
+    monkeypatch.setattr(shard, "LARGE", 15)
+    shards = [shard.execute_shards(one, range(number, number + 1)) for number in (0, 1)]
+    assert opened == [one, one]
+    assert shard._opened.experiment is None
+    assert {shards[0].provenance.engine} == {"fused"}

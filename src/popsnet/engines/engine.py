@@ -23,12 +23,18 @@ ENGINES: dict[str, Engine] = {
 
 
 def choose_engine(
-    name: str, experiment: Experiment, *, runs: int | None = None, traced: bool = False
+    name: str,
+    experiment: Experiment,
+    *,
+    runs: int | None = None,
+    traced: bool = False,
+    fitting: bool = True,
 ) -> Engine:
     """Return the engine of that name, or choose one for ``auto``.
 
     ``auto`` is ``slots`` for a trace, for what ``fused`` does not support, and for up to 256 runs
     with 2^21 packets in all; otherwise it is ``fused``. Without a number of runs there are many.
+    Unless ``fitting`` is False, the experiment must fit in the memory that is available now.
 
     Raises
     ------
@@ -59,7 +65,8 @@ def choose_engine(
         raise InputError(
             f"Engine {name} has no messages to trace; use engine='slots', which executes them."
         )
-    _require_memory(experiment, engine, traced)
+    if fitting:
+        _require_memory(experiment, engine, traced)
     return engine
 
 

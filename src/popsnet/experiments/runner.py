@@ -15,6 +15,7 @@ from popsnet.engines import Tally, choose_engine
 from popsnet.errors import InputError
 from popsnet.experiment import Experiment
 from popsnet.experiments.shard import (
+    LARGE,
     SHARD_RUNS,
     Shards,
     execute_shards,
@@ -26,9 +27,6 @@ from popsnet.experiments.sweep import Sweep
 from popsnet.progress import Progress, reporter
 
 __all__ = ["Work", "Workers", "collect", "require_workers", "work_on"]
-
-_LARGE = 2**22
-"""Shards of networks up to this many processors are not counted against the memory."""
 
 _AHEAD = 2
 """Pieces of work handed over for each worker: enough to keep the executor busy."""
@@ -172,7 +170,8 @@ def _most_shards(wanted: Iterable[tuple[Experiment, int]]) -> dict[Experiment, i
 
 def work_on(experiment: Experiment, shards: Sequence[int], workers: int) -> Iterator[Work]:
     """Cut shards into consecutive pieces: cheap to hand over, and some for every worker."""
-    batch = choose_engine("auto", experiment).batch(experiment) // SHARD_RUNS
+    engine = choose_engine("auto", experiment, fitting=False)
+    batch = engine.batch(experiment) // SHARD_RUNS
     most = max(min(batch, len(shards) // (_AHEAD * workers)), 1)
     start = 0
     for place in range(1, len(shards) + 1):
@@ -250,6 +249,6 @@ class Workers:
 
 
 def _memory(experiment: Experiment) -> int:
-    if experiment.network.n <= _LARGE:
+    if experiment.network.n <= LARGE:
         return 0
-    return choose_engine("auto", experiment).memory(experiment)
+    return choose_engine("auto", experiment, fitting=False).memory(experiment)

@@ -20,6 +20,7 @@ from popsnet.experiment import Experiment, whole_number
 from popsnet.trace import Event
 
 __all__ = [
+    "LARGE",
     "MOST_RUNS",
     "SHARD_RUNS",
     "Provenance",
@@ -32,6 +33,9 @@ __all__ = [
 
 SHARD_RUNS = 10
 """Shard s of an experiment is its runs 10·s to 10·s + 9."""
+
+LARGE = 2**22
+"""Networks up to this many processors are not counted against the memory."""
 
 MOST_RUNS = 10**7
 """The most runs of an experiment: every shard has a row in the store."""
@@ -90,7 +94,10 @@ class Shards:
 
 
 class _Opened(threading.local):
-    """The session that the present thread has open; it is kept for the next shards."""
+    """The session that the present thread has open; it is kept for the next shards.
+
+    Those of large networks are closed: an idle worker must not hold what others need.
+    """
 
     experiment: Experiment | None = None
     engine: Engine
@@ -100,12 +107,17 @@ class _Opened(threading.local):
 _opened = _Opened()
 
 
+def _close() -> None:
+    if _opened.experiment is not None:
+        _opened.experiment = None
+        _opened.session.close()
+        del _opened.session
+
+
 def _session(experiment: Experiment) -> Session:
     if _opened.experiment != experiment:
-        if _opened.experiment is not None:
-            _opened.experiment = None
-            _opened.session.close()
-        _opened.engine = choose_engine("auto", experiment)
+        _close()
+        _opened.engine = choose_engine("auto", experiment, fitting=False)  # asked before
         _opened.session = _opened.engine.open(experiment, threads=1)
         _opened.experiment = experiment
     return _opened.session
@@ -123,11 +135,14 @@ def execute_shards(
 
     runs = range(numbers.start * SHARD_RUNS, numbers.stop * SHARD_RUNS)
     outcomes = Outcomes.joined(list(_session(experiment).run(runs, [watch])))
+    engine = _opened.engine.name
+    if experiment.network.n > LARGE:
+        _close()
     _require_whole(experiment, outcomes)
     none = np.empty(0, dtype=np.int64)
     kept = Outcomes(outcomes.table, none, none)  # a store has no use for single steps
     seconds = (time.perf_counter() - begin) / max(len(numbers), 1)
-    return Shards(experiment, numbers, kept, _provenance(experiment, seconds))
+    return Shards(experiment, numbers, kept, _provenance(experiment, engine, seconds))
 
 
 def _require_whole(experiment: Experiment, outcomes: Outcomes) -> None:
@@ -153,9 +168,9 @@ def _here() -> dict[str, str]:
     }
 
 
-def _provenance(experiment: Experiment, seconds: float) -> Provenance:
+def _provenance(experiment: Experiment, engine: str, seconds: float) -> Provenance:
     return Provenance(
-        engine=_opened.engine.name,
+        engine=engine,
         **_here(),
         router_file=experiment.router_file,
         permutation_file=experiment.permutation_file,
