@@ -10,7 +10,7 @@ import numpy.typing as npt
 from popsnet.compiled import compiled
 from popsnet.couplers import Couplers, Light
 from popsnet.errors import Rule, RuleViolation
-from popsnet.memory import Memory, Seen, first_outside, first_repeat, plain
+from popsnet.memory import Memory, Seen, first_outside, first_repeat, inside, plain, rises
 from popsnet.network import Network
 from popsnet.slot import NO_PACKET, Inbox, Ints, Kind, Slot
 
@@ -215,24 +215,26 @@ def _may_send(
     seen: I32, loop: int, senders: I32, groups: I32, packets: I32, g: int, least: int, there: int
 ) -> bool:
     """Whether senders exist and are different, and groups and packets, if any, exist."""
-    for k in range(len(senders)):
-        j = senders[k]
-        if j < 0 or j >= len(seen) or seen[j] == loop or groups[k] < 0 or groups[k] >= g:
-            return False
-        if packets[k] < least or packets[k] >= there:
-            return False
-        seen[j] = loop
-    return True
+    exist = inside(senders, 0, len(seen)) and inside(groups, 0, g)
+    return exist and inside(packets, least, there) and _differ(seen, loop, senders)
 
 
 @compiled
 def _may_listen(seen: I32, loop: int, listeners: I32, listened: I32, g: int) -> bool:
     """Whether listeners exist and are different, and groups exist."""
-    for k in range(len(listeners)):
-        j = listeners[k]
-        if j < 0 or j >= len(seen) or seen[j] == loop or listened[k] < 0 or listened[k] >= g:
+    exist = inside(listeners, 0, len(seen)) and inside(listened, 0, g)
+    return exist and _differ(seen, loop, listeners)
+
+
+@compiled
+def _differ(seen: I32, loop: int, processors: I32) -> bool:
+    """Whether processors that exist are all different; mostly they come in rising order."""
+    if rises(processors):
+        return True
+    for k in range(len(processors)):
+        if seen[processors[k]] == loop:
             return False
-        seen[j] = loop
+        seen[processors[k]] = loop
     return True
 
 
@@ -241,8 +243,17 @@ def _hear(
     listeners: I32, listened: I32, sent: I32, destination: I32, at: I32, messages: I32,
     receivers: I32, groups: I32, packets: I32, destinations: I32,
 ) -> None:  # fmt: skip
-    """Write down who hears which group and packet, and where that is to go."""
+    """Write down who hears which group and packet, and where that is to go.
+
+    Positions are unsigned, for Numba looks twice at an index that might be negative, and every loop
+    gathers from one array.
+    """
     for s in range(len(at)):
-        receivers[s], groups[s] = listeners[at[s]], listened[at[s]]
-        packets[s] = packet = sent[messages[s]]
-        destinations[s] = packet if packet < 0 else destination[packet]
+        receivers[s] = listeners[np.uint32(at[s])]
+    for s in range(len(at)):
+        groups[s] = listened[np.uint32(at[s])]
+    for s in range(len(messages)):
+        packets[s] = sent[np.uint32(messages[s])]
+    for s in range(len(messages)):
+        packet = packets[s]
+        destinations[s] = destination[np.uint32(packet)] if packet >= 0 else packet

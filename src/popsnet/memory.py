@@ -12,7 +12,7 @@ from popsnet.errors import Rule, RuleViolation
 from popsnet.network import Network
 from popsnet.slot import Inbox, Ints, Kind
 
-__all__ = ["Memory", "Seen", "first_outside", "first_repeat", "plain"]
+__all__ = ["Memory", "Seen", "first_outside", "first_repeat", "inside", "plain", "rises"]
 
 I32 = npt.NDArray[np.int32]
 I64 = npt.NDArray[np.int64]
@@ -269,34 +269,39 @@ def plain(numbers: Ints) -> I32:
 
 def first_repeat(numbers: I32, bound: int) -> int | None:
     """The smallest number that occurs twice among numbers in [0, bound), if any does."""
-    if _rises(numbers) or not _repeats(numbers, bound):
+    if rises(numbers) or not _repeats(numbers, bound):
         return None
     return int(np.argmax(np.bincount(numbers, minlength=bound) > 1))
 
 
 @compiled
+def inside(numbers: I32, low: int, bound: int) -> bool:
+    """Whether all numbers are in [low, bound); without a branch, so that it is done in vectors."""
+    least, most, all_inside = np.int32(low), np.int32(bound - 1), True
+    for k in range(len(numbers)):
+        all_inside &= numbers[k] >= least
+        all_inside &= numbers[k] <= most
+    return all_inside
+
+
+@compiled
 def first_outside(numbers: I32, low: int, bound: int) -> int:
     """The position of the first number that is not in [low, bound), or -1."""
-    least, most = np.int32(low), np.int32(bound - 1)
-    inside = True
-    for k in range(len(numbers)):
-        inside &= numbers[k] >= least
-        inside &= numbers[k] <= most
-    if inside:
+    if inside(numbers, low, bound):
         return -1
     k = 0
-    while least <= numbers[k] <= most:
+    while low <= numbers[k] < bound:
         k += 1
     return k
 
 
 @compiled
-def _rises(numbers: I32) -> bool:
+def rises(numbers: I32) -> bool:
     """Whether each number is larger than the one before."""
-    rises = True
+    larger = True
     for k in range(1, len(numbers)):
-        rises &= numbers[k - 1] < numbers[k]
-    return rises
+        larger &= numbers[k - 1] < numbers[k]
+    return larger
 
 
 @compiled
