@@ -95,6 +95,9 @@ EXPERIMENTS = {
     "an array": lambda folder: Experiment(2, 2, permutation=[3, 2, 1, 0]),
     "a file": lambda folder: Experiment(2, 2, permutation=_saved(folder / "p.npy")),
     "a function": lambda folder: Experiment(3, 2, router=one_hop),
+    "a function and a shift": lambda folder: Experiment(
+        3, 2, router=one_hop, permutation="shift:d"
+    ),
     "a router from a file": lambda folder: Experiment(2, 2, router=_written(folder / "own.py")),
 }
 
@@ -138,7 +141,9 @@ def test_it_is_a_value(make: Any, tmp_path: Path) -> None:
         one.d = 5
 
 
-@pytest.mark.parametrize("name", sorted(EXPERIMENTS.keys() - {"an array", "a function"}))
+@pytest.mark.parametrize(
+    "name", sorted(EXPERIMENTS.keys() - {"an array", "a function", "a function and a shift"})
+)
 def test_json_comes_back(name: str, tmp_path: Path) -> None:
     one = EXPERIMENTS[name](tmp_path)
     assert Experiment.from_json(one.to_json()) == one

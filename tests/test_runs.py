@@ -37,8 +37,8 @@ from popsnet.cli.main import with_flags
 from popsnet.engines import ENGINES, Outcomes, Tally, choose_engine
 from popsnet.engines.fused import summaries
 from popsnet.engines.outcome import COLUMNS, UNKNOWN
-from popsnet.experiments.run import _bars
 from popsnet.experiments.runner import work_on
+from popsnet.experiments.summary import bars
 
 SHAPES = ((4, 4), (9, 4), (3, 5))
 
@@ -128,7 +128,7 @@ def test_the_histogram_of_a_notebook_is_to_scale() -> None:
     assert places == sorted(places)
     assert int(re.search(r'<svg width="(\d+)"', html)[1]) <= 600  # type: ignore[index]
     values, counts = np.array([3, 4, 9]), np.array([1, 1, 1])
-    gaps = np.diff([int(x) for x in re.findall(r'<rect x="(\d+)"', _bars(values, counts))])
+    gaps = np.diff([int(x) for x in re.findall(r'<rect x="(\d+)"', bars(values, counts))])
     assert gaps[1] == 5 * gaps[0]
 
 

@@ -8,26 +8,28 @@ from __future__ import annotations
 
 import json
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import lru_cache
 from hashlib import blake2b
 from itertools import count
 from pathlib import Path
 from threading import Lock
-from typing import Any, TypeAlias
+from types import MappingProxyType
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
 
 from popsnet.coins import Coins
-from popsnet.errors import InputError, SizeError
+from popsnet.errors import InputError
 from popsnet.network import Network
-from popsnet.permutations import find_permutation, read_permutation, require_permutation
-from popsnet.permutations.files import SUFFIXES
-from popsnet.permutations.keyed import KeyedPermutation
-from popsnet.permutations.uniform import UniformPermutation
+from popsnet.permutations.resolved import (
+    Destinations,
+    ResolvedPermutation,
+    resolve_permutation,
+)
 from popsnet.routing import Route, Router, Variant, find_router
 from popsnet.routing.router import is_registered, is_storable
 from popsnet.slot import Ints
@@ -44,8 +46,6 @@ _FILES = ("router_file", "permutation_file")
 
 _FORMAT = 1
 """Raised if the same fields come to mean other runs."""
-
-Destinations: TypeAlias = Ints | KeyedPermutation | UniformPermutation
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -129,7 +129,6 @@ class Experiment:
     Network(d=8, g=8)
     >>> popsnet.Experiment.from_json(experiment.to_json()) == experiment
     True
-
     """
 
     d: int
@@ -170,10 +169,11 @@ class Experiment:
             raise InputError(f"max_steps = {max_steps}: it must be from 1 to {MOST_STEPS:,}.")
         seeds = {"seed": seed, "permutation_seed": permutation_seed}
         seed, permutation_seed = (_seed(name, value) for name, value in seeds.items())
-        name, file, make = _permutation(permutation, network)
+        resolved = resolve_permutation(permutation, network)
         self._fill(
-            network.d, network.g, found.name, _version(found, chosen), chosen.name, name,
-            seed, permutation_seed, max_steps, found.file, file, _Parts(found, chosen, make),
+            network.d, network.g, found.name, _version(found, chosen), chosen.name, resolved.name,
+            seed, permutation_seed, max_steps, found.file, resolved.file,
+            _Parts(found, chosen, resolved),
         )  # fmt: skip
 
     def _fill(self, *values: object) -> None:
@@ -195,28 +195,23 @@ class Experiment:
                 raise InputError(f"{name} = {getattr(experiment, name)}: it must be at least 1.")
         return experiment
 
-    def reopened(self) -> Experiment:
+    def reopened(self, unnamed: Mapping[str, Any] = MappingProxyType({})) -> Experiment:
         """Return the same experiment with its router and permutation as they are here now.
+
+        What has no name, a router or a permutation, is given beside it.
 
         Raises
         ------
         InputError
             If they are not here, or are not those that the experiment was made with.
-
         """
-        here = Experiment(
-            self.d,
-            self.g,
-            router=self.router_file or self.router,
-            variant=self.variant,
-            permutation=self.permutation_file or self.permutation,
-            seed=self.seed,
-            permutation_seed=self.permutation_seed,
-            max_steps=self.max_steps,
-        )
+        named = {name: value for name, value in self.identity.items() if name != "version"}
+        named["router"] = self.router_file or self.router
+        named["permutation"] = self.permutation_file or self.permutation
+        here = Experiment(**{**named, **unnamed})
         for name in self.identity:
             there, found = getattr(self, name), getattr(here, name)
-            if there != found:
+            if there != found and not (name == "version" and "router" in unnamed):
                 raise InputError(f"the {name} here is {found}, not {there}.")
         return here
 
@@ -230,13 +225,12 @@ class Experiment:
         >>> import popsnet
         >>> popsnet.Experiment(8, 8, seed=1).replaced(seed=2).seed
         2
-
         """
         here = self._here
         given = {name: getattr(self, name) for name in self.identity if name != "version"}
         given |= {"router": here.router}
-        if isinstance(here.make, _Array):
-            given |= {"permutation": self.permutation_file or here.make.destination}
+        if here.permutation.array is not None:
+            given |= {"permutation": self.permutation_file or here.permutation.array}
         if changes.keys() & {"d", "g", "router"}:
             del given["variant"]
         return Experiment(**{**given, **changes})
@@ -254,7 +248,7 @@ class Experiment:
 
     def to_json(self) -> str:
         """Return the experiment as a JSON object, from which :meth:`from_json` makes it again."""
-        if self._parts is not None and self._parts.without_name(self) is not None:
+        if self._unnamed:
             raise InputError(
                 f"{self} cannot be written as JSON: its router or its permutation has no name; "
                 "give files."
@@ -274,9 +268,20 @@ class Experiment:
 
     def __reduce__(self) -> tuple[Callable[..., Experiment], tuple[Any, ...]]:
         """Send names, and what has no name; the other side finds the rest under the names."""
-        unnamed = self._parts.without_name(self) if self._parts else None
         files = self.router_file, self.permutation_file
-        return _received, (tuple(self.identity.values()), files, self._parts is None, unnamed)
+        values = tuple(self.identity.values())
+        return _received, (values, files, self._parts is None, self._unnamed)
+
+    @property
+    def _unnamed(self) -> dict[str, Any]:
+        """What another process could not find under its name."""
+        unnamed: dict[str, Any] = {}
+        if self._parts is not None and not is_registered(self._parts.router):
+            unnamed["router"] = self._parts.router
+        if self._parts is not None and not self.permutation_file:
+            array = self._parts.permutation.array
+            unnamed |= {} if array is None else {"permutation": array}
+        return unnamed
 
     @property
     def network(self) -> Network:
@@ -327,7 +332,8 @@ class Experiment:
     def instance(self, run: int) -> Instance:
         """Return one run: its permutation and its coins."""
         here = self._here
-        destination = here.make(self.network, Coins(self.permutation_seed).for_run(run))
+        of_run = Coins(self.permutation_seed).for_run(run)
+        destination = here.permutation.destination(self.network, of_run)
         coins = Coins(self.seed).for_run(run)
         return Instance(self.network, here.router, here.variant, destination, coins, self.max_steps)
 
@@ -342,21 +348,13 @@ class Experiment:
         return self._parts
 
 
-Make: TypeAlias = Callable[[Network, Coins], Destinations]
-
-
 @dataclass(frozen=True, slots=True)
 class _Parts:
     """What the names of an experiment stand for here."""
 
     router: Router
     variant: Variant
-    make: Make
-
-    def without_name(self, experiment: Experiment) -> _Parts | None:
-        """Return the parts if another process could not find them by name."""
-        unnamed = isinstance(self.make, _Array) and not experiment.permutation_file
-        return self if unnamed or not is_registered(self.router) else None
+    permutation: ResolvedPermutation
 
 
 _numbers = count(1)
@@ -377,13 +375,14 @@ _receiving = Lock()
 
 
 def _received(
-    values: tuple[Any, ...], files: tuple[str, str], as_recorded: bool, parts: _Parts | None
+    values: tuple[Any, ...], files: tuple[str, str], as_recorded: bool, unnamed: dict[str, Any]
 ) -> Experiment:
     """Return an experiment that was pickled."""
-    if as_recorded or parts is not None:
-        experiment = Experiment.recorded(*values, router_file=files[0], permutation_file=files[1])
-        object.__setattr__(experiment, "_parts", parts)
-        return experiment
+    recorded = Experiment.recorded(*values, router_file=files[0], permutation_file=files[1])
+    if as_recorded:
+        return recorded
+    if unnamed:
+        return recorded.reopened(unnamed)
     with _receiving:  # the file of a router must not be loaded by two threads at once
         return _reopened(values, files)
 
@@ -397,64 +396,6 @@ def _reopened(values: tuple[Any, ...], files: tuple[str, str]) -> Experiment:
         raise InputError(
             f"{recorded} is not what the work began with: {error} Begin again."
         ) from error
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Array:
-    """A permutation that is there as an array, the same for every run."""
-
-    destination: npt.NDArray[np.int32]
-
-    def __call__(self, network: Network, coins: Coins) -> Destinations:
-        return self.destination
-
-
-def _keyed(network: Network, coins: Coins) -> Destinations:
-    return KeyedPermutation(network.n, coins)
-
-
-def _uniform(network: Network, coins: Coins) -> Destinations:
-    return UniformPermutation(network.n, coins)
-
-
-_COMPUTED: dict[str, Make] = {"keyed": _keyed, "random": _uniform}
-
-
-def _permutation(
-    permutation: str | Path | npt.ArrayLike, network: Network
-) -> tuple[str, str, Make]:
-    """The name that identifies a permutation, the file it is in, and what makes it."""
-    if not isinstance(permutation, str | Path):
-        if permutation is None or np.ndim(permutation) == 0:
-            raise InputError(
-                f"permutation = {permutation!r}: give a name, a file or an array of n destinations."
-            )
-        values = require_permutation(np.asarray(permutation), network.n, "permutation")
-        return f"array:{_digest(values.astype('<i4').tobytes())}", "", _read_only(values)
-    name = str(permutation)
-    if name in _COMPUTED:
-        return name, "", _COMPUTED[name]
-    made = find_permutation(name, network)
-    if network.n >= 2**31:
-        raise SizeError(
-            f"permutation = {name!r} has 31-bit numbers and {network} has n = {network.n:,} "
-            "processors; give 'keyed' or 'random'."
-        )
-    path = Path(name)
-    if path.suffix.lower() not in SUFFIXES:
-        return name, "", made
-    values = read_permutation(path, network.n)
-    label = f"file{path.suffix.lower()}:{_digest(path.read_bytes())}"
-    return label, str(path.resolve()), _read_only(values)
-
-
-def _read_only(values: npt.NDArray[np.int32]) -> _Array:
-    values.flags.writeable = False
-    return _Array(values)
-
-
-def _digest(data: bytes) -> str:
-    return blake2b(data, digest_size=16).hexdigest()
 
 
 def whole_number(name: str, value: object) -> int:

@@ -55,15 +55,8 @@ def patient_progress(what: str, total: float | None) -> Iterator[Update]:
             next_update = now + _SECONDS_BETWEEN_UPDATES
             bar.update(task, completed=completed, detail=detail, total=total)
 
-    timer = threading.Timer(_PATIENCE_SECONDS, bar.start)
-    timer.daemon = True
-    timer.start()
-    try:
+    with _patience(bar.start, bar.stop):
         yield update
-    finally:
-        timer.cancel()
-        timer.join()
-        bar.stop()
 
 
 def require_progress(progress: Progress) -> None:
@@ -112,6 +105,20 @@ def watched(
 
 
 @contextmanager
+def _patience(begin: Callable[[], None], end: Callable[[], None]) -> Iterator[None]:
+    """Begin after two seconds, if the work takes so long, and end with it."""
+    timer = threading.Timer(_PATIENCE_SECONDS, begin)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()
+        end()
+
+
+@contextmanager
 def _line(what: str) -> Iterator[Update]:
     """Show a line that is written again and again, for notebooks, which have no terminal."""
     begin = time.monotonic()
@@ -129,17 +136,13 @@ def _line(what: str) -> Iterator[Update]:
             next_update = now + 10 * _SECONDS_BETWEEN_UPDATES
             write(f"{what}: {detail or f'{completed:,.0f} done'}, {now - begin:.0f} s"[:78])
 
-    timer = threading.Timer(_PATIENCE_SECONDS, write, [f"{what} …"])
-    timer.daemon = True
-    timer.start()
-    try:
-        yield update
-    finally:
-        timer.cancel()
-        timer.join()
+    def clear() -> None:
         if shown:
             write("")
             sys.stderr.write("\r")
+
+    with _patience(lambda: write(f"{what} …"), clear):
+        yield update
 
 
 @contextmanager

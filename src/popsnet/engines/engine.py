@@ -42,7 +42,6 @@ def choose_engine(
         If there is no such engine, or it cannot run the experiment.
     SizeError
         If the experiment does not fit in the memory that is available here.
-
     """
     unable = None
     if name == "auto":

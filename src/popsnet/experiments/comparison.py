@@ -15,8 +15,8 @@ from popsnet.errors import InputError
 from popsnet.experiment import MAX_STEPS, Experiment, whole_number
 from popsnet.experiments.forecast import Forecast, forecast
 from popsnet.experiments.route import route, shape_of
-from popsnet.experiments.run import Runs, data_frame
-from popsnet.experiments.table import html_table, text_table
+from popsnet.experiments.run import Runs
+from popsnet.experiments.table import data_frame, html_table, text_table
 from popsnet.network import Network
 from popsnet.progress import Progress, watched
 from popsnet.routing import Route, Router, all_routers, find_router
@@ -221,7 +221,6 @@ def compare(
     ['direct', 'mei-rizzi']
     >>> found["direct"].slots
     array([8, 8, 8, 8, 8])
-
     """
     network, runs = Network(*shape_of(d, g)), whole_number("runs", runs)
     if runs < 1:

@@ -112,7 +112,6 @@ def sort(
     >>> done = popsnet.sort(popsnet.Network(2, 4), [5, 3, 8, 1, 9, 2, 7, 0])
     >>> done.values, done.slots
     (array([0, 1, 2, 3, 5, 7, 8, 9]), 12)
-
     """
     require_network(network)
     if network.n > MOST_VALUES:

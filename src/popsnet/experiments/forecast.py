@@ -191,7 +191,6 @@ def recommend(d: Network | int, g: int | None = None) -> Recommendation:
     'relay'
     >>> popsnet.recommend(popsnet.Network(4, 4)).why
     '4 slots, always the same, the fewest of all on-line routers; relay takes as many.'
-
     """
     network = Network(*shape_of(d, g))
     found = forecasts(network)

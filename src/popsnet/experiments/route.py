@@ -108,7 +108,6 @@ def route(
     >>> runs = popsnet.route(32, 32, router="relay", runs=1000, seed=1)
     >>> runs.slots.min() >= 10, runs.lost.sum()
     (np.True_, np.int64(0))
-
     """
     parameters = {
         "router": router,
@@ -133,7 +132,8 @@ def route(
     numbers, done, seconds = range(first, first + runs), [], []
     what = f"{experiment.router} on {experiment.network}"
     with watched(progress, what, runs) as (report, watch):
-        watching = [_on(watch), *observers] if progress is None else observers
+        shown = not callable(progress) and progress is not False
+        watching = [_on(watch), *observers] if shown else observers
         try:
             if trace is not None:
                 run = run_traced(experiment, first, Path(trace), watching, chosen)

@@ -85,7 +85,6 @@ def collect(
     >>> tallies = popsnet.collect(experiments, runs=20, store="results.sqlite")
     >>> [tally.runs for tally in tallies]
     [20, 20]
-
     """
     wanted = _pairs(experiments, runs)
     require_workers(workers)

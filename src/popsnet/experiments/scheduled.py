@@ -116,7 +116,6 @@ def schedule(
     >>> made = popsnet.schedule(net, "reversal")
     >>> made.slots, made.lower_bound, made.execute().delivered
     (4, 3, 96)
-
     """
     Coins(seed)  # refuses what is not a seed
     wanted = make_demand(

@@ -33,8 +33,8 @@ from popsnet.experiments.rows import (
     shard_rows,
     tally_of,
 )
-from popsnet.experiments.run import data_frame
 from popsnet.experiments.shard import SHARD_RUNS, Provenance, Shards, shards_of
+from popsnet.experiments.table import data_frame
 from popsnet.files import require_writable
 
 if TYPE_CHECKING:
@@ -63,7 +63,6 @@ class Store:
     >>> with popsnet.Store("results.sqlite") as store:
     ...     [str(experiment) for experiment in store.experiments()]
     ['mei-rizzi (published) on POPS(4, 4)']
-
     """
 
     def __init__(self, path: str | Path, *, create: bool = False) -> None:

@@ -54,7 +54,6 @@ class Sweep:
     >>> [str(experiment) for experiment in sweep.experiments]  # doctest: +NORMALIZE_WHITESPACE
     ['mei-rizzi (published) on POPS(4, 4)', 'direct (standard) on POPS(4, 4)',
      'mei-rizzi (deferred) on POPS(8, 4)', 'direct (standard) on POPS(8, 4)']
-
     """
 
     experiments: tuple[Experiment, ...]

@@ -1,11 +1,17 @@
-"""Small tables of texts, for terminals and notebooks."""
+"""Small tables: texts for terminals and notebooks, and data frames."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from html import escape
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["html_table", "text_table"]
+from popsnet.errors import InputError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["data_frame", "html_table", "text_table"]
 
 
 def text_table(rows: Sequence[Sequence[str]], left: Collection[int] = (0,)) -> str:
@@ -29,3 +35,15 @@ def html_table(rows: Sequence[Sequence[str]]) -> str:
 
 def _row(cells: Sequence[str], tag: str) -> str:
     return f"<tr>{''.join(f'<{tag}>{escape(cell)}</{tag}>' for cell in cells)}</tr>"
+
+
+def data_frame(columns: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+    """Return a pandas data frame, or say how to install pandas."""
+    try:
+        import pandas as pd
+    except ImportError as error:
+        raise InputError(
+            f"A data frame needs pandas ({error}): pip install 'popsnet[pandas]', or use "
+            "to_records()."
+        ) from error
+    return pd.DataFrame(columns)

@@ -47,7 +47,6 @@ def verify(
         Chooses the shards.
     workers, progress
         See :func:`collect`.
-
     """
     flaws = store.flaws()
     if flaws:

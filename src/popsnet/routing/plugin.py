@@ -50,7 +50,6 @@ def find_router(router: str | Path | Router | Route) -> Router:
     >>> import popsnet
     >>> popsnet.find_router("direct").slots
     'max(d, g), always'
-
     """
     if isinstance(router, Router):
         return router

@@ -127,7 +127,6 @@ class Router:
         ------
         InputError
             If there is no such variant, or it does not apply to the network.
-
         """
         if name is None:
             name = self.default(network) if self.default else next(iter(self.variants))
