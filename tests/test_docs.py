@@ -306,6 +306,7 @@ def test_the_page_on_python_runs_from_top_to_bottom(
     for name in ("run.jsonl", "slots.png", "python.sqlite", "python.csv", "paper/report.html"):
         assert Path(name).stat().st_size > 100
     for name in re.findall(r"`popsnet\.([\w.]+)", PYTHON):
-        value: object = popsnet
+        value, path = popsnet, "popsnet"
         for part in name.split("."):
-            value = getattr(value, part, None) or importlib.import_module(f"popsnet.{name}")
+            path = f"{path}.{part}"
+            value = getattr(value, part, None) or importlib.import_module(path)
