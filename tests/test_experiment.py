@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Generator, Iterator
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from popsnet import (
     Memory,
     Network,
     PermutationError,
+    RuleViolation,
     Slot,
     Store,
     collect,
@@ -32,7 +34,7 @@ from popsnet import (
 )
 from popsnet.engines import ENGINES
 from popsnet.experiments.shard import SHARD_RUNS
-from popsnet.routing import plugin
+from popsnet.routing import Router, get_router, plugin
 from popsnet.routing.relay import router as relay_router
 from popsnet.routing.relay.schedule import parse_schedule
 from popsnet.routing.router import unregister
@@ -98,6 +100,10 @@ EXPERIMENTS = {
     "a function and a shift": lambda folder: Experiment(
         3, 2, router=one_hop, permutation="shift:d"
     ),
+    "a file, an array": lambda folder: Experiment(
+        2, 2, router=_written(folder / "own.py"), permutation=[3, 2, 1, 0]
+    ),
+    "own, detected": lambda folder: Experiment(3, 2, router=one_hop, variant="standard+or"),
     "a router from a file": lambda folder: Experiment(2, 2, router=_written(folder / "own.py")),
 }
 
@@ -141,9 +147,10 @@ def test_it_is_a_value(make: Any, tmp_path: Path) -> None:
         one.d = 5
 
 
-@pytest.mark.parametrize(
-    "name", sorted(EXPERIMENTS.keys() - {"an array", "a function", "a function and a shift"})
-)
+WITHOUT_NAME = {"an array", "a function", "a function, shift", "a file, an array", "own, detected"}
+
+
+@pytest.mark.parametrize("name", sorted(EXPERIMENTS.keys() - WITHOUT_NAME))
 def test_json_comes_back(name: str, tmp_path: Path) -> None:
     one = EXPERIMENTS[name](tmp_path)
     assert Experiment.from_json(one.to_json()) == one
@@ -159,6 +166,7 @@ def test_what_has_no_name_cannot_come_back_from_json() -> None:
         "{}",
         '{"d": 4}',
         Experiment(2, 2).to_json().replace('"d": 2', '"d": 0'),
+        Experiment(2, 2).to_json().replace('"published"', "3"),
     ):
         with pytest.raises(InputError):
             Experiment.from_json(text)
@@ -205,6 +213,7 @@ WRONG = {
     "variant": ({"variant": "best"}, "no variant 'best'"),
     "where it applies": ({"d": 2, "g": 4}, r"does not apply to POPS\(2, 4\)"),
     "permutation": ({"permutation": "shufle"}, "Did you mean 'shuffle'"),
+    "rows": ({"permutation": [[1], [2, 3]]}, "permutation = .*give a name"),
     "nothing": ({"permutation": None}, "permutation = None: give a name"),
     "an array that is too short": ({"permutation": [0, 1]}, "permutation has 2 entries"),
     "an array with a value twice": ({"permutation": [0] * 16}, "not a permutation"),
@@ -248,13 +257,40 @@ def test_two_functions_of_one_name_are_two_experiments() -> None:
         yield Slot()
         yield from one_hop(network, *rest)
 
-    first = Experiment(4, 4, router=twice)
     twice.__name__ = one_hop.__name__
     second, other = Experiment(4, 4, router=twice), Experiment(4, 4, router=one_hop)
     assert second != other
     assert second.digest != other.digest
-    assert first.version == second.version
+    assert second == Experiment(4, 4, router=twice)
     assert [route(one).slots[0] for one in (second, other)] == [5, 4]
+
+
+def test_routers_that_claim_other_buffers_are_other_experiments() -> None:
+    direct = get_router("direct").variants
+    one, two = (Router("mine", "", "", buffers=size, variants=direct) for size in (1, 2))
+    assert Experiment(4, 4, router=one) != Experiment(4, 4, router=two)
+    assert Experiment(4, 4, router=two) == Experiment(4, 4, router=replace(two))
+    with pytest.raises(RuleViolation):
+        route(4, 4, router=one)
+    assert route(4, 4, router=two).undelivered == 0
+
+
+def test_what_was_read_stays_what_it_is(tmp_path: Path) -> None:
+    """A file of a permutation or of a router may change or vanish; the experiment does not."""
+    path, own = _saved(tmp_path / "p.npy"), _written(tmp_path / "own.py")
+    one = Experiment(2, 2, router=own, permutation=path)
+    before = route(one, runs=5).tally
+    np.save(path, np.array([0, 1, 2, 3]))
+    assert one.replaced(seed=1).replaced(seed=0) == one
+    path.unlink()
+    own.write_text(own.read_text() + "# edited\n")
+    edited = Experiment(2, 2, router=own)
+    assert edited.version != one.version
+    assert one.replaced(seed=1).replaced(seed=0) == one
+    assert route(one, runs=5).tally == before
+    assert collect([one], runs=10, store=tmp_path / "r")[0] == route(one, runs=10).tally
+    with pytest.raises(InputError, match="not what the work began with"):
+        pickle.loads(pickle.dumps(one))
 
 
 def test_it_is_shown_as_it_is_written() -> None:

@@ -6,6 +6,7 @@ import doctest
 import importlib
 import importlib.util
 import inspect
+import pickle
 import pkgutil
 import re
 import subprocess
@@ -83,15 +84,16 @@ def test_runs_are_a_sequence() -> None:
     assert 0 < len(some) < len(runs)
     assert some.tally == Tally.of(Outcomes.of(run.outcome for run in some))
     assert list(runs[[4, 2]]) == [runs[4], runs[2]]
-    for wrong in (12, "slots", 1.5):
+    for wrong in (12, "slots", 1.5, None, True, np.zeros((2, 2), dtype=int)):
         with pytest.raises(IndexError, match="there are 12 runs"):
             runs[wrong]  # type: ignore[index]
 
 
 def test_results_cannot_be_changed() -> None:
     runs = route(4, 4, runs=3)
-    with pytest.raises(ValueError, match="read-only"):
-        runs.slots[0] = 99
+    for same in (runs, pickle.loads(pickle.dumps(runs))):
+        with pytest.raises(ValueError, match="read-only"):
+            same.slots[0] = 99
 
 
 def test_a_run_lists_its_counts() -> None:
@@ -192,6 +194,7 @@ def test_progress_is_told_how_many_are_done() -> None:
 WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "runs": ({"runs": 0}, "runs = 0: there is nothing to do"),
     "first": ({"first": -1}, "first = -1: runs are numbered from 0"),
+    "far": ({"first": 2**64 - 2, "runs": 2}, "runs are numbered from 0 to 2\\^62"),
     "threads": ({"threads": 0}, "threads = 0: it must be at least 1"),
     "engine": ({"engine": "warp"}, "engine = 'warp': there is no such engine"),
     "trace": ({"runs": 2, "trace": "t"}, "trace = t: it records one run, and runs = 2"),
@@ -269,11 +272,16 @@ def test_a_comparison_has_the_runs_of_every_router() -> None:
     assert found.to_dataframe()["mean_slots"].is_monotonic_increasing
     assert "POPS(8, 8), 4 permutations" in str(found)
     assert "<table>" in found._repr_html_()
-    with pytest.raises(InputError, match="no runs of 'datta' here"):
+    with pytest.raises(InputError, match="'datta' is not one of those that were run: "):
         found["datta"]
     reversal = np.arange(64)[::-1]
     one = compare(8, 8, routers=[("relay", "S"), "direct"], permutation=reversal, runs=2, seed=9)
     assert "relay (S)" in str(one)
+    two = compare(8, 8, routers=[("relay", "S"), ("relay", "P1"), "direct"], runs=1)
+    assert two["relay (S)"].experiment.variant == "S"
+    with pytest.raises(InputError, match=r"'relay' is not one .*relay \(S\)"):
+        two["relay"]
+    assert "statistics only" in str(compare(4, 4, routers=[("mei-rizzi", "idealized")], runs=1))
     again = route(8, 8, router="relay", variant="S", permutation="reversal", runs=2, seed=9)
     assert one["relay"].slots.tolist() == again.slots.tolist()
     assert len(compare(4, 4, routers="direct", runs=1).done) == 1
@@ -286,6 +294,8 @@ def lazy(network: Network, *_: object) -> Generator[Slot, Inbox, None]:
 def test_who_delivers_nothing_does_not_win() -> None:
     found = compare(4, 4, routers=[lazy, "direct"], runs=3)
     assert [one.router.name for one in found.done] == ["direct", "lazy"]
+    capped = compare(8, 8, routers=["mei-rizzi", "direct"], runs=2, max_steps=1)
+    assert [one.router.name for one in capped.done] == ["direct", "mei-rizzi"]
     assert found.done[1].undelivered == found.to_records()[1]["undelivered"] == 48
     assert str(found).splitlines()[-1].split() == ["lazy", "1.0", "1", "48", "yes"]
     assert "48 packets not delivered" in repr(route(4, 4, router=lazy, runs=3))

@@ -139,7 +139,8 @@ def test_bad_demands_are_refused_with_the_row_that_is_wrong(name: str, cli: Cli)
         (["--demand", "missing.csv"], "could not be read"),
         (["--demand", "a.csv", "--matrix", "b.csv"], "give one of them"),
         (["--permutation", "nonsense"], "There is no permutation"),
-        (["--seed", "-1"], "a seed is a whole number"),
+        (["--seed", "-1"], "--seed -1: a seed must be"),
+        (["--permutation-seed", "-1"], "--permutation-seed -1: a seed must be"),
     ],
 )
 def test_other_mistakes(options: list[str], complaint: str, cli: Cli) -> None:

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from popsnet import Experiment, Network, route
+from popsnet import Experiment, Network, route, verify
 from popsnet.engines import Outcomes, Tally
 from popsnet.engines.outcome import COLUMNS
 from popsnet.errors import InputError, StoreError
@@ -90,6 +90,16 @@ def test_a_closed_store_is_not_called_damaged(tmp_path: Path) -> None:
         pass
     with pytest.raises(StoreError, match=r"closed database\. Open it again"):
         store.experiments()
+
+
+def test_what_is_not_there_is_said(tmp_path: Path) -> None:
+    path = store_of(tmp_path / "r.sqlite", finished(0))
+    with Store(path) as store:
+        for ask in (store.shard, store.provenance):
+            with pytest.raises(InputError, match="does not have shard 999"):
+                ask(EXPERIMENT, 999)
+        with pytest.raises(InputError, match="shards = -1"):
+            verify(store, shards=-1)
 
 
 def test_runs_are_rounded_up_to_whole_shards() -> None:

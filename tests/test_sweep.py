@@ -29,6 +29,8 @@ from popsnet.experiments.runner import collect
 from popsnet.experiments.shard import Shards
 from popsnet.experiments.store import RESULTS, Store
 from popsnet.experiments.sweep import Sweep, read_sweep
+from popsnet.routing import plugin
+from popsnet.routing.router import unregister
 
 T = TypeVar("T")
 
@@ -380,7 +382,7 @@ def test_a_file_that_changes_meanwhile_is_noticed(tmp_path: Path) -> None:
     sent = pickle.dumps(experiment)
     before = shard.execute_shards(pickle.loads(sent), range(1))
     np.save(path, np.arange(16)[::-1])
-    experiment_module._reopened.cache_clear()  # as in another process
+    experiment_module._received_before.clear()  # as in another process
     with pytest.raises(InputError, match="not what the work began with"):
         pickle.loads(sent)
     again = shard.execute_shards(experiment, range(1))  # it has what it was made with
@@ -478,3 +480,46 @@ def test_a_worker_keeps_its_session(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert opened == [one, one]
     assert shard._opened.experiment is None
     assert {shards[0].provenance.engine} == {"fused"}
+
+
+SLOW = """
+import time
+from popsnet import find_router, register
+
+@register("slow-of-a-file", summary="", slots="", buffers=2)
+def slow(*arguments):
+    time.sleep(0.02)
+    return find_router("direct").variant("standard").route(*arguments)
+"""
+
+
+def test_an_interrupt_loses_no_finished_shard_of_a_slow_router(tmp_path: Path) -> None:
+    """What is handed over at once is one shard, however small the network is."""
+    (tmp_path / "slow.py").write_text(SLOW)
+    experiment = Experiment(4, 4, router=tmp_path / "slow.py")
+    assert {len(shards) for _, shards in runner.work_on(experiment, range(100), 2)} == {1}
+    assert {len(shards) for _, shards in runner.work_on(Experiment(4, 4), range(100), 2)} != {1}
+    named = Experiment(4, 4, permutation="keyed")
+    assert {len(shards) for _, shards in runner.work_on(named, range(100), 2)} == {1}
+    told: list[int] = []
+
+    def interrupt(done: int, total: int) -> None:
+        told.append(done)
+        if done == 3:
+            raise KeyboardInterrupt
+
+    with Store(tmp_path / "r", create=True) as store:
+        with pytest.raises(KeyboardInterrupt):
+            collect([experiment], runs=1000, store=store, workers=2, progress=interrupt)
+        assert told == [1, 2, 3]
+        assert 3 <= len(store.rows("shards")) <= 5
+    unregister("slow-of-a-file")
+    plugin._LOADED.clear()
+
+
+def test_workers_are_counted_in_whole_numbers(tmp_path: Path) -> None:
+    for workers in (0, 1.5):
+        with pytest.raises(InputError, match="workers = "):
+            collect([Experiment(4, 4)], runs=10, store=tmp_path / "r", workers=workers)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="nor a pair"):
+        collect([(Experiment(4, 4), 1, 2)], store=tmp_path / "r")  # type: ignore[list-item]

@@ -10,14 +10,11 @@ import json
 import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
-from functools import lru_cache
 from hashlib import blake2b
-from itertools import count
 from pathlib import Path
 from threading import Lock
 from types import MappingProxyType
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -34,7 +31,7 @@ from popsnet.routing import Route, Router, Variant, find_router
 from popsnet.routing.router import is_registered, is_storable
 from popsnet.slot import Ints
 
-__all__ = ["MAX_STEPS", "MOST_STEPS", "Experiment", "Instance", "whole_number"]
+__all__ = ["MAX_STEPS", "MOST_STEPS", "Experiment", "Instance", "seed_number", "whole_number"]
 
 MOST_STEPS = 10**6
 """The largest ``max_steps``."""
@@ -168,10 +165,10 @@ class Experiment:
         if not 1 <= max_steps <= MOST_STEPS:
             raise InputError(f"max_steps = {max_steps}: it must be from 1 to {MOST_STEPS:,}.")
         seeds = {"seed": seed, "permutation_seed": permutation_seed}
-        seed, permutation_seed = (_seed(name, value) for name, value in seeds.items())
+        seed, permutation_seed = (seed_number(name, value) for name, value in seeds.items())
         resolved = resolve_permutation(permutation, network)
         self._fill(
-            network.d, network.g, found.name, _version(found, chosen), chosen.name, resolved.name,
+            network.d, network.g, found.name, _version(found), chosen.name, resolved.name,
             seed, permutation_seed, max_steps, found.file, resolved.file,
             _Parts(found, chosen, resolved),
         )  # fmt: skip
@@ -205,6 +202,8 @@ class Experiment:
         InputError
             If they are not here, or are not those that the experiment was made with.
         """
+        if self.permutation.startswith("array:") and "permutation" not in unnamed:
+            raise InputError("its permutation was given as an array, which is not kept.")
         named = {name: value for name, value in self.identity.items() if name != "version"}
         named["router"] = self.router_file or self.router
         named["permutation"] = self.permutation_file or self.permutation
@@ -230,7 +229,10 @@ class Experiment:
         given = {name: getattr(self, name) for name in self.identity if name != "version"}
         given |= {"router": here.router}
         if here.permutation.array is not None:
-            given |= {"permutation": self.permutation_file or here.permutation.array}
+            given |= {"permutation": here.permutation}
+        unknown = changes.keys() - given.keys()
+        if unknown:
+            raise InputError(f"There is no parameter {', '.join(sorted(unknown))}.")
         if changes.keys() & {"d", "g", "router"}:
             del given["variant"]
         return Experiment(**{**given, **changes})
@@ -262,9 +264,9 @@ class Experiment:
             record = json.loads(text)
             values = [record[one.name] for one in fields(cls) if one.compare]
             recorded = cls.recorded(*values, **{name: record[name] for name in _FILES})
-        except (TypeError, ValueError, KeyError) as error:
+            return recorded.reopened()
+        except (TypeError, ValueError, KeyError, AttributeError) as error:
             raise InputError(f"This is not an experiment as JSON: {error!r}.") from error
-        return recorded.reopened()
 
     def __reduce__(self) -> tuple[Callable[..., Experiment], tuple[Any, ...]]:
         """Send names, and what has no name; the other side finds the rest under the names."""
@@ -276,7 +278,7 @@ class Experiment:
     def _unnamed(self) -> dict[str, Any]:
         """What another process could not find under its name."""
         unnamed: dict[str, Any] = {}
-        if self._parts is not None and not is_registered(self._parts.router):
+        if self._parts is not None and not _has_name(self._parts.router):
             unnamed["router"] = self._parts.router
         if self._parts is not None and not self.permutation_file:
             array = self._parts.permutation.array
@@ -357,18 +359,22 @@ class _Parts:
     permutation: ResolvedPermutation
 
 
-_numbers = count(1)
-_unregistered: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
-"""Numbers of functions that are no registered routers, so that they are told apart."""
+_unregistered: list[Router] = []
+"""Routers that are not registered; their places tell them apart."""
 
 
-def _version(router: Router, variant: Variant) -> str:
-    """The version of a router; one that is not registered is known by its very function."""
-    if is_registered(router):
+def _has_name(router: Router) -> bool:
+    """Whether another process finds the router: in the register, or in its file."""
+    return bool(router.file) or is_registered(router)
+
+
+def _version(router: Router) -> str:
+    """The version of a router; one that has no name is known by what it is in this program."""
+    if _has_name(router):
         return router.version
-    if variant.route not in _unregistered:
-        _unregistered[variant.route] = next(_numbers)
-    return f"{router.version}, not registered, {_unregistered[variant.route]}"
+    if router not in _unregistered:
+        _unregistered.append(router)
+    return f"{router.version}, not registered, {_unregistered.index(router) + 1}"
 
 
 _receiving = Lock()
@@ -381,17 +387,21 @@ def _received(
     recorded = Experiment.recorded(*values, router_file=files[0], permutation_file=files[1])
     if as_recorded:
         return recorded
-    if unnamed:
+    if "router" in unnamed:
         return recorded.reopened(unnamed)
     with _receiving:  # the file of a router must not be loaded by two threads at once
-        return _reopened(values, files)
+        if (values, files) not in _received_before:
+            _received_before[values, files] = _reopened(recorded, unnamed)
+        return _received_before[values, files]
 
 
-@lru_cache(maxsize=256)
-def _reopened(values: tuple[Any, ...], files: tuple[str, str]) -> Experiment:
-    recorded = Experiment.recorded(*values, router_file=files[0], permutation_file=files[1])
+_received_before: dict[tuple[Any, Any], Experiment] = {}
+"""So that a file is not loaded for every piece of work."""
+
+
+def _reopened(recorded: Experiment, unnamed: Mapping[str, Any]) -> Experiment:
     try:
-        return recorded.reopened()
+        return recorded.reopened(unnamed)
     except InputError as error:
         raise InputError(
             f"{recorded} is not what the work began with: {error} Begin again."
@@ -405,7 +415,8 @@ def whole_number(name: str, value: object) -> int:
     return operator.index(value)
 
 
-def _seed(name: str, value: object) -> int:
+def seed_number(name: str, value: object) -> int:
+    """Return the value of a parameter as a seed; refuse what is not one."""
     seed = whole_number(name, value)
     if not 0 <= seed < 2**64:
         raise InputError(f"{name} = {seed}: a seed must be an integer from 0 to 2^64 - 1.")

@@ -191,7 +191,7 @@ def _require_bits(number: int, slot: Slot) -> None:
         return
     share = slot.bits // slot.numbers_a_message
     numbers = slot.contents.reshape(len(slot.senders), -1)
-    if int(numbers.min()) >= 0 and int(numbers.max()) < 1 << share:
+    if int(numbers.min()) >= 0 and int(numbers.max()).bit_length() <= share:
         return
     unfit = numbers < 0
     if share < 8 * numbers.dtype.itemsize:  # a shift by more has no meaning

@@ -15,9 +15,6 @@ __all__ = ["MessageEngine"]
 
 _BUFFER_BYTES = 4
 
-_PACKETS_AT_A_TIME = 2**14
-"""Packets of the runs that a worker does before it reports."""
-
 Execute: TypeAlias = Callable[[Instance, Sequence[Observer]], Outcome]
 
 
@@ -45,8 +42,8 @@ class MessageEngine:
         return experiment.network.n * per_processor
 
     def batch(self, experiment: Experiment) -> int:
-        """Return how many runs to hand to a worker at once."""
-        return max(_PACKETS_AT_A_TIME // experiment.network.n, 1)
+        """Return 1: a run may take long, and what a worker does at once is kept as a whole."""
+        return 1
 
     def open(self, experiment: Experiment, threads: int | None = None) -> Session:
         """Open a session, which does one run after another on the calling thread."""

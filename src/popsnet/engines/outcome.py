@@ -139,13 +139,23 @@ class Outcomes:
 
     def take(self, places: I64) -> Outcomes:
         """Return the runs at these places."""
-        details = []
-        for values, column in ((self.survivors, _STEPS), (self.lost_packets, _LOST)):
-            ends = self.table[:, column].cumsum()
-            details.append(
-                _joined([values[ends[i] - self.table[i, column] : ends[i]] for i in places])
-            )
-        return Outcomes(self.table[places], *details)
+        steps, lost = self.table[:, _STEPS], self.table[:, _LOST]
+        survivors = _pieces(self.survivors, steps, places)
+        return Outcomes(self.table[places], survivors, _pieces(self.lost_packets, lost, places))
+
+    def __reduce__(self) -> tuple[type[Outcomes], tuple[I64, I64, I64]]:
+        """Made again where it is received, so that its arrays are read-only there, too."""
+        return type(self), (self.table, self.survivors, self.lost_packets)
+
+
+def _pieces(values: I64, lengths: I64, places: I64) -> I64:
+    """The values of the runs at these places, if any are kept."""
+    if not len(values):
+        return values
+    starts, wanted = (lengths.cumsum() - lengths)[places], lengths[places]
+    inside = np.arange(wanted.sum()) - np.repeat(wanted.cumsum() - wanted, wanted)
+    found: I64 = values[np.repeat(starts, wanted) + inside]
+    return found
 
 
 def _joined(parts: Sequence[Sequence[int] | I64]) -> I64:

@@ -131,5 +131,5 @@ def _require_feasible(network: Network, router: str) -> None:
     if network.d > largest.get(network.g, 0):
         raise InputError(
             f"{network}: the exact chain of {router} has too many states; it can be solved for "
-            f"{sizes}. route() samples any network."
+            f"{sizes}. Runs sample any network."
         )

@@ -142,12 +142,13 @@ class Comparison:
         return data_frame(self.to_records())
 
     def __getitem__(self, router: str) -> Runs:
-        """The runs of one router, by name."""
-        for one in self.done:
-            if one.router.name == router and one.runs is not None:
-                return one.runs
-        known = ", ".join(one.router.name for one in self.done)
-        raise InputError(f"There are no runs of {router!r} here; there are {known}.")
+        """The runs of one router, by name; of several variants of one, as the table names them."""
+        found = [one for one in self.done if one.label == router]
+        found = found or [one for one in self.done if one.router.name == router]
+        if len(found) != 1:
+            known = ", ".join(one.label for one in self.done)
+            raise InputError(f"{router!r} is not one of those that were run: {known}.")
+        return found[0]._ran
 
     def _cells(self) -> list[tuple[str, ...]]:
         rows: list[tuple[str, ...]] = [
@@ -157,6 +158,7 @@ class Comparison:
             least = "≥ " if one.capped else ""  # a capped run is cut short
             slots = f"{least}{one.mean_slots:,.1f}", f"{least}{one.worst_slots:,}"
             online = "yes" if one.router.online else "no"
+            online = "statistics only" if one.experiment.idealized else online
             rows.append((one.label, *slots, f"{one.undelivered:,}", online))
         return rows
 
@@ -241,7 +243,7 @@ def compare(
     with watched(progress, f"routing on {network}", len(experiments) * runs) as (report, watch):
         found = [_compared(one, runs, report, watch) for one in experiments]
     ran = (one for one in found if one.runs is not None)
-    done = tuple(sorted(ran, key=lambda one: (one.failed, one.mean_slots)))
+    done = tuple(sorted(ran, key=lambda one: (one.undelivered > 0, one.mean_slots)))
     left_out = tuple(one for one in found if one.runs is None)
     bound = _bound(Experiment(network.d, network.g, router="direct", **shared), runs)
     return Comparison(network, runs, bound, done, left_out)

@@ -46,7 +46,7 @@ def export(rows: Sequence[dict[str, Any]], path: Path) -> None:
     if write is None:
         raise InputError(f"{path}: results are written to files ending in {', '.join(FORMATS)}.")
     if not rows:
-        raise InputError(f"There are no results to write to {path}; collect() makes some.")
+        raise InputError(f"There are no results to write to {path}; a sweep makes some.")
     require_writable(path)
     content = write(rows)
     with write_whole(path) as file:

@@ -13,6 +13,7 @@ from popsnet.routing import Router, all_routers
 from popsnet.routing.deterministic import aks_slots, datta_slots
 from popsnet.routing.global_or import global_or_slots
 from popsnet.routing.relay import expected_slots
+from popsnet.routing.router import is_registered
 from popsnet.theory.bounds import Bound
 from popsnet.theory.fluid import expected_steps
 from popsnet.theory.formulas import batcher_slots
@@ -96,8 +97,10 @@ ROUTER_BOUNDS = (
 
 def forecast(router: Router, network: Network) -> Forecast | None:
     """What is expected of a router; None if it does not apply, or nothing is known of it."""
-    if router.name not in _RULES or all(
-        variant.obstacle(network) is not None for variant in router.variants.values()
+    if (
+        router.name not in _RULES
+        or not is_registered(router)
+        or all(variant.obstacle(network) is not None for variant in router.variants.values())
     ):
         return None
     slots, exact, reason = _RULES[router.name]

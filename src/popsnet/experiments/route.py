@@ -121,8 +121,8 @@ def route(
     runs, first = whole_number("runs", runs), whole_number("first", first)
     if runs < 1:
         raise InputError(f"runs = {runs}: there is nothing to do; give at least 1.")
-    if first < 0:
-        raise InputError(f"first = {first}: runs are numbered from 0.")
+    if not 0 <= first <= 2**62 - runs:
+        raise InputError(f"first = {first}: runs are numbered from 0 to 2^62.")
     if threads is not None and whole_number("threads", threads) < 1:
         raise InputError(f"threads = {threads}: it must be at least 1.")
     if trace is not None:

@@ -113,6 +113,9 @@ class Runs(Sequence[Run]):
     seconds: npt.NDArray[np.float64]
     """The time each run took; runs that were done together share theirs evenly."""
 
+    def __post_init__(self) -> None:
+        self.seconds.flags.writeable = False
+
     def __len__(self) -> int:
         return len(self.outcomes)
 
@@ -123,11 +126,13 @@ class Runs(Sequence[Run]):
     def __getitem__(self, place: int | slice | npt.NDArray[Any] | list[int]) -> Run | Runs:
         try:
             places = np.arange(len(self))[place]
-        except IndexError as error:
+        except IndexError:
+            places = None
+        if places is None or places.ndim > 1 or place is None or isinstance(place, bool):
             raise IndexError(
                 f"{place!r:.40}: there are {len(self):,} runs; give a number, a slice, or an array "
                 "of numbers or of booleans."
-            ) from error
+            )
         if places.ndim == 0:
             place = int(places)
             number, seconds = self.numbers[place], float(self.seconds[place])

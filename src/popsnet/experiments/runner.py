@@ -13,7 +13,7 @@ from typing import TypeAlias
 from popsnet import system
 from popsnet.engines import Tally, choose_engine
 from popsnet.errors import InputError
-from popsnet.experiment import Experiment
+from popsnet.experiment import Experiment, whole_number
 from popsnet.experiments.shard import (
     LARGE,
     SHARD_RUNS,
@@ -38,7 +38,7 @@ Work: TypeAlias = tuple[Experiment, range]
 
 def require_workers(workers: int | None) -> None:
     """Refuse a number of workers that could do nothing."""
-    if workers is not None and workers < 1:
+    if workers is not None and whole_number("workers", workers) < 1:
         raise InputError(f"workers = {workers}: it must be at least 1.")
 
 
@@ -141,9 +141,11 @@ def _pairs(experiments: Wanted, runs: int | None) -> list[tuple[Experiment, int]
         experiments = [experiments]
     pairs = []
     for one in experiments:
-        experiment, count = one if isinstance(one, tuple) else (one, runs)
+        experiment, count = one if isinstance(one, tuple) and len(one) == 2 else (one, runs)
         if not isinstance(experiment, Experiment):
-            raise InputError(f"{experiment!r:.40} is not an Experiment.")
+            raise InputError(
+                f"{experiment!r:.60} is not an Experiment, nor a pair of one and runs."
+            )
         if count is None:
             raise InputError(f"runs = None: say how many runs of {experiment} to do.")
         pairs.append((experiment, require_runs(count)))

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from popsnet.coins import Coins
 from popsnet.engines import ENGINES, Instance, Outcome
 from popsnet.errors import InputError, SizeError
+from popsnet.experiment import seed_number
 from popsnet.experiments.route import require_network
 from popsnet.files import write_whole
 from popsnet.network import Network
@@ -117,7 +118,7 @@ def schedule(
     >>> made.slots, made.lower_bound, made.execute().delivered
     (4, 3, 96)
     """
-    Coins(seed)  # refuses what is not a seed
+    seed_number("seed", seed)
     wanted = make_demand(
         network, demand, permutation=permutation, packets=packets, matrix=matrix,
         permutation_seed=permutation_seed,
@@ -154,6 +155,7 @@ def make_demand(
         return _of_matrix(network, matrix)
     chosen = "random" if permutation is None else permutation
     if isinstance(chosen, str | Path):
+        seed_number("permutation_seed", permutation_seed)
         coins = Coins(permutation_seed).for_run(0)  # as the first run of an experiment
         destination = make_permutation(str(chosen), network, coins)
     else:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from popsnet.engines import Tally
-from popsnet.errors import StoreError
+from popsnet.errors import InputError, StoreError
 from popsnet.experiment import Experiment
 from popsnet.experiments.rows import (
     APPLICATION,
@@ -154,13 +154,19 @@ class Store:
     def provenance(self, experiment: Experiment, shard: int) -> Provenance:
         """Return where a shard that is there comes from."""
         query = "SELECT * FROM provenance WHERE point = ? AND shard = ?"
-        ((_, _, *origin),) = self._rows(query, experiment.digest, shard)
+        ((_, _, *origin),) = self._require(shard, self._rows(query, experiment.digest, shard))
         return Provenance(*origin)
+
+    def _require(self, shard: int, rows: list[Row]) -> list[Row]:
+        if not rows:
+            raise InputError(f"{self.path} does not have shard {shard} of this experiment.")
+        return rows
 
     def shard(self, experiment: Experiment, shard: int) -> Tally:
         """Return the tally of one shard that is there."""
         query = "SELECT * FROM shards WHERE point = ? AND shard = ?"
-        return tally_of(self._rows(query, experiment.digest, shard), self.path)
+        rows = self._rows(query, experiment.digest, shard)
+        return tally_of(self._require(shard, rows), self.path)
 
     def to_records(self) -> list[dict[str, Any]]:
         """Return a dictionary per experiment: what was run, and figures of its runs."""
@@ -304,12 +310,12 @@ def _require_sqlite(path: Path, create: bool) -> None:
     if create:
         require_writable(path)
     if not path.is_file() and not create:
-        raise StoreError(f"There is no store {path}; collect() or popsnet sweep writes one.")
+        raise StoreError(f"There is no store {path}; a sweep writes one.")
     if not path.is_file():
         return
     with path.open("rb") as file:
         first = file.read(len(_MAGIC))
     if not first and not create:
-        raise StoreError(f"{path} is empty; collect() or popsnet sweep writes results.")
+        raise StoreError(f"{path} is empty; a sweep writes results.")
     if first and first != _MAGIC:
         raise StoreError(f"{path} is not a store of results, nor any SQLite file.")

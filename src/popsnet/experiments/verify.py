@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from popsnet.errors import InputError
-from popsnet.experiment import Experiment
+from popsnet.experiment import Experiment, whole_number
 from popsnet.experiments.runner import Work, Workers
 from popsnet.experiments.store import Store
 from popsnet.progress import Progress, reporter
@@ -48,6 +48,8 @@ def verify(
     workers, progress
         See :func:`collect`.
     """
+    if shards is not None and whole_number("shards", shards) < 0:
+        raise InputError(f"shards = {shards}: it must be at least 0.")
     flaws = store.flaws()
     if flaws:
         return Verdict(tuple(flaws))

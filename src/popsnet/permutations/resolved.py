@@ -55,9 +55,13 @@ _COMPUTED: dict[str, Callable[[Network, Coins], Destinations]] = {
 
 
 def resolve_permutation(
-    permutation: str | Path | npt.ArrayLike, network: Network
+    permutation: str | Path | npt.ArrayLike | ResolvedPermutation, network: Network
 ) -> ResolvedPermutation:
     """Return a permutation; refuse what is not one on the network."""
+    if isinstance(permutation, ResolvedPermutation):
+        if permutation.array is not None:
+            require_permutation(permutation.array, network.n, permutation.file or "permutation")
+        return permutation
     if not isinstance(permutation, str | Path):
         return _of_array(permutation, network)
     name, path = str(permutation), Path(permutation)
@@ -75,11 +79,15 @@ def resolve_permutation(
 
 
 def _of_array(permutation: npt.ArrayLike, network: Network) -> ResolvedPermutation:
-    if permutation is None or np.ndim(permutation) == 0:
+    try:
+        given = None if np.ma.isMaskedArray(permutation) else np.asarray(permutation)
+    except ValueError:  # rows of different lengths
+        given = None
+    if given is None or given.ndim == 0:
         raise InputError(
-            f"permutation = {permutation!r}: give a name, a file or an array of n destinations."
+            f"permutation = {permutation!r:.60}: give a name, a file or an array of n destinations."
         )
-    values = require_permutation(np.asarray(permutation), network.n, "permutation")
+    values = require_permutation(given, network.n, "permutation")
     values.flags.writeable = False
     return ResolvedPermutation(f"array:{_digest(values.astype('<i4').tobytes())}", array=values)
 

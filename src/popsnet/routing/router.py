@@ -324,7 +324,7 @@ def is_storable(router: Router) -> bool:
     notebook, where it may be another one the next time.
     """
     in_program = any(_module(one.route) == _PROGRAM for one in router.variants.values())
-    return is_registered(router) and (bool(router.file) or not in_program)
+    return bool(router.file) or (is_registered(router) and not in_program)
 
 
 def _module(route: Route) -> str:
@@ -332,11 +332,8 @@ def _module(route: Route) -> str:
 
 
 def is_registered(router: Router) -> bool:
-    """Whether the register has this router under its name, or the same text of the same file."""
-    known = _ROUTERS.get(router.name)
-    if known is None or not router.file:
-        return known == router
-    return (known.file, known.version) == (router.file, router.version)
+    """Whether the register has this router under its name."""
+    return _ROUTERS.get(router.name) == router
 
 
 def get_router(name: str) -> Router:

@@ -48,6 +48,11 @@ def _compiled(router: Router, variant: Variant) -> bool:
     return router.name == "mei-rizzi" and variant.name in _MEI_RIZZI
 
 
+def _many_at_a_time(experiment: Experiment) -> bool:
+    """Whether many runs are done in one call of compiled code."""
+    return experiment.permutation == "random" and experiment.network.n <= RESIDENT
+
+
 class FusedEngine:
     """The paper's router and the schedules of relay, compiled."""
 
@@ -73,7 +78,7 @@ class FusedEngine:
 
     def batch(self, experiment: Experiment) -> int:
         """Return how many runs to hand to a worker at once."""
-        return runs_at_a_time(experiment.network)
+        return runs_at_a_time(experiment.network) if _many_at_a_time(experiment) else 1
 
     def open(self, experiment: Experiment, threads: int | None = None) -> Session:
         """Open a session; it uses this many threads, or all there are."""
@@ -93,8 +98,8 @@ class _FusedSession(Session):
         self._kernel = open_kernel(*fixed, threads)
 
     def run(self, numbers: range, observers: Sequence[Observer] = ()) -> Iterator[Outcomes]:
-        experiment, many = self._experiment, len(numbers) > 1
-        if many and experiment.permutation == "random" and experiment.network.n <= RESIDENT:
+        experiment = self._experiment
+        if len(numbers) > 1 and _many_at_a_time(experiment):
             seeds = experiment.seed, experiment.permutation_seed
             yield from self._kernel.execute_many(seeds, numbers)
             return
