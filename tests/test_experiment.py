@@ -147,7 +147,13 @@ def test_it_is_a_value(make: Any, tmp_path: Path) -> None:
         one.d = 5
 
 
-WITHOUT_NAME = {"an array", "a function", "a function, shift", "a file, an array", "own, detected"}
+WITHOUT_NAME = {
+    "an array",
+    "a function",
+    "a function and a shift",
+    "a file, an array",
+    "own, detected",
+}
 
 
 @pytest.mark.parametrize("name", sorted(EXPERIMENTS.keys() - WITHOUT_NAME))
