@@ -181,7 +181,7 @@ def test_separation(cli: Cli, tmp_path: Path) -> None:
         (("rigid", 4, 4, "--router", "direct"), "direct is not rigid: in slot 1 processor 0"),
         (("rigid", 4, 4, "--router", "nowhere.py"), "There is no file"),
         (("rigid", 3, 3, "--router", EXAMPLE, "--variant", "bitonic"), "power of two"),
-        (("two-hop", 4, 4, "--most-slots", 7), "most slots = 7"),
+        (("two-hop", 4, 4, "--most-slots", 7), "--most-slots 7"),
         (("two-hop", 4, 4, "--algorithm", "x"), "no two-hop algorithm 'x'"),
         (("separation", "--runs", 0), "--runs 0"),
         (("separation", "--figure", "no/such/folder/x"), "There is no folder"),

@@ -97,7 +97,7 @@ def rounds_of(most_slots: int) -> int:
     """Rounds of two slots."""
     if most_slots < 2 or most_slots % 2:
         raise InputError(
-            f"most slots = {most_slots}: rounds have two slots; give an even number from 2 on."
+            f"--most-slots {most_slots}: rounds have two slots; give an even number from 2 on."
         )
     return most_slots // 2
 
