@@ -132,6 +132,11 @@ def test_the_histogram_of_a_notebook_is_to_scale() -> None:
     values, counts = np.array([3, 4, 9]), np.array([1, 1, 1])
     gaps = np.diff([int(x) for x in re.findall(r'<rect x="(\d+)"', bars(values, counts))])
     assert gaps[1] == 5 * gaps[0]
+    many = bars(np.array([10, 11, 1009]), np.array([2, 3, 1]))
+    assert re.findall(r"<title>(.*?)</title>", many) == [
+        "10 to 34 slots: 5 runs",
+        "985 to 1,009 slots: 1 run",
+    ]
 
 
 def test_a_summary_says_what_is_idealized_or_capped() -> None:

@@ -104,24 +104,29 @@ _HEADING = ("", "mean", "sd", "min", "max")
 
 
 def bars(values: I64, counts: I64) -> str:
-    """A small histogram as SVG, values to scale."""
-    height, most, least, span = 80, int(counts.max()), int(values[0]), int(values[-1] - values[0])
-    width = min(max(_WIDEST // (span + 1), 1), 14)
-    scale = min(1.0, _WIDEST / width / (span + 1))  # values that share a bar are beside each other
-    bars = "".join(
-        f'<rect x="{round((value - least) * scale) * width}" y="{height - size}" '
-        f'width="{max(width - 2, 1)}" height="{size}" fill="currentColor" opacity="0.6">'
-        f"<title>{value:,} slots: {count:,} {'run' if count == 1 else 'runs'}</title></rect>"
-        for value, count in zip(values.tolist(), counts.tolist(), strict=True)
-        for size in [max(round(height * count / most), 1)]
+    """A small histogram as SVG: a bar per value, or per several where there are many."""
+    least, span = int(values[0]), int(values[-1] - values[0]) + 1
+    each = -(-span // _MOST_BARS)
+    heights = np.bincount((values - least) // each, weights=counts).astype(np.int64)
+    scaled = np.maximum(np.round(_HEIGHT * heights / heights.max()), heights > 0).astype(np.int64)
+    drawn = "".join(
+        f'<rect x="{place * _WIDTH}" y="{_HEIGHT - size}" width="{_WIDTH - 2}" height="{size}" '
+        f'fill="currentColor" opacity="0.6"><title>{_slots(least + place * each, each)}: {runs:,} '
+        f"{'run' if runs == 1 else 'runs'}</title></rect>"
+        for place, (size, runs) in enumerate(zip(scaled.tolist(), heights.tolist(), strict=True))
+        if size
     )
-    total = round(span * scale) * width + width
+    what = f"Histogram of slots, from {least:,} to {values[-1]:,}"
+    what += f", {each:,} per bar" if each > 1 else ""
     return (
-        f'<svg width="{total}" height="{height}" role="img" '
-        f'aria-label="Histogram of slots from {least:,} to {values[-1]:,}">{bars}</svg>'
-        f"<p>Histogram of slots, from {least:,} to {values[-1]:,}</p>"
+        f'<svg width="{len(heights) * _WIDTH}" height="{_HEIGHT}" role="img" aria-label="{what}">'
+        f"{drawn}</svg><p>{what}</p>"
     )
 
 
-_WIDEST = 560
-"""Pixels of a histogram."""
+def _slots(first: int, each: int) -> str:
+    return f"{first:,} slots" if each == 1 else f"{first:,} to {first + each - 1:,} slots"
+
+
+_HEIGHT, _WIDTH, _MOST_BARS = 80, 14, 40
+"""Pixels of the histogram and of a bar, and how many bars there may be."""

@@ -34,7 +34,11 @@ def html_table(rows: Sequence[Sequence[str]]) -> str:
 
 
 def _row(cells: Sequence[str], tag: str) -> str:
-    return f"<tr>{''.join(f'<{tag}>{escape(cell)}</{tag}>' for cell in cells)}</tr>"
+    style = ' style="text-align: right"'
+    texts = (
+        f"<{tag}{style if place else ''}>{escape(cell)}</{tag}>" for place, cell in enumerate(cells)
+    )
+    return f"<tr>{''.join(texts)}</tr>"
 
 
 def data_frame(columns: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> pd.DataFrame:
