@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from threading import Event
-from typing import Any, TypeVar
+from typing import Any
 
 from popsnet.errors import InputError
 from popsnet.files import make_folder, write_whole
@@ -33,8 +29,6 @@ _REPORT = "report.html"
 _PROVENANCE = "provenance.json"
 
 Show = Callable[[Sheet], None]
-Tell = Callable[[str], None]
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -138,13 +132,12 @@ def reproduce(
 
     results, _ = carry_out(plan.exact, folder, progress)
     show_once(exact_sheet(exact_rows(plan.exact, results)))
-    with _beside(partial(attack_all, plan.attacked, folder)) as attacks:
-        results, origin = carry_out(plan.wanted, folder, progress)
-        tables = make_tables(plan, results)
-        for sheet in make_sheets(tables):
-            show_once(sheet)
-        with patient_progress("attacking", None):
-            separation = attacks.result()
+    results, origin = carry_out(plan.wanted, folder, progress)
+    tables = make_tables(plan, results)
+    for sheet in make_sheets(tables):
+        show_once(sheet)
+    with patient_progress("attacking", None) as update:
+        separation = attack_all(plan.attacked, folder, lambda doing: update(0, doing))
     theory = make_theory(plan, tables, results, separation)
     for sheet in theory_sheets(theory):
         show_once(sheet)
@@ -152,23 +145,6 @@ def reproduce(
     found = (tables, theory, make_sheets(tables), theory_sheets(theory), summary)
     words = in_words(theory.growth)
     return _written(Reproduction(folder, plan, *found, words, origin, ()))
-
-
-@contextmanager
-def _beside(work: Callable[[Tell], T]) -> Iterator[Future[T]]:
-    """Do work on a thread of its own; it is given up at its next report if it is not waited for."""
-    stopped = Event()
-
-    def tell(doing: str) -> None:
-        if stopped.is_set():
-            raise CancelledError
-
-    executor = ThreadPoolExecutor(1)
-    try:
-        yield executor.submit(work, tell)
-    finally:
-        stopped.set()
-        executor.shutdown(wait=False, cancel_futures=True)
 
 
 def _require_libraries() -> None:
