@@ -40,7 +40,7 @@ test-long: setup
 	$(BIN)/pytest -n auto -m long
 
 test-relay: setup
-	$(BIN)/python tests/relay/route_many.py
+	$(BIN)/python -m tests.routing.relay.route_many
 
 test-browser: setup
 	@for name in $(CHROMIUM); do command -v $$name > /dev/null && exit 0; done; \

@@ -30,8 +30,8 @@ from rich.table import Table
 from popsnet import Coins
 from popsnet.files import write_whole
 from popsnet.permutations.uniform import UniformPermutation
-from popsnet.routing.offline import colour_edges
-from popsnet.routing.offline.euler_split import _divide, _walk
+from popsnet.schedules.colouring.colouring import colour_edges
+from popsnet.schedules.colouring.euler_split import _divide, _walk
 from popsnet.system import available_memory
 
 MOST_SECONDS = {"rustworkx": 15.0, "networkx": 0.2}

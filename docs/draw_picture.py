@@ -12,9 +12,8 @@ from matplotlib.figure import Figure
 
 from popsnet import Coins, Experiment, Network, route
 from popsnet.exact import mei_rizzi_chain, relay_chain, solve
-from popsnet.experiments.course import course_of
 from popsnet.plots import (
-    Law,
+    DistributionBars,
     draw_laws,
     draw_network,
     draw_phases,
@@ -23,7 +22,8 @@ from popsnet.plots import (
     draw_trace,
     svg_text,
 )
-from popsnet.routing.offline import schedule_permutation
+from popsnet.runs.phase_analysis import analyse_phases
+from popsnet.schedules.cache import schedule_permutation
 from popsnet.sorting import merge_exchange
 from popsnet.trace import Event
 
@@ -99,7 +99,7 @@ def draw_course(path: Path, d: int, g: int) -> None:
     """A run beside the phases of the paper's proof."""
     experiment = Experiment(d, g)
     coins = Coins(experiment.seed).for_run(0)
-    course = course_of(experiment.network, experiment.destination(0), coins)
+    course = analyse_phases(experiment.network, experiment.destination(0), coins)
     save(draw_phases(list(course)), path)
 
 
@@ -108,7 +108,7 @@ def draw_exact(path: Path) -> None:
     save(draw_laws([law_of("mei-rizzi", 2), law_of("mei-rizzi", 3), law_of("relay", 3)]), path)
 
 
-def law_of(router: str, g: int) -> Law:
+def law_of(router: str, g: int) -> DistributionBars:
     """The law of the steps, or stages, on POPS(g, g), and so many runs."""
     chain = (mei_rizzi_chain if router == "mei-rizzi" else relay_chain)(Network(g, g))
     exact = solve(chain)
@@ -120,7 +120,7 @@ def law_of(router: str, g: int) -> Law:
     most = min(13 if g == 2 else 10, len(exact.within))
     shown = tuple(float(exact.probability(s)) for s in range(most))
     what = "stages" if router == "relay" else "steps"
-    return Law(f"{router}, POPS({g}, {g})", shown, steps, what)
+    return DistributionBars(f"{router}, POPS({g}, {g})", shown, steps, what)
 
 
 def draw_slots(figure: Figure, network: Network, events: Sequence[Event]) -> None:

@@ -33,12 +33,12 @@ from popsnet import (
     verify,
 )
 from popsnet.engines import ENGINES
-from popsnet.experiments.shard import SHARD_RUNS
 from popsnet.routing import Router, get_router, plugin
 from popsnet.routing.relay import router as relay_router
 from popsnet.routing.relay.schedule import parse_schedule
 from popsnet.routing.router import unregister
 from popsnet.slot import Ints
+from popsnet.sweeps.shard import SHARD_RUNS
 
 OLD_STORE = Path(__file__).parent / "fixtures" / "results-format-2.sqlite"
 """Written before experiments were one value; its names are those that stores have for ever."""

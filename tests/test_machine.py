@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conftest import slot_of
 from popsnet import NO_PACKET, Inbox, Kind, Machine, Network, Rule, RuleViolation, Slot
+from tests.conftest import slot_of
 
 
 def machine(d: int, g: int, buffers: int = 3) -> Machine:

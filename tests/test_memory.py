@@ -3,9 +3,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from conftest import slot_of
 from popsnet import Machine, Network, Rule, RuleViolation
 from popsnet.memory import Memory, Seen
+from tests.conftest import slot_of
 
 
 def after_a_hop(buffers: int = 2) -> Machine:

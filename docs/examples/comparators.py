@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from popsnet import Coins, Memory, Network, Slot, register
-from popsnet.routing.router import Route, Slots, register_variant
-from popsnet.slot import Ints
+from popsnet.routing.router import Route, register_variant
+from popsnet.slot import Ints, Slots
 
 Pairs = list[tuple[int, int]]
 

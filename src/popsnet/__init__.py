@@ -13,8 +13,8 @@ The paper's tables and figures
     ``paper.reproduce``
 More, by package
     ``adversaries`` (lower bounds as programs), ``exact`` (tiny networks), ``theory`` (formulas and
-    limits), ``sorting`` (sorting networks), ``plots`` (figures), ``testing`` (is a router local?),
-    ``experiments`` (all that the verbs are made of)
+    limits), ``sorting`` (sorting networks), ``schedules`` (off-line), ``stats`` (statistics),
+    ``plots`` (figures), ``testing`` (is a router local?)
 Write a router
     ``register``, ``register_variant``, ``Network``, ``Slot``, ``Inbox``, ``Kind``, ``NO_PACKET``,
     ``Memory``, ``Coins``, ``Machine``, ``Router``, ``make_permutation``
@@ -32,13 +32,17 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from popsnet import adversaries as adversaries
     from popsnet import exact as exact
-    from popsnet import experiments as experiments
     from popsnet import paper as paper
     from popsnet import plots as plots
+    from popsnet import schedules as schedules
     from popsnet import sorting as sorting
+    from popsnet import stats as stats
     from popsnet import testing as testing
     from popsnet import theory as theory
+    from popsnet.advice.comparison import compare as compare
+    from popsnet.advice.recommendation import recommend as recommend
     from popsnet.coins import Coins as Coins
+    from popsnet.computing.computation import sort as sort
     from popsnet.engines import Outcome as Outcome
     from popsnet.engines import Tally as Tally
     from popsnet.errors import InputError as InputError
@@ -50,32 +54,29 @@ if TYPE_CHECKING:
     from popsnet.errors import StoreError as StoreError
     from popsnet.errors import TraceFormatError as TraceFormatError
     from popsnet.experiment import Experiment as Experiment
-    from popsnet.experiments import Run as Run
-    from popsnet.experiments import Runs as Runs
-    from popsnet.experiments import Store as Store
-    from popsnet.experiments import Sweep as Sweep
-    from popsnet.experiments import collect as collect
-    from popsnet.experiments import summarize as summarize
-    from popsnet.experiments import view as view
-    from popsnet.experiments.comparison import compare as compare
-    from popsnet.experiments.computation import sort as sort
-    from popsnet.experiments.forecast import recommend as recommend
-    from popsnet.experiments.route import route as route
-    from popsnet.experiments.scheduled import schedule as schedule
-    from popsnet.experiments.verify import verify as verify
     from popsnet.machine import Machine as Machine
     from popsnet.memory import Memory as Memory
     from popsnet.network import Network as Network
+    from popsnet.notebook import view as view
     from popsnet.permutations import make_permutation as make_permutation
     from popsnet.routing import Router as Router
     from popsnet.routing import all_routers as all_routers
     from popsnet.routing import find_router as find_router
     from popsnet.routing import register as register
     from popsnet.routing import register_variant as register_variant
+    from popsnet.runs.route import route as route
+    from popsnet.runs.run import Run as Run
+    from popsnet.runs.run import Runs as Runs
+    from popsnet.runs.schedule import schedule as schedule
     from popsnet.slot import NO_PACKET as NO_PACKET
     from popsnet.slot import Inbox as Inbox
     from popsnet.slot import Kind as Kind
     from popsnet.slot import Slot as Slot
+    from popsnet.stats.inference import summarize as summarize
+    from popsnet.sweeps.runner import collect as collect
+    from popsnet.sweeps.store import Store as Store
+    from popsnet.sweeps.sweep import Sweep as Sweep
+    from popsnet.sweeps.verify import verify as verify
     from popsnet.trace.checker import check_trace as check_trace
     from popsnet.viewer import Page as Page
 
@@ -83,36 +84,36 @@ __version__ = "0.1.0"
 
 _GROUPS = {
     "route, and look at the results": {
-        "route": "popsnet.experiments.route",
+        "route": "popsnet.runs.route",
         "Experiment": "popsnet.experiment",
-        "Runs": "popsnet.experiments",
-        "Run": "popsnet.experiments",
+        "Runs": "popsnet.runs",
+        "Run": "popsnet.runs",
         "Outcome": "popsnet.engines",
-        "summarize": "popsnet.experiments",
-        "view": "popsnet.experiments",
+        "summarize": "popsnet.stats",
+        "view": "popsnet.notebook",
         "Page": "popsnet.viewer",
         "check_trace": "popsnet.trace.checker",
     },
     "choose a router": {
-        "recommend": "popsnet.experiments.forecast",
-        "compare": "popsnet.experiments.comparison",
+        "recommend": "popsnet.advice.recommendation",
+        "compare": "popsnet.advice.comparison",
         "all_routers": "popsnet.routing",
         "find_router": "popsnet.routing",
     },
     "many experiments, kept in a file": {
-        "Sweep": "popsnet.experiments",
-        "collect": "popsnet.experiments",
-        "Store": "popsnet.experiments",
+        "Sweep": "popsnet.sweeps",
+        "collect": "popsnet.sweeps",
+        "Store": "popsnet.sweeps",
         "Tally": "popsnet.engines",
-        "verify": "popsnet.experiments.verify",
+        "verify": "popsnet.sweeps.verify",
     },
     "schedules and sorting": {
-        "schedule": "popsnet.experiments.scheduled",
-        "sort": "popsnet.experiments.computation",
+        "schedule": "popsnet.runs.schedule",
+        "sort": "popsnet.computing.computation",
     },
     "the paper's tables and figures": {"paper": ""},
     "packages for more": dict.fromkeys(
-        ("adversaries", "exact", "experiments", "plots", "sorting", "testing", "theory"), ""
+        ("adversaries", "exact", "plots", "schedules", "sorting", "stats", "testing", "theory"), ""
     ),
     "write a router": {
         "register": "popsnet.routing",

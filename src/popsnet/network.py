@@ -12,7 +12,7 @@ if TYPE_CHECKING:  # NumPy is loaded when arrays are used: `popsnet --help` need
     import numpy as np
     import numpy.typing as npt
 
-__all__ = ["Network"]
+__all__ = ["Network", "require_network", "shape_of"]
 
 _LARGEST = 2**63 - 1
 
@@ -234,3 +234,20 @@ def _holding(numbers: Any, bound: int) -> Any:
     if kind is None or bound <= 1 << (8 * kind.itemsize - (kind.kind == "i")):
         return numbers
     return numbers.astype("int64")
+
+
+def shape_of(network: Network | int, g: int | None) -> tuple[int, int]:
+    """Return d and g, given as a network or as two numbers."""
+    if isinstance(network, Network):
+        if g is not None:
+            raise InputError(f"{network} has its number of groups already; leave out g = {g!r}.")
+        return network.d, network.g
+    if g is None:
+        raise InputError(f"g is missing beside d = {network!r}; give a network, or d and g.")
+    return network, g
+
+
+def require_network(network: Network) -> None:
+    """Refuse what is not a network."""
+    if not isinstance(network, Network):
+        raise InputError(f"network = {network!r:.60}: give a Network, as in Network(4, 4).")

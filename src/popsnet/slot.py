@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from dataclasses import dataclass, field
 from enum import IntEnum
 from math import prod
@@ -11,7 +12,7 @@ from typing import Any, TypeAlias, TypedDict, Unpack
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["NO_PACKET", "Inbox", "Ints", "Kind", "Listening", "Slot", "SlotOptions"]
+__all__ = ["NO_PACKET", "Inbox", "Ints", "Kind", "Listening", "Slot", "SlotOptions", "Slots"]
 
 Ints = npt.NDArray[np.integer[Any]]
 
@@ -397,3 +398,7 @@ class Inbox:
             destinations=self.destinations[rows],
             contents=None if self.contents is None else self.contents[rows],
         )
+
+
+Slots: TypeAlias = Generator[Slot, Inbox, None]
+"""What a router is when it runs: it yields slots and is sent inboxes."""

@@ -10,19 +10,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conftest import permutation
 from popsnet import InputError, Network, check_trace
 from popsnet.adversaries import PATH_SYSTEMS, PathSystem, attack_paths, find_paths
 from popsnet.adversaries.oblivious import construction
-from popsnet.adversaries.oblivious.average import average_congestion, curve
+from popsnet.adversaries.oblivious.congestion import average_congestion, curve
 from popsnet.adversaries.oblivious.construction import build_by_matching, popularity
 from popsnet.adversaries.oblivious.crossing import congestion, crossings, loads, name_of
 from popsnet.adversaries.oblivious.executor import execute_paths
-from popsnet.adversaries.oblivious.observed import observe
+from popsnet.adversaries.oblivious.observed_paths import observe
 from popsnet.routing import get_router
 from popsnet.slot import Ints
 from popsnet.theory.lower_bounds import guaranteed_congestion
 from popsnet.trace import TraceWriter
+from tests.conftest import permutation
 
 SYSTEMS = pytest.mark.parametrize("name", sorted(PATH_SYSTEMS))
 

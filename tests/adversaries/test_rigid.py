@@ -5,13 +5,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from conftest import permutation, slot_of
 from popsnet import Coins, InputError, Kind, Network, Router
 from popsnet.adversaries import attack_rigid
 from popsnet.adversaries.rigid.pattern import difference, watch
 from popsnet.adversaries.rigid.reach import Reach, growth_of
 from popsnet.routing import find_router
 from popsnet.theory.lower_bounds import guaranteed_slots
+from tests.conftest import permutation, slot_of
 
 EXAMPLE = Path(__file__).parents[2] / "docs/examples/comparators.py"
 VARIANTS = ["bitonic", "merge-exchange", "odd-even", "pratt"]

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from conftest import permutation
 from popsnet import Coins, InputError, Network
 from popsnet.adversaries import (
     FAMILIES,
@@ -26,6 +25,7 @@ from popsnet.adversaries.two_hop.rounds import classes_of, round_of
 from popsnet.adversaries.two_hop.separation import randomized_slots
 from popsnet.slot import Ints
 from popsnet.theory.lower_bounds import guaranteed_rounds
+from tests.conftest import permutation
 
 
 @pytest.mark.parametrize("name", sorted(FAMILIES))

@@ -1,7 +1,7 @@
 """Lower bounds as programs: give an algorithm of a class, get the permutation that breaks it."""
 
 from popsnet.adversaries.oblivious.attack import ObliviousAttack, attack_paths
-from popsnet.adversaries.oblivious.average import Average, average_congestion
+from popsnet.adversaries.oblivious.congestion import Average, average_congestion
 from popsnet.adversaries.oblivious.paths import PATH_SYSTEMS, PathSystem, find_paths
 from popsnet.adversaries.rigid.attack import RigidAttack, attack_rigid
 from popsnet.adversaries.two_hop.algorithm import TwoHop

@@ -12,9 +12,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from popsnet.advice.comparison import Comparison, compare
 from popsnet.coins import Coins
 from popsnet.errors import InputError
-from popsnet.experiments.comparison import Comparison, compare
 from popsnet.files import require_writable
 from popsnet.network import Network
 

@@ -10,17 +10,11 @@ import numpy.typing as npt
 import typer
 
 from popsnet.coins import Coins
+from popsnet.computing.computation import compute
+from popsnet.computing.moves import add_all, add_prefixes, dimensions, move, move_slots
 from popsnet.errors import InputError
-from popsnet.experiments.computation import compute
 from popsnet.network import Network
 from popsnet.progress import patient_progress
-from popsnet.routing.deterministic.moves import (
-    add_all,
-    add_prefixes,
-    dimensions,
-    move,
-    move_slots,
-)
 
 __all__ = ["MOST_VALUES", "compute_command"]
 

@@ -18,7 +18,7 @@ from rich.text import Text
 import popsnet
 from popsnet.engines import ENGINES
 from popsnet.experiment import Experiment
-from popsnet.experiments import route
+from popsnet.runs.route import route
 from popsnet.system import available_memory
 
 __all__ = ["doctor_command"]

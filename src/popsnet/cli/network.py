@@ -18,8 +18,8 @@ from popsnet.progress import patient_progress
 from popsnet.sorting import (
     NETWORKS,
     ComparatorNetwork,
-    Growth,
-    Verdict,
+    DepthGrowth,
+    SortingVerdict,
     check_network,
     make_network,
     measure_growth,
@@ -64,7 +64,7 @@ def _draw(network: ComparatorNetwork, path: Path) -> None:
         file.write(drawn)
 
 
-def _measure(name: str, n: int) -> Growth:
+def _measure(name: str, n: int) -> DepthGrowth:
     if name != "bag-tree":
         raise InputError(
             f"--growth compares bag-tree with merge-exchange; {name} is known exactly."
@@ -75,7 +75,7 @@ def _measure(name: str, n: int) -> Growth:
         )
 
 
-def _check(network: ComparatorNetwork, seed: int) -> Verdict:
+def _check(network: ComparatorNetwork, seed: int) -> SortingVerdict:
     with patient_progress(f"checking {network.name}", None) as update:
         return check_network(
             network, seed=seed, watch=lambda passes: update(0, f"{passes} passes done")
@@ -83,8 +83,8 @@ def _check(network: ComparatorNetwork, seed: int) -> Verdict:
 
 
 def _as_object(
-    network: ComparatorNetwork, seed: int, figure: Path | None, verdict: Verdict | None,
-    growth: Growth | None,
+    network: ComparatorNetwork, seed: int, figure: Path | None, verdict: SortingVerdict | None,
+    growth: DepthGrowth | None,
 ) -> dict[str, object]:  # fmt: skip
     sizes = network.stage_sizes
     return {
@@ -103,7 +103,7 @@ def _as_object(
     }  # fmt: skip
 
 
-def _growth_as_object(growth: Growth) -> dict[str, object]:
+def _growth_as_object(growth: DepthGrowth) -> dict[str, object]:
     slope, intercept = growth.line
     return {
         "rows": [{**asdict(row), "batcher_depth": row.batcher} for row in growth.rows],
@@ -114,7 +114,10 @@ def _growth_as_object(growth: Growth) -> dict[str, object]:
 
 
 def _print_text(
-    network: ComparatorNetwork, figure: Path | None, verdict: Verdict | None, growth: Growth | None
+    network: ComparatorNetwork,
+    figure: Path | None,
+    verdict: SortingVerdict | None,
+    growth: DepthGrowth | None,
 ) -> None:
     sizes = network.stage_sizes
     typer.echo(f"{network.name} on {network.wires:,} wires, {_known(network, verdict)}")
@@ -132,7 +135,7 @@ def _print_text(
         typer.echo(_in_words(verdict))
 
 
-def _known(network: ComparatorNetwork, verdict: Verdict | None) -> str:
+def _known(network: ComparatorNetwork, verdict: SortingVerdict | None) -> str:
     """Whether it sorts, as far as that is known after the check, if there was one."""
     if verdict is not None and not verdict.sorts:
         return "which does not sort"
@@ -143,7 +146,7 @@ def _known(network: ComparatorNetwork, verdict: Verdict | None) -> str:
     return "not proved to sort"
 
 
-def _print_growth(growth: Growth) -> None:
+def _print_growth(growth: DepthGrowth) -> None:
     table = Table("n", "depth of bag-tree", "of merge-exchange", "comparators of bag-tree")
     for column in table.columns:
         column.justify = "right"
@@ -158,7 +161,7 @@ def _print_growth(growth: Growth) -> None:
     )
 
 
-def _in_words(verdict: Verdict) -> str:
+def _in_words(verdict: SortingVerdict) -> str:
     if verdict.sorts and verdict.exhaustive:
         return (
             f"OK: all {verdict.inputs:,} inputs of zeros and ones are sorted, and so is every "

@@ -11,7 +11,7 @@ from rich.rule import Rule
 from rich.table import Table
 
 from popsnet.paper import reproduce
-from popsnet.paper.sheets import Sheet
+from popsnet.paper.tables import Sheet
 
 __all__ = ["paper_command"]
 

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from popsnet.experiments.forecast import recommend
+from popsnet.advice.recommendation import recommend
 from popsnet.network import Network
 
 __all__ = ["plan_command"]

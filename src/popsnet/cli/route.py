@@ -14,10 +14,11 @@ from rich.table import Table
 from popsnet.cli.streams import user_code
 from popsnet.errors import InputError
 from popsnet.experiment import Experiment
-from popsnet.experiments import Run, Runs, route
 from popsnet.network import Network
 from popsnet.routing import all_routers, find_router
 from popsnet.routing.detection import DETECTED
+from popsnet.runs.route import route
+from popsnet.runs.run import Run, Runs
 
 __all__ = ["route_command"]
 

@@ -15,11 +15,11 @@ from rich.table import Table
 
 from popsnet.engines import Outcome
 from popsnet.errors import InputError
-from popsnet.experiments.scheduled import Scheduled, make_demand, require_room, schedule
 from popsnet.files import require_writable
 from popsnet.network import Network
 from popsnet.progress import patient_progress
-from popsnet.routing.offline import Schedule
+from popsnet.runs.schedule import Scheduled, make_demand, require_room, schedule
+from popsnet.schedules.schedule import Schedule
 from popsnet.trace import Event
 
 __all__ = ["schedule_command"]

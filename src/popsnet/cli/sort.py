@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 import typer
 
+from popsnet.computing.computation import sort
 from popsnet.errors import InputError
-from popsnet.experiments.computation import sort
 from popsnet.files import require_writable, write_whole
 from popsnet.network import Network
 

@@ -17,10 +17,10 @@ from popsnet.cli.tables import add_point, points_table
 from popsnet.engines import Tally
 from popsnet.errors import InputError
 from popsnet.experiment import Experiment
-from popsnet.experiments.export import row_of
-from popsnet.experiments.shard import SHARD_RUNS, Provenance
-from popsnet.experiments.store import Store
-from popsnet.experiments.verify import Verdict, verify
+from popsnet.sweeps.export import row_of
+from popsnet.sweeps.shard import SHARD_RUNS, Provenance
+from popsnet.sweeps.store import Store
+from popsnet.sweeps.verify import Verification, verify
 
 __all__ = ["export_command", "list_command", "merge_command", "show_command", "verify_command"]
 
@@ -154,7 +154,7 @@ def _print_origins(origins: Sequence[Provenance]) -> None:
     typer.echo(f"{sum(one.seconds for one in origins):,.2f} s of work, the last at {last}.")
 
 
-def _print_verdict(path: Path, verdict: Verdict) -> None:
+def _print_verdict(path: Path, verdict: Verification) -> None:
     for text in verdict.unknown:
         typer.echo(f"Not run again: {text}")
     for text in verdict.flaws:

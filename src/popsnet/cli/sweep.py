@@ -12,11 +12,11 @@ from rich.console import Console
 from popsnet.cli.streams import user_code
 from popsnet.cli.tables import add_point, points_table
 from popsnet.experiment import Experiment
-from popsnet.experiments.export import row_of
-from popsnet.experiments.runner import collect, require_workers
-from popsnet.experiments.shard import SHARD_RUNS, shards_of
-from popsnet.experiments.store import Store
-from popsnet.experiments.sweep import Sweep, read_sweep
+from popsnet.sweeps.export import row_of
+from popsnet.sweeps.runner import collect, require_workers
+from popsnet.sweeps.shard import SHARD_RUNS, shards_of
+from popsnet.sweeps.store import Store
+from popsnet.sweeps.sweep import Sweep, read_sweep
 
 __all__ = ["sweep_command"]
 

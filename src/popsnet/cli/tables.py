@@ -9,7 +9,7 @@ from rich.text import Text
 
 from popsnet.engines import Tally
 from popsnet.experiment import Experiment
-from popsnet.experiments.statistics import summarize_counts
+from popsnet.stats.inference import summarize_counts
 
 __all__ = ["add_point", "points_table"]
 

@@ -14,15 +14,15 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from popsnet.advice.recommendation import ROUTER_BOUNDS
 from popsnet.cli.figures import require_figure, save_figure
 from popsnet.errors import InputError
 from popsnet.experiment import Experiment
-from popsnet.experiments import route
-from popsnet.experiments.course import course_of
-from popsnet.experiments.forecast import ROUTER_BOUNDS
-from popsnet.experiments.statistics import summarize_counts
 from popsnet.network import Network
 from popsnet.routing.relay import plan
+from popsnet.runs.phase_analysis import analyse_phases
+from popsnet.runs.route import route
+from popsnet.stats.inference import summarize_counts
 from popsnet.theory import (
     BOUNDS,
     TAILS,
@@ -170,7 +170,7 @@ def _draw(network: Network, figure: Path) -> list[str]:
     from popsnet.plots import draw_phases
 
     run = Experiment(network.d, network.g).instance(0)
-    strides = list(course_of(network, run.array(), run.coins))
+    strides = list(analyse_phases(network, run.array(), run.coins))
     return [str(path) for path in save_figure(draw_phases(strides), figure)]
 
 

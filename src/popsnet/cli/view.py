@@ -18,13 +18,13 @@ from popsnet.cli.streams import user_code
 from popsnet.engines import choose_engine
 from popsnet.errors import InputError
 from popsnet.experiment import Experiment
-from popsnet.experiments import Run
-from popsnet.experiments.shown import record
-from popsnet.experiments.tracing import require_traceable
 from popsnet.files import require_writable
 from popsnet.network import Network
+from popsnet.notebook import record
 from popsnet.permutations.files import SUFFIXES
 from popsnet.progress import patient_progress
+from popsnet.runs.run import Run
+from popsnet.runs.tracing import require_traceable
 from popsnet.trace import Event
 from popsnet.trace.checker import Report, check_trace
 from popsnet.viewer import MOST_TEXT, Page, Recording, require_showable

@@ -10,9 +10,8 @@ from popsnet.engines.outcome import Outcome
 from popsnet.errors import InputError
 from popsnet.experiment import Instance
 from popsnet.machine import Machine
-from popsnet.routing import Slots
 from popsnet.routing.router import exit_of
-from popsnet.slot import Inbox, Slot
+from popsnet.slot import Inbox, Slot, Slots
 from popsnet.trace import Event, Observer, TraceWriter, records
 
 __all__ = ["ENGINE", "execute"]

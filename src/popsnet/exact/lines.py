@@ -15,7 +15,7 @@ from typing import NamedTuple, TypeAlias
 
 from popsnet.exact.state import Line
 
-__all__ = ["NOBODY", "Law", "choose_by_bijection", "choose_by_coin"]
+__all__ = ["NOBODY", "LineLaw", "choose_by_bijection", "choose_by_coin"]
 
 NOBODY = -1
 _MANY = -2
@@ -24,7 +24,7 @@ Cells: TypeAlias = tuple[int, ...]
 """For each cell the group at the other end of the packet that is heard there, or nobody."""
 
 
-class Law(NamedTuple):
+class LineLaw(NamedTuple):
     """Whole numbers for outcomes, in proportion to their probabilities."""
 
     weights: dict[Cells, int]
@@ -32,7 +32,7 @@ class Law(NamedTuple):
 
 
 @cache
-def choose_by_coin(line: Line, cells: int, chance: Fraction) -> Law:
+def choose_by_coin(line: Line, cells: int, chance: Fraction) -> LineLaw:
     """Slot 1 of mei-rizzi: a packet takes part by chance and chooses a cell, all independently.
 
     A cell that two or more choose is heard by nobody. Packets are added one by one, which takes
@@ -52,7 +52,7 @@ def choose_by_coin(line: Line, cells: int, chance: Fraction) -> Law:
     heard: Counter[Cells] = Counter()
     for outcome, weight in weights.items():
         heard[tuple(NOBODY if one == _MANY else one for one in outcome)] += weight
-    return Law(dict(heard), (chance.denominator * cells) ** sum(line))
+    return LineLaw(dict(heard), (chance.denominator * cells) ** sum(line))
 
 
 def _with(outcome: Cells, cell: int, end: int) -> Cells:
@@ -61,7 +61,7 @@ def _with(outcome: Cells, cell: int, end: int) -> Cells:
 
 
 @cache
-def choose_by_bijection(line: Line, cells: int) -> Law:
+def choose_by_bijection(line: Line, cells: int) -> LineLaw:
     """An attempt of relay: the packets for one group have different cells, each way equally likely.
 
     That is what a uniform bijection of the group's destinations gives. O(cells!) for the law.
@@ -69,4 +69,4 @@ def choose_by_bijection(line: Line, cells: int) -> Law:
     ends = [end for end, count in enumerate(line) for _ in range(count)]
     ends += [NOBODY] * (cells - len(ends))
     weights = Counter(permutations(ends))
-    return Law(dict(weights), sum(weights.values()))
+    return LineLaw(dict(weights), sum(weights.values()))

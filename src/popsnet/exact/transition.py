@@ -12,12 +12,12 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeAlias
 
-from popsnet.exact.lines import NOBODY, Law
+from popsnet.exact.lines import NOBODY, LineLaw
 from popsnet.exact.state import Line, State, canonical
 
 __all__ = ["Lines", "Transition", "transition_of"]
 
-Lines: TypeAlias = Callable[[Line], Law]
+Lines: TypeAlias = Callable[[Line], LineLaw]
 """The law of a line."""
 
 _FREE, _TAKEN = -1, -2
@@ -49,11 +49,11 @@ def transition_of(state: State, lines: Lines) -> Transition:
     return Transition(dict(weights), total)
 
 
-def _count_cells(laws: Sequence[Law]) -> int:
+def _count_cells(laws: Sequence[LineLaw]) -> int:
     return len(next(iter(laws[0].weights)))
 
 
-def _add(filled: Counter[tuple[Cell, ...]], number: int, law: Law) -> Counter[tuple[Cell, ...]]:
+def _add(filled: Counter[tuple[Cell, ...]], number: int, law: LineLaw) -> Counter[tuple[Cell, ...]]:
     """One line more: every way to fill the cells with every outcome of the line."""
     after: Counter[tuple[Cell, ...]] = Counter()
     for cells, weight in filled.items():

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias
 
+from popsnet.advice.recommendation import forecast
 from popsnet.errors import InputError
 from popsnet.experiment import Experiment, whole_number
-from popsnet.experiments.forecast import forecast
-from popsnet.experiments.shard import SHARD_RUNS, require_runs
 from popsnet.network import Network
 from popsnet.paper.published import LARGEST, RUNS, SMALLEST, Printed, printed_rows
 from popsnet.routing import Router, all_routers
+from popsnet.sweeps.shard import SHARD_RUNS, require_runs
 
-__all__ = ["Plan", "Wanted", "heavy_tailed", "make_plan"]
+__all__ = ["PaperPlan", "Wanted", "heavy_tailed", "make_plan"]
 
 _MANY = 1000
 """Runs where they cost little: a mean of ours that is sharper than the one in print."""
@@ -59,7 +59,7 @@ Wanted: TypeAlias = tuple[Experiment, int]
 
 
 @dataclass(frozen=True)
-class Plan:
+class PaperPlan:
     """Everything that is to be run."""
 
     printed: tuple[tuple[Printed, Wanted], ...]
@@ -89,7 +89,7 @@ class Plan:
         return len(printed_rows()) - len(self.printed)
 
 
-def make_plan(runs: int | None = None, max_n: int | None = None, full: bool = False) -> Plan:
+def make_plan(runs: int | None = None, max_n: int | None = None, full: bool = False) -> PaperPlan:
     """The plan for these wishes; refuses what cannot be done, before any work."""
     if runs is not None and require_runs(runs) % SHARD_RUNS:
         raise InputError(f"runs = {runs}: runs are kept by tens; give 10, 20, 30, …")
@@ -100,7 +100,7 @@ def make_plan(runs: int | None = None, max_n: int | None = None, full: bool = Fa
         )
     largest = max_n or LARGEST
     rows = [row for row in printed_rows() if row.network.n <= largest]
-    return Plan(
+    return PaperPlan(
         printed=tuple((row, _printed(row, runs or _runs(row.network, full))) for row in rows),
         rivals=tuple(
             (row, rival)

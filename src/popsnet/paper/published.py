@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
-from popsnet.experiments.statistics import Estimate, least_sd
 from popsnet.network import Network
+from popsnet.stats.inference import Estimate, least_sd
 
 __all__ = ["LARGEST", "RATIOS", "RUNS", "SLOTS_A_STEP", "SMALLEST", "Printed", "printed_rows"]
 

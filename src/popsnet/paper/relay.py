@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from popsnet.engines import Tally
 from popsnet.experiment import Experiment
-from popsnet.experiments.statistics import summarize_counts
 from popsnet.paper.verdicts import Pair, sd_of
 from popsnet.routing.relay import expected_slots
+from popsnet.stats.inference import summarize_counts
 from popsnet.theory import deterministic_slots
 
 __all__ = ["RelayRow", "relay_row"]

@@ -18,10 +18,10 @@ from markupsafe import Markup
 import popsnet
 from popsnet.experiment import Experiment
 from popsnet.files import write_whole
-from popsnet.paper.pages import Watched
-from popsnet.paper.pictures import Picture
-from popsnet.paper.plan import Plan
-from popsnet.paper.sheets import Sheet
+from popsnet.paper.figures import Picture
+from popsnet.paper.plan import PaperPlan
+from popsnet.paper.tables import Sheet
+from popsnet.paper.viewer_pages import ViewerPage
 
 __all__ = ["Section", "provenance", "write_report"]
 
@@ -46,7 +46,7 @@ class Section:
 
 
 @dataclass(frozen=True, slots=True)
-class _Shown:
+class _ShownFigure:
     """A picture as the page has it."""
 
     caption: str
@@ -60,7 +60,7 @@ def write_report(
     drawn: Sequence[tuple[Picture, Path]],
     section: Section,
     facts: Sequence[tuple[str, str]],
-    watched: Sequence[Watched] = (),
+    watched: Sequence[ViewerPage] = (),
 ) -> None:
     """Write the page; pictures come with the SVG files they are saved in."""
     text = (files("popsnet.paper") / "templates" / "report.html").read_text(encoding="utf-8")
@@ -81,7 +81,7 @@ def write_report(
         file.write(page)
 
 
-def provenance(plan: Plan) -> list[tuple[str, str]]:
+def provenance(plan: PaperPlan) -> list[tuple[str, str]]:
     """What the figures come from, fact by fact."""
     seeds = sorted({(one.seed, one.permutation_seed) for one, _ in plan.wanted})
     caps = sorted({one.max_steps for one, _ in plan.wanted})
@@ -98,7 +98,7 @@ def provenance(plan: Plan) -> list[tuple[str, str]]:
     ]
 
 
-def _runs(plan: Plan) -> int:
+def _runs(plan: PaperPlan) -> int:
     """All runs; an experiment that is wanted twice is run once."""
     most: dict[Experiment, int] = {}
     for experiment, runs in plan.wanted:
@@ -106,9 +106,9 @@ def _runs(plan: Plan) -> int:
     return sum(most.values())
 
 
-def _shown(number: int, picture: Picture, saved: Path) -> _Shown:
+def _shown(number: int, picture: Picture, saved: Path) -> _ShownFigure:
     svg = _with_own_names(saved.read_text(encoding="utf-8"), f"p{number}-")
-    return _Shown(picture.caption, Markup(svg))  # noqa: S704 - our own drawing
+    return _ShownFigure(picture.caption, Markup(svg))  # noqa: S704 - our own drawing
 
 
 def _with_own_names(svg: str, prefix: str) -> str:

@@ -11,15 +11,15 @@ from typing import Any
 
 from popsnet.errors import InputError
 from popsnet.files import make_folder, write_whole
-from popsnet.paper.plan import Plan, make_plan
+from popsnet.paper.plan import PaperPlan, make_plan
+from popsnet.paper.rows import Tables, make_tables
 from popsnet.paper.runs import carry_out
-from popsnet.paper.sheets import Sheet, make_sheets, summary_of, write_csv
-from popsnet.paper.tables import Tables, make_tables
+from popsnet.paper.tables import Sheet, make_sheets, summary_of, write_csv
 from popsnet.paper.theory.exact import exact_rows
 from popsnet.paper.theory.growth import in_words
 from popsnet.paper.theory.section import Theory, make_theory, theory_summary
 from popsnet.paper.theory.separation import attack_all
-from popsnet.paper.theory.sheets import exact_sheet, theory_sheets
+from popsnet.paper.theory.tables import exact_sheet, theory_sheets
 from popsnet.paper.verdicts import DOUBT_LEVEL, LEVEL
 from popsnet.progress import Progress, patient_progress
 
@@ -36,7 +36,7 @@ class Reproduction:
     """The paper's tables beside ours, and where they were written."""
 
     folder: Path
-    plan: Plan
+    plan: PaperPlan
     tables: Tables
     theory: Theory
     sheets: tuple[Sheet, ...]
@@ -158,10 +158,10 @@ def _require_libraries() -> None:
 
 def _written(found: Reproduction) -> Reproduction:
     """Write all files; return the same with the pages that play runs."""
-    from popsnet.paper.pages import write_pages
-    from popsnet.paper.pictures import Picture, make_pictures
+    from popsnet.paper.figures import Picture, make_pictures
     from popsnet.paper.report import Section, provenance, write_report
-    from popsnet.paper.theory.pictures import theory_pictures
+    from popsnet.paper.theory.figures import theory_pictures
+    from popsnet.paper.viewer_pages import write_pages
     from popsnet.plots import save
 
     figures = found.folder / "figures"

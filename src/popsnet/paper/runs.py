@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from popsnet.engines import Tally
-from popsnet.experiments.runner import collect
-from popsnet.experiments.store import Store
 from popsnet.paper.plan import Wanted
 from popsnet.progress import Progress
+from popsnet.sweeps.runner import collect
+from popsnet.sweeps.store import Store
 
 __all__ = ["STORE", "carry_out"]
 

@@ -1,286 +1,262 @@
-"""Rows of the tables: what the paper prints, what we got, and the verdicts."""
+"""Tables as they are shown: headings, captions, cells; and as files of comma-separated values."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import csv
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
 
-from popsnet.engines import Tally
-from popsnet.experiment import Experiment
-from popsnet.experiments.statistics import (
-    Comparison,
-    confidence_interval,
-    quantile,
-    summarize_counts,
+from popsnet.files import write_whole
+from popsnet.paper.plan import PaperPlan
+from popsnet.paper.published import RUNS
+from popsnet.paper.relay import RelayRow
+from popsnet.paper.rows import RouterRow, SlotsRow, Tables
+from popsnet.paper.verdicts import DOUBT_LEVEL, LEVEL
+
+__all__ = ["Column", "Sheet", "make_sheets", "summary_of", "write_csv"]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A heading, and the text of a row's cell."""
+
+    heading: str
+    show: Callable[[Any], str]
+    is_text: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """A table to be shown."""
+
+    stem: str
+    title: str
+    caption: str
+    columns: tuple[Column, ...]
+    rows: Sequence[Any]
+    """Instances of one dataclass: its fields are what files and programs get."""
+
+    def cells(self) -> list[list[str]]:
+        """The texts of all rows."""
+        return [[column.show(row) for column in self.columns] for row in self.rows]
+
+    def records(self) -> list[dict[str, Any]]:
+        """The rows for programs; a field that is a mapping becomes a column for each key."""
+        return [
+            {key: value for name, field in asdict(row).items() for key, value in _flat(name, field)}
+            for row in self.rows
+        ]
+
+
+def _flat(name: str, field: Any) -> Iterator[tuple[str, Any]]:
+    if isinstance(field, dict):
+        yield from ((f"{name}_{key}", value) for key, value in field.items())
+    else:
+        yield name, field
+
+
+def _shape(row: Any) -> str:
+    if row.d < row.g:
+        return f"g/{row.g // row.d}"
+    return "g" if row.d == row.g else f"{row.d // row.g}g"
+
+
+def _mean(row: Any) -> str:
+    at_least = "≥" if row.capped else ""  # a capped run is cut
+    return f"{at_least}{row.mean:,.2f} ± {row.sd:,.2f}"
+
+
+def _bare_mean(row: Any) -> str:
+    return _mean(row).partition(" ±")[0]
+
+
+def _verdict(row: Any) -> str:
+    marks = "*" * row.tables_differ + "†" * row.heavy_tail
+    return f"{row.verdict} {marks}".rstrip()
+
+
+def _rival(row: SlotsRow) -> str:
+    printed = f"{row.published_deterministic:,}"
+    return f"{printed} =" if row.formula_agrees else f"{printed} ≠ {row.formula:,}"
+
+
+def _executed(row: SlotsRow) -> str:
+    return f"({row.predicted:,})" if row.executed is None else f"{row.executed:,.0f}"
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:,.2f}"
+
+
+def _times(ratio: float | None) -> str:
+    return "–" if ratio is None else f"× {ratio:.2f}"
+
+
+_N = Column("n", lambda row: f"{row.n:,}")
+_SHAPE = Column("d", _shape)
+_OURS = Column("ours", _mean)
+_RUNS = Column("runs", lambda row: f"{row.runs:,}")
+_DISTANCE = Column("diff in s.e.", lambda row: f"{row.standard_errors:+.1f}")
+_VERDICT = Column("verdict", _verdict, is_text=True)
+
+_STEPS = (
+    _N,
+    _SHAPE,
+    Column("paper", lambda row: f"{row.published_mean:.2f} ± {row.published_sd:.2f}"),
+    Column("paper max", lambda row: f"{row.published_max:,}"),
+    _OURS,
+    Column("our max", lambda row: f"{row.max:,}"),
+    _RUNS,
+    _DISTANCE,
+    _VERDICT,
+    Column("relay steps", lambda row: _number(row.relay_stages)),
 )
-from popsnet.network import Network
-from popsnet.paper.plan import Plan, Wanted, heavy_tailed
-from popsnet.paper.published import SLOTS_A_STEP
-from popsnet.paper.relay import RelayRow, relay_row
-from popsnet.paper.verdicts import (
-    DIFFERS,
-    OPEN,
-    Pair,
-    compare_with_print,
-    doubted_rows,
-    sd_of,
-    verdicts_of,
+
+_SLOTS = (
+    _N,
+    _SHAPE,
+    Column("paper", lambda row: f"{row.published_slots:.2f}"),
+    Column("ours", _bare_mean),
+    _DISTANCE,
+    _VERDICT,
+    Column("rival", _rival),
+    Column("exe- cuted", _executed),
+    Column("relay", lambda row: _number(row.relay)),
+    Column("ratio", lambda row: _times(row.relay_ratio)),
 )
-from popsnet.routing.deterministic import datta_slots
-from popsnet.theory import batcher_slots, deterministic_slots
 
-__all__ = ["Results", "RouterRow", "SlotsRow", "StepsRow", "Tables", "make_tables"]
-
-Results = Mapping[Wanted, Tally]
-"""Where the runs of a plan are to be had."""
-
-
-@dataclass(frozen=True, slots=True)
-class StepsRow:
-    """Steps of the randomized router on one network, in print and here."""
-
-    n: int
-    d: int
-    g: int
-    published_mean: float
-    published_sd: float
-    published_max: int
-    mean: float
-    sd: float
-    max: int
-    low: float
-    """The true mean is between ``low`` and ``high`` with a confidence of 95 %."""
-    high: float
-    median: int
-    runs: int
-    capped: int
-    standard_errors: float
-    p: float
-    verdict: str
-    heavy_tail: bool
-    """See :func:`popsnet.paper.plan.heavy_tailed`."""
-    tables_differ: bool
-    """The paper's own two tables differ on this network by more than chance."""
-    relay_stages: float | None
-    """The mean number of relay's stages, which are its steps; None if it was not run."""
+_ROUTERS = (
+    _N,
+    _SHAPE,
+    Column("router", lambda row: row.router, is_text=True),
+    Column("variant", lambda row: f"{row.variant}{'‡' * row.idealized}", is_text=True),
+    Column("slots", _mean),
+    Column("max", lambda row: f"{row.max:,}"),
+    Column("lost", lambda row: f"{row.lost_share:.1%}"),
+    Column("worst run", lambda row: f"{row.lost_most:.1%}"),
+    _RUNS,
+)
 
 
-@dataclass(frozen=True, slots=True)
-class SlotsRow:
-    """Slots on one network: the randomized router and its deterministic rival."""
-
-    n: int
-    d: int
-    g: int
-    published_slots: float
-    published_sd_taken: float
-    """Five times the sd of the printed steps: no sd of slots is printed."""
-    mean: float
-    sd: float
-    runs: int
-    capped: int
-    standard_errors: float
-    p: float
-    verdict: str
-    heavy_tail: bool
-    tables_differ: bool
-    published_deterministic: int
-    formula: int
-    """Slots of the rival by its published formula, as the paper corrects it."""
-    formula_agrees: bool
-    executed: float | None
-    """Slots of the best deterministic router that is registered, executed; None if none is."""
-    executed_by: str
-    predicted: int
-    """Slots of our own deterministic routers by their formulas, executed or not."""
-    relay: float | None
-    """The mean slots of relay, until every source knows; None if it was not run."""
-    relay_ratio: float | None
-    """How many times those the randomized router of the paper takes."""
+_RELAY = (
+    _N,
+    _SHAPE,
+    Column("plan", lambda row: f"{row.planned:.1f}"),
+    Column("home", lambda row: f"{row.delivered_mean:,.2f}"),
+    Column("known", _mean),
+    Column("max", lambda row: f"{row.max:,}"),
+    _RUNS,
+    Column("ran- domized", lambda row: _times(row.mei_rizzi_ratio)),
+    Column("rival", lambda row: _times(row.deterministic_ratio)),
+    Column("schedule", lambda row: row.variant, is_text=True),
+)
 
 
-@dataclass(frozen=True, slots=True)
-class RouterRow:
-    """A router and variant on one network: slots, and packets lost."""
-
-    n: int
-    d: int
-    g: int
-    router: str
-    variant: str
-    idealized: bool
-    """Statistics only: what it counts as delivered is taken for granted."""
-    runs: int
-    capped: int
-    mean: float
-    sd: float
-    max: int
-    lost_share: float
-    """Packets lost, as a share of all; the mean over runs."""
-    lost_sd: float
-    lost_most: float
-    """The same in the worst run."""
-
-
-@dataclass(frozen=True, slots=True)
-class Tables:
-    """All rows."""
-
-    steps: tuple[StepsRow, ...]
-    slots: tuple[SlotsRow, ...]
-    routers: tuple[RouterRow, ...]
-    relay: tuple[RelayRow, ...]
-
-    @property
-    def verdicts(self) -> list[str]:
-        """Of all rows that are held against the paper."""
-        return [row.verdict for row in self.steps] + [row.verdict for row in self.slots]
-
-    @property
-    def comparisons(self) -> int:
-        """How many of ours can be compared with the paper."""
-        return len(self.verdicts) - self.verdicts.count(OPEN)
-
-    @property
-    def differing(self) -> int:
-        """How many of them differ."""
-        return self.verdicts.count(DIFFERS)
-
-
-def make_tables(plan: Plan, results: Results) -> Tables:
-    """All tables of a plan whose runs are done."""
-    pairs = [Pair(row, results[wanted]) for row, wanted in plan.printed]
-    steps = [compare_with_print(pair, pair.ours, pair.printed.steps) for pair in pairs]
-    slots = [
-        compare_with_print(pair, pair.our_slots, pair.printed.slots_in_print) for pair in pairs
-    ]
-    verdicts = verdicts_of([*zip(pairs, steps, strict=True), *zip(pairs, slots, strict=True)])
-    half = len(pairs)
-    executed = _executed(plan, results)
-    relays = {one[0].network: results[one] for one in plan.relay}
-    theirs = {pair.printed.network: pair for pair in pairs}
-    return Tables(
-        steps=tuple(
-            _steps_row(pair, found, verdict, relays.get(pair.printed.network))
-            for pair, found, verdict in zip(pairs, steps, verdicts[:half], strict=True)
+def make_sheets(tables: Tables) -> tuple[Sheet, ...]:
+    """All tables with their captions."""
+    return (
+        Sheet("steps", "Steps of the randomized router", _of_steps(tables), _STEPS, tables.steps),
+        Sheet("slots", "Slots: randomized and deterministic", _OF_SLOTS, _SLOTS, tables.slots),
+        Sheet(
+            "routers",
+            "Not in the paper: every router, and the packets it loses",
+            _OF_ROUTERS,
+            _ROUTERS,
+            tables.routers,
         ),
-        slots=tuple(
-            _slots_row(
-                pair,
-                found,
-                verdict,
-                executed.get(pair.printed.network),
-                relays.get(pair.printed.network),
-            )
-            for pair, found, verdict in zip(pairs, slots, verdicts[half:], strict=True)
-        ),
-        routers=tuple(_router_row(wanted[0], results[wanted]) for wanted in plan.routers),
-        relay=tuple(
-            relay_row(wanted[0], results[wanted], theirs.get(wanted[0].network))
-            for wanted in plan.relay
-        ),
+        Sheet("relay", "Not in the paper: relay, our own router", _OF_RELAY, _RELAY, tables.relay),
     )
 
 
-def _executed(plan: Plan, results: Results) -> dict[Network, tuple[float, str]]:
-    """The fewest slots of a deterministic router that was run on a network, and its name."""
-    best: dict[Network, tuple[float, str]] = {}
-    for row, wanted in plan.rivals:
-        slots = summarize_counts(results[wanted].slots).mean
-        found = (slots, _name(wanted[0]))
-        best[row.network] = min(found, best.get(row.network, found))
-    return best
-
-
-def _predicted(network: Network) -> int:
-    """The fewer slots of batcher, which needs d ≤ g, and datta."""
-    slots = datta_slots(network)
-    return min(slots, batcher_slots(network)) if network.d <= network.g else slots
-
-
-def _name(experiment: Experiment) -> str:
-    return f"{experiment.router} ({experiment.variant})"
-
-
-def _steps_row(pair: Pair, found: Comparison, verdict: str, relay: Tally | None) -> StepsRow:
-    printed, ours, summary = pair.printed, pair.ours, pair.summary
-    low, high = confidence_interval(ours)
-    return StepsRow(
-        n=printed.network.n,
-        d=printed.network.d,
-        g=printed.network.g,
-        published_mean=printed.mean_steps,
-        published_sd=printed.sd_steps,
-        published_max=printed.max_steps,
-        mean=summary.mean,
-        sd=sd_of(summary),
-        max=summary.max,
-        low=low,
-        high=high,
-        median=quantile(pair.tally.steps, 0.5),
-        runs=pair.tally.runs,
-        capped=pair.tally.capped,
-        standard_errors=found.standard_errors,
-        p=found.p,
-        verdict=verdict,
-        heavy_tail=heavy_tailed(printed.network),
-        tables_differ=printed.network in doubted_rows(),
-        relay_stages=summarize_counts(relay.steps).mean if relay else None,
+def summary_of(plan: PaperPlan, tables: Tables) -> str:
+    """The result in a few sentences."""
+    agreeing = tables.comparisons - tables.differing
+    formulas = sum(row.formula_agrees for row in tables.slots)
+    doubted = sum(row.tables_differ for row in tables.steps)
+    left_out = f" Not run: {plan.left_out} rows above n = {plan.max_n:,}." if plan.left_out else ""
+    still_open = len(tables.verdicts) - tables.comparisons
+    if still_open:
+        left_out += f" Too few runs to judge: {still_open} comparisons with heavy tails."
+    return (
+        f"{agreeing} of {tables.comparisons} comparisons agree with the paper; the chance of any "
+        f"false alarm is at most {LEVEL:.0%}. The published formula gives {formulas} of "
+        f"{len(tables.slots)} deterministic figures exactly. The paper's own two tables differ by "
+        f"more than chance in {doubted} of these {len(tables.steps)} rows."
+        f"{_losses(tables.routers)}{_gain(tables.relay)}{left_out}"
     )
 
 
-def _slots_row(
-    pair: Pair,
-    found: Comparison,
-    verdict: str,
-    executed: tuple[float, str] | None,
-    relay: Tally | None,
-) -> SlotsRow:
-    printed, summary = pair.printed, pair.summary
-    slots = summarize_counts(relay.slots).mean if relay else None
-    formula = deterministic_slots(printed.network)
-    return SlotsRow(
-        n=printed.network.n,
-        d=printed.network.d,
-        g=printed.network.g,
-        published_slots=printed.slots,
-        published_sd_taken=printed.slots_in_print.sd,
-        mean=SLOTS_A_STEP * summary.mean,
-        sd=SLOTS_A_STEP * sd_of(summary),
-        runs=pair.tally.runs,
-        capped=pair.tally.capped,
-        standard_errors=found.standard_errors,
-        p=found.p,
-        verdict=verdict,
-        heavy_tail=heavy_tailed(printed.network),
-        tables_differ=printed.network in doubted_rows(),
-        published_deterministic=printed.deterministic,
-        formula=formula,
-        formula_agrees=formula == printed.deterministic,
-        executed=executed[0] if executed else None,
-        executed_by=executed[1] if executed else "",
-        predicted=_predicted(printed.network),
-        relay=slots,
-        relay_ratio=SLOTS_A_STEP * summary.mean / slots if slots else None,
+def _losses(rows: Sequence[RouterRow]) -> str:
+    """Who loses packets, if anybody does."""
+    names = sorted({f"{row.router} ({row.variant})" for row in rows if row.lost_share})
+    if not names:
+        return ""
+    most = max(row.lost_share for row in rows)
+    return f" Packets are lost by {', '.join(names)}: on average up to {most:.1%} of all."
+
+
+def _gain(rows: Sequence[RelayRow]) -> str:
+    """What relay saves."""
+    ratios = [row.mei_rizzi_ratio for row in rows if row.mei_rizzi_ratio is not None]
+    if not ratios:
+        return ""
+    lost = sum(row.lost for row in rows)
+    return (
+        f" relay takes {1 / max(ratios):.2f} to {1 / min(ratios):.2f} times the slots of the "
+        f"paper's router and lost {lost:,} packets."
     )
 
 
-def _router_row(experiment: Experiment, tally: Tally) -> RouterRow:
-    network = experiment.network
-    slots, lost = summarize_counts(tally.slots), summarize_counts(tally.lost)
-    return RouterRow(
-        n=network.n,
-        d=network.d,
-        g=network.g,
-        router=experiment.router,
-        variant=experiment.variant,
-        idealized=experiment.idealized,
-        runs=tally.runs,
-        capped=tally.capped,
-        mean=slots.mean,
-        sd=sd_of(slots),
-        max=slots.max,
-        lost_share=lost.mean / network.n,
-        lost_sd=(lost.sd or 0.0) / network.n,
-        lost_most=lost.max / network.n,
+def _of_steps(tables: Tables) -> str:
+    return (
+        f"Mean ± standard deviation; the paper's are of {RUNS} runs. Both sides count as the paper "
+        "does: a packet is delivered once it survives slots 1 and 2 (variant idealized). The "
+        "difference of the means is in its standard errors, ours and the paper's together, less "
+        "rounding. The verdict is by Welch's t test and by resampling, which both have to say so, "
+        "and Holm's method: if the paper is right, the "
+        f"chance that any of the {tables.comparisons} comparisons of the first two tables says "
+        f"“differs” is at most {LEVEL:.0%}. * The paper's two tables differ from each other here, "
+        f"by the same test at {DOUBT_LEVEL:.0%} for all its rows. † Heavy tail: runs that "
+        "stall for hundreds of steps are too rare for a hundred runs to meet, so that their mean "
+        "and sd are both too small and a t test is no good. Our sd stands for the paper's there, "
+        "and the verdict is from how often a hundred of our runs have a mean as far out; with "
+        "fewer than a thousand runs of ours it is left open. ≥ Some runs were capped."
     )
+
+
+_OF_SLOTS = (
+    "Mean slots, five a step, with five times the deviation of the steps. "
+    "The paper prints no standard deviation here: five times that of its "
+    "steps is taken, and a hundred runs. The rival is the deterministic router the paper compares "
+    "with: as printed, = if its published formula, as the paper corrects it, says the same, and "
+    "executed, by the deterministic router of ours that takes fewest slots: in parentheses by its "
+    "formula alone, where it would take too long. Relay is our own router, until every source "
+    "knows; the ratio says how many times its slots the randomized router takes. Signs as above."
+)
+
+_OF_ROUTERS = (
+    "Every registered router and variant that applies. Lost: packets that no processor holds any "
+    "more, as a share of all; the mean, and the worst run. "
+    "‡ Statistics only, as in the tables above: counts as delivered what the published protocol "
+    "loses in slot 5 where d > g. ≥ Some runs were capped."
+)
+
+
+_OF_RELAY = (
+    "Slots of relay: as planned from d and g alone; until the last packet is home; and until every "
+    "source knows, which is its count everywhere else. Then how many times those slots the "
+    "router of the paper takes, counted as the paper does, and its deterministic rival by the "
+    "formula. Direct is one hop in max(d, g) slots, where nothing is quicker. "
+    "≥ Some runs were capped."
+)
+
+
+def write_csv(sheet: Sheet, folder: Path) -> None:
+    """Write a table's rows, all fields."""
+    with write_whole(folder / f"{sheet.stem}.csv") as file:
+        records = sheet.records()
+        writer = csv.DictWriter(file, list(records[0]) if records else [], lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(records)

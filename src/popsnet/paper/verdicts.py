@@ -16,20 +16,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
-from popsnet.experiments import Tally
-from popsnet.experiments.statistics import (
-    Comparison,
+from popsnet.engines import Tally
+from popsnet.network import Network
+from popsnet.paper.plan import heavy_tailed
+from popsnet.paper.published import SLOTS_A_STEP, Printed, printed_rows
+from popsnet.stats.inference import (
     Estimate,
+    MeanComparison,
     Summary,
-    compare,
+    compare_means,
     holm,
     least_sd,
     resampled_p,
     summarize_counts,
 )
-from popsnet.network import Network
-from popsnet.paper.plan import heavy_tailed
-from popsnet.paper.published import SLOTS_A_STEP, Printed, printed_rows
 
 __all__ = [
     "AGREES",
@@ -87,7 +87,7 @@ class Pair:
 def doubted_rows() -> frozenset[Network]:
     """The networks where the paper's two tables differ by more than chance."""
     rows = printed_rows()
-    p_values = [compare(row.slots_from_steps, row.slots_in_print).p for row in rows]
+    p_values = [compare_means(row.slots_from_steps, row.slots_in_print).p for row in rows]
     rejected = holm(p_values, DOUBT_LEVEL)
     return frozenset(row.network for row, no in zip(rows, rejected, strict=True) if no)
 
@@ -98,7 +98,7 @@ def sd_of(summary: Summary) -> float:
     return summary.sd
 
 
-def compare_with_print(pair: Pair, ours: Estimate, printed: Estimate) -> Comparison:
+def compare_with_print(pair: Pair, ours: Estimate, printed: Estimate) -> MeanComparison:
     """Steps or slots: the larger p of Welch's t and of resampling, or of the latter alone.
 
     Most rows have two or three different values, one of them rare, and a mean of a hundred is not
@@ -106,7 +106,7 @@ def compare_with_print(pair: Pair, ours: Estimate, printed: Estimate) -> Compari
     tail, stands for the printed one.
     """
     heavy = heavy_tailed(pair.printed.network)
-    found = compare(ours, replace(printed, sd=max(ours.sd, printed.sd)) if heavy else printed)
+    found = compare_means(ours, replace(printed, sd=max(ours.sd, printed.sd)) if heavy else printed)
     if not heavy and found.p > LEVEL:
         return found  # a larger p would say the same
     excess = max(0.0, abs(found.difference) - ours.rounding - printed.rounding)
@@ -115,7 +115,7 @@ def compare_with_print(pair: Pair, ours: Estimate, printed: Estimate) -> Compari
     return replace(found, p=p if heavy else max(p, found.p))
 
 
-def verdicts_of(found: Sequence[tuple[Pair, Comparison]]) -> list[str]:
+def verdicts_of(found: Sequence[tuple[Pair, MeanComparison]]) -> list[str]:
     """Of all that can be judged, together; the others are left open."""
     judged = [_can_be_judged(pair) for pair, _ in found]
     p_values = [one.p for (_, one), can in zip(found, judged, strict=True) if can]

@@ -2,12 +2,12 @@
 
 from popsnet.plots.comparators import draw_network
 from popsnet.plots.conflicts import conflict_graphs, draw_conflicts, edges_of
+from popsnet.plots.distributions import DistributionBars, draw_laws
 from popsnet.plots.fits import Fitted, draw_fits
 from popsnet.plots.journey import draw_journey
-from popsnet.plots.laws import Law, draw_laws
 from popsnet.plots.lower_bounds import Line, draw_congestion, draw_growth, draw_separation
 from popsnet.plots.network import draw_slot
-from popsnet.plots.performance import Kind, Series, draw_losses, draw_slots, draw_steps
+from popsnet.plots.performance import CurveKind, Series, draw_losses, draw_slots, draw_steps
 from popsnet.plots.phases import draw_phases
 from popsnet.plots.schedule import draw_schedule
 from popsnet.plots.slots import draw_trace
@@ -15,10 +15,10 @@ from popsnet.plots.style import save, svg_text
 from popsnet.plots.undelivered import Decline, draw_undelivered
 
 __all__ = [
+    "CurveKind",
     "Decline",
+    "DistributionBars",
     "Fitted",
-    "Kind",
-    "Law",
     "Line",
     "Series",
     "conflict_graphs",

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from popsnet.errors import InputError
 from popsnet.plots.style import BLUE, GREY, PALE, settled, styled
-from popsnet.sorting import ComparatorNetwork, Stage
+from popsnet.sorting import ComparatorNetwork, ComparatorStage
 
 __all__ = ["MOST_COLUMNS", "MOST_WIRES", "draw_network"]
 
@@ -50,7 +50,7 @@ def draw_network(network: ComparatorNetwork) -> Figure:
     return settled(figure)
 
 
-def _laid_out(network: ComparatorNetwork) -> Iterator[tuple[Stage, Columns]]:
+def _laid_out(network: ComparatorNetwork) -> Iterator[tuple[ComparatorStage, Columns]]:
     """The stages and the column of each comparator; refuses what is too large to be read."""
     if network.wires > MOST_WIRES:
         raise InputError(
@@ -69,7 +69,7 @@ def _laid_out(network: ComparatorNetwork) -> Iterator[tuple[Stage, Columns]]:
         yield stage, columns
 
 
-def _columns(stage: Stage) -> Columns:
+def _columns(stage: ComparatorStage) -> Columns:
     """The first column in which each comparator covers no other, from the top wire on."""
     columns = np.zeros(len(stage), dtype=np.int64)
     ends: list[int] = []
@@ -90,7 +90,7 @@ def _band(axes: Axes, network: ComparatorNetwork, number: int, first: float, las
     )
 
 
-def _comparators(axes: Axes, stage: Stage, x: npt.NDArray[np.floating[Any]]) -> None:
+def _comparators(axes: Axes, stage: ComparatorStage, x: npt.NDArray[np.floating[Any]]) -> None:
     axes.vlines(x, stage.low, stage.high, color=BLUE, linewidth=1.0, zorder=2)
     for ends in (stage.low, stage.high):
         axes.plot(x, ends, "o", color=BLUE, markersize=2.6, zorder=3)

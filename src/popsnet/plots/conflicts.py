@@ -13,9 +13,9 @@ from matplotlib.patches import FancyBboxPatch, PathPatch
 from matplotlib.path import Path
 
 from popsnet.coins import Coins
-from popsnet.experiments.course import Stride, course_of
 from popsnet.network import Network
 from popsnet.plots.style import GREY, LOOKS, PALE, WIDTH, Look, settled, styled
+from popsnet.runs.phase_analysis import StepAnalysis, analyse_phases
 from popsnet.slot import Ints
 
 __all__ = [
@@ -51,10 +51,10 @@ def conflict_graphs(network: Network, destination: Ints, coins: Coins) -> Iterat
     slot 1 if they have one colour and one source group; those that are left meet in slot 2 if
     they have one colour and one temporary group.
     """
-    return (edges_of(stride) for stride in course_of(network, destination, coins))
+    return (edges_of(stride) for stride in analyse_phases(network, destination, coins))
 
 
-def edges_of(stride: Stride) -> list[Edge]:
+def edges_of(stride: StepAnalysis) -> list[Edge]:
     """The edges that take part in a step of a run, with their colours, to be drawn."""
     graph, taking = stride.graph, stride.taking
     ends = graph.packets[taking], graph.sources[taking], graph.temporaries[taking]

@@ -15,12 +15,12 @@ from matplotlib.ticker import LogLocator, MaxNLocator
 
 from popsnet.plots.style import LOOKS, WIDTH, settled, styled
 
-__all__ = ["Kind", "Series", "draw_losses", "draw_slots", "draw_steps"]
+__all__ = ["CurveKind", "Series", "draw_losses", "draw_slots", "draw_steps"]
 
 _RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
-class Kind(Enum):
+class CurveKind(Enum):
     """Where the numbers of a series come from; it decides how they are drawn."""
 
     MEASURED = auto()
@@ -41,7 +41,7 @@ class Series:
     error: tuple[float, ...] | None = None
     error_is: str = "standard error"
     """What the error bars are; the legend says it."""
-    kind: Kind = Kind.MEASURED
+    kind: CurveKind = CurveKind.MEASURED
     look: int = 0
     """Which of the style's looks it has: series with one look belong together."""
 
@@ -122,17 +122,17 @@ def _looks(series: Series) -> dict[str, Any]:
         "color": look.colour, "elinewidth": 0.9, "capsize": 2.5, "capthick": 0.9, "clip_on": False,
     }  # fmt: skip
     match series.kind:
-        case Kind.MEASURED:
+        case CurveKind.MEASURED:
             return bars | {
                 "marker": look.marker, "markersize": 3, "linestyle": look.line, "linewidth": 1.1,
                 "zorder": 3,
             }  # fmt: skip
-        case Kind.PUBLISHED:
+        case CurveKind.PUBLISHED:
             return bars | {
                 "marker": look.marker, "markersize": 7, "markerfacecolor": "none",
                 "markeredgewidth": 0.9, "linestyle": "none", "zorder": 4,
             }  # fmt: skip
-        case Kind.THEORY:
+        case CurveKind.THEORY:
             return bars | {"linestyle": (0, (6, 2)), "linewidth": 0.7, "zorder": 2}
 
 

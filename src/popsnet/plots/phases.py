@@ -10,8 +10,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from popsnet.experiments.course import Stride
 from popsnet.plots.style import BLACK, BLUE, GREEN, GREY, PALE, VERMILLION, WIDTH, settled, styled
+from popsnet.runs.phase_analysis import StepAnalysis
 from popsnet.theory.fluid import loads
 from popsnet.theory.phases import Phase, planned_degree
 
@@ -31,7 +31,7 @@ _SHADES = {Phase.THINNING: 0.30, Phase.CONSTANT: 0.20, Phase.SQUARING: 0.12, Pha
 
 
 @styled()
-def draw_phases(strides: Sequence[Stride]) -> Figure:
+def draw_phases(strides: Sequence[StepAnalysis]) -> Figure:
     """Degrees before each step on the left, the luck of each step on the right.
 
     On the left each step has a histogram of the degrees of all 2g groups; the levels are those at
@@ -55,7 +55,7 @@ def draw_phases(strides: Sequence[Stride]) -> Figure:
     return settled(figure)
 
 
-def _degrees(axes: Axes, strides: Sequence[Stride]) -> None:
+def _degrees(axes: Axes, strides: Sequence[StepAnalysis]) -> None:
     network = strides[0].graph.network
     steps = [stride.step + 1 for stride in strides]
     for stride in strides:
@@ -96,7 +96,7 @@ def _degrees(axes: Axes, strides: Sequence[Stride]) -> None:
     axes.set_title(f"{network}: the conflict graph before each step")
 
 
-def _histogram(axes: Axes, stride: Stride) -> None:
+def _histogram(axes: Axes, stride: StepAnalysis) -> None:
     """The degrees of all groups at both ends: the wider, the more groups have so many packets."""
     degrees = stride.graph.degrees
     low, high = int(degrees.min()), int(degrees.max())
@@ -117,7 +117,7 @@ def _histogram(axes: Axes, stride: Stride) -> None:
     )
 
 
-def _luck(axes: Axes, strides: Sequence[Stride]) -> None:
+def _luck(axes: Axes, strides: Sequence[StepAnalysis]) -> None:
     asked = [stride for stride in strides if stride.wanted is not None and stride.least is not None]
     steps = [stride.step + 1 for stride in asked]
     wanted = np.array([stride.wanted for stride in asked], dtype=float)
@@ -138,7 +138,7 @@ def _luck(axes: Axes, strides: Sequence[Stride]) -> None:
     axes.set_title("luck: the worst of the large groups")
 
 
-def _shade(axes: Axes, strides: Sequence[Stride]) -> None:
+def _shade(axes: Axes, strides: Sequence[StepAnalysis]) -> None:
     """A grey for each phase, with its name at the top."""
     for phase in Phase:
         steps = [stride.step + 1 for stride in strides if stride.phase is phase]

@@ -11,7 +11,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
 from popsnet.plots.style import BLUE, GREY, PALE, VERMILLION, WIDTH, settled, styled
-from popsnet.routing.offline import Schedule
+from popsnet.schedules.schedule import Schedule
 
 __all__ = ["draw_schedule"]
 

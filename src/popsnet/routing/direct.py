@@ -5,8 +5,8 @@ from __future__ import annotations
 from popsnet.coins import Coins
 from popsnet.memory import Memory
 from popsnet.network import Network
-from popsnet.routing.router import Slots, register
-from popsnet.slot import Ints, Slot
+from popsnet.routing.router import register
+from popsnet.slot import Ints, Slot, Slots
 
 __all__ = ["direct"]
 

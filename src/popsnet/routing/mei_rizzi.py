@@ -9,8 +9,8 @@ import numpy as np
 from popsnet.coins import Coins
 from popsnet.memory import Memory
 from popsnet.network import Network
-from popsnet.routing.router import Slots, register, register_variant
-from popsnet.slot import NO_PACKET, Inbox, Ints, Listening, Slot
+from popsnet.routing.router import register, register_variant
+from popsnet.slot import NO_PACKET, Inbox, Ints, Listening, Slot, Slots
 
 __all__ = [
     "BUFFERS",

@@ -30,7 +30,7 @@ from popsnet.errors import InputError
 from popsnet.memory import Memory
 from popsnet.network import Network
 from popsnet.routing.detection import DETECTED, detected
-from popsnet.slot import Inbox, Ints, Slot
+from popsnet.slot import Ints, Slots
 
 __all__ = [
     "Route",
@@ -48,7 +48,6 @@ __all__ = [
     "unregister",
 ]
 
-Slots: TypeAlias = Generator[Slot, Inbox, None]
 Route: TypeAlias = Callable[[Network, Ints, Coins, Memory], Slots]
 Obstacle: TypeAlias = Callable[[Network], str | None]
 Buffers: TypeAlias = int | Callable[[Network], int]

@@ -4,19 +4,19 @@ from popsnet.sorting.bag_tree import BagTree, bag_tree
 from popsnet.sorting.bitonic import bitonic
 from popsnet.sorting.catalogue import NETWORKS, make_network
 from popsnet.sorting.certified import Certified, sort_certified
-from popsnet.sorting.comparators import ComparatorNetwork, Stage
-from popsnet.sorting.growth import Growth, measure_growth
+from popsnet.sorting.comparators import ComparatorNetwork, ComparatorStage
+from popsnet.sorting.growth import DepthGrowth, measure_growth
 from popsnet.sorting.merge_exchange import merge_exchange, merge_exchange_depth
-from popsnet.sorting.zero_one import Verdict, check_network
+from popsnet.sorting.zero_one import SortingVerdict, check_network
 
 __all__ = [
     "NETWORKS",
     "BagTree",
     "Certified",
     "ComparatorNetwork",
-    "Growth",
-    "Stage",
-    "Verdict",
+    "ComparatorStage",
+    "DepthGrowth",
+    "SortingVerdict",
     "bag_tree",
     "bitonic",
     "check_network",

@@ -8,7 +8,7 @@ import numpy as np
 
 from popsnet.errors import InputError
 from popsnet.slot import Ints
-from popsnet.sorting.comparators import ComparatorNetwork, Stage
+from popsnet.sorting.comparators import ComparatorNetwork, ComparatorStage
 
 __all__ = ["bitonic"]
 
@@ -27,7 +27,7 @@ def bitonic(n: int) -> ComparatorNetwork:
     return ComparatorNetwork("bitonic", n, lambda: _stages(n))
 
 
-def _stages(n: int) -> Iterator[Stage]:
+def _stages(n: int) -> Iterator[ComparatorStage]:
     wires = np.arange(n, dtype=np.int32)
     block = 2
     while block <= n:
@@ -39,6 +39,6 @@ def _stages(n: int) -> Iterator[Stage]:
         block *= 2
 
 
-def _pairs(wires: Ints, partners: Ints) -> Stage:
+def _pairs(wires: Ints, partners: Ints) -> ComparatorStage:
     low = wires[wires < partners]
-    return Stage(low, partners[low])
+    return ComparatorStage(low, partners[low])

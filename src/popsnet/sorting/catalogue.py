@@ -12,21 +12,21 @@ from popsnet.sorting.bitonic import bitonic
 from popsnet.sorting.comparators import ComparatorNetwork
 from popsnet.sorting.merge_exchange import merge_exchange
 
-__all__ = ["NETWORKS", "Kind", "make_network"]
+__all__ = ["NETWORKS", "NetworkFamily", "make_network"]
 
 
-class Kind(NamedTuple):
+class NetworkFamily(NamedTuple):
     """How to make a network of n wires with a seed, and whether it is proved to sort."""
 
     make: Callable[[int, int], ComparatorNetwork]
     proved: bool
 
 
-NETWORKS: Mapping[str, Kind] = MappingProxyType(
+NETWORKS: Mapping[str, NetworkFamily] = MappingProxyType(
     {
-        "merge-exchange": Kind(lambda n, seed: merge_exchange(n), proved=True),
-        "bitonic": Kind(lambda n, seed: bitonic(n), proved=True),
-        "bag-tree": Kind(bag_tree, proved=False),
+        "merge-exchange": NetworkFamily(lambda n, seed: merge_exchange(n), proved=True),
+        "bitonic": NetworkFamily(lambda n, seed: bitonic(n), proved=True),
+        "bag-tree": NetworkFamily(bag_tree, proved=False),
     }
 )
 

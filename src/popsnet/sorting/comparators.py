@@ -21,13 +21,13 @@ import numpy.typing as npt
 from popsnet.errors import InputError
 from popsnet.slot import Ints
 
-__all__ = ["ComparatorNetwork", "Stage"]
+__all__ = ["ComparatorNetwork", "ComparatorStage"]
 
 Scalar = TypeVar("Scalar", bound=np.generic)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Stage:
+class ComparatorStage:
     """Comparators that share no wire, and so can work at once."""
 
     low: Ints
@@ -56,10 +56,10 @@ class Stage:
         """The largest wire in use, -1 if there is none."""
         return int(self.high.max(initial=-1))
 
-    def first(self, wires: int) -> Stage:
+    def first(self, wires: int) -> ComparatorStage:
         """The comparators among the first so many wires."""
         inside = self.high < wires
-        return self if inside.all() else Stage(self.low[inside], self.high[inside])
+        return self if inside.all() else ComparatorStage(self.low[inside], self.high[inside])
 
     def exchange(self, rows: npt.NDArray[Any]) -> None:
         """Put the keys of each comparator in order, in place; a row of keys a wire."""
@@ -86,13 +86,13 @@ class ComparatorNetwork:
 
     name: str
     wires: int
-    make: Callable[[], Iterable[Stage]]
+    make: Callable[[], Iterable[ComparatorStage]]
 
     def __post_init__(self) -> None:
         if index(self.wires) < 1:
             raise InputError(f"n = {self.wires}: a network has at least one wire; give n >= 1.")
 
-    def __iter__(self) -> Iterator[Stage]:
+    def __iter__(self) -> Iterator[ComparatorStage]:
         """The stages, without those that compare nothing."""
         for stage in self.make():
             if stage.last_wire >= self.wires:

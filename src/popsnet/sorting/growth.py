@@ -13,7 +13,7 @@ from popsnet.errors import InputError
 from popsnet.sorting.bag_tree import BagTree, bag_tree
 from popsnet.sorting.merge_exchange import merge_exchange_depth
 
-__all__ = ["SMALLEST", "Growth", "Row", "measure_growth"]
+__all__ = ["SMALLEST", "DepthGrowth", "Row", "measure_growth"]
 
 SMALLEST = 6
 """The logarithm of the first size: the bag tree of 2^5 wires is merge exchange itself."""
@@ -34,7 +34,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Growth:
+class DepthGrowth:
     """Depths measured, the line through them, and where it meets t(t + 1)/2."""
 
     rows: tuple[Row, ...]
@@ -56,7 +56,7 @@ class Growth:
 
 def measure_growth(
     largest: int, constants: BagTree | None = None, watch: Callable[[Row], None] = lambda row: None
-) -> Growth:
+) -> DepthGrowth:
     """Make the bag trees of 2^6 … 2^largest wires and count; two seconds for 2^16."""
     if largest <= SMALLEST:
         raise InputError(f"a line needs two sizes: give at least 2^{SMALLEST + 1} wires.")
@@ -65,4 +65,4 @@ def measure_growth(
         network = bag_tree(2**exponent, constants=constants)
         rows.append(Row(exponent, network.depth, network.size))
         watch(rows[-1])
-    return Growth(tuple(rows))
+    return DepthGrowth(tuple(rows))

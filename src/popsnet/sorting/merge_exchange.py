@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from popsnet.sorting.comparators import ComparatorNetwork, Stage
+from popsnet.sorting.comparators import ComparatorNetwork, ComparatorStage
 
 __all__ = ["merge_exchange", "merge_exchange_depth"]
 
@@ -27,7 +27,7 @@ def merge_exchange_depth(n: int) -> int:
     return t * (t + 1) // 2
 
 
-def _stages(n: int) -> Iterator[Stage]:
+def _stages(n: int) -> Iterator[ComparatorStage]:
     """Algorithm M; each pass through its step M3 is a stage."""
     top = 1 << (n - 1).bit_length() >> 1
     p = top
@@ -40,8 +40,8 @@ def _stages(n: int) -> Iterator[Stage]:
         p //= 2
 
 
-def _comparators(n: int, p: int, r: int, distance: int) -> Stage:
+def _comparators(n: int, p: int, r: int, distance: int) -> ComparatorStage:
     """Compare i with i + distance, for all i whose bit p is as in r."""
     wires = np.arange(n - distance, dtype=np.int32)
     low = wires[(wires & p) == r]
-    return Stage(low, low + np.int32(distance))
+    return ComparatorStage(low, low + np.int32(distance))

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from popsnet.slot import Ints
-from popsnet.sorting.comparators import Stage
+from popsnet.sorting.comparators import ComparatorStage
 
 __all__ = ["standard_form"]
 
 
-def standard_form(wires: int, pairs: Iterable[tuple[Ints, Ints]]) -> Iterator[Stage]:
+def standard_form(wires: int, pairs: Iterable[tuple[Ints, Ints]]) -> Iterator[ComparatorStage]:
     """Stages of pairs (smaller to, larger to), in any direction, as stages in standard form.
 
     Where a comparator points upwards the two wires change names from there on (Knuth, 5.3.4,
@@ -23,4 +23,4 @@ def standard_form(wires: int, pairs: Iterable[tuple[Ints, Ints]]) -> Iterator[St
     for smaller, larger in pairs:
         low, high = names[smaller], names[larger]
         names[smaller], names[larger] = np.minimum(low, high), np.maximum(low, high)
-        yield Stage(names[smaller], names[larger])
+        yield ComparatorStage(names[smaller], names[larger])

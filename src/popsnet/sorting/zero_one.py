@@ -19,14 +19,14 @@ from popsnet.sorting.comparators import ComparatorNetwork
 from popsnet.sorting.samples import sample, sample_words
 from popsnet.sorting.words import LANES, Bits, every_input, send_through
 
-__all__ = ["EXHAUSTIVE", "Verdict", "check_network"]
+__all__ = ["EXHAUSTIVE", "SortingVerdict", "check_network"]
 
 EXHAUSTIVE = 20
 """The most wires for which all inputs are tried: 2^20 of them, 16,384 words a wire."""
 
 
 @dataclass(frozen=True)
-class Verdict:
+class SortingVerdict:
     """What was tried, and what came of it."""
 
     sorts: bool
@@ -42,7 +42,7 @@ class Verdict:
 def check_network(
     network: ComparatorNetwork, samples: int = 1024, rounds: int = 8, seed: int = 0,
     watch: Callable[[int], None] = lambda passes: None,
-) -> Verdict:  # fmt: skip
+) -> SortingVerdict:  # fmt: skip
     """Try all inputs for n ≤ 20; above, samples, then an adversary for so many rounds.
 
     Takes size · 2^n / 64 operations, or size · (samples + 256 · rounds) / 64. The network is made
@@ -57,25 +57,25 @@ def check_network(
     unsorted, _ = send_through(network, sample_words(network.wires, samples, coins))
     if unsorted.any():
         found = sample(network.wires, int(np.argmax(unsorted)), coins)
-        return Verdict(False, False, samples, _as_numbers(found))
+        return SortingVerdict(False, False, samples, _as_numbers(found))
     watch(1)
     adversary = attack(network, rounds, coins.for_run(1))
     tried = samples
     for passes, failed in enumerate(adversary, start=2):
         tried += POPULATION
         if failed is not None:
-            return Verdict(False, False, tried, _as_numbers(failed))
+            return SortingVerdict(False, False, tried, _as_numbers(failed))
         watch(passes)
-    return Verdict(True, False, tried)
+    return SortingVerdict(True, False, tried)
 
 
-def _try_all(network: ComparatorNetwork) -> Verdict:
+def _try_all(network: ComparatorNetwork) -> SortingVerdict:
     unsorted, _ = send_through(network, every_input(network.wires))
     if not unsorted.any():
-        return Verdict(True, True, 2**network.wires)
+        return SortingVerdict(True, True, 2**network.wires)
     number = int(np.argmax(unsorted))
     failed = tuple(number >> wire & 1 for wire in range(network.wires))
-    return Verdict(False, True, 2**network.wires, failed)
+    return SortingVerdict(False, True, 2**network.wires, failed)
 
 
 def _as_numbers(ones: Bits) -> tuple[int, ...]:

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from popsnet import Network, route
-from popsnet.experiments.scheduled import trace_schedule
-from popsnet.routing.offline import Demand, make_schedule
+from popsnet.runs.schedule import trace_schedule
+from popsnet.schedules.construction import make_schedule
+from popsnet.schedules.demand import Demand
 from popsnet.viewer import Recording
 
 __all__ = ["LOSING", "SMALL", "deaf", "lines_of", "nothing", "of_lines", "run_of", "scheduled"]

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from conftest import Cli
 from popsnet.viewer import Page, Recording
+from tests.conftest import Cli
 
 from .conftest import Visit, Watch
 from .runs import deaf, lines_of, of_lines, run_of

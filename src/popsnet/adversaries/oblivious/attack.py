@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from popsnet.adversaries.oblivious.consistency import recorded
 from popsnet.adversaries.oblivious.construction import (
     EXACT_N,
     Built,
@@ -15,7 +16,6 @@ from popsnet.adversaries.oblivious.construction import (
 from popsnet.adversaries.oblivious.crossing import loads
 from popsnet.adversaries.oblivious.executor import execute_paths
 from popsnet.adversaries.oblivious.paths import PathSystem
-from popsnet.adversaries.oblivious.record import recorded
 from popsnet.coins import Coins
 from popsnet.engines import Outcome
 from popsnet.errors import InputError

@@ -17,7 +17,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from popsnet.adversaries.oblivious.given import ways_of_file
+from popsnet.adversaries.oblivious.user_defined import ways_of_file
 from popsnet.coins import Coins
 from popsnet.errors import InputError
 from popsnet.network import Network

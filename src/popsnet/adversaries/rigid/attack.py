@@ -20,8 +20,8 @@ from itertools import zip_longest
 import numpy as np
 import numpy.typing as npt
 
-from popsnet.adversaries.rigid.pattern import Watched, difference, watch
-from popsnet.adversaries.rigid.reach import Growth, growth_of
+from popsnet.adversaries.rigid.pattern import WatchedRouter, difference, watch
+from popsnet.adversaries.rigid.reach import ReachGrowth, growth_of
 from popsnet.coins import Coins
 from popsnet.errors import InputError
 from popsnet.network import Network
@@ -49,13 +49,13 @@ class RigidAttack:
     variant: str
     slots: int
     """After so many slots the router was stopped, or had ended."""
-    growth: tuple[Growth, ...]
+    growth: tuple[ReachGrowth, ...]
     processor: int | None
     """One that the packet cannot reach; None if every packet can reach everybody."""
     packet: int | None
     destination: npt.NDArray[np.int32] | None
     """The transposition of the two."""
-    watched: Watched | None
+    watched: WatchedRouter | None
     """What the machine saw."""
 
     @property
@@ -132,7 +132,7 @@ def _attack(
     destination = network.processors
     destination[[h, i]] = i, h
     failed = watch(router, variant, network, destination, Coins(0), slots)
-    before = Watched(seen.slots[:slots], seen.outcome, seen.home)
+    before = WatchedRouter(seen.slots[:slots], seen.outcome, seen.home)
     _require_same(router, before, failed, f"the transposition of {h} and {i}")
     return replace(attack, processor=i, packet=h, destination=destination, watched=failed)
 
@@ -143,9 +143,9 @@ def _common_slots(
     network: Network,
     slots: int,
     progress: Callable[[str], None],
-) -> Watched:
+) -> WatchedRouter:
     """The slots of the first probe, which those of all others are like."""
-    first: Watched | None = None
+    first: WatchedRouter | None = None
     found: list[_Differs] = []
     for name, seed in _PROBES:
         progress(f"{name}, seed {seed}")
@@ -162,7 +162,7 @@ def _common_slots(
     return first
 
 
-def _require_same(router: Router, first: Watched, seen: Watched, on: str) -> None:
+def _require_same(router: Router, first: WatchedRouter, seen: WatchedRouter, on: str) -> None:
     for number, (one, other) in enumerate(zip_longest(first.slots, seen.slots), start=1):
         found = difference(one, other)
         if found is not None:

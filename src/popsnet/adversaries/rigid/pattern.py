@@ -12,18 +12,18 @@ from popsnet.engines import Instance, Outcome
 from popsnet.engines.slots import execute
 from popsnet.memory import Memory
 from popsnet.network import Network
-from popsnet.routing import Router, Slots
+from popsnet.routing import Router
 from popsnet.routing.router import Variant
-from popsnet.slot import Ints, Kind, Slot
+from popsnet.slot import Ints, Kind, Slot, Slots
 
-__all__ = ["Watched", "difference", "watch"]
+__all__ = ["WatchedRouter", "difference", "watch"]
 
 _NO_CAP = 2**62
 """Steps: it is slots that are counted here."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Watched:
+class WatchedRouter:
     """The slots of a run that was stopped after some of them, and the machine's count."""
 
     slots: tuple[Slot, ...]
@@ -34,7 +34,7 @@ class Watched:
 
 def watch(
     router: Router, variant: str, network: Network, destination: Ints, coins: Coins, slots: int
-) -> Watched:
+) -> WatchedRouter:
     """Execute a router for so many slots, or fewer if it ends before."""
     seen: list[Slot] = []
     home = np.zeros(network.n, dtype=np.bool_)
@@ -53,7 +53,7 @@ def watch(
     )
     instance = Instance(network, truncated_router, variant, destination, coins, _NO_CAP)
     outcome = execute(instance)
-    return Watched(tuple(seen), outcome, home)
+    return WatchedRouter(tuple(seen), outcome, home)
 
 
 def _first(running: Slots, slots: int, seen: list[Slot]) -> Slots:

@@ -15,13 +15,13 @@ import numpy.typing as npt
 from popsnet.network import Network
 from popsnet.slot import Ints, Kind, Slot
 
-__all__ = ["Growth", "Reach", "growth_of"]
+__all__ = ["Reach", "ReachGrowth", "growth_of"]
 
 Bits = npt.NDArray[np.uint8]
 
 
 @dataclass(frozen=True, slots=True)
-class Growth:
+class ReachGrowth:
     """How large the sets P(i, t) are after a slot."""
 
     slot: int
@@ -72,7 +72,7 @@ def _heard(network: Network, slot: Slot) -> tuple[Ints, Ints]:
     return slot.listeners[hears], sender[at[hears]]
 
 
-def growth_of(network: Network, slots: tuple[Slot, ...]) -> tuple[list[Growth], Reach]:
+def growth_of(network: Network, slots: tuple[Slot, ...]) -> tuple[list[ReachGrowth], Reach]:
     """The sizes of the sets after 0, 1, … slots, and the sets after the last."""
     reach = Reach(network)
     growth = [_growth(0, reach)]
@@ -82,6 +82,6 @@ def growth_of(network: Network, slots: tuple[Slot, ...]) -> tuple[list[Growth], 
     return growth, reach
 
 
-def _growth(slot: int, reach: Reach) -> Growth:
+def _growth(slot: int, reach: Reach) -> ReachGrowth:
     sizes = reach.sizes()
-    return Growth(slot, int(sizes.min()), float(sizes.mean()), int(sizes.max()))
+    return ReachGrowth(slot, int(sizes.min()), float(sizes.mean()), int(sizes.max()))

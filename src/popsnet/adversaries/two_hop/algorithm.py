@@ -65,7 +65,7 @@ class TwoHop:
 
 
 @dataclass(frozen=True, eq=False)
-class _Recorded(TwoHop):
+class _RecordedAlgorithm(TwoHop):
     known: dict[tuple[str, int], I32]
 
     def _asked(self, name: str, choice: Choice, network: Network, slot: int, least: int) -> I32:
@@ -77,7 +77,7 @@ class _Recorded(TwoHop):
 
 def recorded(algorithm: TwoHop) -> TwoHop:
     """The same algorithm; what it says of a slot must be what it said before, on one network."""
-    return _Recorded(algorithm.name, algorithm.c_out, algorithm.c_in, {})
+    return _RecordedAlgorithm(algorithm.name, algorithm.c_out, algorithm.c_in, {})
 
 
 def _require_same(name: str, slot: int, first: Ints, again: Ints) -> None:

@@ -13,9 +13,9 @@ from popsnet.engines import Instance, Outcome
 from popsnet.engines.slots import execute
 from popsnet.memory import Memory
 from popsnet.network import Network
-from popsnet.routing import Router, Slots
+from popsnet.routing import Router
 from popsnet.routing.router import Variant
-from popsnet.slot import Inbox, Ints, Slot
+from popsnet.slot import Inbox, Ints, Slot, Slots
 
 __all__ = ["Arrivals", "execute_two_hop"]
 

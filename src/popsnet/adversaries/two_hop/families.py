@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from popsnet.adversaries.two_hop.algorithm import NOBODY, Choice, TwoHop
-from popsnet.adversaries.two_hop.given import two_hop_of_file
+from popsnet.adversaries.two_hop.user_defined import two_hop_of_file
 from popsnet.coins import Coins
 from popsnet.errors import InputError
 from popsnet.network import Network

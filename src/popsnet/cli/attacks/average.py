@@ -9,7 +9,7 @@ from pathlib import Path
 import typer
 
 from popsnet.adversaries import PATH_SYSTEMS, Average, attack_paths, average_congestion
-from popsnet.adversaries.oblivious.average import curve
+from popsnet.adversaries.oblivious.congestion import curve
 from popsnet.cli.attacks.output import (
     draw,
     narrow_table,

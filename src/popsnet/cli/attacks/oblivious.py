@@ -12,7 +12,7 @@ from popsnet.adversaries import ObliviousAttack, PathSystem, attack_paths, find_
 from popsnet.adversaries.oblivious.attack import Trial
 from popsnet.adversaries.oblivious.construction import NODES, Built
 from popsnet.adversaries.oblivious.crossing import name_of
-from popsnet.adversaries.oblivious.observed import observe
+from popsnet.adversaries.oblivious.observed_paths import observe
 from popsnet.cli.attacks.output import (
     conclude,
     narrow_table,

@@ -19,7 +19,7 @@ from popsnet.experiment import Experiment, Instance
 from popsnet.network import Network
 from popsnet.routing import Router, Variant
 from popsnet.routing.detection import DETECTED
-from popsnet.routing.relay.schedule import Schedule
+from popsnet.routing.relay.schedule import RelaySchedule
 from popsnet.routing.router import is_registered
 from popsnet.trace import Observer
 
@@ -32,7 +32,7 @@ def open_kernel(
     network: Network, variant: Variant, max_steps: int, threads: int | None = None
 ) -> Kernel:
     """Return the kernel of a variant that the engine has."""
-    if isinstance(variant.schedule, Schedule):
+    if isinstance(variant.schedule, RelaySchedule):
         return RelayKernel(network, variant.schedule, max_steps, threads)
     if variant.name == "deferred":
         return DeferredKernel(network, max_steps, threads)
@@ -44,7 +44,7 @@ def _compiled(router: Router, variant: Variant) -> bool:
     if variant.name.endswith(DETECTED) or not is_registered(router):
         return False
     if router.name == "relay":
-        return isinstance(variant.schedule, Schedule)
+        return isinstance(variant.schedule, RelaySchedule)
     return router.name == "mei-rizzi" and variant.name in _MEI_RIZZI
 
 
@@ -64,7 +64,7 @@ class FusedEngine:
         network, variant = experiment.network, experiment.resolved_variant
         if not _compiled(experiment.resolved_router, variant):
             return f"it has mei-rizzi ({', '.join(_MEI_RIZZI)}) and the schedules of relay only"
-        if isinstance(variant.schedule, Schedule):
+        if isinstance(variant.schedule, RelaySchedule):
             return relay_obstacle(network)
         return obstacle(network, variant.name, experiment.permutation == "keyed")
 
@@ -72,7 +72,7 @@ class FusedEngine:
         """Return the bytes that runs on all threads take, rounded up."""
         network, schedule = experiment.network, experiment.resolved_variant.schedule
         keyed = experiment.permutation == "keyed"
-        if isinstance(schedule, Schedule):
+        if isinstance(schedule, RelaySchedule):
             return relay_bytes(network, schedule, keyed)
         return bytes_needed(network, keyed and experiment.variant != "deferred")
 

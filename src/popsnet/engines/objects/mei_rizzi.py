@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from popsnet.engines.objects.coupler import Message, Packet
-from popsnet.engines.objects.processor import Order, Phase, Processor, Script
+from popsnet.engines.objects.processor import Order, Processor, ProcessorPhase, Script
 from popsnet.routing.mei_rizzi import INTERMEDIATE_GROUP, PHASES
 
 __all__ = ["MEI_RIZZI", "MeiRizzi"]
@@ -95,11 +95,11 @@ class MeiRizzi(Processor):
 
 
 _STEP = (
-    Phase(PHASES[0], MeiRizzi.send_1, MeiRizzi.listen_1, MeiRizzi.hear_1, True),
-    Phase(PHASES[1], MeiRizzi.send_2, MeiRizzi.listen_2, MeiRizzi.hear_2, True),
-    Phase(PHASES[2], MeiRizzi.send_3, MeiRizzi.listen_3, MeiRizzi.hear_3, False),
-    Phase(PHASES[3], MeiRizzi.send_4, MeiRizzi.listen_4, MeiRizzi.hear_4, False),
-    Phase(PHASES[4], MeiRizzi.send_5, MeiRizzi.listen_5, MeiRizzi.hear_5, False),
+    ProcessorPhase(PHASES[0], MeiRizzi.send_1, MeiRizzi.listen_1, MeiRizzi.hear_1, True),
+    ProcessorPhase(PHASES[1], MeiRizzi.send_2, MeiRizzi.listen_2, MeiRizzi.hear_2, True),
+    ProcessorPhase(PHASES[2], MeiRizzi.send_3, MeiRizzi.listen_3, MeiRizzi.hear_3, False),
+    ProcessorPhase(PHASES[3], MeiRizzi.send_4, MeiRizzi.listen_4, MeiRizzi.hear_4, False),
+    ProcessorPhase(PHASES[4], MeiRizzi.send_5, MeiRizzi.listen_5, MeiRizzi.hear_5, False),
 )
 
 MEI_RIZZI = Script(MeiRizzi, (), _STEP)

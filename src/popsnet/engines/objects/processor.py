@@ -9,7 +9,7 @@ from popsnet.coins import Coins
 from popsnet.engines.objects.coupler import Message, Packet
 from popsnet.network import Network
 
-__all__ = ["BufferFull", "Order", "Phase", "Processor", "Script"]
+__all__ = ["BufferFull", "Order", "Processor", "ProcessorPhase", "Script"]
 
 Order: TypeAlias = tuple[Sequence[int], Message]
 """A message, and the groups it is sent to."""
@@ -70,7 +70,7 @@ class Processor:
             self.received = message.packet
 
 
-class Phase(NamedTuple):
+class ProcessorPhase(NamedTuple):
     """One slot, by the methods of the processors in it."""
 
     name: str
@@ -84,5 +84,5 @@ class Script(NamedTuple):
     """A router: its processors, the slots it begins with, and those of a step."""
 
     processor: type[Processor]
-    opening: tuple[Phase, ...]
-    step: tuple[Phase, ...]
+    opening: tuple[ProcessorPhase, ...]
+    step: tuple[ProcessorPhase, ...]

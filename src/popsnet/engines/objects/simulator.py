@@ -9,7 +9,7 @@ from popsnet.coins import Coins
 from popsnet.engines.messages import MessageEngine
 from popsnet.engines.objects.coupler import Coupler, Message
 from popsnet.engines.objects.mei_rizzi import MEI_RIZZI
-from popsnet.engines.objects.processor import BufferFull, Phase, Processor, Script
+from popsnet.engines.objects.processor import BufferFull, Processor, ProcessorPhase, Script
 from popsnet.engines.objects.sweep import SWEEP
 from popsnet.engines.outcome import Outcome
 from popsnet.errors import Rule, RuleViolation
@@ -68,7 +68,7 @@ class Simulator:
         keeps, drops = self.held - self.held_before, self.held_before - self.held
         return sorted(keeps.elements()), sorted(drops.elements())
 
-    def slot(self, phase: Phase) -> None:
+    def slot(self, phase: ProcessorPhase) -> None:
         """All send, the couplers propagate, all listen."""
         self.slots += 1
         delivered = self.delivered()
@@ -91,7 +91,7 @@ class Simulator:
         self.held_before, self.held = self.held, self._held()
         self.peak = max(self.peak, *(len(one.packets_held()) for one in self.processors))
 
-    def _listen(self, phase: Phase, processor: Processor, coupler: Coupler) -> None:
+    def _listen(self, phase: ProcessorPhase, processor: Processor, coupler: Coupler) -> None:
         message = coupler.propagate()
         if message is None:
             return
@@ -113,7 +113,7 @@ class Simulator:
             coupler.send(message)
         return couplers
 
-    def _count_collisions(self, phase: Phase, used: list[Coupler]) -> None:
+    def _count_collisions(self, phase: ProcessorPhase, used: list[Coupler]) -> None:
         hit = {id(coupler): len(coupler.messages) for coupler in used}
         collided = [count for count in hit.values() if count > 1]
         self.collisions += len(collided)
@@ -140,7 +140,7 @@ def execute(instance: Instance, observers: Sequence[Observer] = ()) -> Outcome:
     simulator = Simulator(script, network, instance.array().tolist(), instance.coins)
     survivors: list[int] = []
 
-    def run(phases: Sequence[Phase]) -> None:
+    def run(phases: Sequence[ProcessorPhase]) -> None:
         for phase in phases:
             pending = network.n - simulator.delivered()
             simulator.slot(phase)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from popsnet.coins import Coins
 from popsnet.engines.objects.coupler import Message
-from popsnet.engines.objects.processor import Order, Phase, Processor, Script
+from popsnet.engines.objects.processor import Order, Processor, ProcessorPhase, Script
 from popsnet.routing.relay.bijection import CELLS
 from popsnet.routing.relay.router import SEED
 
@@ -109,10 +109,10 @@ class Sweeper(Processor):
 
 SWEEP = Script(
     Sweeper,
-    (Phase("seed", Sweeper.send_seed, Sweeper.listen_seed, Sweeper.hear_seed, False),),
+    (ProcessorPhase("seed", Sweeper.send_seed, Sweeper.listen_seed, Sweeper.hear_seed, False),),
     (
-        Phase("sweep: attempt", Sweeper.send_1, Sweeper.listen_1, Sweeper.hear_1, True),
-        Phase("sweep: delivery", Sweeper.send_2, Sweeper.listen_2, Sweeper.hear_2, False),
-        Phase("sweep: acks", Sweeper.send_3, Sweeper.listen_3, Sweeper.hear_3, False),
+        ProcessorPhase("sweep: attempt", Sweeper.send_1, Sweeper.listen_1, Sweeper.hear_1, True),
+        ProcessorPhase("sweep: delivery", Sweeper.send_2, Sweeper.listen_2, Sweeper.hear_2, False),
+        ProcessorPhase("sweep: acks", Sweeper.send_3, Sweeper.listen_3, Sweeper.hear_3, False),
     ),
 )

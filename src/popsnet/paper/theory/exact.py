@@ -17,11 +17,11 @@ from math import sqrt
 from popsnet.engines import Tally
 from popsnet.exact import ROUTERS
 from popsnet.experiment import Experiment
-from popsnet.experiments.statistics import holm, summarize_counts
 from popsnet.network import Network
 from popsnet.paper.plan import Wanted
-from popsnet.paper.tables import Results
+from popsnet.paper.rows import Results
 from popsnet.paper.verdicts import AGREES, DIFFERS, FEWEST_FOR_A_TAIL, LEVEL, OPEN
+from popsnet.stats.inference import holm, summarize_counts
 
 __all__ = ["ExactRow", "exact_rows"]
 

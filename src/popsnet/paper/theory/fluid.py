@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import sqrt
 
-from popsnet.experiments.statistics import least_sd
 from popsnet.network import Network
 from popsnet.paper.published import SLOTS_A_STEP
-from popsnet.paper.tables import Tables
+from popsnet.paper.rows import Tables
 from popsnet.paper.theory.exact import ExactRow
+from popsnet.stats.inference import least_sd
 from popsnet.theory import expected_steps
 
 __all__ = ["FluidRow", "fluid_rows"]

@@ -1,7 +1,7 @@
 """How slots grow with g: a + b·log₂ log₂ g against rivals, over all sizes that were run.
 
 Slots come in whole steps, so that means climb a staircase, which no smooth law follows to within
-the errors of sampling: :mod:`popsnet.experiments.regression` gives every law a misfit of its own,
+the errors of sampling: :mod:`popsnet.stats.regression` gives every law a misfit of its own,
 fitted like its coefficients, and compares the laws by AICc. The words for differences of AICc are
 after Burnham and Anderson (Model Selection and Multimodel Inference, 2002, section 2.6): up to 2 a
 model has substantial support beside the best, beyond 10 essentially none.
@@ -15,14 +15,23 @@ from math import log2, sqrt
 
 import numpy as np
 
-from popsnet.experiments.regression import Fit, akaike_weights, fewest_values, fit
 from popsnet.paper.theory.fluid import FluidRow
+from popsnet.stats.regression import Fit, akaike_weights, fewest_values, fit
 
-__all__ = ["LAWS", "LIMIT", "GrowthRow", "Law", "growth_rows", "in_words", "predicted", "series_of"]
+__all__ = [
+    "LAWS",
+    "LIMIT",
+    "GrowthLaw",
+    "GrowthRow",
+    "growth_rows",
+    "in_words",
+    "predicted",
+    "series_of",
+]
 
 
 @dataclass(frozen=True, slots=True)
-class Law:
+class GrowthLaw:
     """The slots are a + b·shape(g); or a alone, without a shape."""
 
     name: str
@@ -33,14 +42,14 @@ class Law:
         return [1.0] if self.shape is None else [1.0, self.shape(g)]
 
 
-LOG_LOG = Law("log log g", lambda g: log2(log2(g)))
+LOG_LOG = GrowthLaw("log log g", lambda g: log2(log2(g)))
 
 LAWS = (
     LOG_LOG,
-    Law("√log g", lambda g: sqrt(log2(g))),
-    Law("log g", log2),
-    Law("√g", sqrt),
-    Law("constant", None),
+    GrowthLaw("√log g", lambda g: sqrt(log2(g))),
+    GrowthLaw("log g", log2),
+    GrowthLaw("√g", sqrt),
+    GrowthLaw("constant", None),
 )
 """The paper's law and its rivals, by growth; logarithms are of base 2."""
 

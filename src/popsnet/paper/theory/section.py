@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from popsnet.paper.plan import Plan
-from popsnet.paper.tables import Results, Tables
+from popsnet.paper.plan import PaperPlan
+from popsnet.paper.rows import Results, Tables
 from popsnet.paper.theory.exact import ExactRow, exact_rows
 from popsnet.paper.theory.fluid import FluidRow, fluid_rows
 from popsnet.paper.theory.growth import GrowthRow, growth_rows
@@ -37,7 +37,7 @@ class Theory:
 
 
 def make_theory(
-    plan: Plan, tables: Tables, results: Results, separation: Sequence[SeparationRow]
+    plan: PaperPlan, tables: Tables, results: Results, separation: Sequence[SeparationRow]
 ) -> Theory:
     """The section of a plan whose runs and attacks are done."""
     exact = exact_rows(plan.exact, results)

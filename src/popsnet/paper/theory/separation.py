@@ -15,9 +15,9 @@ from typing import Any
 
 from popsnet.adversaries import FAMILIES, Separation, separation
 from popsnet.adversaries.two_hop.attack import MOST_ROUNDS
-from popsnet.experiments.statistics import summarize
 from popsnet.files import write_whole
 from popsnet.network import Network
+from popsnet.stats.inference import summarize
 
 __all__ = ["KEPT", "RUNS", "SeparationRow", "attack_all"]
 

@@ -13,8 +13,8 @@ from popsnet.routing.deterministic.exchange import Cards
 from popsnet.routing.deterministic.layout import place_wires, wire_of
 from popsnet.routing.deterministic.pairs import pair_slots
 from popsnet.routing.global_or import global_or, global_or_slots
-from popsnet.routing.router import Slots, register
-from popsnet.slot import Ints
+from popsnet.routing.router import register
+from popsnet.slot import Ints, Slots
 from popsnet.sorting import ComparatorNetwork, bag_tree, merge_exchange
 
 __all__ = ["aks", "aks_slots", "certified"]

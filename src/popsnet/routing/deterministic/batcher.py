@@ -10,15 +10,20 @@ from popsnet.network import Network
 from popsnet.routing.deterministic.exchange import Cards, keep_smaller_low
 from popsnet.routing.deterministic.layout import place_wires, wire_of
 from popsnet.routing.deterministic.pairs import pair_up
-from popsnet.routing.router import Slots, register
-from popsnet.slot import Inbox, Ints, Slot
-from popsnet.sorting import Stage, merge_exchange
+from popsnet.routing.router import register
+from popsnet.slot import Inbox, Ints, Slot, Slots
+from popsnet.sorting import ComparatorStage, merge_exchange
 
 __all__ = ["batcher", "sort_cards"]
 
 
 def sort_cards(
-    network: Network, cards: Cards, stages: Iterable[Stage], place: Ints, of: str, step: int = 0
+    network: Network,
+    cards: Cards,
+    stages: Iterable[ComparatorStage],
+    place: Ints,
+    of: str,
+    step: int = 0,
 ) -> Generator[Slot, Inbox, None]:
     """Send the cards through the stages of a comparator network; wire q is at ``place[q]``."""
     for number, stage in enumerate(stages, start=1):

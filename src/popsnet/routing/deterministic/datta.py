@@ -14,10 +14,10 @@ from popsnet.routing.deterministic.batcher import sort_cards
 from popsnet.routing.deterministic.exchange import Cards, swap_values
 from popsnet.routing.deterministic.layout import place_wires
 from popsnet.routing.deterministic.pairs import pair_up
-from popsnet.routing.deterministic.reservations import Reservations, Run
+from popsnet.routing.deterministic.reservations import PacketRun, Reservations
 from popsnet.routing.deterministic.strips import Strip, strips
-from popsnet.routing.router import Slots, register
-from popsnet.slot import Inbox, Ints, Slot
+from popsnet.routing.router import register
+from popsnet.slot import Inbox, Ints, Slot, Slots
 from popsnet.sorting import merge_exchange
 from popsnet.theory.formulas import delivery_slots
 
@@ -60,7 +60,7 @@ def datta(network: Network, destination: Ints, coins: Coins, memory: Memory) -> 
 
 def _sort_strip(
     network: Network, cards: Cards, strip: Strip, of: str
-) -> Generator[Slot, Inbox, Run]:
+) -> Generator[Slot, Inbox, PacketRun]:
     """Sort a strip by class and destination; then each finds out whether a class begins there.
 
     The last stage of merge exchange compares positions 2i + 1 and 2i + 2, so that these have seen
@@ -89,10 +89,10 @@ def _untangled(told: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     return classes
 
 
-def _with_ends(place: Ints, classes: npt.NDArray[np.int64]) -> Run:
+def _with_ends(place: Ints, classes: npt.NDArray[np.int64]) -> PacketRun:
     begins = np.ones(len(classes) + 1, dtype=np.bool_)
     begins[1:-1] = classes[1:] != classes[:-1]
-    return Run(place, classes, begins[:-1], begins[1:])
+    return PacketRun(place, classes, begins[:-1], begins[1:])
 
 
 def _to_classes(network: Network, cards: Cards, books: Reservations) -> Slots:

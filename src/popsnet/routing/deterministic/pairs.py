@@ -9,8 +9,11 @@ import numpy.typing as npt
 
 from popsnet.compiled import compiled
 from popsnet.network import Network
-from popsnet.routing.offline import Demand, Schedule, make_schedule, offline_slots
-from popsnet.routing.offline.cache import kept_schedule
+from popsnet.schedules.bounds import offline_slots
+from popsnet.schedules.cache import kept_schedule
+from popsnet.schedules.construction import make_schedule
+from popsnet.schedules.demand import Demand
+from popsnet.schedules.schedule import Schedule
 from popsnet.slot import Ints
 
 __all__ = ["Pairs", "pair_slots", "pair_up"]

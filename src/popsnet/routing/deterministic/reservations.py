@@ -12,13 +12,13 @@ from popsnet.network import Network
 from popsnet.slot import Inbox, Ints, Slot
 from popsnet.theory.formulas import delivery_slots
 
-__all__ = ["Reservations", "Run"]
+__all__ = ["PacketRun", "Reservations"]
 
 I64 = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
 
-class Run(NamedTuple):
+class PacketRun(NamedTuple):
     """The packets of a strip in order of their classes, as far as each processor knows it."""
 
     place: Ints
@@ -48,7 +48,7 @@ class Reservations:
         self._reserved = np.zeros(network.g, dtype=np.int64)
         self._bits = 2 * max(network.n, delivery_slots(network)).bit_length()
 
-    def make(self, run: Run) -> Generator[Slot, Inbox, None]:
+    def make(self, run: PacketRun) -> Generator[Slot, Inbox, None]:
         """Reserve for a strip: 2⌈g/d⌉ + 2 slots, of two numbers up to n a message."""
         g = self.network.g
         position = np.arange(len(run.place), dtype=np.int64)
@@ -61,7 +61,7 @@ class Reservations:
         yield from self._repeat(heard_by, runs)
 
     def _report(
-        self, who: str, run: Run, speaks: Bools, said: I64
+        self, who: str, run: PacketRun, speaks: Bools, said: I64
     ) -> Generator[Slot, Inbox, tuple[Ints, I64]]:
         """One packet of every class tells the group of its class, where (c, a) listens to a.
 
@@ -89,7 +89,7 @@ class Reservations:
         return np.concatenate(heard_by), np.concatenate(heard)
 
     def _answer(
-        self, run: Run, speakers: Ints, starts: I64
+        self, run: PacketRun, speakers: Ints, starts: I64
     ) -> Generator[Slot, Inbox, tuple[I64, I64]]:
         """Who heard a leader tells everybody where the class begins, and its first slot."""
         reserved = self._reserved[self.network.group(speakers)]

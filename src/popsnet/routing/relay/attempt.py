@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Generator
 
-from popsnet.routing.relay.traffic import Traffic
+from popsnet.routing.relay.state import RelayState
 from popsnet.slot import Inbox, Ints, Slot
 
 __all__ = ["attempt"]
 
 
 def attempt(
-    traffic: Traffic, stage: str, groups: Ints, fanout: Ints | None = None
+    traffic: RelayState, stage: str, groups: Ints, fanout: Ints | None = None
 ) -> Generator[Slot, Inbox, Inbox]:
     """Send to relay groups, given as in a slot, in which (T, a) listens to a; relays keep it."""
     network, processors = traffic.network, traffic.network.processors

@@ -12,10 +12,9 @@ import numpy as np
 
 from popsnet.network import Network
 from popsnet.routing.global_or import global_or
-from popsnet.routing.relay.lot import Lot
-from popsnet.routing.relay.traffic import Traffic
-from popsnet.routing.router import Slots
-from popsnet.slot import Inbox, Ints, Slot
+from popsnet.routing.relay.buffers import RelayBuffers
+from popsnet.routing.relay.state import RelayState
+from popsnet.slot import Inbox, Ints, Slot, Slots
 from popsnet.theory.formulas import rank_slots
 
 __all__ = ["census", "census_bits"]
@@ -26,7 +25,7 @@ def census_bits(network: Network) -> int:
     return network.g * network.d.bit_length()
 
 
-def census(traffic: Traffic) -> Slots:
+def census(traffic: RelayState) -> Slots:
     """2k + N + 2⌈log₂ g⌉ + 2 slots, none with a conflict; g must divide d.
 
     1. Sources spread (k slots). A public bijection of [0, d) gives source (a, l) a group X and a
@@ -41,7 +40,7 @@ def census(traffic: Traffic) -> Slots:
        or more, or that found no room, are still at their sources, for the next round.
     """
     held = yield from _spread(traffic)
-    lot = Lot(traffic)
+    lot = RelayBuffers(traffic)
     relays = lot.relays(held.destinations)
     ranks = yield from _ranks(traffic, held, relays)
     yield from _by_rank(traffic, lot, held, relays, ranks)
@@ -52,7 +51,7 @@ def census(traffic: Traffic) -> Slots:
         traffic.acknowledge(traffic.pending)
 
 
-def _spread(traffic: Traffic) -> Generator[Slot, Inbox, Inbox]:
+def _spread(traffic: RelayState) -> Generator[Slot, Inbox, Inbox]:
     """Part 1; returns what each processor stores, by processor."""
     network, g, processors = traffic.network, traffic.network.g, traffic.network.processors
     place = traffic.places(traffic.fresh_bijection(network.d), processors)
@@ -83,7 +82,7 @@ def _by_receiver(parts: list[Inbox]) -> Inbox:
     return Inbox(**rows, contents=None)
 
 
-def _ranks(traffic: Traffic, held: Inbox, relays: Ints) -> Generator[Slot, Inbox, Ints]:
+def _ranks(traffic: RelayState, held: Inbox, relays: Ints) -> Generator[Slot, Inbox, Ints]:
     """Part 2; returns the rank of each packet that is held, in its group and for its relay."""
     network, g = traffic.network, traffic.network.g
     sets = network.group(held.receivers) * g + network.index(held.receivers) % g
@@ -103,7 +102,7 @@ def _earlier(keys: Ints) -> Ints:
     return earlier
 
 
-def _prefix_sums(traffic: Traffic, counts: Ints) -> Generator[Slot, Inbox, Ints]:
+def _prefix_sums(traffic: RelayState, counts: Ints) -> Generator[Slot, Inbox, Ints]:
     """For each set (X, a) the sum of the counters of the sets (X, 0) … (X, a); a row a set."""
     network, g, processors = traffic.network, traffic.network.g, traffic.network.processors
     sums, bits = counts.copy(), census_bits(network)
@@ -140,7 +139,9 @@ def _prefix_sums(traffic: Traffic, counts: Ints) -> Generator[Slot, Inbox, Ints]
     return sums
 
 
-def _by_rank(traffic: Traffic, lot: Lot, held: Inbox, relays: Ints, ranks: Ints) -> Slots:
+def _by_rank(
+    traffic: RelayState, lot: RelayBuffers, held: Inbox, relays: Ints, ranks: Ints
+) -> Slots:
     """Part 3."""
     network = traffic.network
     residues = network.index(network.processors) % network.g

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from popsnet.routing.relay.attempt import attempt
-from popsnet.routing.relay.traffic import Traffic
-from popsnet.routing.router import Slots
-from popsnet.slot import Slot
+from popsnet.routing.relay.state import RelayState
+from popsnet.slot import Slot, Slots
 
 __all__ = ["fold"]
 
 
-def fold(traffic: Traffic) -> Slots:
+def fold(traffic: RelayState) -> Slots:
     """Four slots, whatever k = ⌈d/g⌉ is; conflicts in the first two.
 
     Every pending source sends to its relay group T (A), where (T, a) listens to group a; the relay

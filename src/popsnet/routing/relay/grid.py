@@ -23,9 +23,8 @@ from collections.abc import Generator
 import numpy as np
 import numpy.typing as npt
 
-from popsnet.routing.relay.traffic import Traffic
-from popsnet.routing.router import Slots
-from popsnet.slot import NO_PACKET, Inbox, Ints, Slot
+from popsnet.routing.relay.state import RelayState
+from popsnet.slot import NO_PACKET, Inbox, Ints, Slot, Slots
 
 __all__ = ["grid", "superclasses"]
 
@@ -37,13 +36,13 @@ def superclasses(d: int, g: int) -> int:
     return -(-g // d)
 
 
-def grid(traffic: Traffic, x: int, y: int) -> Slots:
+def grid(traffic: RelayState, x: int, y: int) -> Slots:
     """X + y + 1 slots; conflicts only in the first x."""
-    yield from _Grid(traffic, x, y).run()
+    yield from _GridSlots(traffic, x, y).run()
 
 
-class _Grid:
-    def __init__(self, traffic: Traffic, x: int, y: int) -> None:
+class _GridSlots:
+    def __init__(self, traffic: RelayState, x: int, y: int) -> None:
         network, g, n = traffic.network, traffic.network.g, traffic.network.n
         self._traffic, self._x, self._y = traffic, x, y
         self._classes = superclasses(network.d, g)

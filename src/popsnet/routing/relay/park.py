@@ -17,19 +17,18 @@ from collections.abc import Generator, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from popsnet.routing.relay.lot import Lot
-from popsnet.routing.relay.traffic import Traffic
-from popsnet.routing.router import Slots
-from popsnet.slot import Inbox, Ints, Slot
+from popsnet.routing.relay.buffers import RelayBuffers
+from popsnet.routing.relay.state import RelayState
+from popsnet.slot import Inbox, Ints, Slot, Slots
 
 __all__ = ["park", "sweep"]
 
 Maps = npt.NDArray[np.uint8]
 
 
-def park(traffic: Traffic, windows: Sequence[int]) -> Slots:
+def park(traffic: RelayState, windows: Sequence[int]) -> Slots:
     """Σ(w + 1) + k slots for windows of w slots; each source tries in a slot of its own choice."""
-    lot = Lot(traffic)
+    lot = RelayBuffers(traffic)
     for number, window in enumerate(windows, start=1):
         turns = traffic.attempts(window)
         name = f"park, window {number}" if len(windows) > 1 else "park"
@@ -41,9 +40,9 @@ def park(traffic: Traffic, windows: Sequence[int]) -> Slots:
         yield from lot.deliver("park")
 
 
-def sweep(traffic: Traffic) -> Slots:
+def sweep(traffic: RelayState) -> Slots:
     """The plain sweep, 2k + 1 slots: a packet of class τ tries in slot τ, so no coins are drawn."""
-    lot = Lot(traffic)
+    lot = RelayBuffers(traffic)
     turns = lot.classes(traffic.destination[traffic.pending])
     maps = yield from _attempt(traffic, lot, turns, lot.k, "sweep")
     yield from lot.deliver("sweep")
@@ -51,7 +50,7 @@ def sweep(traffic: Traffic) -> Slots:
 
 
 def _attempt(
-    traffic: Traffic, lot: Lot, turns: Ints, window: int, stage: str
+    traffic: RelayState, lot: RelayBuffers, turns: Ints, window: int, stage: str
 ) -> Generator[Slot, Inbox, Maps]:
     """The slots of a window; returns, by set, in which of them a packet was stored."""
     network, pending = traffic.network, traffic.pending
@@ -71,7 +70,9 @@ def _attempt(
     return maps
 
 
-def _acknowledge(traffic: Traffic, lot: Lot, turns: Ints, maps: Maps, stage: str) -> Slots:
+def _acknowledge(
+    traffic: RelayState, lot: RelayBuffers, turns: Ints, maps: Maps, stage: str
+) -> Slots:
     """The first member of each set that stored anything says in which slots."""
     network, pending = traffic.network, traffic.pending
     sets = np.flatnonzero(maps.any(axis=1)).astype(np.int32)

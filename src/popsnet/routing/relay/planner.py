@@ -26,10 +26,10 @@ from popsnet.routing.relay.schedule import (
     Fold,
     Grid,
     Park,
-    Schedule,
+    RelaySchedule,
+    RelayStage,
     Shower,
-    Stage,
-    Sweep,
+    SweepStage,
 )
 from popsnet.theory.stages import (
     after_fold,
@@ -42,7 +42,7 @@ from popsnet.theory.stages import (
     left_at_a_set,
 )
 
-__all__ = ["Plan", "fractions", "plan"]
+__all__ = ["RelayPlan", "fractions", "plan"]
 
 Numbers = npt.NDArray[np.float64]
 
@@ -58,54 +58,54 @@ _MANY = 32
 """For larger k = d/g windows are those of k = 32, in proportion."""
 
 
-class Plan(NamedTuple):
+class RelayPlan(NamedTuple):
     """A schedule and the slots it is expected to take until everybody knows."""
 
-    schedule: Schedule
+    schedule: RelaySchedule
     slots: float
 
 
 class _Option(NamedTuple):
-    stage: Stage
+    stage: RelayStage
     slots: int
     after: Numbers  # the fraction after it, for each on the grid
     ends: Numbers | None = None  # the slots of retries, if it is followed by nothing else
 
 
 @lru_cache(maxsize=64)
-def plan(network: Network) -> Plan:
+def plan(network: Network) -> RelayPlan:
     """The shortest schedule by the fluid limit; O(1) evaluations of it for each size of stage."""
     grid = np.geomspace(_NOTHING / network.n, 1.0, _GRID)
     options = list(_options(network, grid))
     value, choice = _values(network, grid, options)
     stages = _stages(network, grid, options, choice, 1.0)
-    best = Plan(_schedule(network, stages), 1 + float(value[-1]))
+    best = RelayPlan(_schedule(network, stages), 1 + float(value[-1]))
     for windows, slots, rho in _first_windows(network):
         total = 1 + slots + float(np.interp(np.log(rho), np.log(grid), value))
         if total < best.slots:
             stages = _stages(network, grid, options, choice, rho)
-            best = Plan(_schedule(network, (Park(windows), *stages)), total)
+            best = RelayPlan(_schedule(network, (Park(windows), *stages)), total)
     return best
 
 
-def _schedule(network: Network, stages: tuple[Stage, ...]) -> Schedule:
+def _schedule(network: Network, stages: tuple[RelayStage, ...]) -> RelaySchedule:
     """The stages, and what is repeated if chance leaves more than was planned for.
 
     For d > g a crowd stops the short stages: where many are left in a group, all of them meet. A
     park stage with a window of 2k slots always gets on, at a load of one half a slot or less. But
     it is long: it comes after some tries of the short one.
     """
-    again: tuple[Stage, ...] = (_RETRY if isinstance(stages[-1], Shower) else stages[-1],)
+    again: tuple[RelayStage, ...] = (_RETRY if isinstance(stages[-1], Shower) else stages[-1],)
     if network.blocks > 1:
         again = (*_TRIES * again, Park((min(2 * network.blocks, WIDEST),)))
-    return Schedule(stages, again)
+    return RelaySchedule(stages, again)
 
 
 def _options(network: Network, grid: Numbers) -> Iterator[_Option]:
     if network.d < network.g:
         classes = superclasses(network.d, network.g)
         for x in _grid_sizes(classes):
-            stage: Stage = Grid(x, -(-classes // x))
+            stage: RelayStage = Grid(x, -(-classes // x))
             yield _Option(stage, stage.slots(network), _after(stage, network, grid))
         return
     for window in _window_sizes(network.blocks):
@@ -119,14 +119,14 @@ def _options(network: Network, grid: Numbers) -> Iterator[_Option]:
         yield _Option(stage, stage.slots(network), after, _retries(network, grid, after))
 
 
-def _after(stage: Stage, network: Network, rho: Numbers) -> Numbers:
+def _after(stage: RelayStage, network: Network, rho: Numbers) -> Numbers:
     """The fraction that a stage leaves, for each it may begin with."""
     match stage:
         case Park((window,)):
             return after_park(network, rho, window)
         case Park(windows):
             return np.array([after_windows(network, float(one), windows) for one in rho])
-        case Sweep():
+        case SweepStage():
             return after_sweep(rho)
         case Fold():
             return after_fold(network, rho)
@@ -136,7 +136,7 @@ def _after(stage: Stage, network: Network, rho: Numbers) -> Numbers:
     return after_grid(network, rho, stage.x)
 
 
-def fractions(schedule: Schedule, network: Network) -> Iterator[float]:
+def fractions(schedule: RelaySchedule, network: Network) -> Iterator[float]:
     """Which fraction of all packets is undelivered after each stage in the limit, without end.
 
     A shower delivers without acks: what was pending before it is sent again in the next stage.
@@ -209,9 +209,9 @@ def _stages(
     options: list[_Option],
     choice: npt.NDArray[np.intp],
     rho: float,
-) -> tuple[Stage, ...]:
+) -> tuple[RelayStage, ...]:
     """The best stages from a fraction on, until most likely nothing is left."""
-    stages: list[Stage] = []
+    stages: list[RelayStage] = []
     while not stages or (network.n * rho > 0.01 and len(stages) < _MOST_STAGES):
         at = min(int(np.searchsorted(grid, rho)), _GRID - 1)
         option = options[choice[at]]

@@ -7,8 +7,7 @@ import numpy as np
 from popsnet.coins import Coins
 from popsnet.memory import Memory
 from popsnet.network import Network
-from popsnet.routing.router import Slots
-from popsnet.slot import Ints, Slot
+from popsnet.slot import Ints, Slot, Slots
 
 __all__ = ["roll_call"]
 

@@ -17,10 +17,10 @@ from popsnet.routing.direct import direct
 from popsnet.routing.relay.census import census
 from popsnet.routing.relay.planner import plan
 from popsnet.routing.relay.roll_call import roll_call
-from popsnet.routing.relay.schedule import Schedule, parse_schedule
-from popsnet.routing.relay.traffic import Traffic
-from popsnet.routing.router import Slots, Variant, register, register_variant
-from popsnet.slot import Inbox, Ints, Slot
+from popsnet.routing.relay.schedule import RelaySchedule, parse_schedule
+from popsnet.routing.relay.state import RelayState
+from popsnet.routing.router import Variant, register, register_variant
+from popsnet.slot import Inbox, Ints, Slot, Slots
 
 __all__ = ["SEED", "by_census", "by_roll_call", "expected_slots", "follow", "one_hop"]
 
@@ -32,7 +32,7 @@ _MOST_COUNTERS = 2**28
 
 
 def follow(
-    schedule: Schedule, network: Network, destination: Ints, coins: Coins, memory: Memory
+    schedule: RelaySchedule, network: Network, destination: Ints, coins: Coins, memory: Memory
 ) -> Slots:
     """Route any permutation by the stages of a schedule; O(d/g + log log g) slots on average.
 
@@ -53,10 +53,10 @@ def follow(
 
 def _begin(
     network: Network, destination: Ints, coins: Coins, memory: Memory
-) -> Generator[Slot, Inbox, Traffic]:
+) -> Generator[Slot, Inbox, RelayState]:
     word = int(coins.words(SEED, 0, np.arange(1))[0])
     seed = yield from broadcast(network, word, phase="seed")
-    return Traffic(network, destination, coins, memory, seed)
+    return RelayState(network, destination, coins, memory, seed)
 
 
 def _scheduled(text: str) -> tuple[str, Variant]:

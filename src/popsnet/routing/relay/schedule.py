@@ -27,18 +27,18 @@ from popsnet.routing.relay.fold import fold
 from popsnet.routing.relay.grid import grid, superclasses
 from popsnet.routing.relay.park import park, sweep
 from popsnet.routing.relay.shower import shower
-from popsnet.routing.relay.traffic import Traffic
-from popsnet.routing.router import Slots
+from popsnet.routing.relay.state import RelayState
+from popsnet.slot import Slots
 
 __all__ = [
     "WIDEST",
     "Fold",
     "Grid",
     "Park",
-    "Schedule",
+    "RelaySchedule",
+    "RelayStage",
     "Shower",
-    "Stage",
-    "Sweep",
+    "SweepStage",
     "parse_schedule",
 ]
 
@@ -53,11 +53,11 @@ _MOST_DIGITS = 20
 """Python refuses to read numbers of thousands of digits, with an error of its own."""
 
 
-class Stage(ABC):
+class RelayStage(ABC):
     """A stage of a schedule: data, and what it does."""
 
     @abstractmethod
-    def run(self, traffic: Traffic) -> Slots:
+    def run(self, traffic: RelayState) -> Slots:
         """Execute it."""
 
     @abstractmethod
@@ -76,7 +76,7 @@ class Stage(ABC):
 
 
 @dataclass(frozen=True)
-class Park(Stage):
+class Park(RelayStage):
     """P(w1,…,wm)."""
 
     windows: tuple[int, ...]
@@ -91,7 +91,7 @@ class Park(Stage):
             return f"P{self.windows[0]}"
         return f"P({','.join(map(str, self.windows))})"
 
-    def run(self, traffic: Traffic) -> Slots:
+    def run(self, traffic: RelayState) -> Slots:
         return park(traffic, self.windows)
 
     def slots(self, network: Network) -> int:
@@ -108,13 +108,13 @@ class Park(Stage):
 
 
 @dataclass(frozen=True)
-class Sweep(Stage):
+class SweepStage(RelayStage):
     """S."""
 
     def __str__(self) -> str:
         return "S"
 
-    def run(self, traffic: Traffic) -> Slots:
+    def run(self, traffic: RelayState) -> Slots:
         return sweep(traffic)
 
     def slots(self, network: Network) -> int:
@@ -125,13 +125,13 @@ class Sweep(Stage):
 
 
 @dataclass(frozen=True)
-class Fold(Stage):
+class Fold(RelayStage):
     """F."""
 
     def __str__(self) -> str:
         return "F"
 
-    def run(self, traffic: Traffic) -> Slots:
+    def run(self, traffic: RelayState) -> Slots:
         return fold(traffic)
 
     def slots(self, network: Network) -> int:
@@ -139,7 +139,7 @@ class Fold(Stage):
 
 
 @dataclass(frozen=True)
-class Shower(Stage):
+class Shower(RelayStage):
     """Rr."""
 
     copies: int
@@ -150,7 +150,7 @@ class Shower(Stage):
     def __str__(self) -> str:
         return f"R{self.copies}"
 
-    def run(self, traffic: Traffic) -> Slots:
+    def run(self, traffic: RelayState) -> Slots:
         return shower(traffic, self.copies)
 
     def slots(self, network: Network) -> int:
@@ -158,7 +158,7 @@ class Shower(Stage):
 
 
 @dataclass(frozen=True)
-class Grid(Stage):
+class Grid(RelayStage):
     """XY(x,y)."""
 
     x: int
@@ -170,7 +170,7 @@ class Grid(Stage):
     def __str__(self) -> str:
         return f"XY({self.x},{self.y})"
 
-    def run(self, traffic: Traffic) -> Slots:
+    def run(self, traffic: RelayState) -> Slots:
         return grid(traffic, self.x, self.y)
 
     def slots(self, network: Network) -> int:
@@ -191,14 +191,14 @@ class Grid(Stage):
 
 
 @dataclass(frozen=True)
-class Schedule:
+class RelaySchedule:
     """Stages, and those that are then repeated until everybody is served.
 
     Schedules that do the same are equal: what is repeated anyway is not listed before, nor twice.
     """
 
-    stages: tuple[Stage, ...]
-    repeated: tuple[Stage, ...] = ()
+    stages: tuple[RelayStage, ...]
+    repeated: tuple[RelayStage, ...] = ()
     """The last stage, if none are given."""
 
     def __post_init__(self) -> None:
@@ -212,7 +212,7 @@ class Schedule:
         object.__setattr__(self, "stages", stages)
         object.__setattr__(self, "repeated", repeated)
 
-    def __iter__(self) -> Iterator[Stage]:
+    def __iter__(self) -> Iterator[RelayStage]:
         return chain(self.stages, chain.from_iterable(repeat(self.repeated)))
 
     def __str__(self) -> str:
@@ -229,7 +229,7 @@ class Schedule:
         return next((reason for reason in reasons if reason is not None), None)
 
 
-def parse_schedule(text: str) -> Schedule:
+def parse_schedule(text: str) -> RelaySchedule:
     """The schedule that a text like ``P2 P1 P(5,5) F R2 | R1`` stands for."""
     strange = next((sign for sign in text if not sign.isascii()), None)
     if strange is not None:
@@ -239,10 +239,10 @@ def parse_schedule(text: str) -> Schedule:
         raise InputError(f"Schedule {text!r} has {len(after)} bars; it may have one.")
     if after and not after[0].strip():
         raise InputError(f"Schedule {text!r}: nothing follows the bar; give stages to repeat.")
-    return Schedule(_stages(before), _stages(after[0]) if after else ())
+    return RelaySchedule(_stages(before), _stages(after[0]) if after else ())
 
 
-def _period(stages: tuple[Stage, ...]) -> tuple[Stage, ...]:
+def _period(stages: tuple[RelayStage, ...]) -> tuple[RelayStage, ...]:
     """The shortest beginning that gives the same when it is repeated for ever."""
     whole = range(1, len(stages) + 1)
     shortest = next(length for length in whole if stages[length:] + stages[:length] == stages)
@@ -252,16 +252,16 @@ def _period(stages: tuple[Stage, ...]) -> tuple[Stage, ...]:
 _MADE_OF = "A schedule is made of Pw or P(w1,w2,…), S, F, Rr and XY(x,y), as in 'P2 P1 P1 R2'."
 _STAGE = re.compile(r"(P|S|F|R|XY)(\d+|\((?:\s*\d+\s*(?:,\s*\d+\s*)*)?\))?(?=\s|$|([PSFRX]))")
 
-_MAKERS: dict[str, tuple[Callable[..., Stage], range, str]] = {
+_MAKERS: dict[str, tuple[Callable[..., RelayStage], range, str]] = {
     "P": (lambda *windows: Park(windows), range(1, 1000), "windows, as in P2 or P(5,5)"),
-    "S": (Sweep, range(1), "no number"),
+    "S": (SweepStage, range(1), "no number"),
     "F": (Fold, range(1), "no number"),
     "R": (Shower, range(1, 2), "one number of copies, as in R2"),
     "XY": (Grid, range(2, 3), "two numbers, as in XY(4,4)"),
 }
 
 
-def _stages(text: str) -> tuple[Stage, ...]:
+def _stages(text: str) -> tuple[RelayStage, ...]:
     stages, at = [], 0
     text = text.strip()
     while at < len(text):
@@ -279,7 +279,7 @@ def _stages(text: str) -> tuple[Stage, ...]:
     return tuple(stages)
 
 
-def _stage(letter: str, numbers: str) -> Stage:
+def _stage(letter: str, numbers: str) -> RelayStage:
     maker, counts, expected = _MAKERS[letter]
     digits = re.findall(r"\d+", numbers)
     if any(len(number) > _MOST_DIGITS for number in digits):

@@ -6,14 +6,13 @@ import numpy as np
 
 from popsnet.routing.global_or import global_or
 from popsnet.routing.relay.attempt import attempt
-from popsnet.routing.relay.traffic import Traffic
-from popsnet.routing.router import Slots
-from popsnet.slot import Ints, Slot
+from popsnet.routing.relay.state import RelayState
+from popsnet.slot import Ints, Slot, Slots
 
 __all__ = ["shower"]
 
 
-def shower(traffic: Traffic, copies: int) -> Slots:
+def shower(traffic: RelayState, copies: int) -> Slots:
     """1 + r slots for r copies, and the two of the global OR; the last stage of a schedule.
 
     Every pending source sends its packet to r relay groups at once: T_1 … T_r, the places of its

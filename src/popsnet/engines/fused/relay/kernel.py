@@ -30,14 +30,14 @@ from popsnet.experiment import Instance
 from popsnet.network import Network
 from popsnet.permutations.keyed import KeyedPermutation
 from popsnet.permutations.uniform import CHUNK, UniformPermutation
-from popsnet.routing.relay.schedule import Schedule
+from popsnet.routing.relay.schedule import RelaySchedule
 from popsnet.system import threads_here
 from popsnet.trace import Observer
 
 __all__ = ["RelayKernel", "relay_bytes", "relay_obstacle"]
 
 
-def relay_bytes(network: Network, schedule: Schedule, keyed: bool) -> int:
+def relay_bytes(network: Network, schedule: RelaySchedule, keyed: bool) -> int:
     """Memory for runs on all threads: bits, destinations unless they are computed, scratch."""
     program = Program.of(network, schedule)
     ground, threads = Ground.of(network, program), threads_here()
@@ -62,7 +62,7 @@ class RelayKernel(Kernel):
     _scratch: ClassVar = ("workers", "_resident", "_large_run", "_bits", "_destination")
 
     def __init__(
-        self, network: Network, schedule: Schedule, max_steps: int, threads: int | None = None
+        self, network: Network, schedule: RelaySchedule, max_steps: int, threads: int | None = None
     ) -> None:
         super().__init__(network, max_steps, threads)
         self._schedule = schedule

@@ -14,17 +14,23 @@ from popsnet.routing.relay.schedule import (
     Fold,
     Grid,
     Park,
-    Schedule,
+    RelaySchedule,
+    RelayStage,
     Shower,
-    Stage,
-    Sweep,
+    SweepStage,
 )
 
 __all__ = ["FOLD", "GRID", "PARK", "SHOWER", "SWEEP", "Program", "row_of"]
 
 PARK, SWEEP, FOLD, SHOWER, GRID = range(5)
 
-_KINDS: dict[type[Stage], int] = {Park: PARK, Sweep: SWEEP, Fold: FOLD, Shower: SHOWER, Grid: GRID}
+_KINDS: dict[type[RelayStage], int] = {
+    Park: PARK,
+    SweepStage: SWEEP,
+    Fold: FOLD,
+    Shower: SHOWER,
+    Grid: GRID,
+}
 
 
 class Program(NamedTuple):
@@ -46,13 +52,13 @@ class Program(NamedTuple):
     """The most attempt slots of any grid."""
 
     @classmethod
-    def of(cls, network: Network, schedule: Schedule) -> Program:
+    def of(cls, network: Network, schedule: RelaySchedule) -> Program:
         """The program of a schedule."""
         return _program(network, schedule)
 
 
 @lru_cache(maxsize=64)
-def _program(network: Network, schedule: Schedule) -> Program:
+def _program(network: Network, schedule: RelaySchedule) -> Program:
     rows: list[tuple[int, int, int, int]] = []
     windows: list[int] = []
     stages = (*schedule.stages, *schedule.repeated)
@@ -69,12 +75,12 @@ def _program(network: Network, schedule: Schedule) -> Program:
     )
 
 
-def _numbers(stage: Stage, network: Network, windows: list[int]) -> tuple[int, int]:
+def _numbers(stage: RelayStage, network: Network, windows: list[int]) -> tuple[int, int]:
     """The two numbers of a stage; its windows are put at the end of the list."""
     start = len(windows)
     if isinstance(stage, Park):
         windows.extend(stage.windows)
-    elif isinstance(stage, Sweep):
+    elif isinstance(stage, SweepStage):
         windows.append(-(-network.d // network.g))
     elif isinstance(stage, Fold):
         return 1, 0

@@ -41,7 +41,7 @@ from popsnet.engines.fused.relay.ways import begin
 from popsnet.permutations.uniform import RANDOM, fill, shuffle
 from popsnet.routing.relay.bijection import CELLS, FRESH
 from popsnet.routing.relay.router import SEED
-from popsnet.routing.relay.traffic import ATTEMPT, SHIFT
+from popsnet.routing.relay.state import ATTEMPT, SHIFT
 from popsnet.splitmix import run_key, step_key, word
 
 __all__ = [

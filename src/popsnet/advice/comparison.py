@@ -1,0 +1,292 @@
+"""Every router that applies, on the same permutations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from statistics import mean
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy.typing as npt
+
+from popsnet.advice.recommendation import Forecast, forecast
+from popsnet.errors import InputError
+from popsnet.experiment import MAX_STEPS, Experiment, whole_number
+from popsnet.network import Network, shape_of
+from popsnet.progress import Progress, watched
+from popsnet.report.table import data_frame, html_table, text_table
+from popsnet.routing import Route, Router, all_routers, find_router
+from popsnet.runs.route import route
+from popsnet.runs.run import Runs
+from popsnet.schedules.bounds import lower_bound
+from popsnet.schedules.demand import Demand
+from popsnet.trace import Event
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["MOST_PROCESSORS", "Compared", "Comparison", "compare"]
+
+Candidate: TypeAlias = str | Path | Router | Route
+Candidates: TypeAlias = Sequence[Candidate | tuple[Candidate, str | None]]
+
+MOST_PROCESSORS = 2**16
+_MOST_MESSAGES = 2**25
+"""A run with more of them, n for each slot expected, is left out."""
+_MOST_SLOTS = 5000
+"""So is one of more slots, however small."""
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """A router and its runs; without runs, only what is expected of it."""
+
+    experiment: Experiment
+    runs: Runs | None
+    expected: Forecast | None
+
+    @property
+    def router(self) -> Router:
+        """The router."""
+        return self.experiment.resolved_router
+
+    @property
+    def label(self) -> str:
+        """The router, with its variant if that is not the router's own choice."""
+        name, chosen = self.router.name, self.router.choose_variant(None, self.experiment.network)
+        variant = self.experiment.variant
+        return name if variant == chosen else f"{name} ({variant})"
+
+    @property
+    def mean_slots(self) -> float:
+        """Slots until every source knows, on average."""
+        return float(self._ran.slots.mean())
+
+    @property
+    def worst_slots(self) -> int:
+        """Slots of the longest run."""
+        return int(self._ran.slots.max())
+
+    @property
+    def capped(self) -> int:
+        """Runs that were stopped, so that the mean is a lower bound."""
+        return int(self._ran.capped.sum())
+
+    @property
+    def undelivered(self) -> int:
+        """Packets that were not delivered, in all runs together."""
+        return self._ran.undelivered
+
+    @property
+    def failed(self) -> bool:
+        """Whether packets are lost, or missing though the run was not capped."""
+        return self._ran.failed
+
+    @property
+    def _ran(self) -> Runs:
+        assert self.runs is not None
+        return self.runs
+
+    def to_record(self) -> dict[str, Any]:
+        """Return the figures as a dictionary; None where there were no runs."""
+        figures: dict[str, Any] = dict.fromkeys(_FIGURES)
+        if (runs := self.runs) is not None:
+            buffers, bits = runs.peak_buffers, runs.control_bits
+            figures = {
+                "mean_slots": self.mean_slots,
+                "worst_slots": self.worst_slots,
+                "mean_collisions": float(runs.collisions.mean()),
+                "peak_buffers": None if buffers is None else int(buffers.max()),
+                "control_bits": None if bits is None else int(bits.max()),
+                "capped": self.capped,
+                "lost": int(runs.lost.sum()),
+                "undelivered": runs.undelivered,
+            }
+        return {
+            "router": self.router.name,
+            "variant": self.experiment.variant,
+            "online": self.router.online,
+            "randomness": self.router.randomness,
+            **figures,
+            "expected_slots": self.expected.slots if self.expected else None,
+        }
+
+
+_FIGURES = (
+    "mean_slots", "worst_slots", "mean_collisions", "peak_buffers", "control_bits", "capped",
+    "lost", "undelivered",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Comparison:
+    """Routers on the same permutations, the quickest first, and what was left out.
+
+    Those that did not deliver every packet come last.
+    """
+
+    network: Network
+    runs: int
+    lower_bound: float
+    """The mean over the permutations; no schedule of one takes fewer slots than its bound."""
+    done: tuple[Compared, ...]
+    left_out: tuple[Compared, ...]
+
+    def to_records(self) -> list[dict[str, Any]]:
+        """Return a dictionary per router that was run."""
+        return [one.to_record() for one in self.done]
+
+    def to_dataframe(self) -> pd.DataFrame:
+        """Return a pandas data frame with a row per router; needs ``popsnet[pandas]``."""
+        return data_frame(self.to_records())
+
+    def __getitem__(self, router: str) -> Runs:
+        """The runs of one router, by name; of several variants of one, as the table names them."""
+        found = [one for one in self.done if one.label == router]
+        found = found or [one for one in self.done if one.router.name == router]
+        if len(found) != 1:
+            known = ", ".join(one.label for one in self.done)
+            raise InputError(f"{router!r} is not one of those that were run: {known}.")
+        return found[0]._ran
+
+    def _cells(self) -> list[tuple[str, ...]]:
+        rows: list[tuple[str, ...]] = [
+            ("router", "slots, mean", "worst", "not delivered", "on-line")
+        ]
+        for one in self.done:
+            least = "≥ " if one.capped else ""  # a capped run is cut short
+            slots = f"{least}{one.mean_slots:,.1f}", f"{least}{one.worst_slots:,}"
+            online = "yes" if one.router.online else "no"
+            online = "statistics only" if one.experiment.idealized else online
+            rows.append((one.label, *slots, f"{one.undelivered:,}", online))
+        return rows
+
+    @property
+    def _title(self) -> str:
+        plural = "permutation" if self.runs == 1 else "permutations, the same for all"
+        return (
+            f"{self.network}, {self.runs:,} {plural}; "
+            f"lower bound for any schedule {self.lower_bound:.1f} slots on average"
+        )
+
+    def __str__(self) -> str:
+        return f"{self._title}\n{text_table(self._cells(), left=(0, 4))}"
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return f"<p>{escape(self._title)}</p>{html_table(self._cells())}"
+
+
+def compare(
+    d: Network | int,
+    g: int | None = None,
+    *,
+    routers: Candidates | Candidate | None = None,
+    runs: int = 10,
+    permutation: str | Path | npt.ArrayLike = "random",
+    seed: int = 0,
+    max_steps: int = MAX_STEPS,
+    progress: Progress = None,
+) -> Comparison:
+    """Run routers on the same permutations: run r has the same one for all of them.
+
+    Parameters
+    ----------
+    d : int or Network
+        Processors per group, or a network. Every message is executed, so that n may be at most
+        65,536.
+    g : int
+        Groups, if the first argument is a number.
+    routers : sequence, optional
+        Names, files, routers or generator functions, or pairs of one of these and a variant;
+        every router that ships and applies, if not given. A router that should take more than
+        5000 slots is left out.
+    runs : int
+        Runs of each router.
+    permutation : str, Path or array
+        As for :func:`route`.
+    seed : int
+        The seed of the coins, and of the permutations.
+    max_steps : int
+        A run is capped after this many steps.
+    progress : function, bool or None
+        A function that is called with the runs done and the total. None shows a bar on a
+        terminal after two seconds, False shows nothing.
+
+    Examples
+    --------
+    >>> import popsnet
+    >>> found = popsnet.compare(8, 8, routers=["mei-rizzi", "direct"], runs=5)
+    >>> [one.router.name for one in found.done]
+    ['direct', 'mei-rizzi']
+    >>> found["direct"].slots
+    array([8, 8, 8, 8, 8])
+    """
+    network, runs = Network(*shape_of(d, g)), whole_number("runs", runs)
+    if runs < 1:
+        raise InputError(f"runs = {runs}: there is nothing to compare; give at least 1.")
+    if network.n > MOST_PROCESSORS:
+        raise InputError(
+            f"n = {network.n:,}: every message of every router is executed; give at most "
+            f"{MOST_PROCESSORS:,} processors, or use recommend()."
+        )
+    shared: dict[str, Any] = {"permutation": permutation, "permutation_seed": seed}
+    experiments = [
+        Experiment(
+            network.d, network.g, router=router, variant=variant, seed=seed, max_steps=max_steps,
+            **shared,
+        )
+        for router, variant in _chosen(network, routers)
+    ]  # fmt: skip
+    with watched(progress, f"routing on {network}", len(experiments) * runs) as (report, watch):
+        found = [_compared(one, runs, report, watch) for one in experiments]
+    ran = (one for one in found if one.runs is not None)
+    done = tuple(sorted(ran, key=lambda one: (one.undelivered > 0, one.mean_slots)))
+    left_out = tuple(one for one in found if one.runs is None)
+    bound = _bound(Experiment(network.d, network.g, router="direct", **shared), runs)
+    return Comparison(network, runs, bound, done, left_out)
+
+
+def _chosen(
+    network: Network, routers: Candidates | Candidate | None
+) -> list[tuple[Router, str | None]]:
+    """The routers to run, each with a variant or its own choice."""
+    if routers is None:
+        shipped = (one for one in all_routers() if not one.file)
+        return [
+            (one, None)
+            for one in shipped
+            if any(variant.obstacle(network) is None for variant in one.variants.values())
+        ]
+    several = routers if isinstance(routers, list | tuple) else [routers]
+    pairs = (one if isinstance(one, tuple) else (one, None) for one in several)
+    return [(find_router(router), variant) for router, variant in pairs]
+
+
+def _compared(
+    experiment: Experiment,
+    runs: int,
+    report: Callable[[int], None],
+    watch: Callable[[str], None],
+) -> Compared:
+    expected = forecast(experiment.resolved_router, experiment.network)
+    slots = expected.slots if expected else 0
+    if slots > min(_MOST_SLOTS, _MOST_MESSAGES / experiment.network.n):
+        report(runs)
+        return Compared(experiment, None, expected)
+
+    def observe(event: Event) -> None:
+        watch(f"{experiment.router}, slot {event.slot:,}")
+
+    done = route(experiment, runs=runs, engine="slots", observers=[observe], progress=False)
+    report(runs)
+    return Compared(experiment, done, expected)
+
+
+def _bound(permutations: Experiment, runs: int) -> float:
+    network = permutations.network
+    demands = (Demand.of_permutation(network, permutations.destination(run)) for run in range(runs))
+    return mean(lower_bound(demand) for demand in demands)

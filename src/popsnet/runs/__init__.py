@@ -1,0 +1,6 @@
+"""Runs of one experiment, executed now: route and schedule, and what runs give."""
+
+from popsnet.runs.route import route
+from popsnet.runs.run import Run, Runs
+
+__all__ = ["Run", "Runs", "route"]

@@ -1,0 +1,210 @@
+"""Route permutations: the one way to do runs."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from popsnet.engines import Engine, Outcomes, choose_engine
+from popsnet.errors import InputError
+from popsnet.experiment import MAX_STEPS, Experiment, whole_number
+from popsnet.files import require_writable
+from popsnet.network import Network, shape_of
+from popsnet.progress import Progress, watched
+from popsnet.routing import Route, Router
+from popsnet.runs.run import Runs
+from popsnet.runs.tracing import require_traceable, run_traced
+from popsnet.trace import Event, Observer
+
+__all__ = ["route"]
+
+
+class _Default:
+    """Stands for the default of a parameter, so that a value given can be told from it."""
+
+    def __init__(self, value: object) -> None:
+        self.value = value
+
+    def __repr__(self) -> str:
+        return repr(self.value)
+
+
+_ROUTER: Any = _Default("mei-rizzi")
+_VARIANT: Any = _Default(None)
+_PERMUTATION: Any = _Default("random")
+_SEED: Any = _Default(0)
+_MAX_STEPS: Any = _Default(MAX_STEPS)
+
+
+def route(
+    d: Network | Experiment | int,
+    g: int | None = None,
+    *,
+    router: str | Path | Router | Route = _ROUTER,
+    variant: str | None = _VARIANT,
+    permutation: str | Path | npt.ArrayLike = _PERMUTATION,
+    runs: int = 1,
+    seed: int = _SEED,
+    permutation_seed: int = _SEED,
+    max_steps: int = _MAX_STEPS,
+    first: int = 0,
+    engine: str = "auto",
+    threads: int | None = None,
+    trace: str | Path | None = None,
+    observers: Sequence[Observer] = (),
+    progress: Progress = None,
+) -> Runs:
+    """Route permutations on a network, slot by slot.
+
+    ``route(network, ...)``, ``route(d, g, ...)`` and ``route(experiment, ...)`` are the same.
+
+    Parameters
+    ----------
+    d : int, Network or Experiment
+        Processors per group; or a network; or an experiment, which has the six parameters of
+        the next line already.
+    g : int
+        Groups, if the first argument is a number.
+    router, variant, permutation, seed, permutation_seed, max_steps
+        See :class:`Experiment`.
+    runs : int
+        How many runs; each has its own permutation and coins.
+    first : int
+        The number of the first run, to continue a sequence.
+    engine : {"auto", "objects", "slots", "fused"}
+        What executes the runs. The results do not depend on it.
+    threads : int, optional
+        Threads of the ``fused`` engine; all processors if not given.
+    trace : str or Path, optional
+        Write every message of a single run to this file.
+    observers : sequence of functions
+        Called with an :class:`Event` after every slot; by ``fused`` now and then.
+    progress : function, bool or None
+        A function that is called with the runs done and the total. None shows a bar on a
+        terminal after two seconds, False shows nothing.
+
+    Returns
+    -------
+    Runs
+        The results as NumPy arrays.
+
+    Raises
+    ------
+    InputError
+        If a parameter is wrong.
+    RuleViolation
+        If the router breaks a rule of the machine.
+    KeyboardInterrupt
+        If interrupted; its attribute ``runs`` has the runs that were finished.
+
+    Examples
+    --------
+    >>> import popsnet
+    >>> runs = popsnet.route(32, 32, router="relay", runs=1000, seed=1)
+    >>> runs.slots.min() >= 10, runs.lost.sum()
+    (np.True_, np.int64(0))
+    """
+    parameters = {
+        "router": router,
+        "variant": variant,
+        "permutation": permutation,
+        "seed": seed,
+        "permutation_seed": permutation_seed,
+        "max_steps": max_steps,
+    }
+    experiment = _experiment(d, g, parameters)
+    runs, first = whole_number("runs", runs), whole_number("first", first)
+    if runs < 1:
+        raise InputError(f"runs = {runs}: there is nothing to do; give at least 1.")
+    if not 0 <= first <= 2**62 - runs:
+        raise InputError(f"first = {first}: runs are numbered from 0 to 2^62.")
+    if threads is not None and whole_number("threads", threads) < 1:
+        raise InputError(f"threads = {threads}: it must be at least 1.")
+    if trace is not None:
+        _require_one(Path(trace), runs)
+        require_traceable(experiment)
+    chosen = choose_engine(engine, experiment, runs=runs, traced=trace is not None)
+    numbers, done, seconds = range(first, first + runs), [], []
+    what = f"{experiment.router} on {experiment.network}"
+    with watched(progress, what, runs) as (report, watch):
+        shown = not callable(progress) and progress is not False
+        watching = [_on(watch), *observers] if shown else observers
+        try:
+            if trace is not None:
+                run = run_traced(experiment, first, Path(trace), watching, chosen)
+                done, seconds = [Outcomes.of([run.outcome])], [np.array([run.seconds])]
+            else:
+                for block, share in _blocks(experiment, chosen, numbers, watching, threads):
+                    done.append(block)
+                    seconds.append(share)
+                    report(len(block))
+        except KeyboardInterrupt as stop:
+            kept = _runs(experiment, chosen, numbers, done, seconds)
+            stop.runs = kept  # type: ignore[attr-defined]
+            stop.add_note(f"{len(kept):,} of {runs:,} runs were finished: attribute runs has them.")
+            raise
+    return _runs(experiment, chosen, numbers, done, seconds)
+
+
+def _experiment(
+    network: Network | Experiment | int, g: int | None, parameters: dict[str, Any]
+) -> Experiment:
+    given = {name: one for name, one in parameters.items() if not isinstance(one, _Default)}
+    if not isinstance(network, Experiment):
+        return Experiment(*shape_of(network, g), **given)
+    if g is not None or given:
+        names = ", ".join([*(["g"] if g is not None else []), *given])
+        raise InputError(
+            f"The experiment has its parameters already; leave out {names}, or use "
+            "experiment.replaced(...)."
+        )
+    return network
+
+
+def _require_one(trace: Path, runs: int) -> None:
+    if runs != 1:
+        raise InputError(f"trace = {trace}: it records one run, and runs = {runs}; give runs = 1.")
+    require_writable(trace)
+
+
+def _blocks(
+    experiment: Experiment,
+    engine: Engine,
+    numbers: range,
+    observers: Sequence[Observer],
+    threads: int | None,
+) -> Iterator[tuple[Outcomes, npt.NDArray[np.float64]]]:
+    """Some runs at a time, with the time each took."""
+    with engine.open(experiment, threads) as session:
+        begin = time.perf_counter()
+        for block in session.run(numbers, observers):
+            now = time.perf_counter()
+            yield block, np.full(len(block), (now - begin) / max(len(block), 1))
+            begin = time.perf_counter()
+
+
+def _on(watch: Callable[[str], None]) -> Observer:
+    """Show how far the present run is."""
+
+    def observe(event: Event) -> None:
+        where = f"step {event.step + 1}, slot {event.slot:,}"
+        watch(f"{where}, {event.pending:,} packets pending")
+
+    return observe
+
+
+def _runs(
+    experiment: Experiment,
+    engine: Engine,
+    numbers: range,
+    done: Sequence[Outcomes],
+    seconds: Sequence[npt.NDArray[np.float64]],
+) -> Runs:
+    outcomes = Outcomes.joined(done)
+    shares = np.concatenate([np.empty(0), *seconds])
+    return Runs(experiment, engine.name, numbers[: len(outcomes)], outcomes, shares)

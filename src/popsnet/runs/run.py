@@ -1,0 +1,299 @@
+"""The results of runs: one run, and many as columns."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from popsnet.engines import Outcome, Outcomes, Tally
+from popsnet.engines.outcome import COLUMNS, UNKNOWN
+from popsnet.errors import InputError
+from popsnet.experiment import Experiment
+from popsnet.report.table import data_frame
+from popsnet.runs.summary import RunsSummary, bars
+from popsnet.stats.inference import summarize_array
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from popsnet.viewer import Page
+
+__all__ = ["Run", "Runs"]
+
+I64 = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One run: its outcome, and what was run.
+
+    The counts of the outcome are attributes of the run, too: ``run.slots`` is
+    ``run.outcome.slots``.
+    """
+
+    experiment: Experiment
+    number: int
+    """The number of the run in the experiment's sequence."""
+    outcome: Outcome
+    seconds: float = field(compare=False)
+    """The time it took; runs that were done together share theirs evenly."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name in Outcome.__dataclass_fields__ or name == "slots_known":
+            return getattr(self.outcome, name)
+        raise AttributeError(f"'Run' object has no attribute {name!r}")
+
+    def __dir__(self) -> list[str]:
+        return [*object.__dir__(self), *Outcome.__dataclass_fields__, "slots_known"]
+
+    def trace(self) -> str:
+        """Execute the run again, message by message, and return its trace as text."""
+        from popsnet.runs.tracing import write_trace
+
+        file = io.StringIO()
+        write_trace(self.experiment, self.number, file)
+        return file.getvalue()
+
+    def write_trace(self, path: str | Path) -> Path:
+        """Execute the run again, message by message, and write its trace to a file.
+
+        ``popsnet.check_trace`` replays the file by the rules alone.
+        """
+        from popsnet.runs.tracing import run_traced
+
+        run_traced(self.experiment, self.number, Path(path))
+        return Path(path)
+
+    def view(self) -> Page:
+        """Return the page that plays the run; a notebook shows it, ``save`` writes it."""
+        from popsnet.notebook import view
+
+        return view(self)
+
+    def _repr_html_(self) -> str:
+        """The run in a notebook, played slot by slot."""
+        from popsnet.notebook import shown
+
+        return shown(self)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Runs(Sequence[Run]):
+    """The runs of an experiment, in order, as NumPy arrays.
+
+    ``runs.slots`` and so on have an entry per run. ``runs[i]`` is one run, which can be traced
+    and viewed; ``runs[a:b]`` is some of them.
+
+    Examples
+    --------
+    >>> import popsnet
+    >>> runs = popsnet.route(8, 8, runs=20, seed=1)
+    >>> len(runs), runs.slots.dtype, runs.lost.sum()
+    (20, dtype('int64'), np.int64(0))
+    >>> values, counts = runs.histogram("steps")
+    >>> int(counts.sum())
+    20
+    >>> runs[0].slots == runs.slots[0]
+    np.True_
+    """
+
+    experiment: Experiment
+    engine: str
+    """The name of the engine that did the runs."""
+    numbers: Sequence[int]
+    """The number of each run in the experiment's sequence."""
+    outcomes: Outcomes
+    seconds: npt.NDArray[np.float64]
+    """The time each run took; runs that were done together share theirs evenly."""
+
+    def __post_init__(self) -> None:
+        self.seconds.flags.writeable = False
+
+    def __len__(self) -> int:
+        return len(self.outcomes)
+
+    @overload
+    def __getitem__(self, place: int) -> Run: ...
+    @overload
+    def __getitem__(self, place: slice | npt.NDArray[Any] | list[int]) -> Runs: ...
+    def __getitem__(self, place: int | slice | npt.NDArray[Any] | list[int]) -> Run | Runs:
+        try:
+            places = np.arange(len(self))[place]
+        except IndexError:
+            places = None
+        if places is None or places.ndim > 1 or place is None or isinstance(place, bool):
+            raise IndexError(
+                f"{place!r:.40}: there are {len(self):,} runs; give a number, a slice, or an array "
+                "of numbers or of booleans."
+            )
+        if places.ndim == 0:
+            place = int(places)
+            number, seconds = self.numbers[place], float(self.seconds[place])
+            return Run(self.experiment, number, self.outcomes.at(place), seconds)
+        numbers = tuple(self.numbers[i] for i in places.tolist())
+        part = numbers, self.outcomes.take(places), self.seconds[places]
+        return Runs(self.experiment, self.engine, *part)
+
+    def __iter__(self) -> Iterator[Run]:
+        rest = zip(self.numbers, self.outcomes, self.seconds.tolist(), strict=True)
+        return (Run(self.experiment, *one) for one in rest)
+
+    @property
+    def slots(self) -> I64:
+        """Slots until the router ends."""
+        return self.outcomes.column("slots")
+
+    @property
+    def slots_delivered(self) -> I64:
+        """The slot of the last delivery; 0 if nothing was delivered."""
+        return self.outcomes.column("slots_delivered")
+
+    @property
+    def steps(self) -> I64:
+        """Steps of the router."""
+        return self.outcomes.column("steps")
+
+    @property
+    def delivered(self) -> I64:
+        """Packets delivered to their destinations."""
+        return self.outcomes.column("delivered")
+
+    @property
+    def lost(self) -> I64:
+        """Packets that no processor holds any more."""
+        return self.outcomes.column("lost")
+
+    @property
+    def collisions(self) -> I64:
+        """Couplers hit by two or more messages, summed over slots."""
+        return self.outcomes.column("collisions")
+
+    @property
+    def destroyed(self) -> I64:
+        """Messages that were destroyed at such couplers."""
+        return self.outcomes.column("destroyed")
+
+    @property
+    def messages(self) -> I64:
+        """Messages sent; a multicast is one."""
+        return self.outcomes.column("messages")
+
+    @property
+    def peak_buffers(self) -> I64 | None:
+        """The most packets any processor held at once; None if the engine does not count them."""
+        return self._known("peak_buffers")
+
+    @property
+    def control_bits(self) -> I64 | None:
+        """The most bits of any message, besides packets; None if the engine does not count them."""
+        return self._known("control_bits")
+
+    @property
+    def capped(self) -> npt.NDArray[np.bool_]:
+        """Whether each run was stopped before it ended."""
+        return self.outcomes.column("capped")
+
+    def _known(self, name: str) -> I64 | None:
+        values = self.outcomes.column(name)
+        return None if (values == UNKNOWN).any() else values
+
+    @property
+    def tally(self) -> Tally:
+        """Exact histograms of all runs, which can be added to others."""
+        return Tally.of(self.outcomes)
+
+    @property
+    def undelivered(self) -> int:
+        """Packets that were not delivered, in all runs together."""
+        return int((self.experiment.network.n - self.delivered).sum())
+
+    @property
+    def failed(self) -> bool:
+        """Whether a run lost packets, or ended, uncapped, with packets missing."""
+        missing = self.delivered < self.experiment.network.n
+        return bool(((self.lost > 0) | (missing & ~self.capped)).any())
+
+    def histogram(self, name: str = "slots") -> tuple[I64, I64]:
+        """Return the values that a count takes, in rising order, and how many runs take each.
+
+        Parameters
+        ----------
+        name : str
+            One of the counts, such as ``"slots"`` or ``"steps"``.
+        """
+        if name not in COLUMNS:
+            raise InputError(f"name = {name!r}: give one of {', '.join(COLUMNS)}.")
+        if self._known(name) is None:
+            raise InputError(f"Engine {self.engine} does not count {name}; use engine='slots'.")
+        values, counts = np.unique(self.outcomes.column(name), return_counts=True)
+        return values, counts
+
+    def summary(self) -> RunsSummary:
+        """Return mean, standard deviation, minimum and maximum of every count."""
+        if not len(self):
+            raise InputError("There are no runs to summarize.")
+        kept = [name for name in _SUMMARIZED if self._known(name) is not None]
+        figures = {name: summarize_array(self.outcomes.column(name)) for name in kept}
+        return RunsSummary(self, figures)
+
+    def to_records(self) -> list[dict[str, Any]]:
+        """Return a dictionary per run, of plain numbers."""
+        columns = self._columns()
+        rows = zip(*(column.tolist() for column in columns.values()), strict=True)
+        records = [dict(zip(columns, row, strict=True)) for row in rows]
+        for record in records:
+            for name in ("peak_buffers", "control_bits"):
+                record[name] = None if record[name] == UNKNOWN else record[name]
+            left = record["delivered"] < self.experiment.network.n
+            record["slots_known"] = None if record["capped"] or left else record["slots"]
+        for place in np.flatnonzero(self.lost).tolist():
+            records[place]["lost_packets"] = list(self.outcomes.at(place).lost_packets)
+        return records
+
+    def to_dataframe(self) -> pd.DataFrame:
+        """Return a pandas data frame with a row per run; needs the extra ``popsnet[pandas]``.
+
+        The columns before ``slots`` say what was run, so that frames can be put together.
+        """
+        one, columns = self.experiment, self._columns()
+        for name in ("peak_buffers", "control_bits"):
+            if self._known(name) is None:
+                del columns[name]
+        names = ("d", "g", "router", "variant", "seed", "permutation_seed")
+        said = {name: [getattr(one, name)] * len(self) for name in names}
+        said["permutation"] = [one.shown_permutation] * len(self)
+        return data_frame({"run": columns.pop("run"), **said, **columns}).set_index("run")
+
+    def _columns(self) -> dict[str, npt.NDArray[Any]]:
+        counts = {name: self.outcomes.column(name) for name in COLUMNS}
+        return {"run": np.array(self.numbers), **counts, "seconds": self.seconds}
+
+    def __repr__(self) -> str:
+        runs = f"{len(self):,} {'run' if len(self) == 1 else 'runs'}"
+        return f"<{runs} of {self.experiment}{self._in_short() if len(self) else ''}>"
+
+    def _in_short(self) -> str:
+        capped, missing = int(self.capped.sum()), self.undelivered
+        least = "at least " if capped else ""
+        text = f", {least}{self.slots.mean():.2f} slots on average"
+        text += f", {capped:,} capped" if capped else ""
+        return text + (f", {missing:,} packets not delivered" if missing else "")
+
+    def _repr_html_(self) -> str:
+        """The summary and a histogram of the slots, for a notebook."""
+        if not len(self):
+            return f"<p>{escape(repr(self))}</p>"
+        return self.summary()._repr_html_() + bars(*self.histogram("slots"))
+
+
+_SUMMARIZED = (
+    "slots", "slots_delivered", "steps", "messages", "collisions", "destroyed", "lost",
+    "peak_buffers", "control_bits",
+)  # fmt: skip

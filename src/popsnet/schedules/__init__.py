@@ -1,0 +1,16 @@
+"""Off-line schedules: what is to be sent, and in which slots it goes without a collision."""
+
+from popsnet.schedules.bounds import lower_bound, offline_slots
+from popsnet.schedules.cache import schedule_permutation
+from popsnet.schedules.construction import make_schedule
+from popsnet.schedules.demand import Demand
+from popsnet.schedules.schedule import Schedule
+
+__all__ = [
+    "Demand",
+    "Schedule",
+    "lower_bound",
+    "make_schedule",
+    "offline_slots",
+    "schedule_permutation",
+]

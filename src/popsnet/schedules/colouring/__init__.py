@@ -1,0 +1,5 @@
+"""Edge colourings of bipartite multigraphs. Knows nothing of networks."""
+
+from popsnet.schedules.colouring.colouring import colour_edges
+
+__all__ = ["colour_edges"]

@@ -1,0 +1,143 @@
+"""Makes the classes of a proper edge colouring equal in size, and more of them if wanted."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from popsnet.compiled import compiled
+from popsnet.schedules.colouring.multigraph import count
+
+__all__ = ["balance"]
+
+I32 = npt.NDArray[np.int32]
+
+_NONE = -1
+
+
+def balance(left: I32, right: I32, colours: I32, wanted: int) -> I32:
+    """The colouring with ``wanted`` classes whose sizes differ by one at most; changed in place.
+
+    A class that is too large gives edges to those that are too small, one after the other. The
+    edges of two classes form paths and circles on which they take turns (both are matchings), and
+    a path that begins and ends in the larger class, exchanged, moves one edge. There are at least
+    as many of these as the classes differ by. Only paths from edges of the giver whose left end
+    the taker does not use are walked, so the work is that of the taker's size and of what is
+    moved: O(m + wanted) in all.
+    """
+    sizes = count(colours, wanted)
+    if sizes.max() - sizes.min() <= 1:
+        return colours
+    least, more = divmod(len(colours), wanted)
+    goals = np.full(wanted, least, dtype=np.int32)
+    goals[np.argsort(-sizes, kind="stable")[:more]] += 1
+    room = np.maximum(sizes, goals)
+    begins = (np.cumsum(room) - room).astype(np.int64)
+    members = np.empty(room.sum(), dtype=np.int32)
+    order = np.argsort(colours, kind="stable")
+    members[np.repeat(begins - np.cumsum(sizes) + sizes, sizes) + np.arange(len(order))] = order
+    seats = np.full((4, 1 + max(left.max(), right.max())), _NONE, dtype=np.int32)
+    _level(left, right, colours, members, begins, sizes, goals, seats)
+    return colours
+
+
+@compiled
+def _level(
+    left: I32, right: I32, colours: I32, members: I32, begins: npt.NDArray[np.int64],
+    sizes: I32, goals: I32, seats: I32,
+) -> None:  # fmt: skip
+    """Let every class that is too large give to those that are too small, in their order.
+
+    Rows of ``seats``: the edge of the giver at every left and right vertex, then the taker's.
+    """
+    places = np.empty(len(colours), dtype=np.int32)  # of each edge among those of its class
+    taker = 0
+    for giver in range(len(sizes)):
+        if sizes[giver] <= goals[giver]:
+            continue
+        own = members[begins[giver] :]
+        _seat(left, right, own[: sizes[giver]], places, seats[:2])
+        while sizes[giver] > goals[giver]:
+            while sizes[taker] >= goals[taker]:
+                taker += 1
+            moved = min(sizes[giver] - goals[giver], goals[taker] - sizes[taker])
+            other = members[begins[taker] :]
+            _seat(left, right, other[: sizes[taker]], places, seats[2:])
+            _give(left, right, own, other, sizes[giver], sizes[taker], moved, places, seats)
+            sizes[giver] -= moved
+            sizes[taker] += moved
+            colours[other[: sizes[taker]]] = taker
+            _clear(left, right, other[: sizes[taker]], seats[2:])
+        colours[own[: sizes[giver]]] = giver
+        _clear(left, right, own[: sizes[giver]], seats[:2])
+
+
+@compiled
+def _seat(left: I32, right: I32, edges: I32, places: I32, seats: I32) -> None:
+    for k in range(len(edges)):
+        e = edges[k]
+        places[e] = k
+        seats[0, left[e]] = e
+        seats[1, right[e]] = e
+
+
+@compiled
+def _clear(left: I32, right: I32, edges: I32, seats: I32) -> None:
+    for e in edges:
+        seats[0, left[e]] = _NONE
+        seats[1, right[e]] = _NONE
+
+
+@compiled
+def _give(
+    left: I32, right: I32, own: I32, other: I32, owned: int, others: int, moved: int,
+    places: I32, seats: I32,
+) -> None:  # fmt: skip
+    """Exchange as many paths as edges are to be moved from one class to the other."""
+    k, most = 0, owned - moved
+    while owned > most:
+        e = own[k]
+        if seats[2, left[e]] != _NONE or not _is_odd(left, right, e, seats):
+            k += 1
+            continue
+        owned -= 1
+        _exchange(left, right, e, own, other, owned, others, places, seats)
+        others += 1
+
+
+@compiled
+def _is_odd(left: I32, right: I32, e: int, seats: I32) -> bool:
+    """Whether the path from an edge of the giver ends with one."""
+    while True:
+        f = seats[3, right[e]]
+        if f == _NONE:
+            return True
+        e = seats[0, left[f]]
+        if e == _NONE:
+            return False
+
+
+@compiled
+def _exchange(
+    left: I32, right: I32, e: int, own: I32, other: I32, owned: int, others: int,
+    places: I32, seats: I32,
+) -> None:  # fmt: skip
+    """Exchange the edges of an odd path; the giver is left with ``owned``, the first of its own."""
+    seats[0, left[e]] = _NONE
+    while True:
+        v = right[e]
+        f = seats[3, v]
+        seats[2, left[e]] = seats[3, v] = e
+        seats[1, v] = f
+        if f == _NONE:
+            break
+        following = seats[0, left[f]]
+        seats[0, left[f]] = f
+        own[places[e]], other[places[f]] = f, e
+        places[e], places[f] = places[f], places[e]
+        e = following
+    last = own[owned]
+    own[places[e]] = last
+    places[last] = places[e]
+    other[others] = e
+    places[e] = others

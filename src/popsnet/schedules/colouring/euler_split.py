@@ -1,0 +1,135 @@
+"""Euler splits: a regular bipartite multigraph of even degree into two of half the degree.
+
+Edges are paired at every vertex. Whoever leaves a vertex by the partner of the edge it came by
+walks in circles that meet every edge once. Edges are given to two halves by turns on the way: as
+the sides of the graph take turns too, every circle closes well, and each pair has one in each half.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from popsnet.compiled import compiled
+from popsnet.schedules.colouring.multigraph import lay_out
+
+__all__ = ["split_down", "split_once"]
+
+I32 = npt.NDArray[np.int32]
+Bytes = npt.NDArray[np.uint8]
+
+_UNSEEN = 2
+_DONE = -1
+_AT_ONCE = 4
+"""Walkers at once; measured."""
+_MOST_WAITING = 64
+"""One for every level of splitting, of which there are at most 31."""
+
+
+@compiled
+def split_once(right: I32, edges: I32, degree: int) -> I32:
+    """One half of the edges of a regular graph of even degree, in order. O(m)."""
+    right_slot, left_slot = np.empty_like(edges), np.empty_like(edges)
+    lay_out(right, edges, degree, right_slot, left_slot)
+    half = len(edges) // 2
+    first, turn = np.empty(half, dtype=np.uint8), np.empty(half, dtype=np.uint8)
+    _walk(right_slot, left_slot, 1, first, turn)
+    chosen = np.empty(half, dtype=np.int32)
+    for i in range(half):
+        chosen[i] = edges[2 * i + first[i]]
+    return chosen
+
+
+@compiled
+def split_down(right: I32, edges: I32, degree: int, base: int, colours: I32) -> None:
+    """Colour a regular graph whose degree is a power of two with colours from ``base`` on.
+
+    A few parts are walked through at once: while one waits for the memory, the others go on. Their
+    parts are split before those of others, so that they stay in the cache. Two sets of arrays take
+    turns by depth. O(m log degree).
+    """
+    m, nodes = len(edges), len(edges) // degree
+    slots, halves = np.empty((2, 2, m), dtype=np.int32), np.empty((2, m), dtype=np.int32)
+    lay_out(right, edges, degree, slots[0, 0], slots[0, 1])
+    for e in range(m):
+        halves[0, e] = edges[e]
+    first, turn = np.empty(m // 2, dtype=np.uint8), np.empty(m // 2, dtype=np.uint8)
+    begins, ends = np.zeros(_MOST_WAITING, dtype=np.int64), np.full(_MOST_WAITING, m)
+    depths, top = np.zeros(_MOST_WAITING, dtype=np.int64), 0
+    while top >= 0:
+        begin, end, depth = begins[top], ends[top], depths[top]
+        parts = min(1 << depth, _AT_ONCE)
+        here = depth % 2
+        size = (end - begin) // parts
+        if size == nodes:
+            for e in range(begin, end):
+                colours[halves[here, e]] = base + e // nodes
+            top -= 1
+            continue
+        _split(slots, halves, begin, end, here, parts, nodes, first, turn)
+        depths[top] = depth + 1
+        if parts == _AT_ONCE:  # the other half waits
+            middle = (begin + end) // 2
+            begins[top] = middle
+            top += 1
+            begins[top], ends[top], depths[top] = begin, middle, depth + 1
+
+
+@compiled
+def _split(
+    slots: I32, halves: I32, begin: int, end: int, here: int, parts: int, nodes: int,
+    first: Bytes, turn: Bytes,
+) -> None:  # fmt: skip
+    """Split the graphs in these slots, from one set of arrays to the other."""
+    there, size = 1 - here, (end - begin) // parts
+    _walk(slots[here, 0, begin:end], slots[here, 1, begin:end], parts, first, turn)
+    for part in range(parts):
+        at, of = begin + part * size, part * (size // 2)
+        to = at + size
+        ones, others = first[of : of + size // 2], turn[of : of + size // 2]
+        _divide(halves[here, at:to], ones, 0, halves[there, at:to])
+        if size > 2 * nodes:  # else every half is a matching, and needs no slots
+            _divide(slots[here, 0, at:to], ones, 1, slots[there, 0, at:to])
+            _divide(slots[here, 1, at:to], others, 1, slots[there, 1, at:to])
+
+
+@compiled
+def _walk(right_slot: I32, left_slot: I32, parts: int, first: Bytes, turn: Bytes) -> None:
+    """Which of each pair on the left, and on the right, belongs to the first half.
+
+    There are several graphs of one size, one after the other; walkers in them take turns.
+    """
+    size = len(right_slot) // parts
+    half = size // 2
+    first[: len(right_slot) // 2] = _UNSEEN
+    here, begun = np.zeros(parts, dtype=np.int32), np.zeros(parts, dtype=np.int32)
+    going = parts
+    while going:
+        for part in range(parts):
+            e = here[part]
+            if e == _DONE:
+                continue
+            of = part * half
+            if first[of + (e >> 1)] != _UNSEEN:  # a circle is closed: where is the next?
+                pair = begun[part]
+                while pair < half and first[of + pair] != _UNSEEN:
+                    pair += 1
+                begun[part] = pair
+                if pair == half:
+                    here[part] = _DONE
+                    going -= 1
+                    continue
+                e = 2 * pair
+            first[of + (e >> 1)] = e & 1
+            s = right_slot[part * size + e]
+            turn[of + (s >> 1)] = s & 1
+            here[part] = left_slot[part * size + (s ^ 1)] ^ 1
+
+
+@compiled
+def _divide(values: I32, first: Bytes, shift: int, out: I32) -> None:
+    """One of each pair to the first half, the other to the second; a slot becomes its pair."""
+    half = len(first)
+    for i in range(half):
+        out[i] = values[2 * i + first[i]] >> shift
+        out[half + i] = values[2 * i + (first[i] ^ 1)] >> shift

@@ -1,0 +1,157 @@
+"""Makes the schedule of a demand: rounds, groups in between, and who relays in them."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from popsnet.compiled import compiled
+from popsnet.errors import InputError
+from popsnet.memory import plain
+from popsnet.network import Network
+from popsnet.schedules.colouring.colouring import colour_edges
+from popsnet.schedules.demand import Demand
+from popsnet.schedules.rounds import assign_rounds, count_rounds
+from popsnet.schedules.schedule import Schedule
+from popsnet.slot import Ints
+
+__all__ = ["make_schedule"]
+
+I32 = npt.NDArray[np.int32]
+I64 = npt.NDArray[np.int64]
+
+_MOST_ROUNDS = 2**16
+"""Each is coloured on its own."""
+
+
+def make_schedule(demand: Demand, *, seed: int = 0) -> Schedule:
+    """The schedule of a demand: h slots for d = 1, else 2·max(h, ⌈Δ/g⌉).
+
+    For a permutation that is one slot for d = 1 and 2⌈d/g⌉ else (Mei and Rizzi, 2003), and a
+    processor holds one packet for d ≤ g and two for d > g. In general h is the most packets of a
+    processor, Δ the most of a group, sent or received; a partial permutation has h = 1 and Δ ≤ d,
+    and takes one buffer for Δ ≤ g, else two. The colouring decides the time:
+    O(m log Δ) for a partial permutation, see :func:`assign_rounds` for h > 1.
+    """
+    network, g = demand.network, demand.network.g
+    if demand.h > _MOST_ROUNDS:
+        raise InputError(
+            f"A processor sends or receives {demand.h:,} packets; schedules are made for at most "
+            f"{_MOST_ROUNDS:,}. Split the demand."
+        )
+    if network.d == 1:  # every coupler has one sender and one listener: a matching is a slot
+        rounds = colour_edges(demand.source, demand.destination, seed=seed)
+        return _ordered(demand, rounds, None, demand.h)
+    if demand.h > 1:
+        return _of_relation(demand, seed)
+    if demand.degree <= g:
+        between = _between(network, demand.source, demand.destination, seed)
+        relays = network.processor(between, _ranks(between, g))
+        return _ordered(demand, np.zeros_like(between), relays, count_rounds(demand))
+    return _of_long_rounds(demand, seed)
+
+
+def _between(network: Network, source: Ints, destination: Ints, seed: int) -> I32:
+    """The group that each packet of one round goes through."""
+    ends = network.group(source), network.group(destination)
+    return colour_edges(*ends, network.g, seed=seed)
+
+
+def _of_long_rounds(demand: Demand, seed: int) -> Schedule:
+    """One packet a processor, more than g a group: the colour gives round and group in between.
+
+    Groups that send fewer packets than Δ let idle processors send blanks, so that the processors
+    of every group have the colours 0 to Δ - 1. In round r the one with colour rg + a relays what
+    comes from group a: it has just sent its own. In a last round of fewer than g colours those
+    that sent in the round before do the rest. So a relay holds two packets at most, the one it
+    relays and one that was delivered to it.
+    """
+    network, degree = demand.network, demand.degree
+    source = np.concatenate((demand.source, _blanks(demand, degree)))
+    to = network.group(demand.destination)
+    missing = degree - np.bincount(to, minlength=network.g)
+    to = np.concatenate((to, np.repeat(np.arange(network.g, dtype=np.int32), missing)))
+    colours = colour_edges(network.group(source), to, degree, seed=seed)
+    rounds, relays = _relays(plain(source), colours, network.d, network.g, degree)
+    m = demand.packets
+    return _ordered(demand, rounds[:m], relays[:m], count_rounds(demand))
+
+
+def _blanks(demand: Demand, degree: int) -> I32:
+    """Idle processors, as many of each group as it lacks packets."""
+    network = demand.network
+    idle = np.ones(network.n, dtype=np.bool_)
+    idle[demand.source] = False
+    rows = idle.reshape(network.g, network.d)
+    lacking = degree - np.count_nonzero(~rows, axis=1)
+    chosen = rows & (np.cumsum(rows, axis=1) <= lacking[:, None])
+    return np.flatnonzero(chosen).astype(np.int32)
+
+
+def _of_relation(demand: Demand, seed: int) -> Schedule:
+    """Several packets a processor: those that hold least relay."""
+    network = demand.network
+    rounds = assign_rounds(demand, seed=seed)
+    count = count_rounds(demand)
+    order, bounds = _by_round(rounds, count)
+    relays = np.empty(demand.packets, dtype=np.int32)
+    held = np.bincount(demand.source, minlength=network.n)
+    for r in range(count):
+        rows = order[bounds[r] : bounds[r + 1]]
+        source, destination = demand.source[rows], demand.destination[rows]
+        between = _between(network, source, destination, seed)
+        held[source] -= 1  # each once in a round
+        relays[rows] = _least_laden(held, between, network)
+        held[destination] += 1
+    return _ordered(demand, rounds, relays, count)
+
+
+def _least_laden(held: I64, between: I32, network: Network) -> I32:
+    """A processor of its group for each packet, those that hold least first."""
+    first = np.argsort(held.reshape(network.g, network.d), axis=1, kind="stable")
+    index: I32 = first[between, _ranks(between, network.g)].astype(np.int32)
+    return network.processor(between, index)
+
+
+def _ordered(demand: Demand, rounds: I32, relays: I32 | None, count: int) -> Schedule:
+    order, bounds = _by_round(rounds, count)
+    return Schedule(
+        network=demand.network,
+        bounds=bounds,
+        packets=order,
+        sources=plain(demand.source[order]),
+        relays=None if relays is None else relays[order],
+        destinations=plain(demand.destination[order]),
+    )
+
+
+def _by_round(rounds: I32, count: int) -> tuple[I32, I64]:
+    """The packets by their rounds, and where each round begins."""
+    bounds = np.concatenate(([0], np.cumsum(np.bincount(rounds, minlength=count))))
+    small = rounds.astype(np.uint16) if count < 2**16 else rounds  # sorted by digits, in O(m)
+    return np.argsort(small, kind="stable").astype(np.int32), bounds
+
+
+@compiled
+def _ranks(keys: I32, bound: int) -> I32:
+    """How many entries before each are equal to it."""
+    seen, ranks = np.zeros(bound, dtype=np.int32), np.empty_like(keys)
+    for k in range(len(keys)):
+        ranks[k] = seen[keys[k]]
+        seen[keys[k]] += 1
+    return ranks
+
+
+@compiled
+def _relays(source: I32, colours: I32, d: int, g: int, degree: int) -> tuple[I32, I32]:
+    """Round and relay of every packet, by its colour and by those of the relays' own packets."""
+    of_colour = np.empty((g, degree), dtype=np.int32)
+    for k in range(len(source)):
+        of_colour[source[k] // d, colours[k]] = source[k]
+    rounds, relays = np.empty_like(colours), np.empty_like(colours)
+    for k in range(len(source)):
+        r, between = divmod(colours[k], g)
+        own = r * g + source[k] // d
+        rounds[k] = r
+        relays[k] = of_colour[between, own if own < degree else own - g]
+    return rounds, relays

@@ -1,0 +1,141 @@
+"""Demands from files, and traffic matrices between groups.
+
+A demand has a row for every packet, source and destination: a ``.csv`` of two columns, whose first
+row may be a heading, or a ``.npy`` array of shape (packets, 2). A traffic matrix has a row for each
+source group and a column for each destination group: g × g counts of packets, ``.csv`` or ``.npy``.
+"""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from popsnet.errors import InputError
+from popsnet.network import Network
+from popsnet.schedules.demand import Demand
+
+__all__ = ["demand_of_matrix", "read_demand", "read_matrix"]
+
+_MOST_PACKETS = 2**27
+
+
+def read_demand(path: Path, network: Network) -> Demand:
+    """The demand that a file holds; refuses what is none, with the row that is wrong."""
+    table, lines = _read(path)
+    if table.ndim != 2 or table.shape[1] != 2:
+        raise InputError(
+            f"{path} has shape {table.shape}; a demand has two columns, source and destination, "
+            "and a row for every packet."
+        )
+    return Demand(network, table[:, 0], table[:, 1], _row(path, lines))
+
+
+def read_matrix(path: Path, network: Network) -> Demand:
+    """The demand of a traffic matrix in a file; refuses what is none, with what is wrong."""
+    table, lines = _read(path)
+    g = network.g
+    if table.shape != (g, g):
+        shape = " × ".join(map(str, table.shape))
+        raise InputError(
+            f"{path} is {shape}; a traffic matrix of {network} is {g} × {g}: a row for every "
+            "source group, a column for every destination group."
+        )
+    return demand_of_matrix(network, table, _row(path, lines))
+
+
+def demand_of_matrix(
+    network: Network, counts: npt.NDArray[Any], where: Any = "row {}".format
+) -> Demand:
+    """So many packets from each group (row) to each (column), dealt to its processors in turn.
+
+    No processor of a group sends or receives more than one packet more than another, and for d > 1
+    none sends a packet to itself: those of a group for itself are as far apart in one turn as in
+    the other, all of them, so that it is enough to move the receivers by one.
+    """
+    wrong = np.argwhere(counts < 0)
+    if len(wrong):
+        a, b = wrong[0]
+        raise InputError(
+            f"{where(a)}: {counts[a, b]} packets from group {a} to group {b}; give 0 or more."
+        )
+    if (total := sum(counts.ravel().tolist())) > _MOST_PACKETS:
+        raise InputError(f"The matrix has {total:,} packets in all; at most 2^27 can be scheduled.")
+    g, d = network.g, network.d
+    pairs = np.repeat(np.arange(g * g), counts.ravel().astype(np.int64))
+    by, to = np.divmod(pairs, g)
+    source = network.processor(by, _turns(by, g) % d)
+    turns = np.empty_like(pairs)
+    by_destination = np.argsort(to, kind="stable")
+    turns[by_destination] = _turns(to[by_destination], g)
+    at_home = np.zeros(g, dtype=np.int64)
+    to_itself = network.processor(to, turns % d) == source
+    at_home[to[to_itself]] = 1  # in such a group the next one receives
+    return Demand(network, source, network.processor(to, (turns + at_home[to]) % d))
+
+
+def _turns(groups: npt.NDArray[np.int64], g: int) -> npt.NDArray[np.int64]:
+    """How many packets of its group come before each; the groups are in order."""
+    counts = np.bincount(groups, minlength=g)
+    return np.arange(len(groups)) - np.repeat(np.cumsum(counts) - counts, counts)
+
+
+def _row(path: Path, lines: list[int]) -> Any:
+    if lines:
+        return lambda i: f"{path}, line {lines[i]}"
+    return lambda i: f"{path}, row {i}"
+
+
+def _read(path: Path) -> tuple[npt.NDArray[Any], list[int]]:
+    """A table of whole numbers, and the line of each row if it is a text."""
+    readers = {".csv": _read_csv, ".npy": _read_npy}
+    if path.suffix.lower() not in readers:
+        raise InputError(f"{path}: give a file that ends in {' or '.join(readers)}.")
+    try:
+        return readers[path.suffix.lower()](path)
+    except OSError as error:
+        raise InputError(f"{path} could not be read: {error.strerror}.") from error
+
+
+def _read_npy(path: Path) -> tuple[npt.NDArray[Any], list[int]]:
+    try:
+        with path.open("rb") as file:
+            table = np.load(file, allow_pickle=False)
+    except OSError:
+        raise
+    except Exception as error:  # a damaged file makes NumPy raise almost anything
+        raise InputError(f"{path} is not a whole .npy file of numbers ({error}).") from error
+    if not isinstance(table, np.ndarray) or table.dtype.kind not in "iu":
+        kind = getattr(table, "dtype", "an archive")
+        raise InputError(f"{path} holds {kind}; give one array of whole numbers.")
+    return table, []
+
+
+def _read_csv(path: Path) -> tuple[npt.NDArray[Any], list[int]]:
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            rows = [(line, row) for line, row in enumerate(csv.reader(file), start=1) if any(row)]
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise InputError(f"{path} is not a CSV text file ({error}).") from error
+    if rows and not any(cell.strip().lstrip("+-")[:1].isdigit() for cell in rows[0][1]):
+        rows = rows[1:]  # a heading
+    if not rows:
+        raise InputError(f"{path} has no row of numbers.")
+    width = len(rows[0][1])
+    for line, row in rows:
+        if len(row) != width:
+            raise InputError(f"{path}, line {line} has {len(row)} columns; the first has {width}.")
+    return np.array([_numbers(path, *row) for row in rows]), [line for line, _ in rows]
+
+
+def _numbers(path: Path, line: int, row: list[str]) -> list[int]:
+    try:
+        numbers = [int(cell) for cell in row]
+    except ValueError:
+        raise InputError(f"{path}, line {line}: {row} are not whole numbers.") from None
+    if any(abs(number) > 2**62 for number in numbers):
+        raise InputError(f"{path}, line {line} holds a number that is too large.")
+    return numbers

@@ -1,0 +1,8 @@
+"""Many experiments, resumable: which runs, in shards, kept in a store, exported and verified."""
+
+from popsnet.sweeps.runner import collect
+from popsnet.sweeps.store import Store
+from popsnet.sweeps.sweep import Sweep, read_sweep
+from popsnet.sweeps.verify import verify
+
+__all__ = ["Store", "Sweep", "collect", "read_sweep", "verify"]

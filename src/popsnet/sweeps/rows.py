@@ -1,0 +1,180 @@
+"""The tables of a store: results as rows, rows as results, and what is wrong with a row."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import astuple
+from operator import index
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from popsnet.engines import Outcomes, Tally
+from popsnet.engines.tally import HISTOGRAMS, TOTALS
+from popsnet.errors import InputError, StoreError
+from popsnet.experiment import Experiment
+from popsnet.sweeps.shard import SHARD_RUNS, Shards
+
+__all__ = [
+    "APPLICATION", "COLUMNS", "RESULTS", "SCHEMA", "VERSION", "Row", "experiment_of", "point_flaws",
+    "point_row", "provenance_rows", "shard_flaws", "shard_rows", "tally_of",
+]  # fmt: skip
+
+APPLICATION = 0x504F5053  # "POPS"
+VERSION = 2
+
+SCHEMA = f"""
+CREATE TABLE points (
+    point TEXT PRIMARY KEY, d INTEGER NOT NULL, g INTEGER NOT NULL, router TEXT NOT NULL,
+    version TEXT NOT NULL, variant TEXT NOT NULL, permutation TEXT NOT NULL, seed TEXT NOT NULL,
+    permutation_seed TEXT NOT NULL, max_steps INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE shards (
+    point TEXT NOT NULL REFERENCES points, shard INTEGER NOT NULL, runs INTEGER NOT NULL,
+    capped INTEGER NOT NULL, steps TEXT NOT NULL, slots TEXT NOT NULL,
+    slots_delivered TEXT NOT NULL, lost TEXT NOT NULL, collisions INTEGER NOT NULL,
+    destroyed INTEGER NOT NULL, messages INTEGER NOT NULL,
+    PRIMARY KEY (point, shard)
+) WITHOUT ROWID;
+CREATE TABLE provenance (
+    point TEXT NOT NULL, shard INTEGER NOT NULL, engine TEXT NOT NULL, popsnet TEXT NOT NULL,
+    python TEXT NOT NULL, numpy TEXT NOT NULL, numba TEXT NOT NULL, machine TEXT NOT NULL,
+    router_file TEXT NOT NULL, permutation_file TEXT NOT NULL, seconds REAL NOT NULL,
+    finished TEXT NOT NULL, PRIMARY KEY (point, shard),
+    FOREIGN KEY (point, shard) REFERENCES shards
+) WITHOUT ROWID;
+PRAGMA application_id = {APPLICATION};
+PRAGMA user_version = {VERSION};
+"""
+
+RESULTS = ("points", "shards")
+"""The tables whose rows depend on nothing but what was run."""
+
+COLUMNS = {"points": 10, "shards": 11, "provenance": 12}
+
+Row = tuple[Any, ...]
+
+
+def experiment_of(row: Row, path: Path) -> Experiment:
+    """Return the experiment of a row; refuse what cannot be one, in the name of the store."""
+    _, d, g, router, version, variant, permutation, seed, permutation_seed, max_steps = row
+    try:
+        seeds = int(seed), int(permutation_seed)
+        names = router, version, variant, permutation
+        return Experiment.recorded(d, g, *names, *seeds, max_steps)
+    except (TypeError, ValueError):
+        raise StoreError(f"{path}: point {row[0]} has numbers that cannot be read.") from None
+
+
+def point_row(experiment: Experiment) -> Row:
+    """Return the row of an experiment. Seeds are texts: they have 64 bits, SQLite's integers 63."""
+    seeds = {"seed": str(experiment.seed), "permutation_seed": str(experiment.permutation_seed)}
+    return (experiment.digest, *{**experiment.identity, **seeds}.values())
+
+
+def shard_rows(shards: Shards) -> list[Row]:
+    """Return the rows of shards: sums and histograms of ten runs each, column by column."""
+    digest, outcomes = shards.experiment.digest, shards.outcomes
+    columns: list[Sequence[Any]] = [
+        [digest] * len(shards.numbers),
+        shards.numbers,
+        [SHARD_RUNS] * len(shards.numbers),
+        _sums(outcomes, "capped"),
+        *(_texts(outcomes, name) for name in HISTOGRAMS),
+        *(_sums(outcomes, name) for name in TOTALS),
+    ]
+    return list(zip(*columns, strict=True))
+
+
+def _by_shard(outcomes: Outcomes, name: str) -> Any:
+    return outcomes.column(name).reshape(-1, SHARD_RUNS)
+
+
+def _sums(outcomes: Outcomes, name: str) -> list[int]:
+    sums: list[int] = _by_shard(outcomes, name).sum(axis=1).tolist()
+    return sums
+
+
+def _texts(outcomes: Outcomes, name: str) -> list[str]:
+    """The histogram of each shard; shards with the same values share the work."""
+    ordered = np.sort(_by_shard(outcomes, name), axis=1)
+    alike: dict[bytes, str] = {}
+    texts = []
+    for row in ordered:
+        key = row.tobytes()
+        if key not in alike:
+            alike[key] = json.dumps(
+                {str(one): times for one, times in Counter(row.tolist()).items()}
+            )
+        texts.append(alike[key])
+    return texts
+
+
+def provenance_rows(shards: Shards) -> list[Row]:
+    """Return where the shards come from."""
+    digest, origin = shards.experiment.digest, astuple(shards.provenance)
+    return [(digest, number, *origin) for number in shards.numbers]
+
+
+def tally_of(rows: Sequence[Row], path: Path) -> Tally:
+    """Return the tally of some shards; refuse what cannot be one, in the name of the store."""
+    if not rows:
+        return Tally()
+    _, shards, *columns = zip(*rows, strict=True)
+    try:
+        sum(map(index, shards))  # refuses what is not a number
+        runs, capped, *totals = (sum(map(index, one)) for one in (*columns[:2], *columns[6:]))
+        histograms = [_histogram(one) for one in columns[2:6]]
+        return Tally(runs, capped, *histograms, *totals)  # type: ignore[arg-type]
+    except (ValueError, AttributeError, TypeError):
+        if len(rows) > 1:  # say which of them it is
+            for row in rows:
+                tally_of([row], path)
+        point, shard, *_ = rows[0]
+        raise StoreError(
+            f"{path}: shard {shard} of point {point} has numbers that cannot be read."
+        ) from None
+
+
+def _histogram(texts: Sequence[str]) -> Counter[int]:
+    """The histogram that many of them are together; the same text is read once."""
+    total: Counter[int] = Counter()
+    for text, times in Counter(texts).items():
+        for value, count in json.loads(text).items():
+            total[int(value)] += times * index(count)
+    return total
+
+
+def point_flaws(row: Row, path: Path) -> Iterator[str]:
+    """What is wrong with a point: its name, or what it says."""
+    try:
+        digest = experiment_of(row, path).digest
+    except (InputError, TypeError, ValueError) as error:
+        yield f"Point {row[0]}: {error}"
+        return
+    if digest != row[0]:
+        yield f"Point {row[0]} is not named after what it is: that is {digest}."
+
+
+def shard_flaws(row: Row, path: Path) -> Iterator[str]:
+    """What is wrong with the numbers of a shard."""
+    point, shard = row[:2]
+    where = f"Shard {shard} of point {point}"
+    try:
+        tally = tally_of([row], path)
+    except StoreError as error:
+        yield str(error)
+        return
+    if shard < 0 or tally.runs != SHARD_RUNS:
+        yield f"{where} has {tally.runs} runs; shards are numbered from 0 and have 10."
+    for name, histogram in tally.histograms.items():
+        counted, least = histogram.total(), min(histogram.values(), default=1)
+        if counted != tally.runs or least < 1 or min(histogram, default=0) < 0:
+            yield f"{where}: the histogram of {name} has {counted} of {tally.runs} runs."
+    if not 0 <= tally.capped <= tally.runs:
+        yield f"{where} has {tally.capped} capped of {tally.runs} runs."
+    if min(tally.collisions, tally.destroyed, tally.messages) < 0:
+        yield f"{where} has a negative count."

@@ -1,0 +1,321 @@
+"""The store: results of shards in one SQLite file.
+
+Three tables: ``points`` says what was run, ``shards`` what it came to, ``provenance`` where and
+when. The first two depend on nothing but the points, so that two stores of the same shards have
+the same rows in them. A shard is written in one transaction. The write-ahead log keeps what was
+committed when the program is killed; a power failure may undo the last commits, and leaves a
+whole file that the next sweep completes.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from popsnet.engines import Tally
+from popsnet.errors import InputError, StoreError
+from popsnet.experiment import Experiment
+from popsnet.files import require_writable
+from popsnet.report.table import data_frame
+from popsnet.sweeps.rows import (
+    APPLICATION,
+    COLUMNS,
+    RESULTS,
+    SCHEMA,
+    VERSION,
+    Row,
+    experiment_of,
+    point_flaws,
+    point_row,
+    provenance_rows,
+    shard_flaws,
+    shard_rows,
+    tally_of,
+)
+from popsnet.sweeps.shard import SHARD_RUNS, Provenance, Shards, shards_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["RESULTS", "Store"]
+
+_MAGIC = b"SQLite format 3\0"
+_PATIENCE_SECONDS = 60.0
+
+
+class Store:
+    """Results of shards, in a file. A shard that is there is whole.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file.
+    create : bool
+        Make the file if it does not exist.
+
+    Examples
+    --------
+    >>> import popsnet
+    >>> tallies = popsnet.collect([popsnet.Experiment(4, 4)], runs=10, store="results.sqlite")
+    >>> with popsnet.Store("results.sqlite") as store:
+    ...     [str(experiment) for experiment in store.experiments()]
+    ['mei-rizzi (published) on POPS(4, 4)']
+    """
+
+    def __init__(self, path: str | Path, *, create: bool = False) -> None:
+        self.path, self._writes = Path(path), create
+        path = self.path
+        with self._errors_named():
+            _require_sqlite(path, create)
+            mode = "rwc" if create else "rw"
+            self._database = sqlite3.connect(
+                f"{path.resolve().as_uri()}?mode={mode}",
+                uri=True,
+                isolation_level=None,
+                timeout=_PATIENCE_SECONDS,
+            )
+            try:
+                if create:
+                    self._create()
+                self._require_ours()
+                if create:
+                    self._database.execute("PRAGMA journal_mode = WAL")
+                    self._database.execute("PRAGMA synchronous = NORMAL")
+            except BaseException:
+                self._database.close()
+                raise
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Leave one plain file behind, unless others are using it."""
+        if self._writes:
+            with suppress(sqlite3.OperationalError):
+                self._database.execute("PRAGMA busy_timeout = 0")
+                self._database.execute("PRAGMA journal_mode = DELETE")
+        self._database.close()
+
+    def __repr__(self) -> str:
+        return f"Store({str(self.path)!r})"
+
+    def put(self, done: Shards) -> None:
+        """Keep shards, in one transaction. What is there already must be the same."""
+        rows = {
+            "points": [point_row(done.experiment)],
+            "shards": shard_rows(done),
+            "provenance": provenance_rows(done),
+        }
+        with self._errors_named(), self._transaction():
+            self._insert(rows)
+
+    def missing(self, experiment: Experiment, runs: int) -> list[int]:
+        """Return the shards of an experiment that this many runs need and that are not there."""
+        there = set(self.shards(experiment))
+        return [shard for shard in range(shards_of(runs)) if shard not in there]
+
+    def shards(self, experiment: Experiment) -> list[int]:
+        """Return the shards of an experiment that are there."""
+        query = "SELECT shard FROM shards WHERE point = ? ORDER BY shard"
+        return [shard for (shard,) in self._rows(query, experiment.digest)]
+
+    def tally(self, experiment: Experiment, runs: int) -> Tally | None:
+        """Return the tally of the shards that hold this many runs; None if one is missing."""
+        wanted = shards_of(runs)
+        query = "SELECT * FROM shards WHERE point = ? AND shard < ? ORDER BY shard"
+        rows = self._rows(query, experiment.digest, wanted)
+        return None if len(rows) < wanted else tally_of(rows, self.path)
+
+    def unbroken(self, experiment: Experiment) -> Tally:
+        """Return the tally of all runs up to the first shard that is missing.
+
+        What lies beyond a gap is there because it was done quickly, and would bias a mean.
+        """
+        shards = self.shards(experiment)
+        whole = next((i for i, shard in enumerate(shards) if i != shard), len(shards))
+        tally = self.tally(experiment, whole * SHARD_RUNS)
+        assert tally is not None
+        return tally
+
+    def experiments(self) -> list[Experiment]:
+        """Return every experiment with a shard, small networks first.
+
+        They can be looked up; ``reopened()`` gives one that can be run.
+        """
+        query = "SELECT * FROM points ORDER BY d * g, g, router, variant, permutation, point"
+        return [experiment_of(row, self.path) for row in self._rows(query)]
+
+    def provenance(self, experiment: Experiment, shard: int) -> Provenance:
+        """Return where a shard that is there comes from."""
+        query = "SELECT * FROM provenance WHERE point = ? AND shard = ?"
+        ((_, _, *origin),) = self._require(shard, self._rows(query, experiment.digest, shard))
+        return Provenance(*origin)
+
+    def _require(self, shard: int, rows: list[Row]) -> list[Row]:
+        if not rows:
+            raise InputError(f"{self.path} does not have shard {shard} of this experiment.")
+        return rows
+
+    def shard(self, experiment: Experiment, shard: int) -> Tally:
+        """Return the tally of one shard that is there."""
+        query = "SELECT * FROM shards WHERE point = ? AND shard = ?"
+        rows = self._rows(query, experiment.digest, shard)
+        return tally_of(self._require(shard, rows), self.path)
+
+    def to_records(self) -> list[dict[str, Any]]:
+        """Return a dictionary per experiment: what was run, and figures of its runs."""
+        from popsnet.sweeps.export import row_of
+
+        tallies = ((one, self.unbroken(one)) for one in self.experiments())
+        return [row_of(one, tally) for one, tally in tallies if tally.runs]
+
+    def to_dataframe(self) -> pd.DataFrame:
+        """Return a pandas data frame with a row per experiment; needs ``popsnet[pandas]``."""
+        return data_frame(self.to_records())
+
+    def export(self, path: str | Path) -> int:
+        """Write a row per experiment to a file: .csv, .json or .parquet; return how many."""
+        from popsnet.sweeps.export import export
+
+        records = self.to_records()
+        export(records, Path(path))
+        return len(records)
+
+    def rows(self, table: str) -> list[tuple[Any, ...]]:
+        """All rows of a table, in the order of its key."""
+        key = "point" if table == "points" else "point, shard"
+        return self._rows(f"SELECT * FROM {table} ORDER BY {key}")  # noqa: S608
+
+    def columns(self, table: str) -> list[str]:
+        """The names of the columns of a table."""
+        return [name for _, name, *_ in self._rows(f"PRAGMA table_info({table})")]
+
+    def merge(self, other: Store) -> int:
+        """Take over what another store has, all or nothing; how many shards were new."""
+        flaws = other.flaws()
+        if flaws:
+            raise StoreError(f"{other.path} contradicts itself and is not merged: {flaws[0]}")
+        before = self._count()
+        points = {row[0]: row for row in other.rows("points")}
+        pairs = zip(other.rows("shards"), other.rows("provenance"), strict=True)
+        with self._errors_named(), self._transaction():
+            for shard, provenance in pairs:
+                point = points[shard[0]]
+                self._insert({"points": [point], "shards": [shard], "provenance": [provenance]})
+        return self._count() - before
+
+    def flaws(self) -> list[str]:
+        """What is wrong with the store: the file, the numbers of a shard, the names of points."""
+        found = [text for (text,) in self._rows("PRAGMA integrity_check") if text != "ok"]
+        if found:
+            return found
+        orphans = self._rows("PRAGMA foreign_key_check")
+        found = [f"A row of {table} belongs to nothing." for table, *_ in orphans]
+        if len(self.rows("shards")) != len(self.rows("provenance")):
+            found.append("There are shards without provenance.")
+        found += [flaw for row in self.rows("points") for flaw in point_flaws(row, self.path)]
+        found += [flaw for row in self.rows("shards") for flaw in shard_flaws(row, self.path)]
+        return found
+
+    def _create(self) -> None:
+        with self._transaction():
+            tables = self._rows("SELECT 1 FROM sqlite_master LIMIT 1")
+            if not tables and self._rows("PRAGMA application_id") == [(0,)]:
+                for statement in SCHEMA.split(";"):
+                    self._database.execute(statement)
+
+    def _require_ours(self) -> None:
+        ((application,),) = self._rows("PRAGMA application_id")
+        ((version,),) = self._rows("PRAGMA user_version")
+        if application != APPLICATION:
+            raise StoreError(
+                f"{self.path} is a database of something else, not a store of popsnet; "
+                "give another name."
+            )
+        if version != VERSION:
+            raise StoreError(
+                f"{self.path} has format {version}, and this popsnet reads {VERSION}; "
+                "use the popsnet that wrote it, or another store."
+            )
+        ((state,),) = self._rows("PRAGMA quick_check(1)")
+        if state != "ok":
+            raise StoreError(f"{self.path} is damaged ({state}); restore it from a backup.")
+
+    def _insert(self, rows: dict[str, list[Row]]) -> None:
+        for table in RESULTS:
+            if self._insert_new(table, rows[table]) < len(rows[table]):
+                self._require_same(table, rows[table])
+        self._insert_new("provenance", rows["provenance"])
+
+    def _require_same(self, table: str, rows: list[Row]) -> None:
+        """Refuse rows that differ from what is there under their key."""
+        key, names = (1, "point = ?") if table == "points" else (2, "point = ? AND shard = ?")
+        query = f"SELECT * FROM {table} WHERE {names}"  # noqa: S608
+        for row in rows:
+            (there,) = self._rows(query, *row[:key])
+            if there != row:
+                which = f"shard {row[1]} of point {row[0]}" if key == 2 else f"point {row[0]}"
+                raise StoreError(
+                    f"{self.path} has another result for {which}: {there[key:]}, not {row[key:]}. "
+                    "One of the two is wrong; verify() finds out which."
+                )
+
+    def _insert_new(self, table: str, rows: list[Row]) -> int:
+        """Insert rows whose key is not there; return how many."""
+        places = ", ".join("?" * COLUMNS[table])
+        query = f"INSERT OR IGNORE INTO {table} VALUES ({places})"  # noqa: S608
+        return self._database.executemany(query, rows).rowcount
+
+    def _count(self) -> int:
+        ((count,),) = self._rows("SELECT count(*) FROM shards")
+        return int(count)
+
+    def _rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
+        with self._errors_named(), closing(self._database.execute(query, values)) as found:
+            return found.fetchall()
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        self._database.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+            self._database.execute("COMMIT")
+        except BaseException:
+            if self._database.in_transaction:
+                self._database.execute("ROLLBACK")
+            raise
+
+    @contextmanager
+    def _errors_named(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.ProgrammingError as error:
+            raise StoreError(f"{self.path} could not be used: {error} Open it again.") from error
+        except sqlite3.OperationalError as error:
+            raise StoreError(f"{self.path} could not be used: {error}.") from error
+        except sqlite3.DatabaseError as error:
+            raise StoreError(
+                f"{self.path} is damaged or cut short ({error}); restore it from a backup."
+            ) from error
+
+
+def _require_sqlite(path: Path, create: bool) -> None:
+    """Refuse what is no database, before SQLite is asked: it would answer late."""
+    if create:
+        require_writable(path)
+    if not path.is_file() and not create:
+        raise StoreError(f"There is no store {path}; a sweep writes one.")
+    if not path.is_file():
+        return
+    with path.open("rb") as file:
+        first = file.read(len(_MAGIC))
+    if not first and not create:
+        raise StoreError(f"{path} is empty; a sweep writes results.")
+    if first and first != _MAGIC:
+        raise StoreError(f"{path} is not a store of results, nor any SQLite file.")

@@ -1,0 +1,100 @@
+"""Are the results of a store what the routers do? Shards are done again and compared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from popsnet.errors import InputError
+from popsnet.experiment import Experiment, whole_number
+from popsnet.progress import Progress, reporter
+from popsnet.sweeps.runner import Work, Workers
+from popsnet.sweeps.store import Store
+
+__all__ = ["Verification", "verify"]
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What was found."""
+
+    flaws: tuple[str, ...] = ()
+    """What is wrong; a store that has none is to be trusted."""
+    compared: int = 0
+    """Shards that were done again."""
+    unknown: tuple[str, ...] = ()
+    """Experiments that cannot be done again here, and why."""
+
+
+def verify(
+    store: Store,
+    shards: int | None = None,
+    seed: int = 0,
+    workers: int | None = None,
+    progress: Progress = None,
+) -> Verification:
+    """Check a store, then do some of its shards again and compare.
+
+    Parameters
+    ----------
+    store : Store
+        What to check.
+    shards : int, optional
+        How many shards to do again, chosen by the seed; all of them if not given.
+    seed : int
+        Chooses the shards.
+    workers, progress
+        See :func:`collect`.
+    """
+    if shards is not None and whole_number("shards", shards) < 0:
+        raise InputError(f"shards = {shards}: it must be at least 0.")
+    flaws = store.flaws()
+    if flaws:
+        return Verification(tuple(flaws))
+    stored = [(one, shard) for one in store.experiments() for shard in store.shards(one)]
+    work, unknown = _work(store, _sample(stored, shards, seed))
+    compared = 0
+    with Workers(workers=workers) as crew, reporter(progress, "verifying", "shards") as report:
+        for again in crew.do(work):
+            (tally,), shard = again.tallies(), again.numbers[0]
+            kept = store.shard(again.experiment, shard)
+            if tally != kept:
+                where = f"Shard {shard} of point {again.experiment.digest}"
+                flaws.append(f"{where} is {kept}, and comes to {tally} here.")
+            compared += 1
+            report(compared, len(work))
+    return Verification(tuple(flaws), compared, tuple(unknown))
+
+
+def _sample(
+    stored: list[tuple[Experiment, int]], shards: int | None, seed: int
+) -> list[tuple[Experiment, int]]:
+    if shards is None or shards >= len(stored):
+        return stored
+    chosen = np.random.default_rng(seed).choice(len(stored), shards, replace=False)
+    return [stored[i] for i in sorted(chosen)]
+
+
+def _work(store: Store, chosen: Iterable[tuple[Experiment, int]]) -> tuple[list[Work], list[str]]:
+    """The shards that can be done again, and why others cannot."""
+    work: list[Work] = []
+    unknown: dict[str, None] = {}
+    opened: dict[tuple[Experiment, str, str], Experiment] = {}
+    for experiment, shard in chosen:
+        origin = store.provenance(experiment, shard)
+        files = origin.router_file, origin.permutation_file
+        key = (experiment, *files)
+        try:
+            if key not in opened:
+                fields = experiment.identity.values()
+                recorded = Experiment.recorded(
+                    *fields, router_file=files[0], permutation_file=files[1]
+                )
+                opened[key] = recorded.reopened()
+        except InputError as error:
+            unknown[f"Point {experiment.digest}: {error}"] = None
+        else:
+            work.append((opened[key], range(shard, shard + 1)))
+    return work, list(unknown)

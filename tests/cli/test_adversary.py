@@ -1,0 +1,193 @@
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from popsnet.plots import Line, draw_separation, svg_text
+from tests.conftest import Cli
+
+EXAMPLE = Path(__file__).parents[2] / "docs/examples/comparators.py"
+
+pytestmark = pytest.mark.usefixtures("forget_routers")
+
+
+def test_oblivious(cli: Cli, tmp_path: Path) -> None:
+    saved = tmp_path / "bad.npy"
+    finished = cli("adversary", "oblivious", 4, 4, "--paths", "direct", "--save", saved)
+    assert finished.code == 0
+    assert "Confirmed: congestion 4 by counting, no permutation has more" in finished.out
+    assert sorted(np.load(saved)) == list(range(16))
+    result = json.loads(cli("adversary", "oblivious", 8, 8, "--runs", 3, "--json").out)
+    assert list(result) == [
+        "network", "paths", "guaranteed_congestion", "greedy", "matching", "matching_is_worst",
+        "random", "confirmed",
+    ]  # fmt: skip
+    assert (result["paths"], result["matching"]["congestion"]) == ("residue", 9)
+    assert len(result["matching"]["pairs"]) == result["matching"]["packets_through_it"] == 9
+    assert len(result["random"]) == 3
+
+
+def test_what_was_saved_can_be_routed(cli: Cli, tmp_path: Path) -> None:
+    for name in ("bad.npy", "bad.json", "bad.csv"):
+        saved = tmp_path / name
+        assert cli("adversary", "two-hop", 8, 8, "--save", saved).code == 0
+        assert cli("route", 8, 8, "--permutation", saved).code == 0
+
+
+def test_average(cli: Cli, tmp_path: Path) -> None:
+    figure = tmp_path / "congestion"
+    finished = cli(
+        "adversary", "average", "--largest", 16, "--runs", 3, "--worst", 8, "--figure", figure
+    )
+    assert finished.code == 0
+    assert (tmp_path / "congestion.svg").read_text().count("random permutations, mean") == 1
+    result = json.loads(cli("adversary", "average", "--largest", 8, "--runs", 3, "--json").out)
+    assert {point["paths"] for point in result["points"]} > {"direct", "residue", "hashed"}
+    assert all(point["worst_congestion"] >= 8 for point in result["points"])
+
+
+def test_rigid(cli: Cli, tmp_path: Path) -> None:
+    command = ("adversary", "rigid", 4, 4, "--router", EXAMPLE)
+    finished = cli(*command, "--figure", tmp_path / "growth", "--save", tmp_path / "swap.json")
+    assert finished.code == 0
+    assert "Confirmed: on the transposition of" in finished.out
+    assert (tmp_path / "growth.png").stat().st_size > 1000
+    result = json.loads(cli(*command, "--variant", "odd-even", "--slots", 3, "--json").out)
+    assert (result["slots"], result["least_slots_of_a_rigid_router"]) == (3, 4)
+    assert [one["slot"] for one in result["growth"]] == [0, 1, 2, 3]
+    late = cli(*command, "--slots", 1000, "--save", tmp_path / "none.npy")
+    assert (late.code, "Confirmed" in late.out) == (0, False)
+    assert "There is no transposition to build: after 30 slots every packet can be" in late.out
+    assert f"{tmp_path / 'none.npy'} was not written" in late.out
+    assert not (tmp_path / "none.npy").exists()
+    assert json.loads(cli(*command, "--slots", 1000, "--json").out)["confirmed"] is None
+
+
+def test_two_hop(cli: Cli) -> None:
+    finished = cli("adversary", "two-hop", 16, 16, "--algorithm", "shear", "--most-slots", 12)
+    assert finished.code == 0
+    assert "slots, and looked no further" in finished.out
+    result = json.loads(cli("adversary", "two-hop", 16, 16, "--json").out)
+    assert (result["algorithm"], result["confirmed"]) == ("hashed", True)
+    assert result["slots"] >= 10
+    assert str(result["packet"]) in result["marked"]
+    assert result["randomized_stopped_after"] is None
+
+
+def test_a_run_that_was_cut_is_no_result(cli: Cli) -> None:
+    assert "algorithm takes ≥ 2000 slots" in cli("adversary", "two-hop", 64, 4).out
+    result = json.loads(cli("adversary", "two-hop", 64, 4, "--json").out)
+    assert (result["randomized_slots"], result["randomized_stopped_after"]) == (None, 2000)
+
+
+def test_one_packet_alone_is_not_many(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "deaf.py").write_text(
+        "def c_out(d, g, i, t):\n    return 0\ndef c_in(d, g, i, t):\n    return -1\n"
+    )
+    finished = cli("adversary", "two-hop", 8, 8, "--algorithm", tmp_path / "deaf.py")
+    assert "1 packet gets nowhere for 64 slots" in finished.out
+
+
+def test_a_figure_has_the_name_that_was_given(cli: Cli, tmp_path: Path) -> None:
+    command = ("adversary", "rigid", 1, 4, "--router", "batcher")
+    for name in ("growth.v2", "other.PNG"):
+        assert cli(*command, "--figure", tmp_path / name).code == 0
+    written = {path.name for path in tmp_path.iterdir()}
+    assert written == {"growth.v2.svg", "growth.v2.png", "other.svg", "other.png"}
+
+
+def test_what_user_code_prints_is_not_in_the_json(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "paths.py").write_text(
+        "print('noise')\ndef path(d, g, a, b):\n    print('noise')\n    return [b]\n"
+    )
+    (tmp_path / "hops.py").write_text(
+        "print('noise')\ndef c_out(d, g, i, t):\n    print('noise')\n    return 0\n"
+    )
+    (tmp_path / "router.py").write_text(
+        "from popsnet import Slot, register\nprint('noise')\n"
+        "@register('noisy', summary='', slots='', buffers=2)\n"
+        "def route(network, destination, coins, memory):\n    print('noise')\n    yield Slot()\n"
+    )
+    for arguments in (
+        ("adversary", "oblivious", 2, 2, "--paths", tmp_path / "paths.py"),
+        ("adversary", "two-hop", 4, 4, "--algorithm", tmp_path / "hops.py"),
+        ("adversary", "rigid", 2, 2, "--router", tmp_path / "router.py"),
+        ("route", 2, 2, "--router", tmp_path / "router.py"),
+        ("view", 2, 2, "--router", tmp_path / "router.py", "--out", tmp_path / "view.html"),
+    ):
+        finished = cli(*arguments, "--json")
+        assert isinstance(json.loads(finished.out), dict)
+        assert "noise" in finished.err
+        assert "noise" in cli(*arguments).out
+
+
+def test_an_interrupt_is_said(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "paths.py").write_text("def path(d, g, a, b):\n    raise KeyboardInterrupt\n")
+    finished = cli("adversary", "oblivious", 2, 2, "--paths", tmp_path / "paths.py")
+    assert (finished.code, finished.err) == (130, "Interrupted.\n")
+
+
+def test_the_variant_of_a_router_is_said(cli: Cli) -> None:
+    command = ("adversary", "oblivious", 3, 3, "--router", "relay", "--variant", "roll-call")
+    assert "paths of router relay (roll-call)" in cli(*command).out
+
+
+def test_points_at_a_limit_are_drawn_as_such(cli: Cli, tmp_path: Path) -> None:
+    command = ("adversary", "separation", "--largest", 8, "--runs", 1, "--most-slots", 4)
+    assert cli(*command, "--figure", tmp_path / "cut").code == 0
+    said = "at least: no more was tried"
+    assert (tmp_path / "cut.svg").read_text().count(said) == 1
+    line = Line("found", (8, 16), (10, 12), look=0, at_least=(False, False))
+    uncut = draw_separation(
+        (8, 16), {"found": (10, 12)}, (2, 4), (5.0, 6.0), limit=64, capped=(False, False)
+    )
+    assert said not in svg_text(uncut)
+    with pytest.raises(ValueError, match="not of one length"):
+        replace(line, at_least=(True,))
+
+
+def test_what_is_not_confirmed_fails(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("popsnet.adversaries.TwoHopAttack.confirmed", False)
+    finished = cli("adversary", "two-hop", 8, 8)
+    assert (finished.code, "NOT CONFIRMED" in finished.out) == (1, True)
+
+
+def test_separation(cli: Cli, tmp_path: Path) -> None:
+    command = ("adversary", "separation", "--largest", 16, "--runs", 3, "--most-slots", 20)
+    finished = cli(*command, "--figure", tmp_path / "gap.svg")
+    assert finished.code == 0
+    assert "randomized: all arrived, mean" in (tmp_path / "gap.svg").read_text()
+    result = json.loads(cli(*command, "--json").out)
+    assert [point["g"] for point in result["points"]] == [8, 16]
+    assert all(point["confirmed"] for point in result["points"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("oblivious", -4, 4), "-4 is below 1"),
+        (("oblivious", 4, 4, "--paths", "x"), "no path system 'x'"),
+        (("oblivious", 4, 4, "--runs", 0), "--runs 0"),
+        (("oblivious", 4, 4, "--save", "bad.txt"), "a permutation file ends in"),
+        (("oblivious", 500, 500), "n = 250,000"),
+        (("oblivious", 4, 4, "--router", "mei-rizzi"), "mei-rizzi is not oblivious: from"),
+        (("oblivious", 4, 4, "--paths", "grid", "--router", "direct"), "not both"),
+        (("oblivious", 4, 4, "--variant", "standard"), "give --router with it"),
+        (("average", "--largest", 4), "largest = 4"),
+        (("rigid", 4, 4, "--router", "direct"), "direct is not rigid: in slot 1 processor 0"),
+        (("rigid", 4, 4, "--router", "nowhere.py"), "There is no file"),
+        (("rigid", 3, 3, "--router", EXAMPLE, "--variant", "bitonic"), "power of two"),
+        (("two-hop", 4, 4, "--most-slots", 7), "--most-slots 7"),
+        (("two-hop", 4, 4, "--algorithm", "x"), "no two-hop algorithm 'x'"),
+        (("separation", "--runs", 0), "--runs 0"),
+        (("separation", "--figure", "no/such/folder/x"), "There is no folder"),
+    ],
+)
+def test_bad_input_is_refused(cli: Cli, arguments: tuple[object, ...], said: str) -> None:
+    finished = cli("adversary", *arguments)
+    assert finished.code == 2
+    assert said in " ".join(finished.err.split())

@@ -1,0 +1,431 @@
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from popsnet import route, system
+from tests.conftest import Cli
+
+COMMAND = Path(sys.executable).parent / "popsnet"
+
+RUN_KEYS = [
+    "run",
+    "slots",
+    "slots_delivered",
+    "steps",
+    "delivered",
+    "lost",
+    "collisions",
+    "destroyed",
+    "messages",
+    "peak_buffers",
+    "control_bits",
+    "capped",
+    "seconds",
+    "slots_known",
+]
+
+
+def test_json_has_the_documented_form(cli: Cli) -> None:
+    finished = cli("route", 8, 8, "--runs", 3, "--seed", 5, "--permutation-seed", 6, "--json")
+    assert (finished.code, finished.err) == (0, "")
+    result = json.loads(finished.out)
+    assert list(result) == [
+        "network", "router", "variant", "engine", "permutation", "seed", "permutation_seed",
+        "runs", "summary",
+    ]  # fmt: skip
+    assert result["network"] == {"d": 8, "g": 8, "n": 64}
+    assert (result["router"], result["variant"], result["engine"]) == (
+        "mei-rizzi",
+        "published",
+        "slots",
+    )
+    assert (result["seed"], result["permutation_seed"], result["permutation"]) == (5, 6, "random")
+    assert [list(run) for run in result["runs"]] == [RUN_KEYS] * 3
+    assert list(result["summary"]) == ["slots", "slots_delivered", "steps", "lost", "capped"]
+    for clock in ("slots", "slots_delivered"):
+        slots = [run[clock] for run in result["runs"]]
+        assert result["summary"][clock] == {
+            "mean": pytest.approx(np.mean(slots)),
+            "sd": pytest.approx(np.std(slots, ddof=1)),
+            "min": min(slots),
+            "max": max(slots),
+        }
+
+
+def test_both_clocks_are_told(cli: Cli) -> None:
+    """What is idealized is at home after slot 2 of its last step."""
+    base = ("route", 8, 4, "--variant", "idealized")
+    for engine in ("slots", "fused"):
+        (run,) = json.loads(cli(*base, "--engine", engine, "--json").out)["runs"]
+        assert run["slots"] == run["slots_known"] == run["slots_delivered"] + 3
+        assert run["control_bits"] == 0
+        (run,) = json.loads(cli(*base, "--engine", engine, "--max-steps", 1, "--json").out)["runs"]
+        assert (run["slots"], run["slots_delivered"], run["slots_known"]) == (5, 2, None)
+    text = cli("route", 8, 8).out
+    assert "│ of them to the last delivery   │          25 │" in text
+    assert "│ most bits of a control message │           1 │" in text
+
+
+def without_seconds(text: str) -> object:
+    result = json.loads(text)
+    for run in result["runs"]:
+        del run["seconds"]
+    return result
+
+
+def test_the_same_seeds_give_the_same_result_and_others_do_not(cli: Cli) -> None:
+    base = ("route", 16, 16, "--runs", 4, "--json")
+    one = without_seconds(cli(*base).out)
+    assert one == without_seconds(cli(*base).out)
+    for other in (("--seed", 1), ("--permutation-seed", 1)):
+        result = without_seconds(cli(*base, *other).out)
+        assert result["runs"] != one["runs"]  # type: ignore[index]
+
+
+def test_more_runs_continue_the_same_runs(cli: Cli) -> None:
+    few = json.loads(cli("route", 8, 8, "--runs", 2, "--json").out)["runs"]
+    many = json.loads(cli("route", 8, 8, "--runs", 5, "--json").out)["runs"]
+    assert [run["messages"] for run in few] == [run["messages"] for run in many[:2]]
+
+
+def test_both_engines_write_the_same_trace(cli: Cli, tmp_path: Path) -> None:
+    for engine in ("objects", "slots"):
+        file = tmp_path / engine
+        assert cli("route", 5, 5, "--seed", 9, "--engine", engine, "--trace", file).code == 0
+        assert cli("check", file).code == 0
+    assert (tmp_path / "objects").read_bytes() == (tmp_path / "slots").read_bytes()
+
+
+def test_text_shows_survivors_of_a_single_run(cli: Cli) -> None:
+    finished = cli("route", 8, 8)
+    run = route(8, 8)[0].outcome
+    assert finished.code == 0
+    for step, pending in enumerate(run.survivors, start=1):
+        assert f"│    {step} │ {pending:>16} │" in finished.out
+    assert "every packet delivered; capped 0, lost 0" in finished.out
+
+
+def test_text_shows_spread_and_caps_of_several_runs(cli: Cli) -> None:
+    finished = cli("route", 16, 16, "--runs", 3, "--max-steps", 2)
+    assert finished.code == 0
+    assert "≥ 10.00 ± 0.00" in finished.out
+    assert "capped 3" in finished.out
+    assert "packets not delivered" in finished.out
+
+
+def test_a_single_run_has_no_spread(cli: Cli) -> None:
+    assert json.loads(cli("route", 4, 4, "--json").out)["summary"]["slots"]["sd"] is None
+
+
+def test_permutations_come_from_files(cli: Cli, tmp_path: Path) -> None:
+    np.save(tmp_path / "p.npy", np.arange(16)[::-1])
+    finished = cli("route", 4, 4, "--permutation", tmp_path / "p.npy", "--trace", tmp_path / "t")
+    assert finished.code == 0
+    header = json.loads((tmp_path / "t").read_text().splitlines()[0])
+    assert header["destination"] == list(range(15, -1, -1))
+
+
+BAD = {
+    "d of zero": (("route", 0, 4), "d = 0"),
+    "g of zero": (("route", 4, 0), "g = 0"),
+    "negative d": (("route", -2, 4), "-2 is below 1"),
+    "negative g": (("route", 4, -2), "-2 is below 1"),
+    "not a number": (("route", "four", 4), "Invalid value for 'D'"),
+    "small groups": (("route", 4, 5), "needs d >= g"),
+    "unknown router": (("route", 4, 4, "--router", "nope"), "no router 'nope'"),
+    "unknown variant": (("route", 4, 4, "--variant", "nope"), "no variant 'nope'"),
+    "unknown engine": (
+        ("route", 4, 4, "--engine", "nope"),
+        "--engine 'nope': there is no such engine; give one of auto, objects, slots, fused.",
+    ),
+    "objects has no direct": (
+        ("route", 4, 4, "--router", "direct", "--engine", "objects"),
+        "does not run direct (standard)",
+    ),
+    "unknown permutation": (("route", 4, 4, "--permutation", "nope"), "no permutation 'nope'"),
+    "no such file": (("route", 4, 4, "--permutation", "no.csv"), "no.csv could not be read"),
+    "no wires": (("network", "merge-exchange", 0), "n = 0: a network has at least one wire"),
+    "negative wires": (("network", "bag-tree", -3), "-3 is below 1: a network has N >= 1 wires"),
+    "too many wires": (("network", "bag-tree", 2**20 + 1), "give at most 1,048,576 wires"),
+    "bitonic on twelve": (("network", "bitonic", 12), "needs a power of two"),
+    "unknown network": (
+        ("network", "nope", 4),
+        "no network 'nope'; choose one of merge-exchange, bitonic, bag-tree",
+    ),
+    "network with a bad seed": (("network", "bag-tree", 64, "--seed", 2**64), "a seed is a whole"),
+    "too many to draw": (
+        ("network", "merge-exchange", 65, "--figure", "f.svg"),
+        "A diagram of 65 wires is too large to be read; 64 is the most",
+    ),
+    "a diagram as dots": (("network", "bitonic", 4, "--figure", "f.png"), "a name with .svg"),
+    "growth of bitonic": (("network", "bitonic", 128, "--growth"), "--growth compares bag-tree"),
+    "growth of one size": (("network", "bag-tree", 100, "--growth"), "give at least 2^7 wires"),
+    "no runs": (("route", 4, 4, "--runs", 0), "--runs 0"),
+    "no steps": (("route", 4, 4, "--max-steps", 0), "--max-steps 0"),
+    "negative seed": (("route", 4, 4, "--seed", -1), "--seed -1"),
+    "large seed": (
+        ("route", 4, 4, "--permutation-seed", 2**64),
+        "--permutation-seed 18446744073709551616",
+    ),
+    "trace of many": (("route", 4, 4, "--runs", 2, "--trace", "t"), "--runs 1"),
+    "trace nowhere": (("route", 4, 4, "--trace", "/no/such/folder/t"), "no folder"),
+    "trace to a device": (("route", 4, 4, "--trace", "/dev/null"), "cannot be replaced"),
+    "a name too long": (("route", 4, 4, "--trace", "t" * 300), "cannot be the name"),
+    "a long file name": (("route", 4, 4, "--permutation", "t" * 300 + ".csv"), "could not be read"),
+    "digits without end": (("route", "9" * 3000, "9" * 3000), "at most 2^63 - 1"),
+    "a number as option": (("check", "-5"), "-5"),
+    "trace to a folder": (("route", 4, 4, "--trace", "/"), "is a folder"),
+    "too large": (("route", 10**6, 10**6), "at most 2^38 processors"),
+    "too many groups": (("route", 70000, 70000), "Use --engine fused and --permutation keyed"),
+    "objects has one variant": (
+        ("route", 8, 4, "--variant", "idealized", "--engine", "objects"),
+        "does not run mei-rizzi (idealized)",
+    ),
+    "no trace of what is idealized": (
+        ("route", 8, 4, "--variant", "idealized", "--trace", "t"),
+        "statistics only",
+    ),
+    "no trace without messages": (
+        ("route", 8, 8, "--engine", "fused", "--trace", "t"),
+        "no messages to trace",
+    ),
+    "too few runs for a shard": (("paper", "--runs", 5), "--runs 5: runs are kept by tens"),
+    "a network not in the paper": (("paper", "--max-n", 3), "--max-n 3: the paper's networks"),
+    "a file for a folder": (("paper", "--out", "/dev/null"), "/dev/null is a file"),
+    "no folder in a file": (("paper", "--out", "/dev/null/x"), "cannot be a folder"),
+    "unknown option": (("route", 4, 4, "--rnus", 3), "--rnus"),
+    "no command": (("rout",), "rout"),
+}
+
+
+@pytest.mark.parametrize("kind", BAD)
+def test_bad_input_is_refused_with_code_2_and_a_reason(
+    kind: str, cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    arguments, complaint = BAD[kind]
+    finished = cli(*arguments)
+    assert finished.code == 2
+    assert complaint in finished.err
+    assert finished.out == ""
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_does_not_fit_in_memory_is_refused_before_any_work(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(system, "available_memory", lambda: 10**6)
+    finished = cli("route", 1024, 1024)
+    assert finished.code == 2
+    assert "needs about 0.2 GB with engine slots; 0.0 GB are available here" in finished.err
+    monkeypatch.setattr(system, "available_memory", lambda: 3 * 10**9)
+    finished = cli("route", 8192, 8192, "--engine", "slots")
+    assert finished.code == 2
+    assert "Use --engine fused and --permutation keyed, which need about 0." in finished.err
+
+
+def test_what_is_idealized_is_said_to_be(cli: Cli) -> None:
+    for engine in ("slots", "fused"):
+        finished = cli("route", 12, 4, "--variant", "idealized", "--engine", engine)
+        assert finished.code == 0
+        assert "Variant idealized takes for granted what it counts as delivered" in finished.out
+    assert "for granted" not in cli("route", 4, 4).out
+
+
+def test_runs_done_together_share_their_time(cli: Cli) -> None:
+    runs = json.loads(cli("route", 8, 8, "--runs", 50, "--engine", "fused", "--json").out)["runs"]
+    assert len({run["seconds"] for run in runs}) == 1
+    assert runs[0]["seconds"] > 0
+
+
+def test_auto_says_what_it_chose(cli: Cli) -> None:
+    for arguments, engine in (
+        (("route", 8, 8), "slots"),
+        (("route", 64, 64, "--runs", 600), "fused"),
+        (("route", 64, 64, "--runs", 600, "--router", "direct"), "slots"),
+    ):
+        assert f"engine {engine}" in cli(*arguments).out
+    assert json.loads(cli("route", 8, 8, "--json").out)["engine"] == "slots"
+
+
+def test_a_router_of_ones_own_from_a_file(cli: Cli, tmp_path: Path) -> None:
+    path = tmp_path / "broken.py"
+    path.write_text(
+        "from popsnet import Slot, register\n"
+        "@register('broken-on-purpose', summary='', slots='', buffers=1)\n"
+        "def broken(network, destination, coins, memory):\n"
+        "    yield Slot(senders=[0, 0], groups=[0, 1], packets=[0, 0])\n"
+    )
+    finished = cli("route", 4, 4, "--router", path, "--trace", tmp_path / "t")
+    assert finished.code == 1
+    assert "slot 1, processor 0: it sends twice" in finished.err
+    assert not (tmp_path / "t").exists()
+    assert [one.name for one in tmp_path.iterdir() if one.suffix == ".part"] == []
+
+
+def test_a_router_that_leaves_packets_behind_fails(cli: Cli, tmp_path: Path) -> None:
+    path = tmp_path / "early.py"
+    path.write_text(
+        "from popsnet import Slot, register\n"
+        "@register('early-on-purpose', summary='', slots='', buffers=1)\n"
+        "def early(network, destination, coins, memory):\n"
+        "    yield Slot()\n"
+    )
+    for _ in range(2):  # a file may be loaded again
+        finished = cli("route", 4, 4, "--router", path)
+        assert finished.code == 1
+        assert "16 packets not delivered" in finished.out
+        assert "ended before every packet was delivered" in finished.err
+
+
+def test_a_trace_takes_the_place_of_what_a_link_points_to(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(tmp_path / "target")
+    assert cli("route", 4, 4, "--trace", tmp_path / "link").code == 0
+    assert (tmp_path / "link").is_symlink()
+    assert cli("check", tmp_path / "target").code == 0
+
+
+def test_a_slot_is_recorded_as_it_was_even_if_the_router_uses_its_arrays_again(
+    cli: Cli, tmp_path: Path
+) -> None:
+    path = tmp_path / "frugal.py"
+    path.write_text(
+        "import numpy as np\n"
+        "from popsnet import Slot, register\n"
+        "@register('frugal', summary='', slots='n', buffers=2)\n"
+        "def frugal(network, destination, coins, memory):\n"
+        "    everybody, listened = np.arange(network.n), np.zeros(network.n, dtype=np.int64)\n"
+        "    sender, groups = np.zeros(1, dtype=np.int64), np.arange(network.g)\n"
+        "    for i in range(network.n):\n"
+        "        sender[0], listened[:] = i, i // network.d\n"
+        "        inbox = yield Slot(senders=sender, groups=groups, packets=sender,\n"
+        "            fanout=np.array([network.g]), listeners=everybody, listened=listened)\n"
+        "        memory.drop(sender, sender)\n"
+        "        mine = inbox.destinations == inbox.receivers\n"
+        "        memory.deliver(inbox.receivers[mine], inbox.packets[mine])\n"
+    )
+    trace = tmp_path / "t"
+    assert cli("route", 4, 4, "--router", path, "--trace", trace).code == 0
+    assert cli("check", trace).code == 0
+
+
+def test_names_with_brackets_are_printed_as_they_are(cli: Cli, tmp_path: Path) -> None:
+    folder = tmp_path / "a[b]"
+    folder.mkdir()
+    np.save(folder / "[red]p.npy", np.arange(16))
+    finished = cli("route", 4, 4, "--permutation", folder / "[red]p.npy")
+    assert finished.code == 0
+    assert "a[b]/[red]p.npy" in finished.out
+
+
+def test_output_goes_where_there_are_no_signs_for_it_and_where_nobody_reads() -> None:
+    plain = dict(os.environ, PYTHONIOENCODING="ascii")
+    for arguments in (["route", "4", "4", "--runs", "3"], ["routers"], ["doctor"]):
+        subprocess.run([COMMAND, *arguments], env=plain, check=True, capture_output=True)
+    with Path("/dev/full").open("w") as full:
+        finished = subprocess.run(
+            [COMMAND, "routers"], stdout=full, stderr=subprocess.PIPE, text=True
+        )
+    assert finished.returncode == 2
+    assert finished.stderr.startswith("Error: ")
+    assert finished.stderr.count("\n") == 1
+    reader = f"{COMMAND} route 64 64 --runs 50 --json | head -1"
+    finished = subprocess.run(reader, shell=True, capture_output=True, text=True)
+    assert (finished.stdout, finished.stderr) == ("{\n", "")
+
+
+def test_routers_and_doctor_report(cli: Cli) -> None:
+    text, listed = cli("routers"), cli("routers", "--json")
+    assert text.code == listed.code == 0
+    named = {router["name"]: router for router in json.loads(listed.out)["routers"]}
+    assert named["mei-rizzi"]["engines"] == ["objects", "slots", "fused"]
+    assert named["direct"]["slots"] == "max(d, g), always"
+    assert all(name in text.out for name in named)
+    text, found = cli("doctor"), cli("doctor", "--json")
+    assert text.code == found.code == 0
+    assert all(one["ok"] for one in json.loads(found.out)["findings"] if one["needed"])
+
+
+def test_the_doctor_notices_what_is_missing(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    finished = cli("doctor")
+    assert finished.code == 0
+    assert "missing" in finished.out
+    monkeypatch.setattr("popsnet.cli.doctor._NEEDED", ("a_library_that_is_not",))
+    assert cli("doctor").code == 1
+
+
+def test_check_has_json(cli: Cli, tmp_path: Path) -> None:
+    cli("route", 4, 4, "--trace", tmp_path / "t")
+    result = json.loads(cli("check", tmp_path / "t", "--json").out)
+    assert (result["ok"], result["delivered"], result["violations"]) == (True, 16, [])
+
+
+def test_help_and_version(cli: Cli) -> None:
+    for command in ([], ["route"], ["check"], ["paper"], ["routers"], ["doctor"]):
+        assert cli(*command, "--help").code == 0
+    assert cli("--version").out.startswith("popsnet ")
+
+
+def test_help_imports_nothing_heavy() -> None:
+    code = (
+        "import sys; sys.argv = ['popsnet', '--help']\n"
+        "from popsnet.cli.main import main\n"
+        "try: main()\n"
+        "except SystemExit: pass\n"
+        "print([m for m in ('numpy', 'scipy', 'matplotlib', 'numba') if m in sys.modules])"
+    )
+    finished = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert finished.stdout.splitlines()[-1] == "[]"
+
+
+def test_the_installed_command_and_the_module_run() -> None:
+    for command in ([str(COMMAND)], [sys.executable, "-m", "popsnet"]):
+        finished = subprocess.run(
+            [*command, "route", "4", "4", "--json"], capture_output=True, text=True, check=True
+        )
+        assert json.loads(finished.stdout)["summary"]["lost"] == 0
+
+
+def interrupt(*arguments: str, after: float) -> subprocess.CompletedProcess[str]:
+    process = subprocess.Popen(
+        [COMMAND, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    time.sleep(after)
+    os.kill(process.pid, signal.SIGINT)
+    out, err = process.communicate(timeout=30)
+    return subprocess.CompletedProcess(arguments, process.returncode, out, err)
+
+
+def test_an_interrupt_reports_what_is_finished() -> None:
+    for seconds in (3, 6, 12, 24):  # a busy machine may need so long to begin
+        finished = interrupt("route", "64", "64", "--runs", "1000000", "--json", after=seconds)
+        assert finished.returncode == 130
+        if finished.stdout:
+            break
+    done = len(json.loads(finished.stdout)["runs"])
+    assert 0 < done < 1000000
+    assert f"Interrupted: {done} of 1000000 runs were finished." in finished.stderr
+
+
+def test_an_interrupt_ends_a_long_compiled_run_at_once() -> None:
+    """A million packets that all collide for ever, on one coupler."""
+    arguments = ("route", "1048576", "1", "--variant", "idealized", "--engine", "fused")
+    finished = interrupt(*arguments, "--max-steps", "1000000", after=6)
+    assert finished.returncode == 130
+    assert "Interrupted: 0 of 1 runs" in finished.stderr
+
+
+def test_an_interrupted_trace_leaves_no_file_behind(tmp_path: Path) -> None:
+    finished = interrupt("route", "512", "512", "--trace", str(tmp_path / "t"), after=3)
+    assert finished.returncode == 130
+    assert list(tmp_path.iterdir()) == []

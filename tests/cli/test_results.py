@@ -1,0 +1,195 @@
+"""popsnet results: list, show, export, merge, verify."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sqlite3
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from pyarrow import parquet
+
+from popsnet.routing import get_router, router
+from popsnet.stats.inference import summarize
+from popsnet.sweeps.store import Store
+from tests.conftest import Cli
+
+SWEEP = """
+runs = 20
+[[grid]]
+shapes = [[4, 4], [8, 8]]
+seed = 18446744073709551615
+[[grid]]
+shapes = [[3, 5]]
+routers = "direct"
+permutations = ["random", "p.npy"]
+"""
+
+
+@pytest.fixture
+def store(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    np.save("p.npy", np.arange(15)[::-1])
+    Path("sweep.toml").write_text(SWEEP)
+    assert cli("sweep", "sweep.toml").code == 0
+    return tmp_path / "results.sqlite"
+
+
+def change(store: Path, statement: str) -> None:
+    with sqlite3.connect(store) as database:
+        database.execute(statement)
+    database.close()
+
+
+def test_list_and_show(cli: Cli, store: Path) -> None:
+    text, listed = cli("results", "list"), json.loads(cli("results", "list", "--json").out)
+    assert "4 points in results.sqlite" in text.out
+    assert len(listed["points"]) == 4
+    for point in listed["points"]:
+        assert f"{point['slots_mean']:.2f}" in text.out
+        shown = cli("results", "show", point["point"][:6])
+        assert (shown.code, shown.err) == (0, "")
+        assert point["point"] in shown.out
+        full = json.loads(cli("results", "show", point["point"], "--json").out)
+        assert {key: full[key] for key in point} == point
+        assert [one["shard"] for one in full["shards"]] == [0, 1]
+        assert full["shards"][0]["engine"] == ("slots" if point["router"] == "direct" else "fused")
+
+
+def test_what_lies_beyond_a_gap_is_not_counted(cli: Cli, store: Path) -> None:
+    point = json.loads(cli("results", "list", "--json").out)["points"][0]["point"]
+    for table in ("provenance", "shards"):
+        change(store, f"DELETE FROM {table} WHERE point = '{point}' AND shard = 0")
+    assert len(json.loads(cli("results", "list", "--json").out)["points"]) == 3
+    assert cli("results", "list").code == 0
+    assert "beyond a shard that is missing: 1." in cli("results", "show", point).out
+    assert json.loads(cli("results", "show", point, "--json").out)["shards"][0]["shard"] == 1
+
+
+def test_exports_say_the_same(cli: Cli, store: Path) -> None:
+    for name in ("r.csv", "r.json", "r.parquet"):
+        finished = cli("results", "export", name)
+        assert (finished.code, finished.out) == (0, f"4 points written to {name}.\n")
+    rows = json.loads(Path("r.json").read_text())["points"]
+    with Path("r.csv").open() as file:
+        table = list(csv.DictReader(file))
+    columns = parquet.read_table("r.parquet").to_pylist()
+    for row, in_csv, in_parquet in zip(rows, table, columns, strict=True):
+        assert list(row) == list(in_csv) == list(in_parquet)
+        for key, value in row.items():
+            if isinstance(value, dict):
+                assert json.loads(in_csv[key]) == json.loads(in_parquet[key]) == value
+            else:
+                assert (in_csv[key], in_parquet[key]) == (str(value), value)
+        sample = [int(v) for v, k in row["slots_histogram"].items() for _ in range(k)]
+        one = summarize(sample)
+        assert (row["slots_min"], row["slots_max"]) == (one.min, one.max)
+        assert (row["slots_mean"], row["slots_sd"]) == pytest.approx((one.mean, one.sd))
+        assert sum(row["slots_delivered_histogram"].values()) == row["runs"]
+        assert 0 < row["slots_delivered_mean"] <= row["slots_mean"]
+    assert {row["seed"] for row in rows} == {0, 2**64 - 1}
+
+
+def test_parquet_says_what_it_needs(cli: Cli, store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    finished = cli("results", "export", "r.parquet")
+    assert finished.code == 2
+    assert "pip install 'popsnet[parquet]'" in finished.err
+    assert not Path("r.parquet").exists()
+
+
+def test_merging_twice_changes_nothing(cli: Cli, store: Path) -> None:
+    for new in (8, 0):
+        finished = cli("results", "merge", "results.sqlite", "--store", "all.sqlite")
+        assert finished.code == 0
+        assert f"results.sqlite: {new} new shards." in finished.out
+    change(store, "UPDATE shards SET collisions = collisions + 1")
+    finished = cli("results", "merge", "results.sqlite", "--store", "all.sqlite")
+    assert finished.code == 2
+    assert "has another result for shard 0" in finished.err
+
+
+def test_verify_finds_what_is_wrong(cli: Cli, store: Path) -> None:
+    finished = cli("results", "verify", "--shards", 2)
+    assert (finished.code, finished.err) == (0, "")
+    assert "2 shards run again" in finished.out
+    assert json.loads(cli("results", "verify", "--all", "--json").out) == {
+        "store": "results.sqlite", "ok": True, "flaws": [], "compared": 8, "unknown": [],
+    }  # fmt: skip
+    change(store, "UPDATE shards SET messages = messages + 1 WHERE shard = 1")
+    assert cli("results", "verify", "--shards", 0).code == 0
+    finished = cli("results", "verify", "--all")
+    assert finished.code == 1
+    assert "FAILED: results.sqlite has 4 flaws; 8 shards run again." in finished.out
+    change(store, "UPDATE shards SET runs = 11")
+    finished = cli("results", "verify", "--all")
+    assert finished.code == 1
+    assert "has 11 runs" in finished.out
+
+
+def test_verify_says_what_it_cannot_run_again(cli: Cli, store: Path) -> None:
+    np.save("p.npy", np.arange(15))
+    finished = cli("results", "verify", "--all")
+    assert finished.code == 0
+    assert "Not run again: Point" in finished.out
+    assert "the permutation here is file.npy:" in finished.out
+    assert "6 shards run again" in finished.out
+    Path("p.npy").unlink()
+    assert "p.npy could not be read" in cli("results", "verify", "--all").out
+
+
+def test_a_result_of_another_version_is_kept_apart(
+    cli: Cli, store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    newer = replace(get_router("direct"), version="2")
+    monkeypatch.setitem(router._ROUTERS, "direct", newer)
+    assert cli("sweep", "sweep.toml").code == 0
+    with Store(store) as opened:
+        versions = [one.version for one in opened.experiments() if one.router == "direct"]
+        assert sorted(versions) == ["1", "1", "2", "2"]
+    finished = cli("results", "verify", "--all")
+    assert finished.code == 0
+    assert "the version here is 2, not 1" in finished.out
+
+
+BAD = {
+    "no store": (("list", "--store", "none"), "There is no store none"),
+    "no results": (("list", "--store", "p.npy"), "not a store of results"),
+    "no point": (("show", "x"), "0 points in results.sqlite begin with 'x'"),
+    "many points": (("show", ""), "4 points in results.sqlite begin with ''"),
+    "no format": (("export", "r.xls"), "r.xls: results are written to files ending in .csv"),
+    "nowhere": (("export", "none/r.csv"), "There is no folder"),
+    "itself": (("merge", "./results.sqlite"), "is the store to merge into"),
+    "nothing to merge": (("merge", "none", "--store", "new"), "There is no store none"),
+    "fewer than none": (("verify", "--shards", -1), "--shards -1"),
+    "no seed": (("verify", "--seed", -1), "--seed -1"),
+}
+
+
+@pytest.mark.parametrize("kind", BAD)
+def test_bad_input_is_refused_with_code_2_and_a_reason(kind: str, cli: Cli, store: Path) -> None:
+    arguments, complaint = BAD[kind]
+    before = sorted(store.parent.iterdir())
+    finished = cli("results", *arguments)
+    assert (finished.code, finished.out) == (2, "")
+    assert complaint in finished.err
+    assert sorted(store.parent.iterdir()) == before
+
+
+def test_a_store_without_results_has_none(cli: Cli, tmp_path: Path) -> None:
+    Store(tmp_path / "r", create=True).close()
+    assert "0 points in" in cli("results", "list", "--store", tmp_path / "r").out
+    finished = cli("results", "export", tmp_path / "r.csv", "--store", tmp_path / "r")
+    assert finished.code == 2
+    assert "There are no results" in finished.err
+    assert cli("results", "verify", "--store", tmp_path / "r").code == 0
+
+
+def test_help(cli: Cli) -> None:
+    for command in ([], ["list"], ["show"], ["export"], ["merge"], ["verify"]):
+        assert cli("results", *command, "--help").code == 0
+    assert cli("sweep", "--help").code == 0

@@ -1,0 +1,202 @@
+"""popsnet schedule, as people use it and as they get it wrong."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from popsnet import Network, check_trace
+from popsnet.plots import draw_schedule
+from popsnet.plots.schedule import _shared
+from popsnet.schedules.construction import make_schedule
+from popsnet.schedules.demand import Demand
+from tests.conftest import Cli
+
+GRID = (1, 2, 3, 4, 6, 8)
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_slots_are_as_promised_over_a_grid_of_shapes(cli: Cli) -> None:
+    for d in GRID:
+        for g in GRID:
+            finished = cli("schedule", d, g, "--json", "--out", "t.jsonl")
+            facts = json.loads(finished.out)
+            assert facts["slots"] == (1 if d == 1 else 2 * -(-d // g))
+            assert facts["delivered"] == facts["packets"] == d * g
+            assert facts["gap"] == facts["slots"] - facts["lower_bound"] >= 0
+            assert cli("check", "t.jsonl").code == 0
+
+
+def test_the_summary_and_the_trace(cli: Cli) -> None:
+    finished = cli("schedule", 8, 4, "--permutation", "reversal", "--out", "s.jsonl")
+    assert finished.code == 0
+    for line in ("slots", "lower bound", "gap", "couplers in use", "100.0%", "32 of 32 packets"):
+        assert line in finished.out
+    checked = cli("check", "s.jsonl", "--json")
+    report = json.loads(checked.out)
+    assert (report["ok"], report["slots"], report["packets"]) == (True, 4, 32)
+
+
+def test_the_table_has_a_row_a_message_and_no_collision(cli: Cli) -> None:
+    assert cli("schedule", 5, 3, "--out", "s.csv").code == 0
+    with Path("s.csv").open() as file:
+        rows = [{name: int(value) for name, value in row.items()} for row in csv.DictReader(file)]
+    assert list(rows[0]) == ["slot", "sender", "coupler", "listener", "packet"]
+    assert len(rows) == 2 * 15
+    for name in ("sender", "coupler", "listener", "packet"):
+        assert len({(row["slot"], row[name]) for row in rows}) == len(rows)
+    for row in rows:
+        assert row["coupler"] == row["listener"] // 5 * 3 + row["sender"] // 5
+    assert "popsnet schedule writes one" in cli("check", "s.csv").err
+
+
+def test_the_same_permutation_as_route(cli: Cli) -> None:
+    """So that runs on-line can be compared with the optimum."""
+    cli("schedule", 4, 3, "--permutation-seed", 7, "--out", "a.jsonl")
+    cli("route", 4, 3, "--permutation-seed", 7, "--router", "offline", "--trace", "b.jsonl")
+    one, other = (Path(name).read_text() for name in ("a.jsonl", "b.jsonl"))
+    assert one == other
+
+
+def test_rows_of_sources_and_destinations(cli: Cli) -> None:
+    Path("d.csv").write_text("source,destination\n0,3\n1,2\n1,5\n\n0,3\n")
+    np.save("d.npy", np.array([[0, 3], [1, 2], [1, 5], [0, 3]]))
+    for name in ("d.csv", "d.npy"):
+        facts = json.loads(
+            cli("schedule", 3, 2, "--demand", name, "--out", "t.jsonl", "--json").out
+        )
+        assert (facts["packets"], facts["most_of_a_processor"], facts["slots"]) == (4, 2, 4)
+        report = check_trace(Path("t.jsonl"))
+        assert report.ok
+    header = json.loads(Path("t.jsonl").read_text().splitlines()[0])
+    assert (header["start"], header["destination"]) == ([0, 1, 1, 0], [3, 2, 5, 3])
+
+
+def test_a_traffic_matrix(cli: Cli) -> None:
+    Path("m.csv").write_text("0,4\n1,2\n")
+    np.save("m.npy", np.array([[0, 4], [1, 2]]))
+    for name in ("m.csv", "m.npy"):
+        facts = json.loads(
+            cli("schedule", 3, 2, "--matrix", name, "--out", "t.jsonl", "--json").out
+        )
+        assert (facts["packets"], facts["most_of_a_group"], facts["slots"]) == (7, 6, 6)
+        assert check_trace(Path("t.jsonl")).ok
+
+
+def test_nothing_to_send_is_held_by_nobody(cli: Cli) -> None:
+    Path("m.csv").write_text("0,0\n0,0\n")
+    asked = ("schedule", 3, 2, "--matrix", "m.csv", "--out", "t.jsonl")
+    facts = json.loads(cli(*asked, "--json").out)
+    assert [facts[name] for name in ("packets", "slots", "peak_buffers", "delivered")] == [0] * 4
+    assert cli(*asked).code == 0
+    assert check_trace(Path("t.jsonl")).ok
+
+
+WRONG = {
+    "d1.csv": ("--demand", "0,3\n1,6\n", "line 2: destination 6 is outside 0 to 5"),
+    "d2.csv": ("--demand", "0,3\n\n-1,2\n", "line 3: source -1 is outside 0 to 5"),
+    "d3.csv": ("--demand", "0,3\n1\n", "line 2 has 1 columns"),
+    "d4.csv": ("--demand", "0,3\n1,x\n", "line 2: ['1', 'x'] are not whole numbers"),
+    "d5.csv": ("--demand", "0\n1\n", "a demand has two columns"),
+    "d6.csv": ("--demand", "", "has no row of numbers"),
+    "d7.csv": ("--demand", f"0,{10**30}\n", "line 1 holds a number that is too large"),
+    "d8.txt": ("--demand", "0,1\n", "ends in .csv or .npy"),
+    "d9.npy": ("--demand", "0,1\n", "is not a whole .npy file"),
+    "p1.csv": ("--permutation", "0,1\n1,0\n1,2\n3,3\n4,4\n5,5\n", "line 3: source 1 has a packet"),
+    "p2.csv": ("--permutation", "0,1\n1,0\n6,2\n3,3\n4,4\n5,5\n", "line 3: there is no source 6"),
+    "p3.csv": ("--permutation", "0\n1\n2\n3\n4\n6\n", "entry 5 is 6, outside 0 to 5"),
+    "m1.csv": ("--matrix", "1,2\n3,-4\n", "line 2: -4 packets from group 1 to group 1"),
+    "m2.csv": ("--matrix", "1,2,3\n3,4,5\n", "is 2 × 3; a traffic matrix of POPS(3, 2) is 2 × 2"),
+    "m3.csv": ("--matrix", "1,2\n3,4,5\n", "line 2 has 3 columns"),
+    "m4.csv": ("--matrix", f"1,2\n3,{2**40}\n", "at most 2^27 can be scheduled"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_bad_demands_are_refused_with_the_row_that_is_wrong(name: str, cli: Cli) -> None:
+    option, text, complaint = WRONG[name]
+    Path(name).write_text(text)
+    finished = cli("schedule", 3, 2, option, name, "--out", "t.jsonl")
+    assert (finished.code, finished.out) == (2, "")
+    assert complaint in finished.err
+    assert not Path("t.jsonl").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        (["--out", "x.txt"], "must end in .jsonl or .json or .csv"),
+        (["--figure", "x.pdf"], "must end in .svg or .png"),
+        (["--out", "no/x.csv"], "There is no folder"),
+        (["--demand", "missing.csv"], "could not be read"),
+        (["--demand", "a.csv", "--matrix", "b.csv"], "give one of them"),
+        (["--permutation", "nonsense"], "There is no permutation"),
+        (["--seed", "-1"], "--seed -1: a seed must be"),
+        (["--permutation-seed", "-1"], "--permutation-seed -1: a seed must be"),
+    ],
+)
+def test_other_mistakes(options: list[str], complaint: str, cli: Cli) -> None:
+    finished = cli("schedule", 3, 2, *options)
+    assert (finished.code, finished.out) == (2, "")
+    assert complaint in finished.err
+
+
+def test_sizes_that_are_none_or_too_large(cli: Cli) -> None:
+    assert "give d >= 1" in cli("schedule", 0, 2).err
+    assert "-3 is below 1" in cli("schedule", 4, -3).err
+    assert "GB can be had here" in cli("schedule", 10**5, 10**5).err
+
+
+@pytest.mark.parametrize(("d", "g"), [(1, 1), (1, 4), (4, 3), (40, 16), (3, 70)])
+@pytest.mark.parametrize("suffix", ["svg", "png"])
+def test_a_picture_of_slots_and_couplers(d: int, g: int, suffix: str, cli: Cli) -> None:
+    finished = cli("schedule", d, g, "--figure", f"s.{suffix}")
+    assert finished.code == 0, finished.err
+    assert Path(f"s.{suffix}").stat().st_size > 1000
+
+
+def test_small_pictures_show_every_packet() -> None:
+    schedule = make_schedule(Demand.of_permutation(Network(4, 3), np.arange(12)[::-1]))
+    (axes,) = draw_schedule(schedule).axes
+    assert sorted(int(text.get_text()) for text in axes.texts) == sorted(2 * list(range(12)))
+    assert [label.get_text() for label in axes.get_yticklabels()][:4] == [
+        "c(0,0)", "c(1,0)", "c(2,0)", "c(0,1)",
+    ]  # fmt: skip
+
+
+def test_nothing_to_send(cli: Cli) -> None:
+    Path("m.csv").write_text("0,0\n0,0\n")
+    finished = cli("schedule", 3, 2, "--matrix", "m.csv", "--figure", "z.png", "--out", "z.jsonl")
+    assert finished.code == 0, finished.err
+    assert check_trace(Path("z.jsonl")).ok
+
+
+def test_routers_say_what_they_know(cli: Cli) -> None:
+    listed = {one["name"]: one for one in json.loads(cli("routers", "--json").out)["routers"]}
+    assert (listed["offline"]["online"], listed["direct"]["online"]) == (False, True)
+    assert "everything, beforehand" in cli("routers").out
+
+
+@pytest.mark.parametrize(("count", "places"), [(1, 1), (7, 3), (600, 600), (4096, 600), (601, 600)])
+def test_places_are_shared_as_the_picture_says(count: int, places: int) -> None:
+    assert (
+        _shared(count, places).tolist() == np.bincount(np.arange(count) * places // count).tolist()
+    )
+
+
+def test_counts_of_any_whole_type_and_no_endless_work(cli: Cli, tmp_path: Path) -> None:
+    np.save(tmp_path / "m.npy", np.array([[1, 2], [3, 4]], dtype=np.uint64))
+    assert cli("schedule", 3, 2, "--matrix", tmp_path / "m.npy").code == 0
+    np.save(tmp_path / "m.npy", np.array([[2**26 - 1, 0], [0, 1]]))
+    finished = cli("schedule", 3, 2, "--matrix", tmp_path / "m.npy")
+    assert finished.code == 2
+    assert "Split the demand" in finished.err

@@ -1,0 +1,176 @@
+"""The fused engine against the engine that executes every message: the same, step by step."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from popsnet import Coins, Network, Outcome, route
+from popsnet.engines import ENGINES, Instance
+from popsnet.engines.fused import kernel, mei_rizzi, open_kernel, threads
+from popsnet.engines.fused.large import LargeRun
+from popsnet.engines.fused.passes import Layout
+from popsnet.engines.fused.resident import law_of
+from popsnet.permutations.keyed import KeyedPermutation
+from popsnet.routing import get_router
+from popsnet.routing.mei_rizzi import participation
+from popsnet.trace import Event
+from tests.conftest import permutation
+from tests.engines.parity.agreement import (
+    assert_same_after_an_interrupt,
+    assert_same_runs,
+    by_messages,
+)
+
+SEEDS = st.integers(0, 2**64 - 1)
+VARIANTS = ("published", "idealized", "deferred")
+
+
+def instance_of(d: int, g: int, variant: str, seed: int, max_steps: int) -> Instance:
+    network, router = Network(d, g), get_router("mei-rizzi")
+    destination = permutation(network.n, seed)
+    return Instance(network, router, variant, destination, Coins(seed), max_steps)
+
+
+@st.composite
+def instances(draw: st.DrawFn) -> Instance:
+    """d ≥ g, also where g does not divide d; the published router where d = g."""
+    g = draw(st.integers(1, 9))
+    d = draw(st.sampled_from([g, g, g + 1, 2 * g, 3 * g + 1, 5 * g]))
+    variant = draw(st.sampled_from(VARIANTS if d == g else VARIANTS[1:]))
+    return instance_of(d, g, variant, draw(SEEDS), draw(st.sampled_from([3, 300])))
+
+
+def execute_on(threads: int, instance: Instance) -> Outcome:
+    fixed = instance.network, instance.resolved_variant, instance.max_steps
+    with open_kernel(*fixed, threads) as opened:
+        opened.execute(instance)
+        return opened.execute(instance)  # the memory of the first run does no harm
+
+
+@settings(max_examples=300)
+@given(instances())
+def test_runs_in_the_cache_are_the_same(instance: Instance) -> None:
+    assert ENGINES["fused"].execute(instance, ()) == by_messages(instance)
+
+
+@settings(max_examples=150)
+@given(instance=instances(), threads=st.integers(1, 3))
+def test_partitioned_runs_are_the_same_on_any_number_of_threads(
+    instance: Instance, threads: int
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(mei_rizzi, "RESIDENT", 0)
+        assert execute_on(threads, instance) == by_messages(instance)
+
+
+@settings(max_examples=60)
+@given(
+    instance=instances(),
+    threads=st.integers(1, 3),
+    rows=st.integers(1, 2),
+    rounds=st.integers(1, 5),
+    lot=st.integers(1, 3),
+    listed=st.booleans(),
+)
+def test_partitioned_runs_are_the_same_however_they_are_divided(
+    instance: Instance, threads: int, rows: int, rounds: int, lot: int, listed: bool
+) -> None:
+    """With small blocks, and a computed permutation, as on the largest networks."""
+    network = instance.network
+    if instance.variant == "deferred":
+        instance = replace(instance, variant="idealized")
+    keyed = KeyedPermutation(network.n, instance.coins)
+    instance = replace(instance, destination=keyed)
+    steps = instance.max_steps
+    with ThreadPoolExecutor(threads) as executor:
+        run = LargeRun(
+            Layout.of(network, min(rows, network.g), lot),
+            law_of(network, steps),
+            steps,
+            threads,
+            executor,
+            rounds=min(rounds, network.g),
+            listed=listed,
+        )
+        tallies = list(run.steps(keyed, instance.coins, lambda pending, steps: None))
+    executed = instance.variant == "published"
+    assert mei_rizzi.outcome_of(network.n, executed, tallies) == by_messages(instance)
+
+
+@pytest.mark.parametrize(
+    ("d", "g", "variant"),
+    [(8, 8, "published"), (24, 6, "idealized"), (24, 6, "deferred"), (7, 3, "deferred")],
+)
+@pytest.mark.parametrize("permutation", ["random", "keyed", "transpose"])
+@pytest.mark.parametrize("threads", [1, 3])
+def test_the_runs_of_a_point_are_the_same_whatever_the_engine_and_the_threads(
+    d: int, g: int, variant: str, permutation: str, threads: int
+) -> None:
+    choices = {"variant": variant, "permutation": permutation}
+    assert_same_runs(d, g, 40, threads, **choices, seed=3, permutation_seed=4)
+
+
+def test_more_runs_than_are_done_at_a_time_keep_their_order(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(threads, "_MOST_RUNS_AT_A_TIME", 7)
+    monkeypatch.setattr(kernel, "STEPS_EXPECTED", 1)  # the log runs full and is emptied
+    assert_same_runs(4, 4, 50, 2, max_steps=40)
+
+
+def test_a_network_of_a_million_is_the_same() -> None:
+    expected = route(1024, 1024, engine="slots")[0].outcome
+    for limit in (threads.RESIDENT, 0):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(mei_rizzi, "RESIDENT", limit)
+            outcome = route(1024, 1024, engine="fused")[0].outcome
+        assert outcome == replace(expected, peak_buffers=None)
+
+
+def test_observers_hear_of_every_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    for limit in (threads.RESIDENT, 0):
+        monkeypatch.setattr(mei_rizzi, "RESIDENT", limit)
+        heard: list[Event] = []
+        run = route(16, 16, engine="fused", observers=[heard.append])[0]
+        assert set(run.outcome.survivors) <= {event.pending for event in heard}
+
+
+def test_a_session_goes_on_after_an_interrupted_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    instance = instance_of(20, 20, "published", 3, 300)
+    for limit in (threads.RESIDENT, 0):
+        monkeypatch.setattr(mei_rizzi, "RESIDENT", limit)
+        with open_kernel(instance.network, instance.resolved_variant, 300, 2) as opened:
+            assert_same_after_an_interrupt(opened, instance)
+
+
+def test_the_law_of_participation_is_the_papers() -> None:
+    network = Network(16, 4)
+    chances = [Fraction(participation(network, step), 2**32) for step in range(14)]
+    for s, chance in enumerate(chances[:12], start=1):
+        expected = Fraction(4) / (16 - Fraction(4 * (s - 1), 4))
+        assert expected - Fraction(1, 2**32) < chance <= expected
+    assert chances[12:] == [1, 1]
+    assert participation(Network(5, 5), 0) == 2**32
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("block", range(8))
+def test_thousands_of_random_cases_are_the_same(block: int) -> None:
+    chooser = np.random.default_rng(block)
+    for _ in range(400):
+        g = int(chooser.integers(1, 24))
+        d = g + int(chooser.integers(0, 3 * g)) * int(chooser.integers(0, 2))
+        variant = str(chooser.choice(VARIANTS if d == g else VARIANTS[1:]))
+        instance = instance_of(d, g, variant, int(chooser.integers(0, 2**63)), 500)
+        expected = by_messages(instance)
+        assert ENGINES["fused"].execute(instance, ()) == expected
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(mei_rizzi, "RESIDENT", 0)
+            assert execute_on(2, instance) == expected

@@ -1,0 +1,392 @@
+from __future__ import annotations
+
+import csv
+import json
+import re
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from popsnet import Coins, Experiment, InputError, Memory, Network, Slot, register, route, view
+from popsnet.cli.paper import _table
+from popsnet.engines import Tally
+from popsnet.paper.figures import make_pictures
+from popsnet.paper.plan import PaperPlan, Wanted, heavy_tailed, make_plan
+from popsnet.paper.published import Printed, printed_rows
+from popsnet.paper.rows import Tables, make_tables
+from popsnet.paper.runs import carry_out
+from popsnet.paper.tables import make_sheets
+from popsnet.paper.verdicts import LEVEL, doubted_rows
+from popsnet.paper.viewer_pages import write_pages
+from popsnet.routing import direct
+from popsnet.routing.router import unregister
+from popsnet.slot import Ints, Slots
+from popsnet.stats.inference import skewness, summarize_counts
+from popsnet.sweeps.shard import Shards, execute_shards
+from popsnet.sweeps.store import Store
+from popsnet.theory import deterministic_slots
+from tests.conftest import Cli
+
+
+def test_the_printed_tables_are_all_there() -> None:
+    rows = printed_rows()
+    assert [sum(row.ratio == ratio for row in rows) for ratio in (1, 4, 16)] == [12, 11, 10]
+    assert all(row.network.d == row.ratio * row.network.g for row in rows)
+    first, last = rows[0], rows[-1]
+    assert (first.network, first.mean_steps, first.max_steps) == (Network(2, 2), 3.15, 12)
+    assert (last.network, last.slots, last.deterministic) == (Network(16384, 1024), 333.6, 7093)
+
+
+def test_figures_in_print_are_those_of_a_hundred_runs() -> None:
+    for row in printed_rows():
+        assert 20 * row.slots == pytest.approx(round(20 * row.slots))
+        assert row.steps.runs == 100
+        assert row.steps.sd > 0
+
+
+def test_the_formula_gives_every_deterministic_figure() -> None:
+    for row in printed_rows():
+        assert deterministic_slots(row.network) == row.deterministic
+
+
+def test_the_papers_tables_differ_where_the_tail_is_heavy() -> None:
+    assert doubted_rows() == {row.network for row in printed_rows() if heavy_tailed(row.network)}
+    assert doubted_rows() == {Network(32, 2), Network(64, 4), Network(128, 8)}
+
+
+@pytest.mark.parametrize("row", [row for row in printed_rows() if row.network.n <= 4096], ids=str)
+def test_tails_are_heavy_where_they_are_said_to_be(row: Printed) -> None:
+    """The mean of a hundred runs has a tenth of the skewness of one; above 1/2 it is not normal."""
+    d, g = row.network.d, row.network.g
+    runs = route(d, g, variant="idealized", engine="fused", runs=1000)
+    heavy = skewness(runs.tally.steps) > 5
+    assert heavy == heavy_tailed(row.network)
+
+
+def test_the_plan_has_every_row() -> None:
+    plan = make_plan()
+    runs = {row.network.n: runs for row, (_, runs) in plan.printed}
+    assert len(plan.printed) == 33
+    assert all(number >= 100 for n, number in runs.items() if n <= 2**20)
+    assert all(runs % 10 == 0 for _, runs in plan.wanted)
+    assert {one.d // one.g for one, _ in plan.routers} == {1, 2, 4, 16}
+    assert all(one.network.n <= 2**14 for one, _ in plan.routers)
+    full = make_plan(full=True)
+    assert min(runs for _, (_, runs) in full.printed) == 100
+    few = make_plan(runs=20, max_n=64)
+    assert {runs for _, (_, runs) in few.printed} == {20}
+    assert (len(few.printed), few.left_out) == (6, 27)
+
+
+def test_the_rival_is_executed_where_time_allows() -> None:
+    """On all small networks, by datta; its formula is there for the rest, and below the paper's."""
+    plan = make_plan()
+    rivals = {(row.network, one.router) for row, (one, _) in plan.rivals}
+    assert {name for _, name in rivals} == {"batcher", "datta"}
+    assert {row.network for row, _ in plan.printed if row.network.n <= 2**14} <= {
+        network for network, _ in rivals
+    }
+    small = make_plan(runs=10, max_n=64)
+    for row in make_tables(small, results_of(small)).slots:
+        assert row.executed == row.predicted < row.formula
+        assert row.executed_by == ("batcher" if row.d == row.g else "datta") + " (standard)"
+
+
+def results_of(plan: PaperPlan) -> dict[Wanted, Tally]:
+    return {(one, runs): route(one, runs=runs).tally for one, runs in plan.wanted}
+
+
+@pytest.mark.parametrize("wrong", [{"runs": 0}, {"runs": 15}, {"max_n": 3}, {"max_n": 2**24 + 1}])
+def test_wishes_that_cannot_be_met_are_refused(wrong: dict[str, int]) -> None:
+    with pytest.raises(InputError, match=r"(runs|max_n) = "):
+        make_plan(**wrong)  # type: ignore[arg-type]
+
+
+def tally_of(steps: list[int]) -> Tally:
+    histogram = Counter(steps)
+    slots = Counter({5 * value: times for value, times in histogram.items()})
+    return Tally(runs=len(steps), steps=histogram, slots=slots, lost=Counter({0: len(steps)}))
+
+
+def judged(papers: list[Printed], samples: list[list[int]]) -> Tables:
+    """The tables for made-up papers and made-up runs."""
+    wanted = [(Experiment(2, 2, seed=i), len(sample)) for i, sample in enumerate(samples)]
+    tallies = {one: tally_of(steps) for one, steps in zip(wanted, samples, strict=True)}
+    plan = PaperPlan(tuple(zip(papers, wanted, strict=True)), (), (), (), (), (), 2**24)
+    return make_tables(plan, tallies)
+
+
+def printed(steps: list[int], other: list[int], g: int = 16) -> Printed:
+    """What a paper would print of two samples of a hundred runs: one of steps, one of slots."""
+    one, two = summarize_counts(Counter(steps)), summarize_counts(Counter(other))
+    assert one.sd is not None
+    network = Network(g, g)
+    mean, sd, slots = round(one.mean, 2), round(one.sd, 2), round(5 * two.mean, 2)
+    return Printed(network, 1, mean, sd, one.max, slots, deterministic_slots(network))
+
+
+def test_false_alarms_are_as_rare_as_stated() -> None:
+    """Of 400 papers that are right 4 may be accused; more than 12 have a chance of 0.03 %."""
+    rng = np.random.default_rng(1)
+    alarms = 0
+    for _ in range(400):
+        centres = rng.uniform(0.05, 3, 10)
+        papers = [printed(*(4 + rng.poisson(x, (2, 100))).tolist()) for x in centres]
+        samples = [(4 + rng.poisson(x, 1000)).tolist() for x in centres]
+        alarms += judged(papers, samples).differing > 0
+    assert alarms <= 12
+
+
+def test_a_paper_that_is_wrong_is_found_out() -> None:
+    rng = np.random.default_rng(2)
+    steps = (4 + rng.poisson(1, (3, 100))).tolist()
+    tables = judged([printed(steps[0], steps[1])] * 2, [steps[2], [x + 1 for x in steps[2]]])
+    assert [row.verdict for row in tables.steps] == ["agrees", "differs"]
+    assert [row.verdict for row in tables.slots] == ["agrees", "differs"]
+    assert tables.steps[1].standard_errors > 5
+
+
+def test_no_spread_at_all_is_no_trouble() -> None:
+    eight = [8] * 100
+    tables = judged([printed(eight, eight)] * 3, [[8] * 10, [9] * 10, [8] * 999 + [9]])
+    assert [row.verdict for row in tables.steps] == ["agrees", "differs", "agrees"]
+
+
+def test_capped_runs_are_marked() -> None:
+    plan = make_plan(runs=10, max_n=4)
+    steps, slots = Counter({3: 8, 1000: 2}), Counter({15: 8, 5000: 2})
+    capped = Tally(10, 2, steps, slots, slots, Counter({0: 10}))
+    sheet = make_sheets(make_tables(plan, dict.fromkeys(plan.wanted, capped)))[0]
+    assert sheet.records()[0]["capped"] == 2
+    assert sheet.cells()[0][4].startswith("≥")
+
+
+def test_the_table_of_steps_fits_a_terminal() -> None:
+    """Ten thousand runs as in print, with some that stall: nothing is cut in 80 columns."""
+    printed = {row.network: row for row in printed_rows()}
+
+    def runs(network: Network) -> Tally:
+        row = printed.get(network)
+        often = round(row.mean_steps) if row else 20
+        stalled = 40 if row and row.ratio == 16 else 0
+        steps = Counter({often: 10_000 - stalled, 1000: stalled})
+        return Tally(10_000, stalled, steps, steps, steps, Counter({0: 10_000}))
+
+    plan = make_plan()
+    results = {one: runs(one[0].network) for one in plan.wanted}
+    sheet = make_sheets(make_tables(plan, results))[0]
+    with (console := Console(width=80)).capture() as written:
+        console.print(_table(sheet))
+    words = written.get().split()
+    assert "…" not in written.get()
+    assert sum(word == "16,777,216" for word in words) == 3
+    assert all(cells[-1] in words for cells in sheet.cells())  # the last column, whole
+
+
+def test_the_published_protocol_loses_packets_where_groups_are_large(tmp_path: Path) -> None:
+    """About 12 % at d = 2g and 17 % at 4g; the repair loses none and takes a little longer."""
+    plan = make_plan(runs=20, max_n=1024)
+    tables = make_tables(plan, carry_out(plan.wanted, tmp_path, lambda done, total: None)[0])
+    lost = {(row.n, row.variant): row.lost_share for row in tables.routers if row.g == 16}
+    assert 0.10 < lost[512, "published"] < 0.14
+    assert 0.15 < lost[1024, "published"] < 0.20
+    assert lost[256, "published"] == lost[1024, "deferred"] == lost[1024, "idealized"] == 0
+    slots = {(row.n, row.variant): row.mean for row in tables.routers if row.g == 16}
+    assert 0 < slots[1024, "deferred"] - slots[1024, "idealized"] < 5
+
+
+@pytest.fixture
+def two_more_routers() -> Iterator[None]:
+    """One that loses everything, and one without coins that might be the rival."""
+
+    @register("<lossy>", summary="", slots="", buffers=1, randomness="some")
+    def lossy(network: Network, destination: Ints, coins: Coins, memory: Memory) -> Slots:
+        everybody = np.arange(network.n)
+        yield Slot()
+        memory.drop(everybody, everybody)
+
+    register("another", summary="", slots="", buffers=2)(direct.direct)
+    yield
+    unregister("<lossy>")
+    unregister("another")
+
+
+@pytest.mark.usefixtures("two_more_routers")
+def test_routers_come_from_the_register() -> None:
+    plan = make_plan(runs=10, max_n=64)
+    tables = make_tables(plan, results_of(plan))
+    lossy = [row for row in tables.routers if row.router == "<lossy>"]
+    assert {row.lost_share for row in lossy} == {1.0}
+    assert {(row.executed, row.executed_by) for row in tables.slots if row.n == 16} == {
+        (4, "another (standard)"),
+        (8, "another (standard)"),
+    }
+    assert {row.d // row.g for row in lossy} == {1, 2, 4}
+    assert "losses" in [picture.stem for picture in make_pictures(tables)]
+
+
+class Page(HTMLParser):
+    """What is on a page."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: Counter[str] = Counter()
+        self.links: list[str] = []
+        self.names: Counter[str] = Counter()
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags[tag] += 1
+        for name, value in attrs:
+            if name in ("href", "xlink:href", "src", "data", "action"):
+                self.links.append(value or "")
+            if name == "id":
+                self.names[value or ""] += 1
+
+
+PICTURES = (
+    "pops-3-3", "journey", "conflicts", "slots-1", "slots-4", "slots-16", "steps", "losses",
+    "separation",
+)  # fmt: skip
+
+
+WATCHED = {
+    "lost-packets.html": "POPS(3, 2): mei-rizzi (published), mei-rizzi (deferred)",
+    "mei-rizzi-and-relay.html": "POPS(8, 8): mei-rizzi (published), relay (S)",
+}
+
+
+def no_more_runs(experiment: Experiment, shards: range, **_: object) -> Shards:
+    raise AssertionError(f"{experiment} is run again")
+
+
+def test_the_paper_in_small_from_end_to_end(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "new" / "folder"
+    arguments = ("paper", "--max-n", 64, "--runs", 20, "--out", out)
+    finished = cli(*arguments)
+    assert (finished.code, finished.err) == (0, "")
+    assert f"The report: {out / 'report.html'}" in finished.out.replace("\n", " ")
+    assert "Not run: 27 rows above n = 64." in finished.out.replace("\n", " ")
+    assert "56.88 ± 4.52" in finished.out
+    assert "Growth, in words ──" in finished.out
+    assert "136/45" in finished.out
+    assert "The machine confirms 5 of 5 delays" in finished.out.replace("\n", " ")
+    assert "Packets are lost by mei-rizzi (published): on average up to" in finished.out
+
+    text = (out / "report.html").read_text()
+    page = Page(text)
+    assert page.tags["svg"] == len(PICTURES)
+    assert page.tags["table"] == page.tags["caption"] == 7
+    assert page.tags["script"] == page.tags["link"] == page.tags["img"] == 0
+    inside = {link[1:] for link in page.links if link.startswith("#")}
+    assert inside <= set(page.names)
+    assert {link for link in page.links if not link.startswith("#")} == set(WATCHED)
+    assert max(page.names.values()) == 1
+    assert re.findall(r"(?<!xmlns=.)(?<!xmlns:xlink=.)https?:", text) == []
+    assert "@import" not in text
+    assert "<h2>Theory</h2>" in text
+    assert all(f'<table id="{stem}">' in text for stem in ("exact", "fluid", "separation"))
+    for stem in PICTURES:
+        assert (out / "figures" / f"{stem}.png").stat().st_size > 1000
+        assert (out / "figures" / f"{stem}.svg").is_file()
+
+    for name, title in WATCHED.items():
+        assert f"<title>{title}</title>" in (out / name).read_text()
+
+    rows = {
+        path.stem: list(csv.DictReader(path.read_text().splitlines())) for path in out.glob("*.csv")
+    }
+    assert [row["published_mean"] for row in rows["steps"]] == [
+        "3.15", "4.43", "5.39", "14.33", "16.13", "56.88",
+    ]  # fmt: skip
+    assert all(f"<td>{row['published_slots']}" in text for row in rows["slots"] if row["n"] == "64")
+    assert page.tags["tr"] == sum(map(len, rows.values())) + 7
+
+    monkeypatch.setattr("popsnet.sweeps.runner.execute_shards", no_more_runs)
+    monkeypatch.setattr("popsnet.paper.theory.separation.separation", no_more_runs)
+    result = json.loads(cli(*arguments, "--json").out)
+    assert list(result["tables"]) == ["steps", "slots", "routers", "relay"]
+    assert result["pages"] == [str(out / name) for name in WATCHED]
+    theory = result["theory"]
+    assert list(theory["tables"]) == ["exact", "fluid", "separation"]  # too few sizes for a fit
+    assert (theory["comparisons"], theory["growth"]) == (0, [])  # and too few runs for verdicts
+    assert [row["exact_fraction"] for row in theory["tables"]["exact"]] == [
+        row["exact_fraction"] for row in rows["exact"]
+    ]
+    assert {row["slots"] for row in theory["tables"]["fluid"] if row["router"] == "mei-rizzi"} == {
+        5 * row["mean"] for row in result["tables"]["steps"]
+    }
+    assert result["comparisons"] == 10  # of 12; the tail of two is not in so few runs
+    assert result["family_wise_error_rate"]["ours_and_paper"] == LEVEL
+    assert [row["verdict"] for row in result["tables"]["steps"]] == [
+        row["verdict"] for row in rows["steps"]
+    ]
+
+
+def test_the_run_to_watch_loses_what_the_explanation_says(tmp_path: Path) -> None:
+    (page, _) = write_pages(tmp_path)
+    assert page.caption.startswith("The published protocol loses two packets on POPS(3, 2)")
+    losses = {
+        variant: Experiment(3, 2, variant=variant, seed=17, permutation_seed=17)
+        for variant in ("published", "deferred")
+    }
+    runs = {variant: route(one)[0] for variant, one in losses.items()}
+    assert {variant: run.outcome.lost for variant, run in runs.items()} == {
+        "published": 2,
+        "deferred": 0,
+    }
+    assert (tmp_path / page.file).read_text() == view(*runs.values()).html
+
+
+def test_an_interrupt_says_how_to_go_on(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done: list[Shards] = []
+
+    def execute_one(experiment: Experiment, shards: range, **choices: Any) -> Shards:
+        if done:
+            raise KeyboardInterrupt
+        done.append(execute_shards(experiment, shards, **choices))
+        return done[0]
+
+    monkeypatch.setattr("popsnet.sweeps.runner.execute_shards", execute_one)
+    finished = cli("paper", "--max-n", 16, "--runs", 20, "--out", tmp_path)
+    assert finished.code == 130
+    assert "Interrupted: what is done is in" in finished.err
+    with Store(tmp_path / "results.sqlite") as store:
+        assert len(store.rows("shards")) == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["results.sqlite"]
+
+
+def test_without_the_libraries_it_says_what_to_install(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    finished = cli("paper", "--out", tmp_path / "out")
+    assert finished.code == 2
+    assert "pip install 'popsnet[paper]'" in finished.err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_committed_tables_are_what_the_program_gives() -> None:
+    folder = Path(__file__).parents[2] / "results" / "paper"
+    with (folder / "steps.csv").open() as file:
+        kept = list(csv.DictReader(file))
+    assert len(kept) == len(printed_rows())
+    for row, printed in zip(kept, printed_rows(), strict=True):
+        assert float(row["published_mean"]) == printed.mean_steps
+        assert int(row["runs"]) >= 100
+        if int(row["n"]) <= 256 and row["heavy_tail"] == "False":
+            shape, runs = (int(row["d"]), int(row["g"])), int(row["runs"])
+            steps = route(*shape, variant="idealized", engine="fused", runs=runs).tally.steps
+            assert float(row["mean"]) == pytest.approx(summarize_counts(steps).mean)
+            assert int(row["max"]) == max(steps)

@@ -1,0 +1,402 @@
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from pathlib import Path
+from types import ModuleType
+from xml.etree import ElementTree as ET
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from matplotlib import rc_context
+from matplotlib.figure import Figure
+
+from popsnet import Coins, Experiment, InputError, Network, route
+from popsnet.engines import ENGINES, Instance
+from popsnet.plots import (
+    CurveKind,
+    DistributionBars,
+    Fitted,
+    Series,
+    conflict_graphs,
+    draw_conflicts,
+    draw_fits,
+    draw_journey,
+    draw_laws,
+    draw_losses,
+    draw_network,
+    draw_phases,
+    draw_separation,
+    draw_slot,
+    draw_slots,
+    draw_steps,
+    draw_trace,
+    save,
+    svg_text,
+)
+from popsnet.plots.conflicts import survive_first, survive_second
+from popsnet.plots.journey import hops_of
+from popsnet.routing import get_router
+from popsnet.routing.mei_rizzi import PHASES
+from popsnet.runs.phase_analysis import analyse_phases
+from popsnet.sorting import ComparatorNetwork, bitonic, merge_exchange
+from popsnet.trace import Event
+from tests.conftest import permutation
+
+ROOT = Path(__file__).parents[2]
+SVG_TEXT = "{http://www.w3.org/2000/svg}text"
+
+PRINTED = np.array([1, 5, 8, 9, 3, 10, 11, 14, 15, 13, 0, 7, 2, 6, 12, 4], dtype=np.int32)
+"""The permutation of the paper's conflict graph, on POPS(4, 4)."""
+
+MEASURED = Series("measured", (4, 16, 64), (3.0, 4.4, 5.4), (0.1, 0.1, 0.1))
+PUBLISHED = Series("published", (4, 16, 64), (3.1, 4.4, 5.4), kind=CurveKind.PUBLISHED)
+FLUID = Series("fluid limit", (4, 16, 64), (3.0, 4.6, 5.4), kind=CurveKind.THEORY)
+RIVAL = Series("deterministic", (4, 16, 64), (37, 54, 79), kind=CurveKind.THEORY, look=1)
+
+
+def first_step(d: int, g: int, seed: int = 0, permutation_seed: int = 0) -> list[Event]:
+    events: list[Event] = []
+    route(d, g, seed=seed, permutation_seed=permutation_seed, observers=[events.append])
+    return events[:5]
+
+
+def steps() -> Figure:
+    return draw_steps({"d = g": [MEASURED, PUBLISHED, FLUID], "d = 4g": [MEASURED]})
+
+
+def slots() -> Figure:
+    return draw_slots("d = g", [MEASURED, PUBLISHED, FLUID], [RIVAL])
+
+
+def losses() -> Figure:
+    return draw_losses([Series("d = 2g", (32, 128), (0.11, 0.12), (0.01, 0.01))])
+
+
+def conflicts() -> Figure:
+    return draw_conflicts(Network(4, 4), next(conflict_graphs(Network(4, 4), PRINTED, Coins(0))))
+
+
+def journey() -> Figure:
+    return draw_journey(Network(3, 3), first_step(3, 3, seed=13, permutation_seed=5), 5)
+
+
+def comparators() -> Figure:
+    return draw_network(merge_exchange(16))
+
+
+def phases() -> Figure:
+    one = Experiment(32, 16)
+    return draw_phases(list(analyse_phases(one.network, one.destination(0), Coins(0).for_run(0))))
+
+
+def laws() -> Figure:
+    return draw_laws([DistributionBars("POPS(2, 2)", (0, 0.5, 0.25, 0.125), {1: 52, 2: 23, 3: 15})])
+
+
+def fits() -> Figure:
+    values, curve = (15.0, 22.0, 27.0), ((2.0, 8.0), (14.0, 28.0))
+    return draw_fits(
+        [
+            Fitted("mei-rizzi", column, (2, 4, 8), values, (0.3, 0.2, 0.1), {"log g": curve})
+            for column in ("d = g", "d = 4g")
+        ],
+        "slots",
+    )
+
+
+def separated() -> Figure:
+    reached = {"affine": (26, 30), "hashed": (12, 14)}
+    return draw_separation(
+        (8, 16), reached, (2, 4), (10.2, 11.9), (0.2, 0.1), limit=30, capped=(False, True)
+    )
+
+
+FIGURES = [
+    steps, slots, losses, conflicts, journey, comparators, phases, laws, fits, separated,
+]  # fmt: skip
+
+
+def legend_of(figure: Figure) -> list[str]:
+    return [text.get_text() for text in figure.legends[0].get_texts()]
+
+
+@pytest.mark.parametrize("draw", FIGURES)
+def test_the_same_figure_has_the_same_bytes(draw: Callable[[], Figure]) -> None:
+    """Whatever the user's own settings are."""
+    figure = draw()
+    text = svg_text(figure)
+    assert text == svg_text(figure)
+    with rc_context({"font.size": 20, "svg.fonttype": "path"}):
+        assert text == svg_text(draw())
+    assert "<dc:date>" not in text
+
+
+@pytest.mark.parametrize("draw", FIGURES)
+def test_text_stays_text_and_nothing_is_cut(draw: Callable[[], Figure]) -> None:
+    figure = draw()
+    root = ET.fromstring(svg_text(figure))
+    assert root.findall(".//{http://www.w3.org/2000/svg}text")
+    page, inside = figure.bbox, figure.get_tightbbox()
+    assert page.x0 <= inside.x0 * figure.dpi <= inside.x1 * figure.dpi <= page.x1
+    assert page.y0 <= inside.y0 * figure.dpi <= inside.y1 * figure.dpi <= page.y1
+
+
+def test_a_figure_is_saved_as_vectors_and_as_dots(tmp_path: Path) -> None:
+    vector, raster = save(losses(), tmp_path, "losses")
+    assert vector.read_text().startswith("<svg")
+    assert raster.read_bytes().startswith(b"\x89PNG")
+    assert sorted(tmp_path.iterdir()) == [raster, vector]
+
+
+def test_steps_have_a_panel_a_shape_and_one_legend() -> None:
+    figure = steps()
+    assert [axes.get_title() for axes in figure.axes] == ["d = g", "d = 4g"]
+    assert legend_of(figure) == ["measured (± standard error)", "published", "fluid limit"]
+    assert [len(axes.containers) for axes in figure.axes] == [3, 1]
+
+
+def test_published_points_are_hollow_and_limits_have_none() -> None:
+    _, published, limit = steps().axes[0].containers
+    points, *_ = published
+    line, *_ = limit
+    assert (points.get_markerfacecolor(), points.get_linestyle()) == ("none", "None")
+    assert line.get_marker() == "None"
+
+
+def test_slots_show_the_randomized_router_also_alone() -> None:
+    figure = slots()
+    assert [len(axes.containers) for axes in figure.axes] == [4, 3]
+    figure.canvas.draw()
+    labels = [label.get_text() for label in figure.axes[0].get_xticklabels()]
+    assert {"2²", "2⁴", "2⁶"} <= set(labels)
+
+
+def test_losses_are_parts_of_all_packets() -> None:
+    figure = losses()
+    figure.canvas.draw()
+    assert "10 %" in [label.get_text() for label in figure.axes[0].get_yticklabels()]
+
+
+def test_a_series_has_one_length() -> None:
+    with pytest.raises(ValueError, match="one length"):
+        Series("short", (1, 2), (1.0, 2.0), (0.1,))
+
+
+def test_every_curve_of_a_fit_is_named_once() -> None:
+    figure = fits()
+    assert [axes.get_title() for axes in figure.axes] == ["mei-rizzi, d = g", "mei-rizzi, d = 4g"]
+    assert legend_of(figure) == ["log g", "measured (± standard error)"]
+    with pytest.raises(ValueError, match="one length"):
+        Fitted("relay", "d = g", (2, 4), (1.0,), (0.1,), {})
+
+
+def test_the_separation_shows_what_looks_random_alone() -> None:
+    both, alone = separated().axes
+    assert len(both.lines) > len(alone.lines)
+    labels = legend_of(separated())
+    assert {"affine: delayed by", "hashed: delayed by"} < set(labels)
+
+
+def test_a_law_without_runs_is_refused() -> None:
+    with pytest.raises(ValueError, match="no runs"):
+        DistributionBars("nothing", (0.5, 0.5), {})
+
+
+@settings(max_examples=60)
+@given(g=st.integers(1, 8), k=st.integers(1, 3), seed=st.integers(0, 2**64 - 1))
+def test_conflict_graphs_leave_whom_the_engine_leaves(g: int, k: int, seed: int) -> None:
+    network, destination, coins = Network(k * g, g), permutation(k * g * g, seed), Coins(seed)
+    router = get_router("mei-rizzi")
+    instance = Instance(network, router, "idealized", destination, coins, 50)
+    outcome = ENGINES["slots"].execute(instance, ())
+    pending = network.n
+    for left, edges in zip(
+        outcome.survivors, conflict_graphs(network, destination, coins), strict=False
+    ):
+        pending -= len(survive_second(survive_first(edges)))
+        assert pending == left
+
+
+def test_the_papers_conflict_graph_has_its_ends() -> None:
+    edges = next(conflict_graphs(Network(4, 4), PRINTED, Coins(0)))
+    assert [edge.packet for edge in edges] == list(range(16))
+    assert [edge.source for edge in edges] == [packet // 4 for packet in range(16)]
+    ends = [1, 1, 0, 1, 3, 2, 3, 2, 3, 1, 0, 3, 2, 2, 0, 0]  # printed with the figure
+    assert [edge.temporary for edge in edges] == ends
+
+
+def test_each_panel_shows_the_packets_that_are_left() -> None:
+    edges = next(conflict_graphs(Network(4, 4), PRINTED, Coins(0)))
+    first = survive_first(edges)
+    left = [edges, first, survive_second(first)]
+    for axes, expected in zip(conflicts().axes, left, strict=True):
+        shown = [patch.get_gid() for patch in axes.patches if patch.get_gid()]
+        assert shown == [f"packet {edge.packet}" for edge in expected]
+
+
+def test_a_journey_is_the_papers_example() -> None:
+    """Packet 5 goes to processor 1 by way of groups 2 and 1; acks come back."""
+    hops = hops_of(Network(3, 3), first_step(3, 3, seed=13, permutation_seed=5))
+    way = [(hop.sender, hop.receivers, hop.kind) for hop in hops if hop.packet == 5]
+    assert way == [
+        (5, (7,), "packet"),
+        (7, (5,), "packet"),
+        (5, (7,), "ack"),
+        (7, (5,), "ack"),
+        (5, (1,), "packet"),
+    ]
+
+
+def test_a_journey_names_its_slots_and_couplers() -> None:
+    texts = [text.get_text().replace("\n", " ") for text in journey().axes[0].texts]
+    for phase in PHASES:
+        assert f"slot {phase}" in texts
+    assert [text for text in texts if text.startswith("c(")] == [
+        "c(2,1)", "c(1,2)", "c(2,1)", "c(1,2)", "c(0,1)"
+    ]  # fmt: skip
+
+
+def test_the_journey_of_a_packet_that_meets_another_ends_there() -> None:
+    events = first_step(8, 8)
+    hops = list(hops_of(Network(8, 8), events))
+    packet = next(hop.packet for hop in hops if not hop.receivers)
+    assert packet is not None
+    axes = draw_journey(Network(8, 8), events, packet).axes[0]
+    assert len([text for text in axes.texts if text.get_text() == "×"]) > 0
+
+
+def test_a_slot_shows_light_and_collisions() -> None:
+    axes = Figure().add_subplot()
+    sends = [(0, [1], "packet", 0), (1, [2], "packet", 1), (2, [2], "packet", 2)]
+    draw_slot(axes, Network(3, 3), sends, [(3, 0), (4, 0), (6, 0)])
+    texts = [text.get_text() for text in axes.texts]
+    assert texts.count("×") == 1
+    assert len(axes.lines) == 3 + 2  # three beams in, two listeners of the packet that got through
+
+
+@pytest.mark.parametrize(("d", "g"), [(1, 1), (2, 5), (5, 2)])
+def test_any_shape_can_be_drawn(d: int, g: int) -> None:
+    events: list[Event] = []
+    route(d, g, router="direct", observers=[events.append])
+    axes = Figure().add_subplot()
+    draw_slot(axes, Network(d, g), *events[0].records())
+    assert len(axes.patches) == 2 * d * g + g * g
+
+
+def relay_trace(folder: Path, d: int, g: int, schedule: str, seed: int = 0) -> Path:
+    route(d, g, router="relay", variant=schedule, seed=seed, trace=folder / "trace.jsonl")
+    return folder / "trace.jsonl"
+
+
+@pytest.fixture
+def pictures() -> Iterator[ModuleType]:
+    """The program that draws the pictures of the documents."""
+    spec = importlib.util.spec_from_file_location("draw_picture", ROOT / "docs/draw_picture.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["draw_picture"] = module
+    spec.loader.exec_module(module)
+    yield module
+    del sys.modules["draw_picture"]
+
+
+def texts_of(figure: Figure) -> list[str]:
+    return [text.get_text() for axes in figure.axes for text in axes.texts]
+
+
+def test_slots_of_a_trace_have_rows_and_headings(tmp_path: Path) -> None:
+    figure = draw_trace(relay_trace(tmp_path, 3, 3, "S"), range(1, 5), a_row=3)
+    assert len(figure.axes) == 2
+    headings = [text for text in texts_of(figure) if text.startswith("slot ")]
+    assert headings == [
+        "slot 1\nseed", "slot 2\nsweep: attempt", "slot 3\nsweep: delivery", "slot 4\nsweep: acks"
+    ]  # fmt: skip
+    assert texts_of(figure).count("bits") >= 3  # the seed, on three couplers, and acks
+
+
+def test_what_is_stored_is_shown_until_it_is_sent(pictures: ModuleType, tmp_path: Path) -> None:
+    """In the picture of a sweep processor 0 stores packet 1 and sends it in the next slot."""
+    stage = pictures.RELAY["sweep"]
+    route(
+        3, 3, router="relay", variant="S", seed=stage.seed,
+        permutation_seed=stage.permutation_seed, trace=tmp_path / "t",
+    )  # fmt: skip
+    figure = draw_trace(tmp_path / "t", stage.slots)
+    assert sorted(text for text in texts_of(figure) if text.startswith("holds")) == [
+        "holds 1", "holds 3", "holds 4", "holds 5", "holds 7"
+    ]  # fmt: skip
+    assert texts_of(figure).count("×") == 2
+    later = draw_trace(tmp_path / "t", range(3, 4))
+    assert sum(text.startswith("holds") for text in texts_of(later)) == 5
+
+
+def test_slots_that_a_trace_does_not_have_are_refused(tmp_path: Path) -> None:
+    trace = relay_trace(tmp_path, 2, 2, "S")
+    for slots in (range(500, 502), range(2, 2)):
+        with pytest.raises(InputError, match="has no slots from"):
+            draw_trace(trace, slots)
+
+
+@pytest.mark.parametrize(("d", "g", "schedule"), [(2, 1, "R1"), (1, 4, "XY(2,2)"), (5, 2, "F")])
+def test_slots_of_any_shape_can_be_drawn(d: int, g: int, schedule: str, tmp_path: Path) -> None:
+    figure = draw_trace(relay_trace(tmp_path, d, g, schedule), range(1, 4))
+    text = svg_text(figure)
+    assert text == svg_text(figure)
+    page, inside = figure.bbox, figure.get_tightbbox()
+    assert page.x0 <= inside.x0 * figure.dpi <= inside.x1 * figure.dpi <= page.x1
+    assert page.y0 <= inside.y0 * figure.dpi <= inside.y1 * figure.dpi <= page.y1
+
+
+def test_the_picture_of_the_readme_is_what_the_program_draws(
+    pictures: ModuleType, tmp_path: Path
+) -> None:
+    pictures.draw(tmp_path / "drawn.svg")
+    assert (tmp_path / "drawn.svg").read_text().startswith("<?xml")
+    assert (ROOT / "docs/images/pops-3-3.svg").is_file()
+
+
+@pytest.mark.parametrize("name", ["sweep", "park", "fold", "shower", "grid"])
+def test_pictures_of_relay_are_what_the_program_draws(
+    name: str, pictures: ModuleType, tmp_path: Path
+) -> None:
+    """The same words in the same order; where exactly they stand may depend on fonts."""
+    pictures.draw_stage(tmp_path / "one.svg", pictures.RELAY[name])
+    pictures.draw_stage(tmp_path / "two.svg", pictures.RELAY[name])
+    drawn = (tmp_path / "one.svg").read_text()
+    assert drawn == (tmp_path / "two.svg").read_text()
+    kept = (ROOT / f"docs/images/relay-{name}.svg").read_text()
+    texts = [[one.text for one in ET.fromstring(svg).iter(SVG_TEXT)] for svg in (drawn, kept)]
+    assert texts[0] == texts[1]
+
+
+@pytest.mark.parametrize("network", [merge_exchange(1), merge_exchange(11), bitonic(16)])
+def test_a_diagram_has_every_comparator_and_none_covers_another(
+    network: ComparatorNetwork,
+) -> None:
+    (axes,) = draw_network(network).axes
+    drawn = [
+        (segment[0][0], segment[0][1], segment[1][1])
+        for collection in axes.collections
+        for segment in collection.get_segments()  # type: ignore[attr-defined]
+        if segment[0][0] == segment[1][0]
+    ]
+    assert sorted((low, high) for _, low, high in drawn) == sorted(
+        (low, high) for stage in network for low, high in zip(stage.low, stage.high, strict=True)
+    )
+    for x in {x for x, _, _ in drawn}:
+        ends = sorted((low, high) for column, low, high in drawn if column == x)
+        assert all(above[1] < below[0] for above, below in pairwise(ends))
+
+
+def test_a_diagram_that_nobody_could_read_is_refused() -> None:
+    with pytest.raises(InputError, match="65 wires is too large"):
+        draw_network(merge_exchange(65))
+    stages = [stage for _ in range(200) for stage in merge_exchange(8)]
+    with pytest.raises(InputError, match="more than 1,000 columns"):
+        draw_network(ComparatorNetwork("again and again", 8, lambda: stages))

@@ -1,0 +1,48 @@
+"""Termination detection: the same run, its slots of a global OR a step, and everybody knows."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from popsnet import InputError, Network, route
+from popsnet.routing import get_router
+from popsnet.testing import check_locality
+from tests.conftest import Cli
+
+
+@pytest.mark.parametrize(
+    ("router", "variant", "d", "g"),
+    [
+        ("mei-rizzi", "published", 8, 8),
+        ("mei-rizzi", "deferred", 16, 4),
+        ("relay", "P2 P1", 16, 16),
+        ("relay", "XY(2,2)", 4, 8),
+    ],
+)
+def test_it_adds_its_slots_to_every_step(router: str, variant: str, d: int, g: int) -> None:
+    for run in range(5):
+        (plain,) = route(d, g, router=router, variant=variant, first=run)
+        (asked,) = route(d, g, router=router, variant=f"{variant}+or", first=run)
+        assert (asked.delivered, asked.lost, asked.capped) == (d * g, 0, False)
+        assert asked.slots - asked.slots_delivered >= -(-g // d) + 1
+        if router == "mei-rizzi" and d == g:
+            assert asked.steps == plain.steps
+            assert asked.slots == plain.slots + 2 * plain.steps
+
+
+def test_it_is_local() -> None:
+    check_locality(get_router("mei-rizzi"), Network(3, 3), variants=["published+or"], pairs=4)
+    check_locality(get_router("mei-rizzi"), Network(5, 3), variants=["deferred+or"], pairs=4)
+    check_locality(get_router("relay"), Network(4, 4), variants=["P2 P1+or"], pairs=4)
+
+
+def test_the_option(cli: Cli) -> None:
+    result = json.loads(cli("route", 8, 8, "--detect", "--json").out)
+    assert result["variant"] == "published+or"
+    assert cli("route", 64, 64, "--router", "relay", "--detect").code == 0
+    assert cli("route", 512, 512, "--router", "relay", "--detect", "--runs", 2).code == 0
+    assert cli("route", 8, 8, "--variant", "idealized", "--detect").code == 2
+    with pytest.raises(InputError, match="nothing to detect"):
+        get_router("mei-rizzi").variant("idealized+or")

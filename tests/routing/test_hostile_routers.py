@@ -1,0 +1,89 @@
+"""Routers of files that end the program, never end, or are no routers: said, not obeyed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from popsnet import InputError, Network
+from popsnet.adversaries.oblivious import observed_paths
+from popsnet.engines import Instance
+from popsnet.routing import find_router
+from tests.conftest import Cli
+
+pytestmark = pytest.mark.usefixtures("forget_routers")
+
+ENDS = "    yield Slot()\n    sys.exit(0)\n"
+ENDS_AT_ONCE = "    sys.exit(0)\n"
+NEVER_ENDS = "    while True:\n        yield Slot()\n"
+YIELDS_NOTHING = "    yield None\n"
+RETURNS = "    return 5\n"
+
+
+def written(folder: Path, body: str) -> Path:
+    path = folder / "hostile.py"
+    path.write_text(
+        "import sys\nfrom popsnet import Slot, register\n"
+        "@register('hostile', summary='', slots='', buffers=2)\n"
+        f"def route(network, destination, coins, memory):\n{body}"
+    )
+    return path
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        (ENDS, "router hostile raises SystemExit: 0"),
+        (ENDS_AT_ONCE, "router hostile raises SystemExit: 0"),
+        (YIELDS_NOTHING, "Router hostile yields None; a router yields slots"),
+        (RETURNS, "Router hostile gives 5 and no slots"),
+    ],
+)
+@pytest.mark.parametrize(
+    "command",
+    [("route",), ("route", "--detect"), ("adversary", "rigid"), ("adversary", "oblivious")],
+    ids=" ".join,
+)
+def test_what_is_no_router_is_bad_input(
+    cli: Cli, tmp_path: Path, command: tuple[str, ...], body: str, said: str
+) -> None:
+    finished = cli(*command, 2, 2, "--router", written(tmp_path, body))
+    assert finished.code == 2
+    assert said in finished.err
+
+
+def test_a_router_that_never_ends_is_capped(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Instance, "most_slots", property(lambda instance: 50))
+    path = written(tmp_path, NEVER_ENDS)
+    (run,) = json.loads(cli("route", 2, 2, "--router", path, "--json").out)["runs"]
+    assert (run["capped"], run["slots"]) == (True, 50)
+
+
+def test_the_cap_is_on_the_slots_of_one_step(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Instance, "most_slots", property(lambda instance: 5))
+    path = written(tmp_path, "    for slot in range(40):\n        yield Slot(step=slot // 4)\n")
+    (run,) = json.loads(cli("route", 2, 2, "--router", path, "--json").out)["runs"]
+    assert (run["capped"], run["slots"], run["steps"]) == (False, 40, 10)
+
+
+def test_no_router_that_ships_is_capped_by_its_slots() -> None:
+    aks = find_router("aks")
+    for d, slots in ((64, 14_794), (1024, 832_634), (4096, 4_547_886)):  # aks_slots, repaired
+        network = Network(d, 1)
+        instance = Instance(network, aks, "standard", None, None, 1)  # type: ignore[arg-type]
+        assert instance.most_slots > 2 * slots
+
+
+def test_an_adversary_does_not_watch_for_ever(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(observed_paths, "_MAX_SLOTS", 30)
+    router = find_router(str(written(tmp_path, NEVER_ENDS)))
+    with pytest.raises(InputError, match=r"0 of 4 packets .* stopped after 30 slots"):
+        observed_paths.observe(router, "standard", Network(2, 2))

@@ -1,0 +1,87 @@
+"""Run by test_kill: kills a sweep at each statement it makes, and checks what is left.
+
+It runs in a process of its own without threads, so that it can be forked.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sqlite3
+import sys
+from concurrent.futures import Executor, Future
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from popsnet import Experiment
+from popsnet.sweeps.runner import collect
+from popsnet.sweeps.store import RESULTS, Store
+
+WANTED = [(Experiment(4, 4), 30), (Experiment(3, 5, router="direct"), 20)]
+
+
+class AtOnce(Executor):
+    def submit(self, work: Any, /, *arguments: Any, **others: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        future.set_result(work(*arguments))
+        return future
+
+
+def sweep(path: Path, told: int | None = None) -> list[list[tuple[Any, ...]]]:
+    with Store(path, create=True) as store:
+        report = None if told is None else lambda *_: os.write(told, b".")
+        collect(WANTED, store=store, executor=AtOnce(), workers=1, progress=report)  # type: ignore[arg-type]
+        return [store.rows(table) for table in RESULTS]
+
+
+def sweep_until(path: Path, statement: int) -> tuple[bool, int]:
+    """Whether the sweep was killed, and how many shards it had said were finished."""
+    listening, told = os.pipe()
+    child = os.fork()
+    if not child:
+        kill_at(statement)
+        sweep(path, told)
+        os._exit(0)
+    os.close(told)
+    _, status = os.waitpid(child, 0)
+    with os.fdopen(listening, "rb") as reports:
+        said = len(reports.read())
+    assert status in (0, signal.SIGKILL), status
+    return status == signal.SIGKILL, said
+
+
+def kill_at(statement: int) -> None:
+    connect, made = sqlite3.connect, count(1)
+
+    def connect_counted(*arguments: Any, **others: Any) -> sqlite3.Connection:
+        database: sqlite3.Connection = connect(*arguments, **others)
+
+        def trace(_: str) -> None:
+            if next(made) == statement:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+        database.set_trace_callback(trace)
+        return database
+
+    sqlite3.connect = connect_counted  # type: ignore[assignment]
+
+
+def main(folder: Path) -> None:
+    expected = sweep(folder / "whole.sqlite")
+    for statement in count(1):
+        path = folder / f"{statement}.sqlite"
+        killed, said = sweep_until(path, statement)
+        if not killed:
+            print(statement - 1)
+            return
+        with Store(path, create=True) as store:
+            assert store.flaws() == [], statement
+            there = store.rows("shards")
+            assert len(there) >= said, statement
+            assert set(there) <= set(expected[1]), statement
+        assert sweep(path) == expected, statement
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
