@@ -71,6 +71,10 @@ class Network:
     def __str__(self) -> str:
         return f"POPS({self.d}, {self.g})"
 
+    def to_dict(self) -> dict[str, int]:
+        """Return d, g and n, as results have them."""
+        return {"d": self.d, "g": self.g, "n": self.n}
+
     @property
     def n(self) -> int:
         """Number of processors."""

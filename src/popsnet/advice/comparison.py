@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from html import escape
 from pathlib import Path
 from statistics import mean
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -16,7 +15,7 @@ from popsnet.errors import InputError
 from popsnet.experiment import MAX_STEPS, Experiment, whole_number
 from popsnet.network import Network, shape_of
 from popsnet.progress import Progress, watched
-from popsnet.report.table import data_frame, html_table, text_table
+from popsnet.report import Column, Fact, Report, Reported, Row, Table, data_frame
 from popsnet.routing import Route, Router, all_routers, find_router
 from popsnet.runs.route import route
 from popsnet.runs.run import Runs
@@ -107,6 +106,8 @@ class Compared:
         return {
             "router": self.router.name,
             "variant": self.experiment.variant,
+            "label": self.label,
+            "idealized": self.experiment.idealized,
             "online": self.router.online,
             "randomness": self.router.randomness,
             **figures,
@@ -120,8 +121,8 @@ _FIGURES = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class Comparison:
+@dataclass(frozen=True, repr=False)
+class Comparison(Reported):
     """Routers on the same permutations, the quickest first, and what was left out.
 
     Those that did not deliver every packet come last.
@@ -151,33 +152,43 @@ class Comparison:
             raise InputError(f"{router!r} is not one of those that were run: {known}.")
         return found[0]._ran
 
-    def _cells(self) -> list[tuple[str, ...]]:
-        rows: list[tuple[str, ...]] = [
-            ("router", "slots, mean", "worst", "not delivered", "on-line")
+    def report(self) -> Report:
+        """Return the comparison as it is shown."""
+        permutations = f"{self.runs:,} {'permutation' if self.runs == 1 else 'permutations'}"
+        title = f"{self.network}: {permutations}, the same for all routers"
+        bound = f"Lower bound for any schedule of these permutations, mean: {self.lower_bound:.1f}"
+        left_out = [one.to_record() for one in self.left_out]
+        notes = [
+            f"Left out: {one.router.name}, {one.expected.slots:,.0f} slots expected."
+            for one in self.left_out
+            if one.expected is not None
         ]
-        for one in self.done:
-            least = "≥ " if one.capped else ""  # a capped run is cut short
-            slots = f"{least}{one.mean_slots:,.1f}", f"{least}{one.worst_slots:,}"
-            online = "yes" if one.router.online else "no"
-            online = "statistics only" if one.experiment.idealized else online
-            rows.append((one.label, *slots, f"{one.undelivered:,}", online))
-        return rows
-
-    @property
-    def _title(self) -> str:
-        plural = "permutation" if self.runs == 1 else "permutations, the same for all"
-        return (
-            f"{self.network}, {self.runs:,} {plural}; "
-            f"lower bound for any schedule {self.lower_bound:.1f} slots on average"
+        facts = (
+            Fact("network", self.network.to_dict()),
+            Fact("runs", self.runs),
+            Fact("lower_bound", self.lower_bound),
+            Fact("left_out", left_out),
+        )
+        table = Table("routers", title, _COLUMNS, [one.to_record() for one in self.done])
+        return Report(
+            "", facts, (table, bound, *notes), ok=not any(one.failed for one in self.done)
         )
 
-    def __str__(self) -> str:
-        return f"{self._title}\n{text_table(self._cells(), left=(0, 4))}"
 
-    __repr__ = __str__
+def _least(row: Row) -> str:
+    return "≥ " if row["capped"] else ""  # a capped run is cut short
 
-    def _repr_html_(self) -> str:
-        return f"<p>{escape(self._title)}</p>{html_table(self._cells())}"
+
+_COLUMNS = (
+    Column("label", "router", "text"),
+    Column("mean_slots", "slots, mean", show=lambda row: f"{_least(row)}{row['mean_slots']:,.1f}"),
+    Column("worst_slots", "worst", show=lambda row: f"{_least(row)}{row['worst_slots']:,}"),
+    Column("mean_collisions", "collisions"),
+    Column("peak_buffers", "buffers", "integer"),
+    Column("undelivered", "not delivered", "integer"),
+    Column("randomness", "coins", "text"),
+    Column("online", "on-line", "flag"),
+)
 
 
 def compare(
@@ -188,6 +199,7 @@ def compare(
     runs: int = 10,
     permutation: str | Path | npt.ArrayLike = "random",
     seed: int = 0,
+    permutation_seed: int = 0,
     max_steps: int = MAX_STEPS,
     progress: Progress = None,
 ) -> Comparison:
@@ -208,8 +220,8 @@ def compare(
         Runs of each router.
     permutation : str, Path or array
         As for :func:`route`.
-    seed : int
-        The seed of the coins, and of the permutations.
+    seed, permutation_seed : int
+        The seed of the coins, and that of the permutations.
     max_steps : int
         A run is capped after this many steps.
     progress : function, bool or None
@@ -233,7 +245,7 @@ def compare(
             f"n = {network.n:,}: every message of every router is executed; give at most "
             f"{MOST_PROCESSORS:,} processors, or use recommend()."
         )
-    shared: dict[str, Any] = {"permutation": permutation, "permutation_seed": seed}
+    shared: dict[str, Any] = {"permutation": permutation, "permutation_seed": permutation_seed}
     experiments = [
         Experiment(
             network.d, network.g, router=router, variant=variant, seed=seed, max_steps=max_steps,

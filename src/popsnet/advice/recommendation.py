@@ -8,6 +8,7 @@ from math import log2, sqrt
 from types import MappingProxyType
 
 from popsnet.network import Network, shape_of
+from popsnet.report import Column, Fact, Report, Reported, Table
 from popsnet.routing import Router, all_routers
 from popsnet.routing.deterministic import aks_slots
 from popsnet.routing.global_or import global_or_slots
@@ -116,8 +117,8 @@ def forecasts(network: Network) -> list[Forecast]:
     )
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class Recommendation:
+@dataclass(frozen=True, repr=False)
+class Recommendation(Reported):
     """The router to use on a network, and why."""
 
     network: Network
@@ -156,10 +157,16 @@ class Recommendation:
             return f"{text}; {others[0].router.name} takes as many."
         return f"{text}; next is {others[0].router.name} with {others[0].slots:,.1f}."
 
-    def __str__(self) -> str:
-        return f"Use {self.router}: {self.why}"
-
-    __repr__ = __str__
+    def report(self) -> Report:
+        """Return the recommendation as it is shown."""
+        facts = (
+            Fact("network", self.network.to_dict()),
+            Fact("router", self.router),
+            Fact("variant", self.variant),
+            Fact("reason", self.why),
+        )
+        table = Table("routers", f"Expected slots on {self.network}", _COLUMNS, self.to_records())
+        return Report("", facts, (table, f"Use {self.router}: {self.why}"))
 
     def to_records(self) -> list[dict[str, object]]:
         """Return a dictionary per router, the quickest first."""
@@ -174,6 +181,17 @@ class Recommendation:
             }
             for one in self.forecasts
         ]
+
+
+_COLUMNS = (
+    Column("router", kind="text"),
+    Column(
+        "slots", show=lambda row: f"{row['slots']:,.0f}" if row["exact"] else f"{row['slots']:,.1f}"
+    ),
+    Column("exact", kind="flag"),
+    Column("reason", "known by", "text"),
+    Column("online", "on-line", "flag"),
+)
 
 
 def recommend(d: Network | int, g: int | None = None) -> Recommendation:

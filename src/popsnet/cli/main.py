@@ -12,8 +12,25 @@ from typing import Annotated
 import typer
 
 import popsnet
-from popsnet.cli.commands import adversary, experiments, results, routing, sorting
-from popsnet.cli.options import Json
+from popsnet.cli import (
+    adversary,
+    check,
+    compare,
+    compute,
+    doctor,
+    exact,
+    paper,
+    plan,
+    results,
+    route,
+    routers,
+    schedule,
+    sort,
+    sorting_network,
+    sweep,
+    theory,
+    view,
+)
 from popsnet.errors import InputError, PopsnetError
 
 __all__ = ["app", "main", "with_flags"]
@@ -45,46 +62,28 @@ def _popsnet(
     pass
 
 
-def doctor(json: Json = False) -> None:
-    """Say what is installed and usable here; exit 1 if something needed is missing."""
-    from popsnet.cli.doctor import doctor_command
+_COMMANDS = {
+    "Route and compare": (route.route, compare.compare, plan.plan, routers.routers),
+    "Schedule and compute": (schedule.schedule, sort.sort, compute.compute),
+    "Experiments": (sweep.sweep, paper.paper),
+    "Theory": (theory.theory, exact.exact, sorting_network.sorting_network),
+    "Tools": (view.view, check.check, doctor.doctor),
+}
+"""As ``popsnet --help`` lists them."""
 
-    doctor_command(as_json=json)
-
-
-for command in (  # as popsnet --help lists them
-    routing.route,
-    routing.schedule,
-    routing.check,
-    routing.view,
-    experiments.sweep,
-    experiments.paper,
-    sorting.network,
-    experiments.exact,
-    experiments.theory,
-    sorting.sort,
-    sorting.compute,
-    routing.compare,
-    routing.plan,
-    routing.routers,
-    doctor,
-):
-    app.command()(command)
-app.add_typer(results.app, name="results")
-app.add_typer(adversary.app, name="adversary")
+for panel, commands in _COMMANDS.items():
+    for command in commands:
+        app.command(rich_help_panel=panel)(command)
+app.add_typer(results.app, name="results", rich_help_panel="Experiments")
+app.add_typer(adversary.app, name="adversary", rich_help_panel="Theory")
 
 
 def _refuse_negative_sizes(arguments: list[str]) -> None:
     """A negative size looks like an option; say what it is instead of 'no such option'."""
-    of_groups = (
-        "route", "schedule", "exact", "theory", "adversary", "sort", "compare", "plan", "compute",
-        "view",
-    )  # fmt: skip
-    sizes = dict.fromkeys(of_groups, "D >= 1 and G >= 1") | {"network": "N >= 1 wires"}
-    if arguments and arguments[0] in sizes:
-        for before, argument in itertools.pairwise(arguments):
-            if re.fullmatch(r"-\d+", argument) and not before.startswith("--"):
-                raise InputError(f"{argument} is below 1: a network has {sizes[arguments[0]]}.")
+    rule = "N >= 1 wires" if arguments[:1] == ["sorting-network"] else "D >= 1 and G >= 1"
+    for before, argument in itertools.pairwise(arguments):
+        if re.fullmatch(r"-\d+", argument) and not before.startswith("--"):
+            raise InputError(f"{argument} is below 1: a network has {rule}.")
 
 
 _PARAMETERS = "|".join(

@@ -2,50 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
-
 from matplotlib.figure import Figure
 
+from popsnet.advice.comparison import Comparison
 from popsnet.plots.style import BLUE, GREY, VERMILLION, WIDTH, settled, styled
 
-__all__ = ["Mark", "draw_comparison"]
-
-
-class Mark(NamedTuple):
-    """One router: its mean and its worst run."""
-
-    label: str
-    mean: float
-    worst: float
-    online: bool
+__all__ = ["draw_comparison"]
 
 
 @styled()
-def draw_comparison(title: str, marks: Sequence[Mark], lower_bound: float) -> Figure:
-    """A dot a router, the quickest on top; a tick at its worst run, dashes at the lower bound.
+def draw_comparison(found: Comparison) -> Figure:
+    """Draw a dot per router, the quickest on top; a tick at its worst run, dashes at the lower bound.
 
     The axis is logarithmic, so that lengths would mean nothing: there are no bars.
     """
-    figure = Figure(figsize=(WIDTH, 1.1 + 0.3 * len(marks)))
+    done = found.done
+    figure = Figure(figsize=(WIDTH, 1.1 + 0.3 * len(done)))
     axes = figure.subplots()
-    axes.set_title(title)
+    axes.set_title(f"{found.network}, {found.runs} permutations")
     axes.set_xscale("log")
     axes.set_xlabel("slots: mean (dot), worst (tick), lower bound for any schedule (dashes)")
     axes.grid(axis="y", visible=False)
-    places = range(len(marks))
-    colours = [BLUE if mark.online else GREY for mark in marks]
-    axes.scatter([max(mark.mean, 0.5) for mark in marks], list(places), c=colours, s=36, zorder=3)
-    axes.plot(
-        [max(mark.worst, 0.5) for mark in marks], places, "|", color=VERMILLION, markersize=11
-    )
-    for place, mark in enumerate(marks):
+    places = range(len(done))
+    means = [max(one.mean_slots, 0.5) for one in done]
+    worst = [max(one.worst_slots, 0.5) for one in done]
+    colours = [BLUE if one.router.online else GREY for one in done]
+    axes.scatter(means, list(places), c=colours, s=36, zorder=3)
+    axes.plot(worst, places, "|", color=VERMILLION, markersize=11)
+    for place, one in enumerate(done):
         axes.annotate(
-            f" {mark.mean:,.1f}", (max(mark.worst, 0.5), place), va="center", fontsize=7,
+            f" {one.mean_slots:,.1f}", (worst[place], place), va="center", fontsize=7,
             xytext=(3, 0), textcoords="offset points",
         )  # fmt: skip
-    axes.axvline(max(lower_bound, 0.5), color=GREY, linestyle="--", linewidth=0.8)
-    labels = [mark.label + ("" if mark.online else ", off-line") for mark in marks]
+    axes.axvline(max(found.lower_bound, 0.5), color=GREY, linestyle="--", linewidth=0.8)
+    labels = [one.label + ("" if one.router.online else ", off-line") for one in done]
     axes.set_yticks(list(places), labels)
     axes.invert_yaxis()
     axes.margins(x=0.12)

@@ -106,12 +106,12 @@ def save(figure: Figure, folder: Path, stem: str) -> tuple[Path, Path]:
 
 
 def save_one(figure: Figure, path: Path) -> None:
-    """Write a picture in the format that the name says: ``.svg``, or PNG."""
+    """Write a figure in the format that the name says, any that matplotlib has."""
     with write_whole(path) as file:
         if path.suffix.lower() == ".svg":
             file.write(svg_text(figure))
         else:
-            file.buffer.write(_png(figure))
+            file.buffer.write(_drawn(figure, path.suffix.lower().removeprefix(".")))
 
 
 @styled()
@@ -124,7 +124,7 @@ def svg_text(figure: Figure) -> str:
 
 
 @styled()
-def _png(figure: Figure) -> bytes:
+def _drawn(figure: Figure, form: str) -> bytes:
     file = BytesIO()
-    figure.savefig(file, format="png", dpi=_DOTS_PER_INCH)
+    figure.savefig(file, format=form, dpi=_DOTS_PER_INCH)
     return file.getvalue()

@@ -1,3 +1,6 @@
-"""Results as they are shown: tables, notes and verdicts as text, JSON, CSV and HTML."""
+"""Results as they are shown: tables, facts, notes and a verdict as text, JSON, CSV and HTML."""
 
-__all__: list[str] = []
+from popsnet.report.report import Fact, Report, Reported
+from popsnet.report.table import Column, Row, Table, data_frame
+
+__all__ = ["Column", "Fact", "Report", "Reported", "Row", "Table", "data_frame"]

@@ -1,44 +1,222 @@
-"""Small tables: texts for terminals and notebooks, and data frames."""
+"""Tables: rows of values for programs, and columns that say how people see them."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+import csv
+import io
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, is_dataclass
 from html import escape
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from popsnet.errors import InputError
+from popsnet.files import write_whole
 
 if TYPE_CHECKING:
     import pandas as pd
+    import rich.table
+    from rich.console import RenderableType
+    from rich.text import Text
 
-__all__ = ["data_frame", "html_table", "text_table"]
+NOTHING = "–"
+"""Shown where there is no value."""
+
+Row: TypeAlias = Any
+"""A mapping, or an instance of a dataclass or a named tuple; all rows of a table are alike."""
+
+ColumnKind: TypeAlias = Literal["text", "integer", "number", "share", "flag"]
+"""The type of a column: what its values are, and so how they are shown and aligned."""
+
+_SHOWN: dict[ColumnKind, Callable[[Any], str]] = {
+    "text": str,
+    "integer": "{:,}".format,
+    "number": "{:,.2f}".format,
+    "share": "{:.1%}".format,
+    "flag": lambda value: "yes" if value else "no",
+}
 
 
-def text_table(rows: Sequence[Sequence[str]], left: Collection[int] = (0,)) -> str:
-    """Return rows as lines; columns are aligned to the right, but for those in ``left``."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = (
-        "  ".join(
-            cell.ljust(width) if place in left else cell.rjust(width)
-            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in rows
-    )
-    return "\n".join(lines)
+def shown(value: object, kind: ColumnKind) -> str:
+    """Return a value as people see it.
+
+    >>> shown(1234.5, "number"), shown(None, "integer"), shown(True, "flag")
+    ('1,234.50', '–', 'yes')
+    """
+    return NOTHING if value is None else _SHOWN[kind](value)
 
 
-def html_table(rows: Sequence[Sequence[str]]) -> str:
-    """Return rows as an HTML table; the first row is the heading."""
-    heading, *body = rows
-    return f"<table>{_row(heading, 'th')}{''.join(_row(row, 'td') for row in body)}</table>"
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column that people see.
+
+    Parameters
+    ----------
+    key : str
+        The field of a row that it shows.
+    heading : str
+        The words above it; the key if not given.
+    kind : str
+        The type of its values: text, integer, number, share or flag.
+    show : function, optional
+        The cell of a row, where it takes more than one value to write it.
+    """
+
+    key: str
+    heading: str = ""
+    kind: ColumnKind = "number"
+    show: Callable[[Row], str] | None = None
+
+    @property
+    def title(self) -> str:
+        """The words above the column."""
+        return self.heading or self.key.replace("_", " ")
+
+    @property
+    def is_text(self) -> bool:
+        """Whether it is aligned to the left, and may be broken into lines."""
+        return self.kind in ("text", "flag")
+
+    def cell(self, row: Row) -> str:
+        """Return the text of a row's cell."""
+        if self.show is not None:
+            return self.show(row)
+        value = row.get(self.key) if isinstance(row, Mapping) else getattr(row, self.key)
+        return shown(value, self.kind)
 
 
-def _row(cells: Sequence[str], tag: str) -> str:
-    style = ' style="text-align: right"'
-    texts = (
-        f"<{tag}{style if place else ''}>{escape(cell)}</{tag}>" for place, cell in enumerate(cells)
-    )
-    return f"<tr>{''.join(texts)}</tr>"
+@dataclass(frozen=True)
+class Table:
+    """Rows of one kind, with the columns that people see.
+
+    Programs get all fields of the rows, as JSON, CSV or a data frame; people get the columns,
+    as text or HTML. A table without columns is for programs alone.
+
+    Examples
+    --------
+    >>> rows = [{"router": "direct", "slots": 8, "seed": 0}, {"router": "relay", "slots": 13.5}]
+    >>> columns = (Column("router", kind="text"), Column("slots"))
+    >>> print(Table("routers", "Slots on POPS(8, 8)", columns, rows))
+    Slots on POPS(8, 8)
+    router slots
+    direct  8.00
+    relay  13.50
+    """
+
+    name: str
+    """The key of the table in JSON, and its name as a file."""
+    title: str
+    columns: tuple[Column, ...]
+    rows: Sequence[Row]
+    caption: str = ""
+
+    def cells(self) -> list[list[str]]:
+        """Return the texts of all rows."""
+        return [[column.cell(row) for column in self.columns] for row in self.rows]
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return the rows as dictionaries; a field that is a mapping becomes a key per item."""
+        return [dict(_flat(_fields(row))) for row in self.rows]
+
+    def to_dataframe(self) -> pd.DataFrame:
+        """Return a pandas data frame with all fields; needs ``popsnet[pandas]``."""
+        return data_frame(self.records())
+
+    def csv(self) -> str:
+        """Return all fields of all rows as comma-separated values, with a heading."""
+        text, records = io.StringIO(), self.records()
+        names = dict.fromkeys(name for record in records for name in record)
+        writer = csv.DictWriter(text, list(names), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(records)
+        return text.getvalue()
+
+    def write_csv(self, folder: Path) -> None:
+        """Write the rows to a file that is named after the table."""
+        with write_whole(folder / f"{self.name}.csv") as file:
+            file.write(self.csv())
+
+    def html(self) -> str:
+        """Return the table as HTML, without its title and caption."""
+        sides = ["" if one.is_text else ' style="text-align: right"' for one in self.columns]
+
+        def line(tag: str, texts: Sequence[str]) -> str:
+            pairs = zip(sides, texts, strict=True)
+            cells = "".join(f"<{tag}{side}>{escape(text)}</{tag}>" for side, text in pairs)
+            return f"<tr>{cells}</tr>"
+
+        heading = line("th", [column.title for column in self.columns])
+        return f"<table>{heading}{''.join(line('td', cells) for cells in self.cells())}</table>"
+
+    def renderables(self) -> Iterator[RenderableType]:
+        """Yield what a terminal shows: the title, the rows, the caption."""
+        from rich.text import Text
+
+        if not self.columns:
+            return
+        if self.title:
+            yield Text(self.title, style="bold")
+        yield self._renderable()
+        if self.caption:
+            yield note(self.caption)
+
+    def _renderable(self) -> rich.table.Table:
+        """Return the rows for a terminal: narrow, numbers to the right and never broken."""
+        import rich.table
+        from rich.text import Text
+
+        table = rich.table.Table(
+            box=None,
+            padding=(0, 1, 0, 0),
+            pad_edge=False,
+            header_style="underline",
+            show_header=any(column.heading != " " for column in self.columns),
+        )
+        cells = self.cells()
+        for place, column in enumerate(self.columns):
+            texts = [line[place] for line in cells]
+            parts = " ".join(texts).split() if column.is_text else texts
+            longest = max(map(len, [*column.title.split(), *parts]), default=0)
+            table.add_column(
+                Text(column.title),
+                justify="left" if column.is_text else "right",
+                min_width=min(longest, _WIDEST_WORD) if column.is_text else longest,
+                overflow="fold",
+            )
+        for line in cells:
+            table.add_row(*map(Text, line))
+        return table
+
+    def __str__(self) -> str:
+        return as_text(self.renderables())
+
+    def _repr_html_(self) -> str:
+        if not self.columns:
+            return ""
+        caption = f"<p>{escape(self.caption)}</p>" if self.caption else ""
+        return f"<p>{escape(self.title)}</p>{self.html()}{caption}"
+
+
+_WIDEST_WORD = 24
+_WIDTH = 80
+
+
+def note(text: str) -> Text:
+    """Return a paragraph for a terminal: broken at spaces only, so that paths stay whole."""
+    from rich.text import Text
+
+    return Text(text, overflow="ignore")
+
+
+def as_text(parts: Iterable[RenderableType]) -> str:
+    """Return what a terminal of 80 columns would show, as plain text."""
+    from rich.console import Console
+
+    text = io.StringIO()
+    console = Console(file=text, width=_WIDTH, color_system=None)
+    for part in parts:
+        console.print(part)
+    return "\n".join(line.rstrip() for line in text.getvalue().splitlines())
 
 
 def data_frame(columns: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> pd.DataFrame:
@@ -51,3 +229,20 @@ def data_frame(columns: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> pd.D
             "to_records()."
         ) from error
     return pd.DataFrame(columns)
+
+
+def _fields(row: Row) -> Mapping[str, Any]:
+    if isinstance(row, Mapping):
+        return row
+    if is_dataclass(row) and not isinstance(row, type):
+        return asdict(row)
+    fields: Mapping[str, Any] = row._asdict()
+    return fields
+
+
+def _flat(fields: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    for name, field in fields.items():
+        if isinstance(field, Mapping):
+            yield from ((f"{name}_{key}", value) for key, value in field.items())
+        else:
+            yield name, field

@@ -16,8 +16,8 @@ from popsnet.engines import Outcome, Outcomes, Tally
 from popsnet.engines.outcome import COLUMNS, UNKNOWN
 from popsnet.errors import InputError
 from popsnet.experiment import Experiment
-from popsnet.report.table import data_frame
-from popsnet.runs.summary import RunsSummary, bars
+from popsnet.report import Report, data_frame
+from popsnet.runs.summary import LABELS, RunsSummary, bars
 from popsnet.stats.inference import summarize_array
 
 if TYPE_CHECKING:
@@ -239,9 +239,13 @@ class Runs(Sequence[Run]):
         """Return mean, standard deviation, minimum and maximum of every count."""
         if not len(self):
             raise InputError("There are no runs to summarize.")
-        kept = [name for name in _SUMMARIZED if self._known(name) is not None]
+        kept = [name for name in LABELS if self._known(name) is not None]
         figures = {name: summarize_array(self.outcomes.column(name)) for name in kept}
         return RunsSummary(self, figures)
+
+    def report(self) -> Report:
+        """Return the runs as they are shown."""
+        return self.summary().report()
 
     def to_records(self) -> list[dict[str, Any]]:
         """Return a dictionary per run, of plain numbers."""
@@ -291,9 +295,3 @@ class Runs(Sequence[Run]):
         if not len(self):
             return f"<p>{escape(repr(self))}</p>"
         return self.summary()._repr_html_() + bars(*self.histogram("slots"))
-
-
-_SUMMARIZED = (
-    "slots", "slots_delivered", "steps", "messages", "collisions", "destroyed", "lost",
-    "peak_buffers", "control_bits",
-)  # fmt: skip

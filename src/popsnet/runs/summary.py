@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
-from html import escape
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from popsnet.report.table import data_frame, html_table, text_table
+from popsnet.report import Column, Fact, Report, Reported, Row, Table
 from popsnet.stats.inference import Summary
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ __all__ = ["RunsSummary", "bars"]
 I64 = npt.NDArray[np.int64]
 
 
-class RunsSummary(Mapping[str, Summary]):
+class RunsSummary(Reported, Mapping[str, Summary]):
     """Mean, spread and range of the counts of runs: by name, as text, or as HTML.
 
     Examples
@@ -51,56 +51,97 @@ class RunsSummary(Mapping[str, Summary]):
         """Runs that were capped."""
         return int(self._runs.capped.sum())
 
-    @property
-    def _title(self) -> str:
+    def to_dataframe(self) -> pd.DataFrame:
+        """Return a pandas data frame with a row per count; needs ``popsnet[pandas]``."""
+        return self._table().to_dataframe()
+
+    def report(self) -> Report:
+        """Return the summary as it is shown, with a row per run for programs."""
         runs, one = self._runs, self._runs.experiment
-        return (
-            f"{len(runs):,} {'run' if len(runs) == 1 else 'runs'} of {one}, engine {runs.engine}; "
-            f"permutation {one.shown_permutation}, seed {one.seed}, permutation seed "
-            f"{one.permutation_seed}"
+        number = f"{len(runs):,} {'run' if len(runs) == 1 else 'runs'}"
+        title = (
+            f"{one.network}: {one.network.n:,} processors in {one.g:,} groups of {one.d:,}\n"
+            f"{number} of {one.router} ({one.variant}), engine {runs.engine}\n"
+            f"permutation {one.shown_permutation}, seed {one.seed}, "
+            f"permutation seed {one.permutation_seed}"
         )
+        facts = (
+            Fact("network", one.network.to_dict()),
+            Fact("router", one.router),
+            Fact("variant", one.variant),
+            Fact("engine", runs.engine),
+            Fact("permutation", one.shown_permutation),
+            Fact("seed", one.seed),
+            Fact("permutation_seed", one.permutation_seed),
+            Fact("lost", int(runs.lost.sum())),
+            Fact("capped", self.capped),
+        )
+        steps = [_steps(runs)] if len(runs) == 1 else []
+        parts = (Table("runs", "", (), runs.to_records()), *steps, self._table())
+        return Report(title, facts, parts, self._verdict, ok=not runs.failed)
+
+    def _table(self) -> Table:
+        rows = [{"count": name, **asdict(one)} for name, one in self.items()]
+        least = "≥ " if self.capped else ""  # a capped run is cut short
+
+        def longest(row: Row) -> str:
+            return f"{least}{row['max']:,}"
+
+        label = Column("count", " ", "text", lambda row: LABELS[row["count"]])
+        if len(self._runs) == 1:
+            return Table("summary", "", (label, Column("max", "in this run", show=longest)), rows)
+        mean = Column("mean", show=lambda row: f"{least}{row['mean']:,.2f}")
+        spread = Column("sd"), Column("min", kind="integer"), Column("max", show=longest)
+        return Table("summary", "", (label, mean, *spread), rows)
 
     @property
     def _verdict(self) -> str:
         runs = self._runs
-        missing = runs.undelivered
-        verdict = f"{missing:,} packets not delivered" if missing else "every packet delivered"
-        idealized = (
-            f" Variant {runs.experiment.variant} is idealized: these are statistics, not routes."
-            if runs.experiment.idealized
-            else ""
-        )
-        lost = int(runs.lost.sum())
-        return f"{verdict}; {lost:,} lost; capped runs: {self.capped:,}.{idealized}"
-
-    def to_dataframe(self) -> pd.DataFrame:
-        """Return a pandas data frame with a row per count; needs ``popsnet[pandas]``."""
-        return data_frame([{"count": name, **asdict(one)} for name, one in self.items()])
-
-    def _rows(self) -> list[tuple[str, str, str, str, str]]:
-        least = "≥ " if self.capped else ""  # a capped run is cut short
-        return [
-            (
-                name,
-                f"{least}{one.mean:,.2f}",
-                "–" if one.sd is None else f"{one.sd:,.2f}",
-                f"{one.min:,}",
-                f"{least}{one.max:,}",
-            )
-            for name, one in self._figures.items()
-        ]
-
-    def __str__(self) -> str:
-        return "\n".join([self._title, text_table([_HEADING, *self._rows()]), self._verdict])
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        table = html_table([_HEADING, *self._rows()])
-        return f"<p>{escape(self._title)}</p>{table}<p>{escape(self._verdict)}</p>"
+        text = "every packet delivered"
+        if runs.undelivered:
+            text = f"{runs.undelivered:,} packets not delivered"
+        lost = f"{int(runs.lost.sum()):,} lost"
+        if runs.failed:
+            text, lost = f"FAILED: {text}", f"{lost}{_named(runs)}"
+        if runs.experiment.idealized:
+            lost += f". Variant {runs.experiment.variant} is idealized: these are statistics, not routes"
+        return f"{text}; capped runs: {self.capped:,}; {lost}."
 
 
-_HEADING = ("", "mean", "sd", "min", "max")
+LABELS = {
+    "slots": "slots",
+    "slots_delivered": "slots until the last delivery",
+    "steps": "steps",
+    "messages": "messages sent",
+    "collisions": "couplers hit twice or more",
+    "destroyed": "messages destroyed",
+    "lost": "packets lost",
+    "peak_buffers": "most packets at a processor",
+    "control_bits": "most bits of a control message",
+}
+"""The counts that are summarized, in words."""
+
+_FEW = 12
+
+
+def _named(runs: Runs) -> str:
+    """The packets that a single run lost, if they are few enough to be named."""
+    lost = runs.outcomes.lost_packets.tolist()
+    if len(runs) > 1 or not lost:
+        return ""
+    return f" ({', '.join(map(str, lost[:_FEW]))}{', …' if len(lost) > _FEW else ''})"
+
+
+def _steps(runs: Runs) -> Table:
+    """The packets that are pending after each step of a single run."""
+    pending = [runs.experiment.network.n, *runs[0].outcome.survivors]
+    rows = [
+        {"step": step, "pending": after, "delivered": before - after}
+        for step, (before, after) in enumerate(pairwise(pending), start=1)
+    ]
+    headings = {"step": "step", "pending": "pending after it", "delivered": "delivered in it"}
+    columns = tuple(Column(key, heading, "integer") for key, heading in headings.items())
+    return Table("steps", "", columns, rows)
 
 
 def bars(values: I64, counts: I64) -> str:

@@ -1,0 +1,74 @@
+"""All routers with their claims, and the engines that run them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+
+from popsnet.engines import ENGINES
+from popsnet.errors import InputError
+from popsnet.experiment import Experiment
+from popsnet.network import Network
+from popsnet.report import Column, Report, Row, Table
+from popsnet.routing import Router, all_routers
+
+_TRIED = (Network(64, 64), Network(16, 4), Network(4, 16))
+
+
+def catalogue() -> Report:
+    """Return every router: where it applies, its slots, memory, messages, coins and engines."""
+    rows = [_record(router) for router in all_routers()]
+    columns = (Column("name", "router", "text"), Column("summary", "facts", "text", _facts))
+    return Report(parts=(Table("routers", "", columns, rows),))
+
+
+def _facts(row: Row) -> str:
+    said = {
+        "applies to": row["applies"],
+        "knows": "what a processor is told" if row["online"] else "everything, beforehand",
+        "slots": row["slots"],
+        "memory": row["memory"],
+        "messages": row["messages"],
+        "randomness": row["randomness"],
+        "variants": ", ".join(row["variants"]),
+        "engines": ", ".join(row["engines"]),
+        "reference": row["reference"],
+    }
+    lines = (f"{label}: {text}" for label, text in said.items() if text)
+    return "\n".join([row["summary"], *lines, ""])
+
+
+def _record(router: Router) -> dict[str, object]:
+    held = None if callable(router.buffers) else router.buffers
+    words = "as many packets per processor as the network needs"
+    return {
+        "name": router.name,
+        "summary": router.summary,
+        "applies": router.applies,
+        "online": router.online,
+        "slots": router.slots,
+        "buffers": held,
+        "memory": router.memory or (f"{held} packets per processor" if held else words),
+        "messages": router.messages,
+        "randomness": router.randomness,
+        "variants": list(router.variants),
+        "engines": _engines(router),
+        "reference": router.reference,
+    }
+
+
+def _engines(router: Router) -> list[str]:
+    """The engines that run a variant of the router, found by trying on some networks."""
+    found = list(_experiments(router))
+    return [
+        name
+        for name, engine in ENGINES.items()
+        if any(engine.supports(one) is None for one in found)
+    ]
+
+
+def _experiments(router: Router) -> Iterator[Experiment]:
+    for network in _TRIED:
+        for variant in (None, *router.variants):
+            with suppress(InputError):  # it does not apply there
+                yield Experiment(network.d, network.g, router=router, variant=variant)

@@ -1,0 +1,107 @@
+"""How every command prints its report: as text, as JSON or as CSV; and how it ends."""
+
+from __future__ import annotations
+
+import json as json_format
+import sys
+from collections.abc import Callable, Iterable
+from contextlib import nullcontext, redirect_stdout
+from contextvars import ContextVar
+from functools import wraps
+from inspect import Parameter, signature
+from typing import TYPE_CHECKING, Annotated, TypeAlias
+
+import typer
+
+from popsnet.errors import InputError
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from popsnet.report import Report, Table
+
+INTERRUPTED = 130
+
+Command: TypeAlias = "Callable[..., Report]"
+
+_OPTIONS = {
+    "json": Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")],
+    "csv": Annotated[bool, typer.Option("--csv", help="Print the table as CSV instead of text.")],
+}
+
+_for_people: ContextVar[bool] = ContextVar("for_people", default=True)
+
+
+class Interrupted(Exception):
+    """Ctrl-C when part of the work is done: what to say, and the report of that part."""
+
+    def __init__(self, message: str, report: Report | None = None) -> None:
+        super().__init__(message)
+        self.report = report
+
+
+def reporting(command: Command) -> Callable[..., None]:
+    """Give a command that returns a report the options --json and --csv, and print the report.
+
+    The exit code is 1 if the report is not ok, and 130 after an interrupt. With --json or --csv
+    standard output has the report alone: what a user's own code prints goes to standard error.
+    """
+
+    @wraps(command)
+    def run(*, json: bool, csv: bool, **options: object) -> None:
+        if json and csv:
+            raise InputError("--json and --csv are two forms of one report; give one of them.")
+        for_machines, message = json or csv, ""
+        _for_people.set(not for_machines)
+        with redirect_stdout(sys.stderr) if for_machines else nullcontext():
+            try:
+                report: Report | None = command(**options)
+            except Interrupted as stop:
+                report, message = stop.report, str(stop)
+        if report is not None:
+            _print(report, json, csv)
+        if message:
+            typer.echo(message, err=True)
+            raise typer.Exit(INTERRUPTED)
+        if report is not None and not report.ok:
+            raise typer.Exit(1)
+
+    own = signature(command, eval_str=True)
+    added = [
+        Parameter(name, Parameter.KEYWORD_ONLY, default=False, annotation=annotation)
+        for name, annotation in _OPTIONS.items()
+    ]
+    parameters = [
+        one.replace(kind=Parameter.KEYWORD_ONLY) for one in own.parameters.values()
+    ] + added
+    run.__signature__ = own.replace(  # type: ignore[attr-defined]
+        parameters=parameters, return_annotation=None
+    )
+    run.__annotations__ = {one.name: one.annotation for one in parameters}
+    return run
+
+
+def show(table: Table) -> None:
+    """Print a table at once, before the report is finished, if people read the output."""
+    if _for_people.get():
+        _print_parts(table.renderables())
+        typer.echo()
+
+
+def _print(report: Report, json: bool, csv: bool) -> None:
+    if json:
+        typer.echo(json_format.dumps(report.to_dict(), indent=2))
+    elif csv:
+        typer.echo(report.csv(), nl=False)
+        if others := [table.name for table in report.tables[1:]]:
+            typer.echo(f"Not in the CSV: {', '.join(others)}; --json has all tables.", err=True)
+    else:
+        _print_parts(report.renderables())
+
+
+def _print_parts(parts: Iterable[RenderableType]) -> None:
+    from rich.console import Console
+
+    console = Console(highlight=False)
+    for part in parts:
+        console.print(part)
