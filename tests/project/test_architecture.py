@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import importlib
 from pathlib import Path
 
 import pytest
@@ -88,22 +87,3 @@ def test_the_viewer_knows_traces_only() -> None:
 def test_the_exact_chains_share_no_code_with_what_they_test() -> None:
     for module in (SOURCE / "exact").glob("*.py"):
         assert imported_rooms(module) <= {"errors", "exact", "network"}
-
-
-@pytest.mark.parametrize("module", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
-def test_what_a_module_offers_exists_and_is_documented(module: Path) -> None:
-    name = ".".join(module.relative_to(SOURCE.parent).with_suffix("").parts)
-    if module.name == "__main__.py" or name == "popsnet.cli.__init__":
-        return
-    loaded = importlib.import_module(name.removesuffix(".__init__"))
-    assert loaded.__doc__
-    for one in loaded.__all__:
-        assert getattr(loaded, one) is not None
-
-
-def test_every_name_of_the_package_is_there() -> None:
-    for name in popsnet.__all__:
-        assert getattr(popsnet, name) is not None
-    assert dir(popsnet) == sorted(popsnet.__all__)
-    with pytest.raises(AttributeError, match="nothing_here"):
-        popsnet.nothing_here  # noqa: B018
