@@ -10,7 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from popsnet import NO_PACKET, Inbox, Kind, Machine, Network, Rule, RuleViolation, Slot
+from popsnet import (
+    NO_PACKET,
+    Inbox,
+    Kind,
+    Machine,
+    Network,
+    Rule,
+    RuleViolation,
+    Slot,
+)
 from tests.conftest import slot_of
 
 
@@ -273,3 +282,35 @@ def test_the_machine_does_what_a_few_lines_of_python_do(case: tuple[Network, Slo
     assert running.counters.collisions == sum(load > 1 for load in loads.values())
     assert running.counters.destroyed == sum(load for load in loads.values() if load > 1)
     assert heard(running.execute(slot)) == expected, "a slot leaves nothing behind on the couplers"
+
+
+def starting(start: list[int], buffers: int = 2) -> Machine:
+    return Machine(Network(2, 2), np.array([3, 3, 1]), buffers, np.array(start))
+
+
+def test_the_machine_starts_with_any_packets() -> None:
+    running = starting([0, 0, 2])
+    assert running.memory.holds(np.array([0, 0, 2, 1]), np.array([0, 1, 2, 1])).tolist() == [
+        True, True, True, False,
+    ]  # fmt: skip
+    assert running.memory.peak == 2
+    inbox = running.execute(
+        slot_of(senders=[0], groups=[1], packets=[1], listeners=[3], listened=[0])
+    )
+    running.memory.drop(np.array([0]), np.array([1]))
+    running.memory.deliver(inbox.receivers, inbox.packets)
+    assert (running.memory.delivered, running.memory.lost().tolist()) == (1, [])
+    running.memory.drop(np.array([2]), np.array([2]))
+    assert running.memory.lost().tolist() == [2]
+
+
+def test_the_machine_refuses_starts_that_cannot_be() -> None:
+    with pytest.raises(RuleViolation) as full:
+        starting([0, 0, 2], buffers=1)
+    assert full.value.rule is Rule.BUFFERS
+    with pytest.raises(RuleViolation) as nowhere:
+        starting([0, 4, 2])
+    assert nowhere.value.rule is Rule.PROCESSOR_EXISTS
+    with pytest.raises(RuleViolation) as unknown:
+        starting([0, 0, 2]).execute(slot_of(senders=[3], groups=[0], packets=[3]))
+    assert unknown.value.rule is Rule.PACKET_EXISTS

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import popsnet
 from popsnet import (
     Coins,
     Experiment,
@@ -162,3 +163,8 @@ def test_what_is_lost_is_on_the_page(tmp_path: Path) -> None:
     run = route(3, 2, variant="published", seed=17, permutation_seed=17)[0]
     (tmp_path / "t").write_text(shown.recorded(run).text)
     assert len(check_trace(tmp_path / "t").lost) == run.outcome.lost == 2
+
+
+def test_only_single_runs_are_viewed() -> None:
+    with pytest.raises(InputError, match=r"give one of them, as in runs\[0\]"):
+        popsnet.view(route(4, 4, runs=2))  # type: ignore[arg-type]

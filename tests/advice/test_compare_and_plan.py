@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-import json
+from collections.abc import Generator
 from functools import cache
-from pathlib import Path
 
+import numpy as np
 import pytest
 
-from popsnet import InputError, Network
+from popsnet import (
+    Inbox,
+    InputError,
+    Network,
+    Slot,
+    route,
+)
 from popsnet.advice.comparison import Comparison, compare
 from popsnet.advice.recommendation import forecast, forecasts, recommend
 from popsnet.routing import get_router
 from popsnet.routing.deterministic import aks_slots
-from tests.conftest import Cli
 
 GRID = [
     (1, 1), (1, 8), (1, 100), (1, 256), (2, 64), (4, 16), (5, 12), (16, 64), (3, 3), (8, 8),
@@ -72,28 +77,45 @@ def test_what_takes_too_long_is_left_out() -> None:
     assert one.expected is not None
 
 
-def test_compare_prints_and_draws(cli: Cli, tmp_path: Path) -> None:
-    picture = tmp_path / "c.svg"
-    finished = cli("compare", 6, 3, "--runs", 2, "--figure", picture)
-    assert (finished.code, finished.err) == (0, "")
-    assert "Lower bound for any schedule" in finished.out
-    assert picture.read_text().startswith("<svg")
-    result = json.loads(cli("compare", 4, 4, "--runs", 2, "--json").out)
-    slots = {row["router"]: row["worst_slots"] for row in result["routers"]}
-    assert (slots["batcher"], slots["datta"], slots["offline"]) == (20, 28, 2)
+def test_a_comparison_has_the_runs_of_every_router() -> None:
+    found = compare(8, 8, routers=["mei-rizzi", "relay", "direct"], runs=4, seed=9)
+    assert {one.router.name for one in found.done} == {"mei-rizzi", "relay", "direct"}
+    assert found["direct"].slots.tolist() == [8] * 4
+    assert found.to_dataframe()["mean_slots"].is_monotonic_increasing
+    assert "POPS(8, 8), 4 permutations" in str(found)
+    assert "<table>" in found._repr_html_()
+    with pytest.raises(InputError, match="'datta' is not one of those that were run: "):
+        found["datta"]
+    reversal = np.arange(64)[::-1]
+    one = compare(8, 8, routers=[("relay", "S"), "direct"], permutation=reversal, runs=2, seed=9)
+    assert "relay (S)" in str(one)
+    two = compare(8, 8, routers=[("relay", "S"), ("relay", "P1"), "direct"], runs=1)
+    assert two["relay (S)"].experiment.variant == "S"
+    with pytest.raises(InputError, match=r"'relay' is not one .*relay \(S\)"):
+        two["relay"]
+    assert "statistics only" in str(compare(4, 4, routers=[("mei-rizzi", "idealized")], runs=1))
+    again = route(8, 8, router="relay", variant="S", permutation="reversal", runs=2, seed=9)
+    assert one["relay"].slots.tolist() == again.slots.tolist()
+    assert len(compare(4, 4, routers="direct", runs=1).done) == 1
 
 
-def test_plan_says_why(cli: Cli) -> None:
-    assert "Use batcher: 21 slots, always the same" in cli("plan", 1, 64).out
-    result = json.loads(cli("plan", 1024, 1024, "--json").out)
-    assert result["use"] == "relay"
-    assert "on average" in result["why"]
+def lazy(network: Network, *_: object) -> Generator[Slot, Inbox, None]:
+    yield Slot()
 
 
-def test_bad_input_is_refused(cli: Cli, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="nothing to compare"):
-        compare(Network(2, 2), runs=0)
-    assert cli("compare", 2**9, 2**9).code == 2
-    assert cli("compare", 2, 2, "--figure", tmp_path / "x.txt").code == 2
-    assert cli("plan", 0, 2).code == 2
-    assert "is below 1" in cli("compare", -1, 2).err
+def test_who_delivers_nothing_does_not_win() -> None:
+    found = compare(4, 4, routers=[lazy, "direct"], runs=3)
+    assert [one.router.name for one in found.done] == ["direct", "lazy"]
+    capped = compare(8, 8, routers=["mei-rizzi", "direct"], runs=2, max_steps=1)
+    assert [one.router.name for one in capped.done] == ["direct", "mei-rizzi"]
+    assert found.done[1].undelivered == found.to_records()[1]["undelivered"] == 48
+    assert str(found).splitlines()[-1].split() == ["lazy", "1.0", "1", "48", "yes"]
+    assert "48 packets not delivered" in repr(route(4, 4, router=lazy, runs=3))
+    assert repr(route(6, 3, variant="idealized", max_steps=4, runs=2)).count("capped") == 1
+
+
+def test_a_recommendation_says_why() -> None:
+    found = recommend(Network(64, 64))
+    assert (found.router, found.best.router.name) == ("relay", "relay")
+    assert str(found).startswith("Use relay: ")
+    assert found.to_records()[0]["router"] == found.forecasts[0].router.name

@@ -11,7 +11,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from popsnet import route, system
+from popsnet import (
+    route,
+    system,
+)
+from popsnet.cli.main import with_flags
 from tests.conftest import Cli
 
 COMMAND = Path(sys.executable).parent / "popsnet"
@@ -429,3 +433,11 @@ def test_an_interrupted_trace_leaves_no_file_behind(tmp_path: Path) -> None:
     finished = interrupt("route", "512", "512", "--trace", str(tmp_path / "t"), after=3)
     assert finished.returncode == 130
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_command_line_adds_its_flags() -> None:
+    assert with_flags("max_steps = 0: no.") == "--max-steps 0: no."
+    assert with_flags("s.toml, grid 1: runs = 0: no.") == "s.toml, grid 1: runs = 0: no."
+    assert with_flags("Use engine='fused' and permutation='keyed', now.") == (
+        "Use --engine fused and --permutation keyed, now."
+    )

@@ -9,11 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from popsnet import Network, check_trace
-from popsnet.plots import draw_schedule
-from popsnet.plots.schedule import _shared
-from popsnet.schedules.construction import make_schedule
-from popsnet.schedules.demand import Demand
+from popsnet import check_trace
 from tests.conftest import Cli
 
 GRID = (1, 2, 3, 4, 6, 8)
@@ -164,15 +160,6 @@ def test_a_picture_of_slots_and_couplers(d: int, g: int, suffix: str, cli: Cli) 
     assert Path(f"s.{suffix}").stat().st_size > 1000
 
 
-def test_small_pictures_show_every_packet() -> None:
-    schedule = make_schedule(Demand.of_permutation(Network(4, 3), np.arange(12)[::-1]))
-    (axes,) = draw_schedule(schedule).axes
-    assert sorted(int(text.get_text()) for text in axes.texts) == sorted(2 * list(range(12)))
-    assert [label.get_text() for label in axes.get_yticklabels()][:4] == [
-        "c(0,0)", "c(1,0)", "c(2,0)", "c(0,1)",
-    ]  # fmt: skip
-
-
 def test_nothing_to_send(cli: Cli) -> None:
     Path("m.csv").write_text("0,0\n0,0\n")
     finished = cli("schedule", 3, 2, "--matrix", "m.csv", "--figure", "z.png", "--out", "z.jsonl")
@@ -184,13 +171,6 @@ def test_routers_say_what_they_know(cli: Cli) -> None:
     listed = {one["name"]: one for one in json.loads(cli("routers", "--json").out)["routers"]}
     assert (listed["offline"]["online"], listed["direct"]["online"]) == (False, True)
     assert "everything, beforehand" in cli("routers").out
-
-
-@pytest.mark.parametrize(("count", "places"), [(1, 1), (7, 3), (600, 600), (4096, 600), (601, 600)])
-def test_places_are_shared_as_the_picture_says(count: int, places: int) -> None:
-    assert (
-        _shared(count, places).tolist() == np.bincount(np.arange(count) * places // count).tolist()
-    )
 
 
 def test_counts_of_any_whole_type_and_no_endless_work(cli: Cli, tmp_path: Path) -> None:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
 
 from popsnet import InputError, Network
 from popsnet.computing.computation import compute
 from popsnet.computing.moves import add_all, add_prefixes, dimensions, move, move_slots
-from tests.conftest import Cli
 
 SHAPES = [(1, 16), (2, 8), (4, 4), (8, 2), (16, 1), (1, 1), (32, 4)]
 
@@ -45,25 +42,3 @@ def test_what_is_no_hypercube_is_refused() -> None:
         compute(Network(4, 4), move(Network(4, 4), np.arange(16), 4))
     with pytest.raises(InputError, match="one processor and no dimension to move along"):
         compute(Network(1, 1), move(Network(1, 1), np.arange(1), 0))
-
-
-@pytest.mark.parametrize("what", ["move", "sum", "prefix-sums"])
-def test_the_command(cli: Cli, what: str) -> None:
-    result = json.loads(cli("compute", what, 8, 4, "--dimension", 3, "--json").out)
-    assert (result["right"], result["slots"]) == (True, 4 if what == "move" else 20)
-    assert "OK: right" in cli("compute", what, 2, 2).out
-
-
-@pytest.mark.parametrize(
-    "wrong", [("nothing", 2, 2), ("sum", 3, 3), ("move", 2, 2, "--dimension", 2), ("sum", 0, 1)]
-)
-def test_what_cannot_be_computed_is_refused(cli: Cli, wrong: tuple[object, ...]) -> None:
-    assert cli("compute", *wrong).code == 2
-
-
-def test_one_processor_can_add_and_has_nowhere_to_move(cli: Cli) -> None:
-    assert cli("compute", "sum", 1, 1).code == cli("compute", "prefix-sums", 1, 1).code == 0
-    finished = cli("compute", "move", 1, 1)
-    assert (finished.code, finished.out) == (2, "")
-    assert "POPS(1, 1) has one processor and no dimension" in finished.err
-    assert "-1" not in finished.err

@@ -18,7 +18,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from popsnet import Experiment, Inbox, Network, Slot, system
+from popsnet import (
+    Experiment,
+    Inbox,
+    Network,
+    Slot,
+    system,
+)
 from popsnet import experiment as experiment_module
 from popsnet.engines import ENGINES, Session, choose_engine
 from popsnet.engines.fused.engine import FusedEngine
@@ -26,7 +32,7 @@ from popsnet.errors import InputError, PopsnetError, Rule, RuleViolation
 from popsnet.routing import plugin
 from popsnet.routing.router import unregister
 from popsnet.sweeps import runner, shard
-from popsnet.sweeps.runner import collect
+from popsnet.sweeps.runner import collect, work_on
 from popsnet.sweeps.shard import Shards
 from popsnet.sweeps.store import RESULTS, Store
 from popsnet.sweeps.sweep import Sweep, read_sweep
@@ -523,3 +529,21 @@ def test_workers_are_counted_in_whole_numbers(tmp_path: Path) -> None:
             collect([Experiment(4, 4)], runs=10, store=tmp_path / "r", workers=workers)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="nor a pair"):
         collect([(Experiment(4, 4), 1, 2)], store=tmp_path / "r")  # type: ignore[list-item]
+
+
+def test_work_is_cut_into_pieces_for_all_workers() -> None:
+    experiment = Experiment(32, 32)
+    for shards, workers in (([0], 2), (list(range(1000)), 2), ([0, 1, 5, 6, 7, 9], 1)):
+        pieces = [piece for _, piece in work_on(experiment, shards, workers)]
+        assert [one for piece in pieces for one in piece] == shards
+        assert len(pieces) >= min(workers, len(shards))
+    assert max(len(piece) for _, piece in work_on(experiment, range(10**5), 2)) < 10**3
+
+
+def test_a_sweep_is_made_of_a_grid() -> None:
+    sweep = Sweep.of_grid(d=[4, 8], g=4, routers="direct", runs=30, seed=2)
+    assert [(one.d, runs) for one, runs in sweep.wanted] == [(4, 30), (8, 30)]
+    both = sweep + Sweep.of_grid(shapes=[[2, 3]], routers="direct")
+    assert [one.d for one in both.experiments] == [4, 8, 2]
+    with pytest.raises(InputError, match="did you mean 'routers'"):
+        Sweep.of_grid(d=4, g=4, router="direct")

@@ -4,23 +4,17 @@ import json
 from collections.abc import Iterator
 from itertools import islice, pairwise
 from math import exp, isqrt, log, prod
-from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from popsnet import Coins, Experiment, InputError, Network, route, summarize
+from popsnet import Experiment, InputError, Network, route, summarize
 from popsnet.adversaries import FAMILIES, PATH_SYSTEMS, attack_paths, attack_two_hop
-from popsnet.engines import ENGINES, Instance
 from popsnet.errors import PermutationError
 from popsnet.exact import mei_rizzi_chain, relay_chain, solve
-from popsnet.routing import get_router
 from popsnet.routing.deterministic import aks_slots
 from popsnet.routing.mei_rizzi import participation
 from popsnet.routing.relay import expected_slots, fractions, parse_schedule
-from popsnet.runs.phase_analysis import StepAnalysis, analyse_phases
 from popsnet.theory import (
     BOUNDS,
     TAILS,
@@ -45,7 +39,7 @@ from popsnet.theory.lower_bounds import guaranteed_congestion, guaranteed_rounds
 from popsnet.theory.phases import lucky_share, planned_degree
 from popsnet.theory.slot_five import C_WITH_SLOT_FIVE
 from popsnet.theory.stages import after_park, after_windows
-from tests.conftest import Cli, permutation
+from tests.conftest import Cli
 
 PRINTED_SLOTS = {
     1: (37, 54, 79, 112, 153, 202, 259, 324, 397, 478, 567, 664),
@@ -363,39 +357,6 @@ def test_a_conflict_graph_refuses_what_does_not_fit() -> None:
         ConflictGraph(Network(2, 2), np.array([0]), np.array([0]), np.array([0, 1]))
 
 
-@settings(max_examples=40)
-@given(g=st.integers(1, 9), k=st.integers(1, 3), seed=st.integers(0, 2**64 - 1))
-def test_a_course_is_the_run_of_the_engine(g: int, k: int, seed: int) -> None:
-    network, destination, coins = Network(k * g, g), permutation(k * g * g, seed), Coins(seed)
-    instance = Instance(network, get_router("mei-rizzi"), "idealized", destination, coins, 50)
-    outcome = ENGINES["slots"].execute(instance, ())
-    strides = list(islice(analyse_phases(network, destination, coins), 50))
-    assert tuple(len(stride.after.packets) for stride in strides) == outcome.survivors
-    for stride in strides:
-        assert stride.graph.histogram().sum() == 2 * g
-        assert stride.graph.max_degree <= network.d
-
-
-def course(d: int, g: int) -> list[StepAnalysis]:
-    experiment = Experiment(d, g)
-    return list(analyse_phases(experiment.network, experiment.destination(0), Coins(0).for_run(0)))
-
-
-def test_every_step_of_a_large_square_is_lucky() -> None:
-    strides = course(256, 256)
-    assert [stride.phase for stride in strides[:2]] == [Phase.CONSTANT] * 2
-    assert strides[-1].phase is Phase.SPARSE
-    assert all(stride.lucky for stride in strides if stride.phase is Phase.CONSTANT)
-    assert [stride.lucky for stride in strides if stride.phase is Phase.SPARSE][-1] is None
-
-
-def test_thinning_is_not_lucky_for_all_groups_at_practical_sizes() -> None:
-    """c + ε = 4 leaves 2 % of room, and groups of hundreds of packets differ by more."""
-    thinning = [stride for stride in course(512, 128) if stride.phase is Phase.THINNING]
-    assert thinning
-    assert not any(stride.lucky for stride in thinning)
-
-
 def test_phases_by_degree() -> None:
     assert phase_of(4096, 5000) is Phase.THINNING
     assert phase_of(4096, 1366) is Phase.CONSTANT
@@ -409,37 +370,3 @@ def test_phases_by_degree() -> None:
     wide = Network(4 * 64, 64)
     assert [planned_degree(wide, step) for step in (0, 4, 99)] == [256, 192, 64]
     assert lucky_share(wide, 256, 0) == 1 / 16
-
-
-def test_the_command_has_predictions_bounds_and_tails(cli: Cli) -> None:
-    found = json.loads(cli("theory", 8, 8, "--runs", 3, "--json").out)
-    routers = [(row["router"], row["variant"]) for row in found["predictions"]]
-    assert routers[:2] == [("mei-rizzi", "published"), ("relay", "S")]
-    assert all("measured_slots" in row for row in found["predictions"])
-    assert found["predictions"][0]["steps"] == expected_steps(Network(8, 8))
-    assert {row["name"] for row in found["bounds"]} >= {"direct", "oblivious", "rigid"}
-    (row,) = [row for row in found["tail_bounds"] if "measured" in row]
-    assert row["fails_at_most"] > 1 > row["measured"]
-
-
-def test_the_command_prints_text_on_any_shape(cli: Cli) -> None:
-    for d, g in ((1, 1), (1, 4), (4, 2), (3, 2)):
-        printed = cli("theory", d, g)
-        assert printed.code == 0, printed.err
-        assert "Bounds, in slots" in printed.out
-
-
-def test_the_command_draws_a_run(cli: Cli, tmp_path: Path) -> None:
-    drawn = cli("theory", 16, 8, "--figure", tmp_path / "run")
-    assert drawn.code == 0, drawn.err
-    assert {path.name for path in tmp_path.iterdir()} == {"run.svg", "run.png"}
-
-
-@pytest.mark.parametrize(
-    ("arguments", "reason"),
-    [((2, 4, "--figure", "f"), "d >= g"), ((2, 2, "--runs", "-1"), "--runs -1"), ((0, 2), "d = 0")],
-)
-def test_the_command_refuses(cli: Cli, arguments: tuple[object, ...], reason: str) -> None:
-    refused = cli("theory", *arguments)
-    assert refused.code == 2
-    assert reason in refused.err

@@ -12,7 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from popsnet import TraceFormatError, check_trace, route
+import popsnet
+from popsnet import (
+    InputError,
+    TraceFormatError,
+    check_trace,
+    route,
+)
 from tests.conftest import Cli
 
 Lines = list[dict[str, Any]]
@@ -418,3 +424,8 @@ def test_a_capped_run_is_confirmed_to_have_packets_left(permutation: str, tmp_pa
         assert report.violation_count == 1 + len(report.undelivered)
         assert "by its own outcome" in report.violations[0].rule
         assert all("never reached it" in violation.rule for violation in report.violations[1:])
+
+
+def test_a_trace_is_checked_in_a_file() -> None:
+    with pytest.raises(InputError, match=r"not as Run; run\.write_trace\(path\) writes one"):
+        popsnet.check_trace(route(2, 2)[0])  # type: ignore[arg-type]

@@ -6,11 +6,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
-from popsnet import Machine, Network, Rule, RuleViolation, TraceFormatError, check_trace
-from tests.conftest import slot_of
+from popsnet import TraceFormatError, check_trace
 
 HEADER: dict[str, Any] = {
     "format": "popsnet-trace", "version": 1, "d": 2, "g": 2, "router": "hand", "variant": "made",
@@ -27,38 +25,6 @@ SLOTS: list[dict[str, Any]] = [
     },
 ]  # fmt: skip
 OUTCOME = {"outcome": {"slots": 2, "delivered": 3, "lost": 0, "lost_packets": []}}
-
-
-def machine(start: list[int], buffers: int = 2) -> Machine:
-    return Machine(Network(2, 2), np.array([3, 3, 1]), buffers, np.array(start))
-
-
-def test_the_machine_starts_with_any_packets() -> None:
-    running = machine([0, 0, 2])
-    assert running.memory.holds(np.array([0, 0, 2, 1]), np.array([0, 1, 2, 1])).tolist() == [
-        True, True, True, False,
-    ]  # fmt: skip
-    assert running.memory.peak == 2
-    inbox = running.execute(
-        slot_of(senders=[0], groups=[1], packets=[1], listeners=[3], listened=[0])
-    )
-    running.memory.drop(np.array([0]), np.array([1]))
-    running.memory.deliver(inbox.receivers, inbox.packets)
-    assert (running.memory.delivered, running.memory.lost().tolist()) == (1, [])
-    running.memory.drop(np.array([2]), np.array([2]))
-    assert running.memory.lost().tolist() == [2]
-
-
-def test_the_machine_refuses_starts_that_cannot_be() -> None:
-    with pytest.raises(RuleViolation) as full:
-        machine([0, 0, 2], buffers=1)
-    assert full.value.rule is Rule.BUFFERS
-    with pytest.raises(RuleViolation) as nowhere:
-        machine([0, 4, 2])
-    assert nowhere.value.rule is Rule.PROCESSOR_EXISTS
-    with pytest.raises(RuleViolation) as unknown:
-        machine([0, 0, 2]).execute(slot_of(senders=[3], groups=[0], packets=[3]))
-    assert unknown.value.rule is Rule.PACKET_EXISTS
 
 
 def checked(folder: Path, header: dict[str, Any], lines: list[dict[str, Any]]) -> list[str]:

@@ -1,0 +1,39 @@
+"""``popsnet compare`` and ``popsnet plan`` from the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from popsnet import InputError, Network
+from popsnet.advice.comparison import compare
+from tests.conftest import Cli
+
+
+def test_compare_prints_and_draws(cli: Cli, tmp_path: Path) -> None:
+    picture = tmp_path / "c.svg"
+    finished = cli("compare", 6, 3, "--runs", 2, "--figure", picture)
+    assert (finished.code, finished.err) == (0, "")
+    assert "Lower bound for any schedule" in finished.out
+    assert picture.read_text().startswith("<svg")
+    result = json.loads(cli("compare", 4, 4, "--runs", 2, "--json").out)
+    slots = {row["router"]: row["worst_slots"] for row in result["routers"]}
+    assert (slots["batcher"], slots["datta"], slots["offline"]) == (20, 28, 2)
+
+
+def test_plan_says_why(cli: Cli) -> None:
+    assert "Use batcher: 21 slots, always the same" in cli("plan", 1, 64).out
+    result = json.loads(cli("plan", 1024, 1024, "--json").out)
+    assert result["use"] == "relay"
+    assert "on average" in result["why"]
+
+
+def test_bad_input_is_refused(cli: Cli, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="nothing to compare"):
+        compare(Network(2, 2), runs=0)
+    assert cli("compare", 2**9, 2**9).code == 2
+    assert cli("compare", 2, 2, "--figure", tmp_path / "x.txt").code == 2
+    assert cli("plan", 0, 2).code == 2
+    assert "is below 1" in cli("compare", -1, 2).err

@@ -1,0 +1,48 @@
+"""Schedules as users make them: of anything to be sent, executed and written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import popsnet
+from popsnet import (
+    InputError,
+    Network,
+)
+
+
+def test_a_schedule_is_made_of_anything_to_be_sent(tmp_path: Path) -> None:
+    net = Network(6, 4)
+    reversal = np.arange(24)[::-1]
+    packets = np.array([[0, 5], [0, 7], [3, 3]])
+    matrix = np.full((4, 4), 2)
+    np.save(tmp_path / "m.npy", matrix)
+    by_name, by_array = popsnet.schedule(net, "reversal"), popsnet.schedule(net, reversal)
+    assert by_name.slots == by_array.slots == 4
+    assert popsnet.schedule(net, permutation=reversal).execute() == by_array.execute()
+    assert popsnet.schedule(net, packets).execute().delivered == 3
+    assert popsnet.schedule(net, packets=packets).demand.packets == 3
+    by_file = popsnet.schedule(net, matrix=tmp_path / "m.npy")
+    assert by_file.execute() == popsnet.schedule(net, matrix=matrix).execute()
+    assert by_file.execute().delivered == 32
+    again = popsnet.schedule(net, by_file.demand)
+    assert again.lower_bound <= again.slots
+    again.write_trace(tmp_path / "t.jsonl")
+    assert popsnet.check_trace(tmp_path / "t.jsonl").ok
+    again.write_csv(tmp_path / "t.csv")
+    assert (tmp_path / "t.csv").read_text().startswith("slot,sender,coupler,listener,packet\n")
+    for wrong, complaint in (
+        ({"permutation": "random", "matrix": matrix}, "permutation and matrix each say"),
+        ({"matrix": matrix[:2]}, r"matrix has shape \(2, 4\)"),
+        ({"packets": [1, 2]}, r"packets has shape \(2,\)"),
+        ({"demand": popsnet.schedule(Network(2, 2)).demand}, r"for POPS\(2, 2\), not for"),
+        ({"demand": [0, 1]}, "permutation has 2 entries"),
+        ({"demand": matrix}, "or matrix= for packets between groups"),
+    ):
+        with pytest.raises(InputError, match=complaint):
+            popsnet.schedule(net, **wrong)
+    with pytest.raises(InputError, match="network = 4: give a Network"):
+        popsnet.schedule(4, 3)  # type: ignore[arg-type]
