@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import io
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from popsnet import TraceFormatError, check_trace, route
+from popsnet.trace import Event, TraceWriter
 from tests.conftest import Cli
 
 Lines = list[dict[str, Any]]
@@ -328,7 +330,9 @@ def test_foreign_files_are_refused(text: str, complaint: str, tmp_path: Path, cl
 
 
 LATER = '{"format": "popsnet-trace", "version": 1, "d": 1, "g": 1, "router": "r", "variant": "v", '
-LATER += '"seed": 0, "destination": [0]}\n{"slot": 1, "phase": "", "sends": [], "listens": [], %s}\n'
+LATER += (
+    '"seed": 0, "destination": [0]}\n{"slot": 1, "phase": "", "sends": [], "listens": [], %s}\n'
+)
 
 
 @pytest.mark.parametrize(
@@ -464,3 +468,14 @@ def test_a_capped_run_is_confirmed_to_have_packets_left(permutation: str, tmp_pa
         assert report.violation_count == 1 + len(report.undelivered)
         assert "by its own outcome" in report.violations[0].rule
         assert all("never reached it" in violation.rule for violation in report.violations[1:])
+
+
+def test_a_phase_that_is_not_ascii_is_written_in_ascii() -> None:
+    file = io.StringIO()
+    writer = TraceWriter(file)
+    writer(Event(1, 'é \ud800 \x7f "', 0, 1, lambda: ([(0, [1], "packet", None)], [(0, 1)])))
+    writer.settle([(0, 1)], [])
+    assert file.getvalue() == (
+        '{"slot":1,"phase":"\\u00e9 \\ud800 \\u007f \\"","step":0,"sends":[[0,[1],"packet",null]],'
+        '"listens":[[0,1]],"keeps":[[0,1]],"drops":[]}\n'
+    )
