@@ -110,10 +110,8 @@ class Slot:
         messages = len(self.senders)
         targets = messages if self.fanout is None else int(self.fanout.sum())
         self._require_length("groups", targets)
-        self._require_length("fanout", messages)
-        self._require_length("kind", messages)
-        self._require_length("packets", messages)
-        self._require_length("contents", messages)
+        for name in ("fanout", "kind", "packets", "contents"):
+            self._require_length(name, messages)
         self._require_length("listened", len(self.listeners))
         if not isinstance(self.kind, Kind) and not np.isin(self.kind, list(Kind)).all():
             raise ValueError(f"kind holds values other than {[int(kind) for kind in Kind]}.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import io
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -13,12 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import popsnet
-from popsnet import (
-    InputError,
-    TraceFormatError,
-    check_trace,
-    route,
-)
+from popsnet import InputError, TraceFormatError, check_trace, route
+from popsnet.trace import Event, TraceWriter
 from tests.conftest import Cli
 
 Lines = list[dict[str, Any]]
@@ -237,7 +234,7 @@ def test_no_buffers_at_all_are_refused(lines: Lines, tmp_path: Path, cli: Cli) -
     lines = copy.deepcopy(lines)
     lines[0]["buffers"] = 0
     told = cli("check", write(tmp_path / "t", lines))
-    assert (told.code, "buffers = 0" in told.err) == (2, True)
+    assert (told.code, "buffers is 0: Expected `int` >= 1" in told.err) == (2, True)
 
 
 def test_losses_are_not_told_where_holdings_are_not(lines: Lines, tmp_path: Path, cli: Cli) -> None:
@@ -316,10 +313,10 @@ def test_a_last_hop_to_another_group_is_always_found(
     [
         ("", "is empty"),
         ("hello\n", "not JSON"),
-        ("[1, 2]\n", "one JSON object a line"),
+        ("[1, 2]\n", "one JSON object per line"),
         ('{"format": "other"}\n', "not a popsnet trace"),
         ('{"format": "popsnet-trace", "version": 2}\n', "version 2; this program reads 1"),
-        ('{"format": "popsnet-trace", "version": 1, "d": 2}\n', '"destination" is None'),
+        ('{"format": "popsnet-trace", "version": 1, "d": 2}\n', "missing required field `g`"),
         ("\x93NUMPY\x01\x00", "not JSON"),
         ("[" * 100_000 + "\n", "not JSON"),
         ('{"format": NaN}\n', "not JSON"),
@@ -331,6 +328,54 @@ def test_foreign_files_are_refused(text: str, complaint: str, tmp_path: Path, cl
     with pytest.raises(TraceFormatError, match=complaint):
         check_trace(path)
     assert cli("check", path).code == 2
+
+
+LATER = '{"format": "popsnet-trace", "version": 1, "d": 1, "g": 1, "router": "r", "variant": "v", '
+LATER += (
+    '"seed": 0, "destination": [0]}\n{"slot": 1, "phase": "", "sends": [], "listens": [], %s}\n'
+)
+
+
+@pytest.mark.parametrize(
+    ("fields", "complaint"),
+    [
+        ('"unknown": "\xff"', "not JSON"),
+        ('"unknown": NaN', "there is no NaN"),
+        (f'"unknown": {"9" * 5000}', "not JSON"),
+        (f'"unknown": {"[" * 5000}{"]" * 5000}', "not JSON"),
+        ('"sends": [[0, [0], "packet", true]]', r"sends\[0\]\[3\] is True: Expected `int | null`"),
+        ('"sends": [[0, [0], "packet", 0, 0]]', "Expected `array` of length 4"),
+        ('"listens": [[0, 0.0]]', r"listens\[0\]\[1\] is 0.0: Expected `int`, got `float`"),
+        ('"step": -1', "step is -1: Expected `int` >= 0"),
+        ('"step": null', "step is None: Expected `int`, got `null`"),
+        ('"keeps": []', '"keeps" is there, and the header has no "buffers"'),
+        ('"outcome": "\\ud800"', "line 2"),
+        ('"outcome": {"slots": 1, "delivered": "1", "lost": 0}', "outcome.delivered is '1'"),
+    ],
+)
+def test_what_is_wrong_in_a_slot_is_told(fields: str, complaint: str, tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    path.write_bytes((LATER % fields).encode("latin-1"))
+    with pytest.raises(TraceFormatError, match=complaint) as refused:
+        check_trace(path)
+    assert "line 2: " in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        '"number": "one", "unknown": [[1.5, null]], "\\ud800": 1e999',
+        '"sends": 5, "sends": [], "slot": 2, "slot": 1',
+        f'"unknown": {10**400}',
+        '"phase": "\\ud800"',
+        '"step": 100000000000000000000000000000',
+    ],
+)
+def test_fields_of_other_programs_are_ignored(fields: str, tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    outcome = '{"outcome": {"slots": 1, "delivered": 1, "lost": 0, "more": []}, "slot": "x"}\n'
+    path.write_bytes(b"\xef\xbb\xbf" + (LATER % fields + "\n \n" + outcome).encode("latin-1"))
+    assert check_trace(path).ok
 
 
 @pytest.mark.parametrize(
@@ -429,3 +474,14 @@ def test_a_capped_run_is_confirmed_to_have_packets_left(permutation: str, tmp_pa
 def test_a_trace_is_checked_in_a_file() -> None:
     with pytest.raises(InputError, match=r"not as Run; run\.write_trace\(path\) writes one"):
         popsnet.check_trace(route(2, 2)[0])  # type: ignore[arg-type]
+
+
+def test_a_phase_that_is_not_ascii_is_written_in_ascii() -> None:
+    file = io.StringIO()
+    writer = TraceWriter(file)
+    writer(Event(1, 'é \ud800 \x7f "', 0, 1, lambda: ([(0, [1], "packet", None)], [(0, 1)])))
+    writer.settle([(0, 1)], [])
+    assert file.getvalue() == (
+        '{"slot":1,"phase":"\\u00e9 \\ud800 \\u007f \\"","step":0,"sends":[[0,[1],"packet",null]],'
+        '"listens":[[0,1]],"keeps":[[0,1]],"drops":[]}\n'
+    )

@@ -70,5 +70,5 @@ def test_without_holdings_too(tmp_path: Path) -> None:
 
 
 def test_a_start_is_a_list_of_numbers(tmp_path: Path) -> None:
-    with pytest.raises(TraceFormatError, match="start 1, 'x', is no whole number"):
+    with pytest.raises(TraceFormatError, match=r"start\[1\] is 'x': Expected `int`"):
         checked(tmp_path, HEADER | {"start": [0, "x", 2]}, SLOTS)

@@ -23,7 +23,7 @@ from popsnet.system import available_memory
 
 __all__ = ["doctor_command"]
 
-_NEEDED = ("numpy", "numba", "scipy", "psutil", "platformdirs", "typer", "rich")
+_NEEDED = ("numpy", "numba", "scipy", "msgspec", "psutil", "platformdirs", "typer", "rich")
 _OPTIONAL = {
     "matplotlib": "figures: pip install 'popsnet[plots]'",
     "pandas": "results as data frames: pip install 'popsnet[pandas]'",

@@ -1,4 +1,4 @@
-"""Permutations from files.
+"""Permutations in files.
 
 ``.npy``   a one-dimensional array of integers
 ``.json``  a list of integers, or an object whose "destination" is one
@@ -19,9 +19,11 @@ import numpy as np
 import numpy.typing as npt
 
 from popsnet.errors import PermutationError
+from popsnet.files import require_writable, write_whole
 from popsnet.permutations.validation import require_permutation
+from popsnet.slot import Ints
 
-__all__ = ["SUFFIXES", "read_permutation"]
+__all__ = ["SUFFIXES", "read_permutation", "require_permutation_file", "write_permutation"]
 
 _loading = Lock()
 _ATTEMPTS = 3
@@ -29,16 +31,35 @@ _ATTEMPTS = 3
 
 def read_permutation(path: Path, n: int) -> npt.NDArray[np.int32]:
     """The permutation of [0, n) that a file holds."""
+    _require_suffix(path)
     try:
-        read = _READERS[path.suffix.lower()]
-    except KeyError:
-        known = ", ".join(SUFFIXES)
-        raise PermutationError(f"{path}: a permutation file ends in {known}.") from None
-    try:
-        values = read(path)
+        values = _READERS[path.suffix.lower()](path)
     except OSError as error:
         raise PermutationError(f"{path} could not be read: {error.strerror}.") from error
     return require_permutation(values, n, str(path))
+
+
+def require_permutation_file(path: Path) -> None:
+    """Refuse a name under which no permutation can be written, before any work is done."""
+    _require_suffix(path)
+    require_writable(path)
+
+
+def _require_suffix(path: Path) -> None:
+    if path.suffix.lower() not in SUFFIXES:
+        raise PermutationError(f"{path}: a permutation file ends in {', '.join(SUFFIXES)}.")
+
+
+def write_permutation(path: Path, permutation: Ints) -> None:
+    """Write a permutation in the form that the name's ending says."""
+    require_permutation_file(path)
+    with write_whole(path) as file:
+        if path.suffix.lower() == ".npy":
+            np.save(file.buffer, permutation)
+        elif path.suffix.lower() == ".json":
+            json.dump(permutation.tolist(), file)
+        else:
+            file.write("\n".join(map(str, permutation.tolist())) + "\n")
 
 
 def _load(path: Path) -> Any:

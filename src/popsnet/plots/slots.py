@@ -25,7 +25,7 @@ from popsnet.plots.shapes import (
     processor_height,
 )
 from popsnet.plots.style import BLUE, GREEN, GREY, PALE, VERMILLION, settled, styled
-from popsnet.trace.reader import Header, SlotLine, read_trace
+from popsnet.trace.reader import SlotLine, read_trace
 
 __all__ = ["draw_trace"]
 
@@ -52,11 +52,10 @@ def draw_trace(path: Path, slots: range, a_row: int = 4) -> Figure:
     Between two slots stand the processors, as they are after the one and before the other. Kinds
     of messages have lines of their own, and colour is not needed to tell them apart.
     """
-    lines = read_trace(path)
-    header = next(lines)
-    assert isinstance(header, Header)
+    trace = read_trace(path)
+    header = trace.header
     network = Network(header.d, header.g)
-    executed = (line for line in lines if isinstance(line, SlotLine))
+    executed = (line for line in trace if isinstance(line, SlotLine))
     shown = list(_with_holdings(network, executed, slots))
     if len(shown) == 1:
         raise InputError(f"{path} has no slots from {slots.start} to {slots.stop - 1}.")

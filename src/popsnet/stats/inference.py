@@ -1,4 +1,8 @@
-"""Statistics of samples of whole numbers, and of means in print. Knows nothing of networks."""
+"""Statistics of samples of integers, and comparisons of means. Knows nothing of networks.
+
+The distributions come from :mod:`scipy.special`: :mod:`scipy.stats` has the same tests and takes
+more than a second to import.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +45,7 @@ class Summary:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """The mean of so many independent runs, and their standard deviation."""
+    """The mean and standard deviation of independent runs."""
 
     mean: float
     sd: float
@@ -60,28 +64,28 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class MeanComparison:
-    """How far one mean is from another."""
+    """The difference of two means, and its significance."""
 
     difference: float
     standard_errors: float
-    """What rounding does not explain of the difference, in its standard errors."""
+    """The part of the difference that rounding does not explain, in its standard errors."""
     p: float
     """Probability of a difference at least as large if the true means are the same."""
 
 
 def summarize(sample: Sequence[int]) -> Summary:
-    """The summary of a sample that is not empty."""
+    """Summarize a sample that is not empty."""
     return summarize_counts(Counter(sample))
 
 
 def summarize_array(values: npt.NDArray[np.integer[Any]]) -> Summary:
-    """The summary of a sample in an array; exact, as the sample is of integers."""
+    """Summarize a sample in an array; exact, as it consists of integers."""
     found, counts = np.unique(values, return_counts=True)
     return summarize_counts(dict(zip(found.tolist(), counts.tolist(), strict=True)))
 
 
 def summarize_counts(histogram: Mapping[int, int]) -> Summary:
-    """The summary of a sample that is given as value: how often."""
+    """Summarize a sample given as a histogram, from values to how often they occur."""
     there = _values(histogram)
     runs, total, squares = (_power_sum(histogram, power) for power in (0, 1, 2))
     sd = None
@@ -91,20 +95,16 @@ def summarize_counts(histogram: Mapping[int, int]) -> Summary:
 
 
 def quantile(histogram: Mapping[int, int], share: float) -> int:
-    """The smallest value that at least such a share of the sample does not exceed."""
-    wanted = share * _power_sum(histogram, 0)
-    reached = 0
-    for value in _values(histogram):
-        reached += histogram[value]
-        if reached >= wanted:
-            break
-    return value
+    """Return the smallest value that at least this share of the sample does not exceed."""
+    values = _values(histogram)
+    weights = [histogram[value] for value in values]
+    return int(np.quantile(values, share, weights=weights, method="inverted_cdf"))
 
 
 def skewness(histogram: Mapping[int, int]) -> float:
-    """The third moment about the mean over the sd cubed; 0 if all values are alike.
+    """Return the third central moment divided by the sd cubed; 0 if all values are equal.
 
-    A mean of n values is about normal only if this is small beside √n.
+    The mean of n values is approximately normal only if this is small compared with √n.
     """
     runs, total = _power_sum(histogram, 0), _power_sum(histogram, 1)
     second, third = (
@@ -116,7 +116,7 @@ def skewness(histogram: Mapping[int, int]) -> float:
 
 
 def confidence_interval(one: Estimate, confidence: float = 0.95) -> tuple[float, float]:
-    """Bounds that hold the true mean with that confidence, by Student's t."""
+    """Return bounds that contain the true mean with this confidence, by Student's t."""
     from scipy.special import stdtrit
 
     reach = float(stdtrit(one.runs - 1, (1 + confidence) / 2)) * one.standard_error
@@ -124,12 +124,12 @@ def confidence_interval(one: Estimate, confidence: float = 0.95) -> tuple[float,
 
 
 def compare_means(one: Estimate, other: Estimate) -> MeanComparison:
-    """Welch's t test of two means, two-sided, of what rounding does not explain.
+    """Compare two means by Welch's two-sided t test, after subtracting what rounding explains.
 
-    It needs means that are about normal. The mean of a hundred runs is not if one run in a few
+    The means must be approximately normal. The mean of a hundred runs is not if one run in a few
     hundred is many times longer than the rest: a hundred runs then mostly miss the tail, and
-    their mean and their sd are both too small. A large :func:`skewness` tells, and
-    :func:`resampled_p` is the better test.
+    their mean and sd are both too small. A large :func:`skewness` indicates this, and
+    :func:`resampled_p` is then the better test.
     """
     from scipy.special import stdtr
 
@@ -149,12 +149,12 @@ def compare_means(one: Estimate, other: Estimate) -> MeanComparison:
 def resampled_p(
     histogram: Mapping[int, int], difference: float, runs: int, draws: int = 50_000
 ) -> float:
-    """How often so many values from a sample have a mean that differs as much from the sample's.
+    """Return how often the mean of ``runs`` values of a sample differs this much from its mean.
 
-    Two-sided: twice the smaller tail. The means of the few are drawn again and again from the
-    sample, so they need not be normal; the sample's own mean has a normal error, for which it has
-    to be large, and it needs the tail that fewer runs may miss. The draws are the same whenever
-    it is called.
+    Two-sided: twice the smaller tail. Means of ``runs`` values are drawn from the sample again and
+    again, so they need not be normal. The sample's own mean has a normal error, so the sample must
+    be large, and it must contain the tail that fewer runs may miss. The draws are the same in
+    every call.
     """
     values, times = np.array(list(histogram)), np.array(list(histogram.values()))
     total = times.sum()
@@ -168,19 +168,19 @@ def resampled_p(
 
 
 def least_sd(runs: int) -> float:
-    """The sd of whole numbers if one of the runs is off by one and the rest are alike.
+    """Return the sd of integers of which one differs by one from the others, which are equal.
 
-    Runs that all came to the same number do not say that every run does. Taking at least this
-    for the sd of either side keeps a comparison honest.
+    Runs that all gave the same number do not show that every run does. Using at least this sd for
+    both sides keeps a comparison honest.
     """
     return 1 / math.sqrt(runs)
 
 
 def holm(p_values: Sequence[float], level: float) -> list[bool]:
-    """Which hypotheses to reject so that all wrong rejections together have at most this chance.
+    """Reject hypotheses with the family-wise error rate bounded by ``level`` (Holm).
 
-    Holm's method: the smallest p-value is held against level / m, the next against
-    level / (m - 1), until one is not below. It holds whatever the tests have to do with each other.
+    The smallest p-value is compared with level / m, the next with level / (m - 1), until one is
+    larger. The bound holds however the tests depend on each other.
     """
     rejected = [False] * len(p_values)
     ordered = sorted(range(len(p_values)), key=p_values.__getitem__)

@@ -56,7 +56,7 @@ class _Solution:
 
 
 def fewest_values(coefficients: int) -> int:
-    """Values that AICc needs for so many coefficients; τ is one parameter more."""
+    """Return how many values AICc needs for this many coefficients; τ is one more parameter."""
     return coefficients + 3
 
 
@@ -93,7 +93,7 @@ def fit(design: npt.ArrayLike, values: npt.ArrayLike, errors: npt.ArrayLike) -> 
 
 
 def akaike_weights(aicc: Sequence[float]) -> list[float]:
-    """The share of each model in exp(-Δ/2), Δ from the least AICc; all shares add up to 1."""
+    """Return the share of each model in exp(-Δ/2), Δ from the least AICc; they add up to 1."""
     likelihoods = np.exp(-(np.asarray(aicc) - min(aicc)) / 2)
     shares: list[float] = (likelihoods / likelihoods.sum()).tolist()
     return shares

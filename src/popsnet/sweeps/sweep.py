@@ -9,14 +9,18 @@ import difflib
 import itertools
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
 from math import isqrt
 from operator import add
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, TypeAlias, TypeVar
+
+from msgspec import Meta, Struct, ValidationError, convert
+from msgspec.structs import replace
 
 from popsnet.engines import choose_engine
 from popsnet.errors import InputError, PermutationError
@@ -29,18 +33,9 @@ from popsnet.sweeps.shard import MOST_RUNS
 
 __all__ = ["GRID_KEYS", "Sweep", "read_sweep"]
 
-_SHAPE_KEYS = ("shapes", "d", "g", "n", "ratio")
-_DEFAULTS: dict[str, Any] = {
-    "routers": ["mei-rizzi"],
-    "variants": [],
-    "permutations": ["random"],
-    "runs": 10,
-    "seed": 0,
-    "permutation_seed": 0,
-    "max_steps": MAX_STEPS,
-    "skip_inapplicable": False,
-}
-GRID_KEYS = ("label", *_SHAPE_KEYS, *_DEFAULTS)
+_NETWORK_KEYS = ("shapes", "d", "g", "n", "ratio")
+_Value = TypeVar("_Value")
+_Several: TypeAlias = Annotated[tuple[_Value, ...], Meta(min_length=1)]
 
 
 @dataclass(frozen=True, repr=False)
@@ -112,7 +107,7 @@ def _read(path: Path) -> dict[str, Any]:
         raise InputError(f"{path} could not be read: {error.strerror}.") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError(f"{path} is not a TOML file: {error}.") from error
-    _require_known(str(path), table, (*_DEFAULTS, "grid"))
+    _require_known(str(path), table, (*_TOP_KEYS, "grid"))
     return table
 
 
@@ -134,39 +129,38 @@ def _grid(where: str, table: Mapping[str, Any], folder: Path) -> Sweep:
         raise InputError(f"{where}: {error}") from error
 
 
-@dataclass(frozen=True)
-class _Grid:
+class _Grid(Struct, frozen=True):
     """One grid: every network with every router, variant and permutation."""
 
-    networks: tuple[Network, ...]
-    routers: tuple[str, ...]
-    variants: tuple[str | None, ...]
-    permutations: tuple[str, ...]
-    runs: int
-    seed: int
-    permutation_seed: int
-    max_steps: int
-    skip: bool
-    label: str
+    label: str = ""
+    shapes: _Several[tuple[int, int]] = ()
+    d: _Several[int] = ()
+    g: _Several[int] = ()
+    n: _Several[int] = ()
+    ratio: _Several[int | str] = ()
+    routers: _Several[str] = ("mei-rizzi",)
+    variants: tuple[str, ...] = ()
+    permutations: _Several[str] = ("random",)
+    runs: Annotated[int, Meta(ge=1, le=MOST_RUNS)] = 10
+    seed: int = 0
+    permutation_seed: int = 0
+    max_steps: int = MAX_STEPS
+    skip_inapplicable: bool = False
 
     @classmethod
     def of(cls, table: Mapping[str, Any], folder: Path) -> _Grid:
         """The grid that a table describes; names of files are those in a folder."""
-        given = {**_DEFAULTS, "label": "", **table}
-        routers = _several(given, "routers", str)
-        permutations = _several(given, "permutations", str)
-        variants = _several(given, "variants", str) if given["variants"] != [] else (None,)
-        return cls(
-            networks=tuple(_networks(table)),
-            routers=tuple(_found(folder, one, (".py",)) for one in routers),
-            variants=variants,
-            permutations=tuple(_found(folder, one, SUFFIXES) for one in permutations),
-            runs=_at_least_one(given, "runs"),
-            seed=_one(given, "seed", int),
-            permutation_seed=_one(given, "permutation_seed", int),
-            max_steps=_one(given, "max_steps", int),
-            skip=_one(given, "skip_inapplicable", bool),
-            label=_one(given, "label", str),
+        single = {key for key in _LISTS if not isinstance(table.get(key, []), list)}
+        listed = {key: [value] if key in single else value for key, value in table.items()}
+        try:
+            grid = convert(listed, cls)
+        except ValidationError as error:
+            raise InputError(_explained(listed, str(error))) from error
+        _require_distinct(listed)
+        return replace(
+            grid,
+            routers=tuple(_found(folder, one, (".py",)) for one in grid.routers),
+            permutations=tuple(_found(folder, one, SUFFIXES) for one in grid.permutations),
         )
 
     def sweep(self) -> Sweep:
@@ -176,12 +170,12 @@ class _Grid:
         found = [
             one
             for network, router, variant in itertools.product(
-                self.networks, routers.values(), self.variants
+                self.networks(), routers.values(), self.variants or (None,)
             )
             for one in self._experiments(network, router, variant)
         ]
         inapplicable = [one for one in found if isinstance(one, str)]
-        if inapplicable and not self.skip:
+        if inapplicable and not self.skip_inapplicable:
             raise InputError(
                 f"{'; '.join(text.rstrip('.') for text in inapplicable)}. Take them out, or "
                 "say skip_inapplicable = true."
@@ -224,11 +218,29 @@ class _Grid:
         known = [variant for router in routers for variant in router.variants]
         making = [router.schedules for router in routers if router.schedules is not None]
         for variant in self.variants:
-            if variant is None or variant in known:
-                continue
-            if not making:
-                _refuse("variants", variant, known)
-            _require_schedule(variant, making)
+            if variant not in known:
+                if not making:
+                    _refuse("variants", variant, known)
+                _require_schedule(variant, making)
+
+    def networks(self) -> Iterable[Network]:
+        """The networks, which are given in one of three ways."""
+        given = [key for key in _NETWORK_KEYS if getattr(self, key)]
+        if given == ["shapes"]:
+            return itertools.starmap(Network, self.shapes)
+        if given == ["d", "g"]:
+            return itertools.starmap(Network, itertools.product(self.d, self.g))
+        if given == ["n", "ratio"]:
+            return itertools.starmap(_network, itertools.product(self.n, map(_ratio, self.ratio)))
+        raise InputError(
+            f"networks are given by d and g, by n and ratio (which is d/g), or by shapes; this "
+            f"grid has {', '.join(sorted(given)) or 'none'}."
+        )
+
+
+GRID_KEYS = _Grid.__struct_fields__
+_TOP_KEYS = tuple(key for key in GRID_KEYS if key not in ("label", *_NETWORK_KEYS))
+_LISTS = (*_NETWORK_KEYS, "routers", "variants", "permutations")
 
 
 def _require_schedule(variant: str, making: list[Schedules]) -> None:
@@ -262,38 +274,12 @@ def _refuse(key: str, value: str, known: list[str]) -> None:
     raise InputError(f"{key}: there is no {value!r}; give {', '.join(known)}.{meant}")
 
 
-def _networks(table: Mapping[str, Any]) -> Iterator[Network]:
-    given = {key for key in _SHAPE_KEYS if key in table}
-    if given == {"shapes"}:
-        yield from (_pair(shape) for shape in _several(table, "shapes", list))
-    elif given == {"d", "g"}:
-        d, g = _several(table, "d", int), _several(table, "g", int)
-        yield from itertools.starmap(Network, itertools.product(d, g))
-    elif given == {"n", "ratio"}:
-        ratios = [_ratio(one) for one in _values(table, "ratio")]
-        for n, ratio in itertools.product(_several(table, "n", int), ratios):
-            yield _network(n, ratio)
-    else:
-        found = f"has {', '.join(sorted(given))}" if given else "has none"
-        raise InputError(
-            f"networks are given by d and g, by n and ratio (which is d/g), or by shapes; "
-            f"this grid {found}."
-        )
-
-
-def _pair(shape: list[Any]) -> Network:
-    if len(shape) != 2:
-        raise InputError(f"shapes: {shape} is not a pair [d, g].")
-    return Network(*shape)
-
-
-def _ratio(value: object) -> Fraction:
-    if isinstance(value, str) and not re.fullmatch(r"\d{1,18}(/\d{1,18})?", value.strip()):
-        value = "0"  # no number, or one that would take for ever
-    try:
-        ratio = Fraction(value) if isinstance(value, str) else Fraction(_typed("ratio", value, int))
-    except (ValueError, ZeroDivisionError):
-        ratio = Fraction(0)
+def _ratio(value: int | str) -> Fraction:
+    """Read d/g; a text that is not a number, or takes for ever to compute, is not read at all."""
+    ratio = Fraction(0)
+    if isinstance(value, int) or re.fullmatch(r"\d{1,18}(/\d{1,18})?", value.strip()):
+        with suppress(ZeroDivisionError):
+            ratio = Fraction(value)
     if ratio <= 0:
         raise InputError(f'ratio = {value!r}: d/g is a positive number, as 2 or "1/4".')
     return ratio
@@ -313,45 +299,22 @@ def _network(n: int, ratio: Fraction) -> Network:
     return Network(p * k, q * k)
 
 
-def _values(table: Mapping[str, Any], key: str) -> list[Any]:
-    """A list, or a value that stands for a list of one."""
+def _require_distinct(table: Mapping[str, Any]) -> None:
+    for key in _LISTS:
+        values = table.get(key, [])
+        for value in values if key != "ratio" else ():
+            if values.count(value) > 1:
+                raise InputError(f"{key}: {value!r} is there twice; give it once.")
+
+
+def _explained(table: Mapping[str, Any], error: str) -> str:
+    """What msgspec finds wrong, with the key and the value."""
+    reason, _, place = error.partition(" - at `$.")
+    key, *indices = re.findall(r"\w+", place)
     value = table[key]
-    values = value if isinstance(value, list) else [value]
-    if not values:
-        raise InputError(f"{key} = []: it needs at least one value.")
-    return values
-
-
-def _several(table: Mapping[str, Any], key: str, kind: type) -> tuple[Any, ...]:
-    """Values of one kind, none of them twice."""
-    values = _values(table, key)
-    for value in values:
-        _typed(key, value, kind)
-        if values.count(value) > 1:
-            raise InputError(f"{key}: {value!r} is there twice; give it once.")
-    return tuple(values)
-
-
-_KINDS = {int: "a whole number", str: "a text", bool: "true or false", list: "a pair [d, g]"}
-
-
-def _typed(key: str, value: Any, kind: type) -> Any:
-    if type(value) is not kind:
-        raise InputError(f"{key} = {value!r}: it is to be {_KINDS[kind]}.")
-    return value
-
-
-def _one(table: Mapping[str, Any], key: str, kind: type) -> Any:
-    return _typed(key, table[key], kind)
-
-
-def _at_least_one(table: Mapping[str, Any], key: str) -> int:
-    value: int = _one(table, key, int)
-    if value < 1:
-        raise InputError(f"{key} = {value}: there is nothing to do; give at least 1.")
-    if value > MOST_RUNS:
-        raise InputError(f"{key} = {value:,}: a point has at most {MOST_RUNS:,} runs.")
-    return value
+    for index in indices:
+        value = value[int(index)]
+    return f"{key} = {value!r}: {reason}."
 
 
 def _found(folder: Path, name: str, endings: tuple[str, ...]) -> str:

@@ -18,24 +18,23 @@ may have delivered fewer than that, never more.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeAlias
+
+from msgspec import UNSET
 
 from popsnet.errors import InputError, Rule
 from popsnet.network import Network
-from popsnet.trace.reader import Header, Line, OutcomeLine, SlotLine, read_trace
+from popsnet.trace.event import Listen, Send
+from popsnet.trace.reader import OutcomeLine, SlotLine, TraceReader, read_trace
 
 __all__ = ["Report", "Violation", "check_trace"]
 
 _MOST_SHOWN = 20
 _FEW = 8
 _KINDS = ("packet", "ack", "control")
-
-Message: TypeAlias = tuple[str, int | None]
-"""Kind, packet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,57 +109,58 @@ def check_trace(path: str | Path, progress: Callable[[int], None] | None = None)
             f"A trace is checked in a file, not as {type(path).__name__}; run.write_trace(path) "
             "writes one."
         )
-    lines = read_trace(Path(path), progress)
-    header = next(lines)
-    assert isinstance(header, Header)
-    return _Replay(header).run(lines)
+    return _Replay(read_trace(Path(path), progress)).run()
 
 
 class _Replay:
-    """The state of the network, as far as the trace tells."""
+    """The state of the network, as far as the trace tells.
 
-    def __init__(self, header: Header) -> None:
+    Pairs of a processor and a packet are kept as single numbers, see :meth:`_copy`.
+    """
+
+    def __init__(self, trace: TraceReader) -> None:
+        header = trace.header
+        self.trace = trace
         self.network = Network(header.d, header.g)
+        self.n, self.g = self.network.n, self.network.g
         self.destination = header.destination
-        self.report = Report(self.network, header.router, header.variant, len(header.destination))
-        self.start = header.start
-        self.starts: defaultdict[int, list[int]] = defaultdict(list)  # packets, by processor
-        for packet, processor in enumerate(header.start or ()):
-            self.starts[processor].append(packet)
-        self.has: defaultdict[int, set[int]] = defaultdict(set)  # packets heard, by processor
-        self.heard_of: defaultdict[int, set[int]] = defaultdict(set)  # and acks and so on
-        self.arrived: set[int] = set()
+        self.packets = len(header.destination)
+        self.start = range(self.network.n) if header.start is None else header.start
         self.buffers = header.buffers
+        self.report = Report(self.network, header.router, header.variant, self.packets)
         self.report.tells_holdings = header.buffers is not None
-        self.held: dict[int, Counter[int]] = {}  # what processors hold, if it is not just their own
-        self.line = header.number
+        self.held: dict[int, int] = {}  # copies, and how many; without buffers all ever heard
+        self.known: set[int] = set()  # what processors started with or heard of, also by acks
+        self.load: dict[int, int] = {}  # packets that a processor holds
         self.slot: int | None = None
         self.step = 0
         self.first = 1  # number of the first slot; a trace that counts from 0 is as good
 
-    def run(self, lines: Iterator[Line]) -> Report:
+    def run(self) -> Report:
         if wrong := self._wrong_header():
             self._violation(None, wrong)
             return self.report
+        self.held = {self._copy(self.start[i], i): 1 for i in range(self.packets)}
+        self.known = set(self.held)
+        self.load = dict(Counter(self.start))
         outcome: OutcomeLine | None = None
-        for line in lines:
-            self.line = line.number
+        for line in self.trace:
             self.slot = None
             if outcome is not None:
                 self._violation(None, "nothing may follow the outcome")
                 break
             if isinstance(line, OutcomeLine):
                 outcome = line
-            elif isinstance(line, SlotLine):
+            else:
                 self._replay(line)
         self._conclude(outcome)
         return self.report
 
     def _wrong_header(self) -> str | None:
         """Without ``start`` it is a permutation; with it any packets that have both ends."""
-        n, m = self.network.n, len(self.destination)
-        if self.start is None:
-            whole = m == n and sorted(self.destination) == list(range(n))
+        n, m = self.network.n, self.packets
+        if isinstance(self.start, range):
+            whole = m == n and sorted(self.destination) == list(self.start)
             return None if whole else f"the destinations are not a permutation of 0 to {n - 1}"
         if len(self.start) != m:
             return f"there are {len(self.start)} starts and {m} destinations"
@@ -168,17 +168,14 @@ class _Replay:
             for packet, processor in enumerate(ends):
                 if not 0 <= processor < n:
                     return f"{Rule.PROCESSOR_EXISTS}, and packet {packet} {name} {processor}"
-        crowd = max((len(packets) for packets in self.starts.values()), default=0)
+        crowd = max(Counter(self.start).values(), default=0)
         if self.buffers is not None and crowd > self.buffers:
             return f"{Rule.BUFFERS}, which is {self.buffers}, and one starts with {crowd}"
         return None
 
-    def _own(self, processor: int) -> list[int]:
-        """The packets that a processor starts with."""
-        return [processor] if self.start is None else self.starts.get(processor, [])
-
-    def _starts_at(self, packet: int) -> int:
-        return packet if self.start is None else self.start[packet]
+    def _copy(self, processor: int, packet: int) -> int:
+        """The number of a pair, different for each processor and packet that exists."""
+        return processor * self.packets + packet
 
     def _replay(self, line: SlotLine) -> None:
         self.slot = line.slot
@@ -188,141 +185,120 @@ class _Replay:
         if line.slot != expected:
             self._violation(None, f"slots are numbered in turn: {expected} comes here")
         self.report.slots += 1
-        if line.step is not None:
+        if line.step is not UNSET:
             if line.step < self.step:
                 self._violation(None, f"steps never go back, and {self.step} was before this")
             self.step = line.step
-        couplers = self._send(line)
-        self.report.collisions += sum(len(messages) > 1 for messages in couplers.values())
-        heard: dict[int, int] = {}
-        for processor, (kind, packet) in self._listen(line, couplers):
-            if packet is not None:
-                self.heard_of[processor].add(packet)
-                if kind == "packet":
-                    heard[processor] = packet
+        self.report.messages += len(line.sends)
+        couplers = self._send(line.sends)
+        self.report.collisions += list(couplers.values()).count(None)
+        heard = self._listen(line.listens, couplers)
         if self.buffers is None:
-            self._have(heard)
+            self.held.update((self._copy(*pair), 1) for pair in heard.items())
         else:
             self._hold(line, heard, self.buffers)
 
-    def _have(self, heard: dict[int, int]) -> None:
-        """Everybody has what it heard."""
-        for processor, packet in heard.items():
-            self.has[processor].add(packet)
-            if self.destination[packet] == processor:
-                self.arrived.add(packet)
-
     def _hold(self, line: SlotLine, heard: dict[int, int], buffers: int) -> None:
-        """Everybody holds what it keeps."""
+        """Every processor holds what it keeps."""
+        held, load, packets = self.held, self.load, self.packets
         for processor, packet in line.drops:
-            if not self._holds(processor, packet):
+            copy = processor * packets + packet
+            if not 0 <= packet < packets or not held.get(copy):
                 self._violation(processor, f"{Rule.DROPS_WHAT_IT_HOLDS}, not packet {packet}")
                 continue
-            self.held[processor][packet] -= 1
+            held[copy] -= 1
+            load[processor] -= 1
         for processor, packet in line.keeps:
             if heard.pop(processor, None) != packet:
                 self._violation(processor, f"{Rule.KEEPS_WHAT_IT_HEARD}, not packet {packet}")
                 continue
-            holds = self.held.setdefault(processor, Counter(self._own(processor)))
-            holds[packet] += 1
-            if holds.total() > buffers:
+            copy = processor * packets + packet
+            held[copy] = held.get(copy, 0) + 1
+            load[processor] = load.get(processor, 0) + 1
+            if load[processor] > buffers:
                 self._violation(processor, f"{Rule.BUFFERS}, which is {buffers}")
 
-    def _holds(self, processor: int, packet: int) -> bool:
-        if not 0 <= processor < self.network.n:
-            return False
-        return self.held.setdefault(processor, Counter(self._own(processor)))[packet] > 0
-
-    def _send(self, line: SlotLine) -> dict[tuple[int, int], list[Message]]:
-        """The messages on each coupler (to, from)."""
-        couplers: defaultdict[tuple[int, int], list[Message]] = defaultdict(list)
-        senders = Counter(send[0] for send in line.sends)
-        for processor, groups, kind, packet in line.sends:
-            self.report.messages += 1
+    def _send(self, sends: Sequence[Send]) -> dict[int, Send | None]:
+        """The message on each coupler, None where several meet; a coupler is to·g + from."""
+        d, g = self.network.d, self.network.g
+        couplers: dict[int, Send | None] = {}
+        repeated = _repeated([send[0] for send in sends])
+        for send in sends:
+            processor, groups, kind, packet = send
             wrong = self._wrong_send(processor, groups, kind, packet)
-            if senders[processor] > 1:
+            if processor in repeated:
                 wrong = Rule.ONE_MESSAGE
             if wrong is not None:
                 self._violation(processor, wrong)
                 continue
             for group in groups:
-                couplers[group, processor // self.network.d].append((kind, packet))
+                coupler = group * g + processor // d
+                couplers[coupler] = None if coupler in couplers else send
         return couplers
 
     def _wrong_send(
-        self, processor: int, groups: list[int], kind: str, packet: int | None
+        self, processor: int, groups: Sequence[int], kind: str, packet: int | None
     ) -> str | None:
-        n, g = self.network.n, self.network.g
-        if not 0 <= processor < n:
+        if not 0 <= processor < self.n:
             return Rule.PROCESSOR_EXISTS
-        if not groups or len(set(groups)) != len(groups):
+        if len(groups) != 1 and (not groups or len(set(groups)) < len(groups)):
             return Rule.COUPLER_SET
-        if not all(0 <= group < g for group in groups):
-            return f"{Rule.GROUP_EXISTS}, and it sends to {groups}"
+        for group in groups:
+            if not 0 <= group < self.g:
+                return f"{Rule.GROUP_EXISTS}, and it sends to {list(groups)}"
         if kind not in _KINDS:
             return f"a message is a {', '.join(_KINDS)}, not {kind!r}"
         if packet is None:
             return Rule.PACKET_EXISTS if kind == "packet" else None
-        if not 0 <= packet < len(self.destination):
+        if not 0 <= packet < self.packets:
             return Rule.PACKET_EXISTS
-        if kind == "packet" and self.buffers is not None and not self._holds(processor, packet):
-            return f"{Rule.SENDS_WHAT_IT_HOLDS}, and it does not hold packet {packet}"
-        if kind == "packet" and self.buffers is None and packet not in self._had(processor):
-            return f"{Rule.SENDS_WHAT_IT_HOLDS}, and it never had packet {packet}"
-        knows = self._starts_at(packet) == processor or packet in self.heard_of[processor]
-        if kind == "ack" and not knows:
+        copy = processor * self.packets + packet
+        if kind == "packet" and not self.held.get(copy):
+            had = "never had" if self.buffers is None else "does not hold"
+            return f"{Rule.SENDS_WHAT_IT_HOLDS}, and it {had} packet {packet}"
+        if kind == "ack" and copy not in self.known:
             return f"it acknowledges packet {packet}, of which it never heard"
         return None
 
-    def _had(self, processor: int) -> set[int]:
-        return self.has[processor].union(self._own(processor))
-
-    def _listen(
-        self, line: SlotLine, couplers: dict[tuple[int, int], list[Message]]
-    ) -> Iterator[tuple[int, Message]]:
-        """Who hears what."""
-        n, g = self.network.n, self.network.g
-        listeners = Counter(processor for processor, _ in line.listens)
-        for processor, group in line.listens:
+    def _listen(self, listens: list[Listen], couplers: dict[int, Send | None]) -> dict[int, int]:
+        """The packet that each processor hears; what it hears of becomes known to it."""
+        n, d, g, packets = self.network.n, self.network.d, self.network.g, self.packets
+        heard: dict[int, int] = {}
+        know = self.known.add
+        repeated = _repeated([processor for processor, _ in listens])
+        for processor, group in listens:
             if not 0 <= processor < n:
                 self._violation(processor, Rule.PROCESSOR_EXISTS)
             elif not 0 <= group < g:
                 self._violation(processor, f"{Rule.GROUP_EXISTS}, and it listens to {group}")
-            elif listeners[processor] > 1:
+            elif processor in repeated:
                 self._violation(processor, Rule.ONE_LISTENED)
-            else:
-                messages = couplers.get((processor // self.network.d, group), [])
-                if len(messages) == 1:
-                    yield processor, messages[0]
+            elif message := couplers.get(processor // d * g + group):
+                _, _, kind, packet = message
+                if packet is not None:
+                    know(processor * packets + packet)
+                    if kind == "packet":
+                        heard[processor] = packet
+        return heard
 
     def _conclude(self, outcome: OutcomeLine | None) -> None:
         self.slot = None
-        packets = self.report.packets
-        self.report.undelivered = [i for i in range(packets) if not self._is_home(i)]
-        self.report.delivered = packets - len(self.report.undelivered)
-        self.report.lost = self._lost()
+        found = self.report
+        for packet, destination in enumerate(self.destination):
+            if not self.held.get(self._copy(destination, packet)):
+                found.undelivered.append(packet)
+        found.delivered = found.packets - len(found.undelivered)
+        if self.buffers is not None:
+            held = {copy % self.packets for copy, copies in self.held.items() if copies}
+            found.lost = [packet for packet in found.undelivered if packet not in held]
         if outcome is None:
             self._violation(None, "there is no outcome line: the trace ends too early")
         else:
             self._compare(outcome)
-        gone = set(self.report.lost)
-        for packet in self.report.undelivered:
+        gone = set(found.lost)
+        for packet in found.undelivered:
             what = "is lost: nobody holds it" if packet in gone else "never reached it"
             self._violation(self.destination[packet], f"its packet {packet} {what}")
-
-    def _is_home(self, packet: int) -> bool:
-        destination = self.destination[packet]
-        if self.buffers is not None:
-            return self._holds(destination, packet)
-        return destination == self._starts_at(packet) or packet in self.arrived
-
-    def _lost(self) -> list[int]:
-        """Packets that nobody holds; none are known to be if the trace does not say who does."""
-        if self.buffers is None:
-            return []
-        held = {packet for holds in self.held.values() for packet in (+holds)}
-        moved = (i for i in self.report.undelivered if self._starts_at(i) in self.held)
-        return [i for i in moved if i not in held]
 
     def _compare(self, outcome: OutcomeLine) -> None:
         found = self.report
@@ -353,7 +329,16 @@ class _Replay:
     def _violation(self, processor: int | None, rule: str) -> None:
         self.report.violation_count += 1
         if len(self.report.violations) < _MOST_SHOWN:
-            self.report.violations.append(Violation(self.line, self.slot, processor, str(rule)))
+            self.report.violations.append(
+                Violation(self.trace.number, self.slot, processor, str(rule))
+            )
+
+
+def _repeated(processors: list[int]) -> set[int]:
+    """Those that are there several times."""
+    if len(set(processors)) == len(processors):
+        return set()
+    return {processor for processor, times in Counter(processors).items() if times > 1}
 
 
 def _some(packets: list[int]) -> str:

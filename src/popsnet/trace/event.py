@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeAlias
 
 __all__ = ["FORMAT", "VERSION", "Event", "Hold", "Listen", "Observer", "Send"]
@@ -10,7 +10,7 @@ __all__ = ["FORMAT", "VERSION", "Event", "Hold", "Listen", "Observer", "Send"]
 FORMAT = "popsnet-trace"
 VERSION = 1
 
-Send: TypeAlias = tuple[int, list[int], str, int | None]
+Send: TypeAlias = tuple[int, Sequence[int], str, int | None]
 """Processor, groups, kind, packet."""
 
 Listen: TypeAlias = tuple[int, int]

@@ -3,92 +3,85 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Annotated, Any, TypeAlias, TypeVar
+
+from msgspec import UNSET, Meta, Struct, UnsetType, convert, field
+from msgspec.json import Decoder
 
 from popsnet.errors import TraceFormatError
-from popsnet.trace.event import FORMAT, VERSION, Hold, Listen, Send
+from popsnet.trace.event import FORMAT, VERSION, Hold, Listen
 
-__all__ = ["Header", "Line", "OutcomeLine", "SlotLine", "parse_trace", "read_trace"]
+__all__ = ["Header", "OutcomeLine", "SlotLine", "TraceReader", "read_trace"]
+
+_ABSENT: list[Any] = []
+"""Stands for a list that the trace does not have; told from an empty one by identity."""
+
+_Sent: TypeAlias = tuple[int, tuple[int, ...], str, int | None]
+"""A send without lists, which the garbage collector would look at again and again."""
+
+_PLACE = re.compile(r"\.(\w+)|\[(\d+)\]")
+
+_StructType = TypeVar("_StructType", bound=Struct)
 
 
-class Header(NamedTuple):
+def _absent() -> list[Any]:
+    return _ABSENT
+
+
+class Header(Struct, frozen=True):
     """The first line."""
 
-    number: int
-    d: int
-    g: int
+    d: Annotated[int, Meta(ge=1)]
+    g: Annotated[int, Meta(ge=1)]
     router: str
     variant: str
     seed: int
     destination: list[int]
-    buffers: int | None
-    """Packets a processor may hold; None if the trace does not say who holds what."""
+    buffers: Annotated[int, Meta(ge=1)] | None = None
+    """Packets a processor may hold; None if the trace does not say which packets are held."""
     start: list[int] | None = None
     """Where each packet starts; None if packet i starts at processor i."""
+    explanation: str = ""
+    """What the router does, in a sentence."""
+    phases: dict[str, str] = {}
+    """A sentence for each phase."""
 
 
-class SlotLine(NamedTuple):
+class SlotLine(Struct, frozen=True):
     """One executed slot."""
 
-    number: int
     slot: int
     phase: str
-    sends: list[Send]
+    sends: list[_Sent]
     listens: list[Listen]
-    keeps: list[Hold]
-    drops: list[Hold]
-    step: int | None = None
-    """The step of the router, from 0 on; None if the trace does not say."""
+    keeps: list[Hold] = field(default_factory=_absent)
+    drops: list[Hold] = field(default_factory=_absent)
+    step: Annotated[int, Meta(ge=0)] | UnsetType = UNSET
+    """The step of the router; unset if the trace does not say."""
 
 
-class OutcomeLine(NamedTuple):
+class OutcomeLine(Struct, frozen=True):
     """The last line."""
 
-    number: int
     slots: int
     delivered: int
     lost: int
-    lost_packets: list[int]
+    lost_packets: list[int] = field(default_factory=_absent)
 
 
-Line: TypeAlias = Header | SlotLine | OutcomeLine
+class _StrictSlotLine(SlotLine, frozen=True, forbid_unknown_fields=True):
+    """A slot line without further fields, whose text msgspec would not check to the last byte."""
 
 
-def read_trace(path: Path, progress: Callable[[int], None] | None = None) -> Iterator[Line]:
-    """The lines of a trace, one at a time, the header first.
-
-    Raises :class:`TraceFormatError` at the first line that is not of the form it should be.
-    """
-    return parse_trace(str(path), _lines(path, progress))
+Line: TypeAlias = SlotLine | OutcomeLine
 
 
-def parse_trace(name: str, lines: Iterable[bytes]) -> Iterator[Line]:
-    """The same of lines that come from anywhere; errors call them by that name."""
-    objects = _objects(name, lines)
-    first = next(objects, None)
-    if first is None:
-        raise TraceFormatError(f"{name} is empty; a trace begins with a header line.")
-    header = _header(name, *first)
-    yield header
-    for number, line in objects:
-        _require_holdings(f"{name}, line {number}", line, header.buffers is not None)
-        yield _outcome(name, number, line) if "outcome" in line else _slot(name, number, line)
-
-
-def _require_holdings(where: str, line: dict[str, Any], told: bool) -> None:
-    """All lines say who holds what, or none does."""
-    outcome = line.get("outcome")
-    fields, within = ["keeps", "drops"], line
-    if isinstance(outcome, dict):
-        fields, within = ["lost_packets"], outcome
-    for name in fields:
-        if (name in within) != told:
-            raise TraceFormatError(
-                f'{where}: "{name}" is {"missing" if told else "there"}, and the header has '
-                f'{"" if told else "no "}"buffers"; they come together or not at all.'
-            )
+def read_trace(path: Path, progress: Callable[[int], None] | None = None) -> TraceReader:
+    """Open a trace; ``progress`` is called with the number of bytes read so far."""
+    return TraceReader(str(path), _lines(path, progress))
 
 
 def _lines(path: Path, progress: Callable[[int], None] | None) -> Iterator[bytes]:
@@ -104,138 +97,112 @@ def _lines(path: Path, progress: Callable[[int], None] | None) -> Iterator[bytes
         raise TraceFormatError(f"{path} cannot be read: {error.strerror}.") from error
 
 
-def _objects(name: str, lines: Iterable[bytes]) -> Iterator[tuple[int, dict[str, Any]]]:
-    for number, raw in enumerate(lines, start=1):
-        if raw.strip():
-            yield number, _object(name, number, raw)
+class TraceReader:
+    """The header of a trace, and an iterator over its other lines.
 
+    Parameters
+    ----------
+    name : str
+        What to call the trace in errors.
+    lines : iterable of bytes
+        The lines of the trace, from any source.
 
-def _object(name: str, number: int, raw: bytes) -> dict[str, Any]:
-    try:
-        line = json.loads(raw, parse_constant=_refuse_constant)
-    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError, ValueError) as error:
-        if not raw.endswith(b"\n") and number > 1:
+    Raises
+    ------
+    TraceFormatError
+        At the first line that does not have the form it should have.
+    """
+
+    def __init__(self, name: str, lines: Iterable[bytes]) -> None:
+        self._name = name
+        self._lines = (pair for pair in enumerate(lines, start=1) if pair[1].strip())
+        self._decode = Decoder(_StrictSlotLine).decode
+        self.number = 0
+        """The number of the line read last."""
+        self.header = self._read_header()
+
+    def __iter__(self) -> Iterator[Line]:
+        for number, raw in self._lines:
+            self.number = number
+            line = self._line(raw)
+            if isinstance(line, OutcomeLine):
+                self._require_holdings(lost_packets=line.lost_packets)
+            else:
+                self._require_holdings(keeps=line.keeps, drops=line.drops)
+            yield line
+
+    def _read_header(self) -> Header:
+        self.number, raw = next(self._lines, (0, b""))
+        if not raw:
+            raise TraceFormatError(f"{self._name} is empty; a trace begins with a header line.")
+        line = self._object(raw)
+        if line.get("format") != FORMAT:
             raise TraceFormatError(
-                f"{name}, line {number}: the last line is torn (cut off after {len(raw)} bytes); "
-                "the trace was not written to its end."
-            ) from error
-        raise TraceFormatError(f"{name}, line {number}: not JSON ({error}).") from error
-    if not isinstance(line, dict):
-        raise TraceFormatError(f"{name}, line {number}: a trace has one JSON object a line.")
-    return line
+                f'{self._name} is not a popsnet trace: its first line has no "format": "{FORMAT}".'
+            )
+        version = line.get("version")
+        if type(version) is not int or version != VERSION:
+            raise TraceFormatError(
+                f"{self._name} has trace version {version!r:.40}; this program reads {VERSION}."
+            )
+        for name in ("buffers", "start"):
+            if name in line and line[name] is None:
+                raise self._error(f'"{name}" is null; give a value or leave it out.')
+        return self._converted(line, Header)
+
+    def _line(self, raw: bytes) -> Line:
+        """What is not plainly a slot is read by Python's more liberal and more exact parser."""
+        try:
+            return self._decode(raw)
+        except (ValueError, RecursionError):
+            line = self._object(raw)
+        if "outcome" in line:
+            return self._converted(line["outcome"], OutcomeLine, "outcome")
+        if "slot" not in line:
+            raise self._error('neither a "slot" nor an "outcome" line.')
+        return self._converted(line, SlotLine)
+
+    def _object(self, raw: bytes) -> dict[str, object]:
+        try:
+            line = json.loads(raw, parse_constant=_refuse_constant)
+        except (ValueError, RecursionError) as error:
+            if not raw.endswith(b"\n") and self.number > 1:
+                raise self._error(
+                    f"the last line is torn (cut off after {len(raw)} bytes); the trace was not "
+                    "written to its end."
+                ) from error
+            raise self._error(f"not JSON ({error}).") from error
+        if not isinstance(line, dict):
+            raise self._error("a trace has one JSON object per line.")
+        return line
+
+    def _converted(self, value: object, form: type[_StructType], within: str = "") -> _StructType:
+        if isinstance(value, dict):  # other fields may have names that msgspec cannot encode
+            value = {name: value[name] for name in form.__struct_fields__ if name in value}
+        try:
+            return convert(value, form)
+        except ValueError as error:  # of the form, or text that UTF-8 does not have
+            reason, _, place = str(error).partition(" - at `$")
+            for key, index in _PLACE.findall(place):
+                value = value[key or int(index)]  # type: ignore[index]
+            place = (within + place.rstrip("`")).lstrip(".")
+            subject = f"{place} is {value!r:.80}: " if place else ""
+            raise self._error(f"{subject}{reason}.") from error
+
+    def _require_holdings(self, **lists: list[Any]) -> None:
+        """All lines say which packets are held, or none does."""
+        told = self.header.buffers is not None
+        for name, given in lists.items():
+            if (given is _ABSENT) == told:
+                raise self._error(
+                    f'"{name}" is {"missing" if told else "there"}, and the header has '
+                    f'{"" if told else "no "}"buffers"; they come together or not at all.'
+                )
+
+    def _error(self, wrong: str) -> TraceFormatError:
+        return TraceFormatError(f"{self._name}, line {self.number}: {wrong}")
 
 
 def _refuse_constant(constant: str) -> None:
     """Python reads NaN and Infinity, which are no JSON; other programs do not."""
     raise ValueError(f"there is no {constant}")
-
-
-def _header(name: str, number: int, line: dict[str, Any]) -> Header:
-    if line.get("format") != FORMAT:
-        raise TraceFormatError(
-            f'{name} is not a popsnet trace: its first line has no "format": "{FORMAT}".'
-        )
-    if type(line.get("version")) is not int or line["version"] != VERSION:
-        raise TraceFormatError(
-            f"{name} has trace version {line.get('version')!r}; this program reads {VERSION}."
-        )
-    where = f"{name}, line {number}"
-    destination = _numbers(where, line, "destination")
-    header = Header(
-        number,
-        d=_field(where, line, "d", int),
-        g=_field(where, line, "g", int),
-        router=_field(where, line, "router", str),
-        variant=_field(where, line, "variant", str),
-        seed=_field(where, line, "seed", int),
-        destination=destination,
-        buffers=_field(where, line, "buffers", int) if "buffers" in line else None,
-        start=_numbers(where, line, "start") if "start" in line else None,
-    )
-    for size, value in (("d", header.d), ("g", header.g)):
-        if value < 1:
-            raise TraceFormatError(f"{where}: {size} = {value}; a network has {size} >= 1.")
-    if header.buffers is not None and header.buffers < 1:
-        raise TraceFormatError(
-            f"{where}: buffers = {header.buffers}; a processor holds its own packet, so >= 1."
-        )
-    return header
-
-
-def _numbers(where: str, line: dict[str, Any], name: str) -> list[int]:
-    """A list of whole numbers."""
-    values: list[int] = _field(where, line, name, list)
-    for i, value in enumerate(values):
-        if type(value) is not int:
-            raise TraceFormatError(f"{where}: {name} {i}, {value!r:.40}, is no whole number.")
-    return values
-
-
-def _slot(name: str, number: int, line: dict[str, Any]) -> SlotLine:
-    where = f"{name}, line {number}"
-    if "slot" not in line:
-        raise TraceFormatError(f'{where}: neither a "slot" nor an "outcome" line.')
-    sends, listens = _field(where, line, "sends", list), _field(where, line, "listens", list)
-    for entry in sends:
-        _require_send(where, entry)
-    keeps, drops = (
-        _field(where, line, name, list) if name in line else [] for name in ("keeps", "drops")
-    )
-    for entry in listens:
-        _require_pair(where, entry, "[processor, group]")
-    for entry in (*keeps, *drops):
-        _require_pair(where, entry, "[processor, packet]")
-    step = _field(where, line, "step", int) if "step" in line else None
-    if step is not None and step < 0:
-        raise TraceFormatError(f"{where}: step = {step}; steps are counted from 0.")
-    return SlotLine(
-        number,
-        slot=_field(where, line, "slot", int),
-        phase=_field(where, line, "phase", str),
-        sends=sends,
-        listens=listens,
-        keeps=keeps,
-        drops=drops,
-        step=step,
-    )
-
-
-def _outcome(name: str, number: int, line: dict[str, Any]) -> OutcomeLine:
-    where = f"{name}, line {number}"
-    outcome = _field(where, line, "outcome", dict)
-    lost = _field(where, outcome, "lost_packets", list) if "lost_packets" in outcome else []
-    for packet in lost:
-        if type(packet) is not int:
-            raise TraceFormatError(f"{where}: lost packet {packet!r:.40} is no whole number.")
-    slots, delivered, count = (
-        _field(where, outcome, name, int) for name in ("slots", "delivered", "lost")
-    )
-    return OutcomeLine(number, slots, delivered, count, lost)
-
-
-def _require_send(where: str, entry: Any) -> None:
-    if type(entry) is list and len(entry) == 4:
-        processor, groups, kind, packet = entry
-        if (
-            type(processor) is int
-            and type(groups) is list
-            and all(type(group) is int for group in groups)
-            and type(kind) is str
-            and (packet is None or type(packet) is int)
-        ):
-            return
-    raise TraceFormatError(f"{where}: {entry!r:.80} is not [processor, [groups], kind, packet].")
-
-
-def _require_pair(where: str, entry: Any, form: str) -> None:
-    if not (
-        type(entry) is list and len(entry) == 2 and type(entry[0]) is int and type(entry[1]) is int
-    ):
-        raise TraceFormatError(f"{where}: {entry!r:.80} is not {form}.")
-
-
-def _field(where: str, line: dict[str, Any], name: str, kind: type) -> Any:
-    value = line.get(name)
-    if type(value) is not kind:
-        raise TraceFormatError(f'{where}: "{name}" is {value!r:.40}, not of type {kind.__name__}.')
-    return value

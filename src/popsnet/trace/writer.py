@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any, TextIO
+from itertools import pairwise
+from operator import itemgetter
+from typing import TextIO
 
 import numpy as np
 
@@ -15,24 +17,22 @@ from popsnet.trace.event import FORMAT, VERSION, Event, Hold, Listen, Send
 __all__ = ["TraceWriter", "records"]
 
 
+_KINDS = {int(kind): kind.name.lower() for kind in Kind}
+
+
 def records(slot: Slot) -> tuple[list[Send], list[Listen]]:
     """What was sent and listened to in a slot of the array machine."""
-    sends: list[Send] = []
-    ends = np.arange(1, len(slot.senders) + 1) if slot.fanout is None else np.cumsum(slot.fanout)
     groups = slot.groups.tolist()
-    start = 0
-    for sender, end, kind, packet in zip(
-        slot.senders.tolist(),
-        ends.tolist(),
-        slot.kinds.tolist(),
-        slot.packet_numbers.tolist(),
-        strict=True,
-    ):
-        named = None if packet == NO_PACKET else packet
-        sends.append((sender, sorted(groups[start:end]), Kind(kind).name.lower(), named))
-        start = end
-    listens = list(zip(slot.listeners.tolist(), slot.listened.tolist(), strict=True))
-    return sorted(sends, key=lambda send: send[0]), sorted(listens)
+    if slot.fanout is None:
+        targets = [[group] for group in groups]
+    else:
+        ends = np.cumsum(slot.fanout).tolist()
+        targets = [sorted(groups[a:b]) for a, b in pairwise([0, *ends])]
+    kinds = [_KINDS[kind] for kind in slot.kinds.tolist()]
+    packets = [None if one == NO_PACKET else one for one in slot.packet_numbers.tolist()]
+    sends = zip(slot.senders.tolist(), targets, kinds, packets, strict=True)
+    listens = zip(slot.listeners.tolist(), slot.listened.tolist(), strict=True)
+    return sorted(sends, key=itemgetter(0)), sorted(listens)
 
 
 class TraceWriter:
@@ -40,7 +40,7 @@ class TraceWriter:
 
     def __init__(self, file: TextIO) -> None:
         self._file = file
-        self._line: dict[str, Any] = {}
+        self._line: dict[str, object] = {}
 
     def begin(
         self,
@@ -68,9 +68,11 @@ class TraceWriter:
 
     def __call__(self, event: Event) -> None:
         sends, listens = event.records()
+        from msgspec import Raw
+
         self._line = {
             "slot": event.slot,
-            "phase": event.phase,
+            "phase": Raw(json.dumps(event.phase)),  # the one text, which may not be ASCII
             "step": event.step,
             "sends": sends,
             "listens": listens,
@@ -78,7 +80,9 @@ class TraceWriter:
 
     def settle(self, keeps: list[Hold], drops: list[Hold]) -> None:
         """After the slot: what was kept of what was heard, and what was given up."""
-        self._write({**self._line, "keeps": keeps, "drops": drops})
+        from msgspec.json import encode
+
+        self._file.write(encode({**self._line, "keeps": keeps, "drops": drops}).decode() + "\n")
 
     def end(self, slots: int, delivered: int, lost_packets: Sequence[int]) -> None:
         """Write the outcome."""
@@ -93,5 +97,5 @@ class TraceWriter:
             }
         )
 
-    def _write(self, line: dict[str, Any]) -> None:
+    def _write(self, line: dict[str, object]) -> None:
         self._file.write(json.dumps(line, separators=(",", ":")) + "\n")

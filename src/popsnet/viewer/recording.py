@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from popsnet.errors import InputError, TraceFormatError
-from popsnet.trace.reader import Header, parse_trace
+from popsnet.trace.reader import Header, TraceReader
 
 __all__ = ["MOST_TEXT", "Recording", "too_long"]
 
@@ -48,9 +48,7 @@ class Recording(NamedTuple):
 
     def header(self) -> Header:
         """What the first line says."""
-        header = next(parse_trace(self.name, io.BytesIO(self.encoded())))
-        assert isinstance(header, Header)
-        return header
+        return TraceReader(self.name, io.BytesIO(self.encoded())).header
 
     def encoded(self) -> bytes:
         """The text as bytes; half a character, which no file can hold, becomes a question mark."""
