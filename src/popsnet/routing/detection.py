@@ -1,4 +1,4 @@
-"""Termination detection: a global OR after every step tells everybody when all packets are home."""
+"""Termination detection: after every step a global OR tells all whether a packet is missing."""
 
 from __future__ import annotations
 
@@ -20,10 +20,11 @@ DETECTED = "+or"
 
 
 def detected(route: Route) -> Route:
-    """The same router, with ⌈g/d⌉ + 1 slots more a step, that ends when everybody knows.
+    """The same router, with ⌈g/d⌉ + 1 slots more a step, that ends when every processor knows.
 
-    Without it only the simulation sees that a randomized router is done. After each step whoever
-    has not got its own packet objects. When nobody does all is home, and everybody has heard so.
+    Without it only the simulation sees that a randomized router is done. After each step
+    every processor that still waits for its packet objects. When no processor does, all packets are
+    delivered, and every processor has heard so.
     """
 
     def route_and_ask(network: Network, destination: Ints, coins: Coins, memory: Memory) -> Slots:
@@ -46,5 +47,5 @@ def detected(route: Route) -> Route:
 
 
 def _ask(network: Network, memory: Memory, step: int) -> Generator[Slot, Inbox, bool]:
-    """Whether anybody waits for its packet; each knows that of itself."""
+    """Whether a processor waits for its packet, which each knows of itself."""
     return (yield from global_or(network, memory.awaiting(), phase="all home?", step=step))

@@ -86,7 +86,7 @@ def mei_rizzi(network: Network, destination: Ints, coins: Coins, memory: Memory)
     (1), which passes it on to the temporary group, the destination's number mod g (2). Acks
     go back the same way (3, 4), and the source that hears one drops its original. The
     temporary group sends the copy to its destination (5). In slots 1 and 2 the processor with
-    index a < g listens to group a; an ack is heard by whoever sent the copy; in slot 5
+    index a < g listens to group a; an ack is heard by the processor that sent the copy; in slot 5
     processor j listens to group j mod g.
 
     For d > g a packet takes part in a step by the law of section 3.2 of the paper, and the
@@ -171,7 +171,7 @@ def _acknowledge(
 
 
 def _unabridged(network: Network, destination: Ints, coins: Coins, memory: Memory) -> Slots:
-    """Of :func:`deferred` every step with all its slots: nobody knows that it is the last."""
+    """Of :func:`deferred` every step with all its slots: no processor knows the last step."""
     return _deferred(network, coins, memory, unabridged=True)
 
 

@@ -8,8 +8,8 @@ from itertools import chain
 from popsnet.coins import Coins
 from popsnet.memory import Memory
 from popsnet.network import Network
-from popsnet.routing.deterministic.batcher import sort_cards
-from popsnet.routing.deterministic.exchange import Cards
+from popsnet.routing.deterministic.batcher import sort_packets
+from popsnet.routing.deterministic.exchange import SortedPackets
 from popsnet.routing.deterministic.layout import place_wires, wire_of
 from popsnet.routing.deterministic.pairs import pair_slots
 from popsnet.routing.global_or import global_or, global_or_slots
@@ -20,7 +20,7 @@ from popsnet.sorting import ComparatorNetwork, bag_tree, merge_exchange
 __all__ = ["aks", "aks_slots", "certified"]
 
 _SEED = 0
-"""Of the separators: part of the algorithm, and known to everybody."""
+"""Of the separators: part of the algorithm, and known to every processor."""
 
 
 @lru_cache(maxsize=16)
@@ -39,7 +39,7 @@ def aks_slots(network: Network, repaired: bool = False) -> int:
 
 @register(
     "aks",
-    summary="sorts by a bag tree of O(log n) depth; if anybody objects, Batcher's network repairs",
+    summary="sorts by a bag tree of O(log n) depth; if any objects, Batcher's network repairs",
     slots="O(⌈d/g⌉ log n): 2⌈d/g⌉ a stage of about 124 log2 n - 600, and ⌈g/d⌉ + 1; "
     "a second step if it had to be repaired",
     buffers=lambda network: 2 if network.d <= network.g else 3,
@@ -61,15 +61,17 @@ def certified(
 ) -> Slots:
     """Sort by any comparator network; always right, whether the network sorts or not.
 
-    After the last stage everybody whose packet is not its own objects, and a global OR, of
-    ⌈g/d⌉ + 1 slots, tells all whether anybody does. If so, Batcher's merge exchange sorts what is
+    After the last stage every processor whose packet is not its own objects, and a global OR, of
+    ⌈g/d⌉ + 1 slots, tells all whether any does. If so, Batcher's merge exchange sorts what is
     there. That is a second step: a run of one step is one in which the network sorted.
     """
     processors = network.processors
     place = place_wires(network)
-    cards = Cards(destination, wire_of(network, destination), memory)
-    yield from sort_cards(network, cards, comparators, place, "sort,")
-    objectors = processors[cards.destinations != processors]
+    sorted_packets = SortedPackets(destination, wire_of(network, destination), memory)
+    yield from sort_packets(network, sorted_packets, comparators, place, "sort,")
+    objectors = processors[sorted_packets.destinations != processors]
     if (yield from global_or(network, objectors, phase="is my packet mine?", step=0)):
-        yield from sort_cards(network, cards, merge_exchange(network.n), place, "repair,", step=1)
-    memory.deliver(processors, cards.packets)
+        yield from sort_packets(
+            network, sorted_packets, merge_exchange(network.n), place, "repair,", step=1
+        )
+    memory.deliver(processors, sorted_packets.packets)

@@ -7,28 +7,28 @@ from collections.abc import Generator, Iterable
 from popsnet.coins import Coins
 from popsnet.memory import Memory
 from popsnet.network import Network
-from popsnet.routing.deterministic.exchange import Cards, keep_smaller_low
+from popsnet.routing.deterministic.exchange import SortedPackets, keep_smaller_low
 from popsnet.routing.deterministic.layout import place_wires, wire_of
 from popsnet.routing.deterministic.pairs import pair_up
 from popsnet.routing.router import register
 from popsnet.slot import Inbox, Ints, Slot, Slots
 from popsnet.sorting import ComparatorStage, merge_exchange
 
-__all__ = ["batcher", "sort_cards"]
+__all__ = ["batcher", "sort_packets"]
 
 
-def sort_cards(
+def sort_packets(
     network: Network,
-    cards: Cards,
+    sorted_packets: SortedPackets,
     stages: Iterable[ComparatorStage],
     place: Ints,
     of: str,
     step: int = 0,
 ) -> Generator[Slot, Inbox, None]:
-    """Send the cards through the stages of a comparator network; wire q is at ``place[q]``."""
+    """Send packets through the stages of a comparator network; wire q is at ``place[q]``."""
     for number, stage in enumerate(stages, start=1):
         pairs = pair_up(network, place[stage.low], place[stage.high])
-        yield from keep_smaller_low(cards, pairs, f"{of} stage {number}: ", step)
+        yield from keep_smaller_low(sorted_packets, pairs, f"{of} stage {number}: ", step)
 
 
 def _for_few(network: Network) -> str | None:
@@ -54,6 +54,8 @@ def batcher(network: Network, destination: Ints, coins: Coins, memory: Memory) -
     what a processor keeps depends on the two packets it has seen. In the end processor j has the
     packet that is number j of all: its own. O(n) time a stage.
     """
-    cards = Cards(destination, wire_of(network, destination), memory)
-    yield from sort_cards(network, cards, merge_exchange(network.n), place_wires(network), "sort,")
-    memory.deliver(network.processors, cards.packets)
+    sorted_packets = SortedPackets(destination, wire_of(network, destination), memory)
+    yield from sort_packets(
+        network, sorted_packets, merge_exchange(network.n), place_wires(network), "sort,"
+    )
+    memory.deliver(network.processors, sorted_packets.packets)

@@ -91,7 +91,7 @@ class Reservations:
     def _answer(
         self, run: PacketRun, speakers: Ints, starts: I64
     ) -> Generator[Slot, Inbox, tuple[I64, I64]]:
-        """Who heard a leader tells everybody where the class begins, and its first slot."""
+        """Processors that heard a leader tell all where the class begins, and its first slot."""
         reserved = self._reserved[self.network.group(speakers)]
         inbox = yield Slot.broadcast(
             speakers,
@@ -108,7 +108,7 @@ class Reservations:
         return told[run.place, 0], told[run.place, 1]
 
     def _repeat(self, speakers: Ints, runs: I64) -> Generator[Slot, Inbox, None]:
-        """Who heard a trailer tells its own group, where everybody keeps the books."""
+        """A processor that heard a trailer tells its own group; all of it keep the reservations."""
         network, g = self.network, self.network.g
         inbox = yield Slot.send_control(
             speakers,
@@ -116,7 +116,7 @@ class Reservations:
             network.group(network.processors),
             contents=runs,
             bits=self._bits,
-            phase="reserve: books",
+            phase="reserve: totals",
             conflict_free=True,
         )
         assert inbox.contents is not None
@@ -126,6 +126,8 @@ class Reservations:
         mine = (number >= 0) & (number < count)
         self.hears_in[at[mine]] = (self._reserved[group] + number // g)[mine]
         self.hears_from[at[mine]] = ((start + number) % g)[mine]
-        groups, one = np.unique(group, return_index=True)  # all of a group have the same books
+        groups, one = np.unique(
+            group, return_index=True
+        )  # all of a group have the same reservations
         self._announced[groups] += count[one]
         self._reserved[groups] += -(-count[one] // g)

@@ -9,7 +9,7 @@ from popsnet.slot import Slot, Slots
 __all__ = ["fold"]
 
 
-def fold(traffic: RelayState) -> Slots:
+def fold(state: RelayState) -> Slots:
     """Four slots, whatever k = ⌈d/g⌉ is; conflicts in the first two.
 
     Every pending source sends to its relay group T (A), where (T, a) listens to group a; the relay
@@ -21,14 +21,14 @@ def fold(traffic: RelayState) -> Slots:
     was served by c(b, T); nor has K, because (T, a) alone sends to a, and what it sends concerns
     the one source of a that sent to T.
     """
-    network, pending, step = traffic.network, traffic.pending, traffic.step
-    places = traffic.places(traffic.fresh_bijection(network.d), network.processors)
+    network, pending, step = state.network, state.pending, state.step
+    places = state.places(state.fresh_bijection(network.d), network.processors)
     relays = places % network.g
-    asked = relays[traffic.destination[pending]]
-    copies = yield from attempt(traffic, "fold", asked)
+    asked = relays[state.destination[pending]]
+    copies = yield from attempt(state, "fold", asked)
     targets = network.group(copies.destinations)
     home = yield Slot.forward(copies, targets, relays, phase="fold: delivery", step=step)
-    traffic.bring_home(home)
+    state.bring_home(home)
     mine = home.at(home.destinations == home.receivers)
     confirmed = yield Slot.acknowledge(
         mine,
@@ -38,7 +38,7 @@ def fold(traffic: RelayState) -> Slots:
         step=step,
         conflict_free=True,
     )
-    traffic.release(copies.receivers, copies.packets, copies.destinations)
+    state.release(copies.receivers, copies.packets, copies.destinations)
     acks = yield Slot.acknowledge(
         confirmed,
         network.index(confirmed.receivers),
@@ -47,4 +47,4 @@ def fold(traffic: RelayState) -> Slots:
         step=step,
         conflict_free=True,
     )
-    traffic.acknowledge(acks.receivers)
+    state.acknowledge(acks.receivers)

@@ -17,9 +17,9 @@ def roll_call(network: Network, destination: Ints, coins: Coins, memory: Memory)
 
     In slot l source (a, l) sends its packet, which is for (b, m), to group T = (b + m) mod g, and
     processor (T, p) listens to group p - l mod g. A group has one sender in a slot, so nothing
-    meets. Group T then has g packets, one for each group. In each of at most g more slots everybody
-    sends one of those it stores, and (b, m) listens to T; the coupler c(b, T) carries one packet in
-    all these slots together.
+    meets. Group T then has g packets, one for each group. In each of at most g more slots every
+    processor sends one of those it stores, and (b, m) listens to T; the coupler c(b, T) carries one
+    packet in all these slots together.
     """
     g, processors = network.g, network.processors
     index = network.index(processors)
@@ -50,11 +50,11 @@ def _relay(network: Network, destination: Ints) -> Ints:
 def _hand_out(
     network: Network, destination: Ints, memory: Memory, holders: Ints, packets: Ints
 ) -> Slots:
-    """Everybody sends what it stores, one packet a slot."""
-    processors, hungry = network.processors, np.ones(network.n, dtype=np.bool_)
+    """Every processor sends what it stores, one packet per slot."""
+    processors, undelivered = network.processors, np.ones(network.n, dtype=np.bool_)
     while holders.size:
         _, now = np.unique(holders, return_index=True)
-        listeners = processors[hungry]
+        listeners = processors[undelivered]
         inbox = yield Slot.send_packets(
             holders[now],
             network.group(destination[packets[now]]),
@@ -65,7 +65,7 @@ def _hand_out(
         )
         memory.drop(holders[now], packets[now])
         memory.deliver(inbox.receivers, inbox.packets)
-        hungry[inbox.receivers] = False
+        undelivered[inbox.receivers] = False
         left = np.ones(len(holders), dtype=np.bool_)
         left[now] = False
         holders, packets = holders[left], packets[left]

@@ -36,19 +36,19 @@ def follow(
 ) -> Slots:
     """Route any permutation by the stages of a schedule; O(d/g + log log g) slots on average.
 
-    In the first slot processor 0 tells everybody a random seed, which all stages take their public
-    bijections from. Then come the stages, the last of them again and again, until every source
-    knows that its packet has arrived. For d = g a plain sweep takes the undelivered fraction from
-    ρ to ρ(1 - e^-ρ) in three slots. No stage can lose a packet; each says why.
+    In the first slot processor 0 tells every processor a random seed, which all stages take
+    their public bijections from. Then come the stages, the last of them again and again, until
+    every source knows that its packet has arrived. For d = g a plain sweep takes the undelivered
+    fraction from ρ to ρ(1 - e^-ρ) in three slots. No stage can lose a packet; each says why.
 
     As in mei-rizzi, the run ends when every source has its ack, and only the simulation sees that.
-    After a shower the global OR is clean and everybody knows.
+    After a shower the global OR is clean and every processor knows.
     """
-    traffic = yield from _begin(network, destination, coins, memory)
-    for traffic.step, stage in enumerate(schedule):
-        if not traffic.pending.size:
+    state = yield from _begin(network, destination, coins, memory)
+    for state.step, stage in enumerate(schedule):
+        if not state.pending.size:
             return
-        yield from stage.run(traffic)
+        yield from stage.run(state)
 
 
 def _begin(
@@ -126,7 +126,7 @@ def by_roll_call(network: Network, destination: Ints, coins: Coins, memory: Memo
 )
 def by_census(network: Network, destination: Ints, coins: Coins, memory: Memory) -> Slots:
     """About 3d/g slots where a message may hold g counters; see :func:`census`."""
-    traffic = yield from _begin(network, destination, coins, memory)
-    while traffic.pending.size:
-        yield from census(traffic)
-        traffic.step += 1
+    state = yield from _begin(network, destination, coins, memory)
+    while state.pending.size:
+        yield from census(state)
+        state.step += 1

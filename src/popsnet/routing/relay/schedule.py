@@ -3,7 +3,7 @@
     P4 P2 P1 R2 R1
 
 is three park stages with windows of 4, 2 and 1 slots, a shower of two copies and one of a single
-copy. The last stage is repeated for as long as anybody waits. ``P2 | P1 F`` repeats P1 and F.
+copy. The last stage is repeated for as long as a processor waits. ``P2 | P1 F`` repeats P1 and F.
 
     Pw, P(w1,w2,…)   park, windows of w slots         Σ(w + 1) + k slots    d ≥ g
     S                the plain sweep                  2k + 1                d ≥ g
@@ -57,7 +57,7 @@ class RelayStage(ABC):
     """A stage of a schedule: data, and what it does."""
 
     @abstractmethod
-    def run(self, traffic: RelayState) -> Slots:
+    def run(self, state: RelayState) -> Slots:
         """Execute it."""
 
     @abstractmethod
@@ -91,8 +91,8 @@ class Park(RelayStage):
             return f"P{self.windows[0]}"
         return f"P({','.join(map(str, self.windows))})"
 
-    def run(self, traffic: RelayState) -> Slots:
-        return park(traffic, self.windows)
+    def run(self, state: RelayState) -> Slots:
+        return park(state, self.windows)
 
     def slots(self, network: Network) -> int:
         return sum(self.windows) + len(self.windows) + network.blocks
@@ -114,8 +114,8 @@ class SweepStage(RelayStage):
     def __str__(self) -> str:
         return "S"
 
-    def run(self, traffic: RelayState) -> Slots:
-        return sweep(traffic)
+    def run(self, state: RelayState) -> Slots:
+        return sweep(state)
 
     def slots(self, network: Network) -> int:
         return 2 * network.blocks + 1
@@ -131,8 +131,8 @@ class Fold(RelayStage):
     def __str__(self) -> str:
         return "F"
 
-    def run(self, traffic: RelayState) -> Slots:
-        return fold(traffic)
+    def run(self, state: RelayState) -> Slots:
+        return fold(state)
 
     def slots(self, network: Network) -> int:
         return 4
@@ -150,8 +150,8 @@ class Shower(RelayStage):
     def __str__(self) -> str:
         return f"R{self.copies}"
 
-    def run(self, traffic: RelayState) -> Slots:
-        return shower(traffic, self.copies)
+    def run(self, state: RelayState) -> Slots:
+        return shower(state, self.copies)
 
     def slots(self, network: Network) -> int:
         return 1 + self.copies + global_or_slots(network)
@@ -170,8 +170,8 @@ class Grid(RelayStage):
     def __str__(self) -> str:
         return f"XY({self.x},{self.y})"
 
-    def run(self, traffic: RelayState) -> Slots:
-        return grid(traffic, self.x, self.y)
+    def run(self, state: RelayState) -> Slots:
+        return grid(state, self.x, self.y)
 
     def slots(self, network: Network) -> int:
         return self.x + self.y + 1
@@ -192,7 +192,7 @@ class Grid(RelayStage):
 
 @dataclass(frozen=True)
 class RelaySchedule:
-    """Stages, and those that are then repeated until everybody is served.
+    """Stages, and those that are then repeated until every packet is delivered.
 
     Schedules that do the same are equal: what is repeated anyway is not listed before, nor twice.
     """
