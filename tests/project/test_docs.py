@@ -16,12 +16,12 @@ import pytest
 
 import popsnet
 from popsnet.routing import plugin
+from popsnet.routing.deterministic import batcher_slots, datta_slots
 from popsnet.routing.relay import plan
 from popsnet.routing.router import unregister
 from popsnet.sweeps.store import Store
 from popsnet.sweeps.sweep import GRID_KEYS
-from popsnet.theory import batcher_slots, deterministic_slots
-from popsnet.theory.formulas import datta_slots
+from popsnet.theory import deterministic_slots
 from popsnet.trace import Event, TraceWriter
 from tests.conftest import Cli
 

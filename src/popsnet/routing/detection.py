@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
+from dataclasses import replace
 
 from popsnet.coins import Coins
 from popsnet.memory import Memory
 from popsnet.network import Network
-from popsnet.routing.global_or import global_or
+from popsnet.routing.facts import Words, told
+from popsnet.routing.global_or import OR_PHASES, global_or
 from popsnet.slot import Inbox, Ints, Slot
 
-__all__ = ["DETECTED", "detected"]
+__all__ = ["DETECTED", "detected", "detected_words"]
 
 Slots = Generator[Slot, Inbox, None]
 Route = Callable[[Network, Ints, Coins, Memory], Slots]
@@ -44,6 +46,16 @@ def detected(route: Route) -> Route:
         yield from _ask(network, memory, step)
 
     return route_and_ask
+
+
+def detected_words(words: Words) -> Words:
+    """The words of a variant, and of the question after every step."""
+
+    def explain(network: Network) -> str:
+        asked = "After every step all processors are asked whether they have their packets."
+        return f"{told(words.explanation, network)} {asked}".lstrip()
+
+    return replace(words, explanation=explain, phases={**OR_PHASES, **words.phases})
 
 
 def _ask(network: Network, memory: Memory, step: int) -> Generator[Slot, Inbox, bool]:

@@ -7,9 +7,18 @@ from collections.abc import Generator
 import numpy as np
 
 from popsnet.network import Network
+from popsnet.routing.facts import Phases
 from popsnet.slot import Inbox, Ints, Slot
 
-__all__ = ["global_or", "global_or_slots"]
+__all__ = ["OR_PHASES", "global_or", "global_or_slots"]
+
+
+OR_PHASES: Phases = {
+    "*: groups object*": "One processor of each group says that all is well, and every processor "
+    "that still waits destroys that message on purpose: here a collision is the message.",
+    "*: within groups": "Within each group one processor passes the message on, and every "
+    "processor that missed it destroys it, so that all know whether it is over.",
+}
 
 
 def global_or_slots(network: Network) -> int:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from popsnet.errors import TraceFormatError
-from popsnet.trace.event import FORMAT, VERSION, Hold, Listen, Send
+from popsnet.trace.event import FORMAT, VERSION, Hold, Listen, Send, TraceWords
 
 __all__ = ["Header", "Line", "OutcomeLine", "SlotLine", "parse_trace", "read_trace"]
 
@@ -27,6 +27,8 @@ class Header(NamedTuple):
     """Packets a processor may hold; None if the trace does not say who holds what."""
     start: list[int] | None = None
     """Where each packet starts; None if packet i starts at processor i."""
+    words: TraceWords = TraceWords()
+    """What explains the run, as far as the trace says it."""
 
 
 class SlotLine(NamedTuple):
@@ -151,6 +153,7 @@ def _header(name: str, number: int, line: dict[str, Any]) -> Header:
         destination=destination,
         buffers=_field(where, line, "buffers", int) if "buffers" in line else None,
         start=_numbers(where, line, "start") if "start" in line else None,
+        words=_words(where, line),
     )
     for size, value in (("d", header.d), ("g", header.g)):
         if value < 1:
@@ -160,6 +163,20 @@ def _header(name: str, number: int, line: dict[str, Any]) -> Header:
             f"{where}: buffers = {header.buffers}; a processor holds its own packet, so >= 1."
         )
     return header
+
+
+def _words(where: str, line: dict[str, Any]) -> TraceWords:
+    """The texts that explain the run: those of the right type, if they are there."""
+    words = TraceWords()
+    if "explanation" in line:
+        words["explanation"] = _field(where, line, "explanation", str)
+    if "conflict_graph" in line:
+        words["conflict_graph"] = _field(where, line, "conflict_graph", str)
+    if "phases" in line:
+        words["phases"] = phases = _field(where, line, "phases", dict)
+        for pattern in phases:
+            _field(f"{where}, phases", phases, pattern, str)
+    return words
 
 
 def _numbers(where: str, line: dict[str, Any], name: str) -> list[int]:

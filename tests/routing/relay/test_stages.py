@@ -16,11 +16,10 @@ from popsnet.routing.broadcast import broadcast
 from popsnet.routing.global_or import global_or, global_or_slots
 from popsnet.routing.relay import RelayStage
 from popsnet.routing.relay.bijection import Bijection
-from popsnet.routing.relay.census import census
+from popsnet.routing.relay.census import census, rank_slots
 from popsnet.routing.relay.fold import fold
 from popsnet.routing.relay.schedule import Grid, Park, Shower
 from popsnet.slot import Ints, Kind, Slots
-from popsnet.theory.formulas import rank_slots
 from popsnet.theory.stages import (
     after_fold,
     after_grid,

@@ -5,16 +5,34 @@ from __future__ import annotations
 from collections.abc import Generator, Iterable
 
 from popsnet.coins import Coins
+from popsnet.errors import InputError
 from popsnet.memory import Memory
 from popsnet.network import Network
 from popsnet.routing.deterministic.exchange import SortedPackets, keep_smaller_low
 from popsnet.routing.deterministic.layout import place_wires, wire_of
 from popsnet.routing.deterministic.pairs import pair_up
+from popsnet.routing.facts import Claims, Expectation, Phases, Words
 from popsnet.routing.router import register
+from popsnet.schedules.bounds import permutation_slots
 from popsnet.slot import Inbox, Ints, Slot, Slots
-from popsnet.sorting import ComparatorStage, merge_exchange
+from popsnet.sorting import ComparatorStage, merge_exchange, merge_exchange_depth
+from popsnet.theory.bounds import Bound
 
-__all__ = ["batcher", "sort_packets"]
+__all__ = ["SORTING_PHASES", "batcher", "batcher_slots", "sort_packets"]
+
+SORTING_PHASES: Phases = {
+    "*stage *: to relay": "A stage of a sorting network: partners compare what they have; first "
+    "hop, to a relay.",
+    "*stage *: to destination": "A stage of a sorting network: last hop, to the partner. The lower "
+    "place keeps what sorts first.",
+}
+
+
+def batcher_slots(network: Network) -> int:
+    """Slots of Batcher's merge exchange for d ≤ g: t(t + 1) with t = ⌈log2 n⌉, half for d = 1."""
+    if reason := _for_few(network):
+        raise InputError(f"{network}: batcher does not apply; {reason}")
+    return merge_exchange_depth(network.n) * permutation_slots(network)
 
 
 def sort_packets(
@@ -37,6 +55,14 @@ def _for_few(network: Network) -> str | None:
     return "it needs d <= g, so that a stage takes two slots. Use datta, or aks."
 
 
+_CLAIMS = Claims(
+    Expectation(batcher_slots, True, "formula: t(t + 1), t = ⌈log2 n⌉; half for d = 1"),
+    (Bound("merge exchange", "upper", "t(t + 1)/2 stages of 2 (1 if d = 1), t = ⌈log2 n⌉",
+           "always", "d <= g", "Batcher 1968; Knuth 5.2.2 M",
+           lambda network: network.d <= network.g, batcher_slots),),
+)  # fmt: skip
+
+
 @register(
     "batcher",
     summary="sorts the packets by destination with Batcher's merge exchange",
@@ -46,6 +72,11 @@ def _for_few(network: Network) -> str | None:
     applies="d <= g",
     obstacle=_for_few,
     reference="Batcher, 1968; stages by Mei and Rizzi's off-line routing, 2003",
+    claims=_CLAIMS,
+    words=Words(
+        "Sorts the packets by destination with Batcher's network, two slots a stage.",
+        SORTING_PHASES,
+    ),
 )
 def batcher(network: Network, destination: Ints, coins: Coins, memory: Memory) -> Slots:
     """Sort the packets by destination: t(t + 1)/2 stages, t = ⌈log2 n⌉, of two slots; d ≤ g.

@@ -10,24 +10,53 @@ import numpy.typing as npt
 from popsnet.coins import Coins
 from popsnet.memory import Memory
 from popsnet.network import Network
-from popsnet.routing.deterministic.batcher import sort_packets
+from popsnet.routing.deterministic.batcher import SORTING_PHASES, sort_packets
 from popsnet.routing.deterministic.exchange import SortedPackets, swap_values
 from popsnet.routing.deterministic.layout import place_wires
 from popsnet.routing.deterministic.pairs import pair_up
-from popsnet.routing.deterministic.reservations import PacketRun, Reservations
+from popsnet.routing.deterministic.reservations import (
+    RESERVATION_PHASES,
+    PacketRun,
+    Reservations,
+    delivery_slots,
+)
 from popsnet.routing.deterministic.strips import Strip, strips
+from popsnet.routing.facts import Claims, Expectation, Words
 from popsnet.routing.router import register
 from popsnet.slot import Inbox, Ints, Slot, Slots
-from popsnet.sorting import merge_exchange
-from popsnet.theory.formulas import delivery_slots
+from popsnet.sorting import merge_exchange, merge_exchange_depth
+from popsnet.theory.bounds import Bound
 
-__all__ = ["datta"]
+__all__ = ["datta", "datta_slots"]
+
+
+def datta_slots(network: Network) -> int:
+    """Slots on every permutation; k(4·lg² + 2·lg + 9) - ⌈k/g⌉ for d = kg, g = 2^lg.
+
+    In general each strip of w ≤ g indices takes two slots for each stage of merge exchange on wg
+    wires and for the keys of neighbours (one slot if d = 1), and ⌈g/d⌉ + 1 slots, twice, to make
+    reservations; then come the slots of delivery to class groups, and k = ⌈d/g⌉ slots home.
+    """
+    d, g = network.d, network.g
+    k, reports = network.blocks, -(-g // d)
+    hops = 1 if d == 1 < g else 2
+    stages = sum(merge_exchange_depth(one.width * g) + 1 for one in strips(network))
+    return hops * stages + 2 * k * (reports + 1) + delivery_slots(network) + k
 
 
 def _class_of(network: Network, destination: Ints) -> npt.NDArray[np.int64]:
     """(l + b) mod g for the destination (b, l): d destinations a class, for any d and g."""
     wide = destination.astype(np.int64)
     return (network.group(wide) + network.index(wide)) % network.g
+
+
+_CLAIMS = Claims(
+    Expectation(datta_slots, exact=True, reason="formula: strips sorted by merge exchange"),
+    (Bound("datta", "upper", "k(4 lg² + 2 lg + 9) - ⌈k/g⌉ for d = kg, g = 2^lg; else alike",
+           "always", "any d, g",
+           "popsnet, docs/explanation/deterministic.md, after Datta and Soundaralakshmi",
+           slots=datta_slots),),
+)  # fmt: skip
 
 
 @register(
@@ -38,6 +67,20 @@ def _class_of(network: Network, destination: Ints) -> npt.NDArray[np.int64]:
     messages="two numbers up to n",
     reference="after Datta and Soundaralakshmi, 2003; a reconstruction, "
     "docs/explanation/deterministic.md",
+    claims=_CLAIMS,
+    words=Words(
+        "Sorts the packets by class, sends classes to their groups, and from there every packet to "
+        "its destination without a collision.",
+        {
+            **RESERVATION_PHASES,
+            "*neighbours: *": "Neighbours in the sorted order tell each other what they have, by "
+            "way of a relay.",
+            **SORTING_PHASES,
+            "to class groups": "Sorted packets go to the groups of their classes, each on a "
+            "coupler of its own.",
+            "to destination": "Packets go to their destinations, each on a coupler of its own.",
+        },
+    ),
 )
 def datta(network: Network, destination: Ints, coins: Coins, memory: Memory) -> Slots:
     """Route any permutation on-line without coins; see :func:`datta_slots` for the slots.

@@ -9,13 +9,27 @@ import numpy as np
 import numpy.typing as npt
 
 from popsnet.network import Network
+from popsnet.routing.facts import Phases
 from popsnet.slot import Inbox, Ints, Slot
-from popsnet.theory.formulas import delivery_slots
 
-__all__ = ["PacketRun", "Reservations"]
+__all__ = ["RESERVATION_PHASES", "PacketRun", "Reservations", "delivery_slots"]
+
+RESERVATION_PHASES: Phases = {
+    "reserve: *": "Processors tell each other how many sorted packets of each class there are, to "
+    "agree on who sends when.",
+}
 
 I64 = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
+
+
+def delivery_slots(network: Network) -> int:
+    """⌊(d + kg - k)/g⌋ slots in which all packets can go to the groups of their classes.
+
+    A class has d packets, c_s of them in strip s, and ⌈c_s/g⌉ ≤ (c_s + g - 1)/g slots for them.
+    """
+    d, g, k = network.d, network.g, network.blocks
+    return (d + k * g - k) // g
 
 
 class PacketRun(NamedTuple):

@@ -18,7 +18,13 @@ import numpy as np
 from popsnet.routing.relay.state import RelayState
 from popsnet.slot import Inbox, Ints, Slot, Slots
 
-__all__ = ["RelayBuffers"]
+__all__ = ["STORED", "RelayBuffers"]
+
+STORED = (
+    "Relays send on what they store. Destinations know where to listen, and no two packets want "
+    "one coupler: nothing can collide."
+)
+"""What happens in the phases of a delivery."""
 
 
 class RelayBuffers:

@@ -10,14 +10,42 @@ from collections.abc import Generator
 
 import numpy as np
 
+from popsnet.errors import InputError
 from popsnet.network import Network
-from popsnet.routing.global_or import global_or
-from popsnet.routing.relay.buffers import RelayBuffers
+from popsnet.routing.facts import Phases
+from popsnet.routing.global_or import OR_PHASES, global_or
+from popsnet.routing.relay.buffers import STORED, RelayBuffers
 from popsnet.routing.relay.state import RelayState
 from popsnet.slot import Inbox, Ints, Slot, Slots
-from popsnet.theory.formulas import rank_slots
 
-__all__ = ["census", "census_bits"]
+__all__ = ["CENSUS_PHASES", "census", "census_bits", "census_slots", "rank_slots"]
+
+CENSUS_PHASES: Phases = {
+    "census: spread*": "Packets are spread over the groups by a computed permutation: nothing can "
+    "collide.",
+    "census: prefix sums*": "Counts of packets are added up over the groups, so that each packet "
+    "gets a rank among those for the same relay group.",
+    "census: rank*": "Packets of one rank at a time go to their relay groups: nothing can collide.",
+    "census: delivery*": STORED,
+    **OR_PHASES,
+}
+
+
+def rank_slots(network: Network) -> int:
+    """N, the slots for numbered packets: k and four standard deviations, and more on many couplers.
+
+    The packets that one group has for another are nearly Poisson with mean k. N is such that by
+    Bernstein's bound one of the g² numbers is larger in fewer than one run in five.
+    """
+    k, room = network.d // network.g, np.log(5 * network.couplers)
+    return int(np.ceil(k + room / 3 + np.sqrt(room * room / 9 + 2 * k * room)))
+
+
+def census_slots(network: Network) -> int:
+    """2k + N + 2⌈log2 g⌉ + 3 slots of a census of one round, with the seed; g divides d = kg."""
+    if network.d % network.g:
+        raise InputError(f"{network}: the census needs d to be a multiple of g.")
+    return 2 * network.blocks + rank_slots(network) + 2 * (network.g - 1).bit_length() + 3
 
 
 def census_bits(network: Network) -> int:

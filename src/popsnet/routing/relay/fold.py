@@ -2,11 +2,32 @@
 
 from __future__ import annotations
 
+from popsnet.network import Network
+from popsnet.routing.facts import Phases
 from popsnet.routing.relay.attempt import attempt
 from popsnet.routing.relay.state import RelayState
 from popsnet.slot import Slot, Slots
 
-__all__ = ["fold"]
+__all__ = ["FOLD_PHASES", "fold"]
+
+
+def _explain_delivery(network: Network) -> str:
+    """For d = g no relay group has two packets for one group."""
+    if network.d == network.g:
+        return "Relays send on what they have. For d = g no two want the same coupler."
+    return (
+        "Relays send on what they have; packets that share a relay group and a destination group "
+        "can collide here."
+    )
+
+
+FOLD_PHASES: Phases = {
+    "fold: attempt": "All packets that wait are sent to their relay groups at once, whatever their "
+    "class.",
+    "fold: delivery": _explain_delivery,
+    "fold: destinations confirm": "Destinations that have their packet tell the relay.",
+    "fold: acks": "Relays tell the sources, which are done.",
+}
 
 
 def fold(state: RelayState) -> Slots:

@@ -23,10 +23,18 @@ from collections.abc import Generator
 import numpy as np
 import numpy.typing as npt
 
+from popsnet.routing.facts import Phases
 from popsnet.routing.relay.state import RelayState
 from popsnet.slot import NO_PACKET, Inbox, Ints, Slot, Slots
 
-__all__ = ["grid", "superclasses"]
+__all__ = ["GRID_PHASES", "grid", "superclasses"]
+
+GRID_PHASES: Phases = {
+    "grid: attempt*": "A waiting packet is sent in the slot in which the relay group computed for "
+    "it listens to its group.",
+    "grid: delivery*": "Relays send on what they store: nothing can collide.",
+    "grid: acks": "Relays say which packets they stored; those sources are done.",
+}
 
 Maps = npt.NDArray[np.uint8]
 

@@ -17,11 +17,34 @@ from collections.abc import Generator, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from popsnet.routing.relay.buffers import RelayBuffers
+from popsnet.network import Network
+from popsnet.routing.facts import Phases
+from popsnet.routing.relay.buffers import STORED, RelayBuffers
 from popsnet.routing.relay.state import RelayState
 from popsnet.slot import Inbox, Ints, Slot, Slots
 
-__all__ = ["park", "sweep"]
+__all__ = ["PARK_PHASES", "SWEEP_PHASES", "park", "sweep", "sweep_slots"]
+
+_AT_ONCE = (
+    "Every waiting packet is sent to the relay group computed for its destination. Only here can "
+    "packets of this stage collide."
+)
+_ACKS = "Relays say which packets they stored; those sources are done, the others try again."
+PARK_PHASES: Phases = {
+    "park*: attempt": _AT_ONCE,
+    "park*: attempt, slot *": "Each waiting packet is sent to the relay group computed for its "
+    "destination, in one of the slots of this window, drawn by its source. Only in attempts can "
+    "packets of this stage collide.",
+    "park: delivery*": STORED,
+    "park*: acks": _ACKS,
+}
+SWEEP_PHASES: Phases = {
+    "sweep: attempt": _AT_ONCE,
+    "sweep: attempt, slot *": "Each waiting packet is sent to the relay group computed for its "
+    "destination, in the slot of its class. Only in attempts can packets of this stage collide.",
+    "sweep: delivery*": STORED,
+    "sweep: acks": _ACKS,
+}
 
 Maps = npt.NDArray[np.uint8]
 
@@ -38,6 +61,11 @@ def park(state: RelayState, windows: Sequence[int]) -> Slots:
         yield from _acknowledge(state, buffers, turns, maps, name)
     if len(windows) > 1:
         yield from buffers.deliver("park")
+
+
+def sweep_slots(network: Network) -> int:
+    """2k + 1 slots of a plain sweep, k = ⌈d/g⌉."""
+    return 2 * network.blocks + 1
 
 
 def sweep(state: RelayState) -> Slots:

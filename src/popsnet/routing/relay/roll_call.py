@@ -7,9 +7,21 @@ import numpy as np
 from popsnet.coins import Coins
 from popsnet.memory import Memory
 from popsnet.network import Network
+from popsnet.routing.facts import Phases
 from popsnet.slot import Ints, Slot, Slots
 
-__all__ = ["roll_call"]
+__all__ = ["ROLL_CALL_PHASES", "roll_call", "roll_call_slots"]
+
+ROLL_CALL_PHASES: Phases = {
+    "roll call: collect": "One processor of each group at a time sends its packet to a relay "
+    "group: nothing can collide.",
+    "roll call: hand out": "Relays hand out what they collected: each coupler carries one packet.",
+}
+
+
+def roll_call_slots(network: Network) -> int:
+    """2g for d = g: every permutation, no coins."""
+    return 2 * network.g
 
 
 def roll_call(network: Network, destination: Ints, coins: Coins, memory: Memory) -> Slots:

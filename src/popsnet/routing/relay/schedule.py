@@ -19,14 +19,16 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import chain, repeat
+from typing import ClassVar
 
 from popsnet.errors import InputError
 from popsnet.network import Network
+from popsnet.routing.facts import Phases
 from popsnet.routing.global_or import global_or_slots
-from popsnet.routing.relay.fold import fold
-from popsnet.routing.relay.grid import grid, superclasses
-from popsnet.routing.relay.park import park, sweep
-from popsnet.routing.relay.shower import shower
+from popsnet.routing.relay.fold import FOLD_PHASES, fold
+from popsnet.routing.relay.grid import GRID_PHASES, grid, superclasses
+from popsnet.routing.relay.park import PARK_PHASES, SWEEP_PHASES, park, sweep, sweep_slots
+from popsnet.routing.relay.shower import SHOWER_PHASES, shower
 from popsnet.routing.relay.state import RelayState
 from popsnet.slot import Slots
 
@@ -56,6 +58,9 @@ _MOST_DIGITS = 20
 class RelayStage(ABC):
     """A stage of a schedule: data, and what it does."""
 
+    phases: ClassVar[Phases]
+    """What happens in its phases."""
+
     @abstractmethod
     def run(self, state: RelayState) -> Slots:
         """Execute it."""
@@ -79,6 +84,7 @@ class RelayStage(ABC):
 class Park(RelayStage):
     """P(w1,…,wm)."""
 
+    phases = PARK_PHASES
     windows: tuple[int, ...]
 
     def __post_init__(self) -> None:
@@ -111,6 +117,8 @@ class Park(RelayStage):
 class SweepStage(RelayStage):
     """S."""
 
+    phases = SWEEP_PHASES
+
     def __str__(self) -> str:
         return "S"
 
@@ -118,7 +126,7 @@ class SweepStage(RelayStage):
         return sweep(state)
 
     def slots(self, network: Network) -> int:
-        return 2 * network.blocks + 1
+        return sweep_slots(network)
 
     def buffers(self, network: Network) -> int:
         return 2 + network.blocks
@@ -127,6 +135,8 @@ class SweepStage(RelayStage):
 @dataclass(frozen=True)
 class Fold(RelayStage):
     """F."""
+
+    phases = FOLD_PHASES
 
     def __str__(self) -> str:
         return "F"
@@ -142,6 +152,7 @@ class Fold(RelayStage):
 class Shower(RelayStage):
     """Rr."""
 
+    phases = SHOWER_PHASES
     copies: int
 
     def __post_init__(self) -> None:
@@ -161,6 +172,7 @@ class Shower(RelayStage):
 class Grid(RelayStage):
     """XY(x,y)."""
 
+    phases = GRID_PHASES
     x: int
     y: int
 
@@ -219,13 +231,23 @@ class RelaySchedule:
         bar = ("|",) if len(self.repeated) > 1 else ()
         return " ".join(map(str, (*self.stages, *bar, *self.repeated)))
 
+    @property
+    def all_stages(self) -> tuple[RelayStage, ...]:
+        """Every stage, those that are repeated once."""
+        return (*self.stages, *self.repeated)
+
+    @property
+    def phases(self) -> Phases:
+        """What happens in the phases of its stages."""
+        return {pattern: text for one in self.all_stages for pattern, text in one.phases.items()}
+
     def buffers(self, network: Network) -> int:
         """Packets a processor may hold."""
-        return max(stage.buffers(network) for stage in (*self.stages, *self.repeated))
+        return max(stage.buffers(network) for stage in self.all_stages)
 
     def obstacle(self, network: Network) -> str | None:
         """Why it cannot be run on a network, or None if it can."""
-        reasons = (stage.obstacle(network) for stage in (*self.stages, *self.repeated))
+        reasons = (stage.obstacle(network) for stage in self.all_stages)
         return next((reason for reason in reasons if reason is not None), None)
 
 

@@ -4,12 +4,21 @@ from __future__ import annotations
 
 import numpy as np
 
-from popsnet.routing.global_or import global_or
+from popsnet.routing.facts import Phases
+from popsnet.routing.global_or import OR_PHASES, global_or
 from popsnet.routing.relay.attempt import attempt
 from popsnet.routing.relay.state import RelayState
 from popsnet.slot import Ints, Slot, Slots
 
-__all__ = ["shower"]
+__all__ = ["SHOWER_PHASES", "shower"]
+
+SHOWER_PHASES: Phases = {
+    "shower: attempt": "Packets that still wait are sent to several relay groups at once: one copy "
+    "that comes through is enough.",
+    "shower: delivery*": "Relays send on the copies they heard; destinations listen to one relay "
+    "group after another.",
+    **OR_PHASES,
+}
 
 
 def shower(state: RelayState, copies: int) -> Slots:
