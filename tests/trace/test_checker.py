@@ -35,6 +35,7 @@ def test_a_real_trace_is_of_the_documented_form(lines: Lines) -> None:
     header, *slots, last = lines
     assert list(header) == [
         "format", "version", "d", "g", "router", "variant", "seed", "destination", "buffers",
+        "explanation", "phases", "conflict_graph",
     ]  # fmt: skip
     assert (header["format"], header["version"]) == ("popsnet-trace", 1)
     fields = ["slot", "phase", "step", "sends", "listens", "keeps", "drops"]

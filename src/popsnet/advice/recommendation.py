@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from popsnet.errors import InputError
 from popsnet.network import Network, shape_of
-from popsnet.routing import Router, all_routers
+from popsnet.routing import Route, Router, all_routers, find_router
 
 __all__ = [
     "Forecast",
@@ -38,18 +40,22 @@ def forecast(router: Router, network: Network) -> Forecast | None:
         If what the router expects is not a number of slots.
     """
     expected = router.claims.expected
-    if expected is None or all(one.obstacle(network) for one in router.variants.values()):
+    if expected is None or not router.applies_to(network):
         return None
     slots = float(expected.slots(network))
     if not slots >= 0:
-        raise InputError(f"Router {router.name} expects {slots} slots on {network}; that is none.")
+        raise InputError(
+            f"Router {router.name} expects {slots} slots on {network}; give 0 or more."
+        )
     variant = router.choose_variant(None, network)
     return Forecast(router, variant, slots, expected.exact, expected.reason)
 
 
-def forecasts(network: Network) -> list[Forecast]:
-    """Of all routers that apply, the quickest first; of equals what is exact."""
-    found = [forecast(router, network) for router in all_routers() if not router.file]
+def forecasts(network: Network, routers: Iterable[Router] | None = None) -> list[Forecast]:
+    """Of these routers, or of all that are not from a file, the quickest first; exact ones first."""
+    if routers is None:
+        routers = (router for router in all_routers() if not router.file)
+    found = [forecast(router, network) for router in routers]
     return sorted(
         (one for one in found if one is not None),
         key=lambda one: (one.slots, not one.exact, one.router.name),
@@ -116,7 +122,12 @@ class Recommendation:
         ]
 
 
-def recommend(d: Network | int, g: int | None = None) -> Recommendation:
+def recommend(
+    d: Network | int,
+    g: int | None = None,
+    *,
+    routers: Sequence[str | Path | Router | Route] | None = None,
+) -> Recommendation:
     """Recommend the on-line router that should take the fewest slots; of equals one without coins.
 
     Parameters
@@ -125,6 +136,14 @@ def recommend(d: Network | int, g: int | None = None) -> Recommendation:
         Processors per group, or a network.
     g : int
         Groups, if the first argument is a number.
+    routers : sequence, optional
+        Names, files, routers or generator functions to choose from; every router that ships, if
+        not given. A router that does not state its expected slots is left out.
+
+    Raises
+    ------
+    InputError
+        If nothing is expected of any on-line router among them.
 
     Examples
     --------
@@ -135,5 +154,11 @@ def recommend(d: Network | int, g: int | None = None) -> Recommendation:
     '4 slots, always the same, the fewest of all on-line routers; relay takes as many.'
     """
     network = Network(*shape_of(d, g))
-    found = forecasts(network)
-    return Recommendation(network, next(one for one in found if one.router.online), tuple(found))
+    found = forecasts(network, None if routers is None else map(find_router, routers))
+    best = next((one for one in found if one.router.online), None)
+    if best is None:
+        raise InputError(
+            f"routers: none of them is on-line, applies to {network} and states its expected "
+            "slots; register them with claims=Claims(expected=…)."
+        )
+    return Recommendation(network, best, tuple(found))

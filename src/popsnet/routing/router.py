@@ -132,6 +132,10 @@ class Router:
         words = self.variant(variant).words.on(network)
         return {"explanation": self.summary, **words} if self.summary else words
 
+    def applies_to(self, network: Network) -> bool:
+        """Whether a variant of it applies to the network."""
+        return any(one.obstacle(network) is None for one in self.variants.values())
+
     def resolve(self, name: str | None, network: Network) -> Variant:
         """Return the variant to run on a network: the default if none is named.
 

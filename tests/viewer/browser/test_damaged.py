@@ -100,6 +100,11 @@ DAMAGED: dict[str, tuple[Callable[[], str | bytes], str]] = {
     "destination outside": (lambda: header(destination=[16] * 16), "Line 1: destination 0 is 16"),
     "destination a text": (lambda: header(destination="all"), 'Line 1: destination is "all"'),
     "starts that are short": (lambda: header(start=[1]), "Line 1: there are 1 starts and 16"),
+    "explanation a number": (lambda: header(explanation=5), "Line 1: explanation is 5, not a text"),
+    "explanation of null": (lambda: header(explanation=None), "Line 1: explanation is null"),
+    "phases a list": (lambda: header(phases=["*"]), 'Line 1: phases is ["*"], not a JSON object'),
+    "phase a number": (lambda: header(phases={"*": 5}), "Line 1: a text of phases is 5"),
+    "conflict graph a number": (lambda: header(conflict_graph=1), "Line 1: conflict_graph is 1"),
     "router a number": (lambda: header(router=5), "Line 1: router is 5, not a text"),
     "buffers of -1": (lambda: header(buffers=-1), "Line 1: buffers is -1"),
     "holdings without buffers": (
