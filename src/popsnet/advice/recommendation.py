@@ -52,7 +52,7 @@ def forecast(router: Router, network: Network) -> Forecast | None:
 
 
 def forecasts(network: Network, routers: Iterable[Router] | None = None) -> list[Forecast]:
-    """Of these routers, or of all that are not from a file, the quickest first; exact ones first."""
+    """Forecast these routers, or all that are not from a file; sorted, the quickest first."""
     if routers is None:
         routers = (router for router in all_routers() if not router.file)
     found = [forecast(router, network) for router in routers]
