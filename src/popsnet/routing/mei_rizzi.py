@@ -61,7 +61,7 @@ def _deferred_slots(network: Network) -> float:
 
 
 _CLAIMS = Claims(
-    Expectation(_expected_slots, exact=False, reason="fluid limit, 5 slots a step"),
+    Expectation(_expected_slots, exact=False, reason="fluid limit, 5 slots per step"),
     (
         Bound("mei-rizzi, d = g", "upper", "O(log log g)", "with high probability",
               "d = g, asymptotic; its constants: the tail bounds", f"{PAPER}, section 3.1",
@@ -78,8 +78,8 @@ _CLAIMS = Claims(
 )  # fmt: skip
 
 _FIVE = (
-    "Five slots a try: to a random group, on to the temporary group, two for the acknowledgement, "
-    "and to the destination."
+    "Five slots per try: to a random group, on to the temporary group, two for the "
+    "acknowledgement, and to the destination."
 )
 _UP_TO_SLOT_2 = {
     PHASES[0]: "Each packet that takes part is sent to a group drawn at random. Two of one group "

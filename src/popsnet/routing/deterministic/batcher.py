@@ -74,7 +74,7 @@ _CLAIMS = Claims(
     reference="Batcher, 1968; stages by Mei and Rizzi's off-line routing, 2003",
     claims=_CLAIMS,
     words=Words(
-        "Sorts the packets by destination with Batcher's network, two slots a stage.",
+        "Sorts the packets by destination with Batcher's network, two slots per stage.",
         SORTING_PHASES,
     ),
 )

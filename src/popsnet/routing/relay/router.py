@@ -144,8 +144,8 @@ def _explain(schedule: RelaySchedule, network: Network) -> str:
     stages = set(schedule.all_stages)
     if network.d == network.g and stages <= {SweepStage(), Park((1,))}:
         return (
-            f"Three slots a try: to a relay, to the destination, acknowledgement. {_PUBLIC} So the "
-            "second hop cannot collide, and no processor has to ask where to listen."
+            f"Three slots per try: to a relay, to the destination, acknowledgement. {_PUBLIC} So "
+            "the second hop cannot collide, and no processor has to ask where to listen."
         )
     if all(isinstance(stage, Park | SweepStage) for stage in stages):
         return (
