@@ -95,3 +95,5 @@ from .trace.checker import check_trace as check_trace
 from .viewer import Page as Page
 
 __version__: str
+
+__all__: list[str]

@@ -219,7 +219,7 @@ def test_what_cannot_be_done_is_refused_and_nothing_written(
 def test_a_page_that_would_be_too_long_is_not_written(
     cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("popsnet.cli.view.MOST_TEXT", 6000)
+    monkeypatch.setattr("popsnet.cli.view.MOST_TEXT", 8000)
     assert cli("view", 4, 4, "-o", "one.html").code == 0
     finished = cli("view", 4, 4, "--router", "mei-rizzi", "--router", "mei-rizzi:published+or")
     assert finished.code == 2

@@ -16,13 +16,13 @@ import pytest
 
 import popsnet
 from popsnet.routing import plugin
+from popsnet.routing.deterministic import batcher_slots, datta_slots
 from popsnet.routing.relay import plan
 from popsnet.routing.router import unregister
 from popsnet.sweeps.store import Store
 from popsnet.sweeps.sweep import GRID_KEYS
-from popsnet.theory import batcher_slots, deterministic_slots
-from popsnet.theory.formulas import datta_slots
-from popsnet.trace import Event, TraceWriter
+from popsnet.theory import deterministic_slots
+from popsnet.trace import Event, TraceWords, TraceWriter
 from tests.conftest import Cli
 
 ROOT = Path(__file__).parents[2]
@@ -257,7 +257,8 @@ def test_every_line_of_the_trace_format_is_one() -> None:
     header, slot, outcome = map(json.loads, blocks(TRACE_FORMAT, "json"))
     written = io.StringIO()
     trace = TraceWriter(written)
-    trace.begin(popsnet.Network(1, 1), "r", "v", 0, np.array([0]), 1)
+    words = TraceWords(explanation="", phases={}, conflict_graph="")
+    trace.begin(popsnet.Network(1, 1), "r", "v", 0, np.array([0]), 1, words=words)
     trace(Event(1, "phase", 0, 1, lambda: ([], [])))
     trace.settle([], [])
     trace.end(1, 1, ())

@@ -12,11 +12,12 @@ from popsnet import Experiment, InputError, Network, route, summarize
 from popsnet.adversaries import FAMILIES, PATH_SYSTEMS, attack_paths, attack_two_hop
 from popsnet.errors import PermutationError
 from popsnet.exact import mei_rizzi_chain, relay_chain, solve
+from popsnet.routing import all_bounds
 from popsnet.routing.deterministic import aks_slots
 from popsnet.routing.mei_rizzi import participation
 from popsnet.routing.relay import expected_slots, fractions, parse_schedule
+from popsnet.routing.relay.census import census_slots
 from popsnet.theory import (
-    BOUNDS,
     TAILS,
     Bound,
     C,
@@ -34,7 +35,6 @@ from popsnet.theory import (
     tails,
 )
 from popsnet.theory.fluid import _participation
-from popsnet.theory.formulas import census_slots
 from popsnet.theory.lower_bounds import guaranteed_congestion, guaranteed_rounds
 from popsnet.theory.phases import lucky_share, planned_degree
 from popsnet.theory.slot_five import C_WITH_SLOT_FIVE
@@ -266,7 +266,7 @@ def test_the_unrounded_lemma_holds_exactly() -> None:
 
 
 def test_bounds_have_numbers_where_they_hold() -> None:
-    found = {bound.name: slots for bound, slots in bounds_on(Network(64, 64))}
+    found = {bound.name: slots for bound, slots in bounds_on(Network(64, 64), all_bounds())}
     assert found["direct"] == 64
     assert found["off-line"] == 2
     assert found["roll call"] == 128
@@ -277,12 +277,12 @@ def test_bounds_have_numbers_where_they_hold() -> None:
     assert found["rigid"] == 12
     assert found["two-hop"] == 2 * guaranteed_rounds(Network(64, 64)) == 6
     assert found["AKS"] is None
-    wide = {bound.name: slots for bound, slots in bounds_on(Network(256, 64))}
+    wide = {bound.name: slots for bound, slots in bounds_on(Network(256, 64), all_bounds())}
     assert wide["mei-rizzi, d > g"] == 60
     assert wide["mei-rizzi, deferred"] == 63
     assert wide["relay, fresh coins"] == 27
     assert wide["oblivious"] == guaranteed_congestion(Network(256, 64)) == 7
-    flat = {bound.name: slots for bound, slots in bounds_on(Network(1, 16))}
+    flat = {bound.name: slots for bound, slots in bounds_on(Network(1, 16), all_bounds())}
     assert (flat["off-line"], flat["merge exchange"]) == (1, 10)
 
 
@@ -320,14 +320,16 @@ def test_routers_of_our_own_are_among_the_bounds(cli: Cli) -> None:
 @pytest.mark.parametrize(("d", "g"), [(1, 2), (2, 1), (3, 2), (2, 7), (2, 2)])
 def test_no_lower_bound_is_above_an_upper_one_that_always_holds(d: int, g: int) -> None:
     """Not even on tiny networks; the router that knows all is no router of their kinds."""
-    bounds = [(one, slots) for one, slots in bounds_on(Network(d, g)) if slots is not None]
+    bounds = [
+        (one, slots) for one, slots in bounds_on(Network(d, g), all_bounds()) if slots is not None
+    ]
     always = [s for one, s in bounds if one.holds == "always" and one.name != "off-line"]
     lower = [s for one, s in bounds if one.kind == "lower" and one.name != "rigid"]
     assert max(lower, default=0) <= min(always)
 
 
 def test_a_bound_is_upper_or_lower() -> None:
-    assert all(bound.reference and bound.conditions for bound in BOUNDS)
+    assert all(bound.reference and bound.conditions for bound in all_bounds())
     with pytest.raises(ValueError, match="upper or lower"):
         Bound("mine", "middle", "1", "always", "any", "me")
 

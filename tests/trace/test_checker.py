@@ -38,6 +38,7 @@ def test_a_real_trace_is_of_the_documented_form(lines: Lines) -> None:
     header, *slots, last = lines
     assert list(header) == [
         "format", "version", "d", "g", "router", "variant", "seed", "destination", "buffers",
+        "explanation", "phases", "conflict_graph",
     ]  # fmt: skip
     assert (header["format"], header["version"]) == ("popsnet-trace", 1)
     fields = ["slot", "phase", "step", "sends", "listens", "keeps", "drops"]
@@ -386,6 +387,11 @@ def test_fields_of_other_programs_are_ignored(fields: str, tmp_path: Path) -> No
         (0, "g", True),
         (0, "router", 7),
         (0, "destination", [0.5] * 16),
+        (0, "explanation", 7),
+        (0, "explanation", None),
+        (0, "phases", ["*"]),
+        (0, "phases", {"*": 7}),
+        (0, "conflict_graph", 1),
         (1, "sends", [[0, 1, "packet", 0]]),
         (1, "sends", [[0, ["1"], "packet", 0]]),
         (1, "sends", [[0, [1], "packet"]]),

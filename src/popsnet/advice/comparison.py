@@ -245,21 +245,21 @@ def compare(
             f"n = {network.n:,}: every message of every router is executed; give at most "
             f"{MOST_PROCESSORS:,} processors, or use recommend()."
         )
-    shared: dict[str, Any] = {"permutation": permutation, "permutation_seed": permutation_seed}
     experiments = [
         Experiment(
             network.d, network.g, router=router, variant=variant, seed=seed, max_steps=max_steps,
-            **shared,
+            permutation=permutation, permutation_seed=permutation_seed,
         )
         for router, variant in _chosen(network, routers)
     ]  # fmt: skip
+    if not experiments:
+        raise InputError("routers = []: there is nothing to compare; give at least one router.")
     with watched(progress, f"routing on {network}", len(experiments) * runs) as (report, watch):
         found = [_compared(one, runs, report, watch) for one in experiments]
     ran = (one for one in found if one.runs is not None)
     done = tuple(sorted(ran, key=lambda one: (one.undelivered > 0, one.mean_slots)))
     left_out = tuple(one for one in found if one.runs is None)
-    bound = _bound(Experiment(network.d, network.g, router="direct", **shared), runs)
-    return Comparison(network, runs, bound, done, left_out)
+    return Comparison(network, runs, _bound(experiments[0], runs), done, left_out)
 
 
 def _chosen(
@@ -267,12 +267,7 @@ def _chosen(
 ) -> list[tuple[Router, str | None]]:
     """The routers to run, each with a variant or its own choice."""
     if routers is None:
-        shipped = (one for one in all_routers() if not one.file)
-        return [
-            (one, None)
-            for one in shipped
-            if any(variant.obstacle(network) is None for variant in one.variants.values())
-        ]
+        return [(one, None) for one in all_routers() if not one.file and one.applies_to(network)]
     several = routers if isinstance(routers, list | tuple) else [routers]
     pairs = (one if isinstance(one, tuple) else (one, None) for one in several)
     return [(find_router(router), variant) for router, variant in pairs]

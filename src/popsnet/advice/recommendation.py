@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from math import log2, sqrt
-from types import MappingProxyType
+from pathlib import Path
 
+from popsnet.errors import InputError
 from popsnet.network import Network, shape_of
 from popsnet.report import Column, Fact, Report, Reported, Table
-from popsnet.routing import Router, all_routers
-from popsnet.routing.deterministic import aks_slots
-from popsnet.routing.global_or import global_or_slots
-from popsnet.routing.relay import expected_slots
-from popsnet.routing.router import is_registered
-from popsnet.theory.bounds import Bound
-from popsnet.theory.fluid import expected_steps
-from popsnet.theory.formulas import batcher_slots, datta_slots
+from popsnet.routing import Route, Router, all_routers, find_router
 
 __all__ = [
-    "ROUTER_BOUNDS",
     "Forecast",
     "Recommendation",
     "forecast",
@@ -36,81 +28,35 @@ class Forecast:
     variant: str
     slots: float
     exact: bool
-    """Whether every permutation takes just so many."""
+    """Whether every permutation takes exactly this many."""
     reason: str
 
 
-_QUICKLY_MADE = 2**12
-"""Wires of a bag tree that takes no time to speak of."""
-
-_Rule = tuple[Callable[[Network], float], bool, str]
-
-
-def _offline(network: Network) -> int:
-    return 1 if network.d == 1 else 2 * -(-network.d // network.g)
-
-
-def _aks(network: Network) -> float:
-    """Of the network itself, or of the line through its depths where it takes long to make.
-
-    In a stage 0.55 of all take part on average, and of the group with the most some more: for d > g
-    the rounds of networks up to 2^16 are within a fifth of 0.55k + 0.5√k, k = ⌈d/g⌉.
-    """
-    if network.n <= _QUICKLY_MADE:
-        return aks_slots(network)
-    k = -(-network.d // network.g)
-    rounds = 0.55 * k + 0.5 * sqrt(k) if k > 1 else 1
-    hops = 1 if network.d == 1 else 2 * rounds
-    return hops * (124 * log2(network.n) - 600) + global_or_slots(network)
-
-
-def _mei_rizzi(network: Network) -> float:
-    """Five slots a step, and for d > g the last copies wait for their block of indices."""
-    return 5 * expected_steps(network) + (-(-network.d // network.g) - 1) / 2
-
-
-_RULES: Mapping[str, _Rule] = MappingProxyType(
-    {
-        "aks": (_aks, False, "depth of the bag tree, if it sorts"),
-        "batcher": (batcher_slots, True, "formula: t(t + 1), t = ⌈log2 n⌉; half for d = 1"),
-        "datta": (datta_slots, True, "formula: strips sorted by merge exchange"),
-        "direct": (lambda network: max(network.d, network.g), True, "formula: max(d, g)"),
-        "mei-rizzi": (_mei_rizzi, False, "fluid limit, 5 slots a step"),
-        "offline": (_offline, True, "formula: 2⌈d/g⌉, 1 for d = 1"),
-        "relay": (expected_slots, False, "fluid limit of the planned stages"),
-    }
-)
-
-
-ROUTER_BOUNDS = (
-    Bound("aks", "upper", "2⌈d/g⌉ slots, or fewer, a stage of the bag tree and of merge exchange; "
-          "⌈g/d⌉ + 1", "always", "any d, g; usually merge exchange is not needed",
-          "popsnet, docs/explanation/deterministic.md, after Ajtai, Komlós and Szemerédi, 1983",
-          lambda network: 1 < network.n <= _QUICKLY_MADE,
-          lambda network: aks_slots(network, repaired=True)),
-    Bound("relay, planned", "upper", "the shortest schedule by the fluid limit", "on average, by "
-          "the fluid limit; not proved", "any d, g", "popsnet, docs/explanation/relay.md, how a "
-          "schedule is chosen", slots=expected_slots),
-)  # fmt: skip
-"""Those of our own routers whose numbers are made, not written: by building networks and plans."""
-
-
 def forecast(router: Router, network: Network) -> Forecast | None:
-    """What is expected of a router; None if it does not apply, or nothing is known of it."""
-    if (
-        router.name not in _RULES
-        or not is_registered(router)
-        or all(variant.obstacle(network) is not None for variant in router.variants.values())
-    ):
+    """What is expected of a router; None if it does not apply, or does not say.
+
+    Raises
+    ------
+    InputError
+        If what the router expects is not a number of slots.
+    """
+    expected = router.claims.expected
+    if expected is None or not router.applies_to(network):
         return None
-    slots, exact, reason = _RULES[router.name]
+    slots = float(expected.slots(network))
+    if not slots >= 0:
+        raise InputError(
+            f"Router {router.name} expects {slots} slots on {network}; give 0 or more."
+        )
     variant = router.choose_variant(None, network)
-    return Forecast(router, variant, float(slots(network)), exact, reason)
+    return Forecast(router, variant, slots, expected.exact, expected.reason)
 
 
-def forecasts(network: Network) -> list[Forecast]:
-    """Of all routers that apply, the quickest first; of equals what is exact."""
-    found = [forecast(router, network) for router in all_routers() if not router.file]
+def forecasts(network: Network, routers: Iterable[Router] | None = None) -> list[Forecast]:
+    """Forecast these routers, or all that are not from a file; sorted, the quickest first."""
+    if routers is None:
+        routers = (router for router in all_routers() if not router.file)
+    found = [forecast(router, network) for router in routers]
     return sorted(
         (one for one in found if one is not None),
         key=lambda one: (one.slots, not one.exact, one.router.name),
@@ -194,7 +140,12 @@ _COLUMNS = (
 )
 
 
-def recommend(d: Network | int, g: int | None = None) -> Recommendation:
+def recommend(
+    d: Network | int,
+    g: int | None = None,
+    *,
+    routers: Sequence[str | Path | Router | Route] | None = None,
+) -> Recommendation:
     """Recommend the on-line router that should take the fewest slots; of equals one without coins.
 
     Parameters
@@ -203,6 +154,14 @@ def recommend(d: Network | int, g: int | None = None) -> Recommendation:
         Processors per group, or a network.
     g : int
         Groups, if the first argument is a number.
+    routers : sequence, optional
+        Names, files, routers or generator functions to choose from; every router that ships, if
+        not given. A router that does not state its expected slots is left out.
+
+    Raises
+    ------
+    InputError
+        If nothing is expected of any on-line router among them.
 
     Examples
     --------
@@ -213,5 +172,11 @@ def recommend(d: Network | int, g: int | None = None) -> Recommendation:
     '4 slots, always the same, the fewest of all on-line routers; relay takes as many.'
     """
     network = Network(*shape_of(d, g))
-    found = forecasts(network)
-    return Recommendation(network, next(one for one in found if one.router.online), tuple(found))
+    found = forecasts(network, None if routers is None else map(find_router, routers))
+    best = next((one for one in found if one.router.online), None)
+    if best is None:
+        raise InputError(
+            f"routers: none of them is on-line, applies to {network} and states its expected "
+            "slots; register them with claims=Claims(expected=…)."
+        )
+    return Recommendation(network, best, tuple(found))

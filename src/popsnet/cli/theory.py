@@ -14,17 +14,16 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from popsnet.advice.recommendation import ROUTER_BOUNDS
 from popsnet.cli.figures import require_figure, save_figure
 from popsnet.errors import InputError
 from popsnet.experiment import Experiment
 from popsnet.network import Network
+from popsnet.routing import all_bounds
 from popsnet.routing.relay import plan
 from popsnet.runs.phase_analysis import analyse_phases
 from popsnet.runs.route import route
 from popsnet.stats.inference import summarize_counts
 from popsnet.theory import (
-    BOUNDS,
     TAILS,
     C,
     bounds_on,
@@ -137,7 +136,7 @@ def _constants(network: Network) -> Row:
 
 def _bounds(network: Network) -> list[Row]:
     fields = ("name", "kind", "formula", "holds", "conditions", "reference")
-    found = bounds_on(network, (*BOUNDS, *ROUTER_BOUNDS))
+    found = bounds_on(network, all_bounds())
     return [
         {
             **{name: getattr(bound, name) for name in fields},

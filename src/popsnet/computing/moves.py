@@ -12,6 +12,7 @@ from popsnet.errors import InputError
 from popsnet.network import Network
 from popsnet.routing.deterministic.exchange import swap_values
 from popsnet.routing.deterministic.pairs import pair_up
+from popsnet.schedules.bounds import permutation_slots
 from popsnet.slot import Inbox, Slot
 
 __all__ = ["add_all", "add_prefixes", "dimensions", "move", "move_slots"]
@@ -35,7 +36,7 @@ def move_slots(network: Network) -> int:
     As in Sahni, "The partitioned optical passive stars network: simulations and fundamental
     operations" (2000), where every move of a SIMD hypercube takes as many.
     """
-    return 1 if network.d == 1 else 2 * network.blocks
+    return permutation_slots(network)
 
 
 def move(network: Network, values: Values, dimension: int) -> Computation:

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from popsnet.network import Network
 from popsnet.routing.deterministic.exchange import swap_values
 from popsnet.routing.deterministic.pairs import pair_up
+from popsnet.schedules.bounds import permutation_slots
 from popsnet.slot import Inbox, Slot
 from popsnet.sorting import ComparatorNetwork
 
@@ -21,7 +22,7 @@ Values = npt.NDArray[Any]
 
 def sort_slots(network: Network, depth: int) -> int:
     """Slots of a comparator network at most: 2⌈d/g⌉ a stage, or one for d = 1."""
-    return depth * (1 if network.d == 1 else 2 * network.blocks)
+    return depth * permutation_slots(network)
 
 
 def sort_values(

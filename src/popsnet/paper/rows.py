@@ -20,9 +20,9 @@ from popsnet.paper.verdicts import (
     sd_of,
     verdicts_of,
 )
+from popsnet.routing.deterministic import batcher_slots, datta_slots
 from popsnet.stats.inference import MeanComparison, confidence_interval, quantile, summarize_counts
-from popsnet.theory import batcher_slots, deterministic_slots
-from popsnet.theory.formulas import datta_slots
+from popsnet.theory import deterministic_slots
 
 __all__ = ["Results", "RouterRow", "SlotsRow", "StepsRow", "Tables", "make_tables"]
 

@@ -5,12 +5,14 @@ from popsnet.routing import direct as direct
 from popsnet.routing import mei_rizzi as mei_rizzi
 from popsnet.routing import offline as offline
 from popsnet.routing import relay as relay
+from popsnet.routing.facts import Claims, Expectation, Words
 from popsnet.routing.plugin import find_router
 from popsnet.routing.router import (
     Route,
     Router,
     Schedules,
     Variant,
+    all_bounds,
     all_routers,
     get_router,
     register,
@@ -18,10 +20,14 @@ from popsnet.routing.router import (
 )
 
 __all__ = [
+    "Claims",
+    "Expectation",
     "Route",
     "Router",
     "Schedules",
     "Variant",
+    "Words",
+    "all_bounds",
     "all_routers",
     "find_router",
     "get_router",

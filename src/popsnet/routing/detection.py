@@ -1,16 +1,18 @@
-"""Termination detection: a global OR after every step tells everybody when all packets are home."""
+"""Termination detection: after every step a global OR tells all whether a packet is missing."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
+from dataclasses import replace
 
 from popsnet.coins import Coins
 from popsnet.memory import Memory
 from popsnet.network import Network
-from popsnet.routing.global_or import global_or
+from popsnet.routing.facts import Words, told
+from popsnet.routing.global_or import OR_PHASES, global_or
 from popsnet.slot import Inbox, Ints, Slot
 
-__all__ = ["DETECTED", "detected"]
+__all__ = ["DETECTED", "detected", "detected_words"]
 
 Slots = Generator[Slot, Inbox, None]
 Route = Callable[[Network, Ints, Coins, Memory], Slots]
@@ -20,10 +22,11 @@ DETECTED = "+or"
 
 
 def detected(route: Route) -> Route:
-    """The same router, with ⌈g/d⌉ + 1 slots more a step, that ends when everybody knows.
+    """The same router, with ⌈g/d⌉ + 1 slots more a step, that ends when every processor knows.
 
-    Without it only the simulation sees that a randomized router is done. After each step whoever
-    has not got its own packet objects. When nobody does all is home, and everybody has heard so.
+    Without it only the simulation sees that a randomized router is done. After each step
+    every processor that still waits for its packet objects. When no processor does, all packets are
+    delivered, and every processor has heard so.
     """
 
     def route_and_ask(network: Network, destination: Ints, coins: Coins, memory: Memory) -> Slots:
@@ -45,6 +48,16 @@ def detected(route: Route) -> Route:
     return route_and_ask
 
 
+def detected_words(words: Words) -> Words:
+    """The words of a variant, and of the question after every step."""
+
+    def explain(network: Network) -> str:
+        asked = "After every step all processors are asked whether they have their packets."
+        return f"{told(words.explanation, network)} {asked}".lstrip()
+
+    return replace(words, explanation=explain, phases={**OR_PHASES, **words.phases})
+
+
 def _ask(network: Network, memory: Memory, step: int) -> Generator[Slot, Inbox, bool]:
-    """Whether anybody waits for its packet; each knows that of itself."""
+    """Whether a processor waits for its packet, which each knows of itself."""
     return (yield from global_or(network, memory.awaiting(), phase="all home?", step=step))

@@ -5,10 +5,30 @@ from __future__ import annotations
 from popsnet.coins import Coins
 from popsnet.memory import Memory
 from popsnet.network import Network
+from popsnet.routing.facts import Claims, Expectation, Words
 from popsnet.routing.router import register
 from popsnet.slot import Ints, Slot, Slots
+from popsnet.theory.bounds import Bound
 
-__all__ = ["direct"]
+__all__ = ["WORDS", "direct", "direct_slots"]
+
+WORDS = Words(
+    "One hop, at a time computed from the numbers: nothing collides, but max(d, g) slots are "
+    "needed.",
+    {"to destination": "Packets go to their destinations, each on a coupler of its own."},
+)
+
+
+def direct_slots(network: Network) -> int:
+    """max(d, g) slots, for every permutation."""
+    return max(network.d, network.g)
+
+
+_CLAIMS = Claims(
+    Expectation(direct_slots, exact=True, reason="formula: max(d, g)"),
+    (Bound("direct", "upper", "max(d, g)", "always", "any d, g", "time-division",
+           slots=direct_slots),),
+)  # fmt: skip
 
 
 @register(
@@ -17,6 +37,8 @@ __all__ = ["direct"]
     slots="max(d, g), always",
     buffers=2,
     messages="none",
+    claims=_CLAIMS,
+    words=WORDS,
 )
 def direct(network: Network, destination: Ints, coins: Coins, memory: Memory) -> Slots:
     """Send every packet straight to its destination in max(d, g) slots.
@@ -28,7 +50,7 @@ def direct(network: Network, destination: Ints, coins: Coins, memory: Memory) ->
     the end. No one-hop router can do better in the worst case: a group may send all its d
     packets over one coupler, and a destination has g couplers to listen to.
     """
-    period, processors = max(network.d, network.g), network.processors
+    period, processors = direct_slots(network), network.processors
     turn = (network.group(processors) + network.index(destination)) % period
     for t in range(period):
         senders = processors[turn == t]

@@ -1,4 +1,4 @@
-"""Global OR: everybody learns whether anybody objects."""
+"""Global OR: every processor learns whether any objects."""
 
 from __future__ import annotations
 
@@ -7,9 +7,18 @@ from collections.abc import Generator
 import numpy as np
 
 from popsnet.network import Network
+from popsnet.routing.facts import Phases
 from popsnet.slot import Inbox, Ints, Slot
 
-__all__ = ["global_or", "global_or_slots"]
+__all__ = ["OR_PHASES", "global_or", "global_or_slots"]
+
+
+OR_PHASES: Phases = {
+    "*: groups object*": "One processor of each group says that all is well, and every processor "
+    "that still waits destroys that message on purpose: here a collision is the message.",
+    "*: within groups": "Within each group one processor passes the message on, and every "
+    "processor that missed it destroys it, so that all know whether it is over.",
+}
 
 
 def global_or_slots(network: Network) -> int:
@@ -20,14 +29,15 @@ def global_or_slots(network: Network) -> int:
 def global_or(
     network: Network, objectors: Ints, *, phase: str, step: int
 ) -> Generator[Slot, Inbox, bool]:
-    """Whether there are objectors, in ⌈g/d⌉ + 1 slots, known to everybody; messages of one bit.
+    """Whether there are objectors, in ⌈g/d⌉ + 1 slots, known to all; messages of one bit.
 
     Processor (a, 0) tells all groups that its group is content, and every objector of the group
     tells them that it is not. So group a is content if and only if its message arrives, and says
     so: two messages destroy each other, and one from an objector alone says the opposite. The d
     processors of a group listen to d groups at a time, ⌈g/d⌉ slots for all. Then within each group
-    x, on coupler c(x, x), processor (x, 0) says that all is well, and whoever has missed a good
-    word, or is (x, 0) and has missed it, spoils it. (Section 3.3 of the paper needs such a test.)
+    x, on coupler c(x, x), processor (x, 0) says that all is well, and every processor
+    that has missed a good word, (x, 0) itself included, spoils it. (Section 3.3 of the paper needs
+    such a test.)
     """
     d, g, n, processors = network.d, network.g, network.n, network.processors
     group, index = network.group(processors), network.index(processors)

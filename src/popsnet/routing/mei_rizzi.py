@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Generator
+from math import ceil
 
 import numpy as np
 
 from popsnet.coins import Coins
 from popsnet.memory import Memory
 from popsnet.network import Network
+from popsnet.routing.facts import Claims, Expectation, Words
 from popsnet.routing.router import register, register_variant
 from popsnet.slot import NO_PACKET, Inbox, Ints, Listening, Slot, Slots
+from popsnet.theory.bounds import PAPER, Bound
+from popsnet.theory.fluid import expected_steps
 
 __all__ = [
     "BUFFERS",
@@ -34,6 +38,106 @@ PHASES = (
     "3 ack to intermediate group",
     "4 ack to source",
     "5 to destination",
+)
+
+
+def _expected_slots(network: Network) -> float:
+    """Five slots per step, and for d > g the last copies wait for their block of indices."""
+    return 5 * expected_steps(network) + (network.blocks - 1) / 2
+
+
+def _thinned_slots(network: Network) -> float:
+    """5⌈4(d/g - 1)⌉: the steps in which packets take part by chance.
+
+    With c + ε = 4, in the limit of large g; afterwards no group has more than g packets. The bound
+    of the router is this and O(log log g) more.
+    """
+    return 5 * ceil(4 * (network.d / network.g - 1))
+
+
+def _deferred_slots(network: Network) -> float:
+    """5⌈4(d/g - 1)⌉ + k - 1 for d = kg: the thinned steps, and the last copies' wait."""
+    return _thinned_slots(network) + network.d // network.g - 1
+
+
+_CLAIMS = Claims(
+    Expectation(_expected_slots, exact=False, reason="fluid limit, 5 slots per step"),
+    (
+        Bound("mei-rizzi, d = g", "upper", "O(log log g)", "with high probability",
+              "d = g, asymptotic; its constants: the tail bounds", f"{PAPER}, section 3.1",
+              lambda network: network.d == network.g),
+        Bound("mei-rizzi, d > g", "upper", "5⌈4(d/g - 1)⌉ + O(log log g)", "with high probability",
+              "counts what survives slot 2 as home", f"{PAPER}, section 3.2",
+              lambda network: network.d > network.g, _thinned_slots, leading=True),
+        Bound("mei-rizzi, deferred", "upper", "5⌈4(d/g - 1)⌉ + d/g - 1 + O(log log g)",
+              "with high probability", "d > g, g divides d; loses nothing",
+              "popsnet, docs/explanation/mei-rizzi-analysis.md and exact-chains.md",
+              lambda network: network.d > network.g and network.d % network.g == 0,
+              _deferred_slots, leading=True),
+    ),
+)  # fmt: skip
+
+_FIVE = (
+    "Five slots per try: to a random group, on to the temporary group, two for the "
+    "acknowledgement, and to the destination."
+)
+_UP_TO_SLOT_2 = {
+    PHASES[0]: "Each packet that takes part is sent to a group drawn at random. Two of one group "
+    "that draw the same coupler destroy each other.",
+    PHASES[1]: "Packets that came through are sent on towards their temporary groups (destination "
+    "number modulo g). They can collide a second time here.",
+}
+_UP_TO_SLOT_4 = {
+    **_UP_TO_SLOT_2,
+    PHASES[2]: "Every processor that heard a packet in the slot before says so, back along its "
+    "way.",
+    PHASES[3]: "The acknowledgement is passed on to the source, which gives its packet up. A "
+    "source that hears nothing tries again in the next step.",
+}
+
+
+def _explain(network: Network) -> str:
+    if network.d == network.g:
+        return (
+            f"{_FIVE} A packet can be destroyed in the first two of them, and each failure costs "
+            "five slots."
+        )
+    return (
+        f"{_FIVE} A packet can be destroyed in the first two, and is sent again. Because d > g it "
+        "can also be destroyed in the fifth, after its source was told that it is safe: then it "
+        "is lost."
+    )
+
+
+def _explain_slot_5(network: Network) -> str:
+    sent = "Packets that reached their temporary group go on to their destinations."
+    if network.d == network.g:
+        return f"{sent} For d = g no two want the same coupler."
+    return (
+        f"{sent} Because d > g, two may want the same coupler: both are destroyed, and they are "
+        "lost, for their sources have given them up."
+    )
+
+
+_PUBLISHED = Words(_explain, {**_UP_TO_SLOT_4, PHASES[4]: _explain_slot_5}, "residue")
+_DEFERRED = Words(
+    f"{_FIVE} The repair for d > g: a copy waits in its temporary group until the last hop is "
+    "safe, so that what was acknowledged cannot be lost.",
+    {
+        **_UP_TO_SLOT_4,
+        PHASES[4]: "Copies for one block of g destinations in every group go to their "
+        "destinations; nothing can collide. Copies for the other blocks wait in their temporary "
+        "groups.",
+    },
+    "residue",
+)
+_IDEALIZED = Words(
+    f"{_FIVE} Only the first two are executed, as the paper's tables count them.",
+    {
+        **_UP_TO_SLOT_2,
+        "* (assumed)": "What survived slot 2 counts as delivered; this slot is not executed.",
+    },
+    "residue",
 )
 
 
@@ -78,6 +182,8 @@ def _taking_part(network: Network, coins: Coins, step: int, pending: Ints) -> In
     randomness="private coins",
     reference="Mei and Rizzi, On-Line Permutation Routing in Partitioned Optical Passive Star "
     "Networks, sections 3.1 and 3.2",
+    claims=_CLAIMS,
+    words=_PUBLISHED,
 )
 def mei_rizzi(network: Network, destination: Ints, coins: Coins, memory: Memory) -> Slots:
     """Route any permutation on POPS(g, g) in O(log log g) slots with high probability.
@@ -86,7 +192,7 @@ def mei_rizzi(network: Network, destination: Ints, coins: Coins, memory: Memory)
     (1), which passes it on to the temporary group, the destination's number mod g (2). Acks
     go back the same way (3, 4), and the source that hears one drops its original. The
     temporary group sends the copy to its destination (5). In slots 1 and 2 the processor with
-    index a < g listens to group a; an ack is heard by whoever sent the copy; in slot 5
+    index a < g listens to group a; an ack is heard by the processor that sent the copy; in slot 5
     processor j listens to group j mod g.
 
     For d > g a packet takes part in a step by the law of section 3.2 of the paper, and the
@@ -171,11 +277,17 @@ def _acknowledge(
 
 
 def _unabridged(network: Network, destination: Ints, coins: Coins, memory: Memory) -> Slots:
-    """Of :func:`deferred` every step with all its slots: nobody knows that it is the last."""
+    """Of :func:`deferred` every step with all its slots: no processor knows the last step."""
     return _deferred(network, coins, memory, unabridged=True)
 
 
-@register_variant("mei-rizzi", "deferred", obstacle=_needs_large_groups, unabridged=_unabridged)
+@register_variant(
+    "mei-rizzi",
+    "deferred",
+    obstacle=_needs_large_groups,
+    unabridged=_unabridged,
+    words=_DEFERRED,
+)
 def deferred(network: Network, destination: Ints, coins: Coins, memory: Memory) -> Slots:
     """The repair for d > g: a copy waits in its temporary group until its slot 5 is safe.
 
@@ -257,7 +369,9 @@ def _bring_home(
     memory.deliver(home.receivers, home.packets)
 
 
-@register_variant("mei-rizzi", "idealized", obstacle=_needs_large_groups, idealized=True)
+@register_variant(
+    "mei-rizzi", "idealized", obstacle=_needs_large_groups, idealized=True, words=_IDEALIZED
+)
 def idealized(network: Network, destination: Ints, coins: Coins, memory: Memory) -> Slots:
     """Count a packet as delivered once it survives slots 1 and 2, whatever slots 3 to 5 would do.
 

@@ -5,11 +5,21 @@ from __future__ import annotations
 from popsnet.coins import Coins
 from popsnet.memory import Memory
 from popsnet.network import Network
+from popsnet.routing.facts import Claims, Expectation, Words
 from popsnet.routing.router import register
+from popsnet.schedules.bounds import permutation_slots
 from popsnet.schedules.cache import schedule_permutation
 from popsnet.slot import Ints, Slots
+from popsnet.theory.bounds import Bound
 
 __all__ = ["offline"]
+
+
+_CLAIMS = Claims(
+    Expectation(permutation_slots, exact=True, reason="formula: 2⌈d/g⌉, 1 for d = 1"),
+    (Bound("off-line", "upper", "2⌈d/g⌉, 1 if d = 1", "always", "the permutation is known to all",
+           "Mei and Rizzi, J. Parallel Distrib. Comput. 2003", slots=permutation_slots),),
+)  # fmt: skip
 
 
 @register(
@@ -20,6 +30,16 @@ __all__ = ["offline"]
     memory="1 packet a processor for d ≤ g, 2 for d > g",
     reference="Mei and Rizzi, Routing permutations in POPS networks (2003)",
     online=False,
+    claims=_CLAIMS,
+    words=Words(
+        "All that is to be sent was known beforehand: it goes in two hops, or one, without a "
+        "collision.",
+        {
+            "to relay": "Packets go to their relays, each on a coupler of its own: the schedule "
+            "was computed beforehand.",
+            "to destination": "Packets go to their destinations, each on a coupler of its own.",
+        },
+    ),
 )
 def offline(network: Network, destination: Ints, coins: Coins, memory: Memory) -> Slots:
     """Route any permutation in one slot for d = 1, and in 2⌈d/g⌉ for d > 1.

@@ -29,14 +29,18 @@ from popsnet.coins import Coins
 from popsnet.errors import InputError
 from popsnet.memory import Memory
 from popsnet.network import Network
-from popsnet.routing.detection import DETECTED, detected
+from popsnet.routing.detection import DETECTED, detected, detected_words
+from popsnet.routing.facts import NO_CLAIMS, NO_WORDS, Claims, Words
 from popsnet.slot import Ints, Slots
+from popsnet.theory.bounds import BOUNDS, Bound
+from popsnet.trace import TraceWords
 
 __all__ = [
     "Route",
     "Router",
     "Schedules",
     "Variant",
+    "all_bounds",
     "all_routers",
     "exit_of",
     "get_router",
@@ -74,6 +78,8 @@ class Variant:
     """Packets a processor may hold, if it is not what the router says."""
     unabridged: Route | None = None
     """The route without any slot left out, for termination detection, if it is another one."""
+    words: Words = NO_WORDS
+    """What its traces say to explain it."""
 
 
 Schedules: TypeAlias = Callable[[str], tuple[str, Variant]]
@@ -109,6 +115,8 @@ class Router:
     schedules: Schedules | None = None
     """Makes a variant of a text that is not the name of one: its canonical name and the variant;
     raises InputError."""
+    claims: Claims = NO_CLAIMS
+    """Its expected slots and its bounds, in numbers."""
 
     def __repr__(self) -> str:
         return f"<router {self.name}: {self.summary}>"
@@ -118,6 +126,15 @@ class Router:
         buffers = self.variant(variant).buffers
         buffers = self.buffers if buffers is None else buffers
         return _held(buffers(network) if callable(buffers) else buffers)
+
+    def words_on(self, network: Network, variant: str | Variant) -> TraceWords:
+        """What the header of a trace says to explain the variant; the summary, if nothing else."""
+        words = self.variant(variant).words.on(network)
+        return {"explanation": self.summary, **words} if self.summary else words
+
+    def applies_to(self, network: Network) -> bool:
+        """Whether a variant of it applies to the network."""
+        return any(one.obstacle(network) is None for one in self.variants.values())
 
     def resolve(self, name: str | None, network: Network) -> Variant:
         """Return the variant to run on a network: the default if none is named.
@@ -176,7 +193,8 @@ class Router:
                 f"Variant {name} of {self.name} gives statistics only, nothing to detect."
             )
         route = partial(_started, self.name, variant.unabridged or variant.route)
-        return name + DETECTED, replace(variant, route=detected(route))
+        words = detected_words(variant.words)
+        return name + DETECTED, replace(variant, route=detected(route), words=words)
 
 
 def _started(
@@ -249,8 +267,13 @@ def register(
     default: Callable[[Network], str] | None = None,
     online: bool = True,
     schedules: Schedules | None = None,
+    claims: Claims = NO_CLAIMS,
+    words: Words = NO_WORDS,
 ) -> Callable[[Route], Route]:
-    """Register the decorated generator function as a router; see :class:`Router`."""
+    """Register the decorated generator function as a router; see :class:`Router`.
+
+    The words are those of its first variant, and of others that are registered without.
+    """
 
     def add(route: Route) -> Route:
         if name in _ROUTERS and not _defined_again(_ROUTERS[name], route):
@@ -262,7 +285,7 @@ def register(
             buffers=buffers if callable(buffers) else _held(buffers),
             memory=memory,
             messages=messages,
-            variants={variant: Variant(route, obstacle, variant)},
+            variants={variant: Variant(route, obstacle, variant, words=words)},
             applies=applies,
             randomness=randomness,
             reference=reference,
@@ -270,6 +293,7 @@ def register(
             default=default,
             online=online,
             schedules=schedules,
+            claims=claims,
         )
         return route
 
@@ -284,14 +308,17 @@ def register_variant(
     idealized: bool = False,
     buffers: Buffers | None = None,
     unabridged: Route | None = None,
+    words: Words | None = None,
 ) -> Callable[[Route], Route]:
     """Register the decorated generator function as one more variant of a router."""
 
     def add(route: Route) -> Route:
         known = _ROUTERS[router]
+        first = next(iter(known.variants.values()))
         new = Variant(
-            route, obstacle, variant, idealized=idealized, buffers=buffers, unabridged=unabridged
-        )
+            route, obstacle, variant, idealized=idealized, buffers=buffers, unabridged=unabridged,
+            words=first.words if words is None else words,
+        )  # fmt: skip
         variants = {**known.variants, variant: new}
         _ROUTERS[router] = replace(known, variants=variants)
         return route
@@ -314,6 +341,12 @@ def unregister(name: str) -> None:
 def all_routers() -> list[Router]:
     """Every registered router, by name."""
     return [_ROUTERS[name] for name in sorted(_ROUTERS)]
+
+
+def all_bounds() -> tuple[Bound, ...]:
+    """Return the bounds of all routers that are not from a file, and those of no router."""
+    own = [bound for one in all_routers() if not one.file for bound in one.claims.bounds]
+    return (*own, *BOUNDS)
 
 
 def is_storable(router: Router) -> bool:

@@ -226,8 +226,9 @@ def trace_schedule(
     with write_whole(path) as file:
         trace = TraceWriter(file)
         trace.begin(
-            demand.network, _ROUTER, _VARIANT, seed, demand.destination, buffers, instance.start
-        )
+            demand.network, _ROUTER, _VARIANT, seed, demand.destination, buffers, instance.start,
+            get_router(_ROUTER).words_on(demand.network, _VARIANT),
+        )  # fmt: skip
         outcome = ENGINES["slots"].execute(instance, [trace, *observers])
         trace.end(outcome.slots, outcome.delivered, outcome.lost_packets)
     return outcome

@@ -44,6 +44,7 @@ def write_trace(
         experiment.seed,
         instance.array(),
         experiment.buffers,
+        words=experiment.resolved_router.words_on(experiment.network, experiment.resolved_variant),
     )
     outcome = engine.execute(instance, [trace, *observers])
     trace.end(outcome.slots, outcome.delivered, outcome.lost_packets)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from popsnet.network import Network
 from popsnet.schedules.demand import Demand
 
-__all__ = ["lower_bound", "offline_slots"]
+__all__ = ["lower_bound", "offline_slots", "permutation_slots"]
 
 
 def offline_slots(demand: Demand) -> int:
@@ -15,8 +16,16 @@ def offline_slots(demand: Demand) -> int:
     Here h is the most packets of a processor and Δ the most of a group, sent or received. Proof:
     see :func:`popsnet.schedules.rounds.assign_rounds`, and ``colour_edges``, for each round.
     """
-    network, h = demand.network, demand.h
-    return h if network.d == 1 else 2 * max(h, -(-demand.degree // network.g))
+    return _slots(demand.network, demand.h, demand.degree)
+
+
+def permutation_slots(network: Network) -> int:
+    """1 for d = 1, else 2⌈d/g⌉: the slots of any permutation that all processors know."""
+    return _slots(network, 1, network.d)
+
+
+def _slots(network: Network, h: int, degree: int) -> int:
+    return h if network.d == 1 else 2 * max(h, -(-degree // network.g))
 
 
 def lower_bound(demand: Demand) -> int:

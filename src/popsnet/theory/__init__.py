@@ -1,9 +1,8 @@
 """Formulas, bounds and limits: what mathematics says about routing times."""
 
-from popsnet.theory.bounds import BOUNDS, Bound, bounds_on
+from popsnet.theory.bounds import BOUNDS, Bound, bounds_on, deterministic_slots
 from popsnet.theory.conflict_graph import ConflictGraph
 from popsnet.theory.fluid import expected_steps, expected_sweeps, loads, undelivered
-from popsnet.theory.formulas import batcher_slots, deterministic_slots
 from popsnet.theory.phases import Phase, phase_of
 from popsnet.theory.slot_five import C, c_with_slot_five, lost_share
 from popsnet.theory.tails import TAILS, Tail, smallest_g
@@ -16,7 +15,6 @@ __all__ = [
     "ConflictGraph",
     "Phase",
     "Tail",
-    "batcher_slots",
     "bounds_on",
     "c_with_slot_five",
     "deterministic_slots",

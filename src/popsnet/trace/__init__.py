@@ -12,10 +12,13 @@ Slots are numbered from 1, steps from 0; a line may leave out its step. A kind i
 ``ack`` or ``control``; a packet is the number of its source (or its place in ``start``), or null.
 Lists are ordered by processor. ``buffers``, ``keeps``, ``drops`` and ``lost_packets`` say who
 holds what; a trace without ``buffers`` has none of them. A header with ``start`` says where each
-packet starts; there may be any number of them.
+packet starts; there may be any number of them. ``explanation``, ``phases`` and ``conflict_graph``
+of a header explain the run to readers.
 """
 
-from popsnet.trace.event import Event, Hold, Listen, Observer, Send
+from popsnet.trace.event import Event, Hold, Listen, Observer, Send, TraceWords
 from popsnet.trace.writer import TraceWriter, records
 
-__all__ = ["Event", "Hold", "Listen", "Observer", "Send", "TraceWriter", "records"]
+__all__ = [
+    "Event", "Hold", "Listen", "Observer", "Send", "TraceWords", "TraceWriter", "records",
+]  # fmt: skip

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias, TypedDict
 
-__all__ = ["FORMAT", "VERSION", "Event", "Hold", "Listen", "Observer", "Send"]
+__all__ = ["FORMAT", "VERSION", "Event", "Hold", "Listen", "Observer", "Send", "TraceWords"]
 
 FORMAT = "popsnet-trace"
 VERSION = 1
@@ -19,6 +19,17 @@ Listen: TypeAlias = tuple[int, int]
 
 Hold: TypeAlias = tuple[int, int]
 """Processor, packet: something it keeps, or gives up."""
+
+
+class TraceWords(TypedDict, total=False):
+    """What a header may say to explain a run."""
+
+    explanation: str
+    """What the router does."""
+    phases: dict[str, str]
+    """What happens in a phase, by pattern; the first that matches counts."""
+    conflict_graph: str
+    """By what the conflict graph of a step has destinations: ``group`` or ``residue``."""
 
 
 class Event(NamedTuple):

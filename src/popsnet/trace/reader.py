@@ -48,6 +48,8 @@ class Header(Struct, frozen=True):
     """What the router does, in a sentence."""
     phases: dict[str, str] = {}
     """A sentence for each phase."""
+    conflict_graph: str = ""
+    """What the conflict graph of a step is drawn of."""
 
 
 class SlotLine(Struct, frozen=True):

@@ -12,7 +12,7 @@ import numpy as np
 
 from popsnet.network import Network
 from popsnet.slot import NO_PACKET, Ints, Kind, Slot
-from popsnet.trace.event import FORMAT, VERSION, Event, Hold, Listen, Send
+from popsnet.trace.event import FORMAT, VERSION, Event, Hold, Listen, Send, TraceWords
 
 __all__ = ["TraceWriter", "records"]
 
@@ -51,8 +51,12 @@ class TraceWriter:
         destination: Ints,
         buffers: int,
         start: Ints | None = None,
+        words: TraceWords | None = None,
     ) -> None:
-        """Write the header; ``start`` if it is not packet i that starts at processor i."""
+        """Write the header; ``start`` if it is not packet i that starts at processor i.
+
+        ``words`` explain the run to readers.
+        """
         header = {
             "format": FORMAT,
             "version": VERSION,
@@ -63,8 +67,10 @@ class TraceWriter:
             "seed": seed,
             "destination": destination.tolist(),
             "buffers": buffers,
+            **({} if start is None else {"start": start.tolist()}),
+            **(words or {}),
         }
-        self._write(header if start is None else {**header, "start": start.tolist()})
+        self._write(header)
 
     def __call__(self, event: Event) -> None:
         sends, listens = event.records()

@@ -9,13 +9,12 @@ import pytest
 from popsnet import Coins, Memory, Network, Outcome, Router
 from popsnet.engines import Instance, slots
 from popsnet.routing import Route, Variant, get_router
-from popsnet.routing.deterministic import aks_slots
+from popsnet.routing.deterministic import aks_slots, batcher_slots
 from popsnet.routing.deterministic.aks import certified
 from popsnet.routing.global_or import global_or_slots
 from popsnet.slot import Ints, Slots
 from popsnet.sorting import ComparatorNetwork, bag_tree, merge_exchange
 from popsnet.testing import check_locality
-from popsnet.theory.formulas import batcher_slots
 from tests.conftest import permutation
 
 

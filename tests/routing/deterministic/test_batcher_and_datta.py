@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 from popsnet import Coins, InputError, Network, Outcome
 from popsnet.engines import Instance, slots
 from popsnet.routing import get_router
+from popsnet.routing.deterministic import batcher_slots, datta_slots
 from popsnet.routing.deterministic.pairs import pair_up
 from popsnet.slot import Ints
-from popsnet.theory.formulas import batcher_slots, datta_slots, deterministic_slots
+from popsnet.theory import deterministic_slots
 from tests.conftest import permutation
 
 SHAPES = [

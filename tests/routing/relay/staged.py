@@ -54,24 +54,22 @@ class Alone:
         self.machine = Machine(self.network, self.destination, self.buffers)
         coins = Coins(self.seed)
         public = Coins(self.seed).key("the public seed of a test", 0)
-        self.traffic = RelayState(
-            self.network, self.destination, coins, self.machine.memory, public
-        )
+        self.state = RelayState(self.network, self.destination, coins, self.machine.memory, public)
 
     def run(self, stage: RelayStage) -> Driven:
-        driven = drive(self.machine, stage.run(self.traffic))
-        self.traffic.step += 1
+        driven = drive(self.machine, stage.run(self.state))
+        self.state.step += 1
         return driven
 
     @property
     def pending(self) -> float:
         """The fraction of all packets whose source has no ack."""
-        return len(self.traffic.pending) / self.network.n
+        return len(self.state.pending) / self.network.n
 
     @property
-    def hungry(self) -> float:
+    def undelivered(self) -> float:
         """The fraction of all packets that have not arrived."""
-        return float(self.traffic.hungry.mean())
+        return float(self.state.undelivered.mean())
 
 
 def stage(text: str) -> RelayStage:

@@ -135,19 +135,19 @@ Fresh = Callable[[RelayState, int], Callable[[Ints, Ints], Ints]]
 def rotations(by_group: bool) -> Fresh:
     """Rotations instead of bijections: one for all groups, or one a group."""
 
-    def fresh(traffic: RelayState, size: int) -> Callable[[Ints, Ints], Ints]:
-        traffic._bijections += 1
-        groups = np.arange(traffic.network.g)
-        by = Coins(traffic.seed).draws(size, "rotation", traffic._bijections, groups * by_group)
+    def fresh(state: RelayState, size: int) -> Callable[[Ints, Ints], Ints]:
+        state._bijections += 1
+        groups = np.arange(state.network.g)
+        by = Coins(state.seed).draws(size, "rotation", state._bijections, groups * by_group)
         return lambda groups, values: ((values + by[groups]) % size).astype(np.int32)
 
     return fresh
 
 
-def one_for_all(traffic: RelayState, size: int) -> Callable[[Ints, Ints], Ints]:
+def one_for_all(state: RelayState, size: int) -> Callable[[Ints, Ints], Ints]:
     """The bijection of group 0 for all groups."""
-    traffic._bijections += 1
-    one = Bijection(traffic.seed, traffic._bijections, 1, size)
+    state._bijections += 1
+    one = Bijection(state.seed, state._bijections, 1, size)
     return lambda groups, values: one(np.zeros_like(groups), values)
 
 

@@ -90,9 +90,9 @@ def test_a_sweep_delivers_the_exact_mean(kind: str, held: float) -> None:
     found = np.zeros((seeds, network.g))
     for seed in range(seeds):
         alone = Alone(network, destination, seed)
-        alone.traffic.pending = kept
+        alone.state.pending = kept
         alone.run(stage("S"))
-        delivered = np.setdiff1d(kept, alone.traffic.pending)
+        delivered = np.setdiff1d(kept, alone.state.pending)
         found[seed] = np.bincount(delivered // network.d, minlength=network.g)
     for group in range(network.g):
         mine = destination[kept[kept // network.d == group]]

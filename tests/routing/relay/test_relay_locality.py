@@ -38,9 +38,9 @@ def test_the_check_sees_sources_that_know_without_an_ack(monkeypatch: pytest.Mon
     def knowing(self: RelayState, home: Inbox) -> None:
         mine = home.destinations == home.receivers
         receivers, packets = home.receivers[mine], home.packets[mine]
-        new = self.hungry[receivers]
+        new = self.undelivered[receivers]
         self.memory.deliver(receivers[new], packets[new])
-        self.hungry[receivers] = False
+        self.undelivered[receivers] = False
         self.acknowledge(packets)
 
     monkeypatch.setattr(RelayState, "bring_home", knowing)

@@ -16,11 +16,10 @@ from popsnet.routing.broadcast import broadcast
 from popsnet.routing.global_or import global_or, global_or_slots
 from popsnet.routing.relay import RelayStage
 from popsnet.routing.relay.bijection import Bijection
-from popsnet.routing.relay.census import census
+from popsnet.routing.relay.census import census, rank_slots
 from popsnet.routing.relay.fold import fold
 from popsnet.routing.relay.schedule import Grid, Park, Shower
 from popsnet.slot import Ints, Kind, Slots
-from popsnet.theory.formulas import rank_slots
 from popsnet.theory.stages import (
     after_fold,
     after_grid,
@@ -54,20 +53,22 @@ KINDS = [*(name for name in NAMES if name != "bit-reversal"), "residue-aligned",
 
 def assert_nothing_is_lost(alone: Alone) -> None:
     """Every source waits and holds its packet, or has dropped it and the destination has it."""
-    network, memory, traffic = alone.network, alone.machine.memory, alone.traffic
+    network, memory, state = alone.network, alone.machine.memory, alone.state
     everybody = np.arange(network.n, dtype=np.int32)
     waiting = np.zeros(network.n, dtype=np.bool_)
-    waiting[traffic.pending] = True
-    home = memory.holds(alone.destination, everybody) & ~traffic.hungry[alone.destination]
+    waiting[state.pending] = True
+    home = memory.holds(alone.destination, everybody) & ~state.undelivered[alone.destination]
     assert memory.holds(everybody, everybody)[waiting].all()
     assert home[~waiting].all()
-    assert (home == ~traffic.hungry[alone.destination]).all()
-    assert memory.delivered == network.n - traffic.hungry.sum()
+    assert (home == ~state.undelivered[alone.destination]).all()
+    assert memory.delivered == network.n - state.undelivered.sum()
     assert memory.lost().size == 0
     others = np.flatnonzero(~waiting & (alone.destination != everybody))
     assert not memory.holds(others, others).any()  # acknowledged means dropped
     held = (memory._cells >= 0).sum(axis=0)
-    assert (held == waiting + (~traffic.hungry).astype(int)).all()  # and no copy is left at relays
+    assert (
+        held == waiting + (~state.undelivered).astype(int)
+    ).all()  # and no copy is left at relays
 
 
 @pytest.mark.parametrize(("d", "g", "text"), CASES)
@@ -81,10 +82,10 @@ def test_a_stage_takes_its_slots_and_acknowledges_only_what_is_home(
         destination = destinations(network, kind, seed)
         alone = Alone(network, destination, seed, one.buffers(network))
         for _ in range(3):  # from all, from many and from few
-            before = alone.traffic.pending
+            before = alone.state.pending
             driven = alone.run(one)
             assert len(driven.done) == one.slots(network)
-            assert np.isin(alone.traffic.pending, before).all()
+            assert np.isin(alone.state.pending, before).all()
             assert_nothing_is_lost(alone)
         assert alone.machine.memory.peak <= one.buffers(network)
 
@@ -96,12 +97,12 @@ def test_a_round_of_the_census_takes_its_slots_and_leaves_all_or_nothing(d: int,
     for seed, kind in enumerate(KINDS):
         alone = Alone(network, destinations(network, kind, seed), seed, 3 + d // g)
         for _ in range(2):
-            driven = drive(alone.machine, census(alone.traffic))
+            driven = drive(alone.machine, census(alone.state))
             assert len(driven.done) == expected
             assert_nothing_is_lost(alone)
         assert alone.machine.counters.collisions <= 2 * 2 * g * g  # none but in the global OR
         conflicts = [slot.phase for slot, _ in driven.done if not slot.conflict_free]
-        assert all("who is hungry" in phase for phase in conflicts)
+        assert all("who still waits" in phase for phase in conflicts)
 
 
 def test_census_leaves_what_has_no_room_to_its_source(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -110,8 +111,8 @@ def test_census_leaves_what_has_no_room_to_its_source(monkeypatch: pytest.Monkey
     network = Network(16, 4)
     alone = Alone(network, permutation(64, 0), 0, 7)
     rounds = 0
-    while alone.traffic.pending.size:
-        drive(alone.machine, census(alone.traffic))
+    while alone.state.pending.size:
+        drive(alone.machine, census(alone.state))
         assert_nothing_is_lost(alone)
         rounds += 1
         assert rounds < 30
@@ -175,7 +176,7 @@ def test_folds_first_two_slots_do_conflict(phase: str) -> None:
     alone.run(stage("P(6,6)"))
 
     def promising() -> Slots:
-        running = fold(alone.traffic)
+        running = fold(alone.state)
         slot = next(running)
         while True:
             promise = slot.conflict_free or phase in slot.phase
@@ -200,7 +201,7 @@ def test_only_the_slots_that_are_said_to_contend_do() -> None:
                 for slot, _ in Alone(network, permutation(network.n, 1)).run(stage(text)).done
                 if not slot.conflict_free
             ]
-            allowed = {"attempt"} | ({"who is hungry"} if text[0] == "R" else set())
+            allowed = {"attempt"} | ({"who still waits"} if text[0] == "R" else set())
             if text == "F" or (text[0] == "R" and d > g):
                 allowed.add("delivery")
             assert set(promised) == allowed, (network, text)
@@ -251,11 +252,11 @@ def test_a_stage_leaves_the_fraction_of_the_fluid_limit(d: int, texts: str) -> N
     network, runs = Network(d, 256), 2 if d >= 256 else 10
     alone = [Alone(network, permutation(network.n, seed), seed) for seed in range(runs)]
     for text in texts.split():
-        before = [one.hungry for one in alone]
+        before = [one.undelivered for one in alone]
         for one in alone:
             one.run(stage(text))
         expected = np.mean([by_fluid_limit(network, stage(text), rho) for rho in before])
-        found = np.mean([one.hungry for one in alone])
+        found = np.mean([one.undelivered for one in alone])
         sampling = 4 * np.sqrt(2 * expected / (network.n * runs))
         assert abs(found - expected) < sampling + 2 * expected / d, text
 
@@ -304,4 +305,4 @@ def test_everybody_hears_a_broadcast_in_one_slot(d: int, g: int, word: int) -> N
 def test_a_packet_at_home_is_delivered_before_anything_is_sent() -> None:
     network = Network(4, 4)
     alone = Alone(network, np.arange(16, dtype=np.int32), buffers=1)
-    assert (alone.pending, alone.hungry, alone.machine.memory.delivered) == (0, 0, 16)
+    assert (alone.pending, alone.undelivered, alone.machine.memory.delivered) == (0, 0, 16)

@@ -152,7 +152,7 @@ class Replay:
             if packet in state.arrivals:
                 told.append((t, f"It is home, at processor {end}."))
             if packet in state.gone:
-                told.append((t, "Nobody holds it any more: it is lost."))
+                told.append((t, "No processor holds it any more: it is lost."))
         last = self.states[-1]
         if packet not in last.home and packet not in last.lost:
             told.append((self.slots, "The run ends, and it is not home."))
@@ -171,14 +171,14 @@ class Replay:
             if message.sender == sender and who // self.d == group
         ]  # fmt: skip
         if not hearers:
-            return f"{way}; nobody listens."
+            return f"{way}; no processor listens."
         plural = "" if len(hearers) == 1 else "s"
         way += f"; processor{plural} {listed(hearers)} hear{'' if plural else 's'} it"
         if kind != "packet" or not self.told:
             return f"{way}."
         keepers = [who for who in hearers if (who, packet) in state.keeps]
         if not keepers:
-            return f"{way}, and nobody keeps it."
+            return f"{way}, and no processor keeps it."
         if not plural:
             return f"{way} and keeps it."
         verb = "keeps" if len(keepers) == 1 else "keep"
@@ -211,8 +211,8 @@ class Replay:
             (state.arrivals, "gets home", "get home"),
             (
                 state.gone,
-                "is lost: nobody holds a copy any more",
-                "are lost: nobody holds a copy any more",
+                "is lost: no processor holds a copy any more",
+                "are lost: no processor holds a copy any more",
             ),
         ):
             if some:

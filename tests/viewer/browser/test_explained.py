@@ -6,12 +6,17 @@ import re
 from collections import Counter
 from typing import Any
 
+import pytest
+
 from popsnet import InputError
 from popsnet.routing import all_routers
 from popsnet.viewer import Recording
+from tests.routing.explained import explains
 
 from .conftest import Visit
-from .runs import run_of
+from .runs import lines_of, of_lines, run_of
+
+WORDS = ("explanation", "phases", "conflict_graph")
 
 SHAPES = [(1, 1), (1, 4), (4, 1), (2, 5), (3, 3), (4, 2), (6, 3), (5, 2)]
 
@@ -126,10 +131,57 @@ def test_the_repair_is_told_from_the_published_protocol(visit: Visit) -> None:
     assert "lost" not in "".join(about[4, "published", 4])
 
 
-def test_a_strangers_router_is_not_explained(visit: Visit) -> None:
-    """Its phases may have any name; nothing is said that nobody knows."""
-    text = run_of(4, 2).text.replace('"mei-rizzi"', '"constructor"')
-    tab = visit([Recording.of(re.sub(r'"phase":"[^"]*"', '"phase":"toString"', text))])
+def shown(visit: Visit, phase: str = "a phase", **words: Any) -> tuple[str, str]:
+    """What the page says of a trace with these words, and of its first slot."""
+    lines = lines_of(run_of(2, 2))
+    lines[0] = {key: value for key, value in lines[0].items() if key not in WORDS} | words
+    lines[1]["phase"] = phase
+    tab = visit([of_lines(lines)])
     tab.click("#forward")
-    assert tab.inner_text(".about") == ""
-    assert tab.inner_text(".why") == ""
+    return tab.inner_text(".about"), tab.inner_text(".why")
+
+
+def test_a_trace_without_words_is_not_explained(visit: Visit) -> None:
+    """As traces were before there were words: nothing is guessed from names."""
+    assert shown(visit, "1 to intermediate group") == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "phase", "matches"),
+    [
+        ("a phase", "a phase", True),
+        ("a phase", "a phase ", False),
+        ("a*e", "a phase", True),
+        ("*", "", True),
+        ("", "", True),
+        ("a*a", "a", False),
+        ("*b*a*", "abab", True),
+        ("ab*ba", "aba", False),
+        ("*a*a*a", "aa", False),
+        ("a*b*b", "ab", False),
+        (".*", "a phase", False),
+        ("[a-z]+", "a", False),
+        ("toString", "toString", True),
+        ("__proto__", "__proto__", True),
+        ("constructor", "toString", False),
+    ],
+)
+def test_patterns_are_plain_text_and_stars(
+    pattern: str, phase: str, matches: bool, visit: Visit
+) -> None:
+    assert explains(pattern, phase) == matches
+    found = shown(visit, phase, explanation="Said.", phases={pattern: "Matched."})
+    assert found == ("Said.", "Matched." if matches else "")
+
+
+def test_the_first_pattern_that_matches_counts(visit: Visit) -> None:
+    assert shown(visit, "b 1", phases={"a*": "A.", "b*": "B.", "b 1": "B 1."}) == ("", "B.")
+
+
+def test_words_have_a_size(visit: Visit) -> None:
+    """However long, they take little time and room."""
+    many = {f"{'*a' * 99}{i}": "No." for i in range(300)}
+    assert shown(visit, "a" * 2000, explanation="x" * 9000, phases=many) == ("x" * 2000, "")
+    assert shown(visit, "b" * 9000, phases={"*": "All."}) == ("", "")
+    assert shown(visit, "b", phases={"*" * 201: "Long."}) == ("", "")
+    assert shown(visit, "b", phases={"*": "y" * 9000}) == ("", "y" * 2000)

@@ -50,7 +50,7 @@ PLAYED = """() => {
 def trace(text: str, kind: str) -> str:
     """A run all of whose words are this text."""
     lines = lines_of(run_of(2, 2))
-    lines[0].update(router=text, variant=text)
+    lines[0].update(router=text, variant=text, explanation=text, phases={"*": text, text: text})
     for line in lines[1:-1]:
         line["phase"] = text
     for send in lines[1]["sends"]:
@@ -102,6 +102,9 @@ def test_of_a_hostile_message_nothing_runs(visit: Visit, plain: dict[str, int]) 
         {"format": "popsnet-trace", "version": image},
         {"format": "popsnet-trace", "version": 1, "d": image, "g": 1},
         {"format": "popsnet-trace", "version": 1, "d": 1, "g": 1, "destination": [image]},
+        {**lines_of(run_of(1, 1))[0], "phases": image},
+        {**lines_of(run_of(1, 1))[0], "phases": {"*": [image]}},
+        {**lines_of(run_of(1, 1))[0], "explanation": [image]},
     ]
     for line in bad:
         opened(tab, (f"{image}.jsonl", json.dumps(line)))

@@ -5,36 +5,62 @@ from __future__ import annotations
 from collections.abc import Generator, Iterable
 
 from popsnet.coins import Coins
+from popsnet.errors import InputError
 from popsnet.memory import Memory
 from popsnet.network import Network
-from popsnet.routing.deterministic.exchange import Cards, keep_smaller_low
+from popsnet.routing.deterministic.exchange import SortedPackets, keep_smaller_low
 from popsnet.routing.deterministic.layout import place_wires, wire_of
 from popsnet.routing.deterministic.pairs import pair_up
+from popsnet.routing.facts import Claims, Expectation, Phases, Words
 from popsnet.routing.router import register
+from popsnet.schedules.bounds import permutation_slots
 from popsnet.slot import Inbox, Ints, Slot, Slots
-from popsnet.sorting import ComparatorStage, merge_exchange
+from popsnet.sorting import ComparatorStage, merge_exchange, merge_exchange_depth
+from popsnet.theory.bounds import Bound
 
-__all__ = ["batcher", "sort_cards"]
+__all__ = ["SORTING_PHASES", "batcher", "batcher_slots", "sort_packets"]
+
+SORTING_PHASES: Phases = {
+    "*stage *: to relay": "A stage of a sorting network: partners compare what they have; first "
+    "hop, to a relay.",
+    "*stage *: to destination": "A stage of a sorting network: last hop, to the partner. The lower "
+    "place keeps what sorts first.",
+}
 
 
-def sort_cards(
+def batcher_slots(network: Network) -> int:
+    """Slots of Batcher's merge exchange for d ≤ g: t(t + 1) with t = ⌈log2 n⌉, half for d = 1."""
+    if reason := _for_few(network):
+        raise InputError(f"{network}: batcher does not apply; {reason}")
+    return merge_exchange_depth(network.n) * permutation_slots(network)
+
+
+def sort_packets(
     network: Network,
-    cards: Cards,
+    sorted_packets: SortedPackets,
     stages: Iterable[ComparatorStage],
     place: Ints,
     of: str,
     step: int = 0,
 ) -> Generator[Slot, Inbox, None]:
-    """Send the cards through the stages of a comparator network; wire q is at ``place[q]``."""
+    """Send packets through the stages of a comparator network; wire q is at ``place[q]``."""
     for number, stage in enumerate(stages, start=1):
         pairs = pair_up(network, place[stage.low], place[stage.high])
-        yield from keep_smaller_low(cards, pairs, f"{of} stage {number}: ", step)
+        yield from keep_smaller_low(sorted_packets, pairs, f"{of} stage {number}: ", step)
 
 
 def _for_few(network: Network) -> str | None:
     if network.d <= network.g:
         return None
     return "it needs d <= g, so that a stage takes two slots. Use datta, or aks."
+
+
+_CLAIMS = Claims(
+    Expectation(batcher_slots, True, "formula: t(t + 1), t = ⌈log2 n⌉; half for d = 1"),
+    (Bound("merge exchange", "upper", "t(t + 1)/2 stages of 2 (1 if d = 1), t = ⌈log2 n⌉",
+           "always", "d <= g", "Batcher 1968; Knuth 5.2.2 M",
+           lambda network: network.d <= network.g, batcher_slots),),
+)  # fmt: skip
 
 
 @register(
@@ -46,6 +72,11 @@ def _for_few(network: Network) -> str | None:
     applies="d <= g",
     obstacle=_for_few,
     reference="Batcher, 1968; stages by Mei and Rizzi's off-line routing, 2003",
+    claims=_CLAIMS,
+    words=Words(
+        "Sorts the packets by destination with Batcher's network, two slots per stage.",
+        SORTING_PHASES,
+    ),
 )
 def batcher(network: Network, destination: Ints, coins: Coins, memory: Memory) -> Slots:
     """Sort the packets by destination: t(t + 1)/2 stages, t = ⌈log2 n⌉, of two slots; d ≤ g.
@@ -54,6 +85,8 @@ def batcher(network: Network, destination: Ints, coins: Coins, memory: Memory) -
     what a processor keeps depends on the two packets it has seen. In the end processor j has the
     packet that is number j of all: its own. O(n) time a stage.
     """
-    cards = Cards(destination, wire_of(network, destination), memory)
-    yield from sort_cards(network, cards, merge_exchange(network.n), place_wires(network), "sort,")
-    memory.deliver(network.processors, cards.packets)
+    sorted_packets = SortedPackets(destination, wire_of(network, destination), memory)
+    yield from sort_packets(
+        network, sorted_packets, merge_exchange(network.n), place_wires(network), "sort,"
+    )
+    memory.deliver(network.processors, sorted_packets.packets)

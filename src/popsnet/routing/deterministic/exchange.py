@@ -14,13 +14,13 @@ from popsnet.memory import Memory, plain
 from popsnet.routing.deterministic.pairs import Pairs
 from popsnet.slot import Inbox, Ints, Kind, Slot
 
-__all__ = ["Cards", "keep_smaller_low", "swap_values"]
+__all__ = ["SortedPackets", "keep_smaller_low", "swap_values"]
 
 I32 = npt.NDArray[np.int32]
 I64 = npt.NDArray[np.int64]
 
 
-class Cards:
+class SortedPackets:
     """One packet a processor, to be sorted: its number, and the key made of its destination."""
 
     def __init__(self, destination: Ints, keys: I64, memory: Memory) -> None:
@@ -31,7 +31,7 @@ class Cards:
 
 
 def keep_smaller_low(
-    cards: Cards, pairs: Pairs, of: str, step: int = 0
+    sorted_packets: SortedPackets, pairs: Pairs, of: str, step: int = 0
 ) -> Generator[Slot, Inbox, None]:
     """A stage: partners send each other copies, and each keeps the right one of the two.
 
@@ -39,8 +39,8 @@ def keep_smaller_low(
     what the other keeps. A processor holds its own packet, one that it relays and, in later rounds
     of d > g, its partner's: two packets for one round, three for several.
     """
-    memory, schedule, ends = cards.memory, pairs.schedule, pairs.ends
-    own = cards.packets[ends]
+    memory, schedule, ends = sorted_packets.memory, pairs.schedule, pairs.ends
+    own = sorted_packets.packets[ends]
     heard, homes = np.empty_like(own), np.empty_like(own)
     for number in range(schedule.slots):
         senders, listeners, rows = schedule.transmissions(number)
@@ -51,7 +51,7 @@ def keep_smaller_low(
         memory.store(listeners, inbox.packets)
         if number % schedule.hops == schedule.hops - 1:
             heard[rows], homes[rows] = inbox.packets, inbox.destinations
-    both = cards.packets, cards.destinations, cards.keys
+    both = sorted_packets.packets, sorted_packets.destinations, sorted_packets.keys
     memory.drop(*_decide(pairs.low, pairs.high, *both, heard, homes))
 
 

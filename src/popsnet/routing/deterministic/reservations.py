@@ -9,13 +9,27 @@ import numpy as np
 import numpy.typing as npt
 
 from popsnet.network import Network
+from popsnet.routing.facts import Phases
 from popsnet.slot import Inbox, Ints, Slot
-from popsnet.theory.formulas import delivery_slots
 
-__all__ = ["PacketRun", "Reservations"]
+__all__ = ["RESERVATION_PHASES", "PacketRun", "Reservations", "delivery_slots"]
+
+RESERVATION_PHASES: Phases = {
+    "reserve: *": "Processors tell each other how many sorted packets of each class there are, to "
+    "agree on who sends when.",
+}
 
 I64 = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
+
+
+def delivery_slots(network: Network) -> int:
+    """⌊(d + kg - k)/g⌋ slots in which all packets can go to the groups of their classes.
+
+    A class has d packets, c_s of them in strip s, and ⌈c_s/g⌉ ≤ (c_s + g - 1)/g slots for them.
+    """
+    d, g, k = network.d, network.g, network.blocks
+    return (d + k * g - k) // g
 
 
 class PacketRun(NamedTuple):
@@ -91,7 +105,7 @@ class Reservations:
     def _answer(
         self, run: PacketRun, speakers: Ints, starts: I64
     ) -> Generator[Slot, Inbox, tuple[I64, I64]]:
-        """Who heard a leader tells everybody where the class begins, and its first slot."""
+        """Processors that heard a leader tell all where the class begins, and its first slot."""
         reserved = self._reserved[self.network.group(speakers)]
         inbox = yield Slot.broadcast(
             speakers,
@@ -108,7 +122,7 @@ class Reservations:
         return told[run.place, 0], told[run.place, 1]
 
     def _repeat(self, speakers: Ints, runs: I64) -> Generator[Slot, Inbox, None]:
-        """Who heard a trailer tells its own group, where everybody keeps the books."""
+        """A processor that heard a trailer tells its own group; all of it keep the reservations."""
         network, g = self.network, self.network.g
         inbox = yield Slot.send_control(
             speakers,
@@ -116,7 +130,7 @@ class Reservations:
             network.group(network.processors),
             contents=runs,
             bits=self._bits,
-            phase="reserve: books",
+            phase="reserve: totals",
             conflict_free=True,
         )
         assert inbox.contents is not None
@@ -126,6 +140,8 @@ class Reservations:
         mine = (number >= 0) & (number < count)
         self.hears_in[at[mine]] = (self._reserved[group] + number // g)[mine]
         self.hears_from[at[mine]] = ((start + number) % g)[mine]
-        groups, one = np.unique(group, return_index=True)  # all of a group have the same books
+        groups, one = np.unique(
+            group, return_index=True
+        )  # all of a group have the same reservations
         self._announced[groups] += count[one]
         self._reserved[groups] += -(-count[one] // g)

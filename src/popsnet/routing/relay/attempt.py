@@ -11,18 +11,18 @@ __all__ = ["attempt"]
 
 
 def attempt(
-    traffic: RelayState, stage: str, groups: Ints, fanout: Ints | None = None
+    state: RelayState, stage: str, groups: Ints, fanout: Ints | None = None
 ) -> Generator[Slot, Inbox, Inbox]:
     """Send to relay groups, given as in a slot, in which (T, a) listens to a; relays keep it."""
-    network, processors = traffic.network, traffic.network.processors
+    network, processors = state.network, state.network.processors
     first = processors[network.index(processors) < network.g]
     heard = yield Slot.send_packets(
-        traffic.pending,
+        state.pending,
         groups,
         (first, network.index(first)),
         fanout=fanout,
         phase=f"{stage}: attempt",
-        step=traffic.step,
+        step=state.step,
     )
-    traffic.keep(heard)
+    state.keep(heard)
     return heard

@@ -1,6 +1,6 @@
 """The public bijections: random-looking permutations of [0, size), one a group, from one seed.
 
-Everybody who has heard the seed can evaluate them anywhere in constant time, so that a source, a
+A processor that has heard the seed can evaluate them anywhere in constant time, so that a source, a
 relay and a destination agree on a packet's way without talking. A value goes through eight rounds
 of multiplying by an odd number, adding and folding the upper half of its bits onto the lower,
 modulo the smallest 2^m ≥ size, 32 at least: each of them a bijection. What falls outside [0, size)

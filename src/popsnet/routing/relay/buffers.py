@@ -1,4 +1,4 @@
-"""A lot: where the packets of a stage are parked, and how they come home without conflict.
+"""Where the packets of a stage are stored, and how they are delivered without conflict.
 
 A destination j = (b, l) has a public place in [0, d): its relay group T is the place mod g and its
 class τ the place div g. So no two destinations of a group share both. The processors (T, l) with
@@ -18,32 +18,38 @@ import numpy as np
 from popsnet.routing.relay.state import RelayState
 from popsnet.slot import Inbox, Ints, Slot, Slots
 
-__all__ = ["RelayBuffers"]
+__all__ = ["STORED", "RelayBuffers"]
+
+STORED = (
+    "Relays send on what they store. Destinations know where to listen, and no two packets want "
+    "one coupler: nothing can collide."
+)
+"""What happens in the phases of a delivery."""
 
 
 class RelayBuffers:
     """The parked packets of one stage; every network with d ≥ g."""
 
-    def __init__(self, traffic: RelayState) -> None:
-        d, g = traffic.network.d, traffic.network.g
-        self.k = traffic.network.blocks
-        self._traffic = traffic
-        self._places = traffic.fresh_bijection(d)
+    def __init__(self, state: RelayState) -> None:
+        d, g = state.network.d, state.network.g
+        self.k = state.network.blocks
+        self._state = state
+        self._places = state.fresh_bijection(d)
         self._sizes = (d - np.arange(g) + g - 1) // g  # of the sets (T, a), by a
         self._stored = np.zeros(g * g * self.k, dtype=np.int32)  # by (T, a, class)
         self._parked: list[tuple[Ints, Ints, Ints]] = []  # holders, packets, destinations
 
     def relays(self, destinations: Ints) -> Ints:
         """T, the relay group of each destination."""
-        return self._traffic.places(self._places, destinations) % self._traffic.network.g
+        return self._state.places(self._places, destinations) % self._state.network.g
 
     def classes(self, destinations: Ints) -> Ints:
         """τ, the class of each destination."""
-        return self._traffic.places(self._places, destinations) // self._traffic.network.g
+        return self._state.places(self._places, destinations) // self._state.network.g
 
     def store(self, heard: Inbox) -> Ints:
         """One member of a set stores what the set heard, if there is room; which sets did."""
-        network, g = self._traffic.network, self._traffic.network.g
+        network, g = self._state.network, self._state.network.g
         index = network.index(heard.receivers)
         sets = network.group(heard.receivers) * g + index % g
         classes = self.classes(heard.destinations)
@@ -52,28 +58,28 @@ class RelayBuffers:
         at = (before < size) & (index // g == (classes + before) % size)
         self._stored[places[at]] += 1
         mine = heard.at(at)
-        self._traffic.keep(mine)
+        self._state.keep(mine)
         self._parked.append((mine.receivers, mine.packets, mine.destinations))
         stored: Ints = sets[at]
         return stored
 
     def deliver(self, stage: str) -> Slots:
         """K slots without conflict."""
-        traffic, network, g = self._traffic, self._traffic.network, self._traffic.network.g
+        state, network, g = self._state, self._state.network, self._state.network.g
         holders, packets, destinations = map(np.concatenate, zip(*self._parked, strict=True))
         classes = self.classes(destinations)
-        hungry = np.flatnonzero(traffic.hungry).astype(np.int32)
-        places = traffic.places(self._places, hungry)
+        undelivered = np.flatnonzero(state.undelivered).astype(np.int32)
+        places = state.places(self._places, undelivered)
         for turn in range(self.k):
             sending, listening = classes == turn, places // g == turn
             home = yield Slot.send_packets(
                 holders[sending],
                 network.group(destinations[sending]),
-                (hungry[listening], places[listening] % g),
+                (undelivered[listening], places[listening] % g),
                 packets=packets[sending],
                 phase=f"{stage}: delivery" + (f", class {turn + 1}" if self.k > 1 else ""),
-                step=traffic.step,
+                step=state.step,
                 conflict_free=True,
             )
-            traffic.release(holders[sending], packets[sending], destinations[sending])
-            traffic.bring_home(home)
+            state.release(holders[sending], packets[sending], destinations[sending])
+            state.bring_home(home)

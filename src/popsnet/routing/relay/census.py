@@ -10,14 +10,42 @@ from collections.abc import Generator
 
 import numpy as np
 
+from popsnet.errors import InputError
 from popsnet.network import Network
-from popsnet.routing.global_or import global_or
-from popsnet.routing.relay.buffers import RelayBuffers
+from popsnet.routing.facts import Phases
+from popsnet.routing.global_or import OR_PHASES, global_or
+from popsnet.routing.relay.buffers import STORED, RelayBuffers
 from popsnet.routing.relay.state import RelayState
 from popsnet.slot import Inbox, Ints, Slot, Slots
-from popsnet.theory.formulas import rank_slots
 
-__all__ = ["census", "census_bits"]
+__all__ = ["CENSUS_PHASES", "census", "census_bits", "census_slots", "rank_slots"]
+
+CENSUS_PHASES: Phases = {
+    "census: spread*": "Packets are spread over the groups by a computed permutation: nothing can "
+    "collide.",
+    "census: prefix sums*": "Counts of packets are added up over the groups, so that each packet "
+    "gets a rank among those for the same relay group.",
+    "census: rank*": "Packets of one rank at a time go to their relay groups: nothing can collide.",
+    "census: delivery*": STORED,
+    **OR_PHASES,
+}
+
+
+def rank_slots(network: Network) -> int:
+    """N, the slots for numbered packets: k and four standard deviations, and more on many couplers.
+
+    The packets that one group has for another are nearly Poisson with mean k. N is such that by
+    Bernstein's bound one of the g² numbers is larger in fewer than one run in five.
+    """
+    k, room = network.d // network.g, np.log(5 * network.couplers)
+    return int(np.ceil(k + room / 3 + np.sqrt(room * room / 9 + 2 * k * room)))
+
+
+def census_slots(network: Network) -> int:
+    """2k + N + 2⌈log2 g⌉ + 3 slots of a census of one round, with the seed; g divides d = kg."""
+    if network.d % network.g:
+        raise InputError(f"{network}: the census needs d to be a multiple of g.")
+    return 2 * network.blocks + rank_slots(network) + 2 * (network.g - 1).bit_length() + 3
 
 
 def census_bits(network: Network) -> int:
@@ -25,38 +53,39 @@ def census_bits(network: Network) -> int:
     return network.g * network.d.bit_length()
 
 
-def census(traffic: RelayState) -> Slots:
+def census(state: RelayState) -> Slots:
     """2k + N + 2⌈log₂ g⌉ + 2 slots, none with a conflict; g must divide d.
 
     1. Sources spread (k slots). A public bijection of [0, d) gives source (a, l) a group X and a
        slot s: its place mod g and div g. In slot s it sends to X, where the set (X, a) listens, the
-       processors with index a mod g, and member s stores. So everybody stores one packet.
+       processors with index a mod g, and member s stores. So every processor stores one packet.
     2. Prefix sums (2⌈log₂ g⌉ slots). Every member of (X, a) heard all k packets of its set and
        knows how many are for each relay group T. In round i the first member sends its g counters
        to group a, and processor (a, X) sends them back to X, where the set a + 2^i listens and
        adds. Afterwards each packet of X has a rank among those of X for the same T.
-    3. The packet of rank t goes to T in slot t < N, where the set (T, X) stores it as in a lot.
-    4. The lot is delivered (k slots), and a global OR tells whether all are home. Packets of rank N
-       or more, or that found no room, are still at their sources, for the next round.
+    3. The packet of rank t goes to T in slot t < N, where the set (T, X) stores it as in park.
+    4. The stored packets are delivered (k slots), and a global OR tells whether all are home.
+       Packets of rank N or more, or that found no room, are still at their sources, for the next
+       round.
     """
-    held = yield from _spread(traffic)
-    lot = RelayBuffers(traffic)
-    relays = lot.relays(held.destinations)
-    ranks = yield from _ranks(traffic, held, relays)
-    yield from _by_rank(traffic, lot, held, relays, ranks)
-    yield from lot.deliver("census")
-    hungry = np.flatnonzero(traffic.hungry).astype(np.int32)
-    phase = "census: who is hungry"
-    if not (yield from global_or(traffic.network, hungry, phase=phase, step=traffic.step)):
-        traffic.acknowledge(traffic.pending)
+    held = yield from _spread(state)
+    buffers = RelayBuffers(state)
+    relays = buffers.relays(held.destinations)
+    ranks = yield from _ranks(state, held, relays)
+    yield from _by_rank(state, buffers, held, relays, ranks)
+    yield from buffers.deliver("census")
+    undelivered = np.flatnonzero(state.undelivered).astype(np.int32)
+    phase = "census: who still waits"
+    if not (yield from global_or(state.network, undelivered, phase=phase, step=state.step)):
+        state.acknowledge(state.pending)
 
 
-def _spread(traffic: RelayState) -> Generator[Slot, Inbox, Inbox]:
+def _spread(state: RelayState) -> Generator[Slot, Inbox, Inbox]:
     """Part 1; returns what each processor stores, by processor."""
-    network, g, processors = traffic.network, traffic.network.g, traffic.network.processors
-    place = traffic.places(traffic.fresh_bijection(network.d), processors)
+    network, g, processors = state.network, state.network.g, state.network.processors
+    place = state.places(state.fresh_bijection(network.d), processors)
     waiting = np.zeros(network.n, dtype=np.bool_)
-    waiting[traffic.pending] = True
+    waiting[state.pending] = True
     residues = network.index(processors) % g
     parts = []
     for turn in range(network.blocks):
@@ -66,11 +95,11 @@ def _spread(traffic: RelayState) -> Generator[Slot, Inbox, Inbox]:
             place[senders] % g,
             residues,
             phase=f"census: spread, slot {turn + 1}",
-            step=traffic.step,
+            step=state.step,
             conflict_free=True,
         )
         parts.append(heard.at(network.index(heard.receivers) // g == turn))
-        traffic.keep(parts[-1])
+        state.keep(parts[-1])
     return _by_receiver(parts)
 
 
@@ -82,13 +111,13 @@ def _by_receiver(parts: list[Inbox]) -> Inbox:
     return Inbox(**rows, contents=None)
 
 
-def _ranks(traffic: RelayState, held: Inbox, relays: Ints) -> Generator[Slot, Inbox, Ints]:
+def _ranks(state: RelayState, held: Inbox, relays: Ints) -> Generator[Slot, Inbox, Ints]:
     """Part 2; returns the rank of each packet that is held, in its group and for its relay."""
-    network, g = traffic.network, traffic.network.g
+    network, g = state.network, state.network.g
     sets = network.group(held.receivers) * g + network.index(held.receivers) % g
     counts = np.zeros((g * g, g), dtype=np.int64)
     np.add.at(counts, (sets, relays), 1)
-    sums = yield from _prefix_sums(traffic, counts)
+    sums = yield from _prefix_sums(state, counts)
     ranks: Ints = (sums - counts)[sets, relays] + _earlier(sets.astype(np.int64) * g + relays)
     return ranks
 
@@ -102,9 +131,9 @@ def _earlier(keys: Ints) -> Ints:
     return earlier
 
 
-def _prefix_sums(traffic: RelayState, counts: Ints) -> Generator[Slot, Inbox, Ints]:
+def _prefix_sums(state: RelayState, counts: Ints) -> Generator[Slot, Inbox, Ints]:
     """For each set (X, a) the sum of the counters of the sets (X, 0) … (X, a); a row a set."""
-    network, g, processors = traffic.network, traffic.network.g, traffic.network.processors
+    network, g, processors = state.network, state.network.g, state.network.processors
     sums, bits = counts.copy(), census_bits(network)
     group, index = np.divmod(np.arange(g * g, dtype=np.int32), g)  # X and a of each set
     member = network.processor(group, index)  # the first of each set
@@ -119,7 +148,7 @@ def _prefix_sums(traffic: RelayState, counts: Ints) -> Generator[Slot, Inbox, In
             contents=sums[sending],
             bits=bits,
             phase=f"{phase} out",
-            step=traffic.step,
+            step=state.step,
             conflict_free=True,
         )
         back = yield Slot.send_control(
@@ -129,7 +158,7 @@ def _prefix_sums(traffic: RelayState, counts: Ints) -> Generator[Slot, Inbox, In
             contents=there.contents,
             bits=bits,
             phase=f"{phase} back",
-            step=traffic.step,
+            step=state.step,
             conflict_free=True,
         )
         assert back.contents is not None
@@ -140,10 +169,10 @@ def _prefix_sums(traffic: RelayState, counts: Ints) -> Generator[Slot, Inbox, In
 
 
 def _by_rank(
-    traffic: RelayState, lot: RelayBuffers, held: Inbox, relays: Ints, ranks: Ints
+    state: RelayState, buffers: RelayBuffers, held: Inbox, relays: Ints, ranks: Ints
 ) -> Slots:
     """Part 3."""
-    network = traffic.network
+    network = state.network
     residues = network.index(network.processors) % network.g
     for turn in range(rank_slots(network)):
         now = held.at(ranks == turn)
@@ -152,10 +181,10 @@ def _by_rank(
             relays[ranks == turn],
             residues,
             phase=f"census: rank {turn + 1}",
-            step=traffic.step,
+            step=state.step,
             conflict_free=True,
         )
-        traffic.release(now.receivers, now.packets, now.destinations)
-        lot.store(heard)
+        state.release(now.receivers, now.packets, now.destinations)
+        buffers.store(heard)
     late = held.at(ranks >= rank_slots(network))
-    traffic.release(late.receivers, late.packets, late.destinations)
+    state.release(late.receivers, late.packets, late.destinations)

@@ -2,14 +2,35 @@
 
 from __future__ import annotations
 
+from popsnet.network import Network
+from popsnet.routing.facts import Phases
 from popsnet.routing.relay.attempt import attempt
 from popsnet.routing.relay.state import RelayState
 from popsnet.slot import Slot, Slots
 
-__all__ = ["fold"]
+__all__ = ["FOLD_PHASES", "fold"]
 
 
-def fold(traffic: RelayState) -> Slots:
+def _explain_delivery(network: Network) -> str:
+    """For d = g no relay group has two packets for one group."""
+    if network.d == network.g:
+        return "Relays send on what they have. For d = g no two want the same coupler."
+    return (
+        "Relays send on what they have; packets that share a relay group and a destination group "
+        "can collide here."
+    )
+
+
+FOLD_PHASES: Phases = {
+    "fold: attempt": "All packets that wait are sent to their relay groups at once, whatever their "
+    "class.",
+    "fold: delivery": _explain_delivery,
+    "fold: destinations confirm": "Destinations that have their packet tell the relay.",
+    "fold: acks": "Relays tell the sources, which are done.",
+}
+
+
+def fold(state: RelayState) -> Slots:
     """Four slots, whatever k = ⌈d/g⌉ is; conflicts in the first two.
 
     Every pending source sends to its relay group T (A), where (T, a) listens to group a; the relay
@@ -21,14 +42,14 @@ def fold(traffic: RelayState) -> Slots:
     was served by c(b, T); nor has K, because (T, a) alone sends to a, and what it sends concerns
     the one source of a that sent to T.
     """
-    network, pending, step = traffic.network, traffic.pending, traffic.step
-    places = traffic.places(traffic.fresh_bijection(network.d), network.processors)
+    network, pending, step = state.network, state.pending, state.step
+    places = state.places(state.fresh_bijection(network.d), network.processors)
     relays = places % network.g
-    asked = relays[traffic.destination[pending]]
-    copies = yield from attempt(traffic, "fold", asked)
+    asked = relays[state.destination[pending]]
+    copies = yield from attempt(state, "fold", asked)
     targets = network.group(copies.destinations)
     home = yield Slot.forward(copies, targets, relays, phase="fold: delivery", step=step)
-    traffic.bring_home(home)
+    state.bring_home(home)
     mine = home.at(home.destinations == home.receivers)
     confirmed = yield Slot.acknowledge(
         mine,
@@ -38,7 +59,7 @@ def fold(traffic: RelayState) -> Slots:
         step=step,
         conflict_free=True,
     )
-    traffic.release(copies.receivers, copies.packets, copies.destinations)
+    state.release(copies.receivers, copies.packets, copies.destinations)
     acks = yield Slot.acknowledge(
         confirmed,
         network.index(confirmed.receivers),
@@ -47,4 +68,4 @@ def fold(traffic: RelayState) -> Slots:
         step=step,
         conflict_free=True,
     )
-    traffic.acknowledge(acks.receivers)
+    state.acknowledge(acks.receivers)

@@ -23,10 +23,18 @@ from collections.abc import Generator
 import numpy as np
 import numpy.typing as npt
 
+from popsnet.routing.facts import Phases
 from popsnet.routing.relay.state import RelayState
 from popsnet.slot import NO_PACKET, Inbox, Ints, Slot, Slots
 
-__all__ = ["grid", "superclasses"]
+__all__ = ["GRID_PHASES", "grid", "superclasses"]
+
+GRID_PHASES: Phases = {
+    "grid: attempt*": "A waiting packet is sent in the slot in which the relay group computed for "
+    "it listens to its group.",
+    "grid: delivery*": "Relays send on what they store: nothing can collide.",
+    "grid: acks": "Relays say which packets they stored; those sources are done.",
+}
 
 Maps = npt.NDArray[np.uint8]
 
@@ -36,27 +44,27 @@ def superclasses(d: int, g: int) -> int:
     return -(-g // d)
 
 
-def grid(traffic: RelayState, x: int, y: int) -> Slots:
+def grid(state: RelayState, x: int, y: int) -> Slots:
     """X + y + 1 slots; conflicts only in the first x."""
-    yield from _GridSlots(traffic, x, y).run()
+    yield from _GridSlots(state, x, y).run()
 
 
 class _GridSlots:
-    def __init__(self, traffic: RelayState, x: int, y: int) -> None:
-        network, g, n = traffic.network, traffic.network.g, traffic.network.n
-        self._traffic, self._x, self._y = traffic, x, y
+    def __init__(self, state: RelayState, x: int, y: int) -> None:
+        network, g, n = state.network, state.network.g, state.network.n
+        self._state, self._x, self._y = state, x, y
         self._classes = superclasses(network.d, g)
         self._width = self._classes * -(-g // self._classes)  # ĝ
-        self._shift = traffic.public_draw(self._classes)
-        self._bijection = traffic.fresh_bijection(self._width)
+        self._shift = state.public_draw(self._classes)
+        self._bijection = state.fresh_bijection(self._width)
         self._processors = network.processors
         self._stored = np.full((y, n), NO_PACKET, dtype=np.int32)  # by v and processor
         self._targets = np.full((y, n), NO_PACKET, dtype=np.int32)
 
     def run(self) -> Slots:
-        traffic, pending = self._traffic, self._traffic.pending
-        place = traffic.places(self._bijection, traffic.destination[pending])
-        delta = (traffic.network.group(pending) - place - self._shift) % self._classes
+        state, pending = self._state, self._state.pending
+        place = state.places(self._bijection, state.destination[pending])
+        delta = (state.network.group(pending) - place - self._shift) % self._classes
         turns, relays = delta % self._x, self._relay(place, delta // self._x)
         maps = yield from self._attempt(turns, relays)
         yield from self._deliver()
@@ -66,8 +74,8 @@ class _GridSlots:
         return (places + v * self._x) % self._width
 
     def _attempt(self, turns: Ints, relays: Ints) -> Generator[Slot, Inbox, Maps]:
-        traffic, network = self._traffic, self._traffic.network
-        pending = traffic.pending
+        state, network = self._state, self._state.network
+        pending = state.pending
         maps = np.zeros((network.n, self._x), dtype=np.uint8)
         exists = relays < network.g
         for turn in range(self._x):
@@ -79,13 +87,13 @@ class _GridSlots:
                 relays[trying],
                 (self._processors[listens], listened[listens]),
                 phase="grid: attempt" + (f", slot {turn + 1}" if self._x > 1 else ""),
-                step=traffic.step,
+                step=state.step,
             )
-            place = traffic.places(self._bijection, heard.destinations)
+            place = state.places(self._bijection, heard.destinations)
             v = (network.group(heard.receivers) - place) % self._width // self._x
             free = self._stored[v, heard.receivers] == NO_PACKET
             at, v = heard.receivers[free], v[free]
-            traffic.keep(heard.at(free))
+            state.keep(heard.at(free))
             self._stored[v, at] = heard.packets[free]
             self._targets[v, at] = heard.destinations[free]
             maps[at, turn] = 1
@@ -93,34 +101,34 @@ class _GridSlots:
 
     def _listened(self, turn: int) -> Ints:
         """The group each processor listens to in an attempt slot; g or more for none."""
-        network = self._traffic.network
+        network = self._state.network
         group, index = network.group(self._processors), network.index(self._processors)
         return (group + self._shift + turn) % self._classes + index * self._classes
 
     def _deliver(self) -> Slots:
-        traffic, network, g = self._traffic, self._traffic.network, self._traffic.network.g
+        state, network, g = self._state, self._state.network, self._state.network.g
         for v in range(self._y):
             holders = np.flatnonzero(self._stored[v] != NO_PACKET).astype(np.int32)
-            hungry = np.flatnonzero(traffic.hungry).astype(np.int32)
-            relays = self._relay(traffic.places(self._bijection, hungry), v)
-            hungry, relays = hungry[relays < g], relays[relays < g]
+            undelivered = np.flatnonzero(state.undelivered).astype(np.int32)
+            relays = self._relay(state.places(self._bijection, undelivered), v)
+            undelivered, relays = undelivered[relays < g], relays[relays < g]
             packets, targets = self._stored[v, holders], self._targets[v, holders]
             home = yield Slot.send_packets(
                 holders,
                 network.group(targets),
-                (hungry, relays),
+                (undelivered, relays),
                 packets=packets,
                 phase="grid: delivery" + (f", slot {v + 1}" if self._y > 1 else ""),
-                step=traffic.step,
+                step=state.step,
                 conflict_free=True,
             )
-            traffic.release(holders, packets, targets)
-            traffic.bring_home(home)
+            state.release(holders, packets, targets)
+            state.bring_home(home)
 
     def _acknowledge(self, turns: Ints, relays: Ints, maps: Maps) -> Slots:
         """Each relay sends its map to the groups whose packets it stored."""
-        traffic, g = self._traffic, self._traffic.network.g
-        pending = traffic.pending
+        state, g = self._state, self._state.network.g
+        pending = state.pending
         told = np.flatnonzero(maps.any(axis=1)).astype(np.int32)
         groups = np.stack([self._listened(turn)[told] for turn in range(self._x)], axis=1)
         exists = relays < g
@@ -132,7 +140,7 @@ class _GridSlots:
             contents=maps[told],
             bits=self._x,
             phase="grid: acks",
-            step=traffic.step,
+            step=state.step,
             conflict_free=True,
         )
-        traffic.hear_maps(inbox, turns)
+        state.hear_maps(inbox, turns)

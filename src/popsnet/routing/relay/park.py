@@ -17,44 +17,72 @@ from collections.abc import Generator, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from popsnet.routing.relay.buffers import RelayBuffers
+from popsnet.network import Network
+from popsnet.routing.facts import Phases
+from popsnet.routing.relay.buffers import STORED, RelayBuffers
 from popsnet.routing.relay.state import RelayState
 from popsnet.slot import Inbox, Ints, Slot, Slots
 
-__all__ = ["park", "sweep"]
+__all__ = ["PARK_PHASES", "SWEEP_PHASES", "park", "sweep", "sweep_slots"]
+
+_AT_ONCE = (
+    "Every waiting packet is sent to the relay group computed for its destination. Only here can "
+    "packets of this stage collide."
+)
+_ACKS = "Relays say which packets they stored; those sources are done, the others try again."
+PARK_PHASES: Phases = {
+    "park*: attempt": _AT_ONCE,
+    "park*: attempt, slot *": "Each waiting packet is sent to the relay group computed for its "
+    "destination, in one of the slots of this window, drawn by its source. Only in attempts can "
+    "packets of this stage collide.",
+    "park: delivery*": STORED,
+    "park*: acks": _ACKS,
+}
+SWEEP_PHASES: Phases = {
+    "sweep: attempt": _AT_ONCE,
+    "sweep: attempt, slot *": "Each waiting packet is sent to the relay group computed for its "
+    "destination, in the slot of its class. Only in attempts can packets of this stage collide.",
+    "sweep: delivery*": STORED,
+    "sweep: acks": _ACKS,
+}
 
 Maps = npt.NDArray[np.uint8]
 
 
-def park(traffic: RelayState, windows: Sequence[int]) -> Slots:
+def park(state: RelayState, windows: Sequence[int]) -> Slots:
     """Σ(w + 1) + k slots for windows of w slots; each source tries in a slot of its own choice."""
-    lot = RelayBuffers(traffic)
+    buffers = RelayBuffers(state)
     for number, window in enumerate(windows, start=1):
-        turns = traffic.attempts(window)
+        turns = state.attempts(window)
         name = f"park, window {number}" if len(windows) > 1 else "park"
-        maps = yield from _attempt(traffic, lot, turns, window, name)
+        maps = yield from _attempt(state, buffers, turns, window, name)
         if len(windows) == 1:
-            yield from lot.deliver("park")
-        yield from _acknowledge(traffic, lot, turns, maps, name)
+            yield from buffers.deliver("park")
+        yield from _acknowledge(state, buffers, turns, maps, name)
     if len(windows) > 1:
-        yield from lot.deliver("park")
+        yield from buffers.deliver("park")
 
 
-def sweep(traffic: RelayState) -> Slots:
+def sweep_slots(network: Network) -> int:
+    """2k + 1 slots of a plain sweep, k = ⌈d/g⌉."""
+    return 2 * network.blocks + 1
+
+
+def sweep(state: RelayState) -> Slots:
     """The plain sweep, 2k + 1 slots: a packet of class τ tries in slot τ, so no coins are drawn."""
-    lot = RelayBuffers(traffic)
-    turns = lot.classes(traffic.destination[traffic.pending])
-    maps = yield from _attempt(traffic, lot, turns, lot.k, "sweep")
-    yield from lot.deliver("sweep")
-    yield from _acknowledge(traffic, lot, turns, maps, "sweep")
+    buffers = RelayBuffers(state)
+    turns = buffers.classes(state.destination[state.pending])
+    maps = yield from _attempt(state, buffers, turns, buffers.k, "sweep")
+    yield from buffers.deliver("sweep")
+    yield from _acknowledge(state, buffers, turns, maps, "sweep")
 
 
 def _attempt(
-    traffic: RelayState, lot: RelayBuffers, turns: Ints, window: int, stage: str
+    state: RelayState, buffers: RelayBuffers, turns: Ints, window: int, stage: str
 ) -> Generator[Slot, Inbox, Maps]:
     """The slots of a window; returns, by set, in which of them a packet was stored."""
-    network, pending = traffic.network, traffic.pending
-    relays = lot.relays(traffic.destination[pending])
+    network, pending = state.network, state.pending
+    relays = buffers.relays(state.destination[pending])
     residues = network.index(network.processors) % network.g
     maps = np.zeros((network.couplers, window), dtype=np.uint8)
     for turn in range(window):
@@ -64,27 +92,27 @@ def _attempt(
             relays[trying],
             residues,
             phase=f"{stage}: attempt" + (f", slot {turn + 1}" if window > 1 else ""),
-            step=traffic.step,
+            step=state.step,
         )
-        maps[lot.store(heard), turn] = 1
+        maps[buffers.store(heard), turn] = 1
     return maps
 
 
 def _acknowledge(
-    traffic: RelayState, lot: RelayBuffers, turns: Ints, maps: Maps, stage: str
+    state: RelayState, buffers: RelayBuffers, turns: Ints, maps: Maps, stage: str
 ) -> Slots:
     """The first member of each set that stored anything says in which slots."""
-    network, pending = traffic.network, traffic.pending
+    network, pending = state.network, state.pending
     sets = np.flatnonzero(maps.any(axis=1)).astype(np.int32)
     relay, source = np.divmod(sets, network.g)  # the groups T and a of each set
     inbox = yield Slot.send_control(
         network.processor(relay, source),
         source,
-        (pending, lot.relays(traffic.destination[pending])),
+        (pending, buffers.relays(state.destination[pending])),
         contents=maps[sets],
         bits=maps.shape[1],
         phase=f"{stage}: acks",
-        step=traffic.step,
+        step=state.step,
         conflict_free=True,
     )
-    traffic.hear_maps(inbox, turns)
+    state.hear_maps(inbox, turns)

@@ -3,11 +3,12 @@
 Let V(ρ) be the expected number of slots still needed when the fraction ρ of all packets is pending.
 A stage of c slots that takes ρ to ρ' costs c if anything is pending; packets that fail do so in
 pairs, so that V(ρ) is the least of c·(1 - e^(-nρ/2)) + V(ρ') over all stages: a shortest way, found
-on a grid of values of ρ from the smallest up. Showers end the run unless somebody objects. For
+on a grid of values of ρ from the smallest up. Showers end the run unless a processor objects. For
 d ≥ 3g the first stage may have several windows: for each number of slots the best sequence of
 windows is kept, and extended.
 
-Nothing is known of the permutation; the plan depends on d and g alone, and everybody can make it.
+Nothing is known of the permutation; the plan depends on d and g alone, and any processor
+can make it.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ _MANY = 32
 
 
 class RelayPlan(NamedTuple):
-    """A schedule and the slots it is expected to take until everybody knows."""
+    """A schedule and the slots it is expected to take until every processor knows."""
 
     schedule: RelaySchedule
     slots: float
@@ -155,14 +156,14 @@ def _together(network: Network) -> int:
     return 2 if network.d > 1 else 1
 
 
-def _retries(network: Network, grid: Numbers, hungry: Numbers) -> Numbers:
-    """Expected slots of retries after a shower that leaves these fractions hungry.
+def _retries(network: Network, grid: Numbers, undelivered: Numbers) -> Numbers:
+    """Expected slots of retries after a shower that leaves these fractions undelivered.
 
     All sources that were pending take part again, for none of them has an ack.
     """
     fails = _after(_RETRY, network, grid) / grid
     times = np.arange(_MOST_RETRIES)[:, None]
-    unfinished = -np.expm1(-network.n * hungry * fails**times)  # one copy is enough to object
+    unfinished = -np.expm1(-network.n * undelivered * fails**times)  # one copy is enough to object
     slots = _RETRY.slots(network) * unfinished.sum(axis=0)
     return np.where(unfinished[-1] < 1e-6, slots, np.inf)
 

@@ -7,9 +7,21 @@ import numpy as np
 from popsnet.coins import Coins
 from popsnet.memory import Memory
 from popsnet.network import Network
+from popsnet.routing.facts import Phases
 from popsnet.slot import Ints, Slot, Slots
 
-__all__ = ["roll_call"]
+__all__ = ["ROLL_CALL_PHASES", "roll_call", "roll_call_slots"]
+
+ROLL_CALL_PHASES: Phases = {
+    "roll call: collect": "One processor of each group at a time sends its packet to a relay "
+    "group: nothing can collide.",
+    "roll call: hand out": "Relays hand out what they collected: each coupler carries one packet.",
+}
+
+
+def roll_call_slots(network: Network) -> int:
+    """2g for d = g: every permutation, no coins."""
+    return 2 * network.g
 
 
 def roll_call(network: Network, destination: Ints, coins: Coins, memory: Memory) -> Slots:
@@ -17,9 +29,9 @@ def roll_call(network: Network, destination: Ints, coins: Coins, memory: Memory)
 
     In slot l source (a, l) sends its packet, which is for (b, m), to group T = (b + m) mod g, and
     processor (T, p) listens to group p - l mod g. A group has one sender in a slot, so nothing
-    meets. Group T then has g packets, one for each group. In each of at most g more slots everybody
-    sends one of those it stores, and (b, m) listens to T; the coupler c(b, T) carries one packet in
-    all these slots together.
+    meets. Group T then has g packets, one for each group. In each of at most g more slots every
+    processor sends one of those it stores, and (b, m) listens to T; the coupler c(b, T) carries one
+    packet in all these slots together.
     """
     g, processors = network.g, network.processors
     index = network.index(processors)
@@ -50,11 +62,11 @@ def _relay(network: Network, destination: Ints) -> Ints:
 def _hand_out(
     network: Network, destination: Ints, memory: Memory, holders: Ints, packets: Ints
 ) -> Slots:
-    """Everybody sends what it stores, one packet a slot."""
-    processors, hungry = network.processors, np.ones(network.n, dtype=np.bool_)
+    """Every processor sends what it stores, one packet per slot."""
+    processors, undelivered = network.processors, np.ones(network.n, dtype=np.bool_)
     while holders.size:
         _, now = np.unique(holders, return_index=True)
-        listeners = processors[hungry]
+        listeners = processors[undelivered]
         inbox = yield Slot.send_packets(
             holders[now],
             network.group(destination[packets[now]]),
@@ -65,7 +77,7 @@ def _hand_out(
         )
         memory.drop(holders[now], packets[now])
         memory.deliver(inbox.receivers, inbox.packets)
-        hungry[inbox.receivers] = False
+        undelivered[inbox.receivers] = False
         left = np.ones(len(holders), dtype=np.bool_)
         left[now] = False
         holders, packets = holders[left], packets[left]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Generator
 from functools import partial
+from math import log2
 
 import numpy as np
 
@@ -13,14 +14,17 @@ from popsnet.errors import InputError
 from popsnet.memory import Memory
 from popsnet.network import Network
 from popsnet.routing.broadcast import broadcast
-from popsnet.routing.direct import direct
-from popsnet.routing.relay.census import census
+from popsnet.routing.direct import WORDS, direct, direct_slots
+from popsnet.routing.facts import Claims, Expectation, Words
+from popsnet.routing.relay.census import CENSUS_PHASES, census, census_slots
+from popsnet.routing.relay.park import sweep_slots
 from popsnet.routing.relay.planner import plan
-from popsnet.routing.relay.roll_call import roll_call
-from popsnet.routing.relay.schedule import RelaySchedule, parse_schedule
+from popsnet.routing.relay.roll_call import ROLL_CALL_PHASES, roll_call, roll_call_slots
+from popsnet.routing.relay.schedule import Park, RelaySchedule, SweepStage, parse_schedule
 from popsnet.routing.relay.state import RelayState
 from popsnet.routing.router import Variant, register, register_variant
 from popsnet.slot import Inbox, Ints, Slot, Slots
+from popsnet.theory.bounds import Bound
 
 __all__ = ["SEED", "by_census", "by_roll_call", "expected_slots", "follow", "one_hop"]
 
@@ -36,19 +40,19 @@ def follow(
 ) -> Slots:
     """Route any permutation by the stages of a schedule; O(d/g + log log g) slots on average.
 
-    In the first slot processor 0 tells everybody a random seed, which all stages take their public
-    bijections from. Then come the stages, the last of them again and again, until every source
-    knows that its packet has arrived. For d = g a plain sweep takes the undelivered fraction from
-    ρ to ρ(1 - e^-ρ) in three slots. No stage can lose a packet; each says why.
+    In the first slot processor 0 tells every processor a random seed, which all stages take
+    their public bijections from. Then come the stages, the last of them again and again, until
+    every source knows that its packet has arrived. For d = g a plain sweep takes the undelivered
+    fraction from ρ to ρ(1 - e^-ρ) in three slots. No stage can lose a packet; each says why.
 
     As in mei-rizzi, the run ends when every source has its ack, and only the simulation sees that.
-    After a shower the global OR is clean and everybody knows.
+    After a shower the global OR is clean and every processor knows.
     """
-    traffic = yield from _begin(network, destination, coins, memory)
-    for traffic.step, stage in enumerate(schedule):
-        if not traffic.pending.size:
+    state = yield from _begin(network, destination, coins, memory)
+    for state.step, stage in enumerate(schedule):
+        if not state.pending.size:
             return
-        yield from stage.run(traffic)
+        yield from stage.run(state)
 
 
 def _begin(
@@ -68,19 +72,22 @@ def _scheduled(text: str) -> tuple[str, Variant]:
             raise
         raise InputError(f"{error} Variants with a name: direct, roll-call, census.") from None
     route = partial(follow, schedule)
-    variant = Variant(route, schedule.obstacle, schedule=schedule, buffers=schedule.buffers)
+    words = Words(partial(_explain, schedule), {**_SEED_PHASES, **schedule.phases})
+    variant = Variant(
+        route, schedule.obstacle, schedule=schedule, buffers=schedule.buffers, words=words
+    )
     return str(schedule), variant
 
 
 def expected_slots(network: Network) -> float:
     """Slots that relay is expected to take on a network: the plan's, or one hop's if fewer."""
-    return min(plan(network).slots, max(network.d, network.g))
+    return min(plan(network).slots, direct_slots(network))
 
 
 def _default(network: Network) -> str:
-    """The plan, or one hop where that is as short: max(d, g) slots."""
+    """The plan, or one hop where that is as short."""
     best = plan(network)
-    return "direct" if max(network.d, network.g) <= best.slots else str(best.schedule)
+    return "direct" if direct_slots(network) <= best.slots else str(best.schedule)
 
 
 def _for_census(network: Network) -> str | None:
@@ -95,6 +102,63 @@ def _for_roll_call(network: Network) -> str | None:
     return None if network.d == network.g else "roll call needs d = g."
 
 
+_CLAIMS = Claims(
+    Expectation(expected_slots, exact=False, reason="fluid limit of the planned stages"),
+    (
+        Bound("relay, planned", "upper", "the shortest schedule by the fluid limit",
+              "on average, by the fluid limit; not proved", "any d, g",
+              "popsnet, docs/explanation/relay.md, how a schedule is chosen",
+              slots=expected_slots),
+        Bound("relay, fresh coins", "upper", "(2⌈d/g⌉ + 1)(log2 log2 d + O(1)): "
+              "3 log2 log2 g + O(1) for d = g", "with high probability", "d >= g, sweeps, every "
+              "one with new and truly random bijections",
+              "popsnet, docs/explanation/relay.md, the theorem",
+              lambda network: network.d >= network.g and network.d > 2,
+              lambda network: sweep_slots(network) * log2(log2(network.d)), leading=True),
+        Bound("relay, as it is", "upper", "O(log g)", "with high probability", "d = g, sweeps, "
+              "truly random bijections, turned from the fifth on; 3 log2 log2 g + O(1) is the "
+              "fluid limit and what is measured",
+              "popsnet, docs/explanation/relay.md, turned sweeps",
+              lambda network: network.d == network.g),
+        Bound("relay, census", "upper", "3k + √(2kr + r²/9) + r/3 + 2⌈log2 g⌉ + 3, k = d/g, "
+              "r = ln 5g²", "with probability 4/5, if sets have room, as measured",
+              "g divides d, k >= 8; messages of g counters",
+              "popsnet, docs/explanation/relay.md, Bernstein's inequality",
+              lambda network: network.d % network.g == 0 and network.d >= 8 * network.g,
+              census_slots),
+        Bound("roll call", "upper", "2g", "always", "d = g", "popsnet, relay's variant",
+              lambda network: network.d == network.g, roll_call_slots),
+    ),
+)  # fmt: skip
+
+_SEED_PHASES = {
+    "seed": "Processor 0 tells every processor one random number. From it every processor can "
+    "compute by way of which group each packet will travel.",
+}
+_PUBLIC = (
+    "A common random number, told in slot 1, decides by way of which group each packet travels."
+)
+
+
+def _explain(schedule: RelaySchedule, network: Network) -> str:
+    stages = set(schedule.all_stages)
+    if network.d == network.g and stages <= {SweepStage(), Park((1,))}:
+        return (
+            f"Three slots per try: to a relay, to the destination, acknowledgement. {_PUBLIC} So "
+            "the second hop cannot collide, and no processor has to ask where to listen."
+        )
+    if all(isinstance(stage, Park | SweepStage) for stage in stages):
+        return (
+            f"{_PUBLIC} A try is some slots to relays, in which packets can collide, then to the "
+            "destinations, where they cannot, and acknowledgements. No processor has to ask where "
+            "to listen."
+        )
+    return (
+        f"{_PUBLIC} Relays and destinations compute from it where to listen, and no processor has "
+        "to ask."
+    )
+
+
 @register(
     "relay",
     variant="direct",
@@ -107,6 +171,8 @@ def _for_roll_call(network: Network) -> str | None:
     messages="a seed of 64 bits, maps of a window's w bits, bits; census g counters of log2 d bits",
     randomness="a public seed, private coins",
     reference="popsnet's own; docs/explanation/relay.md",
+    claims=_CLAIMS,
+    words=WORDS,
 )
 def one_hop(network: Network, destination: Ints, coins: Coins, memory: Memory) -> Slots:
     """One hop, max(d, g) slots, best on tiny networks; see :func:`direct`."""
@@ -114,7 +180,15 @@ def one_hop(network: Network, destination: Ints, coins: Coins, memory: Memory) -
 
 
 @register_variant(
-    "relay", "roll-call", obstacle=_for_roll_call, buffers=lambda network: network.g + 2
+    "relay",
+    "roll-call",
+    obstacle=_for_roll_call,
+    buffers=lambda network: network.g + 2,
+    words=Words(
+        "Every group's packets are collected in relay groups, one processor at a time, and handed "
+        "out: at most 2g slots, no collision.",
+        ROLL_CALL_PHASES,
+    ),
 )
 def by_roll_call(network: Network, destination: Ints, coins: Coins, memory: Memory) -> Slots:
     """At most 2g slots; see :func:`roll_call`."""
@@ -122,11 +196,18 @@ def by_roll_call(network: Network, destination: Ints, coins: Coins, memory: Memo
 
 
 @register_variant(
-    "relay", "census", obstacle=_for_census, buffers=lambda network: 3 + network.blocks
+    "relay",
+    "census",
+    obstacle=_for_census,
+    buffers=lambda network: 3 + network.blocks,
+    words=Words(
+        f"{_PUBLIC} Groups count and rank what they have, so that nothing collides.",
+        {**_SEED_PHASES, **CENSUS_PHASES},
+    ),
 )
 def by_census(network: Network, destination: Ints, coins: Coins, memory: Memory) -> Slots:
     """About 3d/g slots where a message may hold g counters; see :func:`census`."""
-    traffic = yield from _begin(network, destination, coins, memory)
-    while traffic.pending.size:
-        yield from census(traffic)
-        traffic.step += 1
+    state = yield from _begin(network, destination, coins, memory)
+    while state.pending.size:
+        yield from census(state)
+        state.step += 1

@@ -3,7 +3,7 @@
     P4 P2 P1 R2 R1
 
 is three park stages with windows of 4, 2 and 1 slots, a shower of two copies and one of a single
-copy. The last stage is repeated for as long as anybody waits. ``P2 | P1 F`` repeats P1 and F.
+copy. The last stage is repeated for as long as a processor waits. ``P2 | P1 F`` repeats P1 and F.
 
     Pw, P(w1,w2,…)   park, windows of w slots         Σ(w + 1) + k slots    d ≥ g
     S                the plain sweep                  2k + 1                d ≥ g
@@ -19,14 +19,16 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import chain, repeat
+from typing import ClassVar
 
 from popsnet.errors import InputError
 from popsnet.network import Network
+from popsnet.routing.facts import Phases
 from popsnet.routing.global_or import global_or_slots
-from popsnet.routing.relay.fold import fold
-from popsnet.routing.relay.grid import grid, superclasses
-from popsnet.routing.relay.park import park, sweep
-from popsnet.routing.relay.shower import shower
+from popsnet.routing.relay.fold import FOLD_PHASES, fold
+from popsnet.routing.relay.grid import GRID_PHASES, grid, superclasses
+from popsnet.routing.relay.park import PARK_PHASES, SWEEP_PHASES, park, sweep, sweep_slots
+from popsnet.routing.relay.shower import SHOWER_PHASES, shower
 from popsnet.routing.relay.state import RelayState
 from popsnet.slot import Slots
 
@@ -56,8 +58,11 @@ _MOST_DIGITS = 20
 class RelayStage(ABC):
     """A stage of a schedule: data, and what it does."""
 
+    phases: ClassVar[Phases]
+    """What happens in its phases."""
+
     @abstractmethod
-    def run(self, traffic: RelayState) -> Slots:
+    def run(self, state: RelayState) -> Slots:
         """Execute it."""
 
     @abstractmethod
@@ -79,6 +84,7 @@ class RelayStage(ABC):
 class Park(RelayStage):
     """P(w1,…,wm)."""
 
+    phases = PARK_PHASES
     windows: tuple[int, ...]
 
     def __post_init__(self) -> None:
@@ -91,8 +97,8 @@ class Park(RelayStage):
             return f"P{self.windows[0]}"
         return f"P({','.join(map(str, self.windows))})"
 
-    def run(self, traffic: RelayState) -> Slots:
-        return park(traffic, self.windows)
+    def run(self, state: RelayState) -> Slots:
+        return park(state, self.windows)
 
     def slots(self, network: Network) -> int:
         return sum(self.windows) + len(self.windows) + network.blocks
@@ -111,14 +117,16 @@ class Park(RelayStage):
 class SweepStage(RelayStage):
     """S."""
 
+    phases = SWEEP_PHASES
+
     def __str__(self) -> str:
         return "S"
 
-    def run(self, traffic: RelayState) -> Slots:
-        return sweep(traffic)
+    def run(self, state: RelayState) -> Slots:
+        return sweep(state)
 
     def slots(self, network: Network) -> int:
-        return 2 * network.blocks + 1
+        return sweep_slots(network)
 
     def buffers(self, network: Network) -> int:
         return 2 + network.blocks
@@ -128,11 +136,13 @@ class SweepStage(RelayStage):
 class Fold(RelayStage):
     """F."""
 
+    phases = FOLD_PHASES
+
     def __str__(self) -> str:
         return "F"
 
-    def run(self, traffic: RelayState) -> Slots:
-        return fold(traffic)
+    def run(self, state: RelayState) -> Slots:
+        return fold(state)
 
     def slots(self, network: Network) -> int:
         return 4
@@ -142,6 +152,7 @@ class Fold(RelayStage):
 class Shower(RelayStage):
     """Rr."""
 
+    phases = SHOWER_PHASES
     copies: int
 
     def __post_init__(self) -> None:
@@ -150,8 +161,8 @@ class Shower(RelayStage):
     def __str__(self) -> str:
         return f"R{self.copies}"
 
-    def run(self, traffic: RelayState) -> Slots:
-        return shower(traffic, self.copies)
+    def run(self, state: RelayState) -> Slots:
+        return shower(state, self.copies)
 
     def slots(self, network: Network) -> int:
         return 1 + self.copies + global_or_slots(network)
@@ -161,6 +172,7 @@ class Shower(RelayStage):
 class Grid(RelayStage):
     """XY(x,y)."""
 
+    phases = GRID_PHASES
     x: int
     y: int
 
@@ -170,8 +182,8 @@ class Grid(RelayStage):
     def __str__(self) -> str:
         return f"XY({self.x},{self.y})"
 
-    def run(self, traffic: RelayState) -> Slots:
-        return grid(traffic, self.x, self.y)
+    def run(self, state: RelayState) -> Slots:
+        return grid(state, self.x, self.y)
 
     def slots(self, network: Network) -> int:
         return self.x + self.y + 1
@@ -192,7 +204,7 @@ class Grid(RelayStage):
 
 @dataclass(frozen=True)
 class RelaySchedule:
-    """Stages, and those that are then repeated until everybody is served.
+    """Stages, and those that are then repeated until every packet is delivered.
 
     Schedules that do the same are equal: what is repeated anyway is not listed before, nor twice.
     """
@@ -219,13 +231,23 @@ class RelaySchedule:
         bar = ("|",) if len(self.repeated) > 1 else ()
         return " ".join(map(str, (*self.stages, *bar, *self.repeated)))
 
+    @property
+    def all_stages(self) -> tuple[RelayStage, ...]:
+        """Every stage, those that are repeated once."""
+        return (*self.stages, *self.repeated)
+
+    @property
+    def phases(self) -> Phases:
+        """What happens in the phases of its stages."""
+        return {pattern: text for one in self.all_stages for pattern, text in one.phases.items()}
+
     def buffers(self, network: Network) -> int:
         """Packets a processor may hold."""
-        return max(stage.buffers(network) for stage in (*self.stages, *self.repeated))
+        return max(stage.buffers(network) for stage in self.all_stages)
 
     def obstacle(self, network: Network) -> str | None:
         """Why it cannot be run on a network, or None if it can."""
-        reasons = (stage.obstacle(network) for stage in (*self.stages, *self.repeated))
+        reasons = (stage.obstacle(network) for stage in self.all_stages)
         return next((reason for reason in reasons if reason is not None), None)
 
 

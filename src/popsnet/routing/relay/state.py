@@ -36,11 +36,11 @@ class RelayState:
     coins: Coins
     memory: Memory
     seed: int
-    """Heard by everybody in the first slot."""
+    """Heard by every processor in the first slot."""
     step: int = 0
     pending: Ints = field(init=False)
     """Sources that do not know that their packet has arrived; they keep it."""
-    hungry: Bools = field(init=False)
+    undelivered: Bools = field(init=False)
     """Destinations whose packet has not arrived."""
     _bijections: int = field(init=False, default=0)
     _windows: int = field(init=False, default=0)
@@ -50,7 +50,7 @@ class RelayState:
         processors = self.network.processors
         away = self.destination != processors
         self.pending = processors[away]
-        self.hungry = away
+        self.undelivered = away
         self.memory.deliver(processors[~away], processors[~away])
 
     def fresh_bijection(self, size: int) -> Bijection:
@@ -81,21 +81,21 @@ class RelayState:
 
     def keep(self, heard: Inbox) -> None:
         """Relays store what they heard; a destination that has its packet needs no other copy."""
-        at = self.hungry[heard.destinations] | (heard.receivers != heard.destinations)
+        at = self.undelivered[heard.destinations] | (heard.receivers != heard.destinations)
         self.memory.store(heard.receivers[at], heard.packets[at])
 
     def release(self, relays: Ints, packets: Ints, destinations: Ints) -> None:
         """Relays drop their copies; a destination keeps its own packet once it is home."""
-        at = self.hungry[destinations] | (relays != destinations)
+        at = self.undelivered[destinations] | (relays != destinations)
         self.memory.drop(relays[at], packets[at])
 
     def bring_home(self, home: Inbox) -> None:
         """Destinations take what is for them, once."""
         mine = home.destinations == home.receivers
         receivers, packets = home.receivers[mine], home.packets[mine]
-        new = self.hungry[receivers]
+        new = self.undelivered[receivers]
         self.memory.deliver(receivers[new], packets[new])
-        self.hungry[receivers] = False
+        self.undelivered[receivers] = False
 
     def hear_maps(self, inbox: Inbox, turns: Ints) -> None:
         """Pending sources that find their slot, ``turns`` by source, in the map they heard."""

@@ -8,7 +8,7 @@ const MOST_NODES = 64; // on a side
 
 /**
  * On the left the groups packets start from, on the right those they are for: the destination's
- * number mod g in mei-rizzi, as in the paper, and the destination's group else. The colour of an
+ * group, or its number mod g, as in the paper, if the trace says so. The colour of an
  * edge is the group its source sends the packet to in this step: two edges of one colour that
  * leave the same node in one slot collide.
  */
@@ -17,7 +17,6 @@ export class ConflictView {
     this.run = run;
     this.onpick = onpick;
     this.followed = null;
-    this.temporary = run.router === "mei-rizzi";
     this.picture = html("div", { class: "graph" });
     this.words = html("p", { class: "graph-words" });
     this.root = html("div", { class: "conflicts" }, this.picture, this.words);
@@ -33,7 +32,7 @@ export class ConflictView {
     if (run.slots.length === 0) return;
     const [first, last] = stepOf(run, at);
     const edges = this.pending(first - 1);
-    const right = this.temporary ? "temporary groups" : "groups they are for";
+    const right = run.byResidue ? "temporary groups" : "groups they are for";
     const span = first === last ? `slot ${first}` : `slots ${first} to ${last}`;
     if (edges.length > MOST_EDGES || run.g > MOST_NODES) {
       this.picture.replaceChildren();
@@ -53,6 +52,12 @@ export class ConflictView {
       if (slot > t && this.run.lostAt[packet] > t) packets.push(packet);
     });
     return packets;
+  }
+
+  /** The node on the right that a packet belongs to. */
+  target(packet) {
+    const { d, g, destination, byResidue } = this.run;
+    return byResidue ? destination[packet] % g : Math.floor(destination[packet] / d);
   }
 
   /** What has become of the edges in the slots of the step, up to slot t. */
@@ -87,13 +92,13 @@ export class ConflictView {
     const y = (group) => 26 + gap / 2 + group * gap;
     const parts = [
       svg("text", { class: "heading small", x: x[0], y: 14 }, "groups"),
-      svg("text", { class: "heading small", x: x[1], y: 14 }, this.temporary ? "temporary groups" : "destination groups"),
+      svg("text", { class: "heading small", x: x[1], y: 14 }, run.byResidue ? "temporary groups" : "destination groups"),
     ];
     const twins = new Map();
     const marks = [];
     for (const packet of edges) {
       const a = Math.floor(run.start[packet] / run.d);
-      const b = this.temporary ? run.destination[packet] % run.g : Math.floor(run.destination[packet] / run.d);
+      const b = this.target(packet);
       const key = a * run.g + b;
       const twin = twins.get(key) ?? 0;
       twins.set(key, twin + 1);
@@ -117,7 +122,7 @@ export class ConflictView {
     }
     const degrees = [new Map(), new Map()];
     for (const packet of edges) {
-      const ends = [Math.floor(run.start[packet] / run.d), this.temporary ? run.destination[packet] % run.g : Math.floor(run.destination[packet] / run.d)];
+      const ends = [Math.floor(run.start[packet] / run.d), this.target(packet)];
       ends.forEach((end, side) => degrees[side].set(end, (degrees[side].get(end) ?? 0) + 1));
     }
     for (let group = 0; group < run.g; group++) {

@@ -1,6 +1,6 @@
 // Puts the page together: a panel a run, one clock for all of them.
 import { MOST_DRAWN, networkName, readTrace, stateAfter, TraceError } from "./trace.js";
-import { count, explainPhase, explainRouter, historyOf, nameSlot, tellOutcome, tellSlot, tellStanding } from "./words.js";
+import { count, explainPhase, historyOf, nameSlot, tellOutcome, tellSlot, tellStanding } from "./words.js";
 import { groupColour, html, svg } from "./shapes.js";
 import { NetworkView } from "./network.js";
 import { MatrixView } from "./matrix.js";
@@ -31,7 +31,7 @@ class Panel {
         html("h2", {}, run.name),
         html("p", { class: "outcome" }, tellOutcome(run)),
       ),
-      html("p", { class: "about" }, explainRouter(run)),
+      html("p", { class: "about" }, run.explanation),
       this.broken(),
       html("div", { class: "now" }, this.words, this.why),
       this.story,

@@ -3,6 +3,9 @@
 export const MOST_GROUPS = 256;
 export const MOST_PROCESSORS = 2 ** 17;
 export const MOST_DRAWN = 64; // processors that are drawn one by one
+export const MOST_WORDS = 2000; // characters of a text that explains, and of a phase that is explained
+const MOST_PATTERNS = 200;
+const MOST_PATTERN = 200; // characters
 
 const KINDS = ["packet", "ack", "control"];
 
@@ -70,6 +73,7 @@ function readHeader(number, line, name) {
   if (line.buffers !== undefined && !isWhole(line.buffers, 1)) {
     fail(number, `buffers is ${shown(line.buffers)}; it is a whole number from 1 on`);
   }
+  const { explanation = "", phases = {}, conflict_graph: by = "group" } = line;
   if (!Number.isInteger(line.seed)) fail(number, `seed is ${shown(line.seed)}, not a number`);
   return {
     name, d, g, n,
@@ -80,10 +84,21 @@ function readHeader(number, line, name) {
     start: start ?? Int32Array.from(destination.keys()),
     packets: destination.length,
     buffers: line.buffers ?? null,
+    explanation: asText(number, explanation, "explanation").slice(0, MOST_WORDS),
+    phases: readPhases(number, phases),
+    byResidue: asText(number, by, "conflict_graph") === "residue",
     slots: [],
     outcome: null,
     problems: [],
   };
+}
+
+/** Patterns and what they explain, in order; what is too long or too many is left out. */
+function readPhases(number, phases) {
+  if (!isObject(phases)) fail(number, `phases is ${shown(phases)}, not a JSON object`);
+  return Object.entries(phases).slice(0, MOST_PATTERNS)
+    .map(([pattern, words]) => [pattern, asText(number, words, "a text of phases").slice(0, MOST_WORDS)])
+    .filter(([pattern]) => pattern.length <= MOST_PATTERN);
 }
 
 function readSlot(run, number, line) {

@@ -1,0 +1,260 @@
+"""A router states its own facts, and nothing else knows a router by name."""
+
+from __future__ import annotations
+
+import ast
+import gzip
+import importlib
+import json
+import re
+import sys
+from base64 import b64decode
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import popsnet
+import popsnet.routing
+from popsnet import Coins, Experiment, InputError, Memory, Network, check_trace, compare, recommend
+from popsnet.advice.recommendation import forecast
+from popsnet.cli.options import complete_router
+from popsnet.routing import Claims, Expectation, Router, Variant, Words, all_routers, find_router
+from popsnet.routing.router import register, unregister
+from popsnet.runs.route import route
+from popsnet.slot import Ints, Slots
+from popsnet.trace import Event
+from popsnet.trace.reader import read_trace
+from popsnet.viewer import Page, Recording
+from tests.conftest import Cli
+from tests.routing.explained import explains
+
+SOURCE = Path(popsnet.__file__).parent
+
+SHIPPED = tuple(all_routers())
+"""As long as no test has registered routers of its own."""
+
+CAROUSEL = '''
+"""carousel: one hop, a group at a time."""
+
+from popsnet.routing.direct import direct, direct_slots
+from popsnet.routing.facts import Claims, Expectation, Words
+from popsnet.routing.router import register
+from popsnet.theory.bounds import Bound
+
+
+@register(
+    "carousel",
+    summary="one hop, a group at a time",
+    slots="max(d, g), always",
+    buffers=2,
+    claims=Claims(
+        Expectation(direct_slots, exact=True, reason="formula: as direct"),
+        (
+            Bound("round and round", "upper", "max(d, g)", "always", "any d, g", "folklore",
+                  slots=direct_slots),
+        ),
+    ),
+    words=Words(
+        lambda network: f"Round {network.g} groups.", {"to *": "One hop, nothing can collide."}
+    ),
+)
+def carousel(network, destination, coins, memory):
+    return direct(network, destination, coins, memory)
+'''
+
+
+@pytest.fixture
+def one_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Router]:
+    """A router of its own file, imported in the package of routers, as those that ship are."""
+    (tmp_path / "carousel.py").write_text(CAROUSEL)
+    monkeypatch.setattr(popsnet.routing, "__path__", [*popsnet.routing.__path__, str(tmp_path)])
+    importlib.invalidate_caches()
+    importlib.import_module("popsnet.routing.carousel")
+    yield find_router("carousel")
+    unregister("carousel")
+    del sys.modules["popsnet.routing.carousel"]
+    delattr(popsnet.routing, "carousel")
+
+
+@pytest.mark.usefixtures("one_more")
+def test_a_new_router_is_known_everywhere(cli: Cli) -> None:
+    best = recommend(2, 2)
+    assert (best.router, best.slots, best.best.reason) == ("carousel", 2.0, "formula: as direct")
+    assert "carousel" in {one.router.name for one in compare(2, 2, runs=1).done}
+    assert "carousel: one hop, a group at a time" in cli("routers").out
+    assert json.loads(cli("plan", 2, 2, "--json").out)["use"] == "carousel"
+    bounds = json.loads(cli("theory", 3, 2, "--json").out)["bounds"]
+    assert {row["name"]: row["slots"] for row in bounds}["round and round"] == 3
+    assert complete_router("car") == ["carousel"]
+    with pytest.raises(InputError, match=r"Did you mean 'carousel'\? Give one of: .*carousel"):
+        find_router("carrousel")
+
+
+@pytest.mark.usefixtures("one_more")
+@pytest.mark.parametrize("asked", ["", "+or"])
+def test_a_new_router_explains_itself(asked: str, tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    route(3, 2, router="carousel", variant=f"standard{asked}", trace=path)
+    assert check_trace(path).ok
+    header = read_trace(path).header
+    assert header.explanation.startswith("Round 2 groups.")
+    assert ("whether they have their packets" in header.explanation) == bool(asked)
+    assert header.phases["to *"] == "One hop, nothing can collide."
+    page = Page.of([Recording.read(path)])
+    (data,) = re.findall(r'"gzip": "([^"]*)"', page.html)
+    assert gzip.decompress(b64decode(data)) == path.read_bytes()
+
+
+def test_a_router_of_a_file_is_advised_when_it_is_given(
+    tmp_path: Path, forget_routers: None
+) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text(CAROUSEL)
+    given = find_router(file)
+    found = forecast(given, Network(2, 3))
+    assert found is not None
+    assert (found.slots, found.exact) == (3.0, True)
+    assert recommend(2, 2).router != "carousel"
+    assert recommend(2, 2, routers=[file, "direct", "offline"]).router == "carousel"
+    assert "carousel" not in {one.router.name for one in compare(2, 2, runs=1).done}
+    (compared,) = compare(2, 2, routers=[given], runs=1).done
+    assert compared.expected == forecast(given, Network(2, 2))
+
+
+def in_place(network: Network, destination: Ints, coins: Coins, memory: Memory) -> Slots:
+    """Deliver nothing."""
+    return
+    yield
+
+
+def test_a_router_that_states_nothing_is_not_advised() -> None:
+    assert forecast(find_router(in_place), Network(2, 2)) is None
+    for routers in ([], [in_place], ["offline"]):
+        with pytest.raises(InputError, match="none of them is on-line"):
+            recommend(2, 2, routers=routers)
+    with pytest.raises(InputError, match="nothing to compare"):
+        compare(2, 2, routers=[])
+
+
+def test_a_router_may_not_expect_what_is_no_number() -> None:
+    claims = Claims(Expectation(lambda network: float("nan"), exact=True, reason=""))
+    router = Router("odd", "", "", 1, {"standard": Variant(in_place)}, claims=claims)
+    with pytest.raises(InputError, match="odd expects nan slots"):
+        forecast(router, Network(2, 2))
+
+
+def test_the_summary_explains_where_nothing_else_does() -> None:
+    router = find_router(in_place)
+    assert router.words_on(Network(2, 2), "standard") == {"explanation": "Deliver nothing."}
+    silent = Router("silent", "", "", 1, {"standard": Variant(in_place)})
+    assert silent.words_on(Network(2, 2), "standard") == {}
+    asked = silent.words_on(Network(2, 2), "standard+or")
+    assert asked["explanation"].startswith("After every step")
+
+
+def test_words_are_text() -> None:
+    with pytest.raises(InputError, match="7 is not a text"):
+        Words(phases={"*": 7}).on(Network(2, 2))  # type: ignore[dict-item]
+    with pytest.raises(InputError, match="None is not a text"):
+        Words(lambda network: None).on(Network(2, 2))  # type: ignore[arg-type,return-value]
+
+
+def test_a_variant_has_the_words_of_the_first_unless_it_has_its_own() -> None:
+    words, other = Words("First."), Words("Other.")
+    register("worded", summary="", slots="", buffers=1, words=words)(in_place)
+    popsnet.register_variant("worded", "second")(in_place)
+    popsnet.register_variant("worded", "third", words=other)(in_place)
+    router = find_router("worded")
+    unregister("worded")
+    assert [one.words for one in router.variants.values()] == [words, words, other]
+
+
+SHAPES = ((1, 1), (1, 4), (4, 1), (2, 5), (4, 4), (6, 3), (5, 2), (8, 1))
+SCHEDULES = ("S", "P2 P1", "P(3,2) P1 F", "F", "S R2", "XY(2,2)", "XY(1,3)")
+
+
+def experiments(router: Router) -> Iterator[Experiment]:
+    """Every variant, alone and with termination detection, where it applies."""
+    for d, g in SHAPES:
+        for name in (*router.variants, *(SCHEDULES if router.schedules else ())):
+            for asked in ("", "+or"):
+                try:
+                    yield Experiment(d, g, router=router, variant=name + asked, max_steps=9)
+                except InputError:  # it does not apply, or gives statistics only
+                    continue
+
+
+@pytest.mark.parametrize("router", SHIPPED, ids=lambda router: router.name)
+def test_every_phase_is_explained_and_every_pattern_is_used(router: Router) -> None:
+    stated: set[str] = set()
+    used: set[str] = set()
+    for experiment in experiments(router):
+        words = router.words_on(experiment.network, experiment.resolved_variant)
+        assert 0 < len(words["explanation"]) <= 2000
+        assert len(words["phases"]) <= 200
+        stated |= words["phases"].keys()
+        events: list[Event] = []
+        route(experiment, engine="slots", observers=[events.append])
+        for phase in {event.phase for event in events}:
+            found = [pattern for pattern in words["phases"] if explains(pattern, phase)]
+            assert found, (experiment, phase)
+            used.add(found[0])
+    assert stated == used
+    assert all(len(pattern) <= 200 for pattern in stated)
+
+
+@pytest.mark.parametrize("router", SHIPPED, ids=lambda router: router.name)
+def test_every_router_that_ships_states_its_facts(router: Router) -> None:
+    assert router.claims.expected is not None
+    assert router.claims.bounds
+    assert all(bound.kind == "upper" for bound in router.claims.bounds)
+
+
+EXCEPTIONS = {
+    "adversaries/oblivious/paths.py": "a path system is called direct",
+    "cli/commands/experiments.py": "the exact chains are of two routers",
+    "cli/commands/routing.py": "the default router",
+    "cli/exact.py": "the exact chains are of two routers",
+    "cli/theory.py": "the fluid limits and the tail bounds are of two routers",
+    "cli/view.py": "the default router",
+    "engines": "compiled and object-oriented engines are of two routers",
+    "exact": "the exact chains are of two routers",
+    "experiment.py": "the default router",
+    "paper": "the paper's own comparison",
+    "runs/route.py": "the default router",
+    "runs/schedule.py": "a schedule is executed as the router that makes schedules",
+    "sweeps/sweep.py": "the default router",
+}
+"""Where a router is named outside of routing, and why."""
+
+PLAIN_WORDS = {"direct", "relay", "offline"}
+"""Names that are words of the field as well: only a whole string is the router."""
+
+
+def names_in(text: str) -> set[str]:
+    """The routers that a string names."""
+    names = {router.name for router in SHIPPED}
+    words = set(re.findall(r"[\w-]+", text)) & (names - PLAIN_WORDS)
+    return words | ({text} & names)
+
+
+def strings_of(module: Path) -> Iterator[str]:
+    """The strings of a module, but for its docstrings."""
+    if module.suffix == ".js":
+        yield from re.findall(r"""["'`]([^"'`\n]*)["'`]""", module.read_text())
+        return
+    tree = ast.parse(module.read_text())
+    documents = {node.value for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and node not in documents and type(node.value) is str:
+            yield node.value
+
+
+def test_no_other_module_knows_a_router_by_name() -> None:
+    naming = set()
+    for module in (*SOURCE.rglob("*.py"), *SOURCE.rglob("*.js")):
+        path = module.relative_to(SOURCE)
+        if path.parts[0] != "routing" and any(names_in(text) for text in strings_of(module)):
+            naming.add(path.parts[0] if path.parts[0] in EXCEPTIONS else path.as_posix())
+    assert naming == set(EXCEPTIONS)
