@@ -28,7 +28,7 @@ from popsnet.errors import InputError, Rule
 from popsnet.network import Network
 from popsnet.trace.reader import Header, Line, OutcomeLine, SlotLine, read_trace
 
-__all__ = ["Report", "Violation", "check_trace"]
+__all__ = ["TraceCheck", "Violation", "check_trace"]
 
 _MOST_SHOWN = 20
 _FEW = 8
@@ -55,7 +55,7 @@ class Violation:
 
 
 @dataclass(slots=True)
-class Report:
+class TraceCheck:
     """What the replay found."""
 
     network: Network
@@ -82,7 +82,7 @@ class Report:
         return self.violation_count == 0
 
 
-def check_trace(path: str | Path, progress: Callable[[int], None] | None = None) -> Report:
+def check_trace(path: str | Path, progress: Callable[[int], None] | None = None) -> TraceCheck:
     """Replay a trace by the rules of the machine alone.
 
     Parameters
@@ -122,7 +122,9 @@ class _Replay:
     def __init__(self, header: Header) -> None:
         self.network = Network(header.d, header.g)
         self.destination = header.destination
-        self.report = Report(self.network, header.router, header.variant, len(header.destination))
+        self.report = TraceCheck(
+            self.network, header.router, header.variant, len(header.destination)
+        )
         self.start = header.start
         self.starts: defaultdict[int, list[int]] = defaultdict(list)  # packets, by processor
         for packet, processor in enumerate(header.start or ()):
@@ -138,7 +140,7 @@ class _Replay:
         self.step = 0
         self.first = 1  # number of the first slot; a trace that counts from 0 is as good
 
-    def run(self, lines: Iterator[Line]) -> Report:
+    def run(self, lines: Iterator[Line]) -> TraceCheck:
         if wrong := self._wrong_header():
             self._violation(None, wrong)
             return self.report
