@@ -179,6 +179,12 @@ def _least(row: Row) -> str:
     return "≥ " if row["capped"] else ""  # a capped run is cut short
 
 
+def _online(row: Row) -> str:
+    if row["idealized"]:
+        return "statistics only"
+    return "yes" if row["online"] else "no"
+
+
 _COLUMNS = (
     Column("label", "router", "text"),
     Column("mean_slots", "slots, mean", show=lambda row: f"{_least(row)}{row['mean_slots']:,.1f}"),
@@ -187,7 +193,7 @@ _COLUMNS = (
     Column("peak_buffers", "buffers", "integer"),
     Column("undelivered", "not delivered", "integer"),
     Column("randomness", "coins", "text"),
-    Column("online", "on-line", "flag"),
+    Column("online", "on-line", "text", _online),
 )
 
 

@@ -41,9 +41,7 @@ def doctor() -> Report:
     verdict = "OK: all that popsnet needs works here."
     if broken:
         verdict = f"FAILED: these are needed and do not work: {', '.join(broken)}."
-    return Report(
-        parts=(Table("findings", "", columns, findings),), verdict=verdict, ok=not broken
-    )
+    return Report(parts=(Table("findings", "", columns, findings),), verdict=verdict, ok=not broken)
 
 
 def _libraries() -> Iterator[Finding]:

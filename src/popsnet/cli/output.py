@@ -81,9 +81,14 @@ def reporting(command: Command) -> Callable[..., None]:
     return run
 
 
+def for_people() -> bool:
+    """Whether people read the output, and not a program."""
+    return _for_people.get()
+
+
 def show(table: Table) -> None:
     """Print a table at once, before the report is finished, if people read the output."""
-    if _for_people.get():
+    if for_people():
         _print_parts(table.renderables())
         typer.echo()
 

@@ -126,7 +126,8 @@ class Table:
         """Return all fields of all rows as comma-separated values, with a heading."""
         text, records = io.StringIO(), self.records()
         names = dict.fromkeys(name for record in records for name in record)
-        writer = csv.DictWriter(text, list(names), lineterminator="\n")
+        headings = list(names) or [column.key for column in self.columns]
+        writer = csv.DictWriter(text, headings, lineterminator="\n")
         writer.writeheader()
         writer.writerows(records)
         return text.getvalue()
@@ -149,14 +150,15 @@ class Table:
         return f"<table>{heading}{''.join(line('td', cells) for cells in self.cells())}</table>"
 
     def renderables(self) -> Iterator[RenderableType]:
-        """Yield what a terminal shows: the title, the rows, the caption."""
+        """Yield what a terminal shows: the title, the rows if there are any, the caption."""
         from rich.text import Text
 
         if not self.columns:
             return
         if self.title:
             yield Text(self.title, style="bold")
-        yield self._renderable()
+        if self.rows:
+            yield self._renderable()
         if self.caption:
             yield note(self.caption)
 
@@ -194,7 +196,8 @@ class Table:
         if not self.columns:
             return ""
         caption = f"<p>{escape(self.caption)}</p>" if self.caption else ""
-        return f"<p>{escape(self.title)}</p>{self.html()}{caption}"
+        title = f"<p>{escape(self.title)}</p>" if self.title else ""
+        return f"{title}{self.html() if self.rows else ''}{caption}"
 
 
 _WIDEST_WORD = 24

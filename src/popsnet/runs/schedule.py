@@ -227,7 +227,9 @@ def make_demand(
         raise InputError(f"{' and '.join(named)} each say what is to be sent; give one of them.")
     if isinstance(demand, Demand):
         return _on_network(demand, network)
-    if isinstance(demand, Path) or (not isinstance(demand, str) and np.ndim(demand) == 2):
+    if isinstance(demand, str):
+        permutation = demand
+    elif isinstance(demand, Path) or (demand is not None and np.ndim(demand) == 2):
         packets = demand
     elif demand is not None:
         permutation = demand

@@ -12,7 +12,6 @@ import numpy as np
 
 from popsnet import Network, route
 from popsnet.runs.schedule import schedule
-from popsnet.schedules.construction import make_schedule
 from popsnet.schedules.demand import Demand
 from popsnet.viewer import Recording
 
