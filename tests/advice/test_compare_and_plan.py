@@ -86,7 +86,7 @@ def test_compare_prints_and_draws(cli: Cli, tmp_path: Path) -> None:
 def test_plan_says_why(cli: Cli) -> None:
     assert "Use batcher: 21 slots, always the same" in cli("plan", 1, 64).out
     result = json.loads(cli("plan", 1024, 1024, "--json").out)
-    assert result["use"] == "relay"
+    assert result["router"] == "relay"
     assert "on average" in result["why"]
 
 

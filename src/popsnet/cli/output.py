@@ -107,6 +107,6 @@ def _print(report: Report, json: bool, csv: bool) -> None:
 def _print_parts(parts: Iterable[RenderableType]) -> None:
     from rich.console import Console
 
-    console = Console(highlight=False)
-    for part in parts:
-        console.print(part)
+    from popsnet.report.table import print_parts
+
+    print_parts(Console(highlight=False), parts)

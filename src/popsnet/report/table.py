@@ -16,7 +16,7 @@ from popsnet.files import write_whole
 if TYPE_CHECKING:
     import pandas as pd
     import rich.table
-    from rich.console import RenderableType
+    from rich.console import Console, ConsoleOptions, RenderableType
     from rich.text import Text
 
 NOTHING = "–"
@@ -204,11 +204,31 @@ _WIDEST_WORD = 24
 _WIDTH = 80
 
 
-def note(text: str) -> Text:
-    """Return a paragraph for a terminal: broken at spaces only, so that paths stay whole."""
-    from rich.text import Text
+@dataclass(frozen=True, slots=True)
+class _Paragraph:
+    """Text for a terminal."""
 
-    return Text(text, overflow="ignore")
+    text: str
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Text]:
+        from textwrap import wrap
+
+        from rich.text import Text
+
+        for line in self.text.splitlines():
+            parts = wrap(line, options.max_width, break_long_words=False, break_on_hyphens=False)
+            yield from (Text(part, overflow="ignore") for part in parts or [""])
+
+
+def note(text: str) -> RenderableType:
+    """Return a paragraph for a terminal: broken at spaces only, so that paths stay whole."""
+    return _Paragraph(text)
+
+
+def print_parts(console: Console, parts: Iterable[RenderableType]) -> None:
+    """Print parts one after the other, and cut off nothing."""
+    for part in parts:
+        console.print(part, crop=False)
 
 
 def as_text(parts: Iterable[RenderableType]) -> str:
@@ -217,8 +237,7 @@ def as_text(parts: Iterable[RenderableType]) -> str:
 
     text = io.StringIO()
     console = Console(file=text, width=_WIDTH, color_system=None)
-    for part in parts:
-        console.print(part)
+    print_parts(console, parts)
     return "\n".join(line.rstrip() for line in text.getvalue().splitlines())
 
 
