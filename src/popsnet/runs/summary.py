@@ -99,7 +99,7 @@ class RunsSummary(Reported, Mapping[str, Summary]):
         runs, variant = self._runs, self._runs.experiment.variant
         missing = runs.undelivered
         text = f"{missing:,} packets not delivered" if missing else "every packet delivered"
-        text += f"; capped runs: {self.capped:,}; {int(runs.lost.sum()):,} lost{_named(runs)}."
+        text += f"; {int(runs.lost.sum()):,} lost{_named(runs)}; capped runs: {self.capped:,}."
         if runs.experiment.idealized:
             text += f" Variant {variant} is idealized: these are statistics, not routes."
         return f"FAILED: {text}" if runs.failed else text
