@@ -179,3 +179,11 @@ def test_a_data_frame_has_all_fields() -> None:
     frame = Table("routers", "", COLUMNS, ROUTERS).to_dataframe()
     assert list(frame.columns) == ["router", "slots", "capped"]
     assert frame["slots"].tolist() == [8, 13.5]
+
+
+def test_no_line_ends_in_spaces() -> None:
+    columns = (Column("a", kind="text"), Column("b", kind="text"))
+    table = Table(
+        "t", "title ", columns, [{"a": "x", "b": "long words"}, {"a": "y", "b": "z"}], "c "
+    )
+    assert all(line == line.rstrip() for line in str(table).splitlines())

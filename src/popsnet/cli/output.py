@@ -107,6 +107,7 @@ def _print(report: Report, json: bool, csv: bool) -> None:
 def _print_parts(parts: Iterable[RenderableType]) -> None:
     from rich.console import Console
 
-    from popsnet.report.table import print_parts
+    from popsnet.report.table import rendered
 
-    print_parts(Console(highlight=False), parts)
+    if text := rendered(Console(highlight=False), parts):
+        typer.echo(text)

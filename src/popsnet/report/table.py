@@ -225,20 +225,19 @@ def note(text: str) -> RenderableType:
     return _Paragraph(text)
 
 
-def print_parts(console: Console, parts: Iterable[RenderableType]) -> None:
-    """Print parts one after the other, and cut off nothing."""
-    for part in parts:
-        console.print(part, crop=False)
+def rendered(console: Console, parts: Iterable[RenderableType]) -> str:
+    """Return what a console shows of the parts, one after the other; nothing is cut off."""
+    with console.capture() as captured:
+        for part in parts:
+            console.print(part, crop=False)
+    return "\n".join(line.rstrip() for line in captured.get().splitlines())
 
 
 def as_text(parts: Iterable[RenderableType]) -> str:
     """Return what a terminal of 80 columns would show, as plain text."""
     from rich.console import Console
 
-    text = io.StringIO()
-    console = Console(file=text, width=_WIDTH, color_system=None)
-    print_parts(console, parts)
-    return "\n".join(line.rstrip() for line in text.getvalue().splitlines())
+    return rendered(Console(file=io.StringIO(), width=_WIDTH, color_system=None), parts)
 
 
 def data_frame(columns: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> pd.DataFrame:
