@@ -15,7 +15,8 @@ MODULES = sorted(SOURCE.rglob("*.py"))
 
 LAYERS = [
     {"compiled", "errors", "system"},
-    {"files", "progress", "report", "splitmix", "stats"},
+    {"files", "progress", "splitmix", "stats"},
+    {"report"},
     {"coins", "network", "slot"},
     {"couplers", "exact", "memory", "sorting", "theory", "trace"},
     {"machine", "viewer"},
