@@ -26,6 +26,7 @@ from popsnet import (
     view,
 )
 from popsnet import notebook as shown
+from popsnet.notebook import page_of
 from popsnet.routing import get_router
 from popsnet.routing.direct import direct
 from popsnet.slot import Ints, Slots
@@ -150,8 +151,16 @@ def test_runs_and_files_stand_side_by_side(tmp_path: Path) -> None:
     )
     with pytest.raises(InputError, match="the same packets"):
         view(first, route(second, first=1)[0])
-    with pytest.raises(InputError, match="give single runs, or names of files"):
+    with pytest.raises(InputError, match="give single runs, experiments, or names of files"):
         view([first])  # type: ignore[arg-type]
+    page, report = page_of(second, tmp_path / "t")
+    assert page.title == "POPS(4, 4): relay (S), relay (S), t"
+    assert report.ok
+    done, read = report.to_dict()["runs"]
+    assert done == {key: read[key] for key in done}
+    assert (read["trace"], read["ok"], read["first_violation"]) == (f"{tmp_path / 't'}", True, None)
+    with pytest.raises(InputError, match="is given twice"):
+        view(second, second)
     torn = tmp_path / "torn"
     torn.write_text((tmp_path / "t").read_text()[:-5])
     with pytest.raises(TraceFormatError, match="torn"):

@@ -3,40 +3,44 @@
 from __future__ import annotations
 
 import io
-from collections import deque
 from collections.abc import Sequence
 from dataclasses import replace
 from html import escape
 from pathlib import Path
 
-from popsnet.engines import Outcome
+from popsnet.engines import Outcome, choose_engine
 from popsnet.errors import InputError, PopsnetError
 from popsnet.experiment import Experiment
+from popsnet.progress import patient_progress
+from popsnet.report import Column, Fact, Report, Row, Table
 from popsnet.runs.run import Run, Runs
-from popsnet.runs.tracing import write_trace
-from popsnet.trace import Observer
-from popsnet.trace.reader import read_trace
+from popsnet.runs.tracing import require_traceable, write_trace
+from popsnet.trace import Event
+from popsnet.trace.checker import check_trace
 from popsnet.viewer import MOST_TEXT, Page, Recording, require_showable, too_long
 
-__all__ = ["record", "recorded", "shown", "view"]
+__all__ = ["page_of", "record", "recorded", "shown", "view"]
 
 _MOST_INLINE = 16_000_000
 """Bytes of a trace that is shown without being asked for: a notebook keeps its pages."""
 
 
-def record(
-    experiment: Experiment, number: int, observers: Sequence[Observer] = (), room: int = MOST_TEXT
-) -> tuple[Run, Recording]:
-    """Do a run with its trace kept; it is given up when the trace is longer than ``room``."""
+def record(experiment: Experiment, number: int, room: int = MOST_TEXT) -> tuple[Run, Recording]:
+    """Do a run and keep its trace; give up when the trace is longer than ``room``."""
     require_showable(experiment.network)
     file = _Bounded(f"{experiment.router} ({experiment.variant})", room)
-    run = write_trace(experiment, number, file, observers)
+    with patient_progress(f"{experiment.router} on {experiment.network}", None) as update:
+
+        def watch(event: Event) -> None:
+            update(0, f"step {event.step + 1}, {event.pending:,} packets pending")
+
+        run = write_trace(experiment, number, file, [watch])
     return run, Recording.of(file.getvalue())
 
 
 def recorded(run: Run, room: int = MOST_TEXT) -> Recording:
     """The recording of a run: it is done again, and must come out as it did."""
-    again, recording = record(run.experiment, run.number, room=room)
+    again, recording = record(run.experiment, run.number, room)
     if _counts(again.outcome) != _counts(run.outcome):
         raise InputError(
             "Done again, the run came out otherwise. Either a file that it needs has changed, or "
@@ -53,27 +57,129 @@ def shown(run: Run) -> str:
         return _table(run, str(error))
 
 
-def view(*runs: Run | Path | str) -> Page:
-    """The page that plays runs of one permutation, or traces in files, side by side.
+def view(*runs: Run | Experiment | Path | str) -> Page:
+    """Return the page that plays runs of one permutation, or traces in files, side by side.
 
-    A notebook shows it; ``save`` writes it to a file.
+    A notebook shows it; ``save`` writes it to a file. The parameters are those of
+    :func:`page_of`, which returns a report as well.
     """
-    return Page.of([_recording(run) for run in runs])
+    return page_of(*runs)[0]
 
 
-def _recording(run: Run | Path | str) -> Recording:
-    if isinstance(run, Run):
-        return recorded(run)
+def page_of(*runs: Run | Experiment | Path | str) -> tuple[Page, Report]:
+    """Return the page that plays runs side by side, and a report with a row per run.
+
+    A trace that breaks rules is shown all the same, and the report says so.
+
+    Parameters
+    ----------
+    runs : Run, Experiment, Path or str
+        Runs that were done, experiments whose first run is to be done, or files with traces; all
+        of the same packets on the same network.
+    """
+    traces = [_require(one) for one in runs]
+    if found := [one for one in traces if one is not None]:
+        Page.require(found)
+    _require_distinct([one for one in runs if isinstance(one, Experiment)])
+    recordings: list[Recording] = []
+    rows: list[dict[str, object]] = []
+    room = MOST_TEXT
+    for one, trace in zip(runs, traces, strict=True):
+        if isinstance(one, Path | str):
+            assert trace is not None
+            recording, row = trace, _checked(Path(one))
+        elif isinstance(one, Run):
+            recording, row = recorded(one, room), _row(one)
+        else:
+            run, recording = record(one, 0, room)
+            row = _row(run)
+        room -= len(recording.text)
+        recordings.append(recording)
+        rows.append(row)
+    page = Page.of(recordings)
+    columns = _COLUMNS if found else tuple(one for one in _COLUMNS if one.key != "trace")
+    notes = (_violations(row) for row in rows if row.get("violation_count"))
+    return page, Report(
+        page.title, (Fact("title", page.title),), (Table("runs", "", columns, rows), *notes)
+    )
+
+
+_COLUMNS = (
+    Column("router", kind="text", show=lambda row: f"{row['router']} ({row['variant']})"),
+    Column("trace", kind="text"),
+    Column("slots", kind="integer"),
+    Column("delivered", show=lambda row: f"{row['delivered']:,} of {row['packets']:,}"),
+    Column("lost", show=lambda row: "not told" if row["lost"] is None else f"{row['lost']:,}"),
+    Column("collisions", kind="integer"),
+)
+
+
+def _require(run: Run | Experiment | Path | str) -> Recording | None:
+    """Refuse what cannot be shown; return the trace if it is in a file."""
     if isinstance(run, Runs):
         raise InputError(f"{run!r} are several; give one of them, as in runs[0].")
-    if not isinstance(run, Path | str):
+    if isinstance(run, Path | str):
+        return Recording.read(Path(run))
+    if not isinstance(run, Run | Experiment):
         raise InputError(
-            f"{type(run).__name__} {run!r:.40} cannot be shown; give single runs, or names of "
-            "files with traces."
+            f"{type(run).__name__} {run!r:.40} cannot be shown; give single runs, experiments, or "
+            "names of files with traces."
         )
-    recording = Recording.read(Path(run))
-    deque(read_trace(Path(run)), maxlen=0)  # refuses a torn file
-    return recording
+    experiment = run if isinstance(run, Experiment) else run.experiment
+    require_showable(experiment.network)
+    require_traceable(experiment)
+    choose_engine("slots", experiment, traced=True)  # refuses what does not fit
+    return None
+
+
+def _require_distinct(experiments: Sequence[Experiment]) -> None:
+    for one in experiments:
+        if experiments.count(one) > 1:
+            raise InputError(f"{one.router} ({one.variant}) is given twice; once will do.")
+
+
+def _row(run: Run) -> dict[str, object]:
+    experiment, outcome = run.experiment, run.outcome
+    return {
+        "router": experiment.router,
+        "variant": experiment.variant,
+        "d": experiment.d,
+        "g": experiment.g,
+        "packets": experiment.network.n,
+        "slots": outcome.slots,
+        "delivered": outcome.delivered,
+        "lost": outcome.lost,
+        "collisions": outcome.collisions,
+    }
+
+
+def _checked(path: Path) -> dict[str, object]:
+    """Check a trace in a file; one that is torn is refused."""
+    with patient_progress(f"checking {path.name}", path.stat().st_size) as update:
+        found = check_trace(path, update)
+    return {
+        "router": found.router,
+        "variant": found.variant,
+        "d": found.network.d,
+        "g": found.network.g,
+        "packets": found.packets,
+        "slots": found.slots,
+        "delivered": found.delivered,
+        "lost": len(found.lost) if found.tells_holdings else None,
+        "collisions": found.collisions,
+        "trace": str(path),
+        "ok": found.ok,
+        "violation_count": found.violation_count,
+        "first_violation": None if found.ok else str(found.violations[0]),
+    }
+
+
+def _violations(row: Row) -> str:
+    count = row["violation_count"]
+    return (
+        f"popsnet check finds {count:,} {'violation' if count == 1 else 'violations'} in "
+        f"{row['trace']}, the first: {row['first_violation']}"
+    )
 
 
 class _Bounded(io.StringIO):
@@ -111,4 +217,4 @@ def _table(run: Run, reason: str) -> str:
     name = f"{run.experiment.router} ({run.experiment.variant})"
     rows = [("network", f"{run.experiment.network}"), ("router", name), *rows]
     cells = "".join(f"<tr><th>{escape(a)}</th><td>{escape(b)}</td></tr>" for a, b in rows)
-    return f"<table>{cells}</table><p>There is no picture of this run. {escape(reason)}</p>"
+    return f"<table>{cells}</table><p>There is no figure of this run. {escape(reason)}</p>"

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import csv
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -44,7 +46,7 @@ def test_json_has_the_documented_form(cli: Cli) -> None:
     result = json.loads(finished.out)
     assert list(result) == [
         "network", "router", "variant", "engine", "permutation", "seed", "permutation_seed",
-        "runs", "summary",
+        "lost", "capped", "seconds", "runs", "summary", "ok",
     ]  # fmt: skip
     assert result["network"] == {"d": 8, "g": 8, "n": 64}
     assert (result["router"], result["variant"], result["engine"]) == (
@@ -54,10 +56,16 @@ def test_json_has_the_documented_form(cli: Cli) -> None:
     )
     assert (result["seed"], result["permutation_seed"], result["permutation"]) == (5, 6, "random")
     assert [list(run) for run in result["runs"]] == [RUN_KEYS] * 3
-    assert list(result["summary"]) == ["slots", "slots_delivered", "steps", "lost", "capped"]
+    assert (result["lost"], result["capped"], result["ok"]) == (0, 0, True)
+    summary = {one["count"]: one for one in result["summary"]}
+    assert list(summary) == [
+        "slots", "slots_delivered", "steps", "messages", "collisions", "destroyed", "lost",
+        "peak_buffers", "control_bits",
+    ]  # fmt: skip
     for clock in ("slots", "slots_delivered"):
         slots = [run[clock] for run in result["runs"]]
-        assert result["summary"][clock] == {
+        assert summary[clock] == {
+            "count": clock,
             "mean": pytest.approx(np.mean(slots)),
             "sd": pytest.approx(np.std(slots, ddof=1)),
             "min": min(slots),
@@ -75,14 +83,14 @@ def test_both_clocks_are_told(cli: Cli) -> None:
         (run,) = json.loads(cli(*base, "--engine", engine, "--max-steps", 1, "--json").out)["runs"]
         assert (run["slots"], run["slots_delivered"], run["slots_known"]) == (5, 2, None)
     text = cli("route", 8, 8).out
-    assert "│ of them to the last delivery   │          25 │" in text
-    assert "│ most bits of a control message │           1 │" in text
+    assert "slots until the last delivery           25\n" in text
+    assert "most bits of a control message           1\n" in text
 
 
 def without_seconds(text: str) -> object:
     result = json.loads(text)
-    for run in result["runs"]:
-        del run["seconds"]
+    for one in (result, *result["runs"]):
+        del one["seconds"]
     return result
 
 
@@ -114,20 +122,34 @@ def test_text_shows_survivors_of_a_single_run(cli: Cli) -> None:
     run = route(8, 8)[0].outcome
     assert finished.code == 0
     for step, pending in enumerate(run.survivors, start=1):
-        assert f"│    {step} │ {pending:>16} │" in finished.out
-    assert "every packet delivered; capped 0, lost 0" in finished.out
+        assert f"   {step} {pending:>16} " in finished.out
+    assert "every packet delivered; 0 lost; capped runs: 0." in finished.out
+    assert re.search(r"^Routed in \d+\.\d\d s\.$", finished.out, re.MULTILINE)
+    steps = json.loads(cli("route", 8, 8, "--json").out)["steps"]
+    assert [one["pending"] for one in steps] == list(run.survivors)
+    assert sum(one["delivered"] for one in steps) == 64
 
 
 def test_text_shows_spread_and_caps_of_several_runs(cli: Cli) -> None:
     finished = cli("route", 16, 16, "--runs", 3, "--max-steps", 2)
     assert finished.code == 0
-    assert "≥ 10.00 ± 0.00" in finished.out
-    assert "capped 3" in finished.out
+    assert re.search(r"^slots +≥ 10\.00 +0\.00 +10 +≥ 10 *$", finished.out, re.MULTILINE)
+    assert "capped runs: 3" in finished.out
     assert "packets not delivered" in finished.out
 
 
 def test_a_single_run_has_no_spread(cli: Cli) -> None:
-    assert json.loads(cli("route", 4, 4, "--json").out)["summary"]["slots"]["sd"] is None
+    slots = json.loads(cli("route", 4, 4, "--json").out)["summary"][0]
+    assert (slots["count"], slots["sd"]) == ("slots", None)
+
+
+def test_csv_has_a_row_per_run(cli: Cli) -> None:
+    finished = cli("route", 4, 4, "--runs", 3, "--csv")
+    rows = list(csv.DictReader(finished.out.splitlines()))
+    assert [int(row["slots"]) for row in rows] == route(4, 4, runs=3).slots.tolist()
+    assert list(rows[0]) == RUN_KEYS
+    assert finished.err == "Not in the CSV: summary; --json has all tables.\n"
+    assert "give one of them" in cli("route", 4, 4, "--csv", "--json").err
 
 
 def test_permutations_come_from_files(cli: Cli, tmp_path: Path) -> None:
@@ -241,8 +263,8 @@ def test_what_is_idealized_is_said_to_be(cli: Cli) -> None:
     for engine in ("slots", "fused"):
         finished = cli("route", 12, 4, "--variant", "idealized", "--engine", engine)
         assert finished.code == 0
-        assert "Variant idealized takes for granted what it counts as delivered" in finished.out
-    assert "for granted" not in cli("route", 4, 4).out
+        assert "Variant idealized is idealized: these are statistics, not routes." in finished.out
+    assert "statistics" not in cli("route", 4, 4).out
 
 
 def test_runs_done_together_share_their_time(cli: Cli) -> None:
@@ -287,8 +309,7 @@ def test_a_router_that_leaves_packets_behind_fails(cli: Cli, tmp_path: Path) -> 
     for _ in range(2):  # a file may be loaded again
         finished = cli("route", 4, 4, "--router", path)
         assert finished.code == 1
-        assert "16 packets not delivered" in finished.out
-        assert "ended before every packet was delivered" in finished.err
+        assert "FAILED: 16 packets not delivered; 0 lost; capped runs: 0." in finished.out
 
 
 def test_a_trace_takes_the_place_of_what_a_link_points_to(cli: Cli, tmp_path: Path) -> None:
@@ -365,13 +386,35 @@ def test_the_doctor_notices_what_is_missing(cli: Cli, monkeypatch: pytest.Monkey
     assert finished.code == 0
     assert "missing" in finished.out
     monkeypatch.setattr("popsnet.cli.doctor._NEEDED", ("a_library_that_is_not",))
-    assert cli("doctor").code == 1
+    finished = cli("doctor")
+    assert finished.code == 1
+    assert "FAILED: these are needed and do not work: a_library_that_is_not." in finished.out
 
 
 def test_check_has_json(cli: Cli, tmp_path: Path) -> None:
     cli("route", 4, 4, "--trace", tmp_path / "t")
     result = json.loads(cli("check", tmp_path / "t", "--json").out)
     assert (result["ok"], result["delivered"], result["violations"]) == (True, 16, [])
+    assert (result["network"], result["lost"]) == ({"d": 4, "g": 4, "n": 16}, [])
+
+
+def test_check_lists_what_is_wrong(cli: Cli, tmp_path: Path) -> None:
+    lines = route(4, 4)[0].trace().splitlines()
+    (tmp_path / "t").write_text("\n".join([*lines[:1], *lines[2:], ""]))
+    finished, listed = cli("check", tmp_path / "t"), cli("check", tmp_path / "t", "--csv")
+    result = json.loads(cli("check", tmp_path / "t", "--json").out)
+    assert finished.code == listed.code == 1
+    assert not result["ok"]
+    count, few = result["violation_count"], len(result["violations"])
+    assert f"FAILED: {count:,} violations" in finished.out
+    assert (f"… and {count - few:,} more" in finished.out) == (count > few)
+    rows = list(csv.DictReader(listed.out.splitlines()))
+    assert list(rows[0]) == ["line", "slot", "processor", "rule"]
+    assert [row["rule"] for row in rows] == [one["rule"] for one in result["violations"]]
+    for row in rows:
+        assert row["rule"][:40] in finished.out
+    cli("route", 4, 4, "--trace", tmp_path / "good")
+    assert cli("check", tmp_path / "good", "--csv").out == "line,slot,processor,rule\n"
 
 
 def test_help_and_version(cli: Cli) -> None:
@@ -397,7 +440,7 @@ def test_the_installed_command_and_the_module_run() -> None:
         finished = subprocess.run(
             [*command, "route", "4", "4", "--json"], capture_output=True, text=True, check=True
         )
-        assert json.loads(finished.stdout)["summary"]["lost"] == 0
+        assert json.loads(finished.stdout)["lost"] == 0
 
 
 def interrupt(*arguments: str, after: float) -> subprocess.CompletedProcess[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from pathlib import Path
 
@@ -21,13 +22,14 @@ def test_compare_prints_and_draws(cli: Cli, tmp_path: Path) -> None:
     result = json.loads(cli("compare", 4, 4, "--runs", 2, "--json").out)
     slots = {row["router"]: row["worst_slots"] for row in result["routers"]}
     assert (slots["batcher"], slots["datta"], slots["offline"]) == (20, 28, 2)
+    assert result["ok"]
 
 
 def test_plan_says_why(cli: Cli) -> None:
     assert "Use batcher: 21 slots, always the same" in cli("plan", 1, 64).out
     result = json.loads(cli("plan", 1024, 1024, "--json").out)
-    assert result["use"] == "relay"
-    assert "on average" in result["why"]
+    assert result["router"] == "relay"
+    assert "on average" in result["reason"]
 
 
 def test_bad_input_is_refused(cli: Cli, tmp_path: Path) -> None:
@@ -37,3 +39,24 @@ def test_bad_input_is_refused(cli: Cli, tmp_path: Path) -> None:
     assert cli("compare", 2, 2, "--figure", tmp_path / "x.txt").code == 2
     assert cli("plan", 0, 2).code == 2
     assert "is below 1" in cli("compare", -1, 2).err
+
+
+def test_compare_has_the_options_of_the_library(cli: Cli) -> None:
+    chosen = ("--router", "direct", "--router", "relay", "--permutation", "transpose")
+    asked = ("compare", 8, 8, "--runs", 2, *chosen, "--seed", 1, "--permutation-seed", 2)
+    finished = cli(*asked, "--csv")
+    assert finished.code == 0
+    rows = list(csv.DictReader(finished.out.splitlines()))
+    found = compare(
+        8, 8, routers=["direct", "relay"], runs=2, permutation="transpose", seed=1,
+        permutation_seed=2,
+    )  # fmt: skip
+    assert [row["router"] for row in rows] == [one.router.name for one in found.done]
+    assert [float(row["mean_slots"]) for row in rows] == [one.mean_slots for one in found.done]
+    text = cli(*asked).out
+    assert "Every packet was delivered." in text
+    assert "not delivered" not in text
+    capped = cli("compare", 8, 8, "--router", "mei-rizzi", "--runs", 2, "--max-steps", 1)
+    assert capped.code == 0
+    assert "not delivered" in capped.out
+    assert "Packets are missing only where runs were capped." in capped.out

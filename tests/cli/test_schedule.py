@@ -24,7 +24,7 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_slots_are_as_promised_over_a_grid_of_shapes(cli: Cli) -> None:
     for d in GRID:
         for g in GRID:
-            finished = cli("schedule", d, g, "--json", "--out", "t.jsonl")
+            finished = cli("schedule", d, g, "--json", "--trace", "t.jsonl")
             facts = json.loads(finished.out)
             assert facts["slots"] == (1 if d == 1 else 2 * -(-d // g))
             assert facts["delivered"] == facts["packets"] == d * g
@@ -33,13 +33,27 @@ def test_slots_are_as_promised_over_a_grid_of_shapes(cli: Cli) -> None:
 
 
 def test_the_summary_and_the_trace(cli: Cli) -> None:
-    finished = cli("schedule", 8, 4, "--permutation", "reversal", "--out", "s.jsonl")
+    finished = cli("schedule", 8, 4, "--permutation", "reversal", "--trace", "s.jsonl")
     assert finished.code == 0
     for line in ("slots", "lower bound", "gap", "couplers in use", "100.0%", "32 of 32 packets"):
         assert line in finished.out
     checked = cli("check", "s.jsonl", "--json")
     report = json.loads(checked.out)
     assert (report["ok"], report["slots"], report["packets"]) == (True, 4, 32)
+
+
+def test_csv_has_a_row_with_all_figures(cli: Cli) -> None:
+    text = cli("schedule", 8, 4, "--out", "s.csv", "--trace", "s.jsonl", "--csv").out
+    (row,) = csv.DictReader(text.splitlines())
+    assert (row["network_d"], row["slots"], row["lower_bound"], row["gap"]) == ("8", "4", "2", "2")
+    assert (row["out"], row["trace"], row["utilization"]) == ("s.csv", "s.jsonl", "1.0")
+
+
+def test_all_lines_fit_80_columns() -> None:
+    made = schedule(Network(5, 3), matrix=np.full((3, 3), 10**4))
+    assert max(map(len, str(made).splitlines())) <= 80
+    assert repr(made) == "<schedule of 90,000 packets on POPS(5, 3): 20,000 slots>"
+    assert "<td>lower bound for any schedule</td>" in made._repr_html_()
 
 
 def test_the_table_has_a_row_a_message_and_no_collision(cli: Cli) -> None:
@@ -57,7 +71,7 @@ def test_the_table_has_a_row_a_message_and_no_collision(cli: Cli) -> None:
 
 def test_the_same_permutation_as_route(cli: Cli) -> None:
     """So that runs on-line can be compared with the optimum."""
-    cli("schedule", 4, 3, "--permutation-seed", 7, "--out", "a.jsonl")
+    cli("schedule", 4, 3, "--permutation-seed", 7, "--trace", "a.jsonl")
     cli("route", 4, 3, "--permutation-seed", 7, "--router", "offline", "--trace", "b.jsonl")
     one, other = (Path(name).read_text() for name in ("a.jsonl", "b.jsonl"))
     assert one == other
@@ -68,9 +82,9 @@ def test_rows_of_sources_and_destinations(cli: Cli) -> None:
     np.save("d.npy", np.array([[0, 3], [1, 2], [1, 5], [0, 3]]))
     for name in ("d.csv", "d.npy"):
         facts = json.loads(
-            cli("schedule", 3, 2, "--demand", name, "--out", "t.jsonl", "--json").out
+            cli("schedule", 3, 2, "--demand", name, "--trace", "t.jsonl", "--json").out
         )
-        assert (facts["packets"], facts["most_of_a_processor"], facts["slots"]) == (4, 2, 4)
+        assert (facts["packets"], facts["max_per_processor"], facts["slots"]) == (4, 2, 4)
         report = check_trace(Path("t.jsonl"))
         assert report.ok
     header = json.loads(Path("t.jsonl").read_text().splitlines()[0])
@@ -82,15 +96,15 @@ def test_a_traffic_matrix(cli: Cli) -> None:
     np.save("m.npy", np.array([[0, 4], [1, 2]]))
     for name in ("m.csv", "m.npy"):
         facts = json.loads(
-            cli("schedule", 3, 2, "--matrix", name, "--out", "t.jsonl", "--json").out
+            cli("schedule", 3, 2, "--matrix", name, "--trace", "t.jsonl", "--json").out
         )
-        assert (facts["packets"], facts["most_of_a_group"], facts["slots"]) == (7, 6, 6)
+        assert (facts["packets"], facts["max_per_group"], facts["slots"]) == (7, 6, 6)
         assert check_trace(Path("t.jsonl")).ok
 
 
 def test_nothing_to_send_is_held_by_nobody(cli: Cli) -> None:
     Path("m.csv").write_text("0,0\n0,0\n")
-    asked = ("schedule", 3, 2, "--matrix", "m.csv", "--out", "t.jsonl")
+    asked = ("schedule", 3, 2, "--matrix", "m.csv", "--trace", "t.jsonl")
     facts = json.loads(cli(*asked, "--json").out)
     assert [facts[name] for name in ("packets", "slots", "peak_buffers", "delivered")] == [0] * 4
     assert cli(*asked).code == 0
@@ -121,7 +135,7 @@ WRONG = {
 def test_bad_demands_are_refused_with_the_row_that_is_wrong(name: str, cli: Cli) -> None:
     option, text, complaint = WRONG[name]
     Path(name).write_text(text)
-    finished = cli("schedule", 3, 2, option, name, "--out", "t.jsonl")
+    finished = cli("schedule", 3, 2, option, name, "--trace", "t.jsonl")
     assert (finished.code, finished.out) == (2, "")
     assert complaint in finished.err
     assert not Path("t.jsonl").exists()
@@ -130,11 +144,15 @@ def test_bad_demands_are_refused_with_the_row_that_is_wrong(name: str, cli: Cli)
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [
-        (["--out", "x.txt"], "must end in .jsonl or .json or .csv"),
-        (["--figure", "x.pdf"], "must end in .svg or .png"),
+        (["--out", "x.txt"], "--out x.txt: the name must end in .csv"),
+        (["--out", "x.jsonl"], "--out x.jsonl is a table, .csv; use --trace x.jsonl"),
+        (["--out", "x.csv", "--trace", "./x.csv"], "--trace and --out are both x.csv"),
+        (["--figure", "x.svg", "--trace", "x.svg"], "--trace and --figure are both x.svg"),
+        (["--trace", "no/x"], "There is no folder"),
+        (["--figure", "x.txt"], "--figure x.txt: the name must end in one of ."),
         (["--out", "no/x.csv"], "There is no folder"),
         (["--demand", "missing.csv"], "could not be read"),
-        (["--demand", "a.csv", "--matrix", "b.csv"], "give one of them"),
+        (["--demand", "a.csv", "--matrix", "b.csv"], "demand and matrix each say what is"),
         (["--permutation", "nonsense"], "There is no permutation"),
         (["--seed", "-1"], "--seed -1: a seed must be"),
         (["--permutation-seed", "-1"], "--permutation-seed -1: a seed must be"),
@@ -153,8 +171,8 @@ def test_sizes_that_are_none_or_too_large(cli: Cli) -> None:
 
 
 @pytest.mark.parametrize(("d", "g"), [(1, 1), (1, 4), (4, 3), (40, 16), (3, 70)])
-@pytest.mark.parametrize("suffix", ["svg", "png"])
-def test_a_picture_of_slots_and_couplers(d: int, g: int, suffix: str, cli: Cli) -> None:
+@pytest.mark.parametrize("suffix", ["svg", "png", "pdf"])
+def test_a_figure_of_slots_and_couplers(d: int, g: int, suffix: str, cli: Cli) -> None:
     finished = cli("schedule", d, g, "--figure", f"s.{suffix}")
     assert finished.code == 0, finished.err
     assert Path(f"s.{suffix}").stat().st_size > 1000
@@ -162,7 +180,7 @@ def test_a_picture_of_slots_and_couplers(d: int, g: int, suffix: str, cli: Cli) 
 
 def test_nothing_to_send(cli: Cli) -> None:
     Path("m.csv").write_text("0,0\n0,0\n")
-    finished = cli("schedule", 3, 2, "--matrix", "m.csv", "--figure", "z.png", "--out", "z.jsonl")
+    finished = cli("schedule", 3, 2, "--matrix", "m.csv", "--figure", "z.png", "--trace", "z.jsonl")
     assert finished.code == 0, finished.err
     assert check_trace(Path("z.jsonl")).ok
 

@@ -15,7 +15,7 @@ from popsnet import Coins, InputError, Machine, Network, Outcome, check_trace
 from popsnet.engines import ENGINES, Instance
 from popsnet.permutations import make_permutation
 from popsnet.routing import get_router
-from popsnet.runs.schedule import execute_schedule, trace_schedule
+from popsnet.runs.schedule import schedule as scheduled
 from popsnet.schedules import cache
 from popsnet.schedules.bounds import lower_bound, offline_slots
 from popsnet.schedules.cache import schedule_permutation
@@ -66,7 +66,7 @@ def test_every_permutation_takes_exactly_the_slots_promised(d: int, tmp_path: Pa
             assert outcome.peak_buffers in ((1,) if d <= g else (1, 2)), (network, name)
             demand = Demand.of_permutation(network, destination)
             path = tmp_path / "trace.jsonl"
-            trace_schedule(path, demand, make_schedule(demand))
+            scheduled(network, demand, trace=path)
             report = check_trace(path)
             assert report.ok, (network, name, report.violations)
             assert report.slots == promised(network)
@@ -97,8 +97,8 @@ def demands(draw: st.DrawFn) -> Demand:
 
 @given(demands())
 def test_any_demand_takes_the_slots_of_the_formula(demand: Demand) -> None:
-    schedule = make_schedule(demand)
-    outcome = execute_schedule(demand, schedule)
+    made = scheduled(demand.network, demand)
+    schedule, outcome = made.schedule, made.execute()
     d, g = demand.network.d, demand.network.g
     formula = demand.h if d == 1 else 2 * max(demand.h, -(-demand.degree // g))
     assert outcome.slots == schedule.slots == offline_slots(demand) == formula
@@ -126,7 +126,7 @@ def test_partial_permutations(d: int, g: int, share: float, seed: int) -> None:
     packets = round(share * network.n)
     source, destination = (rng.permutation(network.n)[:packets] for _ in range(2))
     demand = Demand(network, source, destination)
-    outcome = execute_schedule(demand, make_schedule(demand))
+    outcome = scheduled(network, demand).execute()
     hops = 1 if d == 1 else 2
     assert outcome.slots == (hops * -(-demand.degree // g) if d > 1 else demand.h)
     assert outcome.delivered == packets
@@ -139,7 +139,7 @@ def test_demands_are_replayed_from_where_packets_start(d: int, g: int, tmp_path:
     network, rng = Network(d, g), np.random.default_rng(d)
     for packets in (0, 1, network.n // 2, 3 * network.n):
         demand = Demand(network, *rng.integers(0, network.n, (2, packets)))
-        outcome = trace_schedule(tmp_path / "t.jsonl", demand, make_schedule(demand))
+        outcome = scheduled(network, demand).write_trace(tmp_path / "t.jsonl")
         report = check_trace(tmp_path / "t.jsonl")
         assert report.ok, report.violations
         assert (report.packets, report.delivered) == (packets, outcome.delivered)

@@ -156,7 +156,7 @@ class Comparison(Reported):
         """Return the comparison as it is shown."""
         permutations = f"{self.runs:,} {'permutation' if self.runs == 1 else 'permutations'}"
         title = f"{self.network}: {permutations}, the same for all routers"
-        bound = f"Lower bound for any schedule of these permutations, mean: {self.lower_bound:.1f}"
+        bound = f"Lower bound for any schedule, mean: {self.lower_bound:.1f}"
         left_out = [one.to_record() for one in self.left_out]
         notes = [
             f"Left out: {one.router.name}, {one.expected.slots:,.0f} slots expected."
@@ -169,14 +169,26 @@ class Comparison(Reported):
             Fact("lower_bound", self.lower_bound),
             Fact("left_out", left_out),
         )
-        table = Table("routers", title, _COLUMNS, [one.to_record() for one in self.done])
-        return Report(
-            "", facts, (table, bound, *notes), ok=not any(one.failed for one in self.done)
-        )
+        missing = any(one.undelivered for one in self.done)
+        columns = tuple(one for one in _COLUMNS if missing or one.key != "undelivered")
+        table = Table("routers", title, columns, self.to_records())
+        failed = [one.label for one in self.done if one.failed]
+        verdict = "Every packet was delivered."
+        if missing:
+            verdict = "Packets are missing only where runs were capped."
+        if failed:
+            verdict = f"FAILED: not every packet was delivered by {', '.join(failed)}."
+        return Report("", facts, (table, bound, *notes), verdict, ok=not failed)
 
 
 def _least(row: Row) -> str:
     return "≥ " if row["capped"] else ""  # a capped run is cut short
+
+
+def _online(row: Row) -> str:
+    if row["idealized"]:
+        return "statistics only"
+    return "yes" if row["online"] else "no"
 
 
 _COLUMNS = (
@@ -187,7 +199,7 @@ _COLUMNS = (
     Column("peak_buffers", "buffers", "integer"),
     Column("undelivered", "not delivered", "integer"),
     Column("randomness", "coins", "text"),
-    Column("online", "on-line", "flag"),
+    Column("online", "on-line", "text", _online),
 )
 
 

@@ -1,72 +1,77 @@
-"""``popsnet check``: replay a trace and say whether it holds."""
+"""``popsnet check``."""
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from popsnet.cli.output import reporting
 from popsnet.errors import InputError
-from popsnet.progress import patient_progress
-from popsnet.trace.checker import Report, check_trace
+from popsnet.report import Column, Fact, Report, Table
 
-__all__ = ["check_command"]
+if TYPE_CHECKING:
+    from popsnet.trace.checker import TraceCheck
 
 
-def check_command(trace: Path, *, as_json: bool) -> None:
-    """Print the verdict; exit 1 if the trace breaks a rule or leaves a packet behind."""
+@reporting
+def check(
+    trace: Annotated[Path, typer.Argument(metavar="TRACE", help="A file that --trace wrote.")],
+) -> Report:
+    """Replay a trace by the rules of the network alone; exit 1 if it breaks any."""
+    from popsnet.progress import patient_progress
+    from popsnet.trace.checker import check_trace
+
     if trace.suffix.lower() == ".csv":
         raise InputError(
-            f"{trace} is a table, and what is checked is a trace: popsnet schedule writes one if "
-            "the name after --out ends in .jsonl."
+            f"{trace} is a table, and only a trace can be checked: popsnet schedule writes one "
+            "with --trace."
         )
     size = trace.stat().st_size if trace.is_file() else None
     with patient_progress(f"checking {trace.name}", size) as update:
-        report = check_trace(trace, update)
-    if as_json:
-        typer.echo(json.dumps(_as_object(trace, report), indent=2))
-    else:
-        _print_text(trace, report)
-    if not report.ok:
-        raise typer.Exit(1)
+        found = check_trace(trace, update)
+    return _report(trace, found)
 
 
-def _as_object(trace: Path, report: Report) -> dict[str, object]:
-    network = report.network
-    return {
-        "trace": str(trace),
-        "ok": report.ok,
-        "network": {"d": network.d, "g": network.g, "n": network.n},
-        "router": report.router,
-        "variant": report.variant,
-        "packets": report.packets,
-        "slots": report.slots,
-        "messages": report.messages,
-        "collisions": report.collisions,
-        "delivered": report.delivered,
-        "undelivered": report.undelivered,
-        "lost": report.lost if report.tells_holdings else None,
-        "violation_count": report.violation_count,
-        "violations": [asdict(violation) for violation in report.violations],
-    }
-
-
-def _print_text(trace: Path, report: Report) -> None:
-    network = report.network
-    lost = f"{len(report.lost):,} lost" if report.tells_holdings else "losses not told"
-    typer.echo(f"{trace}: {report.router} ({report.variant}) on {network}, n = {network.n:,}")
-    typer.echo(
-        f"{report.slots:,} slots, {report.messages:,} messages, {report.collisions:,} collisions, "
-        f"{report.delivered:,} of {report.packets:,} packets delivered, {lost}"
+def _report(trace: Path, found: TraceCheck) -> Report:
+    network, count = found.network, found.violation_count
+    lost = f"{len(found.lost):,} lost" if found.tells_holdings else "losses not told"
+    counts = (
+        f"{found.slots:,} slots, {found.messages:,} messages, {found.collisions:,} collisions, "
+        f"{found.delivered:,} of {found.packets:,} packets delivered, {lost}"
     )
-    if report.ok:
-        typer.echo("OK: no rule broken, every packet at its destination.")
-        return
-    count = report.violation_count
-    typer.echo(f"FAILED: {count:,} {'violation' if count == 1 else 'violations'}")
-    for violation in report.violations:
-        typer.echo(f"  {violation}")
-    if count > len(report.violations):
-        typer.echo(f"  … and {count - len(report.violations):,} more")
+    facts = {
+        "trace": str(trace),
+        "network": network.to_dict(),
+        "router": found.router,
+        "variant": found.variant,
+        "packets": found.packets,
+        "slots": found.slots,
+        "messages": found.messages,
+        "collisions": found.collisions,
+        "delivered": found.delivered,
+        "undelivered": found.undelivered,
+        "lost": found.lost if found.tells_holdings else None,
+        "violation_count": count,
+    }
+    more = count - len(found.violations)
+    caption = f"… and {more:,} more" if more else ""
+    verdict = "OK: no rule broken, every packet at its destination."
+    if not found.ok:
+        verdict = f"FAILED: {count:,} {'violation' if count == 1 else 'violations'}"
+    return Report(
+        f"{trace}: {found.router} ({found.variant}) on {network}, n = {network.n:,}",
+        tuple(Fact(key, value) for key, value in facts.items()),
+        (counts, Table("violations", "", _COLUMNS, found.violations, caption)),
+        verdict,
+        found.ok,
+    )
+
+
+_COLUMNS = (
+    Column("line", kind="integer"),
+    Column("slot", kind="integer"),
+    Column("processor", kind="integer"),
+    Column("rule", kind="text"),
+)

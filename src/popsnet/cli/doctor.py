@@ -1,27 +1,12 @@
-"""``popsnet doctor``: what is installed and usable here."""
+"""``popsnet doctor``."""
 
 from __future__ import annotations
 
-import json
-import os
-import platform
-from importlib import import_module
-from importlib.metadata import PackageNotFoundError, version
-from math import isqrt
+from collections.abc import Iterator
 from typing import NamedTuple
 
-import typer
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
-
-import popsnet
-from popsnet.engines import ENGINES
-from popsnet.experiment import Experiment
-from popsnet.runs.route import route
-from popsnet.system import available_memory
-
-__all__ = ["doctor_command"]
+from popsnet.cli.output import reporting
+from popsnet.report import Column, Report, Table
 
 _NEEDED = ("numpy", "numba", "scipy", "msgspec", "psutil", "platformdirs", "typer", "rich")
 _OPTIONAL = {
@@ -32,7 +17,7 @@ _OPTIONAL = {
 
 
 class Finding(NamedTuple):
-    """One line of the doctor's report."""
+    """Something that was looked at, and whether it works."""
 
     what: str
     ok: bool
@@ -40,38 +25,43 @@ class Finding(NamedTuple):
     detail: str
 
 
-def doctor_command(*, as_json: bool) -> None:
-    """Print the findings; exit 1 if something needed does not work."""
-    findings = _examine()
-    if as_json:
-        typer.echo(json.dumps({"findings": [one._asdict() for one in findings]}, indent=2))
-    else:
-        table = Table("what", "", "detail")
-        for one in findings:
-            table.add_row(one.what, "ok" if one.ok else "missing", Text(one.detail))
-        Console().print(table)
-    if not all(one.ok for one in findings if one.needed):
-        raise typer.Exit(1)
+@reporting
+def doctor() -> Report:
+    """Say what is installed and usable here; exit 1 if something needed does not work."""
+    from popsnet.progress import patient_progress
+
+    with patient_progress("trying libraries and engines", None):
+        findings = [*_libraries(), *_engines(), *_computer()]
+    columns = (
+        Column("what", kind="text"),
+        Column("ok", " ", "text", lambda row: "ok" if row.ok else "missing"),
+        Column("detail", kind="text"),
+    )
+    broken = [one.what for one in findings if one.needed and not one.ok]
+    verdict = "OK: all that popsnet needs works here."
+    if broken:
+        verdict = f"FAILED: these are needed and do not work: {', '.join(broken)}."
+    return Report(parts=(Table("findings", "", columns, findings),), verdict=verdict, ok=not broken)
 
 
-def _examine() -> list[Finding]:
-    findings = [
-        Finding("popsnet", True, True, popsnet.__version__),
-        Finding("python", True, True, f"{platform.python_version()} on {platform.platform()}"),
-    ]
-    findings += [_library(name, True, "needed") for name in _NEEDED]
-    findings += [_library(name, False, use) for name, use in _OPTIONAL.items()]
-    findings += [_engine(name) for name in ENGINES]
-    memory = available_memory()
-    findings.append(Finding("processors", True, False, f"{os.cpu_count()} cores"))
-    findings.append(Finding("memory", True, False, f"{memory / 1e9:.1f} GB can be had"))
-    g = _largest(memory)
-    detail = f"POPS({g:,}, {g:,}), n = {g * g:,}, with engine slots"
-    findings.append(Finding("largest square network", True, False, detail))
-    return findings
+def _libraries() -> Iterator[Finding]:
+    import platform
+
+    import popsnet
+
+    yield Finding("popsnet", True, True, popsnet.__version__)
+    python = f"{platform.python_version()} on {platform.platform()}"
+    yield Finding("python", True, True, python)
+    for name in _NEEDED:
+        yield _library(name, True, "needed")
+    for name, use in _OPTIONAL.items():
+        yield _library(name, False, use)
 
 
 def _library(name: str, needed: bool, use: str) -> Finding:
+    from importlib import import_module
+    from importlib.metadata import PackageNotFoundError, version
+
     try:
         import_module(name)
         return Finding(name, True, needed, version(name))
@@ -79,14 +69,29 @@ def _library(name: str, needed: bool, use: str) -> Finding:
         return Finding(name, False, needed, f"{error}; {use}")
 
 
-def _engine(name: str) -> Finding:
+def _engines() -> Iterator[Finding]:
     """An engine is usable if it routes."""
-    outcome = route(4, 4, engine=name)[0].outcome
-    routes = outcome.delivered == 16
-    detail = f"routes POPS(4, 4) in {outcome.slots} slots" if routes else "does not route"
-    return Finding(f"engine {name}", routes, True, detail)
+    from popsnet.engines import ENGINES
+    from popsnet.runs.route import route
+
+    for name in ENGINES:
+        outcome = route(4, 4, engine=name, progress=False)[0].outcome
+        routes = outcome.delivered == 16
+        detail = f"routes POPS(4, 4) in {outcome.slots} slots" if routes else "does not route"
+        yield Finding(f"engine {name}", routes, True, detail)
 
 
-def _largest(memory: int) -> int:
-    """The largest g whose POPS(g, g) the slots engine can hold."""
-    return isqrt(memory // ENGINES["slots"].memory(Experiment(1, 1)))
+def _computer() -> Iterator[Finding]:
+    import os
+    from math import isqrt
+
+    from popsnet.engines import ENGINES
+    from popsnet.experiment import Experiment
+    from popsnet.system import available_memory
+
+    memory = available_memory()
+    g = isqrt(memory // ENGINES["slots"].memory(Experiment(1, 1)))
+    largest = f"POPS({g:,}, {g:,}), n = {g * g:,}, with engine slots"
+    yield Finding("processors", True, False, f"{os.cpu_count()} cores")
+    yield Finding("memory", True, False, f"{memory / 1e9:.1f} GB available")
+    yield Finding("largest square network", True, False, largest)

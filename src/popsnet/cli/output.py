@@ -81,9 +81,14 @@ def reporting(command: Command) -> Callable[..., None]:
     return run
 
 
+def for_people() -> bool:
+    """Whether people read the output, and not a program."""
+    return _for_people.get()
+
+
 def show(table: Table) -> None:
     """Print a table at once, before the report is finished, if people read the output."""
-    if _for_people.get():
+    if for_people():
         _print_parts(table.renderables())
         typer.echo()
 
@@ -102,6 +107,7 @@ def _print(report: Report, json: bool, csv: bool) -> None:
 def _print_parts(parts: Iterable[RenderableType]) -> None:
     from rich.console import Console
 
-    console = Console(highlight=False)
-    for part in parts:
-        console.print(part)
+    from popsnet.report.table import rendered
+
+    if text := rendered(Console(highlight=False), parts):
+        typer.echo(text)

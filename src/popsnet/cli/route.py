@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -21,6 +21,9 @@ from popsnet.cli.options import (
 from popsnet.cli.output import Interrupted, reporting
 from popsnet.errors import InputError
 from popsnet.report import Fact, Report
+
+if TYPE_CHECKING:
+    from popsnet.runs import Runs
 
 
 @reporting
@@ -65,16 +68,21 @@ def route(
     if detect:
         experiment = experiment.replaced(variant=experiment.variant + DETECTED)
     try:
-        report = route_runs(experiment, runs=runs, engine=engine, trace=trace).report()
+        done = route_runs(experiment, runs=runs, engine=engine, trace=trace)
     except KeyboardInterrupt as stop:
-        if not isinstance(done := getattr(stop, "runs", None), Runs):
+        if not isinstance(kept := getattr(stop, "runs", None), Runs):
             raise
-        message = f"Interrupted: {len(done)} of {runs} runs were finished."
-        raise Interrupted(message, done.report() if len(done) else None) from None
+        message = f"Interrupted: {len(kept)} of {runs} runs were finished."
+        raise Interrupted(message, _report(kept) if len(kept) else None) from None
     if trace is None:
-        return report
+        return _report(done)
     text = f"Trace written to {trace}; popsnet check {trace} replays it."
-    return report.plus(Fact("trace", str(trace)), text)
+    return _report(done).plus(Fact("trace", str(trace)), text)
+
+
+def _report(done: Runs) -> Report:
+    seconds = float(done.seconds.sum())
+    return done.report().plus(Fact("seconds", seconds), f"Routed in {seconds:,.2f} s.")
 
 
 def _require_schedules(router: str, variant: str | None) -> None:

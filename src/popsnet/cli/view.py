@@ -1,97 +1,93 @@
-"""``popsnet view``: a page that plays runs slot by slot."""
+"""``popsnet view``."""
 
 from __future__ import annotations
 
-import json
-import os
 import re
-import sys
-import webbrowser
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from popsnet.cli.streams import user_code
-from popsnet.engines import choose_engine
+from popsnet.cli.options import MaxSteps, Permutation, PermutationSeed, Seed, complete_router
+from popsnet.cli.output import Interrupted, for_people, reporting
 from popsnet.errors import InputError
-from popsnet.experiment import Experiment
-from popsnet.files import require_writable
-from popsnet.network import Network
-from popsnet.notebook import record
-from popsnet.permutations.files import SUFFIXES
-from popsnet.progress import patient_progress
-from popsnet.runs.run import Run
-from popsnet.runs.tracing import require_traceable
-from popsnet.trace import Event
-from popsnet.trace.checker import Report, check_trace
-from popsnet.viewer import MOST_TEXT, Page, Recording, require_showable
+from popsnet.report import Fact, Report
 
-__all__ = ["view_command"]
+if TYPE_CHECKING:
+    from popsnet.experiment import Experiment
 
-_INTERRUPTED = 130
 _ROUTER = "mei-rizzi"
 _NAMED = re.compile(r"(.+?\.py|[^:]+)(?::(.+))?", re.DOTALL)
 _SCREENS = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
 
 
-@dataclass(frozen=True)
-class _Shown:
-    """A run on the page, in figures."""
+@reporting
+def view(
+    context: typer.Context,
+    what: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="TRACE… | D G",
+            help="Files that --trace wrote; or processors per group, and groups. A file whose "
+            "name is a number is given as ./4.",
+        ),
+    ],
+    router: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME[:VARIANT]",
+            help=f"A router, {_ROUTER} if none is given; repeat it for runs side by side.",
+            autocompletion=complete_router,
+        ),
+    ] = None,
+    permutation: Permutation = "random",
+    seed: Seed = 0,
+    permutation_seed: PermutationSeed = 0,
+    max_steps: MaxSteps = 1000,
+    out: Annotated[Path, typer.Option("--out", "-o", help="The page to write.")] = Path(
+        "view.html"
+    ),
+    no_open: Annotated[
+        bool, typer.Option("--no-open", help="Write the page and open no browser.")
+    ] = False,
+) -> Report:
+    """Play runs slot by slot in the browser: one page, nothing to install."""
+    from popsnet.experiment import Experiment
+    from popsnet.files import require_writable
+    from popsnet.network import Network
+    from popsnet.notebook import page_of
+    from popsnet.viewer import require_showable
 
-    router: str
-    variant: str
-    d: int
-    g: int
-    packets: int
-    slots: int
-    delivered: int
-    lost: int | None
-    """None if its trace does not say."""
-    collisions: int
-
-
-@dataclass(frozen=True)
-class _Checked(_Shown):
-    """One that comes from a file."""
-
-    trace: str
-    ok: bool
-    violation_count: int
-
-
-def view_command(
-    what: Sequence[str], *, out: Path, opened: bool, as_json: bool, **choices: Any
-) -> None:
-    """Read the traces or do the runs, write the page, open it; nothing is written before."""
-    given = {name: value for name, value in choices.items() if value is not None}
     require_writable(out)
+    runs: list[Experiment | Path]
     try:
         if _is_network(what):
-            _refuse_overwriting(_files_named(**given), out)
-            with user_code(as_json):
-                shown, recordings = _execute(int(what[0]), int(what[1]), **given)
+            d, g = map(int, what)
+            require_showable(Network(d, g))
+            routers = [_named(text) for text in router or [_ROUTER]]
+            _refuse_overwriting(_files([name for name, _ in routers], permutation), out)
+            runs = [
+                Experiment(
+                    d, g, router=name, variant=variant, permutation=permutation, seed=seed,
+                    permutation_seed=permutation_seed, max_steps=max_steps,
+                )
+                for name, variant in routers
+            ]  # fmt: skip
         else:
-            _refuse_choices(what, given)
-            paths = [Path(name) for name in what]
-            _refuse_overwriting(dict.fromkeys(paths, "a trace to be shown"), out)
-            shown, recordings = _read(paths)
-        page = Page.of(recordings)
+            _refuse_options(context, what[0])
+            _refuse_overwriting({Path(name): "a trace to be shown" for name in what}, out)
+            runs = [Path(name) for name in what]
+        page, report = page_of(*runs)
     except KeyboardInterrupt:
-        typer.echo("Interrupted: no page is written.", err=True)
-        raise typer.Exit(_INTERRUPTED) from None
+        raise Interrupted("Interrupted: no page is written.") from None
     page.save(out)
-    if as_json:
-        rows = [asdict(one) for one in shown]
-        written = {"page": str(out), "bytes": out.stat().st_size, "title": page.title}
-        typer.echo(json.dumps({**written, "runs": rows}, indent=2))
-        return
-    for one in shown:
-        typer.echo(_sentence(one))
-    seen = opened and _open(out)
-    typer.echo(f"Page written to {out}{'' if seen else '; open it in a browser'}.")
+    opened = for_people() and not no_open and _open(out)
+    return report.plus(
+        Fact("page", str(out)),
+        Fact("bytes", out.stat().st_size),
+        f"Page written to {out}{'' if opened else '; open it in a browser'}.",
+    )
 
 
 def _is_network(what: Sequence[str]) -> bool:
@@ -107,20 +103,30 @@ def _is_network(what: Sequence[str]) -> bool:
     return False
 
 
-def _refuse_choices(what: Sequence[str], given: dict[str, Any]) -> None:
-    """A trace has all these already."""
-    for name, value in given.items():
-        shown = " ".join(value) if isinstance(value, list) else value
-        raise InputError(
-            f"--{name.replace('_', '-')} {shown} is for runs to be done, and {what[0]} is a trace "
-            "of one; leave it out, or give D and G."
-        )
+def _named(text: str) -> tuple[str, str | None]:
+    """Split NAME[:VARIANT]."""
+    if (named := _NAMED.fullmatch(text)) is None:
+        raise InputError(f"--router {text!r}: give the name of a router, or NAME:VARIANT.")
+    return named[1], named[2]
 
 
-def _files_named(router: Sequence[str] = (), permutation: str = "", **_: Any) -> dict[Path, str]:
-    """The files that runs are done from, and what each of them is."""
-    names = [named[1] for text in router if (named := _NAMED.fullmatch(text))]
-    files = {Path(name): "the file of a router" for name in names if name.endswith(".py")}
+def _refuse_options(context: typer.Context, trace: str) -> None:
+    """Refuse options of runs to be done beside a trace, which has them all already."""
+    for name in ("router", "permutation", "seed", "permutation_seed", "max_steps"):
+        source, value = context.get_parameter_source(name), context.params[name]
+        if source is not None and source.name == "COMMANDLINE":
+            value = " ".join(value) if name == "router" else value
+            raise InputError(
+                f"--{name.replace('_', '-')} {value} is for runs to be done, and {trace} is a "
+                "trace of one; leave it out, or give D and G."
+            )
+
+
+def _files(routers: Sequence[str], permutation: str) -> dict[Path, str]:
+    """Return the files that runs are done from, and what each of them is."""
+    from popsnet.permutations.files import SUFFIXES
+
+    files = {Path(name): "the file of a router" for name in routers if name.endswith(".py")}
     if Path(permutation).suffix.lower() in SUFFIXES:
         files[Path(permutation)] = "the permutation to be routed"
     return files
@@ -135,97 +141,12 @@ def _refuse_overwriting(files: Mapping[Path, str], out: Path) -> None:
             )
 
 
-def _execute(
-    d: int, g: int, router: Sequence[str] = (_ROUTER,), **given: Any
-) -> tuple[list[_Shown], list[Recording]]:
-    """A run of each router, all on the same permutation."""
-    require_showable(Network(d, g))
-    experiments = [_experiment(d, g, text, given) for text in router]
-    names = [(one.router, one.variant) for one in experiments]
-    for text, name in zip(router, names, strict=True):
-        if names.count(name) > 1:
-            raise InputError(
-                f"--router {text}: {name[0]} ({name[1]}) is given twice; once will do."
-            )
-    shown: list[_Shown] = []
-    recordings: list[Recording] = []
-    room = MOST_TEXT
-    for experiment in experiments:
-        run, recording = _record(experiment, room)
-        room -= len(recording.text)
-        recordings.append(recording)
-        shown.append(_shown(run))
-    return shown, recordings
-
-
-def _experiment(d: int, g: int, text: str, given: dict[str, Any]) -> Experiment:
-    named = _NAMED.fullmatch(text)
-    if named is None:
-        raise InputError(f"--router {text!r}: give the name of a router, or NAME:VARIANT.")
-    experiment = Experiment(d, g, router=named[1], variant=named[2], **given)
-    require_traceable(experiment)
-    choose_engine("slots", experiment, traced=True)  # refuses what does not fit
-    return experiment
-
-
-def _record(experiment: Experiment, room: int) -> tuple[Run, Recording]:
-    with patient_progress(f"{experiment.router} on {experiment.network}", None) as update:
-
-        def watch(event: Event) -> None:
-            update(0, f"step {event.step + 1}, {event.pending:,} packets pending")
-
-        return record(experiment, 0, [watch], room)
-
-
-def _shown(run: Run) -> _Shown:
-    experiment, outcome = run.experiment, run.outcome
-    network = experiment.network
-    return _Shown(
-        experiment.router, experiment.variant, network.d, network.g, network.n,
-        outcome.slots, outcome.delivered, outcome.lost, outcome.collisions,
-    )  # fmt: skip
-
-
-def _read(paths: Sequence[Path]) -> tuple[list[_Shown], list[Recording]]:
-    """The traces in files; one that breaks rules is shown all the same, and it is said."""
-    recordings = [Recording.read(path) for path in paths]
-    Page.require(recordings)
-    shown: list[_Shown] = []
-    for path in paths:
-        with patient_progress(f"checking {path.name}", path.stat().st_size) as update:
-            report = check_trace(path, update)
-        shown.append(_checked(path, report))
-        if not report.ok:
-            count = report.violation_count
-            typer.echo(
-                f"popsnet check finds {count:,} {'violation' if count == 1 else 'violations'} in "
-                f"{path}, the first: {report.violations[0]}",
-                err=True,
-            )
-    return shown, recordings
-
-
-def _checked(path: Path, report: Report) -> _Checked:
-    return _Checked(
-        report.router, report.variant, report.network.d, report.network.g, report.packets,
-        report.slots, report.delivered, len(report.lost) if report.tells_holdings else None,
-        report.collisions, str(path), report.ok, report.violation_count,
-    )  # fmt: skip
-
-
-def _sentence(one: _Shown) -> str:
-    where = f", {one.trace}" if isinstance(one, _Checked) else ""
-    lost = "losses not told" if one.lost is None else f"{one.lost:,} lost"
-    return (
-        f"{one.router} ({one.variant}) on POPS({one.d}, {one.g}){where}: {one.slots:,} "
-        f"{'slot' if one.slots == 1 else 'slots'}, "
-        f"{one.delivered:,} of {one.packets:,} packets delivered, {lost}, "
-        f"{one.collisions:,} {'collision' if one.collisions == 1 else 'collisions'}"
-    )
-
-
 def _open(page: Path) -> bool:
     """Show the page, where there is a screen; say whether a browser took it."""
+    import os
+    import sys
+    import webbrowser
+
     if sys.platform == "linux" and not any(os.environ.get(name) for name in _SCREENS):
         return False
     try:

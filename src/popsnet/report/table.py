@@ -16,7 +16,7 @@ from popsnet.files import write_whole
 if TYPE_CHECKING:
     import pandas as pd
     import rich.table
-    from rich.console import RenderableType
+    from rich.console import Console, ConsoleOptions, RenderableType
     from rich.text import Text
 
 NOTHING = "–"
@@ -126,7 +126,8 @@ class Table:
         """Return all fields of all rows as comma-separated values, with a heading."""
         text, records = io.StringIO(), self.records()
         names = dict.fromkeys(name for record in records for name in record)
-        writer = csv.DictWriter(text, list(names), lineterminator="\n")
+        headings = list(names) or [column.key for column in self.columns]
+        writer = csv.DictWriter(text, headings, lineterminator="\n")
         writer.writeheader()
         writer.writerows(records)
         return text.getvalue()
@@ -149,14 +150,15 @@ class Table:
         return f"<table>{heading}{''.join(line('td', cells) for cells in self.cells())}</table>"
 
     def renderables(self) -> Iterator[RenderableType]:
-        """Yield what a terminal shows: the title, the rows, the caption."""
+        """Yield what a terminal shows: the title, the rows if there are any, the caption."""
         from rich.text import Text
 
         if not self.columns:
             return
         if self.title:
             yield Text(self.title, style="bold")
-        yield self._renderable()
+        if self.rows:
+            yield self._renderable()
         if self.caption:
             yield note(self.caption)
 
@@ -194,29 +196,48 @@ class Table:
         if not self.columns:
             return ""
         caption = f"<p>{escape(self.caption)}</p>" if self.caption else ""
-        return f"<p>{escape(self.title)}</p>{self.html()}{caption}"
+        title = f"<p>{escape(self.title)}</p>" if self.title else ""
+        return f"{title}{self.html() if self.rows else ''}{caption}"
 
 
 _WIDEST_WORD = 24
 _WIDTH = 80
 
 
-def note(text: str) -> Text:
-    """Return a paragraph for a terminal: broken at spaces only, so that paths stay whole."""
-    from rich.text import Text
+@dataclass(frozen=True, slots=True)
+class _Paragraph:
+    """Text for a terminal."""
 
-    return Text(text, overflow="ignore")
+    text: str
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Text]:
+        from textwrap import wrap
+
+        from rich.text import Text
+
+        for line in self.text.splitlines():
+            parts = wrap(line, options.max_width, break_long_words=False, break_on_hyphens=False)
+            yield from (Text(part, overflow="ignore") for part in parts or [""])
+
+
+def note(text: str) -> RenderableType:
+    """Return a paragraph for a terminal: broken at spaces only, so that paths stay whole."""
+    return _Paragraph(text)
+
+
+def rendered(console: Console, parts: Iterable[RenderableType]) -> str:
+    """Return what a console shows of the parts, one after the other; nothing is cut off."""
+    with console.capture() as captured:
+        for part in parts:
+            console.print(part, crop=False)
+    return "\n".join(line.rstrip() for line in captured.get().splitlines())
 
 
 def as_text(parts: Iterable[RenderableType]) -> str:
     """Return what a terminal of 80 columns would show, as plain text."""
     from rich.console import Console
 
-    text = io.StringIO()
-    console = Console(file=text, width=_WIDTH, color_system=None)
-    for part in parts:
-        console.print(part)
-    return "\n".join(line.rstrip() for line in text.getvalue().splitlines())
+    return rendered(Console(file=io.StringIO(), width=_WIDTH, color_system=None), parts)
 
 
 def data_frame(columns: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> pd.DataFrame:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -13,9 +14,11 @@ from popsnet.coins import Coins
 from popsnet.engines import ENGINES, Instance, Outcome
 from popsnet.errors import InputError, SizeError
 from popsnet.experiment import seed_number
-from popsnet.files import write_whole
+from popsnet.files import require_writable, write_whole
 from popsnet.network import Network, require_network
 from popsnet.permutations import make_permutation, require_permutation
+from popsnet.progress import patient_progress
+from popsnet.report import Fact, Report, Reported
 from popsnet.routing import Router, Variant, get_router
 from popsnet.schedules.bounds import lower_bound
 from popsnet.schedules.construction import make_schedule
@@ -23,17 +26,9 @@ from popsnet.schedules.demand import Demand
 from popsnet.schedules.files import demand_of_matrix, read_demand, read_matrix
 from popsnet.schedules.schedule import Schedule
 from popsnet.system import available_memory
-from popsnet.trace import Observer, TraceWriter
+from popsnet.trace import Event, Observer, TraceWriter
 
-__all__ = [
-    "Scheduled",
-    "execute_schedule",
-    "make_demand",
-    "require_room",
-    "schedule",
-    "trace_schedule",
-    "write_table",
-]
+__all__ = ["Scheduled", "make_demand", "schedule"]
 
 _ROUTER = "offline"
 _VARIANT = "standard"
@@ -43,13 +38,17 @@ _BYTES_A_PACKET = 250
 _TRACE_BYTES_A_PACKET = 700
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Scheduled:
+@dataclass(frozen=True, eq=False, repr=False)
+class Scheduled(Reported):
     """A schedule without collisions for everything that is to be sent."""
 
     demand: Demand
     schedule: Schedule
-    seed: int
+    seed: int = 0
+    seconds: float = 0.0
+    """The time it took to make the schedule."""
+    outcome: Outcome | None = None
+    """The outcome of the execution, if a trace of it was asked for."""
 
     @property
     def slots(self) -> int:
@@ -63,15 +62,72 @@ class Scheduled:
 
     def execute(self, observers: Sequence[Observer] = ()) -> Outcome:
         """Execute every message by the rules of the machine."""
-        return execute_schedule(self.demand, self.schedule, observers)
+        with patient_progress(f"executing {self.slots:,} slots", self.slots) as update:
+
+            def watch(event: Event) -> None:
+                update(event.slot, f"{event.pending:,} packets pending")
+
+            return ENGINES["slots"].execute(self._instance(), [*observers, watch])
 
     def write_trace(self, path: str | Path, observers: Sequence[Observer] = ()) -> Outcome:
         """Execute every message and write a trace, which ``check_trace`` replays."""
-        return trace_schedule(Path(path), self.demand, self.schedule, observers, self.seed)
+        demand, instance = self.demand, self._instance()
+        buffers = instance.router.buffers_on(demand.network, _VARIANT)
+        with write_whole(Path(path)) as file:
+            trace = TraceWriter(file)
+            trace.begin(
+                demand.network, _ROUTER, _VARIANT, self.seed, demand.destination, buffers,
+                instance.start, get_router(_ROUTER).words_on(demand.network, _VARIANT),
+            )  # fmt: skip
+            outcome = self.execute([trace, *observers])
+            trace.end(outcome.slots, outcome.delivered, outcome.lost_packets)
+        return outcome
 
     def write_csv(self, path: str | Path) -> None:
-        """Write a row per message: slot, sender, coupler, listener, packet."""
-        write_table(Path(path), self.schedule)
+        """Write a row per message: slot (from 1), sender, coupler, listener, packet.
+
+        Coupler c(b, a) has the number b·g + a.
+        """
+        d, g = self.demand.network.d, self.demand.network.g
+        with write_whole(Path(path)) as file:
+            file.write(_HEADING)
+            for number in range(self.slots):
+                senders, listeners, packets = self.schedule.transmissions(number)
+                couplers = listeners.astype(np.int64) // d * g + senders // d
+                columns = (column.tolist() for column in (senders, couplers, listeners, packets))
+                rows = zip(*columns, strict=True)
+                file.writelines(f"{number + 1},{s},{c},{heard},{p}\n" for s, c, heard, p in rows)
+
+    def report(self) -> Report:
+        """Return the schedule as it is shown; it is executed, unless it was already."""
+        demand, network, bound = self.demand, self.demand.network, self.lower_bound
+        outcome = self.execute() if self.outcome is None else self.outcome
+        couplers = self.slots * network.couplers
+        usable = self.slots * min(network.couplers, network.n)
+        used, use = "couplers in use", outcome.messages
+        facts = (
+            Fact("network", network.to_dict()),
+            Fact("packets", demand.packets, "packets"),
+            Fact("max_per_processor", demand.h, "most packets of a processor, sent or received"),
+            Fact("max_per_group", demand.degree, "most packets of a group, sent or received"),
+            Fact("slots", self.slots, "slots"),
+            Fact("lower_bound", bound, "lower bound for any schedule"),
+            Fact("gap", self.slots - bound, "gap"),
+            Fact("messages", outcome.messages),
+            Fact("utilization", use / couplers if couplers else None, f"{used}, of all", "share"),
+            Fact("usable_utilization", use / usable if usable else None,
+                 f"{used}, of those that n senders can use", "share"),
+            Fact("peak_buffers", outcome.peak_buffers, "most packets held by a processor"),
+            Fact("delivered", outcome.delivered),
+            Fact("collisions", outcome.collisions),
+            Fact("seconds", self.seconds),
+        )  # fmt: skip
+        verdict = (
+            f"Made in {self.seconds:.2f} s and executed: {outcome.delivered:,} of "
+            f"{demand.packets:,} packets delivered, {outcome.collisions:,} collisions."
+        )
+        title = f"Schedule on {network}: {network.g:,} groups of {network.d:,}"
+        return Report(title, facts, (), verdict, ok=outcome.delivered == demand.packets)
 
     def __repr__(self) -> str:
         return (
@@ -79,16 +135,32 @@ class Scheduled:
             f"{self.slots:,} slots>"
         )
 
+    def _instance(self) -> Instance:
+        """A permutation by the router that is registered; else one with the buffers it needs."""
+        demand, network = self.demand, self.demand.network
+        claimed = get_router(_ROUTER).buffers_on(network, _VARIANT)
+        buffers = claimed if demand.h == 1 else max(claimed, self.schedule.peak_buffers())
+        router = Router(
+            name=_ROUTER,
+            summary="",
+            slots="",
+            buffers=buffers,
+            variants={_VARIANT: Variant(self.schedule.route)},
+        )
+        start = None if demand.starts_in_order else demand.source
+        return Instance(network, router, _VARIANT, demand.destination, Coins(0), 1, start)
+
 
 def schedule(
     network: Network,
-    demand: Demand | npt.ArrayLike | str | None = None,
+    demand: Demand | npt.ArrayLike | str | Path | None = None,
     *,
     permutation: str | Path | npt.ArrayLike | None = None,
     packets: str | Path | npt.ArrayLike | None = None,
     matrix: str | Path | npt.ArrayLike | None = None,
     permutation_seed: int = 0,
     seed: int = 0,
+    trace: str | Path | None = None,
 ) -> Scheduled:
     """Make a schedule without collisions for everything that is to be sent.
 
@@ -98,9 +170,9 @@ def schedule(
     ----------
     network : Network
         The network.
-    demand : Demand, array or str, optional
-        A demand, an array of n destinations, an array with a row (source, destination) per
-        packet, or the name of a permutation.
+    demand : Demand, array, Path or str, optional
+        A demand, an array of n destinations, an array or a file with a row (source, destination)
+        per packet, or the name of a permutation.
     permutation : str, Path or array, optional
         The name of a permutation, a file with one, or n destinations.
     packets : str, Path or array, optional
@@ -111,6 +183,8 @@ def schedule(
         The seed of a random permutation.
     seed : int
         The seed of the walks that colour the packets.
+    trace : str or Path, optional
+        Execute the schedule and write every message to this file.
 
     Examples
     --------
@@ -121,17 +195,23 @@ def schedule(
     (4, 3, 96)
     """
     seed_number("seed", seed)
+    if trace is not None:
+        require_writable(Path(trace))
     wanted = make_demand(
         network, demand, permutation=permutation, packets=packets, matrix=matrix,
         permutation_seed=permutation_seed,
     )  # fmt: skip
-    require_room(network, wanted.packets, traced=False)
-    return Scheduled(wanted, make_schedule(wanted, seed=seed), seed)
+    _require_room(network, wanted.packets, traced=trace is not None)
+    begin = time.perf_counter()
+    with patient_progress(f"scheduling {wanted.packets:,} packets on {network}", None):
+        made = make_schedule(wanted, seed=seed)
+    done = Scheduled(wanted, made, seed, time.perf_counter() - begin)
+    return done if trace is None else replace(done, outcome=done.write_trace(trace))
 
 
 def make_demand(
     network: Network,
-    demand: Demand | npt.ArrayLike | str | None = None,
+    demand: Demand | npt.ArrayLike | str | Path | None = None,
     *,
     permutation: str | Path | npt.ArrayLike | None = None,
     packets: str | Path | npt.ArrayLike | None = None,
@@ -140,14 +220,16 @@ def make_demand(
 ) -> Demand:
     """Return what is to be sent, given in one of the ways of :func:`schedule`."""
     require_network(network)
-    require_room(network, network.n, traced=False)
+    _require_room(network, network.n, traced=False)
     given = {"demand": demand, "permutation": permutation, "packets": packets, "matrix": matrix}
     named = [name for name, value in given.items() if value is not None]
     if len(named) > 1:
         raise InputError(f"{' and '.join(named)} each say what is to be sent; give one of them.")
     if isinstance(demand, Demand):
         return _on_network(demand, network)
-    if demand is not None and not isinstance(demand, str) and np.ndim(demand) == 2:
+    if isinstance(demand, str):
+        permutation = demand
+    elif isinstance(demand, Path) or (demand is not None and np.ndim(demand) == 2):
         packets = demand
     elif demand is not None:
         permutation = demand
@@ -195,71 +277,12 @@ def _of_matrix(network: Network, matrix: str | Path | npt.ArrayLike) -> Demand:
     return demand_of_matrix(network, counts)
 
 
-def require_room(network: Network, packets: int, *, traced: bool) -> None:
+def _require_room(network: Network, packets: int, traced: bool) -> None:
     """Refuse what could not be held here."""
     needed = max(network.n, packets) * (_BYTES_A_PACKET + _TRACE_BYTES_A_PACKET * traced)
     if needed > available_memory():
         raise SizeError(
             f"{network} with {packets:,} packets needs about {needed / 1e9:,.1f} GB"
-            f"{' for a trace; a .csv takes less' if traced else ''}; "
+            f"{' for a trace; a table takes less' if traced else ''}; "
             f"{available_memory() / 1e9:,.1f} GB can be had here."
         )
-
-
-def execute_schedule(
-    demand: Demand, schedule: Schedule, observers: Sequence[Observer] = ()
-) -> Outcome:
-    """Execute every message of a schedule by the rules of the machine."""
-    return ENGINES["slots"].execute(_instance(demand, schedule), observers)
-
-
-def trace_schedule(
-    path: Path,
-    demand: Demand,
-    schedule: Schedule,
-    observers: Sequence[Observer] = (),
-    seed: int = 0,
-) -> Outcome:
-    """Execute a schedule and write the trace of it, which ``popsnet check`` replays."""
-    instance = _instance(demand, schedule)
-    buffers = instance.router.buffers_on(demand.network, _VARIANT)
-    with write_whole(path) as file:
-        trace = TraceWriter(file)
-        trace.begin(
-            demand.network, _ROUTER, _VARIANT, seed, demand.destination, buffers, instance.start,
-            get_router(_ROUTER).words_on(demand.network, _VARIANT),
-        )  # fmt: skip
-        outcome = ENGINES["slots"].execute(instance, [trace, *observers])
-        trace.end(outcome.slots, outcome.delivered, outcome.lost_packets)
-    return outcome
-
-
-def write_table(path: Path, schedule: Schedule) -> None:
-    """Write a schedule as CSV, a row for every message; coupler c(b, a) has number b·g + a.
-
-    Slots are numbered from 1.
-    """
-    d, g = schedule.network.d, schedule.network.g
-    with write_whole(path) as file:
-        file.write(_HEADING)
-        for number in range(schedule.slots):
-            senders, listeners, packets = schedule.transmissions(number)
-            couplers = listeners.astype(np.int64) // d * g + senders // d
-            columns = (column.tolist() for column in (senders, couplers, listeners, packets))
-            rows = zip(*columns, strict=True)
-            file.writelines(f"{number + 1},{s},{c},{heard},{p}\n" for s, c, heard, p in rows)
-
-
-def _instance(demand: Demand, schedule: Schedule) -> Instance:
-    """A permutation by the router that is registered; else one with the buffers it needs."""
-    network, start = demand.network, None if demand.starts_in_order else demand.source
-    claimed = get_router(_ROUTER).buffers_on(network, _VARIANT)
-    buffers = claimed if demand.h == 1 else max(claimed, schedule.peak_buffers())
-    router = Router(
-        name=_ROUTER,
-        summary="",
-        slots="",
-        buffers=buffers,
-        variants={_VARIANT: Variant(schedule.route)},
-    )
-    return Instance(network, router, _VARIANT, demand.destination, Coins(0), 1, start)

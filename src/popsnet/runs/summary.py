@@ -96,16 +96,13 @@ class RunsSummary(Reported, Mapping[str, Summary]):
 
     @property
     def _verdict(self) -> str:
-        runs = self._runs
-        text = "every packet delivered"
-        if runs.undelivered:
-            text = f"{runs.undelivered:,} packets not delivered"
-        lost = f"{int(runs.lost.sum()):,} lost"
-        if runs.failed:
-            text, lost = f"FAILED: {text}", f"{lost}{_named(runs)}"
+        runs, variant = self._runs, self._runs.experiment.variant
+        missing = runs.undelivered
+        text = f"{missing:,} packets not delivered" if missing else "every packet delivered"
+        text += f"; {int(runs.lost.sum()):,} lost{_named(runs)}; capped runs: {self.capped:,}."
         if runs.experiment.idealized:
-            lost += f". Variant {runs.experiment.variant} is idealized: these are statistics, not routes"
-        return f"{text}; capped runs: {self.capped:,}; {lost}."
+            text += f" Variant {variant} is idealized: these are statistics, not routes."
+        return f"FAILED: {text}" if runs.failed else text
 
 
 LABELS = {
@@ -125,10 +122,12 @@ _FEW = 12
 
 
 def _named(runs: Runs) -> str:
-    """The packets that a single run lost, if they are few enough to be named."""
+    """The packets that a single run lost, as far as they are few, or where they are named."""
     lost = runs.outcomes.lost_packets.tolist()
-    if len(runs) > 1 or not lost:
+    if not lost:
         return ""
+    if len(runs) > 1:
+        return " (the record of each run names them)"
     return f" ({', '.join(map(str, lost[:_FEW]))}{', …' if len(lost) > _FEW else ''})"
 
 

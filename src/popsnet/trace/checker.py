@@ -30,7 +30,7 @@ from popsnet.network import Network
 from popsnet.trace.event import Listen, Send
 from popsnet.trace.reader import OutcomeLine, SlotLine, TraceReader, read_trace
 
-__all__ = ["Report", "Violation", "check_trace"]
+__all__ = ["TraceCheck", "Violation", "check_trace"]
 
 _MOST_SHOWN = 20
 _FEW = 8
@@ -54,7 +54,7 @@ class Violation:
 
 
 @dataclass(slots=True)
-class Report:
+class TraceCheck:
     """What the replay found."""
 
     network: Network
@@ -81,7 +81,7 @@ class Report:
         return self.violation_count == 0
 
 
-def check_trace(path: str | Path, progress: Callable[[int], None] | None = None) -> Report:
+def check_trace(path: str | Path, progress: Callable[[int], None] | None = None) -> TraceCheck:
     """Replay a trace by the rules of the machine alone.
 
     Parameters
@@ -127,7 +127,7 @@ class _Replay:
         self.packets = len(header.destination)
         self.start = range(self.network.n) if header.start is None else header.start
         self.buffers = header.buffers
-        self.report = Report(self.network, header.router, header.variant, self.packets)
+        self.report = TraceCheck(self.network, header.router, header.variant, self.packets)
         self.report.tells_holdings = header.buffers is not None
         self.held: dict[int, int] = {}  # copies, and how many; without buffers all ever heard
         self.known: set[int] = set()  # what processors started with or heard of, also by acks
@@ -136,7 +136,7 @@ class _Replay:
         self.step = 0
         self.first = 1  # number of the first slot; a trace that counts from 0 is as good
 
-    def run(self) -> Report:
+    def run(self) -> TraceCheck:
         if wrong := self._wrong_header():
             self._violation(None, wrong)
             return self.report

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from popsnet import Network, route
-from popsnet.runs.schedule import trace_schedule
-from popsnet.schedules.construction import make_schedule
+from popsnet.runs.schedule import schedule
 from popsnet.schedules.demand import Demand
 from popsnet.viewer import Recording
 
@@ -46,7 +45,7 @@ def nothing() -> Recording:
 def _routed(demand: Demand) -> Recording:
     with TemporaryDirectory() as folder:
         path = Path(folder) / "run.jsonl"
-        trace_schedule(path, demand, make_schedule(demand))
+        schedule(demand.network, demand, trace=path)
         return Recording.of(path.read_text())
 
 
