@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from popsnet import check_trace
+from popsnet import Network, check_trace, schedule
 from tests.conftest import Cli
 
 GRID = (1, 2, 3, 4, 6, 8)
