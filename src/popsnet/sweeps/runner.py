@@ -19,7 +19,7 @@ from popsnet.sweeps.shard import LARGE, SHARD_RUNS, Shards, execute_shards, requ
 from popsnet.sweeps.store import Store
 from popsnet.sweeps.sweep import Sweep
 
-__all__ = ["Work", "Workers", "collect", "require_workers", "work_on"]
+__all__ = ["Work", "Workers", "collect", "require_workers", "shards_done", "work_on"]
 
 _AHEAD = 2
 """Pieces of work handed over for each worker: enough to keep the executor busy."""
@@ -160,6 +160,14 @@ def _most_shards(wanted: Iterable[tuple[Experiment, int]]) -> dict[Experiment, i
     for experiment, runs in wanted:
         most[experiment] = max(most.get(experiment, 0), shards_of(runs))
     return most
+
+
+def shards_done(sweep: Sweep, store: Store) -> tuple[int, int]:
+    """Return how many shards of a sweep a store has, and how many there are in all."""
+    most = _most_shards(sweep.wanted)
+    missing = (len(store.missing(one, count * SHARD_RUNS)) for one, count in most.items())
+    total = sum(most.values())
+    return total - sum(missing), total
 
 
 def work_on(experiment: Experiment, shards: Sequence[int], workers: int) -> Iterator[Work]:

@@ -19,7 +19,7 @@ from popsnet.engines import Tally
 from popsnet.errors import InputError, StoreError
 from popsnet.experiment import Experiment
 from popsnet.files import require_writable
-from popsnet.report.table import data_frame
+from popsnet.report import Report, data_frame
 from popsnet.sweeps.rows import (
     APPLICATION,
     COLUMNS,
@@ -151,22 +151,39 @@ class Store:
         query = "SELECT * FROM points ORDER BY d * g, g, router, variant, permutation, point"
         return [experiment_of(row, self.path) for row in self._rows(query)]
 
+    def find(self, prefix: str) -> Experiment:
+        """Return the one experiment whose name, its digest, begins so."""
+        there = self.experiments()
+        found = [one for one in there if one.digest.startswith(prefix)]
+        if len(found) == 1:
+            return found[0]
+        names = ", ".join(one.digest[:6] for one in (found or there)[:10])
+        raise InputError(
+            f"{len(found):,} experiments in {self.path} begin with {prefix!r}, and one must. "
+            f"There are {names or 'none'}."
+        )
+
     def provenance(self, experiment: Experiment, shard: int) -> Provenance:
         """Return where a shard that is there comes from."""
-        query = "SELECT * FROM provenance WHERE point = ? AND shard = ?"
-        ((_, _, *origin),) = self._require(shard, self._rows(query, experiment.digest, shard))
+        _, _, *origin = self._row("provenance", experiment, shard)
         return Provenance(*origin)
-
-    def _require(self, shard: int, rows: list[Row]) -> list[Row]:
-        if not rows:
-            raise InputError(f"{self.path} does not have shard {shard} of this experiment.")
-        return rows
 
     def shard(self, experiment: Experiment, shard: int) -> Tally:
         """Return the tally of one shard that is there."""
-        query = "SELECT * FROM shards WHERE point = ? AND shard = ?"
+        return tally_of([self._row("shards", experiment, shard)], self.path)
+
+    def _row(self, table: str, experiment: Experiment, shard: int) -> Row:
+        query = f"SELECT * FROM {table} WHERE point = ? AND shard = ?"  # noqa: S608
         rows = self._rows(query, experiment.digest, shard)
-        return tally_of(self._require(shard, rows), self.path)
+        if not rows:
+            raise InputError(f"{self.path} does not have shard {shard} of this experiment.")
+        return rows[0]
+
+    def report(self) -> Report:
+        """Return the experiments and the means of their runs, as they are shown."""
+        from popsnet.sweeps.reports import store_report
+
+        return store_report(self)
 
     def to_records(self) -> list[dict[str, Any]]:
         """Return a dictionary per experiment: what was run, and figures of its runs."""
@@ -260,7 +277,7 @@ class Store:
         for row in rows:
             (there,) = self._rows(query, *row[:key])
             if there != row:
-                which = f"shard {row[1]} of point {row[0]}" if key == 2 else f"point {row[0]}"
+                which = f"{f'shard {row[1]} of ' if key == 2 else ''}experiment {row[0]}"
                 raise StoreError(
                     f"{self.path} has another result for {which}: {there[key:]}, not {row[key:]}. "
                     "One of the two is wrong; verify() finds out which."
