@@ -146,9 +146,7 @@ _COLUMNS = (
     _at_least("steps_mean", "steps mean"),
     _at_least("slots_mean", "slots mean"),
     Column("slots_sd", "sd"),
-    Column("slots_max", "max", show=_at_least("slots_max", "integer")),
-    Column(
-        "slots_delivered_mean", "last delivery", show=_at_least("slots_delivered_mean", "number")
-    ),
+    _at_least("slots_max", "max", "integer"),
+    _at_least("slots_delivered_mean", "last delivery"),
     Column("lost", kind="integer"),
 )
