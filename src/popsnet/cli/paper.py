@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from popsnet.cli.output import Interrupted, reporting, show
-from popsnet.report import Report
+from popsnet.report import Report, Table
 
 
 @reporting
@@ -36,7 +37,9 @@ def paper(
     from popsnet.paper import reproduce
 
     try:
-        return reproduce(out, runs=runs, max_n=max_n, full=full, show=show).report()
+        report = reproduce(out, runs=runs, max_n=max_n, full=full, show=show).report()
     except KeyboardInterrupt:
         message = f"Interrupted: what is done is in {out}; the same command goes on."
         raise Interrupted(message) from None
+    parts = (replace(one, columns=()) if isinstance(one, Table) else one for one in report.parts)
+    return replace(report, parts=tuple(parts))  # the tables were shown

@@ -238,7 +238,8 @@ def data_frame(columns: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> pd.D
 def _fields(row: Row) -> Mapping[str, Any]:
     if isinstance(row, Mapping):
         return row
-    return dict(_flat(asdict(row) if is_dataclass(row) else row._asdict()))
+    known = is_dataclass(row) and not isinstance(row, type)
+    return dict(_flat(asdict(row) if known else row._asdict()))
 
 
 def _csv_value(value: Any) -> Any:

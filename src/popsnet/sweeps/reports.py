@@ -98,20 +98,21 @@ _COUNTS = {
     "slots_delivered": "slots until the last delivery",
     "lost": "packets lost",
 }
+_FIGURES: dict[str, ColumnKind] = {
+    "mean": "number", "sd": "number", "min": "integer", "max": "integer",
+}  # fmt: skip
 _LABELS: dict[str, tuple[str, ColumnKind]] = {
     "runs": ("runs", "integer"),
     "capped": ("capped runs", "integer"),
     **{
         f"{name}_{figure}": (f"{words}, {figure}", kind)
         for name, words in _COUNTS.items()
-        for figure, kind in (
-            ("mean", "number"), ("sd", "number"), ("min", "integer"), ("max", "integer"),
-        )
+        for figure, kind in _FIGURES.items()
     },
     "collisions": ("couplers hit twice or more", "integer"),
     "destroyed": ("messages destroyed", "integer"),
     "messages": ("messages sent", "integer"),
-}  # fmt: skip
+}
 
 
 def _at_least(key: str, heading: str, kind: ColumnKind = "number") -> Column:
