@@ -184,7 +184,7 @@ class Table:
                 Text(column.title),
                 justify="left" if column.is_text else "right",
                 min_width=min(longest, _WIDEST_WORD) if column.is_text else longest,
-                max_width=longest if tight and not column.is_text else None,
+                width=longest if tight and not column.is_text else None,
                 overflow="fold",
             )
         for line in cells:
