@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from threading import Event
@@ -84,24 +85,15 @@ def collect(
     for experiment, _ in wanted:
         _require_storable(experiment)
         choose_engine("auto", experiment)
-    if isinstance(store, Store):
-        return _collect(wanted, store, executor, workers, progress)
-    with Store(Path(store), create=True) as opened:
-        return _collect(wanted, opened, executor, workers, progress)
-
-
-def _collect(
-    wanted: Sequence[tuple[Experiment, int]],
-    store: Store,
-    executor: Executor | None,
-    workers: int | None,
-    progress: Progress,
-) -> list[Tally]:
     most = _most_shards(wanted)
     total = sum(most.values())
-    with Workers(executor, workers) as crew, reporter(progress, "runs", "shards") as report:
+    with (
+        nullcontext(store) if isinstance(store, Store) else Store(store, create=True) as kept,
+        Workers(executor, workers) as crew,
+        reporter(progress, "runs", "shards") as report,
+    ):
         missing = {
-            experiment: store.missing(experiment, count * SHARD_RUNS)
+            experiment: kept.missing(experiment, count * SHARD_RUNS)
             for experiment, count in sorted(most.items(), key=lambda item: item[0].network.n)
         }
         done = total - sum(map(len, missing.values()))
@@ -112,14 +104,14 @@ def _collect(
         ]
         try:
             for finished in crew.do(work):
-                store.put(finished)
+                kept.put(finished)
                 done += len(finished.numbers)
                 report(done, total)
         except BaseException:
             for finished in crew.stop():
-                store.put(finished)
+                kept.put(finished)
             raise
-    found = [store.tally(one, runs) for one, runs in wanted]
+        found = [kept.tally(one, count) for one, count in wanted]
     assert None not in found
     return found  # type: ignore[return-value]
 

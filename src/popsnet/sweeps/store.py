@@ -20,21 +20,8 @@ from popsnet.errors import InputError, StoreError
 from popsnet.experiment import Experiment
 from popsnet.files import require_writable
 from popsnet.report import Report, data_frame
-from popsnet.sweeps.rows import (
-    APPLICATION,
-    COLUMNS,
-    RESULTS,
-    SCHEMA,
-    VERSION,
-    Row,
-    experiment_of,
-    point_flaws,
-    point_row,
-    provenance_rows,
-    shard_flaws,
-    shard_rows,
-    tally_of,
-)
+from popsnet.sweeps import rows as stored
+from popsnet.sweeps.rows import RESULTS, Row
 from popsnet.sweeps.shard import SHARD_RUNS, Provenance, Shards, shards_of
 
 if TYPE_CHECKING:
@@ -67,15 +54,11 @@ class Store:
 
     def __init__(self, path: str | Path, *, create: bool = False) -> None:
         self.path, self._writes = Path(path), create
-        path = self.path
         with self._errors_named():
-            _require_sqlite(path, create)
-            mode = "rwc" if create else "rw"
+            _require_sqlite(self.path, create)
+            address = f"{self.path.resolve().as_uri()}?mode={'rwc' if create else 'rw'}"
             self._database = sqlite3.connect(
-                f"{path.resolve().as_uri()}?mode={mode}",
-                uri=True,
-                isolation_level=None,
-                timeout=_PATIENCE_SECONDS,
+                address, uri=True, isolation_level=None, timeout=_PATIENCE_SECONDS
             )
             try:
                 if create:
@@ -108,9 +91,9 @@ class Store:
     def put(self, done: Shards) -> None:
         """Keep shards, in one transaction. What is there already must be the same."""
         rows = {
-            "points": [point_row(done.experiment)],
-            "shards": shard_rows(done),
-            "provenance": provenance_rows(done),
+            "points": [stored.point_row(done.experiment)],
+            "shards": stored.shard_rows(done),
+            "provenance": stored.provenance_rows(done),
         }
         with self._errors_named(), self._transaction():
             self._insert(rows)
@@ -130,7 +113,7 @@ class Store:
         wanted = shards_of(runs)
         query = "SELECT * FROM shards WHERE point = ? AND shard < ? ORDER BY shard"
         rows = self._rows(query, experiment.digest, wanted)
-        return None if len(rows) < wanted else tally_of(rows, self.path)
+        return None if len(rows) < wanted else stored.tally_of(rows, self.path)
 
     def unbroken(self, experiment: Experiment) -> Tally:
         """Return the tally of all runs up to the first shard that is missing.
@@ -149,7 +132,7 @@ class Store:
         They can be looked up; ``reopened()`` gives one that can be run.
         """
         query = "SELECT * FROM points ORDER BY d * g, g, router, variant, permutation, point"
-        return [experiment_of(row, self.path) for row in self._rows(query)]
+        return [stored.experiment_of(row, self.path) for row in self._rows(query)]
 
     def find(self, prefix: str) -> Experiment:
         """Return the one experiment whose name, its digest, begins so."""
@@ -170,7 +153,7 @@ class Store:
 
     def shard(self, experiment: Experiment, shard: int) -> Tally:
         """Return the tally of one shard that is there."""
-        return tally_of([self._row("shards", experiment, shard)], self.path)
+        return stored.tally_of([self._row("shards", experiment, shard)], self.path)
 
     def _row(self, table: str, experiment: Experiment, shard: int) -> Row:
         query = f"SELECT * FROM {table} WHERE point = ? AND shard = ?"  # noqa: S608
@@ -236,28 +219,32 @@ class Store:
         found = [f"A row of {table} belongs to nothing." for table, *_ in orphans]
         if len(self.rows("shards")) != len(self.rows("provenance")):
             found.append("There are shards without provenance.")
-        found += [flaw for row in self.rows("points") for flaw in point_flaws(row, self.path)]
-        found += [flaw for row in self.rows("shards") for flaw in shard_flaws(row, self.path)]
+        found += [
+            flaw for row in self.rows("points") for flaw in stored.point_flaws(row, self.path)
+        ]
+        found += [
+            flaw for row in self.rows("shards") for flaw in stored.shard_flaws(row, self.path)
+        ]
         return found
 
     def _create(self) -> None:
         with self._transaction():
             tables = self._rows("SELECT 1 FROM sqlite_master LIMIT 1")
             if not tables and self._rows("PRAGMA application_id") == [(0,)]:
-                for statement in SCHEMA.split(";"):
+                for statement in stored.SCHEMA.split(";"):
                     self._database.execute(statement)
 
     def _require_ours(self) -> None:
         ((application,),) = self._rows("PRAGMA application_id")
         ((version,),) = self._rows("PRAGMA user_version")
-        if application != APPLICATION:
+        if application != stored.APPLICATION:
             raise StoreError(
                 f"{self.path} is a database of something else, not a store of popsnet; "
                 "give another name."
             )
-        if version != VERSION:
+        if version != stored.VERSION:
             raise StoreError(
-                f"{self.path} has format {version}, and this popsnet reads {VERSION}; "
+                f"{self.path} has format {version}, and this popsnet reads {stored.VERSION}; "
                 "use the popsnet that wrote it, or another store."
             )
         ((state,),) = self._rows("PRAGMA quick_check(1)")
@@ -285,7 +272,7 @@ class Store:
 
     def _insert_new(self, table: str, rows: list[Row]) -> int:
         """Insert rows whose key is not there; return how many."""
-        places = ", ".join("?" * COLUMNS[table])
+        places = ", ".join("?" * stored.COLUMNS[table])
         query = f"INSERT OR IGNORE INTO {table} VALUES ({places})"  # noqa: S608
         return self._database.executemany(query, rows).rowcount
 
