@@ -1,10 +1,10 @@
 """The store: results of shards in one SQLite file.
 
-Three tables: ``points`` says what was run, ``shards`` what it came to, ``provenance`` where and
-when. The first two depend on nothing but the points, so that two stores of the same shards have
-the same rows in them. A shard is written in one transaction. The write-ahead log keeps what was
-committed when the program is killed; a power failure may undo the last commits, and leaves a
-whole file that the next sweep completes.
+Three tables: ``points`` says which experiments were run, ``shards`` what they came to,
+``provenance`` where and when. The first two depend on nothing but the experiments, so that two
+stores of the same shards have the same rows in them. A shard is written in one transaction. The
+write-ahead log keeps what was committed when the program is killed; a power failure may undo the
+last commits, and leaves a whole file that the next sweep completes.
 """
 
 from __future__ import annotations
@@ -211,7 +211,7 @@ class Store:
         return self._count() - before
 
     def flaws(self) -> list[str]:
-        """What is wrong with the store: the file, the numbers of a shard, the names of points."""
+        """Return what is wrong: the file, the numbers of a shard, the names of experiments."""
         found = [text for (text,) in self._rows("PRAGMA integrity_check") if text != "ok"]
         if found:
             return found
@@ -219,12 +219,8 @@ class Store:
         found = [f"A row of {table} belongs to nothing." for table, *_ in orphans]
         if len(self.rows("shards")) != len(self.rows("provenance")):
             found.append("There are shards without provenance.")
-        found += [
-            flaw for row in self.rows("points") for flaw in stored.point_flaws(row, self.path)
-        ]
-        found += [
-            flaw for row in self.rows("shards") for flaw in stored.shard_flaws(row, self.path)
-        ]
+        found += [one for row in self.rows("points") for one in stored.point_flaws(row, self.path)]
+        found += [one for row in self.rows("shards") for one in stored.shard_flaws(row, self.path)]
         return found
 
     def _create(self) -> None:
