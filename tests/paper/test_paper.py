@@ -277,7 +277,9 @@ def test_the_paper_in_small_from_end_to_end(
     assert "56.88 ± 4.52" in finished.out
     assert "136/45" in finished.out
     assert "The machine confirms 5 of 5 delays" in finished.out.replace("\n", " ")
-    assert "Packets are lost by mei-rizzi (published): on average up to" in finished.out.replace("\n", " ")
+    assert "Packets are lost by mei-rizzi (published): on average up to" in finished.out.replace(
+        "\n", " "
+    )
 
     text = (out / "report.html").read_text()
     page = Page(text)

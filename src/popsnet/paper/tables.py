@@ -11,7 +11,7 @@ from popsnet.paper.verdicts import DOUBT_LEVEL, LEVEL
 from popsnet.report import Column, Row, Table
 from popsnet.report.table import NOTHING
 
-__all__ = ["DISTANCE", "RUNS_DONE", "N", "paper_tables", "shape", "summary_of"]
+__all__ = ["DISTANCE", "RUNS_DONE", "N", "formatted", "paper_tables", "shape", "summary_of"]
 
 
 def shape(d: int, g: int) -> str:
@@ -19,16 +19,23 @@ def shape(d: int, g: int) -> str:
     return f"g/{g // d}" if d < g else "g" if d == g else f"{d // g}g"
 
 
-def _mean(row: Row) -> str:
-    return f"{_bare_mean(row)} ± {row.sd:,.2f}"
+def formatted(
+    key: str, heading: str, form: str, *, error: str = "", capped: str = "", mark: str = "≥"
+) -> Column:
+    """Return a column of values that may be missing, with their errors.
 
+    A mark stands before those with capped runs, which are cut short. ``error`` and ``capped`` are
+    the names of fields.
+    """
 
-def _bare_mean(row: Row) -> str:
-    return f"{'≥' * bool(row.capped)}{row.mean:,.2f}"  # a capped run is cut short
+    def show(row: Row) -> str:
+        if getattr(row, key) is None:
+            return NOTHING
+        cut = mark if capped and getattr(row, capped) else ""
+        values = [getattr(row, name) for name in (key, error) if name]
+        return cut + " ± ".join(form.format(value) for value in values)
 
-
-def _published(row: Row) -> str:
-    return f"{row.published_mean:.2f} ± {row.published_sd:.2f}"
+    return Column(key, heading, show=show)
 
 
 def _verdict(row: Row) -> str:
@@ -45,25 +52,22 @@ def _executed(row: Row) -> str:
     return f"({row.predicted:,})" if row.executed is None else f"{row.executed:,.0f}"
 
 
-def _times(key: str, heading: str) -> Column:
-    def show(row: Row) -> str:
-        return NOTHING if getattr(row, key) is None else f"× {getattr(row, key):.2f}"
-
-    return Column(key, heading, show=show)
+def _mean(heading: str) -> Column:
+    return formatted("mean", heading, "{:,.2f}", error="sd", capped="capped")
 
 
 N = Column("n", kind="integer")
 RUNS_DONE = Column("runs", kind="integer")
-DISTANCE = Column("standard_errors", "diff in s.e.", show=lambda row: f"{row.standard_errors:+.1f}")
+DISTANCE = formatted("standard_errors", "diff in s.e.", "{:+.1f}")
 _SHAPE = Column("d", show=lambda row: shape(row.d, row.g))
 _VERDICT = Column("verdict", "", "text", _verdict)
 
 _STEPS = (
     N,
     _SHAPE,
-    Column("published_mean", "paper", show=_published),
+    formatted("published_mean", "paper", "{:.2f}", error="published_sd"),
     Column("published_max", "paper max", "integer"),
-    Column("mean", "ours", show=_mean),
+    _mean("ours"),
     Column("max", "our max", "integer"),
     RUNS_DONE,
     DISTANCE,
@@ -75,13 +79,13 @@ _SLOTS = (
     N,
     _SHAPE,
     Column("published_slots", "paper"),
-    Column("mean", "ours", show=_bare_mean),
+    formatted("mean", "ours", "{:,.2f}", capped="capped"),
     DISTANCE,
     _VERDICT,
     Column("published_deterministic", "rival", show=_rival),
     Column("executed", "exe- cuted", show=_executed),
     Column("relay"),
-    _times("relay_ratio", "ratio"),
+    formatted("relay_ratio", "ratio", "× {:.2f}"),
 )
 
 _ROUTERS = (
@@ -89,7 +93,7 @@ _ROUTERS = (
     _SHAPE,
     Column("router", kind="text"),
     Column("variant", "", "text", lambda row: f"{row.variant}{'‡' * row.idealized}"),
-    Column("mean", "slots", show=_mean),
+    _mean("slots"),
     Column("max", kind="integer"),
     Column("lost_share", "lost", "share"),
     Column("lost_most", "worst run", "share"),
@@ -99,13 +103,13 @@ _ROUTERS = (
 _RELAY = (
     N,
     _SHAPE,
-    Column("planned", "plan", show=lambda row: f"{row.planned:.1f}"),
+    formatted("planned", "plan", "{:.1f}"),
     Column("delivered_mean", "home"),
-    Column("mean", "known", show=_mean),
+    _mean("known"),
     Column("max", kind="integer"),
     RUNS_DONE,
-    _times("mei_rizzi_ratio", "ran- domized"),
-    _times("deterministic_ratio", "rival"),
+    formatted("mei_rizzi_ratio", "ran- domized", "× {:.2f}"),
+    formatted("deterministic_ratio", "rival", "× {:.2f}"),
     Column("variant", "schedule", "text"),
 )
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from math import log2
 
-from popsnet.paper.tables import DISTANCE, RUNS_DONE, N, shape
+from popsnet.paper.tables import DISTANCE, RUNS_DONE, N, formatted, shape
 from popsnet.paper.theory.fluid import FluidRow
 from popsnet.paper.theory.growth import GrowthRow
 from popsnet.paper.theory.section import Theory
 from popsnet.paper.theory.separation import RUNS
 from popsnet.paper.verdicts import FEWEST_FOR_A_TAIL, LEVEL
 from popsnet.report import Column, Row, Table
-from popsnet.report.table import NOTHING
 
 __all__ = ["theory_tables"]
 
@@ -40,36 +40,21 @@ def theory_tables(theory: Theory) -> tuple[Table, ...]:
     return tuple(table for table in tables if table.rows)
 
 
-def _with_error(key: str, error: str, heading: str, form: str = ",.2f") -> Column:
-    """A column of values with their errors, if they are there, that says if runs were capped."""
-
-    def show(row: Row) -> str:
-        value, spread = getattr(row, key), getattr(row, error)
-        if value is None or spread is None:
-            return NOTHING
-        return f"{_at_least(getattr(row, 'capped', 0))}{value:{form}} ± {spread:{form}}"
-
-    return Column(key, heading, show=show)
-
-
-def _at_least(capped: int) -> str:
-    return "≥ " if capped else ""  # a capped run is cut short
-
-
 def _fraction(row: Row) -> str:
     return row.exact_fraction if len(row.exact_fraction) <= _LONGEST else "…"
 
 
-def _without_smallest(row: Row) -> str:
-    return NOTHING if row.delta_without_smallest is None else f"{row.delta_without_smallest:.1f}"
+def _reached(name: str) -> Column:
+    """The delays of one algorithm; the search has an end."""
 
-
-def _randomized(key: str, heading: str, form: str) -> Column:
     def show(row: Row) -> str:
-        return f"{_at_least(row.randomized_capped)}{getattr(row, key):{form}}"
+        slots = row.reached[name]
+        return f"≥ {slots}" if slots == row.most_slots else f"{slots}"
 
-    return Column(key, heading, show=show)
+    return Column(name, show=show)
 
+
+_marked = partial(formatted, mark="≥ ")
 
 _ROUTER = Column("router", kind="text")
 
@@ -78,8 +63,8 @@ _EXACT = (
     Column("d", kind="integer"),
     Column("g", kind="integer"),
     Column("exact_fraction", "exact mean", show=_fraction),
-    Column("exact", "=", show=lambda row: f"{row.exact:.4f}"),
-    _with_error("mean", "error", "sampled", ".3f"),
+    formatted("exact", "=", "{:.4f}"),
+    _marked("mean", "sampled", "{:.3f}", error="error", capped="capped"),
     RUNS_DONE,
     DISTANCE,
     Column("verdict", kind="text"),
@@ -89,41 +74,31 @@ _FLUID = (
     _ROUTER,
     N,
     Column("d", show=lambda row: shape(row.d, row.g)),
-    _with_error("slots", "error", "measured"),
+    _marked("slots", "measured", "{:,.2f}", error="error", capped="capped"),
     RUNS_DONE,
     Column("exact"),
     Column("limit", "fluid limit"),
-    Column("difference", "diff.", show=lambda row: f"{row.difference:+,.2f}"),
+    formatted("difference", "diff.", "{:+,.2f}"),
 )
 
 _GROWTH = (
     _ROUTER,
     Column("ratio", "d", show=lambda row: shape(row.ratio, 1)),
     Column("law", kind="text"),
-    _with_error("a", "a_error", "a", ".1f"),
-    _with_error("b", "b_error", "b"),
+    formatted("a", "a", "{:.1f}", error="a_error"),
+    formatted("b", "b", "{:,.2f}", error="b_error"),
     Column("misfit", "τ"),
-    Column("chi2", "χ²", show=lambda row: f"{row.chi2:,.0f}"),
-    Column("delta", "Δ", show=lambda row: f"{row.delta:.1f}"),
+    formatted("chi2", "χ²", "{:,.0f}"),
+    formatted("delta", "Δ", "{:.1f}"),
     Column("weight", "w"),
-    Column("delta_without_smallest", "Δ less 2", show=_without_smallest),
+    formatted("delta_without_smallest", "Δ less 2", "{:.1f}"),
 )
-
-
-def _reached(name: str) -> Column:
-    """The delays of one algorithm; the search has an end."""
-
-    def show(row: Row) -> str:
-        return f"{_at_least(row.reached[name] == row.most_slots)}{row.reached[name]}"
-
-    return Column(name, show=show)
-
 
 _SEPARATION = (
     Column("guaranteed", "any", "integer"),
     Column("confirmed", "machine", show=lambda row: f"{row.confirmed}/{len(row.reached)}"),
-    _randomized("randomized_mean", "coins", ".1f"),
-    _randomized("randomized_max", "max", "d"),
+    _marked("randomized_mean", "coins", "{:.1f}", capped="randomized_capped"),
+    _marked("randomized_max", "max", "{}", capped="randomized_capped"),
     Column("randomized_on_built", "on built", "integer"),
 )
 
