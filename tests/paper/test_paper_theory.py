@@ -15,12 +15,12 @@ from popsnet.engines import Tally
 from popsnet.exact import mei_rizzi_chain, relay_chain
 from popsnet.paper.plan import Wanted, make_plan
 from popsnet.paper.theory.exact import exact_rows
-from popsnet.paper.theory.figures import theory_pictures
+from popsnet.paper.theory.figures import theory_figures
 from popsnet.paper.theory.fluid import FluidRow
 from popsnet.paper.theory.growth import LAWS, LIMIT, growth_rows, in_words, predicted, series_of
-from popsnet.paper.theory.section import Theory, theory_summary
+from popsnet.paper.theory.section import Theory
 from popsnet.paper.theory.separation import KEPT, SeparationRow, attack_all
-from popsnet.paper.theory.tables import theory_sheets
+from popsnet.paper.theory.tables import theory_tables
 from popsnet.paper.verdicts import LEVEL
 from popsnet.theory import expected_steps
 from tests.conftest import Cli
@@ -222,17 +222,17 @@ def test_an_interrupted_attack_says_how_to_go_on(
 def test_the_section_has_its_tables_and_figures(attacked: tuple[SeparationRow, ...]) -> None:
     fluid = tuple(values("log log g", 15.0, 6.0, noise=0.5))
     theory = Theory((), fluid, growth_rows(fluid), attacked)
-    sheets = {sheet.stem: sheet for sheet in theory_sheets(theory)}
-    assert list(sheets) == ["fluid", "growth", "separation"]  # no chain was solved
-    assert sheets["separation"].records()[0]["reached_hashed"] == attacked[0].reached["hashed"]
-    assert sheets["separation"].cells()[0][2] == "≥ 64"
-    assert [picture.stem for picture in theory_pictures(theory)] == ["growth", "separation"]
-    growth, other = (picture.figure for picture in theory_pictures(theory))
+    tables = {table.name: table for table in theory_tables(theory)}
+    assert list(tables) == ["fluid", "growth", "separation"]  # no chain was solved
+    assert tables["separation"].records()[0]["reached_hashed"] == attacked[0].reached["hashed"]
+    assert tables["separation"].cells()[0][2] == "≥ 64"
+    assert [figure.stem for figure in theory_figures(theory)] == ["growth", "separation"]
+    growth, other = (figure.figure for figure in theory_figures(theory))
     (axes,) = growth.axes
     assert axes.get_title() == "mei-rizzi, d = g"
     assert len(other.axes) == 2
-    assert "confirms 10 of 10" in theory_summary(theory)
-    assert theory_pictures(Theory((), fluid[:3], (), ())) == []
+    assert "confirms 10 of 10" in theory.summary
+    assert theory_figures(Theory((), fluid[:3], (), ())) == []
 
 
 def test_the_plan_asks_for_what_can_be_solved_in_time() -> None:

@@ -13,8 +13,8 @@ from popsnet.coins import Coins
 from popsnet.experiment import Experiment
 from popsnet.network import Network
 from popsnet.paper.published import RATIOS, SLOTS_A_STEP
-from popsnet.paper.relay import RelayRow
-from popsnet.paper.rows import RouterRow, SlotsRow, StepsRow, Tables
+from popsnet.paper.rows import PaperRows, RelayRow, RouterRow, SlotsRow, StepsRow
+from popsnet.paper.tables import shape
 from popsnet.plots import (
     CurveKind,
     Decline,
@@ -27,14 +27,14 @@ from popsnet.plots import (
     draw_slots,
     draw_steps,
     draw_undelivered,
-)
+)  # fmt: skip
 from popsnet.routing.relay import expected_slots, fractions
 from popsnet.routing.relay.schedule import RelaySchedule
 from popsnet.runs.route import route
 from popsnet.theory import expected_steps, loads
 from popsnet.trace import Event
 
-__all__ = ["Picture", "make_pictures"]
+__all__ = ["PaperFigure", "paper_figures"]
 
 _EXAMPLE_SEED, _EXAMPLE_PERMUTATION_SEED = 13, 5
 """A run on POPS(3, 3) whose first step brings packet 5 to processor 1 by way of group 2."""
@@ -54,7 +54,7 @@ _MOST_FOLLOWED = 2**16
 
 
 @dataclass(frozen=True)
-class Picture:
+class PaperFigure:
     """A figure, its file name and its caption."""
 
     stem: str
@@ -62,33 +62,24 @@ class Picture:
     figure: Figure
 
 
-def make_pictures(tables: Tables) -> list[Picture]:
-    """All pictures, in the paper's order."""
-    return [
-        *_networks(),
-        *_performance(tables),
-        *_losses(tables.routers),
-        *_undelivered(tables.relay),
-    ]
+def paper_figures(rows: PaperRows) -> list[PaperFigure]:
+    """Return all figures, in the paper's order."""
+    return [*_networks(), *_performance(rows), *_losses(rows.routers), *_undelivered(rows.relay)]
 
 
-def _networks() -> Iterator[Picture]:
+def _networks() -> Iterator[PaperFigure]:
     network, events = Network(3, 3), list[Event]()
-    route(
-        network,
-        seed=_EXAMPLE_SEED,
-        permutation_seed=_EXAMPLE_PERMUTATION_SEED,
-        observers=[events.append],
-    )
+    example = Experiment(3, 3, seed=_EXAMPLE_SEED, permutation_seed=_EXAMPLE_PERMUTATION_SEED)
+    route(example, observers=[events.append])
     figure = Figure(figsize=(7.2, 6.0), layout="constrained")
     draw_slot(figure.add_subplot(), network, *events[0].records())
-    yield Picture(
+    yield PaperFigure(
         "pops-3-3",
         "POPS(3, 3), with the light of a first slot: processors are drawn on both sides. Messages "
         "that meet on a coupler are dashed, and destroyed.",
         figure,
     )
-    yield Picture(
+    yield PaperFigure(
         "journey",
         "One packet's way in a step on POPS(3, 3), the paper's example: packet 5 is for processor "
         "1, its temporary group is 1, and it chooses intermediate group 2. Copies are solid, "
@@ -98,7 +89,7 @@ def _networks() -> Iterator[Picture]:
     four = Network(4, 4)
     destination = np.array(_PERMUTATION, dtype=np.int32)
     edges = next(conflict_graphs(four, destination, Coins(_CONFLICT_SEED)))
-    yield Picture(
+    yield PaperFigure(
         "conflicts",
         "The conflict graph of the printed permutation on POPS(4, 4): all packets, those that "
         "survive slot 1, and those that survive slot 2 and are delivered.",
@@ -106,116 +97,109 @@ def _networks() -> Iterator[Picture]:
     )
 
 
-def _performance(tables: Tables) -> Iterator[Picture]:
+def _performance(rows: PaperRows) -> Iterator[PaperFigure]:
     for ratio in RATIOS:
-        rows = [row for row in tables.slots if row.d == ratio * row.g]
-        if rows:
+        if slots := [row for row in rows.slots if row.d == ratio * row.g]:
             title = _shape(ratio)
-            yield Picture(
+            yield PaperFigure(
                 f"slots-{ratio}",
                 f"Slots against processors, {title}: ours, the paper's, the fluid limit, the "
                 "deterministic rival, and relay, our own router.",
-                draw_slots(title, _randomized(rows), _deterministic(rows)),
+                draw_slots(title, _randomized(slots), _deterministic(slots)),
             )
-    panels = {
-        _shape(ratio): _steps([row for row in tables.steps if row.d == ratio * row.g])
-        for ratio in RATIOS
-        if any(row.d == ratio * row.g for row in tables.steps)
-    }
+    by_ratio = {ratio: [row for row in rows.steps if row.d == ratio * row.g] for ratio in RATIOS}
+    panels = {_shape(ratio): _steps(steps) for ratio, steps in by_ratio.items() if steps}
     caption = "Steps against processors, in print and here, and the stages of relay."
-    yield Picture("steps", caption, draw_steps(panels))
+    yield PaperFigure("steps", caption, draw_steps(panels))
 
 
 def _shape(ratio: int) -> str:
-    return "d = g" if ratio == 1 else f"d = {ratio}g"
+    return f"d = {shape(ratio, 1)}"
+
+
+def _series(
+    label: str,
+    rows: Sequence[StepsRow] | Sequence[SlotsRow],
+    values: Sequence[float | None],
+    kind: CurveKind = CurveKind.MEASURED,
+    look: int = 0,
+) -> Iterator[Series]:
+    """The values of rows against their n, where there are any."""
+    there = [(row.n, float(one)) for row, one in zip(rows, values, strict=True) if one is not None]
+    if there:
+        n, means = zip(*there, strict=True)
+        yield Series(label, n, means, kind=kind, look=look)
+
+
+def _ours(label: str, rows: Sequence[StepsRow] | Sequence[SlotsRow]) -> Series:
+    """Our means, with standard errors."""
+    errors = tuple(row.sd / row.runs**0.5 for row in rows)
+    return Series(label, tuple(row.n for row in rows), tuple(row.mean for row in rows), errors)
+
+
+def _limits(rows: Sequence[StepsRow] | Sequence[SlotsRow]) -> list[float]:
+    return [expected_steps(Network(row.d, row.g)) for row in rows]
 
 
 def _randomized(rows: Sequence[SlotsRow]) -> list[Series]:
-    n = tuple(row.n for row in rows)
-    limit = tuple(SLOTS_A_STEP * expected_steps(Network(row.d, row.g)) for row in rows)
-    planned = tuple(expected_slots(Network(row.d, row.g)) for row in rows)
+    published, relay = [row.published_slots for row in rows], [row.relay for row in rows]
+    limit = [SLOTS_A_STEP * steps for steps in _limits(rows)]
+    planned = [expected_slots(Network(row.d, row.g)) for row in rows]
     return [
-        Series("randomized, ours", n, _means(rows), _errors(rows)),
-        Series(
-            "randomized, paper",
-            n,
-            tuple(row.published_slots for row in rows),
-            kind=CurveKind.PUBLISHED,
-        ),
-        Series("fluid limit", n, limit, kind=CurveKind.THEORY, look=2),
-        *_relay([(row.n, row.relay) for row in rows], "relay"),
-        Series("relay, planned", n, planned, kind=CurveKind.THEORY, look=3),
+        _ours("randomized, ours", rows),
+        *_series("randomized, paper", rows, published, CurveKind.PUBLISHED),
+        *_series("fluid limit", rows, limit, CurveKind.THEORY, 2),
+        *_series("relay", rows, relay, look=3),
+        *_series("relay, planned", rows, planned, CurveKind.THEORY, 3),
     ]
-
-
-def _relay(values: Sequence[tuple[int, float | None]], label: str) -> Iterator[Series]:
-    """Our own router, where it was run."""
-    there = [(n, value) for n, value in values if value is not None]
-    if there:
-        n, means = zip(*there, strict=True)
-        yield Series(label, n, means, look=3)
 
 
 def _deterministic(rows: Sequence[SlotsRow]) -> list[Series]:
-    n = tuple(row.n for row in rows)
-    published = tuple(float(row.published_deterministic) for row in rows)
-    formula = tuple(float(row.formula) for row in rows)
-    executed = [(row.n, row.executed) for row in rows if row.executed is not None]
-    found = [
-        Series("deterministic, paper", n, published, kind=CurveKind.PUBLISHED, look=1),
-        Series("deterministic, formula", n, formula, kind=CurveKind.THEORY, look=1),
+    published = [row.published_deterministic for row in rows]
+    formula, executed = [row.formula for row in rows], [row.executed for row in rows]
+    return [
+        *_series("deterministic, paper", rows, published, CurveKind.PUBLISHED, 1),
+        *_series("deterministic, formula", rows, formula, CurveKind.THEORY, 1),
+        *_series("deterministic, executed", rows, executed, look=1),
     ]
-    if executed:
-        sizes, slots = zip(*executed, strict=True)
-        found.append(Series("deterministic, executed", sizes, slots, look=1))
-    return found
 
 
 def _steps(rows: Sequence[StepsRow]) -> list[Series]:
-    n = tuple(row.n for row in rows)
-    published = tuple(row.published_mean for row in rows)
-    limit = tuple(expected_steps(Network(row.d, row.g)) for row in rows)
+    published, stages = [row.published_mean for row in rows], [row.relay_stages for row in rows]
     return [
-        Series("ours", n, _means(rows), _errors(rows)),
-        Series("paper", n, published, kind=CurveKind.PUBLISHED, look=1),
-        Series("fluid limit", n, limit, kind=CurveKind.THEORY, look=2),
-        *_relay([(row.n, row.relay_stages) for row in rows], "relay, stages"),
+        _ours("ours", rows),
+        *_series("paper", rows, published, CurveKind.PUBLISHED, 1),
+        *_series("fluid limit", rows, _limits(rows), CurveKind.THEORY, 2),
+        *_series("relay, stages", rows, stages, look=3),
     ]
 
 
-def _means(rows: Sequence[StepsRow] | Sequence[SlotsRow]) -> tuple[float, ...]:
-    return tuple(row.mean for row in rows)
-
-
-def _errors(rows: Sequence[StepsRow] | Sequence[SlotsRow]) -> tuple[float, ...]:
-    """Standard errors."""
-    return tuple(row.sd / row.runs**0.5 for row in rows)
-
-
-def _losses(rows: Sequence[RouterRow]) -> Iterator[Picture]:
+def _losses(rows: Sequence[RouterRow]) -> Iterator[PaperFigure]:
     """What is lost by variants that lose anything, if there are such."""
-    losing = [row for row in rows if row.lost_share]
-    kinds = sorted({(row.router, row.variant, row.d // row.g) for row in losing})
-    series = []
-    for look, (router, variant, ratio) in enumerate(kinds):
-        same = [
-            row
-            for row in losing
-            if (row.router, row.variant, row.d // row.g) == (router, variant, ratio)
-        ]
-        n, share = tuple(row.n for row in same), tuple(row.lost_share for row in same)
-        error = tuple(row.lost_sd for row in same)
-        label = f"{router} ({variant}), {_shape(ratio)}"
-        series.append(Series(label, n, share, error, error_is="standard deviation", look=look))
+    losing: dict[tuple[str, str, int], list[RouterRow]] = {}
+    for row in rows:
+        if row.lost_share:
+            losing.setdefault((row.router, row.variant, row.d // row.g), []).append(row)
+    series = [
+        Series(
+            f"{router} ({variant}), {_shape(ratio)}",
+            tuple(row.n for row in same),
+            tuple(row.lost_share for row in same),
+            tuple(row.lost_sd for row in same),
+            error_is="standard deviation",
+            look=look,
+        )
+        for look, ((router, variant, ratio), same) in enumerate(sorted(losing.items()))
+    ]
     if series:
         caption = (
             "Packets lost by the protocol as published where d > g, as a share of all; bars: the "
             "standard deviation of a run."
         )
-        yield Picture("losses", caption, draw_losses(series))
+        yield PaperFigure("losses", caption, draw_losses(series))
 
 
-def _undelivered(rows: Sequence[RelayRow]) -> Iterator[Picture]:
+def _undelivered(rows: Sequence[RelayRow]) -> Iterator[PaperFigure]:
     """Both randomized routers, stage by stage, on the largest networks that are quickly run."""
     panels: dict[str, list[Decline]] = {}
     for ratio in RATIOS:
@@ -231,7 +215,7 @@ def _undelivered(rows: Sequence[RelayRow]) -> Iterator[Picture]:
             "one permutation after the other. The lower edge is half a packet."
         )
         least = 0.5 / max(row.n for row in rows if row.n <= _MOST_FOLLOWED)
-        yield Picture("undelivered", caption, draw_undelivered(panels, least))
+        yield PaperFigure("undelivered", caption, draw_undelivered(panels, least))
 
 
 def _mei_rizzi(network: Network) -> Decline:

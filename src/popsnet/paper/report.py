@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import platform
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
@@ -18,12 +18,14 @@ from markupsafe import Markup
 import popsnet
 from popsnet.experiment import Experiment
 from popsnet.files import write_whole
-from popsnet.paper.figures import Picture
+from popsnet.paper.figures import PaperFigure
 from popsnet.paper.plan import PaperPlan
-from popsnet.paper.tables import Sheet
-from popsnet.paper.viewer_pages import ViewerPage
+from popsnet.plots import save
 
-__all__ = ["Section", "provenance", "write_report"]
+if TYPE_CHECKING:
+    from popsnet.paper.reproduce import Reproduction
+
+__all__ = ["EmbeddedFigure", "embed", "provenance", "write_report"]
 
 _LIBRARIES = ("numpy", "numba", "scipy", "matplotlib")
 _METADATA = re.compile(r"<metadata>.*?</metadata>", re.DOTALL)
@@ -32,57 +34,33 @@ _USE = re.compile(r'(href="#|url\(#)([^")]*)')
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
-    """A part of the report with a heading: what it says, its tables, its pictures.
-
-    Pictures come with the SVG files they are saved in.
-    """
-
-    title: str
-    summary: str
-    sheets: Sequence[Sheet]
-    words: Sequence[str]
-    drawn: Sequence[tuple[Picture, Path]]
-
-
-@dataclass(frozen=True, slots=True)
-class _ShownFigure:
-    """A picture as the page has it."""
+class EmbeddedFigure:
+    """A figure as a page has it."""
 
     caption: str
     svg: Markup
 
 
-def write_report(
-    path: Path,
-    summary: str,
-    sheets: Sequence[Sheet],
-    drawn: Sequence[tuple[Picture, Path]],
-    section: Section,
-    facts: Sequence[tuple[str, str]],
-    watched: Sequence[ViewerPage] = (),
-) -> None:
-    """Write the page; pictures come with the SVG files they are saved in."""
+def embed(number: int, figure: PaperFigure, folder: Path) -> EmbeddedFigure:
+    """Save a figure, and return it for a page on which it is the one with this number."""
+    vector, _ = save(figure.figure, folder, figure.stem)
+    svg = _with_own_names(vector.read_text(encoding="utf-8"), f"p{number}-")
+    return EmbeddedFigure(figure.caption, Markup(svg))  # noqa: S704 - our own drawing
+
+
+def write_report(found: Reproduction, **parts: object) -> None:
+    """Write the page; the template says which parts it needs."""
     text = (files("popsnet.paper") / "templates" / "report.html").read_text(encoding="utf-8")
     environment = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    shown = [_shown(number, *one) for number, one in enumerate((*drawn, *section.drawn), start=1)]
-    page = environment.from_string(text).render(
-        summary=summary,
-        sheets=sheets,
-        pictures=shown[: len(drawn)],
-        section=section,
-        section_pictures=shown[len(drawn) :],
-        facts=facts,
-        watched=watched,
-    )
-    with write_whole(path) as file:
+    page = environment.from_string(text).render(found=found, **parts)
+    with write_whole(found.report_file) as file:
         file.write(page)
 
 
 def provenance(plan: PaperPlan) -> list[tuple[str, str]]:
-    """What the figures come from, fact by fact."""
+    """Return what the figures come from, fact by fact."""
     seeds = sorted({(one.seed, one.permutation_seed) for one, _ in plan.wanted})
     caps = sorted({one.max_steps for one, _ in plan.wanted})
     return [
@@ -106,13 +84,8 @@ def _runs(plan: PaperPlan) -> int:
     return sum(most.values())
 
 
-def _shown(number: int, picture: Picture, saved: Path) -> _ShownFigure:
-    svg = _with_own_names(saved.read_text(encoding="utf-8"), f"p{number}-")
-    return _ShownFigure(picture.caption, Markup(svg))  # noqa: S704 - our own drawing
-
-
 def _with_own_names(svg: str, prefix: str) -> str:
-    """Name only parts that are used, not as other pictures of the page do; no data about data."""
+    """Name only parts that are used, not as other figures of the page do; no metadata."""
     svg = _METADATA.sub("", svg)
     used = {name for _, name in _USE.findall(svg)}
     svg = _NAME.sub(lambda found: f' id="{prefix}{found[1]}"' if found[1] in used else "", svg)

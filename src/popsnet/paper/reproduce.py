@@ -3,84 +3,93 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 from popsnet.errors import InputError
 from popsnet.files import make_folder, write_whole
 from popsnet.paper.plan import PaperPlan, make_plan
-from popsnet.paper.rows import Tables, make_tables
+from popsnet.paper.rows import PaperRows, make_rows
 from popsnet.paper.runs import carry_out
-from popsnet.paper.tables import Sheet, make_sheets, summary_of, write_csv
+from popsnet.paper.tables import paper_tables, summary_of
 from popsnet.paper.theory.exact import exact_rows
-from popsnet.paper.theory.growth import in_words
-from popsnet.paper.theory.section import Theory, make_theory, theory_summary
+from popsnet.paper.theory.fluid import fluid_rows
+from popsnet.paper.theory.growth import growth_rows, in_words
+from popsnet.paper.theory.section import Theory
 from popsnet.paper.theory.separation import attack_all
-from popsnet.paper.theory.tables import exact_sheet, theory_sheets
+from popsnet.paper.theory.tables import theory_tables
 from popsnet.paper.verdicts import DOUBT_LEVEL, LEVEL
 from popsnet.progress import Progress, patient_progress
+from popsnet.report import Fact, Report, Reported, Table
 
 __all__ = ["Reproduction", "reproduce"]
 
-_REPORT = "report.html"
-_PROVENANCE = "provenance.json"
 
-Show = Callable[[Sheet], None]
+@dataclass(frozen=True, repr=False)
+class Reproduction(Reported):
+    """The paper's tables beside ours, and where they were written.
 
-
-@dataclass(frozen=True, slots=True, repr=False)
-class Reproduction:
-    """The paper's tables beside ours, and where they were written."""
+    Attributes
+    ----------
+    origin : tuple of pairs of str
+        When and with what the runs were made.
+    pages : tuple of Path
+        Pages that play runs.
+    """
 
     folder: Path
     plan: PaperPlan
-    tables: Tables
+    rows: PaperRows
     theory: Theory
-    sheets: tuple[Sheet, ...]
-    """The tables as they are shown; ``records()`` of each gives its rows for programs."""
-    theory_sheets: tuple[Sheet, ...]
-    summary: str
-    growth: list[str]
-    """What the fits tell apart, in words."""
-    origin: list[tuple[str, str]]
-    """When and with what the runs were made."""
-    pages: tuple[Path, ...]
-    """Pages that play runs."""
+    origin: tuple[tuple[str, str], ...]
+    pages: tuple[Path, ...] = ()
+
+    @cached_property
+    def tables(self) -> tuple[Table, ...]:
+        """The paper's tables and those of its routers; ``records()`` of each gives its rows."""
+        return paper_tables(self.rows)
+
+    @cached_property
+    def theory_tables(self) -> tuple[Table, ...]:
+        """The tables of the section on theory."""
+        return theory_tables(self.theory)
 
     @property
-    def report(self) -> Path:
+    def summary(self) -> str:
+        """The result in a few sentences."""
+        return f"{summary_of(self.plan, self.rows)} {self.theory.summary}"
+
+    @property
+    def growth(self) -> list[str]:
+        """What the fits tell apart, in words."""
+        return in_words(self.theory.growth)
+
+    @property
+    def report_file(self) -> Path:
         """The report, one HTML file."""
-        return self.folder / _REPORT
+        return self.folder / "report.html"
 
-    def __str__(self) -> str:
-        return f"{self.summary}\nThe report: {self.report}"
-
-    __repr__ = __str__
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the verdicts and all tables as plain values."""
-        return {
-            "report": str(self.report),
-            "pages": [str(page) for page in self.pages],
-            "summary": self.summary,
-            "family_wise_error_rate": {
-                "ours_and_paper": LEVEL,
-                "paper_and_itself": DOUBT_LEVEL,
-                "ours_and_exact": LEVEL,
-            },
-            "comparisons": self.tables.comparisons,
-            "differing": self.tables.differing,
-            "tables": {sheet.stem: sheet.records() for sheet in self.sheets},
-            "theory": {
-                "comparisons": self.theory.comparisons,
-                "differing": self.theory.differing,
-                "growth": self.growth,
-                "tables": {sheet.stem: sheet.records() for sheet in self.theory_sheets},
-            },
-        }
+    def report(self) -> Report:
+        """Return the tables, what they say, and where the files are."""
+        ours, theory = self.rows, self.theory
+        rates = {"ours_and_paper": LEVEL, "paper_and_itself": DOUBT_LEVEL, "ours_and_exact": LEVEL}
+        facts = (
+            Fact("report", str(self.report_file)),
+            Fact("pages", [str(page) for page in self.pages]),
+            Fact("summary", self.summary),
+            Fact("family_wise_error_rate", rates),
+            Fact("comparisons", ours.comparisons),
+            Fact("differing", ours.differing),
+            Fact("exact_comparisons", theory.comparisons),
+            Fact("exact_differing", theory.differing),
+            Fact("growth_summary", self.growth),
+        )
+        growth = [f"{words}\n" for words in ["Growth, in words", *self.growth] if self.growth]
+        end = f"{self.summary}\nThe report: {self.report_file}"
+        return Report("", facts, (*self.tables, *self.theory_tables, *growth, end))
 
 
 def reproduce(
@@ -89,7 +98,7 @@ def reproduce(
     runs: int | None = None,
     max_n: int | None = None,
     full: bool = False,
-    show: Show | None = None,
+    show: Callable[[Table], None] = lambda table: None,
     progress: Progress = None,
 ) -> Reproduction:
     """Reproduce the paper's tables and figures; needs the extra ``popsnet[paper]``.
@@ -108,7 +117,7 @@ def reproduce(
     full : bool
         At least as many runs as in the paper for every row, which takes several times as long.
     show : function, optional
-        Called with each table as soon as it is there.
+        Called with each table as soon as it is ready.
     progress : function, bool or None
         A function that is called with the shards done and the total, for each part of the work.
         None shows bars on a terminal after two seconds, False shows nothing.
@@ -117,34 +126,28 @@ def reproduce(
     --------
     >>> import popsnet
     >>> found = popsnet.paper.reproduce("paper", max_n=16, runs=10)
-    >>> found.tables.steps[0].n, found.report.name
+    >>> found.rows.steps[0].n, found.report_file.name
     (4, 'report.html')
     """
     _require_libraries()
     plan, folder = make_plan(runs, max_n, full), Path(out)
     make_folder(folder)
-    shown: list[str] = []
-
-    def show_once(sheet: Sheet) -> None:
-        if show is not None and sheet.stem not in shown:
-            shown.append(sheet.stem)
-            show(sheet)
-
     results, _ = carry_out(plan.exact, folder, progress)
-    show_once(exact_sheet(exact_rows(plan.exact, results)))
+    exact = exact_rows(plan.exact, results)
+    (exact_table,) = theory_tables(Theory(exact, (), (), ()))
+    show(exact_table)
     results, origin = carry_out(plan.wanted, folder, progress)
-    tables = make_tables(plan, results)
-    for sheet in make_sheets(tables):
-        show_once(sheet)
+    rows = make_rows(plan, results)
+    for table in paper_tables(rows):
+        show(table)
     with patient_progress("attacking", None) as update:
         separation = attack_all(plan.attacked, folder, lambda doing: update(0, doing))
-    theory = make_theory(plan, tables, results, separation)
-    for sheet in theory_sheets(theory):
-        show_once(sheet)
-    summary = f"{summary_of(plan, tables)} {theory_summary(theory)}"
-    found = (tables, theory, make_sheets(tables), theory_sheets(theory), summary)
-    words = in_words(theory.growth)
-    return _written(Reproduction(folder, plan, *found, words, origin, ()))
+    fluid = fluid_rows(rows, exact)
+    theory = Theory(exact, fluid, growth_rows(fluid), separation)
+    found = Reproduction(folder, plan, rows, theory, tuple(origin))
+    for table in found.theory_tables[1:]:
+        show(table)
+    return _write(found)
 
 
 def _require_libraries() -> None:
@@ -156,30 +159,26 @@ def _require_libraries() -> None:
         )
 
 
-def _written(found: Reproduction) -> Reproduction:
+def _write(found: Reproduction) -> Reproduction:
     """Write all files; return the same with the pages that play runs."""
-    from popsnet.paper.figures import Picture, make_pictures
-    from popsnet.paper.report import Section, provenance, write_report
-    from popsnet.paper.theory.figures import theory_pictures
+    from popsnet.paper.figures import paper_figures
+    from popsnet.paper.report import embed, provenance, write_report
+    from popsnet.paper.theory.figures import theory_figures
     from popsnet.paper.viewer_pages import write_pages
-    from popsnet.plots import save
 
-    figures = found.folder / "figures"
-    make_folder(figures)
-
-    def saved(pictures: Sequence[Picture]) -> list[tuple[Picture, Path]]:
-        return [(one, save(one.figure, figures, one.stem)[0]) for one in pictures]
-
+    folder = found.folder / "figures"
+    make_folder(folder)
     with patient_progress("drawing", None):
-        drawn = saved(make_pictures(found.tables))
-        of_theory = saved(theory_pictures(found.theory))
-    for sheet in (*found.sheets, *found.theory_sheets):
-        write_csv(sheet, found.folder)
-    facts = [*provenance(found.plan), *found.origin]
-    summary = theory_summary(found.theory)
-    section = Section("Theory", summary, found.theory_sheets, found.growth, of_theory)
-    watched = write_pages(found.folder)
-    write_report(found.report, found.summary, found.sheets, drawn, section, facts, watched)
-    with write_whole(found.folder / _PROVENANCE) as file:
+        figures, of_theory = paper_figures(found.rows), theory_figures(found.theory)
+        numbered = enumerate((*figures, *of_theory), start=1)
+        drawn = [embed(number, one, folder) for number, one in numbered]
+    for table in (*found.tables, *found.theory_tables):
+        table.write_csv(found.folder)
+    facts, pages = [*provenance(found.plan), *found.origin], write_pages(found.folder)
+    count = len(figures)
+    write_report(
+        found, figures=drawn[:count], theory_figures=drawn[count:], facts=facts, pages=pages
+    )
+    with write_whole(found.folder / "provenance.json") as file:
         json.dump({"summary": found.summary, **dict(facts)}, file, indent=2, ensure_ascii=False)
-    return replace(found, pages=tuple(found.folder / page.file for page in watched))
+    return replace(found, pages=tuple(found.folder / page.file for page in pages))

@@ -10,33 +10,58 @@ from popsnet.experiment import Experiment
 from popsnet.network import Network
 from popsnet.paper.plan import PaperPlan, Wanted, heavy_tailed
 from popsnet.paper.published import SLOTS_A_STEP
-from popsnet.paper.relay import RelayRow, relay_row
 from popsnet.paper.verdicts import (
-    DIFFERS,
-    OPEN,
+    Judged,
     Pair,
     compare_with_print,
     doubted_rows,
     sd_of,
     verdicts_of,
-)
+)  # fmt: skip
 from popsnet.routing.deterministic import batcher_slots, datta_slots
+from popsnet.routing.relay import expected_slots
 from popsnet.stats.inference import MeanComparison, confidence_interval, quantile, summarize_counts
 from popsnet.theory import deterministic_slots
 
-__all__ = ["Results", "RouterRow", "SlotsRow", "StepsRow", "Tables", "make_tables"]
+__all__ = [
+    "NetworkRow", "PaperRows", "RelayRow", "Results", "RouterRow", "SlotsRow", "StepsRow",
+    "make_rows", "sizes",
+]  # fmt: skip
 
 Results = Mapping[Wanted, Tally]
-"""Where the runs of a plan are to be had."""
+"""The runs of a plan, by what was wanted."""
 
 
 @dataclass(frozen=True, slots=True)
-class StepsRow:
-    """Steps of the randomized router on one network, in print and here."""
+class NetworkRow:
+    """A row about one network."""
 
     n: int
     d: int
     g: int
+
+
+def sizes(network: Network) -> tuple[int, int, int]:
+    """Return the first three fields of a row about a network."""
+    return network.n, network.d, network.g
+
+
+@dataclass(frozen=True, slots=True)
+class StepsRow(NetworkRow):
+    """Steps of the randomized router on one network, in print and here.
+
+    Attributes
+    ----------
+    low, high : float
+        The true mean is between them with a confidence of 95 %.
+    heavy_tail : bool
+        See :func:`popsnet.paper.plan.heavy_tailed`.
+    tables_differ : bool
+        The paper's own two tables differ on this network by more than chance.
+    relay_stages : float or None
+        The mean number of relay's stages, which are its steps; None if it was not run.
+    """
+
     published_mean: float
     published_sd: float
     published_max: int
@@ -44,7 +69,6 @@ class StepsRow:
     sd: float
     max: int
     low: float
-    """The true mean is between ``low`` and ``high`` with a confidence of 95 %."""
     high: float
     median: int
     runs: int
@@ -53,23 +77,32 @@ class StepsRow:
     p: float
     verdict: str
     heavy_tail: bool
-    """See :func:`popsnet.paper.plan.heavy_tailed`."""
     tables_differ: bool
-    """The paper's own two tables differ on this network by more than chance."""
     relay_stages: float | None
-    """The mean number of relay's stages, which are its steps; None if it was not run."""
 
 
 @dataclass(frozen=True, slots=True)
-class SlotsRow:
-    """Slots on one network: the randomized router and its deterministic rival."""
+class SlotsRow(NetworkRow):
+    """Slots on one network: the randomized router and its deterministic rival.
 
-    n: int
-    d: int
-    g: int
+    Attributes
+    ----------
+    published_sd_taken : float
+        Five times the sd of the printed steps: no sd of slots is printed.
+    formula : int
+        Slots of the rival by its published formula, as the paper corrects it.
+    executed : float or None
+        Slots of the best deterministic router that is registered, executed; None if none is.
+    predicted : int
+        Slots of our own deterministic routers by their formulas, executed or not.
+    relay : float or None
+        The mean slots of relay, until every source knows; None if it was not run.
+    relay_ratio : float or None
+        How many times those the randomized router of the paper takes.
+    """
+
     published_slots: float
     published_sd_taken: float
-    """Five times the sd of the printed steps: no sd of slots is printed."""
     mean: float
     sd: float
     runs: int
@@ -81,45 +114,78 @@ class SlotsRow:
     tables_differ: bool
     published_deterministic: int
     formula: int
-    """Slots of the rival by its published formula, as the paper corrects it."""
     formula_agrees: bool
     executed: float | None
-    """Slots of the best deterministic router that is registered, executed; None if none is."""
     executed_by: str
     predicted: int
-    """Slots of our own deterministic routers by their formulas, executed or not."""
     relay: float | None
-    """The mean slots of relay, until every source knows; None if it was not run."""
     relay_ratio: float | None
-    """How many times those the randomized router of the paper takes."""
 
 
 @dataclass(frozen=True, slots=True)
-class RouterRow:
-    """A router and variant on one network: slots, and packets lost."""
+class RouterRow(NetworkRow):
+    """A router and variant on one network: slots, and packets lost.
 
-    n: int
-    d: int
-    g: int
+    Attributes
+    ----------
+    idealized : bool
+        Statistics only: what it counts as delivered is taken for granted.
+    lost_share, lost_sd, lost_most : float
+        Packets lost, as a share of all: the mean over runs, its sd, and the worst run.
+    """
+
     router: str
     variant: str
     idealized: bool
-    """Statistics only: what it counts as delivered is taken for granted."""
     runs: int
     capped: int
     mean: float
     sd: float
     max: int
     lost_share: float
-    """Packets lost, as a share of all; the mean over runs."""
     lost_sd: float
     lost_most: float
-    """The same in the worst run."""
 
 
 @dataclass(frozen=True, slots=True)
-class Tables:
-    """All rows."""
+class RelayRow(NetworkRow):
+    """Our own router on one network, and the others beside it.
+
+    Attributes
+    ----------
+    variant : str
+        The schedule that was planned, or ``direct``.
+    planned : float
+        Slots it was expected to take.
+    delivered_mean, delivered_sd : float
+        Slots until the last delivery.
+    mean, sd, max : float
+        Slots until every source knew.
+    mei_rizzi : float or None
+        Mean slots of the paper's router, counted as the paper does; None where d < g.
+    deterministic : int or None
+        Slots of the deterministic rival by its formula.
+    """
+
+    variant: str
+    planned: float
+    delivered_mean: float
+    delivered_sd: float
+    mean: float
+    sd: float
+    max: int
+    runs: int
+    capped: int
+    lost: int
+    mei_rizzi: float | None
+    mei_rizzi_ratio: float | None
+    deterministic: int | None
+    deterministic_ratio: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class PaperRows(Judged):
+    """The rows of the paper's tables, and of those that it does not have."""
 
     steps: tuple[StepsRow, ...]
     slots: tuple[SlotsRow, ...]
@@ -128,51 +194,29 @@ class Tables:
 
     @property
     def verdicts(self) -> list[str]:
-        """Of all rows that are held against the paper."""
+        """The verdicts of all rows that are compared with the paper."""
         return [row.verdict for row in self.steps] + [row.verdict for row in self.slots]
 
-    @property
-    def comparisons(self) -> int:
-        """How many of ours can be compared with the paper."""
-        return len(self.verdicts) - self.verdicts.count(OPEN)
 
-    @property
-    def differing(self) -> int:
-        """How many of them differ."""
-        return self.verdicts.count(DIFFERS)
-
-
-def make_tables(plan: PaperPlan, results: Results) -> Tables:
-    """All tables of a plan whose runs are done."""
+def make_rows(plan: PaperPlan, results: Results) -> PaperRows:
+    """Return all rows of a plan whose runs are done."""
     pairs = [Pair(row, results[wanted]) for row, wanted in plan.printed]
-    steps = [compare_with_print(pair, pair.ours, pair.printed.steps) for pair in pairs]
-    slots = [
-        compare_with_print(pair, pair.our_slots, pair.printed.slots_in_print) for pair in pairs
-    ]
-    verdicts = verdicts_of([*zip(pairs, steps, strict=True), *zip(pairs, slots, strict=True)])
-    half = len(pairs)
+    found = [compare_with_print(pair, pair.ours, pair.printed.steps) for pair in pairs]
+    found += [compare_with_print(one, one.our_slots, one.printed.slots_in_print) for one in pairs]
+    verdicts = verdicts_of([one.p for one in found], [pair.can_be_judged for pair in 2 * pairs])
+    judged = list(zip(2 * pairs, found, verdicts, strict=True))
     executed = _executed(plan, results)
-    relays = {one[0].network: results[one] for one in plan.relay}
-    theirs = {pair.printed.network: pair for pair in pairs}
-    return Tables(
-        steps=tuple(
-            _steps_row(pair, found, verdict, relays.get(pair.printed.network))
-            for pair, found, verdict in zip(pairs, steps, verdicts[:half], strict=True)
+    relays = {one.network: results[one, runs] for one, runs in plan.relay}
+    theirs = {pair.network: pair for pair in pairs}
+    return PaperRows(
+        tuple(_steps_row(*one, relays.get(one[0].network)) for one in judged[: len(pairs)]),
+        tuple(
+            _slots_row(*one, executed.get(one[0].network), relays.get(one[0].network))
+            for one in judged[len(pairs) :]
         ),
-        slots=tuple(
-            _slots_row(
-                pair,
-                found,
-                verdict,
-                executed.get(pair.printed.network),
-                relays.get(pair.printed.network),
-            )
-            for pair, found, verdict in zip(pairs, slots, verdicts[half:], strict=True)
-        ),
-        routers=tuple(_router_row(wanted[0], results[wanted]) for wanted in plan.routers),
-        relay=tuple(
-            relay_row(wanted[0], results[wanted], theirs.get(wanted[0].network))
-            for wanted in plan.relay
+        tuple(_router_row(one, results[one, runs]) for one, runs in plan.routers),
+        tuple(
+            _relay_row(one, results[one, runs], theirs.get(one.network)) for one, runs in plan.relay
         ),
     )
 
@@ -181,8 +225,7 @@ def _executed(plan: PaperPlan, results: Results) -> dict[Network, tuple[float, s
     """The fewest slots of a deterministic router that was run on a network, and its name."""
     best: dict[Network, tuple[float, str]] = {}
     for row, wanted in plan.rivals:
-        slots = summarize_counts(results[wanted].slots).mean
-        found = (slots, _name(wanted[0]))
+        found = results[wanted].mean(), f"{wanted[0].router} ({wanted[0].variant})"
         best[row.network] = min(found, best.get(row.network, found))
     return best
 
@@ -193,35 +236,17 @@ def _predicted(network: Network) -> int:
     return min(slots, batcher_slots(network)) if network.d <= network.g else slots
 
 
-def _name(experiment: Experiment) -> str:
-    return f"{experiment.router} ({experiment.variant})"
-
-
 def _steps_row(pair: Pair, found: MeanComparison, verdict: str, relay: Tally | None) -> StepsRow:
-    printed, ours, summary = pair.printed, pair.ours, pair.summary
-    low, high = confidence_interval(ours)
+    printed, summary, tally, network = pair.printed, pair.summary, pair.tally, pair.network
+    low, high = confidence_interval(pair.ours)
     return StepsRow(
-        n=printed.network.n,
-        d=printed.network.d,
-        g=printed.network.g,
-        published_mean=printed.mean_steps,
-        published_sd=printed.sd_steps,
-        published_max=printed.max_steps,
-        mean=summary.mean,
-        sd=sd_of(summary),
-        max=summary.max,
-        low=low,
-        high=high,
-        median=quantile(pair.tally.steps, 0.5),
-        runs=pair.tally.runs,
-        capped=pair.tally.capped,
-        standard_errors=found.standard_errors,
-        p=found.p,
-        verdict=verdict,
-        heavy_tail=heavy_tailed(printed.network),
-        tables_differ=printed.network in doubted_rows(),
-        relay_stages=summarize_counts(relay.steps).mean if relay else None,
-    )
+        *sizes(network), printed.mean_steps, printed.sd_steps, printed.max_steps,
+        mean=summary.mean, sd=sd_of(summary), max=summary.max, low=low, high=high,
+        median=quantile(tally.steps, 0.5), runs=tally.runs, capped=tally.capped,
+        standard_errors=found.standard_errors, p=found.p, verdict=verdict,
+        heavy_tail=heavy_tailed(network), tables_differ=network in doubted_rows(),
+        relay_stages=relay.mean("steps") if relay else None,
+    )  # fmt: skip
 
 
 def _slots_row(
@@ -231,51 +256,41 @@ def _slots_row(
     executed: tuple[float, str] | None,
     relay: Tally | None,
 ) -> SlotsRow:
-    printed, summary = pair.printed, pair.summary
-    slots = summarize_counts(relay.slots).mean if relay else None
-    formula = deterministic_slots(printed.network)
+    printed, summary, tally, network = pair.printed, pair.summary, pair.tally, pair.network
+    mean, formula = SLOTS_A_STEP * summary.mean, deterministic_slots(network)
+    slots = relay.mean() if relay else None
     return SlotsRow(
-        n=printed.network.n,
-        d=printed.network.d,
-        g=printed.network.g,
-        published_slots=printed.slots,
-        published_sd_taken=printed.slots_in_print.sd,
-        mean=SLOTS_A_STEP * summary.mean,
-        sd=SLOTS_A_STEP * sd_of(summary),
-        runs=pair.tally.runs,
-        capped=pair.tally.capped,
-        standard_errors=found.standard_errors,
-        p=found.p,
-        verdict=verdict,
-        heavy_tail=heavy_tailed(printed.network),
-        tables_differ=printed.network in doubted_rows(),
-        published_deterministic=printed.deterministic,
-        formula=formula,
+        *sizes(network), printed.slots, printed.slots_in_print.sd,
+        mean=mean, sd=SLOTS_A_STEP * sd_of(summary), runs=tally.runs, capped=tally.capped,
+        standard_errors=found.standard_errors, p=found.p, verdict=verdict,
+        heavy_tail=heavy_tailed(network), tables_differ=network in doubted_rows(),
+        published_deterministic=printed.deterministic, formula=formula,
         formula_agrees=formula == printed.deterministic,
-        executed=executed[0] if executed else None,
-        executed_by=executed[1] if executed else "",
-        predicted=_predicted(printed.network),
-        relay=slots,
-        relay_ratio=SLOTS_A_STEP * summary.mean / slots if slots else None,
-    )
+        executed=executed[0] if executed else None, executed_by=executed[1] if executed else "",
+        predicted=_predicted(network), relay=slots, relay_ratio=mean / slots if slots else None,
+    )  # fmt: skip
 
 
 def _router_row(experiment: Experiment, tally: Tally) -> RouterRow:
-    network = experiment.network
-    slots, lost = summarize_counts(tally.slots), summarize_counts(tally.lost)
+    n, slots, lost = experiment.network.n, *map(summarize_counts, (tally.slots, tally.lost))
     return RouterRow(
-        n=network.n,
-        d=network.d,
-        g=network.g,
-        router=experiment.router,
-        variant=experiment.variant,
-        idealized=experiment.idealized,
-        runs=tally.runs,
-        capped=tally.capped,
-        mean=slots.mean,
-        sd=sd_of(slots),
-        max=slots.max,
-        lost_share=lost.mean / network.n,
-        lost_sd=(lost.sd or 0.0) / network.n,
-        lost_most=lost.max / network.n,
-    )
+        *sizes(experiment.network), experiment.router, experiment.variant, experiment.idealized,
+        runs=tally.runs, capped=tally.capped, mean=slots.mean, sd=sd_of(slots), max=slots.max,
+        lost_share=lost.mean / n, lost_sd=(lost.sd or 0.0) / n, lost_most=lost.max / n,
+    )  # fmt: skip
+
+
+def _relay_row(experiment: Experiment, tally: Tally, theirs: Pair | None) -> RelayRow:
+    """The row of a network; ``theirs`` is the paper's row, if it has one."""
+    network = experiment.network
+    slots, delivered = summarize_counts(tally.slots), summarize_counts(tally.slots_delivered)
+    randomized = theirs.our_slots.mean if theirs else None
+    formula = deterministic_slots(network) if theirs else None
+    return RelayRow(
+        *sizes(network), experiment.variant, expected_slots(network),
+        delivered_mean=delivered.mean, delivered_sd=sd_of(delivered),
+        mean=slots.mean, sd=sd_of(slots), max=slots.max, runs=tally.runs, capped=tally.capped,
+        lost=sum(packets * times for packets, times in tally.lost.items()),
+        mei_rizzi=randomized, mei_rizzi_ratio=randomized / slots.mean if randomized else None,
+        deterministic=formula, deterministic_ratio=formula / slots.mean if formula else None,
+    )  # fmt: skip

@@ -1,195 +1,151 @@
-"""Tables as they are shown: headings, captions, cells; and as files of comma-separated values."""
+"""The paper's tables beside ours, as they are shown, and the summary in words."""
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import Any
+from collections.abc import Sequence
 
-from popsnet.files import write_whole
 from popsnet.paper.plan import PaperPlan
 from popsnet.paper.published import RUNS
-from popsnet.paper.relay import RelayRow
-from popsnet.paper.rows import RouterRow, SlotsRow, Tables
+from popsnet.paper.rows import PaperRows, RelayRow, RouterRow
 from popsnet.paper.verdicts import DOUBT_LEVEL, LEVEL
+from popsnet.report import Column, Row, Table
+from popsnet.report.table import NOTHING
 
-__all__ = ["Column", "Sheet", "make_sheets", "summary_of", "write_csv"]
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """A heading, and the text of a row's cell."""
-
-    heading: str
-    show: Callable[[Any], str]
-    is_text: bool = False
+__all__ = ["DISTANCE", "RUNS_DONE", "N", "formatted", "paper_tables", "shape", "summary_of"]
 
 
-@dataclass(frozen=True, slots=True)
-class Sheet:
-    """A table to be shown."""
-
-    stem: str
-    title: str
-    caption: str
-    columns: tuple[Column, ...]
-    rows: Sequence[Any]
-    """Instances of one dataclass: its fields are what files and programs get."""
-
-    def cells(self) -> list[list[str]]:
-        """The texts of all rows."""
-        return [[column.show(row) for column in self.columns] for row in self.rows]
-
-    def records(self) -> list[dict[str, Any]]:
-        """The rows for programs; a field that is a mapping becomes a column for each key."""
-        return [
-            {key: value for name, field in asdict(row).items() for key, value in _flat(name, field)}
-            for row in self.rows
-        ]
+def shape(d: int, g: int) -> str:
+    """Return d in terms of g."""
+    return f"g/{g // d}" if d < g else "g" if d == g else f"{d // g}g"
 
 
-def _flat(name: str, field: Any) -> Iterator[tuple[str, Any]]:
-    if isinstance(field, dict):
-        yield from ((f"{name}_{key}", value) for key, value in field.items())
-    else:
-        yield name, field
+def formatted(
+    key: str, heading: str, form: str, *, error: str = "", capped: str = "", mark: str = "≥"
+) -> Column:
+    """Return a column of values that may be missing, with their errors.
+
+    A mark stands before those with capped runs, which are cut short. ``error`` and ``capped`` are
+    the names of fields.
+    """
+
+    def show(row: Row) -> str:
+        if getattr(row, key) is None:
+            return NOTHING
+        cut = mark if capped and getattr(row, capped) else ""
+        values = [getattr(row, name) for name in (key, error) if name]
+        return cut + " ± ".join(form.format(value) for value in values)
+
+    return Column(key, heading, show=show)
 
 
-def _shape(row: Any) -> str:
-    if row.d < row.g:
-        return f"g/{row.g // row.d}"
-    return "g" if row.d == row.g else f"{row.d // row.g}g"
-
-
-def _mean(row: Any) -> str:
-    at_least = "≥" if row.capped else ""  # a capped run is cut
-    return f"{at_least}{row.mean:,.2f} ± {row.sd:,.2f}"
-
-
-def _bare_mean(row: Any) -> str:
-    return _mean(row).partition(" ±")[0]
-
-
-def _verdict(row: Any) -> str:
+def _verdict(row: Row) -> str:
     marks = "*" * row.tables_differ + "†" * row.heavy_tail
     return f"{row.verdict} {marks}".rstrip()
 
 
-def _rival(row: SlotsRow) -> str:
+def _rival(row: Row) -> str:
     printed = f"{row.published_deterministic:,}"
     return f"{printed} =" if row.formula_agrees else f"{printed} ≠ {row.formula:,}"
 
 
-def _executed(row: SlotsRow) -> str:
+def _executed(row: Row) -> str:
     return f"({row.predicted:,})" if row.executed is None else f"{row.executed:,.0f}"
 
 
-def _number(value: float | None) -> str:
-    return "–" if value is None else f"{value:,.2f}"
+def _mean(heading: str) -> Column:
+    return formatted("mean", heading, "{:,.2f}", error="sd", capped="capped")
 
 
-def _times(ratio: float | None) -> str:
-    return "–" if ratio is None else f"× {ratio:.2f}"
-
-
-_N = Column("n", lambda row: f"{row.n:,}")
-_SHAPE = Column("d", _shape)
-_OURS = Column("ours", _mean)
-_RUNS = Column("runs", lambda row: f"{row.runs:,}")
-_DISTANCE = Column("diff in s.e.", lambda row: f"{row.standard_errors:+.1f}")
-_VERDICT = Column("verdict", _verdict, is_text=True)
+N = Column("n", kind="integer")
+RUNS_DONE = Column("runs", kind="integer")
+DISTANCE = formatted("standard_errors", "diff in s.e.", "{:+.1f}")
+_SHAPE = Column("d", show=lambda row: shape(row.d, row.g))
+_VERDICT = Column("verdict", "", "text", _verdict)
 
 _STEPS = (
-    _N,
+    N,
     _SHAPE,
-    Column("paper", lambda row: f"{row.published_mean:.2f} ± {row.published_sd:.2f}"),
-    Column("paper max", lambda row: f"{row.published_max:,}"),
-    _OURS,
-    Column("our max", lambda row: f"{row.max:,}"),
-    _RUNS,
-    _DISTANCE,
+    formatted("published_mean", "paper", "{:.2f}", error="published_sd"),
+    Column("published_max", "paper max", "integer"),
+    _mean("ours"),
+    Column("max", "our max", "integer"),
+    RUNS_DONE,
+    DISTANCE,
     _VERDICT,
-    Column("relay steps", lambda row: _number(row.relay_stages)),
+    Column("relay_stages", "relay steps"),
 )
 
 _SLOTS = (
-    _N,
+    N,
     _SHAPE,
-    Column("paper", lambda row: f"{row.published_slots:.2f}"),
-    Column("ours", _bare_mean),
-    _DISTANCE,
+    Column("published_slots", "paper"),
+    formatted("mean", "ours", "{:,.2f}", capped="capped"),
+    DISTANCE,
     _VERDICT,
-    Column("rival", _rival),
-    Column("exe- cuted", _executed),
-    Column("relay", lambda row: _number(row.relay)),
-    Column("ratio", lambda row: _times(row.relay_ratio)),
+    Column("published_deterministic", "rival", show=_rival),
+    Column("executed", "exe- cuted", show=_executed),
+    Column("relay"),
+    formatted("relay_ratio", "ratio", "× {:.2f}"),
 )
 
 _ROUTERS = (
-    _N,
+    N,
     _SHAPE,
-    Column("router", lambda row: row.router, is_text=True),
-    Column("variant", lambda row: f"{row.variant}{'‡' * row.idealized}", is_text=True),
-    Column("slots", _mean),
-    Column("max", lambda row: f"{row.max:,}"),
-    Column("lost", lambda row: f"{row.lost_share:.1%}"),
-    Column("worst run", lambda row: f"{row.lost_most:.1%}"),
-    _RUNS,
+    Column("router", kind="text"),
+    Column("variant", "", "text", lambda row: f"{row.variant}{'‡' * row.idealized}"),
+    _mean("slots"),
+    Column("max", kind="integer"),
+    Column("lost_share", "lost", "share"),
+    Column("lost_most", "worst run", "share"),
+    RUNS_DONE,
 )
-
 
 _RELAY = (
-    _N,
+    N,
     _SHAPE,
-    Column("plan", lambda row: f"{row.planned:.1f}"),
-    Column("home", lambda row: f"{row.delivered_mean:,.2f}"),
-    Column("known", _mean),
-    Column("max", lambda row: f"{row.max:,}"),
-    _RUNS,
-    Column("ran- domized", lambda row: _times(row.mei_rizzi_ratio)),
-    Column("rival", lambda row: _times(row.deterministic_ratio)),
-    Column("schedule", lambda row: row.variant, is_text=True),
+    formatted("planned", "plan", "{:.1f}"),
+    Column("delivered_mean", "home"),
+    _mean("known"),
+    Column("max", kind="integer"),
+    RUNS_DONE,
+    formatted("mei_rizzi_ratio", "ran- domized", "× {:.2f}"),
+    formatted("deterministic_ratio", "rival", "× {:.2f}"),
+    Column("variant", "schedule", "text"),
 )
 
 
-def make_sheets(tables: Tables) -> tuple[Sheet, ...]:
-    """All tables with their captions."""
+def paper_tables(rows: PaperRows) -> tuple[Table, ...]:
+    """Return all tables with their captions."""
+    every = "Not in the paper: every router, and the packets it loses"
+    relay = "Not in the paper: relay, our own router"
     return (
-        Sheet("steps", "Steps of the randomized router", _of_steps(tables), _STEPS, tables.steps),
-        Sheet("slots", "Slots: randomized and deterministic", _OF_SLOTS, _SLOTS, tables.slots),
-        Sheet(
-            "routers",
-            "Not in the paper: every router, and the packets it loses",
-            _OF_ROUTERS,
-            _ROUTERS,
-            tables.routers,
-        ),
-        Sheet("relay", "Not in the paper: relay, our own router", _OF_RELAY, _RELAY, tables.relay),
+        Table("steps", "Steps of the randomized router", _STEPS, rows.steps, _of_steps(rows)),
+        Table("slots", "Slots: randomized and deterministic", _SLOTS, rows.slots, _OF_SLOTS),
+        Table("routers", every, _ROUTERS, rows.routers, _OF_ROUTERS),
+        Table("relay", relay, _RELAY, rows.relay, _OF_RELAY),
     )
 
 
-def summary_of(plan: PaperPlan, tables: Tables) -> str:
-    """The result in a few sentences."""
-    agreeing = tables.comparisons - tables.differing
-    formulas = sum(row.formula_agrees for row in tables.slots)
-    doubted = sum(row.tables_differ for row in tables.steps)
+def summary_of(plan: PaperPlan, rows: PaperRows) -> str:
+    """Return the result in a few sentences."""
+    agreeing = rows.comparisons - rows.differing
+    formulas = sum(row.formula_agrees for row in rows.slots)
+    doubted = sum(row.tables_differ for row in rows.steps)
     left_out = f" Not run: {plan.left_out} rows above n = {plan.max_n:,}." if plan.left_out else ""
-    still_open = len(tables.verdicts) - tables.comparisons
+    still_open = len(rows.verdicts) - rows.comparisons
     if still_open:
         left_out += f" Too few runs to judge: {still_open} comparisons with heavy tails."
     return (
-        f"{agreeing} of {tables.comparisons} comparisons agree with the paper; the chance of any "
+        f"{agreeing} of {rows.comparisons} comparisons agree with the paper; the chance of any "
         f"false alarm is at most {LEVEL:.0%}. The published formula gives {formulas} of "
-        f"{len(tables.slots)} deterministic figures exactly. The paper's own two tables differ by "
-        f"more than chance in {doubted} of these {len(tables.steps)} rows."
-        f"{_losses(tables.routers)}{_gain(tables.relay)}{left_out}"
+        f"{len(rows.slots)} deterministic figures exactly. The paper's own two tables differ by "
+        f"more than chance in {doubted} of these {len(rows.steps)} rows."
+        f"{_losses(rows.routers)}{_gain(rows.relay)}{left_out}"
     )
 
 
 def _losses(rows: Sequence[RouterRow]) -> str:
-    """Who loses packets, if anybody does."""
+    """Which routers lose packets, if any does."""
     names = sorted({f"{row.router} ({row.variant})" for row in rows if row.lost_share})
     if not names:
         return ""
@@ -209,14 +165,14 @@ def _gain(rows: Sequence[RelayRow]) -> str:
     )
 
 
-def _of_steps(tables: Tables) -> str:
+def _of_steps(rows: PaperRows) -> str:
     return (
         f"Mean ± standard deviation; the paper's are of {RUNS} runs. Both sides count as the paper "
         "does: a packet is delivered once it survives slots 1 and 2 (variant idealized). The "
         "difference of the means is in its standard errors, ours and the paper's together, less "
         "rounding. The verdict is by Welch's t test and by resampling, which both have to say so, "
         "and Holm's method: if the paper is right, the "
-        f"chance that any of the {tables.comparisons} comparisons of the first two tables says "
+        f"chance that any of the {rows.comparisons} comparisons of the first two tables says "
         f"“differs” is at most {LEVEL:.0%}. * The paper's two tables differ from each other here, "
         f"by the same test at {DOUBT_LEVEL:.0%} for all its rows. † Heavy tail: runs that "
         "stall for hundreds of steps are too rare for a hundred runs to meet, so that their mean "
@@ -251,12 +207,3 @@ _OF_RELAY = (
     "formula. Direct is one hop in max(d, g) slots, where nothing is quicker. "
     "≥ Some runs were capped."
 )
-
-
-def write_csv(sheet: Sheet, folder: Path) -> None:
-    """Write a table's rows, all fields."""
-    with write_whole(folder / f"{sheet.stem}.csv") as file:
-        records = sheet.records()
-        writer = csv.DictWriter(file, list(records[0]) if records else [], lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(records)

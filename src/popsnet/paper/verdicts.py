@@ -29,27 +29,18 @@ from popsnet.stats.inference import (
     least_sd,
     resampled_p,
     summarize_counts,
-)
+)  # fmt: skip
 
 __all__ = [
-    "AGREES",
-    "DIFFERS",
-    "DOUBT_LEVEL",
-    "FEWEST_FOR_A_TAIL",
-    "LEVEL",
-    "OPEN",
-    "Pair",
-    "compare_with_print",
-    "doubted_rows",
-    "sd_of",
-    "verdicts_of",
-]
+    "AGREES", "DIFFERS", "DOUBT_LEVEL", "FEWEST_FOR_A_TAIL", "LEVEL", "OPEN", "Judged", "Pair",
+    "compare_with_print", "doubted_rows", "sd_of", "verdicts_of",
+]  # fmt: skip
 
 LEVEL = 0.01
-"""The chance that any row is said to differ from a paper that is right."""
+"""The probability that any row is said to differ from a paper that is right."""
 
 DOUBT_LEVEL = 0.05
-"""The chance that any row of the paper is said to differ from the paper's other table."""
+"""The probability that any row of the paper is said to differ from the paper's other table."""
 
 AGREES, DIFFERS, OPEN = "agrees", "differs", "too few runs"
 """The verdicts."""
@@ -58,12 +49,36 @@ FEWEST_FOR_A_TAIL = 1000
 """With fewer runs a sample may lack its tail, and says nothing about one that has it."""
 
 
+class Judged:
+    """Rows with verdicts."""
+
+    @property
+    def verdicts(self) -> list[str]:
+        """The verdicts of all rows that are compared."""
+        raise NotImplementedError
+
+    @property
+    def comparisons(self) -> int:
+        """How many rows have enough runs to be compared."""
+        return len(self.verdicts) - self.verdicts.count(OPEN)
+
+    @property
+    def differing(self) -> int:
+        """How many of them differ."""
+        return self.verdicts.count(DIFFERS)
+
+
 @dataclass(frozen=True, slots=True)
 class Pair:
     """A row of the paper and our runs of it."""
 
     printed: Printed
     tally: Tally
+
+    @property
+    def network(self) -> Network:
+        """The network of both."""
+        return self.printed.network
 
     @property
     def summary(self) -> Summary:
@@ -82,10 +97,15 @@ class Pair:
         steps = self.ours
         return Estimate(SLOTS_A_STEP * steps.mean, SLOTS_A_STEP * steps.sd, steps.runs)
 
+    @property
+    def can_be_judged(self) -> bool:
+        """Whether our runs are enough to have the tail."""
+        return not heavy_tailed(self.network) or self.tally.runs >= FEWEST_FOR_A_TAIL
+
 
 @cache
 def doubted_rows() -> frozenset[Network]:
-    """The networks where the paper's two tables differ by more than chance."""
+    """Return the networks where the paper's two tables differ by more than chance."""
     rows = printed_rows()
     p_values = [compare_means(row.slots_from_steps, row.slots_in_print).p for row in rows]
     rejected = holm(p_values, DOUBT_LEVEL)
@@ -93,19 +113,19 @@ def doubted_rows() -> frozenset[Network]:
 
 
 def sd_of(summary: Summary) -> float:
-    """Runs come by tens, so that there is one."""
+    """Return the standard deviation: runs come by tens, so that there is one."""
     assert summary.sd is not None
     return summary.sd
 
 
 def compare_with_print(pair: Pair, ours: Estimate, printed: Estimate) -> MeanComparison:
-    """Steps or slots: the larger p of Welch's t and of resampling, or of the latter alone.
+    """Compare steps or slots: the larger p of Welch's t and of resampling, or the latter alone.
 
     Most rows have two or three different values, one of them rare, and a mean of a hundred is not
     quite normal. Where the tail is heavy the t test is no good at all, and our sd, which has the
     tail, stands for the printed one.
     """
-    heavy = heavy_tailed(pair.printed.network)
+    heavy = heavy_tailed(pair.network)
     found = compare_means(ours, replace(printed, sd=max(ours.sd, printed.sd)) if heavy else printed)
     if not heavy and found.p > LEVEL:
         return found  # a larger p would say the same
@@ -115,13 +135,8 @@ def compare_with_print(pair: Pair, ours: Estimate, printed: Estimate) -> MeanCom
     return replace(found, p=p if heavy else max(p, found.p))
 
 
-def verdicts_of(found: Sequence[tuple[Pair, MeanComparison]]) -> list[str]:
-    """Of all that can be judged, together; the others are left open."""
-    judged = [_can_be_judged(pair) for pair, _ in found]
-    p_values = [one.p for (_, one), can in zip(found, judged, strict=True) if can]
-    rejected = iter(holm(p_values, LEVEL))
-    return [(DIFFERS if next(rejected) else AGREES) if can else OPEN for can in judged]
-
-
-def _can_be_judged(pair: Pair) -> bool:
-    return not heavy_tailed(pair.printed.network) or pair.tally.runs >= FEWEST_FOR_A_TAIL
+def verdicts_of(p_values: Sequence[float], can_be_judged: Sequence[bool]) -> list[str]:
+    """Judge all that can be judged together, by Holm's method; leave the others open."""
+    judged = [p for p, can in zip(p_values, can_be_judged, strict=True) if can]
+    rejected = iter(holm(judged, LEVEL))
+    return [(DIFFERS if next(rejected) else AGREES) if can else OPEN for can in can_be_judged]

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from popsnet.experiment import Experiment
-from popsnet.notebook import view
-from popsnet.runs.route import route
+from popsnet.notebook import record
+from popsnet.viewer import Page
 
 __all__ = ["ViewerPage", "write_pages"]
 
@@ -27,11 +27,10 @@ class ViewerPage:
 
 def write_pages(out: Path) -> list[ViewerPage]:
     """Write the pages to a folder."""
-    pages = []
-    for watched, experiments in _pages():
-        view(*(route(one)[0] for one in experiments)).save(out / watched.file)
-        pages.append(watched)
-    return pages
+    pages = list(_pages())
+    for page, experiments in pages:
+        Page.of([record(one, 0)[1] for one in experiments]).save(out / page.file)
+    return [page for page, _ in pages]
 
 
 def _pages() -> Iterator[tuple[ViewerPage, list[Experiment]]]:

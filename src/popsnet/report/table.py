@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, is_dataclass
 from html import escape
@@ -115,21 +116,21 @@ class Table:
         return [[column.cell(row) for column in self.columns] for row in self.rows]
 
     def records(self) -> list[dict[str, Any]]:
-        """Return the rows as dictionaries; a field that is a mapping becomes a key per item."""
-        return [dict(_flat(_fields(row))) for row in self.rows]
+        """Return the rows as dictionaries; a mapping in a dataclass becomes a key per item."""
+        return [dict(_fields(row)) for row in self.rows]
 
     def to_dataframe(self) -> pd.DataFrame:
         """Return a pandas data frame with all fields; needs ``popsnet[pandas]``."""
         return data_frame(self.records())
 
     def csv(self) -> str:
-        """Return all fields of all rows as comma-separated values, with a heading."""
+        """Return all fields as comma-separated values, with a heading; mappings as JSON."""
         text, records = io.StringIO(), self.records()
         names = dict.fromkeys(name for record in records for name in record)
         headings = list(names) or [column.key for column in self.columns]
         writer = csv.DictWriter(text, headings, lineterminator="\n")
         writer.writeheader()
-        writer.writerows(records)
+        writer.writerows({name: _csv_value(one) for name, one in row.items()} for row in records)
         return text.getvalue()
 
     def write_csv(self, folder: Path) -> None:
@@ -175,14 +176,17 @@ class Table:
             show_header=any(column.heading != " " for column in self.columns),
         )
         cells = self.cells()
-        for place, column in enumerate(self.columns):
-            texts = [line[place] for line in cells]
-            parts = " ".join(texts).split() if column.is_text else texts
+        texts = [[line[place] for line in cells] for place in range(len(self.columns))]
+        pairs = list(zip(self.columns, texts, strict=True))
+        tight = sum(1 + max(map(len, [one.title, *below])) for one, below in pairs) > _WIDTH
+        for column, below in pairs:
+            parts = " ".join(below).split() if column.is_text else below
             longest = max(map(len, [*column.title.split(), *parts]), default=0)
             table.add_column(
                 Text(column.title),
                 justify="left" if column.is_text else "right",
                 min_width=min(longest, _WIDEST_WORD) if column.is_text else longest,
+                width=longest if tight and not column.is_text else None,
                 overflow="fold",
             )
         for line in cells:
@@ -255,10 +259,12 @@ def data_frame(columns: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> pd.D
 def _fields(row: Row) -> Mapping[str, Any]:
     if isinstance(row, Mapping):
         return row
-    if is_dataclass(row) and not isinstance(row, type):
-        return asdict(row)
-    fields: Mapping[str, Any] = row._asdict()
-    return fields
+    known = is_dataclass(row) and not isinstance(row, type)
+    return dict(_flat(asdict(row) if known else row._asdict()))
+
+
+def _csv_value(value: Any) -> Any:
+    return json.dumps(value) if isinstance(value, Mapping) else value
 
 
 def _flat(fields: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

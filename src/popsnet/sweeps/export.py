@@ -1,11 +1,9 @@
-"""Results as a table: one row a point, for files that other programs read."""
+"""Results as rows, one per experiment, for files that other programs read."""
 
 from __future__ import annotations
 
-import csv
 import io
 import json
-from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -14,15 +12,16 @@ from popsnet.engines import Tally
 from popsnet.errors import InputError
 from popsnet.experiment import Experiment
 from popsnet.files import require_writable, write_whole
+from popsnet.report import Table
 from popsnet.stats.inference import summarize_counts
 
 __all__ = ["FORMATS", "export", "row_of"]
 
 
 def row_of(experiment: Experiment, tally: Tally) -> dict[str, Any]:
-    """Return an experiment and figures of its runs as one row."""
+    """Return an experiment and figures of its runs, if there are any, as one row."""
     row: dict[str, Any] = {
-        "point": experiment.digest,
+        "experiment": experiment.digest,
         "d": experiment.d,
         "g": experiment.g,
         "n": experiment.network.n,
@@ -30,14 +29,20 @@ def row_of(experiment: Experiment, tally: Tally) -> dict[str, Any]:
         "runs": tally.runs,
         "capped": tally.capped,
     }
+    if not tally.runs:
+        return row
     for name in ("steps", "slots", "slots_delivered"):
         one = summarize_counts(tally.histograms[name])
         row |= {f"{name}_mean": one.mean, f"{name}_sd": one.sd}
         row |= {f"{name}_min": one.min, f"{name}_max": one.max}
     lost = summarize_counts(tally.lost)
-    row |= {"lost_mean": lost.mean, "lost_max": lost.max, "collisions": tally.collisions}
-    row |= {"destroyed": tally.destroyed, "messages": tally.messages}
-    return row | {f"{name}_histogram": _plain(one) for name, one in tally.histograms.items()}
+    total = sum(packets * runs for packets, runs in tally.lost.items())
+    row |= {"lost": total, "lost_mean": lost.mean, "lost_max": lost.max}
+    row |= {name: getattr(tally, name) for name in ("collisions", "destroyed", "messages")}
+    return row | {
+        f"{name}_histogram": {str(value): one[value] for value in sorted(one)}
+        for name, one in tally.histograms.items()
+    }
 
 
 def export(rows: Sequence[dict[str, Any]], path: Path) -> None:
@@ -53,31 +58,16 @@ def export(rows: Sequence[dict[str, Any]], path: Path) -> None:
         file.buffer.write(content)
 
 
-def _plain(histogram: Counter[int]) -> dict[str, int]:
-    return {str(value): histogram[value] for value in sorted(histogram)}
-
-
-def _flat(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Histograms as text, for tables that have none."""
-    return [
-        {key: json.dumps(value) if isinstance(value, dict) else value for key, value in row.items()}
-        for row in rows
-    ]
-
-
 def _as_json(rows: Sequence[dict[str, Any]]) -> bytes:
-    return (json.dumps({"points": list(rows)}, indent=2) + "\n").encode()
+    return (json.dumps({"experiments": list(rows)}, indent=2) + "\n").encode()
 
 
 def _as_csv(rows: Sequence[dict[str, Any]]) -> bytes:
-    text = io.StringIO()
-    table = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
-    table.writeheader()
-    table.writerows(_flat(rows))
-    return text.getvalue().encode()
+    return Table("experiments", "", (), rows).csv().encode()
 
 
 def _as_parquet(rows: Sequence[dict[str, Any]]) -> bytes:
+    """Histograms are texts, as in a CSV file."""
     try:
         import pyarrow as pa
         from pyarrow import parquet
@@ -86,13 +76,14 @@ def _as_parquet(rows: Sequence[dict[str, Any]]) -> bytes:
             f"Parquet needs pyarrow ({error}): pip install 'popsnet[parquet]', or export to .csv "
             "or .json."
         ) from error
-    flat = _flat(rows)
     seeds = {"seed": pa.uint64(), "permutation_seed": pa.uint64()}
-    columns = {
-        name: pa.array([row[name] for row in flat], type=seeds.get(name)) for name in flat[0]
-    }
+    columns = {name: [row[name] for row in rows] for name in rows[0]}
+    for name in columns:
+        if name.endswith("_histogram"):
+            columns[name] = [json.dumps(one) for one in columns[name]]
+    arrays = {name: pa.array(one, type=seeds.get(name)) for name, one in columns.items()}
     sink = io.BytesIO()
-    parquet.write_table(pa.table(columns), sink)
+    parquet.write_table(pa.table(arrays), sink)
     return sink.getvalue()
 
 

@@ -66,7 +66,7 @@ def experiment_of(row: Row, path: Path) -> Experiment:
         names = router, version, variant, permutation
         return Experiment.recorded(d, g, *names, *seeds, max_steps)
     except (TypeError, ValueError):
-        raise StoreError(f"{path}: point {row[0]} has numbers that cannot be read.") from None
+        raise StoreError(f"{path}: experiment {row[0]} has numbers that cannot be read.") from None
 
 
 def point_row(experiment: Experiment) -> Row:
@@ -135,7 +135,7 @@ def tally_of(rows: Sequence[Row], path: Path) -> Tally:
                 tally_of([row], path)
         point, shard, *_ = rows[0]
         raise StoreError(
-            f"{path}: shard {shard} of point {point} has numbers that cannot be read."
+            f"{path}: shard {shard} of experiment {point} has numbers that cannot be read."
         ) from None
 
 
@@ -153,16 +153,16 @@ def point_flaws(row: Row, path: Path) -> Iterator[str]:
     try:
         digest = experiment_of(row, path).digest
     except (InputError, TypeError, ValueError) as error:
-        yield f"Point {row[0]}: {error}"
+        yield f"Experiment {row[0]}: {error}"
         return
     if digest != row[0]:
-        yield f"Point {row[0]} is not named after what it is: that is {digest}."
+        yield f"Experiment {row[0]} is not named after what it is: that is {digest}."
 
 
 def shard_flaws(row: Row, path: Path) -> Iterator[str]:
     """What is wrong with the numbers of a shard."""
     point, shard = row[:2]
-    where = f"Shard {shard} of point {point}"
+    where = f"Shard {shard} of experiment {point}"
     try:
         tally = tally_of([row], path)
     except StoreError as error:

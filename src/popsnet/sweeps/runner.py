@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from threading import Event
@@ -19,7 +20,7 @@ from popsnet.sweeps.shard import LARGE, SHARD_RUNS, Shards, execute_shards, requ
 from popsnet.sweeps.store import Store
 from popsnet.sweeps.sweep import Sweep
 
-__all__ = ["Work", "Workers", "collect", "require_workers", "work_on"]
+__all__ = ["Work", "Workers", "collect", "require_workers", "shards_done", "work_on"]
 
 _AHEAD = 2
 """Pieces of work handed over for each worker: enough to keep the executor busy."""
@@ -84,24 +85,15 @@ def collect(
     for experiment, _ in wanted:
         _require_storable(experiment)
         choose_engine("auto", experiment)
-    if isinstance(store, Store):
-        return _collect(wanted, store, executor, workers, progress)
-    with Store(Path(store), create=True) as opened:
-        return _collect(wanted, opened, executor, workers, progress)
-
-
-def _collect(
-    wanted: Sequence[tuple[Experiment, int]],
-    store: Store,
-    executor: Executor | None,
-    workers: int | None,
-    progress: Progress,
-) -> list[Tally]:
     most = _most_shards(wanted)
     total = sum(most.values())
-    with Workers(executor, workers) as crew, reporter(progress, "runs", "shards") as report:
+    with (
+        nullcontext(store) if isinstance(store, Store) else Store(store, create=True) as kept,
+        Workers(executor, workers) as crew,
+        reporter(progress, "runs", "shards") as report,
+    ):
         missing = {
-            experiment: store.missing(experiment, count * SHARD_RUNS)
+            experiment: kept.missing(experiment, count * SHARD_RUNS)
             for experiment, count in sorted(most.items(), key=lambda item: item[0].network.n)
         }
         done = total - sum(map(len, missing.values()))
@@ -112,14 +104,14 @@ def _collect(
         ]
         try:
             for finished in crew.do(work):
-                store.put(finished)
+                kept.put(finished)
                 done += len(finished.numbers)
                 report(done, total)
         except BaseException:
             for finished in crew.stop():
-                store.put(finished)
+                kept.put(finished)
             raise
-    found = [store.tally(one, runs) for one, runs in wanted]
+        found = [kept.tally(one, count) for one, count in wanted]
     assert None not in found
     return found  # type: ignore[return-value]
 
@@ -160,6 +152,14 @@ def _most_shards(wanted: Iterable[tuple[Experiment, int]]) -> dict[Experiment, i
     for experiment, runs in wanted:
         most[experiment] = max(most.get(experiment, 0), shards_of(runs))
     return most
+
+
+def shards_done(sweep: Sweep, store: Store) -> tuple[int, int]:
+    """Return how many shards of a sweep a store has, and how many there are in all."""
+    most = _most_shards(sweep.wanted)
+    missing = (len(store.missing(one, count * SHARD_RUNS)) for one, count in most.items())
+    total = sum(most.values())
+    return total - sum(missing), total
 
 
 def work_on(experiment: Experiment, shards: Sequence[int], workers: int) -> Iterator[Work]:

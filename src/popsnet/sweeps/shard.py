@@ -20,16 +20,9 @@ from popsnet.experiment import Experiment, whole_number
 from popsnet.trace import Event
 
 __all__ = [
-    "LARGE",
-    "MOST_RUNS",
-    "SHARD_RUNS",
-    "Provenance",
-    "Shards",
-    "Stopped",
-    "execute_shards",
-    "require_runs",
-    "shards_of",
-]
+    "LARGE", "MOST_RUNS", "SHARD_RUNS", "Provenance", "Shards", "Stopped", "execute_shards",
+    "require_runs", "shards_of",
+]  # fmt: skip
 
 SHARD_RUNS = 10
 """Shard s of an experiment is its runs 10·s to 10·s + 9."""
@@ -103,24 +96,22 @@ class _Opened(threading.local):
     engine: Engine
     session: Session
 
+    def close(self) -> None:
+        if self.experiment is not None:
+            self.experiment = None
+            self.session.close()
+            del self.session
+
+    def on(self, experiment: Experiment) -> Session:
+        if self.experiment != experiment:
+            self.close()
+            self.engine = choose_engine("auto", experiment, fitting=False)  # asked before
+            self.session = self.engine.open(experiment, threads=1)
+            self.experiment = experiment
+        return self.session
+
 
 _opened = _Opened()
-
-
-def _close() -> None:
-    if _opened.experiment is not None:
-        _opened.experiment = None
-        _opened.session.close()
-        del _opened.session
-
-
-def _session(experiment: Experiment) -> Session:
-    if _opened.experiment != experiment:
-        _close()
-        _opened.engine = choose_engine("auto", experiment, fitting=False)  # asked before
-        _opened.session = _opened.engine.open(experiment, threads=1)
-        _opened.experiment = experiment
-    return _opened.session
 
 
 def execute_shards(
@@ -134,10 +125,10 @@ def execute_shards(
             raise Stopped("Stopped before the shards were done.")
 
     runs = range(numbers.start * SHARD_RUNS, numbers.stop * SHARD_RUNS)
-    outcomes = Outcomes.joined(list(_session(experiment).run(runs, [watch])))
+    outcomes = Outcomes.joined(list(_opened.on(experiment).run(runs, [watch])))
     engine = _opened.engine.name
     if experiment.network.n > LARGE:
-        _close()
+        _opened.close()
     _require_whole(experiment, outcomes)
     none = np.empty(0, dtype=np.int64)
     kept = Outcomes(outcomes.table, none, none)  # a store has no use for single steps

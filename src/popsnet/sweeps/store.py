@@ -1,10 +1,10 @@
 """The store: results of shards in one SQLite file.
 
-Three tables: ``points`` says what was run, ``shards`` what it came to, ``provenance`` where and
-when. The first two depend on nothing but the points, so that two stores of the same shards have
-the same rows in them. A shard is written in one transaction. The write-ahead log keeps what was
-committed when the program is killed; a power failure may undo the last commits, and leaves a
-whole file that the next sweep completes.
+Three tables: ``points`` says which experiments were run, ``shards`` what they came to,
+``provenance`` where and when. The first two depend on nothing but the experiments, so that two
+stores of the same shards have the same rows in them. A shard is written in one transaction. The
+write-ahead log keeps what was committed when the program is killed; a power failure may undo the
+last commits, and leaves a whole file that the next sweep completes.
 """
 
 from __future__ import annotations
@@ -19,22 +19,9 @@ from popsnet.engines import Tally
 from popsnet.errors import InputError, StoreError
 from popsnet.experiment import Experiment
 from popsnet.files import require_writable
-from popsnet.report.table import data_frame
-from popsnet.sweeps.rows import (
-    APPLICATION,
-    COLUMNS,
-    RESULTS,
-    SCHEMA,
-    VERSION,
-    Row,
-    experiment_of,
-    point_flaws,
-    point_row,
-    provenance_rows,
-    shard_flaws,
-    shard_rows,
-    tally_of,
-)
+from popsnet.report import Report, data_frame
+from popsnet.sweeps import rows as stored
+from popsnet.sweeps.rows import RESULTS, Row
 from popsnet.sweeps.shard import SHARD_RUNS, Provenance, Shards, shards_of
 
 if TYPE_CHECKING:
@@ -67,15 +54,11 @@ class Store:
 
     def __init__(self, path: str | Path, *, create: bool = False) -> None:
         self.path, self._writes = Path(path), create
-        path = self.path
         with self._errors_named():
-            _require_sqlite(path, create)
-            mode = "rwc" if create else "rw"
+            _require_sqlite(self.path, create)
+            address = f"{self.path.resolve().as_uri()}?mode={'rwc' if create else 'rw'}"
             self._database = sqlite3.connect(
-                f"{path.resolve().as_uri()}?mode={mode}",
-                uri=True,
-                isolation_level=None,
-                timeout=_PATIENCE_SECONDS,
+                address, uri=True, isolation_level=None, timeout=_PATIENCE_SECONDS
             )
             try:
                 if create:
@@ -108,9 +91,9 @@ class Store:
     def put(self, done: Shards) -> None:
         """Keep shards, in one transaction. What is there already must be the same."""
         rows = {
-            "points": [point_row(done.experiment)],
-            "shards": shard_rows(done),
-            "provenance": provenance_rows(done),
+            "points": [stored.point_row(done.experiment)],
+            "shards": stored.shard_rows(done),
+            "provenance": stored.provenance_rows(done),
         }
         with self._errors_named(), self._transaction():
             self._insert(rows)
@@ -130,7 +113,7 @@ class Store:
         wanted = shards_of(runs)
         query = "SELECT * FROM shards WHERE point = ? AND shard < ? ORDER BY shard"
         rows = self._rows(query, experiment.digest, wanted)
-        return None if len(rows) < wanted else tally_of(rows, self.path)
+        return None if len(rows) < wanted else stored.tally_of(rows, self.path)
 
     def unbroken(self, experiment: Experiment) -> Tally:
         """Return the tally of all runs up to the first shard that is missing.
@@ -149,24 +132,41 @@ class Store:
         They can be looked up; ``reopened()`` gives one that can be run.
         """
         query = "SELECT * FROM points ORDER BY d * g, g, router, variant, permutation, point"
-        return [experiment_of(row, self.path) for row in self._rows(query)]
+        return [stored.experiment_of(row, self.path) for row in self._rows(query)]
+
+    def find(self, prefix: str) -> Experiment:
+        """Return the one experiment whose name, its digest, begins so."""
+        there = self.experiments()
+        found = [one for one in there if one.digest.startswith(prefix)]
+        if len(found) == 1:
+            return found[0]
+        names = ", ".join(one.digest[:6] for one in (found or there)[:10])
+        raise InputError(
+            f"{len(found):,} experiments in {self.path} begin with {prefix!r}, and one must. "
+            f"There are {names or 'none'}."
+        )
 
     def provenance(self, experiment: Experiment, shard: int) -> Provenance:
         """Return where a shard that is there comes from."""
-        query = "SELECT * FROM provenance WHERE point = ? AND shard = ?"
-        ((_, _, *origin),) = self._require(shard, self._rows(query, experiment.digest, shard))
+        _, _, *origin = self._row("provenance", experiment, shard)
         return Provenance(*origin)
-
-    def _require(self, shard: int, rows: list[Row]) -> list[Row]:
-        if not rows:
-            raise InputError(f"{self.path} does not have shard {shard} of this experiment.")
-        return rows
 
     def shard(self, experiment: Experiment, shard: int) -> Tally:
         """Return the tally of one shard that is there."""
-        query = "SELECT * FROM shards WHERE point = ? AND shard = ?"
+        return stored.tally_of([self._row("shards", experiment, shard)], self.path)
+
+    def _row(self, table: str, experiment: Experiment, shard: int) -> Row:
+        query = f"SELECT * FROM {table} WHERE point = ? AND shard = ?"  # noqa: S608
         rows = self._rows(query, experiment.digest, shard)
-        return tally_of(self._require(shard, rows), self.path)
+        if not rows:
+            raise InputError(f"{self.path} does not have shard {shard} of this experiment.")
+        return rows[0]
+
+    def report(self) -> Report:
+        """Return the experiments and the means of their runs, as they are shown."""
+        from popsnet.sweeps.reports import store_report
+
+        return store_report(self)
 
     def to_records(self) -> list[dict[str, Any]]:
         """Return a dictionary per experiment: what was run, and figures of its runs."""
@@ -211,7 +211,7 @@ class Store:
         return self._count() - before
 
     def flaws(self) -> list[str]:
-        """What is wrong with the store: the file, the numbers of a shard, the names of points."""
+        """Return what is wrong: the file, the numbers of a shard, the names of experiments."""
         found = [text for (text,) in self._rows("PRAGMA integrity_check") if text != "ok"]
         if found:
             return found
@@ -219,28 +219,28 @@ class Store:
         found = [f"A row of {table} belongs to nothing." for table, *_ in orphans]
         if len(self.rows("shards")) != len(self.rows("provenance")):
             found.append("There are shards without provenance.")
-        found += [flaw for row in self.rows("points") for flaw in point_flaws(row, self.path)]
-        found += [flaw for row in self.rows("shards") for flaw in shard_flaws(row, self.path)]
+        found += [one for row in self.rows("points") for one in stored.point_flaws(row, self.path)]
+        found += [one for row in self.rows("shards") for one in stored.shard_flaws(row, self.path)]
         return found
 
     def _create(self) -> None:
         with self._transaction():
             tables = self._rows("SELECT 1 FROM sqlite_master LIMIT 1")
             if not tables and self._rows("PRAGMA application_id") == [(0,)]:
-                for statement in SCHEMA.split(";"):
+                for statement in stored.SCHEMA.split(";"):
                     self._database.execute(statement)
 
     def _require_ours(self) -> None:
         ((application,),) = self._rows("PRAGMA application_id")
         ((version,),) = self._rows("PRAGMA user_version")
-        if application != APPLICATION:
+        if application != stored.APPLICATION:
             raise StoreError(
                 f"{self.path} is a database of something else, not a store of popsnet; "
                 "give another name."
             )
-        if version != VERSION:
+        if version != stored.VERSION:
             raise StoreError(
-                f"{self.path} has format {version}, and this popsnet reads {VERSION}; "
+                f"{self.path} has format {version}, and this popsnet reads {stored.VERSION}; "
                 "use the popsnet that wrote it, or another store."
             )
         ((state,),) = self._rows("PRAGMA quick_check(1)")
@@ -260,7 +260,7 @@ class Store:
         for row in rows:
             (there,) = self._rows(query, *row[:key])
             if there != row:
-                which = f"shard {row[1]} of point {row[0]}" if key == 2 else f"point {row[0]}"
+                which = f"{f'shard {row[1]} of ' if key == 2 else ''}experiment {row[0]}"
                 raise StoreError(
                     f"{self.path} has another result for {which}: {there[key:]}, not {row[key:]}. "
                     "One of the two is wrong; verify() finds out which."
@@ -268,7 +268,7 @@ class Store:
 
     def _insert_new(self, table: str, rows: list[Row]) -> int:
         """Insert rows whose key is not there; return how many."""
-        places = ", ".join("?" * COLUMNS[table])
+        places = ", ".join("?" * stored.COLUMNS[table])
         query = f"INSERT OR IGNORE INTO {table} VALUES ({places})"  # noqa: S608
         return self._database.executemany(query, rows).rowcount
 

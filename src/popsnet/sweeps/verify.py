@@ -3,29 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import numpy as np
 
 from popsnet.errors import InputError
 from popsnet.experiment import Experiment, whole_number
 from popsnet.progress import Progress, reporter
+from popsnet.report import Fact, Report, Reported
 from popsnet.sweeps.runner import Work, Workers
 from popsnet.sweeps.store import Store
 
 __all__ = ["Verification", "verify"]
 
 
-@dataclass(frozen=True)
-class Verification:
+@dataclass(frozen=True, repr=False)
+class Verification(Reported):
     """What was found."""
 
+    store: str
+    """The file."""
     flaws: tuple[str, ...] = ()
-    """What is wrong; a store that has none is to be trusted."""
+    """What is wrong; a store that has none can be trusted."""
     compared: int = 0
     """Shards that were done again."""
     unknown: tuple[str, ...] = ()
     """Experiments that cannot be done again here, and why."""
+
+    def report(self) -> Report:
+        """Return what was found as it is shown."""
+        facts = tuple(Fact(name, value) for name, value in asdict(self).items())
+        notes = [f"Not run again: {text}" for text in self.unknown]
+        done = f"{self.compared:,} {'shard' if self.compared == 1 else 'shards'} run again"
+        verdict = (
+            f"FAILED: {self.store} has {len(self.flaws):,} flaws; {done}."
+            if self.flaws
+            else f"OK: {self.store} is whole and consistent; {done}, with the same results."
+        )
+        return Report("", facts, (*notes, *self.flaws), verdict, ok=not self.flaws)
 
 
 def verify(
@@ -49,10 +64,12 @@ def verify(
         See :func:`collect`.
     """
     if shards is not None and whole_number("shards", shards) < 0:
-        raise InputError(f"shards = {shards}: it must be at least 0.")
+        raise InputError(f"shards = {shards}: it must be at least 0, or None for all.")
+    if whole_number("seed", seed) < 0:
+        raise InputError(f"seed = {seed}: it must be at least 0.")
     flaws = store.flaws()
     if flaws:
-        return Verification(tuple(flaws))
+        return Verification(str(store.path), tuple(flaws))
     stored = [(one, shard) for one in store.experiments() for shard in store.shards(one)]
     work, unknown = _work(store, _sample(stored, shards, seed))
     compared = 0
@@ -61,11 +78,11 @@ def verify(
             (tally,), shard = again.tallies(), again.numbers[0]
             kept = store.shard(again.experiment, shard)
             if tally != kept:
-                where = f"Shard {shard} of point {again.experiment.digest}"
+                where = f"Shard {shard} of experiment {again.experiment.digest}"
                 flaws.append(f"{where} is {kept}, and comes to {tally} here.")
             compared += 1
             report(compared, len(work))
-    return Verification(tuple(flaws), compared, tuple(unknown))
+    return Verification(str(store.path), tuple(flaws), compared, tuple(unknown))
 
 
 def _sample(
@@ -94,7 +111,7 @@ def _work(store: Store, chosen: Iterable[tuple[Experiment, int]]) -> tuple[list[
                 )
                 opened[key] = recorded.reopened()
         except InputError as error:
-            unknown[f"Point {experiment.digest}: {error}"] = None
+            unknown[f"Experiment {experiment.digest}: {error}"] = None
         else:
             work.append((opened[key], range(shard, shard + 1)))
     return work, list(unknown)

@@ -1,8 +1,8 @@
 """Exact means of the steps on tiny networks, and sampled ones beside them.
 
-An exact chain gives mean and variance of the steps as fractions. The mean of so many runs should be
-off by its standard error, which is known without the sample: a z test. Runs of all rows are one
-family: by Holm's method the chance that any mean that is right is said to differ is at most
+An exact chain gives mean and variance of the steps as fractions. The standard error of the mean of
+the runs is thus known without the sample: a z test. Runs of all rows are one family: by Holm's
+method the chance that any mean that is right is said to differ is at most
 :data:`popsnet.paper.verdicts.LEVEL`.
 """
 
@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from math import sqrt
 
 from popsnet.engines import Tally
@@ -19,30 +18,33 @@ from popsnet.exact import ROUTERS
 from popsnet.experiment import Experiment
 from popsnet.network import Network
 from popsnet.paper.plan import Wanted
-from popsnet.paper.rows import Results
-from popsnet.paper.verdicts import AGREES, DIFFERS, FEWEST_FOR_A_TAIL, LEVEL, OPEN
-from popsnet.stats.inference import holm, summarize_counts
+from popsnet.paper.rows import NetworkRow, Results, sizes
+from popsnet.paper.verdicts import FEWEST_FOR_A_TAIL, OPEN, verdicts_of
+from popsnet.stats.inference import summarize_counts
 
 __all__ = ["ExactRow", "exact_rows"]
 
 
 @dataclass(frozen=True, slots=True)
-class ExactRow:
-    """The steps of a randomized router on a tiny network: their exact mean, and that of runs."""
+class ExactRow(NetworkRow):
+    """The steps of a randomized router on a tiny network: their exact mean, and that of runs.
 
-    n: int
-    d: int
-    g: int
+    Attributes
+    ----------
+    states : int
+        States of the chain, up to the names of groups.
+    error : float
+        The standard error of the mean of the runs, by the exact distribution.
+    """
+
     router: str
     variant: str
     states: int
-    """Of the chain, up to the names of groups."""
     exact_fraction: str
     exact: float
     exact_sd: float
     mean: float
     error: float
-    """The standard error of the mean of so many runs, by the exact law."""
     runs: int
     capped: int
     standard_errors: float
@@ -53,52 +55,32 @@ class ExactRow:
 def exact_rows(wanted: Sequence[Wanted], results: Results) -> tuple[ExactRow, ...]:
     """Solve the chains and judge the runs, all rows together."""
     rows = [_row(one[0], results[one]) for one in wanted]
-    judged = [row for row in rows if row.verdict != OPEN]
-    rejected = iter(holm([row.p for row in judged], LEVEL))
-    return tuple(
-        row if row.verdict == OPEN else replace(row, verdict=DIFFERS if next(rejected) else AGREES)
-        for row in rows
-    )
+    # The distributions are skewed: the mean of few runs is not normal.
+    enough = [row.runs >= FEWEST_FOR_A_TAIL for row in rows]
+    verdicts = verdicts_of([row.p for row in rows], enough)
+    return tuple(replace(row, verdict=one) for row, one in zip(rows, verdicts, strict=True))
 
 
 def _row(experiment: Experiment, tally: Tally) -> ExactRow:
-    """A row that is open, or is still to be judged."""
+    """A row that is not judged yet."""
     from scipy.special import ndtr
 
     network, router = experiment.network, experiment.router
     chain = ROUTERS[router](network)
     first, second = chain.moments()
-    exact, sd = float(first), sqrt(_variance(first, second))
+    exact, sd = float(first), sqrt(second - first * first)
     mean = summarize_counts(_steps(network, router, tally)).mean
     error = sd / sqrt(tally.runs)
     far = (mean - exact) / error
     return ExactRow(
-        n=network.n,
-        d=network.d,
-        g=network.g,
-        router=router,
-        variant=experiment.variant,
-        states=chain.states,
-        exact_fraction=str(first),
-        exact=exact,
-        exact_sd=sd,
-        mean=mean,
-        error=error,
-        runs=tally.runs,
-        capped=tally.capped,
-        standard_errors=far,
-        p=2 * float(ndtr(-abs(far))),
-        # The laws are skewed: the mean of few runs is not normal.
-        verdict=AGREES if tally.runs >= FEWEST_FOR_A_TAIL else OPEN,
-    )
-
-
-def _variance(first: Fraction, second: Fraction) -> Fraction:
-    return second - first * first
+        *sizes(network), router, experiment.variant, chain.states, str(first), exact, sd,
+        mean=mean, error=error, runs=tally.runs, capped=tally.capped, standard_errors=far,
+        p=2 * float(ndtr(-abs(far))), verdict=OPEN,
+    )  # fmt: skip
 
 
 def _steps(network: Network, router: str, tally: Tally) -> Counter[int]:
-    """The stages of relay are counted by slots: a run in which all are at home has none."""
+    """The stages of relay are counted by slots: a run in which all are delivered has none."""
     if router != "relay":
         return tally.steps
     stage = 2 * -(-network.d // network.g) + 1

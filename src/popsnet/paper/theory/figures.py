@@ -6,22 +6,22 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from popsnet.paper.figures import Picture
+from popsnet.paper.figures import PaperFigure
 from popsnet.paper.theory.fluid import FluidRow
 from popsnet.paper.theory.growth import LIMIT, GrowthRow, predicted, series_of
 from popsnet.paper.theory.section import Theory
 from popsnet.paper.theory.separation import SeparationRow
 from popsnet.plots import Fitted, draw_fits, draw_separation
 
-__all__ = ["theory_pictures"]
+__all__ = ["theory_figures"]
 
 
-def theory_pictures(theory: Theory) -> list[Picture]:
-    """Those for which there is something to draw."""
+def theory_figures(theory: Theory) -> list[PaperFigure]:
+    """Return the figures for which there is something to draw."""
     return [*_growth(theory), *_separation(theory.separation)]
 
 
-def _growth(theory: Theory) -> Iterator[Picture]:
+def _growth(theory: Theory) -> Iterator[PaperFigure]:
     panels = [
         Fitted(
             row=router,
@@ -36,7 +36,7 @@ def _growth(theory: Theory) -> Iterator[Picture]:
         for (router, ratio), series in series_of(theory.fluid).items()
     ]
     if panels:
-        yield Picture(
+        yield PaperFigure(
             "growth",
             "Slots against groups: what was measured, the fitted laws a + b·law, and the fluid "
             "limit at the sizes that were run. Standard errors are mostly smaller than the points. "
@@ -55,9 +55,9 @@ def _curves(
     return curves | {LIMIT: (sizes, [row.limit for row in values])}
 
 
-def _separation(rows: Sequence[SeparationRow]) -> Iterator[Picture]:
+def _separation(rows: Sequence[SeparationRow]) -> Iterator[PaperFigure]:
     if rows:
-        yield Picture(
+        yield PaperFigure(
             "separation",
             "What randomness buys in two hops, d = g: the slots by which the adversary delayed "
             f"each deterministic algorithm, up to {rows[0].most_slots}, where its search ends; the "

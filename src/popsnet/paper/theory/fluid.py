@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import sqrt
 
 from popsnet.network import Network
 from popsnet.paper.published import SLOTS_A_STEP
-from popsnet.paper.rows import Tables
+from popsnet.paper.rows import NetworkRow, PaperRows, RelayRow, StepsRow
 from popsnet.paper.theory.exact import ExactRow
 from popsnet.stats.inference import least_sd
 from popsnet.theory import expected_steps
@@ -20,74 +20,57 @@ _SWEEP = 3
 
 
 @dataclass(frozen=True, slots=True)
-class FluidRow:
-    """Mean slots of a randomized router on one network, measured and predicted."""
+class FluidRow(NetworkRow):
+    """Mean slots of a randomized router on one network, measured and predicted.
 
-    n: int
-    d: int
-    g: int
+    Attributes
+    ----------
+    error : float
+        The standard error of the slots. Runs that are all alike count as if one were off by one
+        step.
+    exact : float or None
+        The exact mean; None where no chain was solved.
+    limit : float
+        What the fluid limit predicts.
+    difference : float
+        What was measured less what the limit predicts.
+    """
+
     router: str
     variant: str
     slots: float
     error: float
-    """The standard error of it. Runs that are all alike count as if one were off by one step."""
     runs: int
     capped: int
     exact: float | None
-    """The exact mean; None where no chain was solved."""
     limit: float
-    """What the fluid limit predicts."""
     difference: float
-    """What was measured less what the limit predicts."""
 
 
-def fluid_rows(tables: Tables, exact: Sequence[ExactRow]) -> tuple[FluidRow, ...]:
-    """Mei-rizzi and then relay, on all networks where they were run.
+def fluid_rows(rows: PaperRows, exact: Sequence[ExactRow]) -> tuple[FluidRow, ...]:
+    """Return rows of mei-rizzi and then of relay, on all networks where they were run.
 
     But for those where relay goes by one hop: it takes max(d, g) slots, and nothing is predicted.
     """
-    return (*_mei_rizzi(tables, exact), *_relay(tables))
+    known = {(row.d, row.g): SLOTS_A_STEP * row.exact for row in exact if row.router == "mei-rizzi"}
+    randomized = (_mei_rizzi(row, known.get((row.d, row.g))) for row in rows.steps)
+    return (*randomized, *(_relay(row) for row in rows.relay if row.variant != "direct"))
 
 
-def _mei_rizzi(tables: Tables, exact: Sequence[ExactRow]) -> Iterator[FluidRow]:
-    known = {(row.d, row.g): row.exact for row in exact if row.router == "mei-rizzi"}
-    for row in tables.steps:
-        mean = known.get((row.d, row.g))
-        limit = SLOTS_A_STEP * expected_steps(Network(row.d, row.g))
-        slots = SLOTS_A_STEP * row.mean
-        yield FluidRow(
-            n=row.n,
-            d=row.d,
-            g=row.g,
-            router="mei-rizzi",
-            variant="idealized",
-            slots=slots,
-            error=_error(SLOTS_A_STEP * row.sd, row.runs, SLOTS_A_STEP),
-            runs=row.runs,
-            capped=row.capped,
-            exact=None if mean is None else SLOTS_A_STEP * mean,
-            limit=limit,
-            difference=slots - limit,
-        )
+def _mei_rizzi(row: StepsRow, exact: float | None) -> FluidRow:
+    slots, sd = SLOTS_A_STEP * row.mean, SLOTS_A_STEP * row.sd
+    limit = SLOTS_A_STEP * expected_steps(Network(row.d, row.g))
+    return FluidRow(
+        row.n, row.d, row.g, "mei-rizzi", "idealized", slots, _error(sd, row.runs, SLOTS_A_STEP),
+        row.runs, row.capped, exact, limit, slots - limit,
+    )  # fmt: skip
 
 
-def _relay(tables: Tables) -> Iterator[FluidRow]:
-    for row in tables.relay:
-        if row.variant != "direct":
-            yield FluidRow(
-                n=row.n,
-                d=row.d,
-                g=row.g,
-                router="relay",
-                variant=row.variant,
-                slots=row.mean,
-                error=_error(row.sd, row.runs, _SWEEP),
-                runs=row.runs,
-                capped=row.capped,
-                exact=None,
-                limit=row.planned,
-                difference=row.mean - row.planned,
-            )
+def _relay(row: RelayRow) -> FluidRow:
+    return FluidRow(
+        row.n, row.d, row.g, "relay", row.variant, row.mean, _error(row.sd, row.runs, _SWEEP),
+        row.runs, row.capped, None, row.planned, row.mean - row.planned,
+    )  # fmt: skip
 
 
 def _error(sd: float, runs: int, step: int) -> float:

@@ -19,15 +19,8 @@ from popsnet.paper.theory.fluid import FluidRow
 from popsnet.stats.regression import Fit, akaike_weights, fewest_values, fit
 
 __all__ = [
-    "LAWS",
-    "LIMIT",
-    "GrowthLaw",
-    "GrowthRow",
-    "growth_rows",
-    "in_words",
-    "predicted",
-    "series_of",
-]
+    "LAWS", "LIMIT", "GrowthLaw", "GrowthRow", "growth_rows", "in_words", "predicted", "series_of",
+]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,11 +60,26 @@ _SLOPES = {"mei-rizzi": 5, "relay": 3}
 
 @dataclass(frozen=True, slots=True)
 class GrowthRow:
-    """A law, or the fluid limit, fitted to the slots of a router for one d/g."""
+    """A law, or the fluid limit, fitted to the slots of a router for one d/g.
+
+    Attributes
+    ----------
+    ratio : int
+        d/g.
+    misfit : float
+        Slots that the law itself is off, as a standard deviation.
+    chi2, freedom
+        Weighted by the errors of sampling alone; its mean if the law were right.
+    delta : float
+        AICc less that of the best law; below 0 for a fluid limit that is better than all of them.
+    weight : float or None
+        Akaike's, among the laws; None for the fluid limit.
+    delta_without_smallest : float or None
+        The same as delta without the two smallest sizes; None if too few would be left.
+    """
 
     router: str
     ratio: int
-    """d/g."""
     law: str
     sizes: int
     g_smallest: int
@@ -81,19 +89,13 @@ class GrowthRow:
     b: float | None
     b_error: float | None
     misfit: float
-    """Slots that the law itself is off, as a standard deviation."""
     rss: float
     chi2: float
-    """Weighted by the errors of sampling alone."""
     freedom: int
-    """What chi2 would be on average if the law were right."""
     aicc: float
     delta: float
-    """AICc less that of the best law; below 0 for a fluid limit that is better than all of them."""
     weight: float | None
-    """Akaike's, among the laws; None for the fluid limit."""
     delta_without_smallest: float | None
-    """The same as delta without the two smallest sizes; None if too few would be left."""
 
 
 def growth_rows(rows: Sequence[FluidRow]) -> tuple[GrowthRow, ...]:
@@ -119,41 +121,22 @@ def series_of(rows: Sequence[FluidRow]) -> dict[tuple[str, int], list[FluidRow]]
 
 
 def _fitted(series: Sequence[FluidRow]) -> Iterator[GrowthRow]:
-    fits, first = _fits(series), series[0]
-    best = min(fits[law.name].aicc for law in LAWS)
-    weights = dict(
-        zip(
-            [law.name for law in LAWS],
-            akaike_weights([fits[law.name].aicc for law in LAWS]),
-            strict=True,
-        )
-    )
-    later = series[_LEFT_OUT:]
+    fits, first, later = _fits(series), series[0], series[_LEFT_OUT:]
+    of_laws = {law.name: fits[law.name].aicc for law in LAWS}
+    best = min(of_laws.values())
+    weights = dict(zip(of_laws, akaike_weights(list(of_laws.values())), strict=True))
     again = _fits(later) if len(later) >= fewest_values(2) else None
     best_again = min(again[law.name].aicc for law in LAWS) if again else 0.0
     for name, found in fits.items():
         coefficients = [*zip(found.coefficients, found.errors, strict=True), *2 * [(None, None)]]
         (a, a_error), (b, b_error) = coefficients[:2]
         yield GrowthRow(
-            router=first.router,
-            ratio=first.d // first.g,
-            law=name,
-            sizes=len(series),
-            g_smallest=first.g,
-            g_largest=series[-1].g,
-            a=a,
-            a_error=a_error,
-            b=b,
-            b_error=b_error,
-            misfit=found.misfit,
-            rss=found.rss,
-            chi2=found.chi2,
-            freedom=found.freedom,
-            aicc=found.aicc,
+            first.router, first.d // first.g, name, len(series), first.g, series[-1].g,
+            a, a_error, b, b_error, found.misfit, found.rss, found.chi2, found.freedom, found.aicc,
             delta=found.aicc - best,
             weight=weights.get(name),
             delta_without_smallest=again[name].aicc - best_again if again else None,
-        )
+        )  # fmt: skip
 
 
 def _fits(series: Sequence[FluidRow]) -> dict[str, Fit]:

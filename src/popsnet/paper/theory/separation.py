@@ -17,6 +17,8 @@ from popsnet.adversaries import FAMILIES, Separation, separation
 from popsnet.adversaries.two_hop.attack import MOST_ROUNDS
 from popsnet.files import write_whole
 from popsnet.network import Network
+from popsnet.paper.rows import NetworkRow, sizes
+from popsnet.paper.verdicts import sd_of
 from popsnet.stats.inference import summarize
 
 __all__ = ["KEPT", "RUNS", "SeparationRow", "attack_all"]
@@ -25,43 +27,50 @@ KEPT = "separation.json"
 """The file that attacks are kept in."""
 
 RUNS = 20
-"""Runs of the randomized algorithm a size."""
+"""Runs of the randomized algorithm per size."""
 
 _VERSION = 2
 """Raised if the same attack, or the same randomized algorithm, comes to another result."""
 
 
 @dataclass(frozen=True, slots=True)
-class SeparationRow:
-    """Both sides on POPS(g, g)."""
+class SeparationRow(NetworkRow):
+    """Both sides on POPS(g, g).
 
-    n: int
-    d: int
-    g: int
+    Attributes
+    ----------
+    reached : dict
+        Against each deterministic algorithm: slots after which a packet has not arrived.
+    guaranteed : int
+        The same against any such algorithm, by the theorem.
+    confirmed : int
+        How many of these delays the machine confirms.
+    randomized_mean, randomized_error, randomized_max
+        Slots of the randomized algorithm until all packets have arrived; the standard error.
+    randomized_capped : int
+        How many of its runs were stopped before; then the figures are lower bounds.
+    randomized_on_built : int
+        Its most slots on the permutations that were built against the others.
+    most_slots : int
+        Where the search for a longer delay ends.
+    """
+
     reached: dict[str, int]
-    """Against each deterministic algorithm: slots after which a packet has not arrived."""
     guaranteed: int
-    """The same against any such algorithm, by the theorem."""
     confirmed: int
-    """How many of these delays the machine confirms."""
     randomized_mean: float
-    """Slots of the randomized algorithm until all packets have arrived."""
     randomized_error: float
-    """The standard error of it."""
     randomized_max: int
     randomized_runs: int
     randomized_capped: int
-    """How many of them were stopped before; then the figures are at least so large."""
     randomized_on_built: int
-    """The most on the permutations that were built against the others."""
     most_slots: int
-    """Where the search for a longer delay ends."""
 
 
 def attack_all(
     sizes: Sequence[int], folder: Path, progress: Callable[[str], None]
 ) -> tuple[SeparationRow, ...]:
-    """A row for each g; what the folder has is taken from there."""
+    """Return a row for each g; what the folder has is taken from there."""
     path = folder / KEPT
     rows = _kept(path)
     for g in sizes:
@@ -75,32 +84,24 @@ def attack_all(
 def _row(found: Separation) -> SeparationRow:
     network, attacks = found.network, found.attacks
     slots = summarize([run.slots for run in found.randomized])
-    assert slots.sd is not None
     return SeparationRow(
-        n=network.n,
-        d=network.d,
-        g=network.g,
-        reached={name: attack.slots for name, attack in attacks.items()},
+        *sizes(network), {name: attack.slots for name, attack in attacks.items()},
         guaranteed=next(iter(attacks.values())).guaranteed,
         confirmed=sum(attack.confirmed for attack in attacks.values()),
         randomized_mean=slots.mean,
-        randomized_error=slots.sd / sqrt(len(found.randomized)),
+        randomized_error=sd_of(slots) / sqrt(len(found.randomized)),
         randomized_max=slots.max,
         randomized_runs=len(found.randomized),
         randomized_capped=sum(run.capped for run in found.randomized),
         randomized_on_built=max(run.slots for run in found.randomized_on_worst),
         most_slots=2 * MOST_ROUNDS,
-    )
+    )  # fmt: skip
 
 
 def _decides() -> dict[str, Any]:
     """What affects a row besides its g."""
-    return {
-        "version": _VERSION,
-        "algorithms": list(FAMILIES),
-        "runs": RUNS,
-        "most_rounds": MOST_ROUNDS,
-    }
+    algorithms, most = list(FAMILIES), MOST_ROUNDS
+    return {"version": _VERSION, "algorithms": algorithms, "runs": RUNS, "most_rounds": most}
 
 
 def _kept(path: Path) -> dict[int, SeparationRow]:

@@ -2,146 +2,104 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from functools import partial
 from math import log2
-from typing import Any
 
-from popsnet.paper.tables import Column, Sheet
-from popsnet.paper.theory.exact import ExactRow
+from popsnet.paper.tables import DISTANCE, RUNS_DONE, N, formatted, shape
 from popsnet.paper.theory.fluid import FluidRow
 from popsnet.paper.theory.growth import GrowthRow
 from popsnet.paper.theory.section import Theory
-from popsnet.paper.theory.separation import RUNS, SeparationRow
+from popsnet.paper.theory.separation import RUNS
 from popsnet.paper.verdicts import FEWEST_FOR_A_TAIL, LEVEL
+from popsnet.report import Column, Row, Table
 
-__all__ = ["exact_sheet", "theory_sheets"]
+__all__ = ["theory_tables"]
 
 _LONGEST = 20
-"""Signs of a fraction that a table has room for."""
+"""Characters of a fraction that a table has room for."""
 
 _LARGE = 64
 """From this g on the fluid limit is held against what was measured."""
 
 
-def theory_sheets(theory: Theory) -> tuple[Sheet, ...]:
-    """All tables with their captions; those without rows are left out."""
-    return tuple(sheet for sheet in _sheets(theory) if sheet.rows)
-
-
-def exact_sheet(exact: tuple[ExactRow, ...]) -> Sheet:
-    """The table of exact means, which is there before all others."""
-    return next(_sheets(Theory(exact, (), (), ())))
-
-
-def _sheets(theory: Theory) -> Iterator[Sheet]:
-    yield Sheet(
-        "exact", "Exact means on tiny networks, in steps", _of_exact(theory), _EXACT, theory.exact
-    )
-    yield Sheet(
-        "fluid",
-        "Slots measured, exact, and by the fluid limit",
-        _OF_FLUID + _farthest(theory.fluid),
-        _FLUID,
-        theory.fluid,
-    )
-    yield Sheet(
-        "growth", "Growth: laws fitted to the slots", _of_growth(theory.growth), _GROWTH,
-        theory.growth,
-    )  # fmt: skip
+def theory_tables(theory: Theory) -> tuple[Table, ...]:
+    """Return all tables with their captions; those without rows are left out."""
+    fluid, growth = theory.fluid, theory.growth
     algorithms = list(theory.separation[0].reached) if theory.separation else []
-    yield Sheet(
-        "separation",
-        "Two hops: delays that were forced, and the randomized algorithm",
-        _OF_SEPARATION,
-        (
-            Column("g = d", lambda row: f"{row.g:,}"),
-            *(_reached(name) for name in algorithms),
-            *_SEPARATION,
-        ),
-        theory.separation,
+    two_hops = Column("g", "g = d", "integer"), *map(_reached, algorithms), *_SEPARATION
+    forced = "Two hops: delays that were forced, and the randomized algorithm"
+    measured = "Slots measured, exact, and by the fluid limit"
+    exact = "Exact means on tiny networks, in steps"
+    tables = (
+        Table("exact", exact, _EXACT, theory.exact, _of_exact(theory)),
+        Table("fluid", measured, _FLUID, fluid, _OF_FLUID + _farthest(fluid)),
+        Table("growth", "Growth: laws fitted to the slots", _GROWTH, growth, _of_growth(growth)),
+        Table("separation", forced, two_hops, theory.separation, _OF_SEPARATION),
     )
+    return tuple(table for table in tables if table.rows)
 
 
-def _shape(ratio: float) -> str:
-    return "g" if ratio == 1 else f"{ratio:g}g" if ratio > 1 else f"g/{1 / ratio:g}"
+def _fraction(row: Row) -> str:
+    return row.exact_fraction if len(row.exact_fraction) <= _LONGEST else "…"
 
 
-def _optional(value: float | None, form: str = ",.2f") -> str:
-    return "–" if value is None else format(value, form)
+def _reached(name: str) -> Column:
+    """The delays of one algorithm; the search has an end."""
+
+    def show(row: Row) -> str:
+        slots = row.reached[name]
+        return f"≥ {slots}" if slots == row.most_slots else f"{slots}"
+
+    return Column(name, show=show)
 
 
-def _with_error(value: float | None, error: float | None, form: str = ",.2f") -> str:
-    return "–" if value is None or error is None else f"{value:{form}} ± {error:{form}}"
+_marked = partial(formatted, mark="≥ ")
 
-
-def _at_least(row: Any) -> str:
-    return "≥ " if row.capped else ""  # a capped run is cut
-
-
-def _fraction(text: str) -> str:
-    return text if len(text) <= _LONGEST else "…"
-
-
-_ROUTER = Column("router", lambda row: row.router, is_text=True)
-_RUNS = Column("runs", lambda row: f"{row.runs:,}")
+_ROUTER = Column("router", kind="text")
 
 _EXACT = (
     _ROUTER,
-    Column("d", lambda row: f"{row.d}"),
-    Column("g", lambda row: f"{row.g}"),
-    Column("exact mean", lambda row: _fraction(row.exact_fraction)),
-    Column("=", lambda row: f"{row.exact:.4f}"),
-    Column("sampled", lambda row: f"{_at_least(row)}{_with_error(row.mean, row.error, '.3f')}"),
-    _RUNS,
-    Column("diff in s.e.", lambda row: f"{row.standard_errors:+.1f}"),
-    Column("verdict", lambda row: row.verdict, is_text=True),
+    Column("d", kind="integer"),
+    Column("g", kind="integer"),
+    Column("exact_fraction", "exact mean", show=_fraction),
+    formatted("exact", "=", "{:.4f}"),
+    _marked("mean", "sampled", "{:.3f}", error="error", capped="capped"),
+    RUNS_DONE,
+    DISTANCE,
+    Column("verdict", kind="text"),
 )
 
 _FLUID = (
     _ROUTER,
-    Column("n", lambda row: f"{row.n:,}"),
-    Column("d", lambda row: _shape(row.d / row.g)),
-    Column("measured", lambda row: f"{_at_least(row)}{_with_error(row.slots, row.error)}"),
-    _RUNS,
-    Column("exact", lambda row: _optional(row.exact)),
-    Column("fluid limit", lambda row: f"{row.limit:,.2f}"),
-    Column("diff.", lambda row: f"{row.difference:+,.2f}"),
+    N,
+    Column("d", show=lambda row: shape(row.d, row.g)),
+    _marked("slots", "measured", "{:,.2f}", error="error", capped="capped"),
+    RUNS_DONE,
+    Column("exact"),
+    Column("limit", "fluid limit"),
+    formatted("difference", "diff.", "{:+,.2f}"),
 )
 
 _GROWTH = (
     _ROUTER,
-    Column("d", lambda row: _shape(row.ratio)),
-    Column("law", lambda row: row.law, is_text=True),
-    Column("a", lambda row: _with_error(row.a, row.a_error, ".1f")),
-    Column("b", lambda row: _with_error(row.b, row.b_error)),
-    Column("τ", lambda row: f"{row.misfit:.2f}"),
-    Column("χ²", lambda row: f"{row.chi2:,.0f}"),
-    Column("Δ", lambda row: f"{row.delta:.1f}"),
-    Column("w", lambda row: _optional(row.weight, ".2f")),
-    Column("Δ less 2", lambda row: _optional(row.delta_without_smallest, ".1f")),
+    Column("ratio", "d", show=lambda row: shape(row.ratio, 1)),
+    Column("law", kind="text"),
+    formatted("a", "a", "{:.1f}", error="a_error"),
+    formatted("b", "b", "{:,.2f}", error="b_error"),
+    Column("misfit", "τ"),
+    formatted("chi2", "χ²", "{:,.0f}"),
+    formatted("delta", "Δ", "{:.1f}"),
+    Column("weight", "w"),
+    formatted("delta_without_smallest", "Δ less 2", "{:.1f}"),
 )
 
-
-def _cut(row: SeparationRow) -> str:
-    return "≥ " if row.randomized_capped else ""
-
-
-def _reached(name: str) -> Column:
-    """Of one algorithm; the search has an end."""
-
-    def show(row: Any) -> str:
-        slots = row.reached[name]
-        return f"≥ {slots}" if slots == row.most_slots else f"{slots}"
-
-    return Column(name, show)
-
-
 _SEPARATION = (
-    Column("any", lambda row: f"{row.guaranteed}"),
-    Column("machine", lambda row: f"{row.confirmed}/{len(row.reached)}"),
-    Column("coins", lambda row: f"{_cut(row)}{row.randomized_mean:.1f}"),
-    Column("max", lambda row: f"{_cut(row)}{row.randomized_max}"),
-    Column("on built", lambda row: f"{row.randomized_on_built}"),
+    Column("guaranteed", "any", "integer"),
+    Column("confirmed", "machine", show=lambda row: f"{row.confirmed}/{len(row.reached)}"),
+    _marked("randomized_mean", "coins", "{:.1f}", capped="randomized_capped"),
+    _marked("randomized_max", "max", "{}", capped="randomized_capped"),
+    Column("randomized_on_built", "on built", "integer"),
 )
 
 
@@ -177,7 +135,7 @@ def _farthest(rows: Sequence[FluidRow]) -> str:
     for router, ratio in dict.fromkeys((row.router, row.d // row.g) for row in large):
         same = [row for row in large if (row.router, row.d // row.g) == (router, ratio)]
         most = max((row.difference for row in same), key=abs)
-        found.append(f"{router} at d = {_shape(ratio)} {most:+.1f}")
+        found.append(f"{router} at d = {shape(ratio, 1)} {most:+.1f}")
     return f" The largest differences from g = {_LARGE} on, in slots: {', '.join(found)}."
 
 
