@@ -97,15 +97,16 @@ class Prediction(Reported):
             Fact("runs", self.runs),
             Fact("constants", dict(constants)),
         )
-        parts: list[Table | str] = [self._means()]
+        parts: list[Table | str] = ["", self._means()]
         if constants:
             parts.append(
                 f"c = e^(1 + 1/e) = {constants['c']:.4f}; with slot 5 counted "
                 f"{constants['c_with_slot_5']:.4f}; the published protocol loses "
-                f"{100 * constants['lost_share']:.1f} % of the packets.\n"
+                f"{100 * constants['lost_share']:.1f} % of the packets."
             )
-        parts += [self._tail(), self._bounds(), self._tail_bounds()]
-        title = f"{network}: {network.n:,} processors in {network.g:,} groups of {network.d:,}\n"
+        for table in (self._tail(), self._bounds(), self._tail_bounds()):
+            parts += ["", table] if table.columns else [table]
+        title = f"{network}: {network.n:,} processors in {network.g:,} groups of {network.d:,}"
         return Report(title, facts, tuple(parts))
 
     def _means(self) -> Table:
@@ -146,7 +147,7 @@ class Prediction(Reported):
             Column("by", show=lambda row: str(references.index(row["reference"]) + 1)),
         )
         listed = (f"{number:>3}  {one}" for number, one in enumerate(references, start=1))
-        return Table("bounds", "Bounds, in slots", columns, rows, "\n".join([*listed, ""]))
+        return Table("bounds", "Bounds, in slots", columns, rows, "\n".join(listed))
 
     def _tail_bounds(self) -> Table:
         columns = (
@@ -154,7 +155,7 @@ class Prediction(Reported):
             Column("steps", "in steps", "integer"),
             _short("fails_at_most", "fails at most"),
             *((_short("measured", "measured"),) if self.runs else ()),
-            _short("smallest_g", "below 1 from g ="),
+            _short("smallest_g", "below 1 from g"),
             Column("reference", "section", "text"),
         )
         title = "The paper's tail bounds; from 1 on they say nothing"
