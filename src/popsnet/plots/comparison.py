@@ -12,7 +12,7 @@ __all__ = ["draw_comparison"]
 
 @styled()
 def draw_comparison(found: Comparison) -> Figure:
-    """Draw a dot per router, the quickest on top; a tick at its worst run, dashes at the lower bound.
+    """Draw a dot per router, the quickest on top, with its worst run and the lower bound.
 
     The axis is logarithmic, so that lengths would mean nothing: there are no bars.
     """
