@@ -4,11 +4,11 @@ Route, and look at the results
     ``route``, ``Experiment``, ``Runs``, ``Run``, ``Outcome``, ``summarize``, ``view``, ``Page``,
     ``check_trace``
 Choose a router
-    ``recommend``, ``compare``, ``all_routers``, ``find_router``
+    ``recommend``, ``compare``, ``predict``, ``all_routers``, ``find_router``
 Many experiments, kept in a file
     ``Sweep``, ``collect``, ``Store``, ``Tally``, ``verify``
-Schedules and sorting
-    ``schedule``, ``sort``
+Schedules, sorting and sums
+    ``schedule``, ``sort``, ``compute``
 The paper's tables and figures
     ``paper.reproduce``
 More, by package
@@ -40,9 +40,11 @@ if TYPE_CHECKING:
     from popsnet import testing as testing
     from popsnet import theory as theory
     from popsnet.advice.comparison import compare as compare
+    from popsnet.advice.prediction import predict as predict
     from popsnet.advice.recommendation import recommend as recommend
     from popsnet.coins import Coins as Coins
     from popsnet.computing.computation import sort as sort
+    from popsnet.computing.hypercube import compute as compute
     from popsnet.engines import Outcome as Outcome
     from popsnet.engines import Tally as Tally
     from popsnet.errors import InputError as InputError
@@ -97,6 +99,7 @@ _GROUPS = {
     "choose a router": {
         "recommend": "popsnet.advice.recommendation",
         "compare": "popsnet.advice.comparison",
+        "predict": "popsnet.advice.prediction",
         "all_routers": "popsnet.routing",
         "find_router": "popsnet.routing",
     },
@@ -110,6 +113,7 @@ _GROUPS = {
     "schedules and sorting": {
         "schedule": "popsnet.runs.schedule",
         "sort": "popsnet.computing.computation",
+        "compute": "popsnet.computing.hypercube",
     },
     "the paper's tables and figures": {"paper": ""},
     "packages for more": dict.fromkeys(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterator
 from fractions import Fraction
@@ -27,7 +26,7 @@ from popsnet.routing.mei_rizzi import participation
 from popsnet.routing.relay import bijection, state
 from popsnet.slot import Ints
 from popsnet.trace import Event
-from tests.conftest import Cli, permutation
+from tests.conftest import permutation
 
 MEANS = {
     ("mei-rizzi", 2, 2): Fraction(136, 45),
@@ -392,40 +391,6 @@ def test_nothing_is_left_at_the_end() -> None:
     pops = relay_chain(Network(2, 2))
     assert is_done(((0, 0), (0, 0)))
     assert pops.move(0, ((0, 0), (0, 0))) == ({((0, 0), (0, 0)): 1}, 1)
-
-
-def test_the_command_prints_the_fraction(cli: Cli) -> None:
-    text = cli("exact", 2, 2)
-    assert text.code == 0
-    assert "136/45 ≈ 3.022222" in text.out
-    assert "--upto 1 lists nothing: every run takes 2 steps" in cli("exact", 4, 2, "--upto", 1).out
-    found = json.loads(cli("exact", 3, 3, "--router", "relay", "--json", "--upto", 2).out)
-    assert found["mean"]["fraction"] == "444406831/176359680"
-    assert [row["steps"] for row in found["steps"]] == [0, 1, 2]
-    law = cli("exact", 4, 2, "--everybody", "--permutation", "reversal").out
-    assert "everybody takes part" in law
-    assert "permutation reversal" in law
-
-
-@pytest.mark.parametrize(
-    ("arguments", "reason"),
-    [
-        ((9, 9), "too many states"),
-        ((2, 3), "d >= g"),
-        ((3, 1), "infinite"),
-        ((2, 2, "--router", "direct"), "mei-rizzi and relay"),
-        ((2, 2, "--router", "relay", "--everybody"), "--everybody"),
-        ((2, 2, "--upto", "0"), "--upto 0"),
-        ((2, 2, "--permutation", "keyed"), "keyed"),
-        ((-2, 2), "below 1"),
-    ],
-)
-def test_what_cannot_be_solved_is_refused(
-    cli: Cli, arguments: tuple[object, ...], reason: str
-) -> None:
-    refused = cli("exact", *arguments)
-    assert refused.code == 2
-    assert reason in refused.err
 
 
 def test_a_law_that_is_none_is_refused() -> None:

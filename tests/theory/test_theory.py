@@ -1,10 +1,8 @@
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from itertools import islice, pairwise
 from math import exp, isqrt, log, prod
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,9 +15,8 @@ from popsnet.engines import ENGINES, Instance
 from popsnet.errors import PermutationError
 from popsnet.exact import mei_rizzi_chain, relay_chain, solve
 from popsnet.routing import get_router
-from popsnet.routing.deterministic import aks_slots
 from popsnet.routing.mei_rizzi import participation
-from popsnet.routing.relay import expected_slots, fractions, parse_schedule
+from popsnet.routing.relay import fractions, parse_schedule
 from popsnet.runs.phase_analysis import StepAnalysis, analyse_phases
 from popsnet.theory import (
     BOUNDS,
@@ -45,7 +42,7 @@ from popsnet.theory.lower_bounds import guaranteed_congestion, guaranteed_rounds
 from popsnet.theory.phases import lucky_share, planned_degree
 from popsnet.theory.slot_five import C_WITH_SLOT_FIVE
 from popsnet.theory.stages import after_park, after_windows
-from tests.conftest import Cli, permutation
+from tests.conftest import permutation
 
 PRINTED_SLOTS = {
     1: (37, 54, 79, 112, 153, 202, 259, 324, 397, 478, 567, 664),
@@ -311,18 +308,6 @@ def test_a_census_takes_its_slots_in_four_runs_of_five() -> None:
         census_slots(Network(6, 4))
 
 
-def test_routers_of_our_own_are_among_the_bounds(cli: Cli) -> None:
-    found = {row["name"]: row for row in json.loads(cli("theory", 32, 4, "--json").out)["bounds"]}
-    assert found["aks"]["slots"] == aks_slots(Network(32, 4), repaired=True)
-    assert found["relay, planned"]["slots"] == expected_slots(Network(32, 4))
-    assert "not proved" in found["relay, planned"]["holds"]
-    assert found["relay, census"]["slots"] == census_slots(Network(32, 4))
-    kinds = [row["kind"] for row in found.values()]
-    assert kinds == sorted(kinds, reverse=True)
-    text = cli("theory", 32, 4).out
-    assert all(row["reference"] in text for row in found.values())
-
-
 @pytest.mark.parametrize(("d", "g"), [(1, 2), (2, 1), (3, 2), (2, 7), (2, 2)])
 def test_no_lower_bound_is_above_an_upper_one_that_always_holds(d: int, g: int) -> None:
     """Not even on tiny networks; the router that knows all is no router of their kinds."""
@@ -409,37 +394,3 @@ def test_phases_by_degree() -> None:
     wide = Network(4 * 64, 64)
     assert [planned_degree(wide, step) for step in (0, 4, 99)] == [256, 192, 64]
     assert lucky_share(wide, 256, 0) == 1 / 16
-
-
-def test_the_command_has_predictions_bounds_and_tails(cli: Cli) -> None:
-    found = json.loads(cli("theory", 8, 8, "--runs", 3, "--json").out)
-    routers = [(row["router"], row["variant"]) for row in found["predictions"]]
-    assert routers[:2] == [("mei-rizzi", "published"), ("relay", "S")]
-    assert all("measured_slots" in row for row in found["predictions"])
-    assert found["predictions"][0]["steps"] == expected_steps(Network(8, 8))
-    assert {row["name"] for row in found["bounds"]} >= {"direct", "oblivious", "rigid"}
-    (row,) = [row for row in found["tail_bounds"] if "measured" in row]
-    assert row["fails_at_most"] > 1 > row["measured"]
-
-
-def test_the_command_prints_text_on_any_shape(cli: Cli) -> None:
-    for d, g in ((1, 1), (1, 4), (4, 2), (3, 2)):
-        printed = cli("theory", d, g)
-        assert printed.code == 0, printed.err
-        assert "Bounds, in slots" in printed.out
-
-
-def test_the_command_draws_a_run(cli: Cli, tmp_path: Path) -> None:
-    drawn = cli("theory", 16, 8, "--figure", tmp_path / "run")
-    assert drawn.code == 0, drawn.err
-    assert {path.name for path in tmp_path.iterdir()} == {"run.svg", "run.png"}
-
-
-@pytest.mark.parametrize(
-    ("arguments", "reason"),
-    [((2, 4, "--figure", "f"), "d >= g"), ((2, 2, "--runs", "-1"), "--runs -1"), ((0, 2), "d = 0")],
-)
-def test_the_command_refuses(cli: Cli, arguments: tuple[object, ...], reason: str) -> None:
-    refused = cli("theory", *arguments)
-    assert refused.code == 2
-    assert reason in refused.err

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from typing import Any
@@ -15,10 +16,11 @@ from popsnet.errors import InputError
 from popsnet.machine import Machine
 from popsnet.network import Network, require_network
 from popsnet.progress import Progress, reporter
+from popsnet.report import Fact, Report, Reported
 from popsnet.slot import Inbox, Slot
 from popsnet.sorting import NETWORKS, make_network
 
-__all__ = ["MOST_VALUES", "Computed", "Sorted", "compute", "random_values", "sort"]
+__all__ = ["MOST_VALUES", "Computed", "Sorted", "execute", "random_values", "sort"]
 
 MOST_VALUES = 2**20
 """The most values that are sorted or added up."""
@@ -36,7 +38,7 @@ class Computed:
     collisions: int
 
 
-def compute(
+def execute(
     network: Network,
     steps: Generator[Slot, Inbox, npt.NDArray[Any]],
     watch: Callable[[int], None] = lambda slots: None,
@@ -62,10 +64,11 @@ def random_values(network: Network, seed: int) -> npt.NDArray[np.int64]:
     return (words >> np.uint64(1)).astype(np.int64)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Sorted:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Sorted(Reported):
     """Values in order, and what it took to sort them on the machine."""
 
+    network: Network
     values: npt.NDArray[Any]
     comparators: str
     """The name of the sorting network."""
@@ -79,6 +82,52 @@ class Sorted:
     collisions: int
     in_order: bool
     """Whether the values really are those given, in order."""
+    seconds: float
+
+    def report(self) -> Report:
+        """Return the sorted values as they are shown."""
+        facts = (
+            Fact("network", self.network.to_dict()),
+            Fact("comparators", self.comparators),
+            Fact("proved", self.proved),
+            Fact("depth", self.depth),
+            Fact("slots", self.slots),
+            Fact("most_slots", self.most_slots),
+            Fact("messages", self.messages),
+            Fact("collisions", self.collisions),
+            Fact("sorted", self.in_order),
+            Fact("first", _listed(self.values[:_FEW])),
+            Fact("last", _listed(self.values[-_FEW:])),
+            Fact("values", _listed(self.values) if self.network.n <= _MOST_LISTED else None),
+            Fact("seconds", self.seconds),
+        )
+        title = (
+            f"{self.network.n:,} values on {self.network} by {self.comparators}, {self.depth:,} "
+            f"stages\nslots {self.slots:,}, at most {self.most_slots:,}; messages "
+            f"{self.messages:,}; collisions {self.collisions}\n{_glimpse(self.values)}"
+        )
+        verdict = (
+            f"{'OK: in order' if self.in_order else 'NOT in order'}, compared with another sort; "
+            f"{self.seconds:.2f} s"
+        )
+        return Report(title, facts, verdict=verdict, ok=self.in_order)
+
+
+_MOST_LISTED = 1024
+"""Values that a report has all of."""
+_FEW = 3
+
+
+def _glimpse(values: npt.NDArray[Any]) -> str:
+    """The first values and the last, or all if they are few."""
+    listed = values.tolist()
+    few = listed if len(listed) <= 2 * _FEW else [*listed[:_FEW], "…", *listed[-_FEW:]]
+    return " ".join(map(str, few))
+
+
+def _listed(values: npt.NDArray[Any]) -> list[object]:
+    """For JSON, which has no infinite numbers: they are texts."""
+    return [one if np.isfinite(one) else str(one) for one in values.tolist()]
 
 
 def sort(
@@ -125,12 +174,13 @@ def sort(
         raise InputError("values has nan, which has no place in any order; give numbers.")
     made = make_network(comparators, network.n, seed)
     bound = sort_slots(network, made.depth)
+    begin = time.perf_counter()
     with reporter(progress, f"sorting on {network}", "slots") as report:
-        done = compute(
+        done = execute(
             network, sort_values(network, made, given), lambda slots: report(slots, bound)
         )
     right = bool(np.array_equal(done.values, np.sort(given)))
     return Sorted(
-        done.values, comparators, NETWORKS[comparators].proved, made.depth, done.slots, bound,
-        done.messages, done.collisions, right,
+        network, done.values, comparators, NETWORKS[comparators].proved, made.depth, done.slots, bound,
+        done.messages, done.collisions, right, time.perf_counter() - begin,
     )  # fmt: skip

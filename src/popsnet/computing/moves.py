@@ -44,7 +44,7 @@ def move(network: Network, values: Values, dimension: int) -> Computation:
     if not there:
         raise InputError(f"{network} has one processor and no dimension to move along.")
     if not 0 <= dimension < there:
-        raise InputError(f"dimension {dimension}: {network} has dimensions 0 to {there - 1}.")
+        raise InputError(f"dimension = {dimension}: {network} has dimensions 0 to {there - 1}.")
     bit = np.int32(1 << dimension)
     low = network.processors
     low = low[low & bit == 0]
