@@ -17,9 +17,7 @@ from popsnet.report import Report
 def theory(
     d: D,
     g: G,
-    runs: Annotated[
-        int, typer.Option(help="Runs of each randomized router, to compare with.")
-    ] = 0,
+    runs: Annotated[int, typer.Option(help="Runs of each randomized router, to compare with.")] = 0,
     figure: Annotated[
         Path | None,
         typer.Option(help="Draw a run beside the phases of the proof to this file: .svg, .png, …"),

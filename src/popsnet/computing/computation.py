@@ -181,6 +181,6 @@ def sort(
         )
     right = bool(np.array_equal(done.values, np.sort(given)))
     return Sorted(
-        network, done.values, comparators, NETWORKS[comparators].proved, made.depth, done.slots, bound,
-        done.messages, done.collisions, right, time.perf_counter() - begin,
+        network, done.values, comparators, NETWORKS[comparators].proved, made.depth, done.slots,
+        bound, done.messages, done.collisions, right, time.perf_counter() - begin,
     )  # fmt: skip

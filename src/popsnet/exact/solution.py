@@ -189,9 +189,7 @@ def exact_steps(
         if router == "relay":
             chain = relay_chain(network, destination, progress=progress)
         else:
-            chain = mei_rizzi_chain(
-                network, destination, everybody=all_packets, progress=progress
-            )
+            chain = mei_rizzi_chain(network, destination, everybody=all_packets, progress=progress)
         found = solve(chain)
     return ExactSteps(network, router, permutation, all_packets, found, upto)
 
