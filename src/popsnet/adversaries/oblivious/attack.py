@@ -4,23 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from statistics import fmean
 
+from popsnet.adversaries.execution import uniform_permutations
+from popsnet.adversaries.oblivious import construction
 from popsnet.adversaries.oblivious.consistency import recorded
-from popsnet.adversaries.oblivious.construction import (
-    EXACT_N,
-    Built,
-    build_by_matching,
-    build_greedily,
-    popularity,
-)
+from popsnet.adversaries.oblivious.construction import Built
 from popsnet.adversaries.oblivious.crossing import loads
 from popsnet.adversaries.oblivious.executor import execute_paths
-from popsnet.adversaries.oblivious.paths import PathSystem
-from popsnet.coins import Coins
+from popsnet.adversaries.oblivious.paths import PathSystem, find_paths
 from popsnet.engines import Outcome
 from popsnet.errors import InputError
 from popsnet.network import Network
-from popsnet.permutations.uniform import UniformPermutation
 from popsnet.slot import Ints
 from popsnet.theory.lower_bounds import guaranteed_congestion
 
@@ -65,7 +60,22 @@ class ObliviousAttack:
     @property
     def is_worst(self) -> bool:
         """Whether no permutation has more congestion than the matching's."""
-        return self.network.n <= EXACT_N
+        return self.nodes_examined is None
+
+    @property
+    def nodes_examined(self) -> int | None:
+        """At how many nodes the matching was found; None for all of them."""
+        return None if self.network.n <= construction.EXACT_N else construction.NODES
+
+    @property
+    def random_congestion(self) -> float:
+        """The mean congestion of the random permutations."""
+        return fmean(one.congestion for one in self.random)
+
+    @property
+    def random_slots(self) -> float:
+        """The mean slots of the random permutations."""
+        return fmean(one.outcome.slots for one in self.random)
 
     @property
     def confirmed(self) -> bool:
@@ -85,7 +95,7 @@ class ObliviousAttack:
 
 
 def attack_paths(
-    paths: PathSystem,
+    paths: PathSystem | str,
     network: Network,
     randoms: int = 10,
     seed: int = 0,
@@ -93,35 +103,32 @@ def attack_paths(
 ) -> ObliviousAttack:
     """Build the greedy and the best permutation, execute them, and some random ones.
 
-    ``progress`` is told how many destinations of n have been looked at. Whenever a path is
-    asked for again it must be the same: refuses, with a witness, what is not oblivious.
+    ``paths`` is a path system, or the name of one. ``progress`` is told how many destinations of
+    n have been looked at. Whenever a path is asked for again it must be the same: refuses, with a
+    witness, what is not oblivious.
     """
-    _require_size(network)
-    paths = recorded(paths, network)
-    least = guaranteed_congestion(network)
-    popular = popularity(paths, network, least, progress)
-    greedy = build_greedily(paths, network, least, popular)
-    matching = build_by_matching(paths, network, popular)
-    return ObliviousAttack(
-        network=network,
-        paths=paths.name,
-        greedy=greedy,
-        greedy_trial=_tried(paths, network, greedy.destination, greedy.node),
-        matching=matching,
-        matching_trial=_tried(paths, network, matching.destination, matching.node),
-        random=tuple(try_random(paths, network, randoms, seed)),
-    )
-
-
-def _require_size(network: Network) -> None:
     if not 2 <= network.n <= MOST_N:
         raise InputError(
             f"{network} has n = {network.n:,} processors; all pairs of them are looked at, so give "
             f"a network of 2 to {MOST_N:,}."
         )
+    paths = recorded(find_paths(paths) if isinstance(paths, str) else paths, network)
+    least = guaranteed_congestion(network)
+    popular = construction.popularity(paths, network, least, progress)
+    greedy = construction.build_greedily(paths, network, least, popular)
+    matching = construction.build_by_matching(paths, network, popular)
+    return ObliviousAttack(
+        network=network,
+        paths=paths.name,
+        greedy=greedy,
+        greedy_trial=_execute(paths, network, greedy.destination, greedy.node),
+        matching=matching,
+        matching_trial=_execute(paths, network, matching.destination, matching.node),
+        random=tuple(try_random(paths, network, randoms, seed)),
+    )
 
 
-def _tried(
+def _execute(
     paths: PathSystem, network: Network, destination: Ints, node: int | None = None
 ) -> Trial:
     """Count, at the node where the construction says as well, and execute."""
@@ -133,6 +140,4 @@ def _tried(
 
 def try_random(paths: PathSystem, network: Network, runs: int, seed: int = 0) -> list[Trial]:
     """Uniform permutations, counted and executed."""
-    coins = Coins(seed)
-    made = (UniformPermutation(network.n, coins.for_run(run)).array() for run in range(runs))
-    return [_tried(paths, network, one) for one in made]
+    return [_execute(paths, network, one) for one in uniform_permutations(network, runs, seed)]

@@ -8,18 +8,20 @@ g² such numbers is Θ(log g / log log g). Here it is measured, not proved.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from math import log
 from statistics import fmean, stdev
 
+from popsnet.adversaries.execution import sizes_to, uniform_permutations
+from popsnet.adversaries.oblivious.attack import attack_paths
 from popsnet.adversaries.oblivious.crossing import congestion
-from popsnet.adversaries.oblivious.paths import PathSystem
-from popsnet.coins import Coins
+from popsnet.adversaries.oblivious.paths import PATH_SYSTEMS, PathSystem
 from popsnet.errors import InputError
 from popsnet.network import Network
-from popsnet.permutations.uniform import UniformPermutation
+from popsnet.theory.lower_bounds import guaranteed_congestion
 
-__all__ = ["Average", "average_congestion", "curve"]
+__all__ = ["Average", "average_congestion", "curve", "measure_congestion"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +32,8 @@ class Average:
     paths: str
     counted: tuple[int, ...]
     """One number for every permutation."""
+    worst: int | None = None
+    """The congestion of the permutation that was built against the paths, if one was."""
 
     @property
     def mean(self) -> float:
@@ -42,14 +46,47 @@ class Average:
         runs = len(self.counted)
         return stdev(self.counted) / runs**0.5 if runs > 1 else 0.0
 
+    @property
+    def curve(self) -> float:
+        """The curve log g / log log g at the network's g."""
+        return curve(self.network.g)
+
+    @property
+    def guaranteed(self) -> int:
+        """The congestion of the worst permutation that is proved for every path system."""
+        return guaranteed_congestion(self.network)
+
 
 def average_congestion(paths: PathSystem, network: Network, runs: int, seed: int = 0) -> Average:
-    """Count the congestion of so many uniform permutations, O(n) time each."""
+    """Count the congestion of this many uniform permutations, O(n) time each."""
     if runs < 1:
         raise InputError(f"runs = {runs}: a mean is of 1 permutation or more; give runs >= 1.")
-    coins = Coins(seed)
-    made = (UniformPermutation(network.n, coins.for_run(run)).array() for run in range(runs))
-    return Average(network, paths.name, tuple(congestion(paths, network, one) for one in made))
+    drawn = uniform_permutations(network, runs, seed)
+    return Average(network, paths.name, tuple(congestion(paths, network, one) for one in drawn))
+
+
+def measure_congestion(
+    largest: int,
+    runs: int,
+    seed: int = 0,
+    worst: int = 0,
+    progress: Callable[[int, int, str], None] = lambda done, total, doing: None,
+) -> list[Average]:
+    """Count random permutations on POPS(g, g), g = 8, 16, … ``largest``, for all path systems.
+
+    Up to g = ``worst`` the worst permutation is built as well. ``progress`` is told how many of
+    all cases are done, and the next.
+    """
+    cases = [(g, paths) for g in sizes_to(largest) for paths in PATH_SYSTEMS.values()]
+    averages = []
+    for done, (g, paths) in enumerate(cases):
+        progress(done, len(cases), f"{paths.name}, g = {g}")
+        average = average_congestion(paths, Network(g, g), runs, seed)
+        if g <= worst:
+            built = attack_paths(paths, Network(g, g), 1).matching_trial.congestion
+            average = replace(average, worst=built)
+        averages.append(average)
+    return averages
 
 
 def curve(g: int) -> float:

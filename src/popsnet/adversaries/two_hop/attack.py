@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from popsnet.adversaries.completion import complete
+from popsnet.adversaries.execution import complete
 from popsnet.adversaries.two_hop.algorithm import TwoHop, recorded
-from popsnet.adversaries.two_hop.execution import Arrivals, execute_two_hop
+from popsnet.adversaries.two_hop.execution import (
+    Arrivals,
+    Needed,
+    execute_two_hop,
+    randomized_slots,
+)
+from popsnet.adversaries.two_hop.families import find_two_hop
 from popsnet.adversaries.two_hop.marking import Marking, mark
 from popsnet.adversaries.two_hop.rounds import Round, round_of
 from popsnet.errors import InputError
@@ -42,7 +49,7 @@ class TwoHopAttack:
 
     @property
     def slots(self) -> int:
-        """T: after so many slots the packet has not arrived."""
+        """T: after this many slots the packet has not arrived."""
         return 2 * self.rounds
 
     @property
@@ -51,19 +58,34 @@ class TwoHopAttack:
         return 2 * guaranteed_rounds(self.network)
 
     @property
+    def blocked(self) -> dict[int, int]:
+        """The destinations of the marked packets."""
+        return {i: int(self.destination[i]) for i in self.marked}
+
+    @property
+    def waiting(self) -> int:
+        """How many packets have not arrived."""
+        return len(self.arrivals.waiting)
+
+    def run_randomized(self) -> Needed:
+        """Run the randomized algorithm on the same permutation."""
+        (needed,) = randomized_slots(self.network, [self.destination])
+        return needed
+
+    @property
     def at_limit(self) -> bool:
         """Whether the search ended because no longer delay was asked for."""
         return self.rounds == self.most_rounds
 
     @property
     def confirmed(self) -> bool:
-        """Whether the machine ran all the slots and nobody in its group heard the packet."""
+        """Whether the machine ran all the slots and no processor of its group heard the packet."""
         ran = self.arrivals.outcome.slots == self.slots
         return bool(ran and self.arrivals.slot[self.packet] == 0)
 
 
 def attack_two_hop(
-    algorithm: TwoHop,
+    algorithm: TwoHop | str,
     network: Network,
     most_rounds: int = MOST_ROUNDS,
     progress: Callable[[int], None] = lambda rounds: None,
@@ -73,7 +95,15 @@ def attack_two_hop(
     Doubles the rounds until no marking is found, then halves the gap: O(log R) markings of
     O(nR) each, and O(d R) for every marked packet.
     """
-    _require_possible(network, most_rounds)
+    if max(network.n, network.couplers) > _MOST:
+        raise InputError(
+            f"{network} is too large: tables for n processors and g² couplers are kept for every "
+            f"round; give a network with at most {_MOST:,} of each."
+        )
+    if most_rounds < 1:
+        raise InputError(f"most rounds = {most_rounds}: a delay is at least one round; give >= 1.")
+    if isinstance(algorithm, str):
+        algorithm = find_two_hop(algorithm)
     algorithm = recorded(algorithm)  # what is executed is what was planned for
     tables: list[Round] = []
 
@@ -90,16 +120,6 @@ def attack_two_hop(
     return TwoHopAttack(
         network, algorithm.name, rounds, marked[0], marked, destination, arrivals, most_rounds
     )
-
-
-def _require_possible(network: Network, most_rounds: int) -> None:
-    if max(network.n, network.couplers) > _MOST:
-        raise InputError(
-            f"{network} is too large: tables for n processors and g² couplers are kept for every "
-            f"round; give a network with at most {_MOST:,} of each."
-        )
-    if most_rounds < 1:
-        raise InputError(f"most rounds = {most_rounds}: a delay is at least one round; give >= 1.")
 
 
 def _longest(
@@ -125,10 +145,9 @@ def _longest(
 
 def _permutation(network: Network, marking: Marking) -> npt.NDArray[np.int32]:
     """Every marked packet goes to its class, the others wherever there is room."""
-    marked = np.array(marking.marked)
-    classes = marking.classes[marked]
-    destinations = np.empty_like(marked)
-    for group in np.unique(classes):
-        of_class = np.flatnonzero(classes == group)
-        destinations[of_class] = network.processor(group, np.arange(len(of_class)))
-    return complete(network.n, marked, destinations)
+    marked, taken = np.array(marking.marked), Counter[int]()
+    destinations = []
+    for group in marking.classes[marked].tolist():
+        destinations.append(network.processor(group, taken[group]))
+        taken[group] += 1
+    return complete(network.n, marked, np.array(destinations))

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import typer
 
-from popsnet.adversaries import PATH_SYSTEMS, Average, attack_paths, average_congestion
+from popsnet.adversaries import PATH_SYSTEMS, Average, measure_congestion
+from popsnet.adversaries.execution import sizes_to
 from popsnet.adversaries.oblivious.congestion import curve
 from popsnet.cli.attacks.output import (
     draw,
     narrow_table,
     print_table,
     require_files,
-    sizes_to,
 )
 from popsnet.coins import Coins
 from popsnet.network import Network
@@ -35,24 +35,22 @@ def average_command(
     require_files(figure=figure)
     Coins(seed)  # refuse what is no seed
     with patient_progress("congestion", len(sizes) * len(PATH_SYSTEMS)) as update:
-        averages: list[Average] = []
-        built: Worst = {}
-        for g in sizes:
-            for name, system in PATH_SYSTEMS.items():
-                update(len(averages), f"{name}, g = {g}")
-                averages.append(average_congestion(system, Network(g, g), runs, seed))
-                if g <= worst:
-                    attack = attack_paths(system, Network(g, g), 1)
-                    built.setdefault(name, {})[g] = attack.matching_trial.congestion
+        averages = measure_congestion(
+            largest, runs, seed, worst, lambda done, total, doing: update(done, doing)
+        )
+    built: Worst = {}
+    for one in averages:
+        if one.worst is not None:
+            built.setdefault(one.paths, {})[one.network.g] = one.worst
     if as_json:
-        typer.echo(json.dumps({"points": _points(averages, built)}, indent=2))
+        typer.echo(json.dumps({"points": _points(averages)}, indent=2))
     else:
         _print_text(sizes, averages, built)
     if figure is not None:
         _draw(figure, sizes, averages, built, as_json)
 
 
-def _points(averages: Sequence[Average], built: Worst) -> list[dict[str, object]]:
+def _points(averages: Sequence[Average]) -> list[dict[str, object]]:
     return [
         {
             "g": one.network.g,
@@ -60,8 +58,8 @@ def _points(averages: Sequence[Average], built: Worst) -> list[dict[str, object]
             "runs": len(one.counted),
             "mean_congestion": one.mean,
             "standard_error": one.error,
-            "log_g_over_log_log_g": curve(one.network.g),
-            "worst_congestion": built.get(one.paths, {}).get(one.network.g),
+            "log_g_over_log_log_g": one.curve,
+            "worst_congestion": one.worst,
         }
         for one in averages
     ]

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from statistics import fmean
 
 import typer
 
-from popsnet.adversaries import ObliviousAttack, PathSystem, attack_paths, find_paths
+from popsnet.adversaries import ObliviousAttack, PathSystem, attack_paths, find_paths, observe
 from popsnet.adversaries.oblivious.attack import Trial
-from popsnet.adversaries.oblivious.construction import NODES, Built
-from popsnet.adversaries.oblivious.crossing import name_of
-from popsnet.adversaries.oblivious.observed_paths import observe
+from popsnet.adversaries.oblivious.construction import Built
 from popsnet.cli.attacks.output import (
     conclude,
     narrow_table,
@@ -26,7 +23,6 @@ from popsnet.coins import Coins
 from popsnet.errors import InputError
 from popsnet.network import Network
 from popsnet.progress import patient_progress
-from popsnet.routing import find_router
 
 __all__ = ["oblivious_command"]
 
@@ -62,7 +58,11 @@ def oblivious_command(
     else:
         _print_text(attack)
     save_permutation(save, attack.matching.destination, as_json)
-    worst = "no permutation has more" if attack.is_worst else f"{NODES} nodes were looked at"
+    worst = (
+        "no permutation has more"
+        if attack.is_worst
+        else f"{attack.nodes_examined} nodes were looked at"
+    )
     text = (
         f"congestion {attack.matching_trial.congestion} by counting, {worst}; every path system "
         f"has {attack.guaranteed} or more on {network}."
@@ -87,14 +87,12 @@ def _attack(system: PathSystem, network: Network, runs: int, seed: int) -> Obliv
 
 
 def _observed(router: str, variant: str | None, network: Network) -> PathSystem:
-    found = find_router(router)
-    chosen = found.choose_variant(variant, network)
     with patient_progress("watching", network.n) as update:
 
         def show(done: int) -> None:
             update(done, f"{done:,} of {network.n:,} shifts")
 
-        return observe(found, chosen, network, show)
+        return observe(router, variant, network, show)
 
 
 def _as_object(attack: ObliviousAttack) -> dict[str, object]:
@@ -102,8 +100,8 @@ def _as_object(attack: ObliviousAttack) -> dict[str, object]:
         "network": network_object(attack.network),
         "paths": attack.paths,
         "guaranteed_congestion": attack.guaranteed,
-        "greedy": _built(attack.network, attack.greedy, attack.greedy_trial),
-        "matching": _built(attack.network, attack.matching, attack.matching_trial),
+        "greedy": _built(attack.greedy, attack.greedy_trial),
+        "matching": _built(attack.matching, attack.matching_trial),
         "matching_is_worst": attack.is_worst,
         "random": [
             {"congestion": one.congestion, "slots": one.outcome.slots} for one in attack.random
@@ -112,12 +110,11 @@ def _as_object(attack: ObliviousAttack) -> dict[str, object]:
     }
 
 
-def _built(network: Network, built: Built, trial: Trial) -> dict[str, object]:
-    sources = built.sources.tolist()
+def _built(built: Built, trial: Trial) -> dict[str, object]:
     return {
-        "node": name_of(network, built.node),
+        "node": built.node_name,
         "packets_through_it": built.promised,
-        "pairs": [[a, int(built.destination[a])] for a in sources],
+        "pairs": built.pairs,
         "congestion": trial.congestion,
         "slots": trial.outcome.slots,
         "delivered": trial.outcome.delivered,
@@ -132,10 +129,8 @@ def _print_text(attack: ObliviousAttack) -> None:
         ("greedy", attack.greedy, attack.greedy_trial),
         ("matching", attack.matching, attack.matching_trial),
     ):
-        node = name_of(network, built.node)
         figures = (built.promised, trial.congestion, trial.outcome.slots)
-        table.add_row(name, node, *map(str, figures))
-    congestion = fmean(one.congestion for one in attack.random)
-    slots = fmean(one.outcome.slots for one in attack.random)
+        table.add_row(name, built.node_name, *map(str, figures))
+    congestion, slots = attack.random_congestion, attack.random_slots
     table.add_row(f"{len(attack.random)} random, mean", "", "", f"{congestion:.1f}", f"{slots:.1f}")
     print_table(table)

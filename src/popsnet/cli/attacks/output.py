@@ -29,10 +29,7 @@ __all__ = [
     "require_files",
     "rounds_of",
     "save_permutation",
-    "sizes_to",
 ]
-
-_SMALLEST = 8
 
 
 def require_files(*, figure: Path | None = None, save: Path | None = None) -> None:
@@ -100,13 +97,3 @@ def rounds_of(most_slots: int) -> int:
             f"--most-slots {most_slots}: rounds have two slots; give an even number from 2 on."
         )
     return most_slots // 2
-
-
-def sizes_to(largest: int) -> list[int]:
-    """8, 16, … up to the largest."""
-    if largest < _SMALLEST:
-        raise InputError(f"largest = {largest}: sizes begin with g = {_SMALLEST}; give as much.")
-    sizes = [_SMALLEST]
-    while 2 * sizes[-1] <= largest:
-        sizes.append(2 * sizes[-1])
-    return sizes

@@ -21,8 +21,6 @@ from popsnet.cli.attacks.output import (
 from popsnet.cli.streams import user_code
 from popsnet.network import Network
 from popsnet.progress import patient_progress
-from popsnet.routing import find_router
-from popsnet.theory.lower_bounds import guaranteed_slots
 
 __all__ = ["rigid_command"]
 
@@ -44,10 +42,8 @@ def rigid_command(
     network = Network(d, g)
     require_files(figure=figure, save=save)
     with user_code(as_json), patient_progress("watching", None) as update:
-        found = find_router(router)
-        chosen = found.choose_variant(variant, network)
         attack = attack_rigid(
-            found, chosen, network, slots, lambda permutation: update(0, permutation)
+            router, variant, network, slots, lambda permutation: update(0, permutation)
         )
     if as_json:
         typer.echo(json.dumps(_as_object(attack), indent=2))
@@ -63,11 +59,11 @@ def rigid_command(
 
 
 def _say_nothing_was_built(attack: RigidAttack, save: Path | None, as_json: bool) -> None:
-    fails = max(one.slot for one in attack.growth if one.least < attack.network.n)
     unwritten = f" {save} was not written." if save is not None else ""
     typer.echo(
         f"There is no transposition to build: after {attack.slots} slots every packet can be "
-        f"anywhere. Stop the router after {fails} slots or fewer to see it fail.{unwritten}",
+        f"anywhere. Stop the router after {attack.last_failing} slots or fewer to see it fail."
+        f"{unwritten}",
         err=as_json,
     )
 
@@ -76,7 +72,7 @@ def _verdict(attack: RigidAttack) -> str:
     return (
         f"on the transposition of {attack.packet} and {attack.processor}, packet {attack.packet} "
         f"is not at {attack.processor} after {attack.slots} slots. No rigid router takes fewer "
-        f"than {guaranteed_slots(attack.network)} on {attack.network}."
+        f"than {attack.guaranteed} on {attack.network}."
     )
 
 
@@ -86,7 +82,7 @@ def _as_object(attack: RigidAttack) -> dict[str, object]:
         "router": attack.router,
         "variant": attack.variant,
         "slots": attack.slots,
-        "least_slots_of_a_rigid_router": guaranteed_slots(attack.network),
+        "least_slots_of_a_rigid_router": attack.guaranteed,
         "packet": attack.packet,
         "processor": attack.processor,
         "growth": [asdict(one) for one in attack.growth],
@@ -109,7 +105,7 @@ def _draw(path: Path, attack: RigidAttack, as_json: bool) -> None:
 
     n, growth = attack.network.n, attack.growth
     slots = tuple(one.slot for one in growth)
-    doubling = tuple(range(guaranteed_slots(attack.network) + 1))
+    doubling = tuple(range(attack.guaranteed + 1))
     lines = [
         Line("most", slots, tuple(one.most for one in growth), look=0),
         Line("mean", slots, tuple(one.mean for one in growth), look=1),

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import typer
 
-from popsnet.adversaries import TwoHopAttack, attack_two_hop, find_two_hop
-from popsnet.adversaries.two_hop.separation import Needed, randomized_slots
+from popsnet.adversaries import TwoHopAttack, attack_two_hop
+from popsnet.adversaries.two_hop.execution import Needed
 from popsnet.cli.attacks.output import (
     at_least,
     conclude,
@@ -31,11 +31,10 @@ def two_hop_command(
     network, rounds = Network(d, g), rounds_of(most_slots)
     require_files(save=save)
     with user_code(as_json), patient_progress("marking", None) as update:
-        found = find_two_hop(algorithm)
         attack = attack_two_hop(
-            found, network, rounds, lambda tried: update(0, f"{2 * tried} slots")
+            algorithm, network, rounds, lambda tried: update(0, f"{2 * tried} slots")
         )
-        (randomized,) = randomized_slots(network, [attack.destination])
+        randomized = attack.run_randomized()
     if as_json:
         typer.echo(json.dumps(_as_object(attack, randomized), indent=2))
     else:
@@ -53,8 +52,8 @@ def _as_object(attack: TwoHopAttack, randomized: Needed) -> dict[str, object]:
         "guaranteed_slots": attack.guaranteed,
         "reached_the_limit": attack.at_limit,
         "packet": attack.packet,
-        "marked": {str(i): int(attack.destination[i]) for i in attack.marked},
-        "waiting": len(attack.arrivals.waiting),
+        "marked": {str(i): to for i, to in attack.blocked.items()},
+        "waiting": attack.waiting,
         "randomized_slots": None if randomized.capped else randomized.slots,
         "randomized_stopped_after": randomized.slots if randomized.capped else None,
         "confirmed": attack.confirmed,
@@ -74,6 +73,6 @@ def _print_text(attack: TwoHopAttack, randomized: Needed) -> None:
     takes = f"takes {at_least(randomized.slots, randomized.capped)} slots"
     capped = " (capped: it was stopped with packets on their way)" if randomized.capped else ""
     typer.echo(
-        f"On the machine {len(attack.arrivals.waiting)} of {network.n:,} packets have not arrived. "
+        f"On the machine {attack.waiting} of {network.n:,} packets have not arrived. "
         f"The randomized algorithm {takes} on the same permutation{capped}."
     )
