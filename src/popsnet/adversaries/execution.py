@@ -43,7 +43,9 @@ def uniform_permutations(
 def sizes_to(largest: int) -> list[int]:
     """Return the sizes 8, 16, … up to the largest."""
     if largest < _SMALLEST:
-        raise InputError(f"largest = {largest}: sizes begin with g = {_SMALLEST}; give as much.")
+        raise InputError(
+            f"largest = {largest}: sizes begin with g = {_SMALLEST}; give that or more."
+        )
     return [_SMALLEST << k for k in range((largest // _SMALLEST).bit_length())]
 
 

@@ -8,7 +8,6 @@ g² such numbers is Θ(log g / log log g). Here it is measured, not proved.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from math import log
 from statistics import fmean, stdev
@@ -17,11 +16,14 @@ from popsnet.adversaries.execution import sizes_to, uniform_permutations
 from popsnet.adversaries.oblivious.attack import attack_paths
 from popsnet.adversaries.oblivious.crossing import congestion
 from popsnet.adversaries.oblivious.paths import PATH_SYSTEMS, PathSystem
+from popsnet.adversaries.reports import congestion_report
 from popsnet.errors import InputError
 from popsnet.network import Network
+from popsnet.progress import Progress, watched
+from popsnet.report import Report, Reported
 from popsnet.theory.lower_bounds import guaranteed_congestion
 
-__all__ = ["Average", "average_congestion", "curve", "measure_congestion"]
+__all__ = ["Average", "CongestionStudy", "average_congestion", "curve", "measure_congestion"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,17 @@ class Average:
         return guaranteed_congestion(self.network)
 
 
+@dataclass(frozen=True, repr=False)
+class CongestionStudy(Reported):
+    """The congestion of random permutations for several networks and path systems."""
+
+    points: tuple[Average, ...]
+
+    def report(self) -> Report:
+        """Return the congestion as it is shown."""
+        return congestion_report(self.points)
+
+
 def average_congestion(paths: PathSystem, network: Network, runs: int, seed: int = 0) -> Average:
     """Count the congestion of this many uniform permutations, O(n) time each."""
     if runs < 1:
@@ -70,23 +83,24 @@ def measure_congestion(
     runs: int,
     seed: int = 0,
     worst: int = 0,
-    progress: Callable[[int, int, str], None] = lambda done, total, doing: None,
-) -> list[Average]:
+    progress: Progress = None,
+) -> CongestionStudy:
     """Count random permutations on POPS(g, g), g = 8, 16, … ``largest``, for all path systems.
 
-    Up to g = ``worst`` the worst permutation is built as well. ``progress`` is told how many of
-    all cases are done, and the next.
+    Up to g = ``worst`` the worst permutation is built as well.
     """
     cases = [(g, paths) for g in sizes_to(largest) for paths in PATH_SYSTEMS.values()]
     averages = []
-    for done, (g, paths) in enumerate(cases):
-        progress(done, len(cases), f"{paths.name}, g = {g}")
-        average = average_congestion(paths, Network(g, g), runs, seed)
-        if g <= worst:
-            built = attack_paths(paths, Network(g, g), 1).matching_trial.congestion
-            average = replace(average, worst=built)
-        averages.append(average)
-    return averages
+    with watched(progress, "congestion", len(cases)) as (report, where):
+        for g, paths in cases:
+            where(f"{paths.name}, g = {g}")
+            average = average_congestion(paths, Network(g, g), runs, seed)
+            if g <= worst:
+                attack = attack_paths(paths, Network(g, g), 1, progress=False)
+                average = replace(average, worst=attack.matching_trial.congestion)
+            averages.append(average)
+            report(1)
+    return CongestionStudy(tuple(averages))
 
 
 def curve(g: int) -> float:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from itertools import count
 
 import numpy as np
@@ -14,6 +13,7 @@ from popsnet.errors import InputError
 from popsnet.memory import Memory
 from popsnet.network import Network
 from popsnet.permutations.uniform import UniformPermutation
+from popsnet.progress import Progress, reporter
 from popsnet.routing import Router, find_router
 from popsnet.slot import Inbox, Ints, Kind, Slot, Slots
 
@@ -36,7 +36,7 @@ def observe(
     router: Router | str,
     variant: str | None,
     network: Network,
-    progress: Callable[[int], None] = lambda done: None,
+    progress: Progress = None,
 ) -> PathSystem:
     """Return the path system of a router, seen on the n shifts, which have every pair once.
 
@@ -55,11 +55,12 @@ def observe(
     if router.variant(variant).idealized:
         raise InputError(f"Variant {variant} of {router.name} gives statistics only, no paths.")
     seen: dict[tuple[int, int], list[int]] = {}
-    for shift in range(network.n):
-        progress(shift)
-        destination = np.roll(network.processors, -shift)
-        for way in _ways(router, variant, network, destination, Coins(0)):
-            seen[way[0], way[-1]] = way
+    with reporter(progress, "watching", "shifts") as report:
+        for shift in range(network.n):
+            report(shift, network.n)
+            destination = np.roll(network.processors, -shift)
+            for way in _ways(router, variant, network, destination, Coins(0)):
+                seen[way[0], way[-1]] = way
     for probe in range(_PROBES):
         destination = UniformPermutation(network.n, Coins(probe)).array()
         for way in _ways(router, variant, network, destination, Coins(probe + 1)):

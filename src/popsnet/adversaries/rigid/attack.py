@@ -20,12 +20,15 @@ from itertools import zip_longest
 import numpy as np
 import numpy.typing as npt
 
+from popsnet.adversaries.reports import rigid_report
 from popsnet.adversaries.rigid.pattern import WatchedRouter, difference, watch
 from popsnet.adversaries.rigid.reach import ReachGrowth, growth_of
 from popsnet.coins import Coins
 from popsnet.errors import InputError
 from popsnet.network import Network
 from popsnet.permutations import make_permutation
+from popsnet.progress import Progress, watched
+from popsnet.report import Report, Reported
 from popsnet.routing import Router, find_router
 from popsnet.slot import Slot
 from popsnet.theory.lower_bounds import guaranteed_slots
@@ -42,8 +45,8 @@ _MOST_SLOTS = 10_000
 """The most slots of a router that are followed."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class RigidAttack:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class RigidAttack(Reported):
     """How far packets can get in a truncated rigid router, and where it must fail."""
 
     network: Network
@@ -77,13 +80,17 @@ class RigidAttack:
             return None
         return not self.watched.delivered[self.packet]
 
+    def report(self) -> Report:
+        """Return the attack as it is shown."""
+        return rigid_report(self)
+
 
 def attack_rigid(
     router: Router | str,
     variant: str | None,
     network: Network,
     slots: int | None = None,
-    progress: Callable[[str], None] = lambda permutation: None,
+    progress: Progress = None,
 ) -> RigidAttack:
     """Stop a router after some slots, 10,000 at most, and make it fail.
 
@@ -100,13 +107,24 @@ def attack_rigid(
     if isinstance(router, str):
         router = find_router(router)
     variant = router.choose_variant(variant, network)
+    with watched(progress, "watching", 1) as (_, where):
+        return _attack_or_refuse(router, variant, network, slots, where)
+
+
+def _attack_or_refuse(
+    router: Router,
+    variant: str,
+    network: Network,
+    slots: int | None,
+    where: Callable[[str], None],
+) -> RigidAttack:
     try:
-        return _attack(router, variant, network, slots, progress)
+        return _attack(router, variant, network, slots, where)
     except _Differs as first:
         rigid = first.slot - 1
         while rigid:  # until a shorter run of it is rigid on the transposition as well
             try:
-                _attack(router, variant, network, rigid, progress)
+                _attack(router, variant, network, rigid, where)
                 break
             except _Differs as earlier:
                 rigid = earlier.slot - 1

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
 from popsnet.adversaries.execution import complete
+from popsnet.adversaries.reports import two_hop_report
 from popsnet.adversaries.two_hop.algorithm import TwoHop, recorded
 from popsnet.adversaries.two_hop.execution import (
     Arrivals,
@@ -22,6 +24,8 @@ from popsnet.adversaries.two_hop.marking import Marking, mark
 from popsnet.adversaries.two_hop.rounds import Round, round_of
 from popsnet.errors import InputError
 from popsnet.network import Network
+from popsnet.progress import Progress, patient_progress, watched
+from popsnet.report import Report, Reported
 from popsnet.theory.lower_bounds import guaranteed_rounds
 
 __all__ = ["MOST_ROUNDS", "TwoHopAttack", "attack_two_hop"]
@@ -32,8 +36,8 @@ MOST_ROUNDS = 32
 _MOST = 2**21
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class TwoHopAttack:
+@dataclass(frozen=True, eq=False, repr=False)
+class TwoHopAttack(Reported):
     """A permutation, the packet that it delays, and what the machine saw."""
 
     network: Network
@@ -67,9 +71,11 @@ class TwoHopAttack:
         """How many packets have not arrived."""
         return len(self.arrivals.waiting)
 
-    def run_randomized(self) -> Needed:
-        """Run the randomized algorithm on the same permutation."""
-        (needed,) = randomized_slots(self.network, [self.destination])
+    @cached_property
+    def randomized(self) -> Needed:
+        """The slots of the randomized algorithm on the same permutation; run when asked for."""
+        with patient_progress("the randomized algorithm", None):
+            (needed,) = randomized_slots(self.network, [self.destination])
         return needed
 
     @property
@@ -83,12 +89,16 @@ class TwoHopAttack:
         ran = self.arrivals.outcome.slots == self.slots
         return bool(ran and self.arrivals.slot[self.packet] == 0)
 
+    def report(self) -> Report:
+        """Return the attack as it is shown."""
+        return two_hop_report(self)
+
 
 def attack_two_hop(
     algorithm: TwoHop | str,
     network: Network,
     most_rounds: int = MOST_ROUNDS,
-    progress: Callable[[int], None] = lambda rounds: None,
+    progress: Progress = None,
 ) -> TwoHopAttack:
     """The longest delay that is found, at least what the theorem promises; confirmed or not.
 
@@ -108,14 +118,15 @@ def attack_two_hop(
     tables: list[Round] = []
 
     def marking_of(rounds: int) -> Marking | None:
-        progress(rounds)
+        where(f"{2 * rounds} slots")
         while len(tables) < rounds:
             tables.append(round_of(algorithm, network, len(tables)))
         return mark(network, tables[:rounds])
 
-    rounds, marking = _longest(network, marking_of, most_rounds)
-    destination = _permutation(network, marking)
-    arrivals = execute_two_hop(algorithm, network, destination, rounds)
+    with watched(progress, "marking", 1) as (_, where):
+        rounds, marking = _longest(network, marking_of, most_rounds)
+        destination = _permutation(network, marking)
+        arrivals = execute_two_hop(algorithm, network, destination, rounds)
     marked = tuple(marking.marked)
     return TwoHopAttack(
         network, algorithm.name, rounds, marked[0], marked, destination, arrivals, most_rounds

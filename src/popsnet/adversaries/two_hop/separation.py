@@ -7,14 +7,17 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from popsnet.adversaries.execution import sizes_to, uniform_permutations
+from popsnet.adversaries.reports import separation_report
 from popsnet.adversaries.two_hop.algorithm import TwoHop
 from popsnet.adversaries.two_hop.attack import MOST_ROUNDS, TwoHopAttack, attack_two_hop
 from popsnet.adversaries.two_hop.execution import Needed, randomized_slots
 from popsnet.adversaries.two_hop.families import FAMILIES
 from popsnet.errors import InputError
 from popsnet.network import Network
+from popsnet.progress import Progress, watched
+from popsnet.report import Report, Reported
 
-__all__ = ["Separation", "measure_separation", "separation"]
+__all__ = ["Separation", "SeparationStudy", "measure_separation", "separation"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -88,7 +91,7 @@ def separation(
     attacks = {}
     for algorithm in algorithms:
         progress(f"{network}: {algorithm.name}")
-        attacks[algorithm.name] = attack_two_hop(algorithm, network, most_rounds)
+        attacks[algorithm.name] = attack_two_hop(algorithm, network, most_rounds, progress=False)
     progress(f"{network}: randomized")
     uniform = uniform_permutations(network, runs)
     built = [attack.destination for attack in attacks.values()]
@@ -97,15 +100,27 @@ def separation(
     )
 
 
+@dataclass(frozen=True, repr=False)
+class SeparationStudy(Reported):
+    """Both sides on several networks."""
+
+    points: tuple[Separation, ...]
+    most_rounds: int
+    """Where the search for a longer delay ends."""
+
+    def report(self) -> Report:
+        """Return both sides as they are shown."""
+        return separation_report(self.points)
+
+
 def measure_separation(
-    largest: int,
-    runs: int,
-    most_rounds: int = MOST_ROUNDS,
-    progress: Callable[[str], None] = lambda doing: None,
-) -> list[Separation]:
-    """Both sides on POPS(g, g), g = 8, 16, … ``largest``, for all algorithms that ship."""
-    algorithms = list(FAMILIES.values())
-    return [
-        separation(Network(g, g), algorithms, runs, most_rounds, progress)
-        for g in sizes_to(largest)
-    ]
+    largest: int, runs: int, most_rounds: int = MOST_ROUNDS, progress: Progress = None
+) -> SeparationStudy:
+    """Measure both sides on POPS(g, g), g = 8, 16, … ``largest``, for all algorithms that ship."""
+    sizes, algorithms = sizes_to(largest), list(FAMILIES.values())
+    points = []
+    with watched(progress, "attacking", len(sizes)) as (report, where):
+        for g in sizes:
+            points.append(separation(Network(g, g), algorithms, runs, most_rounds, where))
+            report(1)
+    return SeparationStudy(tuple(points), most_rounds)
