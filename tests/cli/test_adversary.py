@@ -116,6 +116,7 @@ def test_what_user_code_prints_is_not_in_the_json(cli: Cli, tmp_path: Path) -> N
         ("adversary", "two-hop", 4, 4, "--algorithm", tmp_path / "hops.py"),
         ("adversary", "rigid", 2, 2, "--router", tmp_path / "router.py"),
         ("route", 2, 2, "--router", tmp_path / "router.py"),
+        ("view", 2, 2, "--router", tmp_path / "router.py", "--out", tmp_path / "view.html"),
     ):
         finished = cli(*arguments, "--json")
         assert isinstance(json.loads(finished.out), dict)

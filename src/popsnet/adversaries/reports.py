@@ -126,7 +126,7 @@ def congestion_report(points: Sequence[Average]) -> Report:
     ]
     mean_columns = size, *map(Column, names), Column("curve")
     worst_columns = size, *(Column(name, kind="integer") for name in (*names, "any"))
-    parts = (
+    parts: tuple[Table | str, ...] = (
         Table("points", "", (), rows),
         Table(
             "means",
