@@ -8,8 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from popsnet.cli import network as command
-from popsnet.sorting import ComparatorNetwork, ComparatorStage
+from popsnet.sorting import ComparatorNetwork, ComparatorStage, examination
 from tests.conftest import Cli
 
 
@@ -62,7 +61,7 @@ def test_a_network_that_does_not_sort_ends_with_1(
 ) -> None:
     stages = [ComparatorStage(np.array([0]), np.array([wires - 1]))]
     broken = ComparatorNetwork("bag-tree", wires, lambda: stages)
-    monkeypatch.setattr(command, "make_network", lambda name, n, seed: broken)
+    monkeypatch.setattr(examination, "make_network", lambda name, n, seed: broken)
     finished = cli("network", "bag-tree", wires, "--check")
     assert finished.code == 1
     assert f"bag-tree on {wires} wires, which does not sort" in finished.out

@@ -6,7 +6,6 @@ import json
 from dataclasses import asdict
 from importlib.util import find_spec
 from pathlib import Path
-from statistics import mean
 
 import typer
 from rich.console import Console
@@ -15,20 +14,11 @@ from rich.table import Table
 from popsnet.errors import InputError
 from popsnet.files import require_writable, write_whole
 from popsnet.progress import patient_progress
-from popsnet.sorting import (
-    NETWORKS,
-    ComparatorNetwork,
-    DepthGrowth,
-    SortingVerdict,
-    check_network,
-    make_network,
-    measure_growth,
-)
+from popsnet.sorting import ComparatorNetwork, DepthGrowth, Examined, SortingVerdict, examine
 from popsnet.sorting.growth import SMALLEST
 
-__all__ = ["MOST_WIRES", "network_command"]
+__all__ = ["network_command"]
 
-MOST_WIRES = 2**20
 _SHOWN = 64
 
 
@@ -36,27 +26,31 @@ def network_command(
     name: str, n: int, *, seed: int, figure: Path | None, check: bool, growth: bool, as_json: bool
 ) -> None:
     """Print what is asked for; exit 1 if the network is found not to sort."""
-    if n > MOST_WIRES:
-        raise InputError(f"n = {n:,}: give at most {MOST_WIRES:,} wires.")
-    network = make_network(name, n, seed)
     if figure is not None:
-        _draw(network, figure)
-    grown = _measure(name, n) if growth else None
-    verdict = _check(network, seed) if check else None
+        _require_svg(figure)
+    with patient_progress(f"examining {name}", None) as update:
+        examined = examine(
+            name, n, seed=seed, check=check, growth=growth, progress=lambda doing: update(0, doing)
+        )
+    if figure is not None:
+        _draw(examined.network, figure)
     if as_json:
-        typer.echo(json.dumps(_as_object(network, seed, figure, verdict, grown), indent=2))
+        typer.echo(json.dumps(_as_object(examined, figure), indent=2))
     else:
-        _print_text(network, figure, verdict, grown)
-    if verdict is not None and not verdict.sorts:
+        _print_text(examined, figure)
+    if examined.verdict is not None and not examined.verdict.sorts:
         raise typer.Exit(1)
 
 
-def _draw(network: ComparatorNetwork, path: Path) -> None:
+def _require_svg(path: Path) -> None:
     if path.suffix != ".svg":
         raise InputError(f"--figure {path}: the diagram is an SVG file; give a name with .svg.")
     if find_spec("matplotlib") is None:
         raise InputError("The diagram needs matplotlib: pip install 'popsnet[plots]'")
     require_writable(path)
+
+
+def _draw(network: ComparatorNetwork, path: Path) -> None:
     from popsnet.plots import draw_network, svg_text
 
     drawn = svg_text(draw_network(network))
@@ -64,38 +58,17 @@ def _draw(network: ComparatorNetwork, path: Path) -> None:
         file.write(drawn)
 
 
-def _measure(name: str, n: int) -> DepthGrowth:
-    if name != "bag-tree":
-        raise InputError(
-            f"--growth compares bag-tree with merge-exchange; {name} is known exactly."
-        )
-    with patient_progress("making bag trees", None) as update:
-        return measure_growth(
-            n.bit_length() - 1, watch=lambda row: update(0, f"2^{row.exponent} wires")
-        )
-
-
-def _check(network: ComparatorNetwork, seed: int) -> SortingVerdict:
-    with patient_progress(f"checking {network.name}", None) as update:
-        return check_network(
-            network, seed=seed, watch=lambda passes: update(0, f"{passes} passes done")
-        )
-
-
-def _as_object(
-    network: ComparatorNetwork, seed: int, figure: Path | None, verdict: SortingVerdict | None,
-    growth: DepthGrowth | None,
-) -> dict[str, object]:  # fmt: skip
-    sizes = network.stage_sizes
+def _as_object(examined: Examined, figure: Path | None) -> dict[str, object]:
+    network, verdict, growth = examined.network, examined.verdict, examined.growth
     return {
         "network": network.name,
         "wires": network.wires,
-        "seed": seed,
-        "proved": NETWORKS[network.name].proved,
+        "seed": examined.seed,
+        "proved": examined.proved,
         "depth": network.depth,
         "size": network.size,
         "comparators_a_stage": {
-            "min": min(sizes, default=0), "mean": mean(sizes or [0]), "max": max(sizes, default=0),
+            "min": examined.fewest, "mean": examined.mean, "max": examined.most,
         },
         "figure": None if figure is None else str(figure),
         "check": None if verdict is None else asdict(verdict),
@@ -113,37 +86,18 @@ def _growth_as_object(growth: DepthGrowth) -> dict[str, object]:
     }
 
 
-def _print_text(
-    network: ComparatorNetwork,
-    figure: Path | None,
-    verdict: SortingVerdict | None,
-    growth: DepthGrowth | None,
-) -> None:
-    sizes = network.stage_sizes
-    typer.echo(f"{network.name} on {network.wires:,} wires, {_known(network, verdict)}")
-    each = (
-        f"; {min(sizes):,} to {max(sizes):,} a stage, {mean(sizes):,.1f} on average"
-        if sizes
-        else ""
-    )
+def _print_text(examined: Examined, figure: Path | None) -> None:
+    network = examined.network
+    typer.echo(f"{network.name} on {network.wires:,} wires, {examined.status}")
+    sizes = f"{examined.fewest:,} to {examined.most:,} a stage, {examined.mean:,.1f} on average"
+    each = f"; {sizes}" if network.depth else ""
     typer.echo(f"depth {network.depth:,}, size {network.size:,} comparators{each}")
     if figure is not None:
         typer.echo(f"Knuth diagram written to {figure}")
-    if growth is not None:
-        _print_growth(growth)
-    if verdict is not None:
-        typer.echo(_in_words(verdict))
-
-
-def _known(network: ComparatorNetwork, verdict: SortingVerdict | None) -> str:
-    """Whether it sorts, as far as that is known after the check, if there was one."""
-    if verdict is not None and not verdict.sorts:
-        return "which does not sort"
-    if NETWORKS[network.name].proved:
-        return "proved to sort"
-    if verdict is not None and verdict.exhaustive:
-        return "proved to sort by trying all inputs"
-    return "not proved to sort"
+    if examined.growth is not None:
+        _print_growth(examined.growth)
+    if examined.verdict is not None:
+        typer.echo(_in_words(examined.verdict))
 
 
 def _print_growth(growth: DepthGrowth) -> None:

@@ -11,9 +11,8 @@ import numpy as np
 import numpy.typing as npt
 import typer
 
-from popsnet.computing.computation import sort
-from popsnet.errors import InputError
-from popsnet.files import require_writable, write_whole
+from popsnet.computing import sort, write_keys
+from popsnet.files import require_writable
 from popsnet.network import Network
 
 __all__ = ["sort_command"]
@@ -31,12 +30,12 @@ def sort_command(
     network = Network(d, g)
     if out is not None:
         require_writable(out)
-    values = None if keys == "random" else _read(Path(keys), network.n)
     begin = time.perf_counter()
+    values = None if keys == "random" else Path(keys)
     done = sort(network, values, comparators=name, seed=seed)
     seconds = time.perf_counter() - begin
     if out is not None:
-        _write(out, done.values)
+        write_keys(out, done.values)
     facts: dict[str, object] = {
         "network": {"d": d, "g": g, "n": network.n},
         "comparators": name,
@@ -83,39 +82,3 @@ def _glimpse(values: Values) -> str:
 def _listed(values: Values) -> list[object]:
     """For JSON, which has no infinite numbers: they are texts."""
     return [one if np.isfinite(one) else str(one) for one in values.tolist()]
-
-
-def _write(path: Path, values: Values) -> None:
-    with write_whole(path) as file:
-        if path.suffix.lower() == ".npy":
-            np.save(file.buffer, values)
-        else:
-            file.writelines(f"{one}\n" for one in values.tolist())
-
-
-def _read(path: Path, n: int) -> Values:
-    """A file of n numbers: .npy, or text with one in a line or commas between."""
-    values: Values
-    try:
-        if path.suffix.lower() == ".npy":
-            values = np.load(path, allow_pickle=False)
-        else:
-            values = _numbers(path.read_text(encoding="utf-8-sig").replace(",", " ").split())
-    except OSError as error:
-        raise InputError(
-            f"--keys {path}: it could not be read ({error.strerror}); give random or a file."
-        ) from error
-    except (ValueError, EOFError) as error:
-        raise InputError(f"--keys {path}: it is no file of numbers: {error}.") from error
-    if values.ndim != 1 or values.dtype.kind not in "iuf" or len(values) != n:
-        raise InputError(
-            f"--keys {path}: it holds {values.dtype} of shape {values.shape}; give {n} numbers."
-        )
-    return values
-
-
-def _numbers(words: list[str]) -> Values:
-    try:
-        return np.array([int(word) for word in words], dtype=np.int64)
-    except (ValueError, OverflowError):
-        return np.array([float(word) for word in words], dtype=np.float64)
