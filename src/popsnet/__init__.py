@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from popsnet.advice.recommendation import recommend as recommend
     from popsnet.coins import Coins as Coins
     from popsnet.computing.computation import sort as sort
-    from popsnet.computing.hypercube import compute as compute
+    from popsnet.computing.computation import compute as compute
     from popsnet.engines import Outcome as Outcome
     from popsnet.engines import Tally as Tally
     from popsnet.errors import InputError as InputError
@@ -113,7 +113,7 @@ _GROUPS = {
     "schedules and sorting": {
         "schedule": "popsnet.runs.schedule",
         "sort": "popsnet.computing.computation",
-        "compute": "popsnet.computing.hypercube",
+        "compute": "popsnet.computing.computation",
     },
     "the paper's tables and figures": {"paper": ""},
     "packages for more": dict.fromkeys(

@@ -69,7 +69,7 @@ def test_keys_come_from_files(cli: Cli, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        ("1 2 3", "sorts n = 4 numbers"),
+        ("1 2 3", "give 4 numbers"),
         ("a b", "is not a file of numbers"),
         ("1 2 3 nan", "no place"),
     ],

@@ -15,7 +15,7 @@ MODULES = sorted(SOURCE.rglob("*.py"))
 
 LAYERS = [
     {"compiled", "errors", "system"},
-    {"files", "progress", "report", "splitmix", "stats"},
+    {"arrays", "files", "progress", "report", "splitmix", "stats"},
     {"coins", "network", "slot"},
     {"couplers", "memory", "sorting", "theory", "trace"},
     {"machine", "viewer"},

@@ -33,16 +33,15 @@ def sort(
 ) -> Report:
     """Sort D·G values on POPS(D, G), slot by slot; exit 1 if they are not in order then."""
     from popsnet import computing
-    from popsnet.computing.files import read_values, write_values
     from popsnet.files import require_writable
     from popsnet.network import Network
 
     if out is not None:
         require_writable(out)
-    values = None if keys == "random" else read_values(Path(keys))
+    values = None if keys == "random" else Path(keys)
     done = computing.sort(Network(d, g), values, comparators=network, seed=seed)
     report = done.report().plus(Fact("keys", keys), Fact("seed", seed))
     if out is None:
         return report
-    write_values(out, done.values)
+    computing.write_keys(out, done.values)
     return report.plus(Fact("out", str(out)), f"Values written to {out}.")

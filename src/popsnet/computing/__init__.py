@@ -1,6 +1,5 @@
 """Values instead of packets: sorting, hypercube moves, sums and prefix sums on the machine."""
 
-from popsnet.computing.computation import sort
-from popsnet.computing.hypercube import compute
+from popsnet.computing.computation import Computed, Sorted, compute, read_keys, sort, write_keys
 
-__all__ = ["compute", "sort"]
+__all__ = ["Computed", "Sorted", "compute", "read_keys", "sort", "write_keys"]
