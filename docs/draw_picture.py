@@ -14,7 +14,7 @@ from popsnet import Coins, Experiment, Network, route
 from popsnet.exact import mei_rizzi_chain, relay_chain, solve
 from popsnet.plots import (
     DistributionBars,
-    draw_laws,
+    draw_distributions,
     draw_network,
     draw_phases,
     draw_schedule,
@@ -105,7 +105,10 @@ def draw_course(path: Path, d: int, g: int) -> None:
 
 def draw_exact(path: Path) -> None:
     """Exact laws and runs."""
-    save(draw_laws([law_of("mei-rizzi", 2), law_of("mei-rizzi", 3), law_of("relay", 3)]), path)
+    save(
+        draw_distributions([law_of("mei-rizzi", 2), law_of("mei-rizzi", 3), law_of("relay", 3)]),
+        path,
+    )
 
 
 def law_of(router: str, g: int) -> DistributionBars:

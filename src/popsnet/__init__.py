@@ -4,11 +4,11 @@ Route, and look at the results
     ``route``, ``Experiment``, ``Runs``, ``Run``, ``Outcome``, ``summarize``, ``view``, ``Page``,
     ``check_trace``
 Choose a router
-    ``recommend``, ``compare``, ``all_routers``, ``find_router``
+    ``recommend``, ``compare``, ``predict``, ``all_routers``, ``find_router``
 Many experiments, kept in a file
     ``Sweep``, ``collect``, ``Store``, ``Tally``, ``verify``
-Schedules and sorting
-    ``schedule``, ``sort``
+Schedules, sorting and sums
+    ``schedule``, ``sort``, ``compute``
 The paper's tables and figures
     ``paper.reproduce``
 More, by package

@@ -28,8 +28,10 @@ from . import (
     theory as theory,
 )
 from .advice.comparison import compare as compare
+from .advice.prediction import predict as predict
 from .advice.recommendation import recommend as recommend
 from .coins import Coins as Coins
+from .computing.computation import compute as compute
 from .computing.computation import sort as sort
 from .engines import Outcome as Outcome
 from .engines import Tally as Tally

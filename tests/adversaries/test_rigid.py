@@ -42,7 +42,7 @@ def test_truncated_routers_fail_where_they_must(
         earlier = attack_rigid(comparators, variant, network, slots)
         assert earlier.packet is not None
         assert earlier.watched is not None
-        assert not earlier.watched.home[earlier.packet]
+        assert not earlier.watched.delivered[earlier.packet]
     later = attack_rigid(comparators, variant, network, attack.slots + 1)
     assert later.packet is None
     assert later.confirmed is None
@@ -63,8 +63,8 @@ def test_packets_are_only_where_the_sets_say(comparators: Router, variant: str) 
         holder = int(np.flatnonzero(destination == attack.processor)[0])
         destination[[attack.packet, holder]] = destination[[holder, attack.packet]]
         seen = watch(comparators, variant, network, destination, Coins(seed), attack.slots)
-        assert not seen.home[attack.packet]
-        for packet in np.flatnonzero(seen.home):
+        assert not seen.delivered[attack.packet]
+        for packet in np.flatnonzero(seen.delivered):
             assert packet in reach.of(int(destination[packet]))
 
 

@@ -50,7 +50,7 @@ def test_the_sorted_values_are_shown(cli: Cli, tmp_path: Path) -> None:
 def test_the_sorted_values_are_written(cli: Cli, tmp_path: Path, option: str, name: str) -> None:
     path = tmp_path / name
     finished = cli("sort", 8, 4, "--seed", 3, option, path)
-    assert f"Written to {path}" in finished.out
+    assert f"Values written to {path}." in finished.out
     values = np.load(path) if name == "v.npy" else np.loadtxt(path, dtype=np.int64)
     listed = json.loads(cli("sort", 8, 4, "--seed", 3, "--json").out)["values"]
     assert values.tolist() == listed == sorted(listed)
@@ -68,7 +68,11 @@ def test_keys_come_from_files(cli: Cli, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("text", "complaint"),
-    [("1 2 3", "give 4 numbers"), ("a b", "no file of numbers"), ("1 2 3 nan", "no place")],
+    [
+        ("1 2 3", "give 4 numbers"),
+        ("a b", "is not a file of numbers"),
+        ("1 2 3 nan", "no place"),
+    ],
 )
 def test_bad_keys_are_refused(cli: Cli, tmp_path: Path, text: str, complaint: str) -> None:
     (tmp_path / "k.txt").write_text(text)

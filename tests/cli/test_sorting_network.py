@@ -1,4 +1,4 @@
-"""``popsnet network``: what it prints, and how it ends."""
+"""``popsnet sorting-network``: what it prints, and how it ends."""
 
 from __future__ import annotations
 
@@ -8,15 +8,22 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from popsnet.cli import network as command
-from popsnet.sorting import ComparatorNetwork, ComparatorStage
+from popsnet.sorting import ComparatorNetwork, ComparatorStage, examination
 from tests.conftest import Cli
 
 
 def test_json_has_everything(cli: Cli, tmp_path: Path) -> None:
     figure = tmp_path / "f.svg"
     finished = cli(
-        "network", "merge-exchange", 16, "--seed", 3, "--figure", figure, "--check", "--json"
+        "sorting-network",
+        "merge-exchange",
+        16,
+        "--seed",
+        3,
+        "--figure",
+        figure,
+        "--check",
+        "--json",
     )
     assert (finished.code, finished.err) == (0, "")
     assert json.loads(finished.out) == {
@@ -26,33 +33,33 @@ def test_json_has_everything(cli: Cli, tmp_path: Path) -> None:
         "proved": True,
         "depth": 10,
         "size": 63,
-        "comparators_a_stage": {"min": 4, "mean": 6.3, "max": 8},
-        "figure": str(figure),
+        "stage_comparators": {"min": 4, "mean": 6.3, "max": 8},
         "check": {"sorts": True, "exhaustive": True, "inputs": 65536, "counterexample": None},
-        "growth": None,
+        "figure": str(figure),
+        "ok": True,
     }
     assert figure.read_text().startswith("<svg")
 
 
 def test_text_says_what_was_tried(cli: Cli) -> None:
-    assert "OK: all 4,096 inputs" in cli("network", "merge-exchange", 12, "--check").out
-    tried = cli("network", "bag-tree", 40, "--check").out
+    assert "OK: all 4,096 inputs" in cli("sorting-network", "merge-exchange", 12, "--check").out
+    tried = cli("sorting-network", "bag-tree", 40, "--check").out
     assert "bag-tree on 40 wires, not proved to sort" in tried
     assert "OK: 3,072 inputs" in tried
-    assert "a test, not a proof" in tried
-    assert "OK: all 2 inputs" in cli("network", "bitonic", 1, "--check").out
+    assert "a test, not a proof" in " ".join(tried.split())
+    assert "OK: all 2 inputs" in cli("sorting-network", "bitonic", 1, "--check").out
 
 
 def test_text_does_not_contradict_the_check(cli: Cli) -> None:
-    assert "bag-tree on 7 wires, not proved to sort" in cli("network", "bag-tree", 7).out
-    tried = cli("network", "bag-tree", 7, "--check").out
+    assert "bag-tree on 7 wires, not proved to sort" in cli("sorting-network", "bag-tree", 7).out
+    tried = cli("sorting-network", "bag-tree", 7, "--check").out
     assert "bag-tree on 7 wires, proved to sort by trying all inputs" in tried
     assert "not proved" not in tried
     assert "OK: all 128 inputs" in tried
 
 
 def test_the_same_seed_prints_the_same(cli: Cli) -> None:
-    asked = ("network", "bag-tree", 50, "--seed", 9, "--check", "--json")
+    asked = ("sorting-network", "bag-tree", 50, "--seed", 9, "--check", "--json")
     assert cli(*asked).out == cli(*asked).out
 
 
@@ -62,20 +69,51 @@ def test_a_network_that_does_not_sort_ends_with_1(
 ) -> None:
     stages = [ComparatorStage(np.array([0]), np.array([wires - 1]))]
     broken = ComparatorNetwork("bag-tree", wires, lambda: stages)
-    monkeypatch.setattr(command, "make_network", lambda name, n, seed: broken)
-    finished = cli("network", "bag-tree", wires, "--check")
+    monkeypatch.setattr(examination, "make_network", lambda name, n, seed: broken)
+    finished = cli("sorting-network", "bag-tree", wires, "--check")
     assert finished.code == 1
     assert f"bag-tree on {wires} wires, which does not sort" in finished.out
     assert "FAILED: this input is not sorted (wire 0 first): " in finished.out
-    finished = cli("network", "bag-tree", wires, "--check", "--json")
+    finished = cli("sorting-network", "bag-tree", wires, "--check", "--json")
     assert finished.code == 1
     failed = np.array(json.loads(finished.out)["check"]["counterexample"])
     assert not np.array_equal(broken.sort(failed), np.sort(failed))
 
 
 def test_growth_is_told_with_its_line(cli: Cli) -> None:
-    growth = json.loads(cli("network", "bag-tree", 256, "--growth", "--json").out)["growth"]
-    assert [row["depth"] for row in growth["rows"]] == [142, 261, 370]
-    assert growth["rows"][2]["batcher_depth"] == 36
-    assert growth["slope"] == pytest.approx(114)
-    assert growth["crossover_log2_n"] > 200
+    grown = json.loads(cli("sorting-network", "bag-tree", 256, "--growth", "--json").out)
+    assert [row["depth"] for row in grown["growth"]] == [142, 261, 370]
+    assert grown["growth"][2]["batcher_depth"] == 36
+    assert grown["growth_line"]["slope"] == pytest.approx(114)
+    assert grown["growth_line"]["crossover_log2_n"] > 200
+    table = cli("sorting-network", "bag-tree", 256, "--growth", "--csv").out
+    assert table.splitlines()[:2] == ["exponent,depth,size,batcher_depth", "6,142,3155,21"]
+
+
+def test_the_diagram_has_any_format(cli: Cli, tmp_path: Path) -> None:
+    assert cli("sorting-network", "bitonic", 4, "--figure", tmp_path / "f.png").code == 0
+    assert (tmp_path / "f.png").stat().st_size > 1000
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("merge-exchange", 0), "n = 0: a network has at least one wire"),
+        (("bag-tree", -3), "-3 is below 1: a network has N >= 1 wires"),
+        (("bag-tree", 2**20 + 1), "give at most 1,048,576 wires"),
+        (("bitonic", 12), "needs a power of two"),
+        (("nope", 4), "no network 'nope'; choose one of merge-exchange, bitonic, bag-tree"),
+        (("bag-tree", 64, "--seed", 2**64), "a seed is a whole"),
+        (
+            ("merge-exchange", 65, "--figure", "f.svg"),
+            "A diagram of 65 wires is too large to be read; 64 is the most",
+        ),
+        (("bitonic", 4, "--figure", "f.xyz"), "--figure f.xyz: the name must end in one of"),
+        (("bitonic", 128, "--growth"), "--growth compares bag-tree"),
+        (("bag-tree", 100, "--growth"), "give at least 2^7 wires"),
+    ],
+)
+def test_bad_input_is_refused(cli: Cli, arguments: tuple[object, ...], said: str) -> None:
+    finished = cli("sorting-network", *arguments)
+    assert finished.code == 2
+    assert said in finished.err

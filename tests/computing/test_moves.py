@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from popsnet import InputError, Network
-from popsnet.computing.computation import compute
+from popsnet.computing.computation import execute_steps
 from popsnet.computing.moves import add_all, add_prefixes, dimensions, move, move_slots
 
 SHAPES = [(1, 16), (2, 8), (4, 4), (8, 2), (16, 1), (1, 1), (32, 4)]
@@ -17,9 +17,9 @@ def test_sums(d: int, g: int) -> None:
     network = Network(d, g)
     values = np.random.default_rng(d).integers(-100, 100, network.n)
     most = dimensions(network) * move_slots(network)
-    summed = compute(network, add_all(network, values))
+    summed = execute_steps(network, add_all(network, values))
     assert (summed.values == values.sum()).all()
-    prefixes = compute(network, add_prefixes(network, values))
+    prefixes = execute_steps(network, add_prefixes(network, values))
     assert (prefixes.values == np.cumsum(values)).all()
     assert summed.slots == prefixes.slots == most
     assert summed.collisions == 0
@@ -30,15 +30,15 @@ def test_a_move_takes_as_many_slots_as_in_the_literature(d: int, g: int) -> None
     network = Network(d, g)
     values = np.arange(network.n)
     for dimension in range(dimensions(network)):
-        moved = compute(network, move(network, values, dimension))
+        moved = execute_steps(network, move(network, values, dimension))
         assert (moved.values == values ^ 1 << dimension).all()
         assert moved.slots == (1 if d == 1 else 2 * -(-d // g))
 
 
 def test_what_is_no_hypercube_is_refused() -> None:
     with pytest.raises(InputError, match="no power of two"):
-        compute(Network(3, 4), add_all(Network(3, 4), np.arange(12)))
+        execute_steps(Network(3, 4), add_all(Network(3, 4), np.arange(12)))
     with pytest.raises(InputError, match="dimensions 0 to 3"):
-        compute(Network(4, 4), move(Network(4, 4), np.arange(16), 4))
+        execute_steps(Network(4, 4), move(Network(4, 4), np.arange(16), 4))
     with pytest.raises(InputError, match="one processor and no dimension to move along"):
-        compute(Network(1, 1), move(Network(1, 1), np.arange(1), 0))
+        execute_steps(Network(1, 1), move(Network(1, 1), np.arange(1), 0))

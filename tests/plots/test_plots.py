@@ -24,9 +24,9 @@ from popsnet.plots import (
     Series,
     conflict_graphs,
     draw_conflicts,
+    draw_distributions,
     draw_fits,
     draw_journey,
-    draw_laws,
     draw_losses,
     draw_network,
     draw_phases,
@@ -98,8 +98,10 @@ def phases() -> Figure:
     return draw_phases(list(analyse_phases(one.network, one.destination(0), Coins(0).for_run(0))))
 
 
-def laws() -> Figure:
-    return draw_laws([DistributionBars("POPS(2, 2)", (0, 0.5, 0.25, 0.125), {1: 52, 2: 23, 3: 15})])
+def distributions() -> Figure:
+    return draw_distributions(
+        [DistributionBars("POPS(2, 2)", (0, 0.5, 0.25, 0.125), {1: 52, 2: 23, 3: 15})]
+    )
 
 
 def fits() -> Figure:
@@ -121,7 +123,7 @@ def separated() -> Figure:
 
 
 FIGURES = [
-    steps, slots, losses, conflicts, journey, comparators, phases, laws, fits, separated,
+    steps, slots, losses, conflicts, journey, comparators, phases, distributions, fits, separated,
 ]  # fmt: skip
 
 

@@ -1,67 +1,81 @@
-"""Algorithms of a class from a user's own file: a few functions of whole numbers."""
+"""Algorithms of a class from a user's own file: a few functions of integers."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from types import ModuleType
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from popsnet.errors import InputError
 from popsnet.routing.plugin import execute_file
-from popsnet.slot import Ints
 
-__all__ = ["called", "function_of", "kept", "load", "takes_arrays", "whole_numbers"]
+__all__ = ["UserFile", "find_algorithm"]
 
-
-def load(path: Path, what: str) -> ModuleType:
-    """The module that a file is; ``what`` says what it should define, for the error's text."""
-    module, _ = execute_file(path, what)
-    return module
+Algorithm = TypeVar("Algorithm")
 
 
-def function_of(module: ModuleType, name: str, path: Path, usage: str) -> Callable[..., Any]:
-    """The function of that name, which a file must define."""
-    function = getattr(module, name, None)
-    if not callable(function):
-        raise InputError(f"{path} defines no function {name}; it must define {usage}.")
-    return function  # type: ignore[no-any-return]
+class UserFile:
+    """A user's file that defines functions; ``what`` says what of, for the text of an error."""
+
+    def __init__(self, path: Path, what: str) -> None:
+        self.path = path
+        self._module, _ = execute_file(path, what)
+        self.takes_arrays = bool(getattr(self._module, "arrays", False))
+        """Whether the file says ``arrays = True``: its functions take arrays, not numbers."""
+
+    def __contains__(self, name: str) -> bool:
+        return getattr(self._module, name, None) is not None
+
+    def function(self, name: str, usage: str) -> Callable[..., Any]:
+        """Return the function of that name, which the file must define.
+
+        Whatever it raises is bad input, reported with its arguments. Arrays are given to it as
+        copies that it cannot write to.
+        """
+        function = getattr(self._module, name, None)
+        if not callable(function):
+            raise InputError(f"{self.path} defines no function {name}; it must define {usage}.")
+
+        def call(*arguments: object) -> Any:
+            if self.takes_arrays:
+                arguments = tuple(map(_read_only, arguments))
+            try:
+                return function(*arguments)
+            except (Exception, SystemExit) as error:
+                raise InputError(
+                    f"{self.path}: {name}({', '.join(map(_shown, arguments))}) raises "
+                    f"{type(error).__name__}: {error}."
+                ) from error
+
+        return call
 
 
-def takes_arrays(module: ModuleType) -> bool:
-    """Whether the file says ``arrays = True``: its functions take arrays instead of numbers."""
-    return bool(getattr(module, "arrays", False))
-
-
-def called(function: Callable[..., Any], where: str, *arguments: object) -> Any:
-    """What the user's function gives; whatever it raises is bad input, said with its arguments."""
-    try:
-        return function(*arguments)
-    except (Exception, SystemExit) as error:
-        shown = ", ".join(_shown(argument) for argument in arguments)
-        raise InputError(f"{where}({shown}) raises {type(error).__name__}: {error}.") from error
-
-
-def kept(array: Ints) -> Ints:
-    """A copy that can be read only, for the user's function: ours stays what it is."""
-    copy = array.copy()
-    copy.flags.writeable = False
-    return copy
+def _read_only(argument: object) -> object:
+    if isinstance(argument, np.ndarray):
+        argument = argument.copy()
+        argument.flags.writeable = False
+    return argument
 
 
 def _shown(argument: object) -> str:
-    if isinstance(argument, np.ndarray):
-        return f"array of {len(argument)}"
-    return str(argument)
+    return f"array of {len(argument)}" if isinstance(argument, np.ndarray) else str(argument)
 
 
-def whole_numbers(values: object, where: str, length: int) -> Ints:
-    """A row of that many whole numbers, or an error that says what came instead."""
-    array = np.asarray(values)
-    if array.shape != (length,) or array.dtype.kind not in "iu":
+def find_algorithm(
+    name: str,
+    known: Mapping[str, Algorithm],
+    load: Callable[[Path], Algorithm],
+    what: str,
+    usage: str,
+) -> Algorithm:
+    """Return the shipped algorithm of that name, or load the file ``name.py``."""
+    if name.endswith(".py"):
+        return load(Path(name))
+    if name not in known:
         raise InputError(
-            f"{where} gives {values!r:.60}; it must give a row of {length} whole numbers."
+            f"There is no {what} {name!r}. Give one of: {', '.join(known)}; or a file name.py that "
+            f"defines {usage}."
         )
-    return array.astype(np.int64)
+    return known[name]

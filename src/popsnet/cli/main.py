@@ -87,8 +87,9 @@ def _refuse_negative_sizes(arguments: list[str]) -> None:
 
 
 _PARAMETERS = "|".join(
-    ("engine", "max_n", "max_steps", "permutation", "permutation_seed", "router", "runs", "seed",
-     "shards", "slots", "trace", "variant", "workers")
+    ("all_packets", "dimension", "engine", "growth", "largest", "max_n", "max_steps", "most_slots",
+     "permutation", "permutation_seed", "router", "runs", "seed", "shards", "slots", "trace",
+     "upto", "variant", "workers")
 )  # fmt: skip
 
 
@@ -97,8 +98,11 @@ def with_flags(text: str) -> str:
 
     >>> with_flags("runs = 0: give at least 1. Use engine='slots'.")
     '--runs 0: give at least 1. Use --engine slots.'
+    >>> with_flags("all_packets = True is for mei-rizzi.")
+    '--all-packets is for mei-rizzi.'
     """
     where = r"\b" if ", grid " not in text else "^"  # a sweep's file has keys of these names
+    text = re.sub(rf"{where}({_PARAMETERS}) = True\b", lambda name: _flag(name[1]), text)
     text = re.sub(rf"{where}({_PARAMETERS}) = ", lambda name: f"{_flag(name[1])} ", text)
     return re.sub(
         rf"\b({_PARAMETERS})='([^']*)'", lambda found: f"{_flag(found[1])} {found[2]}", text

@@ -1,121 +1,47 @@
-"""``popsnet sort``: n values sorted on the machine by a comparator network."""
+"""``popsnet sort``."""
 
 from __future__ import annotations
 
-import json
-import time
 from pathlib import Path
-from typing import Any
+from typing import Annotated
 
-import numpy as np
-import numpy.typing as npt
 import typer
 
-from popsnet.computing.computation import sort
-from popsnet.errors import InputError
-from popsnet.files import require_writable, write_whole
-from popsnet.network import Network
-
-__all__ = ["sort_command"]
-
-_MOST_LISTED = 1024
-"""Values that JSON has all of."""
-_FEW = 3
-Values = npt.NDArray[Any]
+from popsnet.cli.options import D, G, complete_sorting_network
+from popsnet.cli.output import reporting
+from popsnet.report import Fact, Report
 
 
-def sort_command(
-    d: int, g: int, *, name: str, keys: str, seed: int, out: Path | None, as_json: bool
-) -> None:
-    """Sort, look at the result, write and show it; exit 1 if it is not in order."""
-    network = Network(d, g)
+@reporting
+def sort(
+    d: D,
+    g: G,
+    network: Annotated[
+        str,
+        typer.Option(
+            help="merge-exchange, bitonic or bag-tree.", autocompletion=complete_sorting_network
+        ),
+    ] = "merge-exchange",
+    keys: Annotated[
+        str, typer.Option(help="random, or a file of D·G numbers: .npy, or text.")
+    ] = "random",
+    seed: Annotated[int, typer.Option(help="Seed of random keys, and of the bag tree.")] = 0,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="Write the sorted values: .npy, or text, one per line."),
+    ] = None,
+) -> Report:
+    """Sort D·G values on POPS(D, G), slot by slot; exit 1 if they are not in order then."""
+    from popsnet import computing
+    from popsnet.files import require_writable
+    from popsnet.network import Network
+
     if out is not None:
         require_writable(out)
-    values = None if keys == "random" else _read(Path(keys), network.n)
-    begin = time.perf_counter()
-    done = sort(network, values, comparators=name, seed=seed)
-    seconds = time.perf_counter() - begin
-    if out is not None:
-        _write(out, done.values)
-    facts: dict[str, object] = {
-        "network": {"d": d, "g": g, "n": network.n},
-        "comparators": name,
-        "proved": done.proved,
-        "keys": keys,
-        "seed": seed,
-        "depth": done.depth,
-        "slots": done.slots,
-        "most_slots": done.most_slots,
-        "messages": done.messages,
-        "collisions": done.collisions,
-        "sorted": done.in_order,
-        "first": _listed(done.values[:_FEW]),
-        "last": _listed(done.values[-_FEW:]),
-        "values": _listed(done.values) if network.n <= _MOST_LISTED else None,
-        "out": None if out is None else str(out),
-        "seconds": seconds,
-    }
-    typer.echo(json.dumps(facts, indent=2) if as_json else _text(network, facts, done.values))
-    if not done.in_order:
-        raise typer.Exit(1)
-
-
-def _text(network: Network, facts: dict[str, object], values: Values) -> str:
-    verdict = "OK: in order" if facts["sorted"] else "NOT in order"
-    written = f"\nWritten to {facts['out']}." if facts["out"] else ""
-    return (
-        f"{network.n:,} values on {network} by {facts['comparators']}, {facts['depth']:,} stages\n"
-        f"slots {facts['slots']:,}, at most {facts['most_slots']:,}; messages "
-        f"{facts['messages']:,}; collisions {facts['collisions']}\n"
-        f"{_glimpse(values)}\n"
-        f"{verdict}, compared with another sort; {facts['seconds']:.2f} s{written}"
-    )
-
-
-def _glimpse(values: Values) -> str:
-    """The first values and the last, or all if they are few."""
-    if len(values) <= 2 * _FEW:
-        return " ".join(map(str, values.tolist()))
-    first, last = values[:_FEW].tolist(), values[-_FEW:].tolist()
-    return " ".join(map(str, (*first, "…", *last)))
-
-
-def _listed(values: Values) -> list[object]:
-    """For JSON, which has no infinite numbers: they are texts."""
-    return [one if np.isfinite(one) else str(one) for one in values.tolist()]
-
-
-def _write(path: Path, values: Values) -> None:
-    with write_whole(path) as file:
-        if path.suffix.lower() == ".npy":
-            np.save(file.buffer, values)
-        else:
-            file.writelines(f"{one}\n" for one in values.tolist())
-
-
-def _read(path: Path, n: int) -> Values:
-    """A file of n numbers: .npy, or text with one in a line or commas between."""
-    values: Values
-    try:
-        if path.suffix.lower() == ".npy":
-            values = np.load(path, allow_pickle=False)
-        else:
-            values = _numbers(path.read_text(encoding="utf-8-sig").replace(",", " ").split())
-    except OSError as error:
-        raise InputError(
-            f"--keys {path}: it could not be read ({error.strerror}); give random or a file."
-        ) from error
-    except (ValueError, EOFError) as error:
-        raise InputError(f"--keys {path}: it is no file of numbers: {error}.") from error
-    if values.ndim != 1 or values.dtype.kind not in "iuf" or len(values) != n:
-        raise InputError(
-            f"--keys {path}: it holds {values.dtype} of shape {values.shape}; give {n} numbers."
-        )
-    return values
-
-
-def _numbers(words: list[str]) -> Values:
-    try:
-        return np.array([int(word) for word in words], dtype=np.int64)
-    except (ValueError, OverflowError):
-        return np.array([float(word) for word in words], dtype=np.float64)
+    values = None if keys == "random" else Path(keys)
+    done = computing.sort(Network(d, g), values, comparators=network, seed=seed)
+    report = done.report().plus(Fact("keys", keys), Fact("seed", seed))
+    if out is None:
+        return report
+    computing.write_keys(out, done.values)
+    return report.plus(Fact("out", str(out)), f"Values written to {out}.")

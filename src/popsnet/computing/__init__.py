@@ -1,5 +1,5 @@
 """Values instead of packets: sorting, hypercube moves, sums and prefix sums on the machine."""
 
-from popsnet.computing.computation import compute, sort
+from popsnet.computing.computation import Computed, Sorted, compute, read_keys, sort, write_keys
 
-__all__ = ["compute", "sort"]
+__all__ = ["Computed", "Sorted", "compute", "read_keys", "sort", "write_keys"]

@@ -2,88 +2,187 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from popsnet.arrays import named_errors, read_npy
 from popsnet.coins import Coins
-from popsnet.computing.values import sort_slots, sort_values
+from popsnet.computing.moves import (
+    Steps,
+    Values,
+    add_all,
+    add_prefixes,
+    dimensions,
+    move,
+    move_slots,
+    sort_values,
+)
+from popsnet.computing.reports import computed_report, sorted_report
 from popsnet.errors import InputError
+from popsnet.files import write_whole
 from popsnet.machine import Machine
 from popsnet.network import Network, require_network
 from popsnet.progress import Progress, reporter
-from popsnet.slot import Inbox, Slot
+from popsnet.report import Report, Reported
+from popsnet.slot import Inbox
 from popsnet.sorting import NETWORKS, make_network
 
-__all__ = ["MOST_VALUES", "Computed", "Sorted", "compute", "random_values", "sort"]
+__all__ = [
+    "COMPUTATIONS",
+    "MOST_VALUES",
+    "Computed",
+    "Executed",
+    "Sorted",
+    "compute",
+    "execute_steps",
+    "random_values",
+    "read_keys",
+    "sort",
+    "write_keys",
+]
 
 MOST_VALUES = 2**20
 """The most values that are sorted or added up."""
 
-_PURPOSE = "keys to sort"
+COMPUTATIONS = ("move", "sum", "prefix-sums")
+"""What can be computed, by name."""
+
+_LARGEST = 1000
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Computed:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Executed:
     """The value of every processor in the end, and what it took."""
 
-    values: npt.NDArray[Any]
+    network: Network
+    values: Values
     slots: int
     messages: int
     collisions: int
 
 
-def compute(
-    network: Network,
-    steps: Generator[Slot, Inbox, npt.NDArray[Any]],
-    watch: Callable[[int], None] = lambda slots: None,
-) -> Computed:
+def execute_steps(
+    network: Network, steps: Steps, watch: Callable[[int], None] = lambda slots: None
+) -> Executed:
     """Execute every slot; ``watch`` is told how many are done."""
-    machine = Machine(network, np.arange(network.n, dtype=np.int32), 1)
+    machine = Machine(network, network.processors, 1)
     inbox: Inbox | None = None
     while True:
         try:
             slot = next(steps) if inbox is None else steps.send(inbox)
         except StopIteration as end:
-            values: npt.NDArray[Any] = end.value
-            break
+            counted = machine.counters
+            return Executed(network, end.value, counted.slots, counted.messages, counted.collisions)
         inbox = machine.execute(slot)
         watch(machine.counters.slots)
-    counted = machine.counters
-    return Computed(values, counted.slots, counted.messages, counted.collisions)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Computed(Executed, Reported):
+    """The result of a computation on a hypercube, compared with NumPy's."""
+
+    what: str
+    moves: int
+    """Moves along a dimension of the hypercube."""
+    slots_per_move: int
+    """The most slots of a move, as in the literature."""
+    correct: bool
+    """Whether NumPy computes the same values."""
+
+    def report(self) -> Report:
+        """Return the computation as it is shown."""
+        return computed_report(self)
+
+
+def compute(
+    network: Network, what: str, *, dimension: int = 0, seed: int = 0, progress: Progress = None
+) -> Computed:
+    """Compute with random values, one per processor, on n = 2^m processors.
+
+    Parameters
+    ----------
+    network : Network
+        The network; n is a power of two, at most 2^20.
+    what : {"move", "sum", "prefix-sums"}
+        Along ``dimension`` of a hypercube neighbours exchange their values; every processor
+        learns the sum; processor j learns the sum of values 0 … j.
+    dimension : int
+        The dimension of a move.
+    seed : int
+        The seed of the values.
+    progress : function, bool or None
+        As for :func:`sort`.
+
+    Examples
+    --------
+    >>> import popsnet
+    >>> done = compute(popsnet.Network(4, 4), "sum")
+    >>> done.moves, done.slots, done.correct
+    (4, 8, True)
+    """
+    require_network(network)
+    if what not in COMPUTATIONS:
+        known = ", ".join(COMPUTATIONS)
+        raise InputError(f"There is no {what!r} to compute; choose one of {known}.")
+    if network.n > MOST_VALUES:
+        raise InputError(f"n = {network.n:,}: give at most {MOST_VALUES:,} processors.")
+    moves, slots = 1 if what == "move" else dimensions(network), move_slots(network)
+    processors = network.processors
+    values = Coins(seed).draws(_LARGEST, "values to add", 0, processors).astype(np.int64)
+    steps = {
+        "move": move(network, values, dimension),
+        "sum": add_all(network, values),
+        "prefix-sums": add_prefixes(network, values),
+    }
+    with reporter(progress, f"computing on {network}", "slots") as report:
+        done = execute_steps(network, steps[what], lambda now: report(now, moves * slots))
+    expected: dict[str, Callable[[], Values]] = {
+        "move": lambda: values[processors ^ 1 << dimension],
+        "sum": lambda: np.full_like(values, values.sum()),
+        "prefix-sums": lambda: np.cumsum(values),
+    }
+    correct = np.array_equal(done.values, expected[what]())
+    return Computed(
+        network, done.values, done.slots, done.messages, done.collisions, what, moves, slots,
+        correct,
+    )  # fmt: skip
 
 
 def random_values(network: Network, seed: int) -> npt.NDArray[np.int64]:
     """Return a random integer per processor."""
-    words = Coins(seed).words(_PURPOSE, 0, np.arange(network.n, dtype=np.int32))
+    words = Coins(seed).words("keys to sort", 0, network.processors)
     return (words >> np.uint64(1)).astype(np.int64)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Sorted:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Sorted(Executed, Reported):
     """Values in order, and what it took to sort them on the machine."""
 
-    values: npt.NDArray[Any]
     comparators: str
     """The name of the sorting network."""
     proved: bool
     """Whether it is proved that the sorting network sorts."""
     depth: int
     """Its stages."""
-    slots: int
     most_slots: int
-    messages: int
-    collisions: int
     in_order: bool
     """Whether the values really are those given, in order."""
+    seconds: float
+
+    def report(self) -> Report:
+        """Return the sorted values as they are shown."""
+        return sorted_report(self)
 
 
 def sort(
     network: Network,
-    values: npt.ArrayLike | None = None,
+    values: npt.ArrayLike | Path | None = None,
     *,
     comparators: str = "merge-exchange",
     seed: int = 0,
@@ -95,8 +194,8 @@ def sort(
     ----------
     network : Network
         The network; n may be at most 2^20.
-    values : array, optional
-        One value per processor; random integers if not given.
+    values : array or Path, optional
+        One value per processor, or a file of them; random integers if not given.
     comparators : {"merge-exchange", "bitonic", "bag-tree"}
         The sorting network.
     seed : int
@@ -115,6 +214,8 @@ def sort(
     require_network(network)
     if network.n > MOST_VALUES:
         raise InputError(f"n = {network.n:,}: at most {MOST_VALUES:,} values are sorted.")
+    if isinstance(values, Path):
+        values = read_keys(values, network.n)
     given = random_values(network, seed) if values is None else np.asarray(values)
     if given.shape != (network.n,) or given.dtype.kind not in "iuf":
         raise InputError(
@@ -124,13 +225,45 @@ def sort(
     if given.dtype.kind == "f" and np.isnan(given).any():
         raise InputError("values has nan, which has no place in any order; give numbers.")
     made = make_network(comparators, network.n, seed)
-    bound = sort_slots(network, made.depth)
+    bound = made.depth * move_slots(network)
+    begin = time.perf_counter()
     with reporter(progress, f"sorting on {network}", "slots") as report:
-        done = compute(
-            network, sort_values(network, made, given), lambda slots: report(slots, bound)
-        )
-    right = bool(np.array_equal(done.values, np.sort(given)))
+        steps = sort_values(network, made, given)
+        done = execute_steps(network, steps, lambda slots: report(slots, bound))
+    in_order = np.array_equal(done.values, np.sort(given))
     return Sorted(
-        done.values, comparators, NETWORKS[comparators].proved, made.depth, done.slots, bound,
-        done.messages, done.collisions, right,
+        network, done.values, done.slots, done.messages, done.collisions, comparators,
+        NETWORKS[comparators].proved, made.depth, bound, in_order, time.perf_counter() - begin,
     )  # fmt: skip
+
+
+def read_keys(path: Path, n: int) -> Values:
+    """Read n numbers: ``.npy``, or text with spaces, commas or line ends between them."""
+    values: npt.NDArray[Any]
+    with named_errors(path, InputError):
+        if path.suffix.lower() == ".npy":
+            values = read_npy(path)
+        else:
+            try:
+                values = _numbers(path.read_text(encoding="utf-8-sig").replace(",", " ").split())
+            except ValueError as error:
+                raise InputError(f"{path} is not a file of numbers: {error}.") from error
+    if values.ndim != 1 or values.dtype.kind not in "iuf" or len(values) != n:
+        raise InputError(f"{path} holds {values.dtype} of shape {values.shape}; give {n} numbers.")
+    return values
+
+
+def _numbers(words: list[str]) -> Values:
+    try:
+        return np.array([int(word) for word in words], dtype=np.int64)
+    except (ValueError, OverflowError):
+        return np.array([float(word) for word in words], dtype=np.float64)
+
+
+def write_keys(path: Path, values: Values) -> None:
+    """Write numbers: ``.npy``, or text with one in a line."""
+    with write_whole(path) as file:
+        if path.suffix.lower() == ".npy":
+            np.save(file.buffer, values)
+        else:
+            file.writelines(f"{one}\n" for one in values.tolist())

@@ -1,9 +1,9 @@
-"""Moves of a hypercube on POPS, and what is built of them: data sum and prefix sums."""
+"""Programs for values on POPS: moves of a hypercube, data sum, prefix sums, sorting networks."""
 
 from __future__ import annotations
 
 from collections.abc import Generator
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -14,11 +14,22 @@ from popsnet.routing.deterministic.exchange import swap_values
 from popsnet.routing.deterministic.pairs import pair_up
 from popsnet.schedules.bounds import permutation_slots
 from popsnet.slot import Inbox, Slot
+from popsnet.sorting import ComparatorNetwork
 
-__all__ = ["add_all", "add_prefixes", "dimensions", "move", "move_slots"]
+__all__ = [
+    "Steps",
+    "Values",
+    "add_all",
+    "add_prefixes",
+    "dimensions",
+    "move",
+    "move_slots",
+    "sort_values",
+]
 
-Values = npt.NDArray[Any]
-Computation = Generator[Slot, Inbox, Values]
+Values: TypeAlias = npt.NDArray[Any]
+Steps: TypeAlias = Generator[Slot, Inbox, Values]
+"""Yields slots, is sent inboxes, and returns the value of every processor."""
 
 
 def dimensions(network: Network) -> int:
@@ -31,7 +42,7 @@ def dimensions(network: Network) -> int:
 
 
 def move_slots(network: Network) -> int:
-    """Slots of a move at most: one for d = 1, else 2⌈d/g⌉.
+    """Slots of a move, or of a stage of comparators, at most: one for d = 1, else 2⌈d/g⌉.
 
     As in Sahni, "The partitioned optical passive stars network: simulations and fundamental
     operations" (2000), where every move of a SIMD hypercube takes as many.
@@ -39,13 +50,13 @@ def move_slots(network: Network) -> int:
     return permutation_slots(network)
 
 
-def move(network: Network, values: Values, dimension: int) -> Computation:
+def move(network: Network, values: Values, dimension: int) -> Steps:
     """Along a dimension: processors whose numbers differ in that bit learn each other's value."""
     there = dimensions(network)
     if not there:
         raise InputError(f"{network} has one processor and no dimension to move along.")
     if not 0 <= dimension < there:
-        raise InputError(f"dimension {dimension}: {network} has dimensions 0 to {there - 1}.")
+        raise InputError(f"dimension = {dimension}: {network} has dimensions 0 to {there - 1}.")
     bit = np.int32(1 << dimension)
     low = network.processors
     low = low[low & bit == 0]
@@ -54,14 +65,14 @@ def move(network: Network, values: Values, dimension: int) -> Computation:
     return heard
 
 
-def add_all(network: Network, values: Values) -> Computation:
-    """Data sum: everybody has the sum of all in log2 n moves."""
+def add_all(network: Network, values: Values) -> Steps:
+    """Data sum: every processor has the sum of all in log2 n moves."""
     for dimension in range(dimensions(network)):
         values = values + (yield from move(network, values, dimension))
     return values
 
 
-def add_prefixes(network: Network, values: Values) -> Computation:
+def add_prefixes(network: Network, values: Values) -> Steps:
     """Prefix sums: processor j has the sum of values 0 … j in log2 n moves.
 
     Each keeps the sum over its subcube so far, which it exchanges, and its own prefix within it:
@@ -75,3 +86,19 @@ def add_prefixes(network: Network, values: Values) -> Computation:
         prefix = np.where(upper, prefix + heard, prefix)
         total = total + heard
     return prefix
+
+
+def sort_values(network: Network, comparators: ComparatorNetwork, values: Values) -> Steps:
+    """Send values through a comparator network whose wires are the processors.
+
+    In each stage partners learn each other's value; the lower keeps the smaller, the other the
+    larger. A stage of d > g in which few take part may need less than 2⌈d/g⌉ slots.
+    """
+    values = values.copy()
+    for number, stage in enumerate(comparators, start=1):
+        pairs = pair_up(network, stage.low, stage.high)
+        heard = yield from swap_values(pairs, values, f"stage {number}: ")
+        low, high = pairs.low, pairs.high
+        values[low] = np.minimum(values[low], heard[low])
+        values[high] = np.maximum(values[high], heard[high])
+    return values

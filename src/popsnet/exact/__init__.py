@@ -2,13 +2,16 @@
 
 from popsnet.exact.chain import Chain, Moments
 from popsnet.exact.distribution import Distribution
+from popsnet.exact.solution import ExactSteps, exact_steps
 from popsnet.exact.steps import ROUTERS, mei_rizzi_chain, relay_chain, solve, taking_part
 
 __all__ = [
     "ROUTERS",
     "Chain",
     "Distribution",
+    "ExactSteps",
     "Moments",
+    "exact_steps",
     "mei_rizzi_chain",
     "relay_chain",
     "solve",

@@ -9,15 +9,14 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from pathlib import Path
-from threading import Lock
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from popsnet.arrays import named_errors, parse_integers, read_npy, read_rows
 from popsnet.errors import PermutationError
 from popsnet.files import require_writable, write_whole
 from popsnet.permutations.validation import require_permutation
@@ -25,17 +24,12 @@ from popsnet.slot import Ints
 
 __all__ = ["SUFFIXES", "read_permutation", "require_permutation_file", "write_permutation"]
 
-_loading = Lock()
-_ATTEMPTS = 3
-
 
 def read_permutation(path: Path, n: int) -> npt.NDArray[np.int32]:
-    """The permutation of [0, n) that a file holds."""
+    """Read the permutation of [0, n) that a file holds."""
     _require_suffix(path)
-    try:
+    with named_errors(path, PermutationError):
         values = _READERS[path.suffix.lower()](path)
-    except OSError as error:
-        raise PermutationError(f"{path} could not be read: {error.strerror}.") from error
     return require_permutation(values, n, str(path))
 
 
@@ -43,11 +37,6 @@ def require_permutation_file(path: Path) -> None:
     """Refuse a name under which no permutation can be written, before any work is done."""
     _require_suffix(path)
     require_writable(path)
-
-
-def _require_suffix(path: Path) -> None:
-    if path.suffix.lower() not in SUFFIXES:
-        raise PermutationError(f"{path}: a permutation file ends in {', '.join(SUFFIXES)}.")
 
 
 def write_permutation(path: Path, permutation: Ints) -> None:
@@ -62,34 +51,13 @@ def write_permutation(path: Path, permutation: Ints) -> None:
             file.write("\n".join(map(str, permutation.tolist())) + "\n")
 
 
-def _load(path: Path) -> Any:
-    """NumPy parses the head of a file as Python.
-
-    Python 3.11 counts the depth of what it parses for all threads together, and raises
-    SystemError if another one is at it: so one at a time, and once more if it was not ours.
-    """
-    for attempt in range(1, _ATTEMPTS + 1):
-        try:
-            with _loading, path.open("rb") as file:
-                return np.load(file, allow_pickle=False)
-        except SystemError:
-            if attempt == _ATTEMPTS:
-                raise
-    raise AssertionError
+def _require_suffix(path: Path) -> None:
+    if path.suffix.lower() not in SUFFIXES:
+        raise PermutationError(f"{path}: a permutation file ends in {', '.join(SUFFIXES)}.")
 
 
 def _read_npy(path: Path) -> npt.NDArray[Any]:
-    try:
-        loaded = _load(path)
-    except OSError:
-        raise
-    except Exception as error:  # a damaged file makes NumPy raise almost anything
-        raise PermutationError(
-            f"{path} is not a whole .npy file of numbers ({error}); write it with numpy.save."
-        ) from error
-    if not isinstance(loaded, np.ndarray):
-        raise PermutationError(f"{path} is an archive of arrays; give a .npy file with one.")
-    return loaded
+    return read_npy(path, PermutationError)
 
 
 def _read_json(path: Path) -> npt.NDArray[Any]:
@@ -110,52 +78,36 @@ def _read_json(path: Path) -> npt.NDArray[Any]:
 
 
 def _read_csv(path: Path) -> npt.NDArray[Any]:
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            rows = [(i, row) for i, row in enumerate(csv.reader(file), start=1) if any(row)]
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise PermutationError(f"{path} is not a CSV text file ({error}).") from error
+    rows = read_rows(path, PermutationError)
     heading = []
-    if rows and (not any(_is_number(cell) for cell in rows[0][1]) or not rows[0][1][0].strip()):
+    if rows and (not any(map(_is_number, rows[0][1])) or not rows[0][1][0].strip()):
         heading, rows = [cell.strip().lower() for cell in rows[0][1]], rows[1:]
     if heading == ["destination", "source"]:
         rows = [(line, row[::-1]) for line, row in rows]
-    table = [_numbers(path, line, row) for line, row in rows]
-    if all(len(row) == 1 for row in table):
-        return _as_array([row[0] for row in table], path)
-    _require_pairs(path, rows)
-    _require_one_each(path, [(line, *pair) for (line, _), pair in zip(rows, table, strict=True)])
-    by_source = sorted((source, destination) for source, destination in table)
-    return _as_array([destination for _, destination in by_source], path)
+    table = [(line, parse_integers(path, line, row, PermutationError)) for line, row in rows]
+    if all(len(row) == 1 for _, row in table):
+        return _as_array([row[0] for _, row in table], path)
+    _require_pairs(path, table)
+    return _as_array([destination for _, destination in sorted(row for _, row in table)], path)
 
 
-def _require_one_each(path: Path, rows: list[tuple[int, ...]]) -> None:
-    """Every source has one row; if not, which row is one too many?"""
-    lines: dict[int, int] = {}
-    rule = f"the first column is the source; it must hold each of 0 to {len(rows) - 1} once."
-    for line, source, _ in rows:
-        if source in lines:
-            earlier = f"source {source} has a packet already, in line {lines[source]}"
-            raise PermutationError(f"{path}, line {line}: {earlier}; {rule}")
-        if not 0 <= source < len(rows):
-            raise PermutationError(f"{path}, line {line}: there is no source {source}; {rule}")
-        lines[source] = line
-
-
-def _require_pairs(path: Path, rows: list[tuple[int, list[str]]]) -> None:
-    for line, row in rows:
+def _require_pairs(path: Path, table: list[tuple[int, list[int]]]) -> None:
+    """Every row has a source and a destination, and every source one row."""
+    for line, row in table:
         if len(row) != 2:
             raise PermutationError(
                 f"{path}, line {line} has {len(row)} columns; give one (destination) or two "
                 "(source, destination) in every row."
             )
-
-
-def _numbers(path: Path, line: int, row: list[str]) -> list[int]:
-    try:
-        return [int(cell) for cell in row]
-    except ValueError:
-        raise PermutationError(f"{path}, line {line}: {row} are not whole numbers.") from None
+    lines: dict[int, int] = {}
+    rule = f"the first column is the source; it must hold each of 0 to {len(table) - 1} once."
+    for line, (source, _) in table:
+        if source in lines:
+            earlier = f"source {source} has a packet already, in line {lines[source]}"
+            raise PermutationError(f"{path}, line {line}: {earlier}; {rule}")
+        if not 0 <= source < len(table):
+            raise PermutationError(f"{path}, line {line}: there is no source {source}; {rule}")
+        lines[source] = line
 
 
 def _is_number(cell: str) -> bool:

@@ -55,9 +55,8 @@ def transpose(network: Network, coins: Coins) -> Destinations:
 def bit_reversal(network: Network, coins: Coins) -> Destinations:
     """The bits of i in reverse order; n must be a power of two."""
     _require_power_of_two(network)
-    bits = network.n.bit_length() - 1
     forward, reverse = network.processors, np.zeros(network.n, dtype=np.int32)
-    for _ in range(bits):
+    for _ in range(network.n.bit_length() - 1):
         reverse = reverse << 1 | forward & 1
         forward >>= 1
     return reverse
@@ -81,8 +80,7 @@ def shuffle(network: Network, coins: Coins) -> Destinations:
 
 def shift(network: Network, coins: Coins, by: int = 1) -> Destinations:
     """Packet i goes to i + by mod n."""
-    shifted = (np.arange(network.n, dtype=np.int64) + by % network.n) % network.n
-    return shifted.astype(np.int32)
+    return np.roll(network.processors, -(by % network.n))
 
 
 def group_permutation(network: Network, coins: Coins) -> Destinations:
@@ -98,17 +96,12 @@ def tornado(network: Network, coins: Coins) -> Destinations:
 
 
 NAMES: dict[str, Maker] = {
-    "random": random,
-    "keyed": keyed,
-    "identity": identity,
-    "reversal": reversal,
-    "transpose": transpose,
-    "bit-reversal": bit_reversal,
-    "shuffle": shuffle,
-    "shift": shift,
-    "group-permutation": group_permutation,
-    "tornado": tornado,
-}
+    make.__name__.replace("_", "-"): make
+    for make in (
+        random, keyed, identity, reversal, transpose, bit_reversal, shuffle, shift,
+        group_permutation, tornado,
+    )
+}  # fmt: skip
 
 
 def make_permutation(name: str, network: Network, coins: Coins) -> Destinations:

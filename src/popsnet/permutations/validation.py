@@ -13,7 +13,7 @@ __all__ = ["require_permutation"]
 
 
 def require_permutation(values: npt.NDArray[Any], n: int, origin: str) -> npt.NDArray[np.int32]:
-    """The values as destinations of packets 0 to n - 1; refuses all that is no permutation."""
+    """Return the values as destinations of packets 0 to n - 1; refuse what is no permutation."""
     if values.ndim != 1:
         raise PermutationError(
             f"{origin} has shape {values.shape}; a permutation is one row of n = {n} numbers."

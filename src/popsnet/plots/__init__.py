@@ -1,8 +1,8 @@
-"""Pictures, with matplotlib (the ``plots`` extra)."""
+"""Figures, with matplotlib (the ``plots`` extra)."""
 
 from popsnet.plots.comparators import draw_network
 from popsnet.plots.conflicts import conflict_graphs, draw_conflicts, edges_of
-from popsnet.plots.distributions import DistributionBars, draw_laws
+from popsnet.plots.distributions import DistributionBars, draw_distributions
 from popsnet.plots.fits import Fitted, draw_fits
 from popsnet.plots.journey import draw_journey
 from popsnet.plots.lower_bounds import Line, draw_congestion, draw_growth, draw_separation
@@ -24,10 +24,10 @@ __all__ = [
     "conflict_graphs",
     "draw_conflicts",
     "draw_congestion",
+    "draw_distributions",
     "draw_fits",
     "draw_growth",
     "draw_journey",
-    "draw_laws",
     "draw_losses",
     "draw_network",
     "draw_phases",

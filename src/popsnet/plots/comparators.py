@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,14 +10,14 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from popsnet.errors import InputError
-from popsnet.plots.style import BLUE, GREY, PALE, settled, styled
+from popsnet.plots.style import BLUE, GREY, PALE, centred, settled, styled
 from popsnet.sorting import ComparatorNetwork, ComparatorStage
 
 __all__ = ["MOST_COLUMNS", "MOST_WIRES", "draw_network"]
 
 MOST_WIRES = 64
 MOST_COLUMNS = 1000
-"""More than that nobody can read."""
+"""More than that cannot be read."""
 
 Columns = npt.NDArray[np.int64]
 
@@ -43,10 +42,12 @@ def draw_network(network: ComparatorNetwork) -> Figure:
     x = _GAP
     for number, (stage, columns) in enumerate(stages, start=1):
         last = x + columns.max()
-        _band(axes, network, number, x, last)
-        _comparators(axes, stage, x + columns)
+        _draw_band(axes, network, number, x, last)
+        axes.vlines(x + columns, stage.low, stage.high, color=BLUE, linewidth=1.0, zorder=2)
+        for ends in (stage.low, stage.high):
+            axes.plot(x + columns, ends, "o", color=BLUE, markersize=2.6, zorder=3)
         x = last + 1 + _GAP
-    _wires(axes, network, x)
+    _draw_wires(axes, network, x)
     return settled(figure)
 
 
@@ -81,25 +82,19 @@ def _columns(stage: ComparatorStage) -> Columns:
     return columns
 
 
-def _band(axes: Axes, network: ComparatorNetwork, number: int, first: float, last: float) -> None:
+def _draw_band(
+    axes: Axes, network: ComparatorNetwork, number: int, first: float, last: float
+) -> None:
     if number % 2:
         axes.axvspan(first - 1, last + 1, color="#f3f3f3", linewidth=0, zorder=0)
-    middle = (first + last) / 2
-    axes.text(
-        middle, network.wires - 0.1, f"{number}", ha="center", va="top", fontsize=5.5, color=GREY
-    )
+    y = network.wires - 0.1
+    centred(axes, (first + last) / 2, y, f"{number}", 5.5, va="top", color=GREY)
 
 
-def _comparators(axes: Axes, stage: ComparatorStage, x: npt.NDArray[np.floating[Any]]) -> None:
-    axes.vlines(x, stage.low, stage.high, color=BLUE, linewidth=1.0, zorder=2)
-    for ends in (stage.low, stage.high):
-        axes.plot(x, ends, "o", color=BLUE, markersize=2.6, zorder=3)
-
-
-def _wires(axes: Axes, network: ComparatorNetwork, end: float) -> None:
+def _draw_wires(axes: Axes, network: ComparatorNetwork, end: float) -> None:
     axes.hlines(range(network.wires), -0.5, end, color=PALE, linewidth=0.7, zorder=1)
     for wire in range(network.wires):
-        axes.text(-1.0, wire, f"{wire}", ha="right", va="center", fontsize=5.5, color=GREY)
+        centred(axes, -1.0, wire, f"{wire}", 5.5, ha="right", color=GREY)
     axes.set_xlim(-3.0, end + 0.5)
     axes.set_ylim(network.wires + 0.6, -0.8)
     axes.set_axis_off()

@@ -5,39 +5,35 @@ from __future__ import annotations
 from matplotlib.figure import Figure
 
 from popsnet.advice.comparison import Comparison
-from popsnet.plots.style import BLUE, GREY, VERMILLION, WIDTH, settled, styled
+from popsnet.plots.style import BLUE, GREY, VERMILLION, row_of_axes, settled, styled
 
 __all__ = ["draw_comparison"]
 
 
 @styled()
 def draw_comparison(found: Comparison) -> Figure:
-    """Draw a dot per router, the quickest on top.
+    """Draw a dot per router, the quickest on top, with its worst run and the lower bound.
 
-    A tick is at its worst run, dashes are at the lower bound.
     The axis is logarithmic, so that lengths would mean nothing: there are no bars.
     """
     done = found.done
-    figure = Figure(figsize=(WIDTH, 1.1 + 0.3 * len(done)))
-    axes = figure.subplots()
+    figure, (axes,) = row_of_axes(1, 1.1 + 0.3 * len(done))
     axes.set_title(f"{found.network}, {found.runs} permutations")
     axes.set_xscale("log")
     axes.set_xlabel("slots: mean (dot), worst (tick), lower bound for any schedule (dashes)")
     axes.grid(axis="y", visible=False)
-    places = range(len(done))
-    means = [max(one.mean_slots, 0.5) for one in done]
+    places, colours = list(range(len(done))), [BLUE if one.router.online else GREY for one in done]
     worst = [max(one.worst_slots, 0.5) for one in done]
-    colours = [BLUE if one.router.online else GREY for one in done]
-    axes.scatter(means, list(places), c=colours, s=36, zorder=3)
+    axes.scatter([max(one.mean_slots, 0.5) for one in done], places, c=colours, s=36, zorder=3)
     axes.plot(worst, places, "|", color=VERMILLION, markersize=11)
-    for place, one in enumerate(done):
+    for at, one in zip(zip(worst, places, strict=True), done, strict=True):
         axes.annotate(
-            f" {one.mean_slots:,.1f}", (worst[place], place), va="center", fontsize=7,
-            xytext=(3, 0), textcoords="offset points",
+            f" {one.mean_slots:,.1f}", at, (3, 0), textcoords="offset points", va="center",
+            fontsize=7,
         )  # fmt: skip
     axes.axvline(max(found.lower_bound, 0.5), color=GREY, linestyle="--", linewidth=0.8)
     labels = [one.label + ("" if one.router.online else ", off-line") for one in done]
-    axes.set_yticks(list(places), labels)
+    axes.set_yticks(places, labels)
     axes.invert_yaxis()
     axes.margins(x=0.12)
     return settled(figure)

@@ -14,7 +14,7 @@ from matplotlib.path import Path
 
 from popsnet.coins import Coins
 from popsnet.network import Network
-from popsnet.plots.style import GREY, LOOKS, PALE, WIDTH, Look, settled, styled
+from popsnet.plots.style import GREY, LOOKS, PALE, Look, centred, row_of_axes, settled, styled
 from popsnet.runs.phase_analysis import StepAnalysis, analyse_phases
 from popsnet.slot import Ints
 
@@ -44,7 +44,7 @@ class Edge(NamedTuple):
 
 
 def conflict_graphs(network: Network, destination: Ints, coins: Coins) -> Iterator[list[Edge]]:
-    """The conflict graph of each step of mei-rizzi, until every packet is home.
+    """The conflict graph of each step of mei-rizzi, until every packet is delivered.
 
     It is a bipartite multigraph (Mei and Rizzi, section 3.1). An edge joins a packet's group
     and its temporary group and has a random colour, the intermediate group. Packets meet in
@@ -64,14 +64,17 @@ def edges_of(stride: StepAnalysis) -> list[Edge]:
 
 def survive_first(edges: Sequence[Edge]) -> list[Edge]:
     """Those alone on their coupler in slot 1."""
-    load = Counter((edge.source, edge.intermediate) for edge in edges)
-    return [edge for edge in edges if load[edge.source, edge.intermediate] == 1]
+    return _alone(edges, [(edge.source, edge.intermediate) for edge in edges])
 
 
 def survive_second(edges: Sequence[Edge]) -> list[Edge]:
     """Of those that survived slot 1, the ones alone on their coupler in slot 2."""
-    load = Counter((edge.temporary, edge.intermediate) for edge in edges)
-    return [edge for edge in edges if load[edge.temporary, edge.intermediate] == 1]
+    return _alone(edges, [(edge.temporary, edge.intermediate) for edge in edges])
+
+
+def _alone(edges: Sequence[Edge], couplers: Sequence[tuple[int, int]]) -> list[Edge]:
+    load = Counter(couplers)
+    return [edge for edge, coupler in zip(edges, couplers, strict=True) if load[coupler] == 1]
 
 
 @styled()
@@ -83,20 +86,21 @@ def draw_conflicts(network: Network, edges: Sequence[Edge]) -> Figure:
     """
     first = survive_first(edges)
     second = survive_second(first)
-    figure = Figure(figsize=(WIDTH, 0.9 + 0.19 * _depth(network, network.g)))
+    figure, row = row_of_axes(3, 0.9 + 0.19 * _depth(network, network.g))
     places = _places(network, edges)
-    panels = figure.subplots(1, 3)
-    for axes, title, shown, bold in zip(
-        panels,
-        ("(a) all packets; bold: survive slot 1", "(b) after slot 1; bold: survive slot 2",
-         "(c) after slot 2: delivered in this step"),
-        (edges, first, second),
-        (first, second, second),
-        strict=True,
-    ):  # fmt: skip
+    panels = (
+        ("(a) all packets; bold: survive slot 1", edges, first),
+        ("(b) after slot 1; bold: survive slot 2", first, second),
+        ("(c) after slot 2: delivered in this step", second, second),
+    )
+    for axes, (title, shown, bold) in zip(row, panels, strict=True):
         axes.set_title(title)
-        _panel(axes, network, places, shown, bold)
-    _legend(figure, network)
+        _draw_panel(axes, network, places, shown, bold)
+    handles = [Line2D([], [], label=f"{one}", **_look(one).curve) for one in range(network.g)]
+    figure.legend(
+        handles=handles, loc="outside lower center", ncols=9, handlelength=3.5,
+        title="intermediate group, chosen at random", title_fontsize=7,
+    )  # fmt: skip
     return settled(figure)
 
 
@@ -109,30 +113,27 @@ def _places(network: Network, edges: Sequence[Edge]) -> dict[int, tuple[float, f
     taken: Counter[int] = Counter()
     places = {}
     for edge in edges:
-        end = taken[edge.temporary]
+        start = -_depth(network, edge.source) - network.index(edge.packet)
+        end = -_depth(network, edge.temporary) - taken[edge.temporary]
+        places[edge.packet] = start, end
         taken[edge.temporary] += 1
-        start = edge.packet % network.d
-        places[edge.packet] = (
-            -_depth(network, edge.source) - start,
-            -_depth(network, edge.temporary) - end,
-        )
     return places
 
 
-def _panel(
+def _draw_panel(
     axes: Axes, network: Network, places: dict[int, tuple[float, float]],
     shown: Sequence[Edge], bold: Sequence[Edge],
 ) -> None:  # fmt: skip
     for group in range(network.g):
         for x in (-0.9, _SPAN + 0.9):
-            _group(axes, network, group, x)
+            _draw_group(axes, network, group, x)
     alive = {edge.packet for edge in shown}
     for packet, (start, end) in places.items():
         colour = "black" if packet in alive else PALE
         for x, y in ((-0.9, start), (_SPAN + 0.9, end)):
-            axes.text(x, y, f"{packet}", ha="center", va="center", fontsize=6.5, color=colour)
+            centred(axes, x, y, f"{packet}", 6.5, color=colour)
     for edge in shown:
-        _edge(axes, edge, places[edge.packet], edge in bold)
+        _draw_edge(axes, edge, places[edge.packet], edge in bold)
     axes.text(-0.9, 0.9, "group", ha="center", fontsize=7)
     axes.text(_SPAN + 0.9, 0.9, "temporary\ngroup", ha="center", fontsize=7)
     axes.set_xlim(-2.9, _SPAN + 2.9)
@@ -140,7 +141,7 @@ def _panel(
     axes.set_axis_off()
 
 
-def _group(axes: Axes, network: Network, group: int, x: float) -> None:
+def _draw_group(axes: Axes, network: Network, group: int, x: float) -> None:
     top = -_depth(network, group)
     axes.add_patch(
         FancyBboxPatch(
@@ -149,12 +150,10 @@ def _group(axes: Axes, network: Network, group: int, x: float) -> None:
             linewidth=0.8,
         )
     )  # fmt: skip
-    outside = -1.0 if x < 0 else 1.0
-    y = top - (network.d - 1) / 2
-    axes.text(x + 1.2 * outside, y, f"{group}", ha="center", va="center", fontsize=9)
+    centred(axes, x + (-1.2 if x < 0 else 1.2), top - (network.d - 1) / 2, f"{group}", 9)
 
 
-def _edge(axes: Axes, edge: Edge, ends: tuple[float, float], bold: bool) -> None:
+def _draw_edge(axes: Axes, edge: Edge, ends: tuple[float, float], bold: bool) -> None:
     look = _look(edge.intermediate)
     start, end = ends
     path = Path(
@@ -167,30 +166,14 @@ def _edge(axes: Axes, edge: Edge, ends: tuple[float, float], bold: bool) -> None
             linewidth=1.7 if bold else 0.7, alpha=1 if bold else 0.75, gid=f"packet {edge.packet}",
         )
     )  # fmt: skip
+    filling, ink = (look.colour, "white") if bold else ("white", "black")
     for x, y in ((0.2, start), (_SPAN - 0.2, end)):
-        _disc(axes, x, y, edge.intermediate, look.colour, bold)
+        axes.plot(
+            x, y, marker="o", markersize=7.5, markeredgewidth=0.9, markeredgecolor=look.colour,
+            markerfacecolor=filling,
+        )  # fmt: skip
+        centred(axes, x, y, f"{edge.intermediate}", 5.5, va="center_baseline", color=ink)
 
 
 def _look(group: int) -> Look:
     return LOOKS[group % len(LOOKS)]
-
-
-def _disc(axes: Axes, x: float, y: float, number: int, colour: str, filled: bool) -> None:
-    axes.plot(
-        x, y, marker="o", markersize=7.5, markeredgewidth=0.9, markeredgecolor=colour,
-        markerfacecolor=colour if filled else "white",
-    )  # fmt: skip
-    ink = "white" if filled else "black"
-    axes.text(x, y, f"{number}", ha="center", va="center_baseline", fontsize=5.5, color=ink)
-
-
-def _legend(figure: Figure, network: Network) -> None:
-    looks = [(group, _look(group)) for group in range(network.g)]
-    handles = [
-        Line2D([], [], color=look.colour, linestyle=look.line, label=f"{group}")
-        for group, look in looks
-    ]
-    figure.legend(
-        handles=handles, loc="outside lower center", ncols=9, handlelength=3.5,
-        title="intermediate group, chosen at random", title_fontsize=7,
-    )  # fmt: skip

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from matplotlib.artist import Artist
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, MaxNLocator
 
-from popsnet.plots.style import BLACK, LOOKS, WIDTH, settled, styled
+from popsnet.plots import style
 
 __all__ = ["Fitted", "draw_fits"]
 
@@ -27,38 +26,32 @@ class Fitted:
     """By name: some g, and the curve there."""
 
     def __post_init__(self) -> None:
-        if not len(self.g) == len(self.values) == len(self.errors):
-            raise ValueError(f"{self.row}, {self.column}: g, values, errors are not of one length.")
+        columns = {"g": self.g, "values": self.values, "errors": self.errors}
+        style.require_equal_lengths(f"{self.row}, {self.column}", **columns)
 
 
-@styled()
+@style.styled()
 def draw_fits(panels: Sequence[Fitted], unit: str) -> Figure:
     """A panel for each, in rows and columns by their names."""
     rows = list(dict.fromkeys(panel.row for panel in panels))
     columns = list(dict.fromkeys(panel.column for panel in panels))
-    figure = Figure(figsize=(WIDTH, 0.6 + 2.2 * len(rows)))
+    figure = Figure(figsize=(style.WIDTH, 0.6 + 2.2 * len(rows)))
     grid = figure.subplots(len(rows), len(columns), squeeze=False)
-    found: dict[str, Artist] = {}
     for axes in grid.flat:
         axes.set_visible(False)
     for panel in panels:
         axes = grid[rows.index(panel.row)][columns.index(panel.column)]
         axes.set_visible(True)
         axes.set_title(f"{panel.row}, {panel.column}")
-        for look, (name, curve) in zip(LOOKS, panel.curves.items(), strict=False):
-            (line,) = axes.plot(*curve, color=look.colour, linestyle=look.line, linewidth=1.2)
-            found.setdefault(name, line)
-        points = axes.errorbar(
-            panel.g, panel.values, yerr=panel.errors, color=BLACK, marker="o", markersize=3.5,
+        for look, (name, curve) in zip(style.LOOKS, panel.curves.items(), strict=False):
+            axes.plot(*curve, linewidth=1.2, label=name, **look.curve)
+        axes.errorbar(
+            panel.g, panel.values, yerr=panel.errors, color=style.BLACK, marker="o", markersize=3.5,
             linestyle="none", elinewidth=0.9, capsize=2.5, zorder=4,
+            label="measured (± standard error)",
         )  # fmt: skip
-        found.setdefault("measured (± standard error)", points)
-        axes.set_xscale("log", base=2)
-        axes.xaxis.set_major_locator(FixedLocator(panel.g[::-3]))
-        axes.xaxis.set_major_formatter(lambda g, _: f"{g:g}")
+        style.log2_axis(axes, "number of groups g", FixedLocator(panel.g[::-3]))
         axes.yaxis.set_major_locator(MaxNLocator(6))
-        axes.minorticks_off()
-        axes.set_xlabel("number of groups g")
         axes.set_ylabel(unit)
-    figure.legend(list(found.values()), list(found), loc="outside lower center", ncols=3)
-    return settled(figure)
+    style.add_legend(figure)
+    return style.settled(figure)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import compress
 
-from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator
 from matplotlib.transforms import ScaledTranslation
 
-from popsnet.plots.style import GREY, LOOKS, WIDTH, settled, styled
+from popsnet.plots import style
 
 __all__ = ["Line", "draw_congestion", "draw_growth", "draw_separation"]
 
@@ -33,49 +33,43 @@ class Line:
     """Which values are known to be at least so large, no more: a search or a run was cut there."""
 
     def __post_init__(self) -> None:
-        others = (self.y, self.error or self.x, self.at_least or self.x)
-        if any(len(other) != len(self.x) for other in others):
-            raise ValueError(f"{self.label}: x, y, error and at_least are not of one length.")
+        columns = {"x": self.x, "y": self.y, "error": self.error, "at_least": self.at_least}
+        style.require_equal_lengths(self.label, **columns)
 
 
-@styled()
+@style.styled()
 def draw_congestion(worst: Sequence[Line], average: Sequence[Line]) -> Figure:
     """Congestion against g: of the permutations built, and of random ones."""
-    figure = Figure(figsize=(WIDTH, 3.3))
-    left, right = figure.subplots(1, 2)
-    left.set_title("the permutation that was built")
+    figure, (left, right) = style.row_of_axes(2, 3.3)
     left.set_yscale("log", base=2)
-    left.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
-    right.set_title("random permutations, mean")
+    left.yaxis.set_major_formatter(style.plain_number)
     formulas = sum(line.look is None for line in worst)
-    for axes, lines, before in ((left, worst, 0), (right, average, formulas)):
-        _plot(axes, lines, before)
-        _over_g(axes, lines)
+    _plot_over_g(left, "the permutation that was built", worst)
+    _plot_over_g(right, "random permutations, mean", average, formulas)
     right.set_ylim(bottom=0)
     left.set_ylabel("congestion")
-    _legend(figure)
-    return settled(figure)
+    style.add_legend(figure)
+    return style.settled(figure)
 
 
-@styled()
+@style.styled()
 def draw_growth(title: str, lines: Sequence[Line], n: int) -> Figure:
     """Sizes of the sets P(i, t) against t, with 2^t and n."""
-    figure = Figure(figsize=(WIDTH * 0.7, 3.2))
-    axes = figure.subplots()
+    figure, (axes,) = style.row_of_axes(1, 3.2, style.WIDTH * 0.7)
     axes.set_title(title)
     axes.set_yscale("log", base=2)
     axes.set_ylim(0.9, 1.6 * n)
-    axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
-    axes.axhline(n, color=GREY, linewidth=0.7)
+    axes.yaxis.set_major_formatter(style.plain_number)
+    axes.axhline(n, color=style.GREY, linewidth=0.7)
     axes.annotate(f"n = {n}", (1, n), xycoords=("axes fraction", "data"), ha="right", va="bottom")
     _plot(axes, lines)
     axes.set_xlabel("slot t")
     axes.set_ylabel("packets that a processor can hold")
-    _legend(figure)
-    return settled(figure)
+    style.add_legend(figure)
+    return style.settled(figure)
 
 
-@styled()
+@style.styled()
 def draw_separation(
     sizes: Sequence[int],
     reached: Mapping[str, Sequence[int]],
@@ -110,16 +104,13 @@ def draw_separation(
     panels = {"five families": [*delays.values(), *others]}
     if "hashed" in delays:
         panels["hashed, which looks random"] = [delays["hashed"], *others]
-    figure = Figure(figsize=(WIDTH, 3.3))
-    row = figure.subplots(1, len(panels), squeeze=False)[0]
+    figure, row = style.row_of_axes(len(panels), 3.3)
     for axes, (title, lines) in zip(row, panels.items(), strict=True):
-        axes.set_title(title)
-        _plot(axes, lines)
-        _over_g(axes, lines)
+        _plot_over_g(axes, title, lines)
         axes.set_ylim(bottom=0)
     row[0].set_ylabel("slots")
-    _legend(figure)
-    return settled(figure)
+    style.add_legend(figure)
+    return style.settled(figure)
 
 
 _FORMULAS = ((6, 2), (1.5, 1.5), (6, 1.5, 1.5, 1.5))
@@ -131,37 +122,28 @@ def _plot(axes: Axes, lines: Sequence[Line], formulas: int = 0) -> None:
     for line in lines:
         if line.look is None:
             dashes = _FORMULAS[formulas % len(_FORMULAS)]
-            axes.plot(line.x, line.y, color=GREY, linewidth=0.9, dashes=dashes, label=line.label)
+            axes.plot(
+                line.x, line.y, color=style.GREY, linewidth=0.9, dashes=dashes, label=line.label
+            )
             formulas += 1
             continue
-        look = LOOKS[line.look]
+        look = style.LOOKS[line.look]
         axes.errorbar(
             line.x, line.y, yerr=line.error, label=line.label, color=look.colour,
             marker=look.marker, markersize=3.5, linestyle=look.line, linewidth=1.1, capsize=2,
         )  # fmt: skip
-        cut = [at for at, is_cut in enumerate(line.at_least or ()) if is_cut]
+        cut = list(compress(zip(line.x, line.y, strict=True), line.at_least or ()))
         if cut:
             lift = ScaledTranslation(0, 6.5 / 72, axes.figure.dpi_scale_trans)
             axes.plot(
-                [line.x[at] for at in cut], [line.y[at] for at in cut], linestyle="none",
-                marker=r"$\geq$", markersize=6, markeredgewidth=0, color=GREY, clip_on=False,
+                *zip(*cut, strict=True), linestyle="none",
+                marker=r"$\geq$", markersize=6, markeredgewidth=0, color=style.GREY, clip_on=False,
                 transform=axes.transData + lift, label="at least: no more was tried",
             )  # fmt: skip
 
 
-def _over_g(axes: Axes, lines: Sequence[Line]) -> None:
+def _plot_over_g(axes: Axes, title: str, lines: Sequence[Line], formulas: int = 0) -> None:
+    axes.set_title(title)
+    _plot(axes, lines, formulas)
     sizes = sorted({g for line in lines for g in line.x})
-    axes.set_xscale("log", base=2)
-    axes.xaxis.set_major_locator(FixedLocator(sizes))
-    axes.xaxis.set_major_formatter(lambda g, _: f"{g:g}")
-    axes.minorticks_off()
-    axes.set_xlabel("number of groups g = d")
-
-
-def _legend(figure: Figure) -> None:
-    """One legend below all panels, each label once."""
-    found: dict[str, Artist] = {}
-    for axes in figure.axes:
-        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
-            found.setdefault(label, handle)
-    figure.legend(list(found.values()), list(found), loc="outside lower center", ncols=3)
+    style.log2_axis(axes, "number of groups g = d", FixedLocator(sizes))

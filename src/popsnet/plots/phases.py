@@ -10,27 +10,21 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from popsnet.plots.style import BLACK, BLUE, GREEN, GREY, PALE, VERMILLION, WIDTH, settled, styled
+from popsnet.plots import style
 from popsnet.runs.phase_analysis import StepAnalysis
 from popsnet.theory.fluid import loads
 from popsnet.theory.phases import Phase, planned_degree
 
 __all__ = ["draw_phases"]
 
-_NAMES = {
-    Phase.THINNING: "thinning",
-    Phase.CONSTANT: "1",
-    Phase.SQUARING: "2",
-    Phase.SPARSE: "3",
-}
+_NAMES = dict(zip(Phase, ("thinning", "1", "2", "3"), strict=True))
+_SHADES = dict(zip(Phase, (0.30, 0.20, 0.12, 0.04), strict=True))
 _BINS = 16
 _LOWEST = 0.6
 """Where degree 0 is drawn on an axis that has no 0."""
 
-_SHADES = {Phase.THINNING: 0.30, Phase.CONSTANT: 0.20, Phase.SQUARING: 0.12, Phase.SPARSE: 0.04}
 
-
-@styled()
+@style.styled()
 def draw_phases(strides: Sequence[StepAnalysis]) -> Figure:
     """Degrees before each step on the left, the luck of each step on the right.
 
@@ -40,63 +34,55 @@ def draw_phases(strides: Sequence[StepAnalysis]) -> Figure:
     from which on the proof calls the step lucky. Large are groups with more than g^(5/6) packets;
     while packets are thinned, more than planned next.
     """
-    figure = Figure(figsize=(WIDTH, 3.3))
-    left, right = figure.subplots(1, 2)
-    _degrees(left, strides)
-    _luck(right, strides)
+    figure, (left, right) = style.row_of_axes(2, 3.3)
+    _draw_degrees(left, strides)
+    _draw_luck(right, strides)
     for axes in (left, right):
-        _shade(axes, strides)
+        _shade_phases(axes, strides)
         axes.set_xlabel("step; shaded: the phases of the proof")
         axes.set_xlim(0.5, len(strides) + 0.5)
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-    shown = [axes.get_legend_handles_labels() for axes in (left, right)]
-    handles, labels = ([*one, *other] for one, other in zip(*shown, strict=True))
-    figure.legend(handles, labels, loc="outside lower center", ncols=3)
-    return settled(figure)
+    style.add_legend(figure)
+    return style.settled(figure)
 
 
-def _degrees(axes: Axes, strides: Sequence[StepAnalysis]) -> None:
-    network = strides[0].graph.network
+def _draw_degrees(axes: Axes, strides: Sequence[StepAnalysis]) -> None:
+    network, g = strides[0].graph.network, strides[0].graph.network.g
     steps = [stride.step + 1 for stride in strides]
     for stride in strides:
-        _histogram(axes, stride)
+        _draw_histogram(axes, stride)
     largest = [stride.graph.max_degree for stride in strides]
-    axes.plot(steps, largest, color=VERMILLION, marker="_", linewidth=0.8, label="largest degree")
-    fluid = [
-        network.d,
-        *(network.g * load for load in islice(loads(network.d / network.g), len(steps))),
-    ]
-    shown = [degree for degree in fluid[: len(steps)] if degree >= _LOWEST]
     axes.plot(
-        steps[: len(shown)], shown, color=BLACK, linewidth=0.9, linestyle=(0, (1, 1.2)),
+        steps, largest, color=style.VERMILLION, marker="_", linewidth=0.8, label="largest degree"
+    )
+    fluid = (network.d, *(g * load for load in islice(loads(network.d / g), len(steps) - 1)))
+    shown = [degree for degree in fluid if degree >= _LOWEST]
+    axes.plot(
+        steps[: len(shown)], shown, color=style.BLACK, linewidth=0.9, linestyle=(0, (1, 1.2)),
         label="mean degree in the limit without chance", zorder=3,
     )  # fmt: skip
-    g = network.g
     for level, name in ((g, "g"), (g / 3, "g/3"), (g ** (5 / 6), "g^(5/6)")):
-        axes.axhline(level, color=GREY, linewidth=0.7, linestyle=(0, (4, 2)))
+        axes.axhline(level, color=style.GREY, linewidth=0.7, linestyle=(0, (4, 2)))
         at = (len(strides) + 0.45, level)
         below = level == min(g / 3, g ** (5 / 6))
         axes.annotate(
             name, at, xytext=(0, -2 if below else 2), textcoords="offset points", fontsize=7,
-            ha="right", va="top" if below else "bottom", color=GREY,
+            ha="right", va="top" if below else "bottom", color=style.GREY,
         )  # fmt: skip
     if network.d > network.g:
         planned = [planned_degree(network, step - 1) for step in steps]
         falling = planned.index(g) + 1 if g in planned else len(planned)
         axes.plot(
-            steps[:falling],
-            planned[:falling],
-            color=GREEN,
-            linewidth=0.9,
+            steps[:falling], planned[:falling], color=style.GREEN, linewidth=0.9,
             label="planned by the law",
-        )
+        )  # fmt: skip
     axes.set_yscale("log")
     axes.set_ylim(_LOWEST, 1.8 * network.d)
     axes.set_ylabel("packets pending at a group")
     axes.set_title(f"{network}: the conflict graph before each step")
 
 
-def _histogram(axes: Axes, stride: StepAnalysis) -> None:
+def _draw_histogram(axes: Axes, stride: StepAnalysis) -> None:
     """The degrees of all groups at both ends: the wider, the more groups have so many packets."""
     degrees = stride.graph.degrees
     low, high = int(degrees.min()), int(degrees.max())
@@ -106,31 +92,24 @@ def _histogram(axes: Axes, stride: StepAnalysis) -> None:
     step = stride.step + 1
     label = "histogram of the degrees of all groups" if step == 1 else None
     axes.fill_betweenx(
-        heights,
-        step - widths,
-        step + widths,
-        color=BLUE,
-        alpha=0.6,
-        linewidth=0.3,
-        label=label,
-        zorder=2,
-    )
+        heights, step - widths, step + widths, color=style.BLUE, alpha=0.6, linewidth=0.3,
+        label=label, zorder=2,
+    )  # fmt: skip
 
 
-def _luck(axes: Axes, strides: Sequence[StepAnalysis]) -> None:
+def _draw_luck(axes: Axes, strides: Sequence[StepAnalysis]) -> None:
     asked = [stride for stride in strides if stride.wanted is not None and stride.least is not None]
-    steps = [stride.step + 1 for stride in asked]
-    wanted = np.array([stride.wanted for stride in asked], dtype=float)
-    least = np.array([stride.least for stride in asked], dtype=float)
+    rows = [(stride.step + 1, stride.wanted, stride.least) for stride in asked]
+    steps, wanted, least = np.array(rows, dtype=float).reshape(-1, 3).T
     lucky = least >= wanted
-    axes.plot(steps, wanted, color=GREY, drawstyle="steps-mid", label="lucky from here on")
+    axes.plot(steps, wanted, color=style.GREY, drawstyle="steps-mid", label="lucky from here on")
     for which, colour, marker, name in (
-        (lucky, BLUE, "o", "least share delivered: lucky"),
-        (~lucky, VERMILLION, "X", "least share delivered: not lucky"),
+        (lucky, style.BLUE, "o", "least share delivered: lucky"),
+        (~lucky, style.VERMILLION, "X", "least share delivered: not lucky"),
     ):
         if which.any():
             axes.plot(
-                np.array(steps)[which], least[which], color=colour, marker=marker, linestyle="none",
+                steps[which], least[which], color=colour, marker=marker, linestyle="none",
                 markersize=5, label=name,
             )  # fmt: skip
     axes.set_ylim(0, 1)
@@ -138,14 +117,14 @@ def _luck(axes: Axes, strides: Sequence[StepAnalysis]) -> None:
     axes.set_title("luck: the worst of the large groups")
 
 
-def _shade(axes: Axes, strides: Sequence[StepAnalysis]) -> None:
+def _shade_phases(axes: Axes, strides: Sequence[StepAnalysis]) -> None:
     """A grey for each phase, with its name at the top."""
     for phase in Phase:
         steps = [stride.step + 1 for stride in strides if stride.phase is phase]
         if steps:
             first, last = min(steps) - 0.5, max(steps) + 0.5
-            axes.axvspan(first, last, color=PALE, alpha=2 * _SHADES[phase], linewidth=0, zorder=0)
-            axes.text(
-                (first + last) / 2, 0.985, _NAMES[phase], transform=axes.get_xaxis_transform(),
-                ha="center", va="top", fontsize=6.5, color=GREY,
-            )  # fmt: skip
+            axes.axvspan(
+                first, last, color=style.PALE, alpha=2 * _SHADES[phase], linewidth=0, zorder=0
+            )
+            options = {"transform": axes.get_xaxis_transform(), "va": "top", "color": style.GREY}
+            style.centred(axes, (first + last) / 2, 0.985, _NAMES[phase], 6.5, **options)

@@ -1,16 +1,16 @@
-"""A schedule as a picture: slots from left to right, couplers from top to bottom."""
+"""A schedule as a figure: slots from left to right, couplers from top to bottom."""
 
 from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
-from matplotlib.colors import ListedColormap
+from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
-from popsnet.plots.style import BLUE, GREY, PALE, VERMILLION, WIDTH, settled, styled
+from popsnet.plots.style import BLUE, GREY, PALE, VERMILLION, centred, row_of_axes, settled, styled
 from popsnet.schedules.schedule import Schedule
 
 __all__ = ["draw_schedule"]
@@ -36,41 +36,39 @@ def draw_schedule(schedule: Schedule) -> Figure:
     network = schedule.network
     lines = min(network.couplers, _MOST_LINES)
     columns = min(schedule.slots, _MOST_LINES)
-    height = 1.3 + min(max(lines * 0.125, 1.2), 7.5)
-    figure = Figure(figsize=(WIDTH, height))
-    axes = figure.add_subplot()
+    figure, (axes,) = row_of_axes(1, 1.3 + min(max(lines * 0.125, 1.2), 7.5))
     if schedule.slots:
-        first, last = _shares(schedule, lines, columns)
         axes.imshow(
-            _mixed(first, last), aspect="auto", interpolation="nearest",
+            _colours(schedule, lines, columns), aspect="auto", interpolation="nearest",
             extent=(0.5, schedule.slots + 0.5, network.couplers - 0.5, -0.5),
         )  # fmt: skip
-        _number(axes, schedule)
-    _label(axes, schedule)
-    _legend(figure, schedule)
+        _write_packets(axes, schedule)
+    _label_axes(axes, schedule)
+    patches = [Patch(color=VERMILLION, label="to its destination")]
+    if schedule.hops == 2:
+        patches.insert(0, Patch(color=BLUE, label="to a relay"))
+    patches.append(Patch(facecolor="white", edgecolor=PALE, label="not in use"))
+    figure.legend(handles=patches, loc="outside lower center", ncols=len(patches))
     return settled(figure)
 
 
 def _couplers(schedule: Schedule, slot: int) -> npt.NDArray[np.int64]:
     """The lines of a slot's messages: by the sender's group, then the listener's."""
-    d, g = schedule.network.d, schedule.network.g
+    network = schedule.network
     senders, listeners, _ = schedule.transmissions(slot)
-    return senders.astype(np.int64) // d * g + listeners // d
+    return network.group(senders).astype(np.int64) * network.g + network.group(listeners)
 
 
-def _shares(
-    schedule: Schedule, lines: int, columns: int
-) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """How much of each field is in use, by first hops and by last hops."""
+def _colours(schedule: Schedule, lines: int, columns: int) -> npt.NDArray[np.float64]:
+    """White where nothing is sent; the more of a field is in use, the darker it is."""
     couplers = schedule.network.couplers
-    used = np.zeros((2, lines, columns))
+    used = np.zeros((lines, columns, 2))
     for slot in range(schedule.slots):
         last = slot % schedule.hops == schedule.hops - 1
         at = _couplers(schedule, slot) * lines // couplers
-        column = slot * columns // schedule.slots
-        used[int(last), :, column] += np.bincount(at, minlength=lines)
-    used /= np.outer(_shared(couplers, lines), _shared(schedule.slots, columns))
-    return used[0], used[1]
+        used[:, slot * columns // schedule.slots, int(last)] += np.bincount(at, minlength=lines)
+    used /= np.outer(_shared(couplers, lines), _shared(schedule.slots, columns))[:, :, np.newaxis]
+    return np.asarray(np.clip(1 - used @ (1 - np.array([to_rgb(BLUE), to_rgb(VERMILLION)])), 0, 1))
 
 
 def _shared(count: int, places: int) -> npt.NDArray[np.int64]:
@@ -79,29 +77,17 @@ def _shared(count: int, places: int) -> npt.NDArray[np.int64]:
     return np.diff(begins)
 
 
-def _mixed(
-    first: npt.NDArray[np.float64], last: npt.NDArray[np.float64]
-) -> npt.NDArray[np.float64]:
-    """White where nothing is sent, towards the colours of first and last hops."""
-    colours = ListedColormap([BLUE, VERMILLION])(range(2))[:, :3]
-    shares = np.stack((first, last), axis=-1)
-    return np.asarray(np.clip(1 - shares @ (1 - colours), 0, 1))
-
-
-def _number(axes: Axes, schedule: Schedule) -> None:
+def _write_packets(axes: Axes, schedule: Schedule) -> None:
     """The packet in every field, if there are few."""
     if schedule.network.couplers > _MOST_NAMED or schedule.slots > _MOST_NUMBERED:
         return
     for slot in range(schedule.slots):
         packets = schedule.transmissions(slot)[2].tolist()
         for line, packet in zip(_couplers(schedule, slot).tolist(), packets, strict=True):
-            axes.text(
-                slot + 1, line, f"{packet}", color="white", fontsize=6, ha="center",
-                va="center_baseline",
-            )  # fmt: skip
+            centred(axes, slot + 1, line, f"{packet}", 6, va="center_baseline", color="white")
 
 
-def _label(axes: Axes, schedule: Schedule) -> None:
+def _label_axes(axes: Axes, schedule: Schedule) -> None:
     network, g = schedule.network, schedule.network.g
     axes.set_xlabel("slot")
     axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
@@ -125,11 +111,3 @@ def _label(axes: Axes, schedule: Schedule) -> None:
         at = np.arange(schedule.hops, schedule.slots, schedule.hops) + 0.5
         axes.vlines(at, *axes.get_ylim(), color="black", linewidth=0.9)
     axes.set_title(f"{network}: {len(schedule.packets):,} packets in {schedule.slots:,} slots")
-
-
-def _legend(figure: Figure, schedule: Schedule) -> None:
-    patches = [Patch(color=VERMILLION, label="to its destination")]
-    if schedule.hops == 2:
-        patches.insert(0, Patch(color=BLUE, label="to a relay"))
-    patches.append(Patch(facecolor="white", edgecolor=PALE, label="not in use"))
-    figure.legend(handles=patches, loc="outside lower center", ncols=len(patches))

@@ -1,15 +1,18 @@
-"""How pictures look and how they are saved: one place for all of them."""
+"""How figures look and how they are saved: one place for all of them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sized
 from contextlib import contextmanager
 from io import BytesIO, StringIO
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.style import context
+from matplotlib.ticker import Locator
 from matplotlib.typing import LineStyleType
 
 from popsnet.files import write_whole
@@ -24,6 +27,12 @@ __all__ = [
     "VERMILLION",
     "WIDTH",
     "Look",
+    "add_legend",
+    "centred",
+    "log2_axis",
+    "plain_number",
+    "require_equal_lengths",
+    "row_of_axes",
     "save",
     "save_one",
     "settled",
@@ -48,6 +57,11 @@ class Look(NamedTuple):
     colour: str
     marker: str
     line: LineStyleType
+
+    @property
+    def curve(self) -> dict[str, Any]:
+        """Colour and line, as matplotlib takes them."""
+        return {"color": self.colour, "linestyle": self.line}
 
 
 LOOKS = (
@@ -76,7 +90,7 @@ _SETTINGS: dict[Any, Any] = {
     "legend.fontsize": 7,
     "legend.frameon": False,
     "svg.fonttype": "none",  # text stays text: it can be searched, selected and read aloud
-    "svg.hashsalt": "popsnet",  # the same picture has the same bytes
+    "svg.hashsalt": "popsnet",  # the same figure has the same bytes
     "xtick.labelsize": 8,
     "ytick.labelsize": 7,
 }
@@ -89,6 +103,51 @@ def styled() -> Iterator[None]:
         yield
 
 
+def row_of_axes(
+    count: int, height: float, width: float = WIDTH, **options: Any
+) -> tuple[Figure, list[Axes]]:
+    """Make a figure of panels side by side."""
+    figure = Figure(figsize=(width, height))
+    return figure, list(figure.subplots(1, count, squeeze=False, **options)[0])
+
+
+def plain_number(value: float, _: object) -> str:
+    """Format a tick as a number without an exponent where there is room."""
+    return f"{value:g}"
+
+
+def log2_axis(
+    axes: Axes, label: str, locator: Locator,
+    formatter: Callable[[float, object], str] = plain_number,
+) -> None:  # fmt: skip
+    """Make the x axis logarithmic, base 2."""
+    axes.set_xscale("log", base=2)
+    axes.xaxis.set_major_locator(locator)
+    axes.xaxis.set_major_formatter(formatter)
+    axes.minorticks_off()
+    axes.set_xlabel(label)
+
+
+def centred(axes: Axes, x: float, y: float, text: str, size: float, **options: Any) -> None:
+    """Write a text around a point."""
+    axes.text(x, y, text, **{"ha": "center", "va": "center", "fontsize": size, **options})
+
+
+def add_legend(figure: Figure, columns: int = 3) -> None:
+    """Add one legend below all panels, each label once."""
+    found: dict[str, Artist] = {}
+    for axes in figure.axes:
+        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
+            found.setdefault(label, handle)
+    figure.legend(list(found.values()), list(found), loc="outside lower center", ncols=columns)
+
+
+def require_equal_lengths(label: str, **columns: Sized | None) -> None:
+    """Refuse columns of different lengths; None is a column that is not there."""
+    if len({len(column) for column in columns.values() if column is not None}) > 1:
+        raise ValueError(f"{label}: {', '.join(columns)} are not of one length.")
+
+
 def settled(figure: Figure) -> Figure:
     """The figure with everything in its final place: later drawing would move it a little."""
     for _ in range(3):
@@ -98,7 +157,7 @@ def settled(figure: Figure) -> Figure:
 
 
 def save(figure: Figure, folder: Path, stem: str) -> tuple[Path, Path]:
-    """Write a picture as SVG and as PNG; the paths of both."""
+    """Write a figure as SVG and as PNG; return both paths."""
     vector, raster = folder / f"{stem}.svg", folder / f"{stem}.png"
     save_one(figure, vector)
     save_one(figure, raster)
@@ -107,24 +166,21 @@ def save(figure: Figure, folder: Path, stem: str) -> tuple[Path, Path]:
 
 def save_one(figure: Figure, path: Path) -> None:
     """Write a figure in the format that the name says, any that matplotlib has."""
+    form = path.suffix.lower().removeprefix(".")
     with write_whole(path) as file:
-        if path.suffix.lower() == ".svg":
+        if form == "svg":
             file.write(svg_text(figure))
-        else:
-            file.buffer.write(_drawn(figure, path.suffix.lower().removeprefix(".")))
+            return
+        drawn = BytesIO()
+        with styled():
+            figure.savefig(drawn, format=form, dpi=_DOTS_PER_INCH)
+        file.buffer.write(drawn.getvalue())
 
 
 @styled()
 def svg_text(figure: Figure) -> str:
-    """The picture as an ``<svg>`` element, which is a file and a part of a page; no date in it."""
+    """The figure as an ``<svg>`` element, which is a file and a part of a page; no date in it."""
     file = StringIO()
     figure.savefig(file, format="svg", metadata={"Date": None})
     text = file.getvalue()
     return text[text.index("<svg") :]
-
-
-@styled()
-def _drawn(figure: Figure, form: str) -> bytes:
-    file = BytesIO()
-    figure.savefig(file, format=form, dpi=_DOTS_PER_INCH)
-    return file.getvalue()

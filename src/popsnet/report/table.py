@@ -110,10 +110,13 @@ class Table:
     columns: tuple[Column, ...]
     rows: Sequence[Row]
     caption: str = ""
+    every: int = 1
+    """People see the first row and then one in this many."""
 
     def cells(self) -> list[list[str]]:
-        """Return the texts of all rows."""
-        return [[column.cell(row) for column in self.columns] for row in self.rows]
+        """Return the texts of the rows that people see."""
+        shown = self.rows[:: self.every]
+        return [[column.cell(row) for column in self.columns] for row in shown]
 
     def records(self) -> list[dict[str, Any]]:
         """Return the rows as dictionaries; a mapping in a dataclass becomes a key per item."""

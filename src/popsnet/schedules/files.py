@@ -7,13 +7,14 @@ source group and a column for each destination group: g × g counts of packets, 
 
 from __future__ import annotations
 
-import csv
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from popsnet.arrays import named_errors, parse_integers, read_npy, read_rows
 from popsnet.errors import InputError
 from popsnet.network import Network
 from popsnet.schedules.demand import Demand
@@ -48,7 +49,7 @@ def read_matrix(path: Path, network: Network) -> Demand:
 
 
 def demand_of_matrix(
-    network: Network, counts: npt.NDArray[Any], where: Any = "row {}".format
+    network: Network, counts: npt.NDArray[Any], where: Callable[[int], str] = "row {}".format
 ) -> Demand:
     """So many packets from each group (row) to each (column), dealt to its processors in turn.
 
@@ -83,59 +84,34 @@ def _turns(groups: npt.NDArray[np.int64], g: int) -> npt.NDArray[np.int64]:
     return np.arange(len(groups)) - np.repeat(np.cumsum(counts) - counts, counts)
 
 
-def _row(path: Path, lines: list[int]) -> Any:
-    if lines:
-        return lambda i: f"{path}, line {lines[i]}"
-    return lambda i: f"{path}, row {i}"
+def _row(path: Path, lines: list[int]) -> Callable[[int], str]:
+    return lambda i: f"{path}, line {lines[i]}" if lines else f"{path}, row {i}"
 
 
 def _read(path: Path) -> tuple[npt.NDArray[Any], list[int]]:
     """A table of whole numbers, and the line of each row if it is a text."""
-    readers = {".csv": _read_csv, ".npy": _read_npy}
-    if path.suffix.lower() not in readers:
-        raise InputError(f"{path}: give a file that ends in {' or '.join(readers)}.")
-    try:
-        return readers[path.suffix.lower()](path)
-    except OSError as error:
-        raise InputError(f"{path} could not be read: {error.strerror}.") from error
-
-
-def _read_npy(path: Path) -> tuple[npt.NDArray[Any], list[int]]:
-    try:
-        with path.open("rb") as file:
-            table = np.load(file, allow_pickle=False)
-    except OSError:
-        raise
-    except Exception as error:  # a damaged file makes NumPy raise almost anything
-        raise InputError(f"{path} is not a whole .npy file of numbers ({error}).") from error
-    if not isinstance(table, np.ndarray) or table.dtype.kind not in "iu":
-        kind = getattr(table, "dtype", "an archive")
-        raise InputError(f"{path} holds {kind}; give one array of whole numbers.")
+    if path.suffix.lower() not in (".csv", ".npy"):
+        raise InputError(f"{path}: give a file that ends in .csv or .npy.")
+    with named_errors(path, InputError):
+        if path.suffix.lower() == ".csv":
+            return _read_csv(path)
+        table = read_npy(path)
+    if table.dtype.kind not in "iu":
+        raise InputError(f"{path} holds {table.dtype}; give one array of whole numbers.")
     return table, []
 
 
 def _read_csv(path: Path) -> tuple[npt.NDArray[Any], list[int]]:
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            rows = [(line, row) for line, row in enumerate(csv.reader(file), start=1) if any(row)]
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise InputError(f"{path} is not a CSV text file ({error}).") from error
+    rows = read_rows(path)
     if rows and not any(cell.strip().lstrip("+-")[:1].isdigit() for cell in rows[0][1]):
         rows = rows[1:]  # a heading
     if not rows:
         raise InputError(f"{path} has no row of numbers.")
-    width = len(rows[0][1])
+    width, table = len(rows[0][1]), []
     for line, row in rows:
         if len(row) != width:
             raise InputError(f"{path}, line {line} has {len(row)} columns; the first has {width}.")
-    return np.array([_numbers(path, *row) for row in rows]), [line for line, _ in rows]
-
-
-def _numbers(path: Path, line: int, row: list[str]) -> list[int]:
-    try:
-        numbers = [int(cell) for cell in row]
-    except ValueError:
-        raise InputError(f"{path}, line {line}: {row} are not whole numbers.") from None
-    if any(abs(number) > 2**62 for number in numbers):
-        raise InputError(f"{path}, line {line} holds a number that is too large.")
-    return numbers
+        table.append(parse_integers(path, line, row))
+        if any(abs(number) > 2**62 for number in table[-1]):
+            raise InputError(f"{path}, line {line} holds a number that is too large.")
+    return np.array(table), [line for line, _ in rows]

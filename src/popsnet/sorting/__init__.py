@@ -5,6 +5,7 @@ from popsnet.sorting.bitonic import bitonic
 from popsnet.sorting.catalogue import NETWORKS, make_network
 from popsnet.sorting.certified import Certified, sort_certified
 from popsnet.sorting.comparators import ComparatorNetwork, ComparatorStage
+from popsnet.sorting.examination import Examined, examine
 from popsnet.sorting.growth import DepthGrowth, measure_growth
 from popsnet.sorting.merge_exchange import merge_exchange, merge_exchange_depth
 from popsnet.sorting.zero_one import SortingVerdict, check_network
@@ -16,10 +17,12 @@ __all__ = [
     "ComparatorNetwork",
     "ComparatorStage",
     "DepthGrowth",
+    "Examined",
     "SortingVerdict",
     "bag_tree",
     "bitonic",
     "check_network",
+    "examine",
     "make_network",
     "measure_growth",
     "merge_exchange",

@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from statistics import fmean
 
+from popsnet.adversaries.execution import uniform_permutations
+from popsnet.adversaries.oblivious import construction
 from popsnet.adversaries.oblivious.consistency import recorded
-from popsnet.adversaries.oblivious.construction import (
-    EXACT_N,
-    Built,
-    build_by_matching,
-    build_greedily,
-    popularity,
-)
+from popsnet.adversaries.oblivious.construction import Built
 from popsnet.adversaries.oblivious.crossing import loads
 from popsnet.adversaries.oblivious.executor import execute_paths
-from popsnet.adversaries.oblivious.paths import PathSystem
+from popsnet.adversaries.oblivious.observed_paths import observe
+from popsnet.adversaries.oblivious.paths import PathSystem, find_paths
+from popsnet.adversaries.reports import oblivious_report
 from popsnet.coins import Coins
 from popsnet.engines import Outcome
 from popsnet.errors import InputError
 from popsnet.network import Network
-from popsnet.permutations.uniform import UniformPermutation
+from popsnet.progress import Progress, reporter
+from popsnet.report import Report, Reported
+from popsnet.routing import Router
 from popsnet.slot import Ints
 from popsnet.theory.lower_bounds import guaranteed_congestion
 
-__all__ = ["MOST_N", "ObliviousAttack", "Trial", "attack_paths", "try_random"]
+__all__ = ["MOST_N", "ObliviousAttack", "Trial", "attack_oblivious", "attack_paths", "try_random"]
 
 MOST_N = 2**14
 """All n² pairs are looked at: beyond it would take hours."""
@@ -45,8 +45,8 @@ class Trial:
         return self.outcome.delivered == network.n and self.outcome.slots >= self.congestion
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ObliviousAttack:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class ObliviousAttack(Reported):
     """What was built against a path system, with random permutations for comparison."""
 
     network: Network
@@ -65,7 +65,22 @@ class ObliviousAttack:
     @property
     def is_worst(self) -> bool:
         """Whether no permutation has more congestion than the matching's."""
-        return self.network.n <= EXACT_N
+        return self.nodes_examined is None
+
+    @property
+    def nodes_examined(self) -> int | None:
+        """At how many nodes the matching was found; None for all of them."""
+        return None if self.network.n <= construction.EXACT_N else construction.NODES
+
+    @property
+    def random_congestion(self) -> float:
+        """The mean congestion of the random permutations."""
+        return fmean(one.congestion for one in self.random)
+
+    @property
+    def random_slots(self) -> float:
+        """The mean slots of the random permutations."""
+        return fmean(one.outcome.slots for one in self.random)
 
     @property
     def confirmed(self) -> bool:
@@ -83,45 +98,98 @@ class ObliviousAttack:
             and all(trial.confirmed(self.network) for trial in trials)
         )
 
+    def report(self) -> Report:
+        """Return the attack as it is shown."""
+        return oblivious_report(self)
+
+
+def attack_oblivious(
+    network: Network,
+    paths: PathSystem | str | None = None,
+    *,
+    router: Router | str | None = None,
+    variant: str | None = None,
+    runs: int = 10,
+    permutation_seed: int = 0,
+    progress: Progress = None,
+) -> ObliviousAttack:
+    """Build the permutations that are worst for the paths of an oblivious algorithm.
+
+    Parameters
+    ----------
+    network : Network
+        The network, of 2 to 16,384 processors; 1024 at most for a router.
+    paths : PathSystem or str, optional
+        A path system, its name, or a file that defines one; ``residue`` if not given.
+    router : Router or str, optional
+        Instead of paths: a router whose paths are observed.
+    variant : str, optional
+        A variant of the router.
+    runs : int
+        Random permutations to compare with.
+    permutation_seed : int
+        The seed of these.
+    progress : function, bool or None
+        A function that is called with what is done and the total. None shows a bar on a
+        terminal after two seconds, False shows nothing.
+
+    Examples
+    --------
+    >>> from popsnet import Network
+    >>> from popsnet.adversaries import attack_oblivious
+    >>> attack_oblivious(Network(4, 4), "direct").matching_trial.congestion
+    4
+    """
+    if paths is not None and router is not None:
+        raise InputError("Paths come from one place; give paths or a router, not both.")
+    if variant is not None and router is None:
+        raise InputError(f"variant = {variant} belongs to no router; name the router as well.")
+    if runs < 1:
+        raise InputError(f"runs = {runs}: compare with 1 random permutation or more.")
+    Coins(permutation_seed)  # refuse what is not a seed
+    if router is not None:
+        paths = observe(router, variant, network, progress)
+    chosen = "residue" if paths is None else paths
+    return attack_paths(chosen, network, runs, permutation_seed, progress)
+
 
 def attack_paths(
-    paths: PathSystem,
+    paths: PathSystem | str,
     network: Network,
     randoms: int = 10,
     seed: int = 0,
-    progress: Callable[[int], None] = lambda done: None,
+    progress: Progress = None,
 ) -> ObliviousAttack:
     """Build the greedy and the best permutation, execute them, and some random ones.
 
-    ``progress`` is told how many destinations of n have been looked at. Whenever a path is
-    asked for again it must be the same: refuses, with a witness, what is not oblivious.
+    ``paths`` is a path system, or the name of one. Whenever a path is asked for again it must be
+    the same: refuses, with a witness, what is not oblivious.
     """
-    _require_size(network)
-    paths = recorded(paths, network)
-    least = guaranteed_congestion(network)
-    popular = popularity(paths, network, least, progress)
-    greedy = build_greedily(paths, network, least, popular)
-    matching = build_by_matching(paths, network, popular)
-    return ObliviousAttack(
-        network=network,
-        paths=paths.name,
-        greedy=greedy,
-        greedy_trial=_tried(paths, network, greedy.destination, greedy.node),
-        matching=matching,
-        matching_trial=_tried(paths, network, matching.destination, matching.node),
-        random=tuple(try_random(paths, network, randoms, seed)),
-    )
-
-
-def _require_size(network: Network) -> None:
     if not 2 <= network.n <= MOST_N:
         raise InputError(
             f"{network} has n = {network.n:,} processors; all pairs of them are looked at, so give "
             f"a network of 2 to {MOST_N:,}."
         )
+    paths = recorded(find_paths(paths) if isinstance(paths, str) else paths, network)
+    least = guaranteed_congestion(network)
+    with reporter(progress, "paths", "destinations") as report:
+        popular = construction.popularity(
+            paths, network, least, lambda done: report(done, network.n)
+        )
+    greedy = construction.build_greedily(paths, network, least, popular)
+    matching = construction.build_by_matching(paths, network, popular)
+    return ObliviousAttack(
+        network=network,
+        paths=paths.name,
+        greedy=greedy,
+        greedy_trial=_execute(paths, network, greedy.destination, greedy.node),
+        matching=matching,
+        matching_trial=_execute(paths, network, matching.destination, matching.node),
+        random=tuple(try_random(paths, network, randoms, seed)),
+    )
 
 
-def _tried(
+def _execute(
     paths: PathSystem, network: Network, destination: Ints, node: int | None = None
 ) -> Trial:
     """Count, at the node where the construction says as well, and execute."""
@@ -133,6 +201,4 @@ def _tried(
 
 def try_random(paths: PathSystem, network: Network, runs: int, seed: int = 0) -> list[Trial]:
     """Uniform permutations, counted and executed."""
-    coins = Coins(seed)
-    made = (UniformPermutation(network.n, coins.for_run(run)).array() for run in range(runs))
-    return [_tried(paths, network, one) for one in made]
+    return [_execute(paths, network, one) for one in uniform_permutations(network, runs, seed)]

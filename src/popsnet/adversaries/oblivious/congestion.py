@@ -8,18 +8,22 @@ g² such numbers is Θ(log g / log log g). Here it is measured, not proved.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import log
 from statistics import fmean, stdev
 
+from popsnet.adversaries.execution import sizes_to, uniform_permutations
+from popsnet.adversaries.oblivious.attack import attack_paths
 from popsnet.adversaries.oblivious.crossing import congestion
-from popsnet.adversaries.oblivious.paths import PathSystem
-from popsnet.coins import Coins
+from popsnet.adversaries.oblivious.paths import PATH_SYSTEMS, PathSystem
+from popsnet.adversaries.reports import congestion_report
 from popsnet.errors import InputError
 from popsnet.network import Network
-from popsnet.permutations.uniform import UniformPermutation
+from popsnet.progress import Progress, watched
+from popsnet.report import Report, Reported
+from popsnet.theory.lower_bounds import guaranteed_congestion
 
-__all__ = ["Average", "average_congestion", "curve"]
+__all__ = ["Average", "CongestionStudy", "average_congestion", "curve", "measure_congestion"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +34,8 @@ class Average:
     paths: str
     counted: tuple[int, ...]
     """One number for every permutation."""
+    worst: int | None = None
+    """The congestion of the permutation that was built against the paths, if one was."""
 
     @property
     def mean(self) -> float:
@@ -42,14 +48,59 @@ class Average:
         runs = len(self.counted)
         return stdev(self.counted) / runs**0.5 if runs > 1 else 0.0
 
+    @property
+    def curve(self) -> float:
+        """The curve log g / log log g at the network's g."""
+        return curve(self.network.g)
+
+    @property
+    def guaranteed(self) -> int:
+        """The congestion of the worst permutation that is proved for every path system."""
+        return guaranteed_congestion(self.network)
+
+
+@dataclass(frozen=True, repr=False)
+class CongestionStudy(Reported):
+    """The congestion of random permutations for several networks and path systems."""
+
+    points: tuple[Average, ...]
+
+    def report(self) -> Report:
+        """Return the congestion as it is shown."""
+        return congestion_report(self.points)
+
 
 def average_congestion(paths: PathSystem, network: Network, runs: int, seed: int = 0) -> Average:
-    """Count the congestion of so many uniform permutations, O(n) time each."""
+    """Count the congestion of this many uniform permutations, O(n) time each."""
     if runs < 1:
         raise InputError(f"runs = {runs}: a mean is of 1 permutation or more; give runs >= 1.")
-    coins = Coins(seed)
-    made = (UniformPermutation(network.n, coins.for_run(run)).array() for run in range(runs))
-    return Average(network, paths.name, tuple(congestion(paths, network, one) for one in made))
+    drawn = uniform_permutations(network, runs, seed)
+    return Average(network, paths.name, tuple(congestion(paths, network, one) for one in drawn))
+
+
+def measure_congestion(
+    largest: int,
+    runs: int,
+    seed: int = 0,
+    worst: int = 0,
+    progress: Progress = None,
+) -> CongestionStudy:
+    """Count random permutations on POPS(g, g), g = 8, 16, … ``largest``, for all path systems.
+
+    Up to g = ``worst`` the worst permutation is built as well.
+    """
+    cases = [(g, paths) for g in sizes_to(largest) for paths in PATH_SYSTEMS.values()]
+    averages = []
+    with watched(progress, "congestion", len(cases)) as (report, where):
+        for g, paths in cases:
+            where(f"{paths.name}, g = {g}")
+            average = average_congestion(paths, Network(g, g), runs, seed)
+            if g <= worst:
+                attack = attack_paths(paths, Network(g, g), 1, progress=False)
+                average = replace(average, worst=attack.matching_trial.congestion)
+            averages.append(average)
+            report(1)
+    return CongestionStudy(tuple(averages))
 
 
 def curve(g: int) -> float:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_bipartite_matching
 
-from popsnet.adversaries.completion import complete
-from popsnet.adversaries.oblivious.crossing import Loads, crossings, nodes
+from popsnet.adversaries.execution import complete
+from popsnet.adversaries.oblivious.crossing import Loads, crossings, name_of, nodes
 from popsnet.adversaries.oblivious.paths import PathSystem
 from popsnet.network import Network
 from popsnet.slot import Ints
@@ -19,24 +20,19 @@ from popsnet.slot import Ints
 __all__ = ["EXACT_N", "NODES", "Built", "build_by_matching", "build_greedily", "popularity"]
 
 EXACT_N = 1024
-"""Up to so many processors the matching is found at every node, which is the true worst case."""
+"""Up to this many processors the matching is found at every node: the true worst case."""
 
 NODES = 64
-"""Beyond it, only at so many nodes: half of them processors, half couplers."""
+"""Beyond it, only at this many nodes: half of them processors, half couplers."""
 
 _PAIRS_AT_ONCE = 2**20
-
-Tell = Callable[[int], None]
-
-
-def _quiet(done: int) -> None:
-    pass
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Built:
     """A permutation and its certificate: sources whose paths all go through one node."""
 
+    network: Network
     node: int
     sources: Ints
     destination: npt.NDArray[np.int32]
@@ -46,20 +42,35 @@ class Built:
         """The congestion that the construction promises; counting must confirm it."""
         return len(self.sources)
 
+    @property
+    def node_name(self) -> str:
+        """What the node is called."""
+        return name_of(self.network, self.node)
+
+    @property
+    def pairs(self) -> list[tuple[int, int]]:
+        """Source and destination of the packets that go through the node."""
+        destinations = self.destination[self.sources]
+        return list(zip(self.sources.tolist(), destinations.tolist(), strict=True))
+
 
 def _blocks(network: Network) -> Iterator[tuple[Ints, Ints]]:
     """All pairs of different sources and destinations, some destinations at a time."""
-    n = network.n
-    everybody = network.processors
+    n, processors = network.n, network.processors
     at_once = max(_PAIRS_AT_ONCE // n, 1)
     for low in range(0, n, at_once):
-        some = everybody[low : low + at_once]
-        sources, destinations = np.tile(everybody, len(some)), np.repeat(some, n)
+        some = processors[low : low + at_once]
+        sources, destinations = np.tile(processors, len(some)), np.repeat(some, n)
         different = sources != destinations
         yield sources[different], destinations[different]
 
 
-def popularity(paths: PathSystem, network: Network, least: int, tell: Tell = _quiet) -> Loads:
+def popularity(
+    paths: PathSystem,
+    network: Network,
+    least: int,
+    progress: Callable[[int], None] = lambda done: None,
+) -> Loads:
     """For every node v the number of destinations b with v in S_b: ``least`` paths to b or more.
 
     Every pair is looked at, O(n²) time in O(n) memory, and paths that are not a function of the
@@ -72,18 +83,17 @@ def popularity(paths: PathSystem, network: Network, least: int, tell: Tell = _qu
         to = (destinations[rows] - destinations[0]).astype(np.int64)
         counts = np.bincount(to * nodes(network) + through)
         found += np.bincount(np.flatnonzero(counts >= least) % nodes(network), minlength=len(found))
-        tell(int(destinations[-1]) + 1)
+        progress(int(destinations[-1]) + 1)
     return found
 
 
 def _edges(paths: PathSystem, network: Network, wanted: Ints) -> tuple[Ints, Ints, Ints]:
     """Node, source and destination of all paths through the wanted nodes, by node."""
-    is_wanted = np.zeros(nodes(network), dtype=np.bool_)
-    is_wanted[wanted] = True
     parts = []
     for sources, destinations in _blocks(network):
         rows, through = crossings(network, paths.between(network, sources, destinations))
-        rows, through = rows[is_wanted[through]], through[is_wanted[through]]
+        chosen = np.isin(through, wanted)
+        rows, through = rows[chosen], through[chosen]
         parts.append(np.stack([through, sources[rows], destinations[rows]]).astype(np.int32))
     edges = np.concatenate(parts, axis=1)
     node, source, destination = edges[:, np.argsort(edges[0], kind="stable")]
@@ -98,9 +108,7 @@ def build_greedily(paths: PathSystem, network: Network, least: int, popular: Loa
     chosen: dict[int, int] = {}
     for b in common.tolist():
         unused = (a for a in sources[destinations == b].tolist() if a not in chosen)
-        a = next(unused, None)
-        if a is not None:
-            chosen[a] = b
+        chosen |= dict.fromkeys(islice(unused, 1), b)
     return _built(network, v, np.array(list(chosen)), np.array(list(chosen.values())))
 
 
@@ -145,4 +153,4 @@ def _matching(n: int, sources: Ints, destinations: Ints) -> tuple[Ints, Ints]:
 
 
 def _built(network: Network, node: int, sources: Ints, destinations: Ints) -> Built:
-    return Built(node, sources, complete(network.n, sources, destinations))
+    return Built(network, node, sources, complete(network.n, sources, destinations))

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import groupby
 
 import numpy as np
 
+from popsnet.adversaries.execution import execute_route
 from popsnet.adversaries.oblivious.crossing import loads
 from popsnet.adversaries.oblivious.paths import PathSystem
 from popsnet.coins import Coins
-from popsnet.engines import Instance, Outcome
-from popsnet.engines.slots import execute
+from popsnet.engines import Outcome
 from popsnet.memory import Memory
 from popsnet.network import Network
-from popsnet.routing import Router
-from popsnet.routing.router import Variant
 from popsnet.slot import Ints, Slot, Slots
 from popsnet.trace import Observer
 
@@ -36,37 +35,28 @@ def execute_paths(
     def route(network: Network, destination: Ints, coins: Coins, memory: Memory) -> Slots:
         return _forward(paths, network, destination, memory)
 
-    router = Router(
-        name=f"paths {paths.name}",
-        summary="packets along fixed paths, the longest way first",
-        slots="as many as the congestion, or more",
-        buffers=int(held) + 1,
-        variants={"standard": Variant(route)},
-    )
-    return execute(Instance(network, router, "standard", destination, Coins(0), 1), observers)
+    return execute_route(
+        route, network, destination, name=f"paths {paths.name}", buffers=int(held) + 1,
+        observers=observers,
+    )  # fmt: skip
 
 
 def _forward(paths: PathSystem, network: Network, destination: Ints, memory: Memory) -> Slots:
     rows = paths.between(network, network.processors, destination)
-    ways = [_stops(way) for way in rows.tolist()]
-    home = np.array([p for p, way in enumerate(ways) if len(way) == 1], dtype=np.int32)
-    memory.deliver(home, home)
+    ways = [[stop for stop, _ in groupby(way)] for way in rows.tolist()]  # without waiting
+    delivered = np.array([p for p, way in enumerate(ways) if len(way) == 1], dtype=np.int32)
+    memory.deliver(delivered, delivered)
     place = [0] * network.n
     travelling = [p for p, way in enumerate(ways) if len(way) > 1]
     while travelling:
         travelling.sort(key=lambda p: place[p] - len(ways[p]))
         moving = _choose(network, ways, place, travelling)
-        packets = np.array(moving, dtype=np.int32)
-        here = np.array([ways[p][place[p]] for p in moving], dtype=np.int32)
-        there = np.array([ways[p][place[p] + 1] for p in moving], dtype=np.int32)
+        hops = [(p, *ways[p][place[p] : place[p] + 2]) for p in moving]
+        packets, here, there = np.array(hops, dtype=np.int32).T
         yield Slot.send_packets(
-            here,
-            network.group(there),
-            (there, network.group(here)),
-            packets=packets,
-            phase="along the paths",
-            conflict_free=True,
-        )
+            here, network.group(there), (there, network.group(here)), packets=packets,
+            phase="along the paths", conflict_free=True,
+        )  # fmt: skip
         memory.drop(here, packets)
         ends = np.array([place[p] + 2 == len(ways[p]) for p in moving])
         memory.store(there[~ends], packets[~ends])
@@ -76,25 +66,17 @@ def _forward(paths: PathSystem, network: Network, destination: Ints, memory: Mem
         travelling = [p for p in travelling if place[p] < len(ways[p]) - 1]
 
 
-def _stops(way: list[int]) -> list[int]:
-    """The path without waiting."""
-    return [stop for i, stop in enumerate(way) if i == 0 or stop != way[i - 1]]
-
-
 def _choose(
     network: Network, ways: list[list[int]], place: list[int], travelling: list[int]
 ) -> list[int]:
-    """Whom to send: a maximal set in which no processor, coupler or listener is used twice."""
-    senders: set[int] = set()
-    couplers: set[int] = set()
-    listeners: set[int] = set()
+    """The packets to send: a maximal set with no sender, coupler or listener used twice."""
+    used: set[tuple[str, int]] = set()
     moving = []
     for p in travelling:
-        here, there = ways[p][place[p]], ways[p][place[p] + 1]
+        here, there = ways[p][place[p] : place[p] + 2]
         coupler = network.coupler(network.group(there), network.group(here))
-        if here not in senders and there not in listeners and coupler not in couplers:
+        needs = {("sender", here), ("coupler", coupler), ("listener", there)}
+        if used.isdisjoint(needs):
             moving.append(p)
-            senders.add(here)
-            listeners.add(there)
-            couplers.add(coupler)
+            used |= needs
     return moving

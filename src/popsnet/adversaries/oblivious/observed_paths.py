@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from itertools import count
 
 import numpy as np
 
-from popsnet.adversaries.oblivious.paths import PathSystem
+from popsnet.adversaries.execution import execute_route, follow
+from popsnet.adversaries.oblivious.paths import PathSystem, stops
 from popsnet.coins import Coins
-from popsnet.engines import Instance
-from popsnet.engines.slots import execute
 from popsnet.errors import InputError
 from popsnet.memory import Memory
 from popsnet.network import Network
 from popsnet.permutations.uniform import UniformPermutation
-from popsnet.routing import Router
-from popsnet.routing.router import Variant
+from popsnet.progress import Progress, reporter
+from popsnet.routing import Router, find_router
 from popsnet.slot import Inbox, Ints, Kind, Slot, Slots
 
 __all__ = ["MOST_N", "observe"]
@@ -34,17 +33,20 @@ Heard = dict[tuple[int, int], list[tuple[int, int]]]
 
 
 def observe(
-    router: Router,
-    variant: str,
+    router: Router | str,
+    variant: str | None,
     network: Network,
-    progress: Callable[[int], None] = lambda done: None,
+    progress: Progress = None,
 ) -> PathSystem:
-    """The path system of a router, seen on the n shifts, which have every pair once.
+    """Return the path system of a router, seen on the n shifts, which have every pair once.
 
     Refuses, with a witness, a router whose packet goes another way between the same two
     processors on a random permutation. That cannot prove a router oblivious; but what is
     built against its paths is executed on these paths in any case.
     """
+    if isinstance(router, str):
+        router = find_router(router)
+    variant = router.choose_variant(variant, network)
     if network.n > MOST_N:
         raise InputError(
             f"{network} has n = {network.n:,}; a router is run n times to see its paths, so give "
@@ -52,13 +54,13 @@ def observe(
         )
     if router.variant(variant).idealized:
         raise InputError(f"Variant {variant} of {router.name} gives statistics only, no paths.")
-    everybody = np.arange(network.n)
     seen: dict[tuple[int, int], list[int]] = {}
-    for shift in range(network.n):
-        progress(shift)
-        destination = ((everybody + shift) % network.n).astype(np.int32)
-        for way in _ways(router, variant, network, destination, Coins(0)):
-            seen[way[0], way[-1]] = way
+    with reporter(progress, "watching", "shifts") as report:
+        for shift in range(network.n):
+            report(shift, network.n)
+            destination = np.roll(network.processors, -shift)
+            for way in _ways(router, variant, network, destination, Coins(0)):
+                seen[way[0], way[-1]] = way
     for probe in range(_PROBES):
         destination = UniformPermutation(network.n, Coins(probe)).array()
         for way in _ways(router, variant, network, destination, Coins(probe + 1)):
@@ -68,7 +70,7 @@ def observe(
 
 def _require_same(router: Router, first: list[int], again: list[int]) -> None:
     if first != again:
-        one, other = (" → ".join(map(str, way[1:])) for way in (first, again))
+        one, other = stops(first), stops(again)
         raise InputError(
             f"{router.name} is not oblivious: from {first[0]} to {first[-1]} its packet goes by "
             f"{one} in one permutation, and by {other} in another. An oblivious router's path "
@@ -95,16 +97,16 @@ def _ways(
     """The path of every packet in one run."""
     heard: Heard = {}
 
-    def watched(network: Network, to: Ints, coins: Coins, memory: Memory) -> Slots:
-        running = router.start(variant, network, to, coins, memory)
-        return _listening(network, running, heard)
+    def route(network: Network, to: Ints, coins: Coins, memory: Memory) -> Slots:
+        running, numbers = router.start(variant, network, to, coins, memory), count(1)
+        return follow(
+            running, lambda slot, inbox: _note(network, slot, next(numbers), inbox, heard)
+        )
 
-    buffers = router.buffers_on(network, variant)
-    copy = Router(router.name, "", "", buffers, {variant: Variant(watched)})
-    instance = Instance(
-        network, copy, variant, destination, coins, _MAX_STEPS, max_slots=_MAX_SLOTS
-    )
-    outcome = execute(instance)
+    outcome = execute_route(
+        route, network, destination, name=router.name, coins=coins, max_steps=_MAX_STEPS,
+        buffers=router.buffers_on(network, variant), max_slots=_MAX_SLOTS,
+    )  # fmt: skip
     if outcome.delivered < network.n:
         stopped = f", and was stopped after {outcome.slots:,} slots" if outcome.capped else ""
         raise InputError(
@@ -114,19 +116,8 @@ def _ways(
     return [_way(heard, packet, int(to)) for packet, to in enumerate(destination)]
 
 
-def _listening(network: Network, running: Slots, heard: Heard) -> Slots:
-    """The same slots; notes who heard which packet from whom."""
-    try:
-        slot, number = next(running), 1
-        while True:
-            inbox = yield slot
-            _note(network, slot, number, inbox, heard)
-            slot, number = running.send(inbox), number + 1
-    except StopIteration:
-        return
-
-
 def _note(network: Network, slot: Slot, number: int, inbox: Inbox, heard: Heard) -> None:
+    """Note who heard which packet from whom."""
     senders = slot.senders[slot.owners].tolist()
     on = {(b, network.group(s)): s for b, s in zip(slot.groups.tolist(), senders, strict=True)}
     rows = inbox.receivers, inbox.groups, inbox.packets, inbox.kinds
@@ -137,7 +128,7 @@ def _note(network: Network, slot: Slot, number: int, inbox: Inbox, heard: Heard)
 
 
 def _way(heard: Heard, packet: int, destination: int) -> list[int]:
-    """From the destination back to the source: who told it, who had told that one before, …"""
+    """The path from the destination back to the source, each by the last message before."""
     way, before = [destination], np.inf
     while way[-1] != packet:
         number, sender = next(told for told in reversed(heard[way[-1], packet]) if told[0] < before)

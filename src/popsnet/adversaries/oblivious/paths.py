@@ -8,16 +8,16 @@ goes first, is left open.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import isqrt
 from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from popsnet.adversaries.oblivious.user_defined import ways_of_file
+from popsnet.adversaries.user_file import find_algorithm
 from popsnet.coins import Coins
 from popsnet.errors import InputError
 from popsnet.network import Network
@@ -25,7 +25,6 @@ from popsnet.slot import Ints
 
 __all__ = ["ONLY", "PATH_SYSTEMS", "PathSystem", "find_paths", "stops"]
 
-Bools: TypeAlias = npt.NDArray[np.bool_]
 Ways: TypeAlias = Callable[[Network, Ints, Ints], Ints]
 """For pairs of sources and destinations, a row for each with the processors after the source."""
 
@@ -42,23 +41,29 @@ class PathSystem:
     def between(self, network: Network, sources: Ints, destinations: Ints) -> Ints:
         """The paths of some pairs, each with its source in front: an array of m rows.
 
-        A packet that is home from the start stays there, whatever its path is.
+        A packet that is at its destination from the start stays there, whatever its path is.
         """
         ways = np.asarray(self.ways(network, sources, destinations))
         outside = np.any((ways < 0) | (ways >= network.n), axis=1)
-        _refuse(self.name, outside, sources, destinations, ways, f"leaves 0 to {network.n - 1}")
-        elsewhere = ways[:, -1] != destinations
-        _refuse(
-            self.name, elsewhere, sources, destinations, ways, "does not end at its destination"
-        )
+        for wrong, what in (
+            (outside, f"leaves 0 to {network.n - 1}"),
+            (ways[:, -1] != destinations, "does not end at its destination"),
+        ):
+            if wrong.any():
+                i = int(np.argmax(wrong))
+                raise InputError(
+                    f"The path of {self.name} from {sources[i]} to {destinations[i]}, "
+                    f"{ways[i].tolist()}, {what}; give the processors after the source, the "
+                    "destination last."
+                )
         ways = np.where((sources == destinations)[:, None], destinations[:, None], ways)
         return np.column_stack([sources, ways]).astype(np.int32)
 
     def require_oblivious(self, network: Network, sources: Ints, destinations: Ints) -> Ints:
-        """The paths; refuses, with a witness, what is no function of source and destination.
+        """Return the paths; refuse, with a witness, what is not a function of the pair.
 
-        Whoever is asked about many pairs at once could look at the others. So they are asked for
-        again in other company, two halves in another order, and some of them alone.
+        A function that is asked about many pairs at once could look at the others. So they are
+        asked for again in other company, two halves in another order, and some of them alone.
         """
         first = self.between(network, sources, destinations)
         order = np.random.default_rng(len(sources)).permutation(len(sources))
@@ -71,7 +76,11 @@ class PathSystem:
 
     def _require_same(self, first: Ints, again: Ints) -> None:
         width = max(first.shape[1], again.shape[1])
-        differs = (_padded(first, width) != _padded(again, width)).any(axis=1)
+        wide = (
+            np.pad(ways, ((0, 0), (0, width - ways.shape[1])), mode="edge")  # it waits at its end
+            for ways in (first, again)
+        )
+        differs = np.not_equal(*wide).any(axis=1)
         if differs.any():
             i = int(np.argmax(differs))
             raise InputError(
@@ -83,28 +92,12 @@ class PathSystem:
 ONLY = "A path may depend on its source and destination only."
 
 _ALONE = 16
-"""Of every block, so many pairs are asked for one by one."""
+"""Of every block, this many pairs are asked for one by one."""
 
 
-def _padded(ways: Ints, width: int) -> Ints:
-    """As wide as another table: the packet waits at its destination."""
-    return np.pad(ways, ((0, 0), (0, width - ways.shape[1])), mode="edge")
-
-
-def stops(way: Ints) -> str:
-    """A path without its source, for a text."""
-    return " → ".join(map(str, way[1:].tolist()))
-
-
-def _refuse(
-    name: str, wrong: Bools, sources: Ints, destinations: Ints, ways: Ints, what: str
-) -> None:
-    if wrong.any():
-        i = int(np.argmax(wrong))
-        raise InputError(
-            f"The path of {name} from {sources[i]} to {destinations[i]}, {ways[i].tolist()}, "
-            f"{what}; give the processors after the source, the destination last."
-        )
+def stops(way: Ints | Sequence[int]) -> str:
+    """Write a path without its source."""
+    return " → ".join(map(str, way[1:]))
 
 
 def _direct(network: Network, sources: Ints, destinations: Ints) -> Ints:
@@ -172,13 +165,10 @@ PATH_SYSTEMS = {
 
 
 def find_paths(name: str) -> PathSystem:
-    """The shipped path system of that name, or the one that a file ``name.py`` defines."""
-    if name.endswith(".py"):
-        return PathSystem(name, "from a file", ways_of_file(Path(name)))
-    if name not in PATH_SYSTEMS:
-        known = ", ".join(PATH_SYSTEMS)
-        raise InputError(
-            f"There is no path system {name!r}. Give one of: {known}; or a file name.py that "
-            "defines path(d, g, source, destination)."
-        )
-    return PATH_SYSTEMS[name]
+    """Return the shipped path system of that name, or the one that a file ``name.py`` defines."""
+
+    def load(path: Path) -> PathSystem:
+        return PathSystem(name, "from a file", ways_of_file(path))
+
+    usage = "path(d, g, source, destination)"
+    return find_algorithm(name, PATH_SYSTEMS, load, "path system", usage)

@@ -14,19 +14,24 @@ heard is not fixed any more. So senders are a part of the pattern here.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import zip_longest
 
 import numpy as np
 import numpy.typing as npt
 
+from popsnet.adversaries.reports import rigid_report
 from popsnet.adversaries.rigid.pattern import WatchedRouter, difference, watch
 from popsnet.adversaries.rigid.reach import ReachGrowth, growth_of
 from popsnet.coins import Coins
 from popsnet.errors import InputError
 from popsnet.network import Network
 from popsnet.permutations import make_permutation
-from popsnet.routing import Router
+from popsnet.progress import Progress, watched
+from popsnet.report import Report, Reported
+from popsnet.routing import Router, find_router
+from popsnet.slot import Slot
+from popsnet.theory.lower_bounds import guaranteed_slots
 
 __all__ = ["MOST_N", "RigidAttack", "attack_rigid"]
 
@@ -37,41 +42,55 @@ _PROBES = (("identity", 0), ("reversal", 1), ("random", 2), ("random", 3), ("ran
 """The permutations, and the seed of the coins, on which patterns are compared."""
 
 _MOST_SLOTS = 10_000
-"""A router is followed no longer."""
+"""The most slots of a router that are followed."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class RigidAttack:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class RigidAttack(Reported):
     """How far packets can get in a truncated rigid router, and where it must fail."""
 
     network: Network
     router: str
     variant: str
     slots: int
-    """After so many slots the router was stopped, or had ended."""
+    """When the router was stopped, or had ended."""
     growth: tuple[ReachGrowth, ...]
-    processor: int | None
-    """One that the packet cannot reach; None if every packet can reach everybody."""
-    packet: int | None
-    destination: npt.NDArray[np.int32] | None
+    processor: int | None = None
+    """One that the packet cannot reach; None if every packet can reach every processor."""
+    packet: int | None = None
+    destination: npt.NDArray[np.int32] | None = None
     """The transposition of the two."""
-    watched: WatchedRouter | None
+    watched: WatchedRouter | None = None
     """What the machine saw."""
 
     @property
+    def guaranteed(self) -> int:
+        """The slots that every rigid router takes on the network."""
+        return guaranteed_slots(self.network)
+
+    @property
+    def last_failing(self) -> int:
+        """The last slot after which a packet cannot be everywhere: stopped there, it fails."""
+        return max(one.slot for one in self.growth if one.least < self.network.n)
+
+    @property
     def confirmed(self) -> bool | None:
-        """Whether the packet was not home when the router was stopped; None if there is none."""
+        """Whether the packet was not delivered when the router was stopped; None without one."""
         if self.watched is None or self.packet is None:
             return None
-        return not self.watched.home[self.packet]
+        return not self.watched.delivered[self.packet]
+
+    def report(self) -> Report:
+        """Return the attack as it is shown."""
+        return rigid_report(self)
 
 
 def attack_rigid(
-    router: Router,
-    variant: str,
+    router: Router | str,
+    variant: str | None,
     network: Network,
     slots: int | None = None,
-    progress: Callable[[str], None] = lambda permutation: None,
+    progress: Progress = None,
 ) -> RigidAttack:
     """Stop a router after some slots, 10,000 at most, and make it fail.
 
@@ -85,13 +104,27 @@ def attack_rigid(
         raise InputError(f"{network} has n = {network.n:,}; give a network of 2 to {MOST_N:,}.")
     if slots is not None and slots < 0:
         raise InputError(f"slots = {slots}: a router is stopped after 0 slots or more.")
+    if isinstance(router, str):
+        router = find_router(router)
+    variant = router.choose_variant(variant, network)
+    with watched(progress, "watching", 1) as (_, where):
+        return _attack_or_refuse(router, variant, network, slots, where)
+
+
+def _attack_or_refuse(
+    router: Router,
+    variant: str,
+    network: Network,
+    slots: int | None,
+    where: Callable[[str], None],
+) -> RigidAttack:
     try:
-        return _attack(router, variant, network, slots, progress)
+        return _attack(router, variant, network, slots, where)
     except _Differs as first:
         rigid = first.slot - 1
         while rigid:  # until a shorter run of it is rigid on the transposition as well
             try:
-                _attack(router, variant, network, rigid, progress)
+                _attack(router, variant, network, rigid, where)
                 break
             except _Differs as earlier:
                 rigid = earlier.slot - 1
@@ -100,7 +133,7 @@ def attack_rigid(
 
 
 class _Differs(Exception):
-    """Two runs in which somebody acts differently, and the first slot in which that is so."""
+    """Two runs in which a processor acts differently, and the first slot in which it does."""
 
     def __init__(self, text: str, slot: int) -> None:
         super().__init__(text)
@@ -116,25 +149,23 @@ def _attack(
 ) -> RigidAttack:
     most = _MOST_SLOTS if slots is None else min(slots, _MOST_SLOTS)
     seen = _common_slots(router, variant, network, most, progress)
-    growth, _ = growth_of(network, seen.slots)
+    growth, _ = growth_of(network, seen)
     if slots is None:
         slots = max(one.slot for one in growth if one.least < network.n)
-    slots = min(slots, len(seen.slots))
-    _, reach = growth_of(network, seen.slots[:slots])
+    slots = min(slots, len(seen))
+    _, reach = growth_of(network, seen[:slots])
     found = reach.missing()
-    attack = RigidAttack(
-        network, router.name, variant, slots, tuple(growth), None, None, None, None
-    )
     if found is None:
-        return attack
+        return RigidAttack(network, router.name, variant, slots, tuple(growth))
     i, h = found
     progress("the transposition")
     destination = network.processors
     destination[[h, i]] = i, h
     failed = watch(router, variant, network, destination, Coins(0), slots)
-    before = WatchedRouter(seen.slots[:slots], seen.outcome, seen.home)
-    _require_same(router, before, failed, f"the transposition of {h} and {i}")
-    return replace(attack, processor=i, packet=h, destination=destination, watched=failed)
+    _require_same(router, seen[:slots], failed.slots, f"the transposition of {h} and {i}")
+    return RigidAttack(
+        network, router.name, variant, slots, tuple(growth), i, h, destination, failed
+    )
 
 
 def _common_slots(
@@ -143,15 +174,15 @@ def _common_slots(
     network: Network,
     slots: int,
     progress: Callable[[str], None],
-) -> WatchedRouter:
+) -> tuple[Slot, ...]:
     """The slots of the first probe, which those of all others are like."""
-    first: WatchedRouter | None = None
+    first: tuple[Slot, ...] | None = None
     found: list[_Differs] = []
     for name, seed in _PROBES:
         progress(f"{name}, seed {seed}")
         destination = make_permutation(name, network, Coins(seed))
-        seen = watch(router, variant, network, destination, Coins(seed), slots)
-        first = first or seen
+        seen = watch(router, variant, network, destination, Coins(seed), slots).slots
+        first = seen if first is None else first
         try:
             _require_same(router, first, seen, f"{name}, seed {seed}")
         except _Differs as differs:
@@ -162,8 +193,8 @@ def _common_slots(
     return first
 
 
-def _require_same(router: Router, first: WatchedRouter, seen: WatchedRouter, on: str) -> None:
-    for number, (one, other) in enumerate(zip_longest(first.slots, seen.slots), start=1):
+def _require_same(router: Router, first: tuple[Slot, ...], seen: tuple[Slot, ...], on: str) -> None:
+    for number, (one, other) in enumerate(zip_longest(first, seen), start=1):
         found = difference(one, other)
         if found is not None:
             processor, did, does = found

@@ -31,14 +31,14 @@ class ReachGrowth:
 
 
 class Reach:
-    """All the sets P(i, t), a bit for each pair: n²/8 bytes, O(n²/8) time a slot."""
+    """All the sets P(i, t), a bit for each pair: n²/8 bytes, O(n²/8) time per slot."""
 
     def __init__(self, network: Network) -> None:
         self.network = network
         self._sets: Bits = np.packbits(np.eye(network.n, dtype=np.bool_), axis=1)
 
     def after(self, slot: Slot) -> None:
-        """Let everybody hear what it hears in this slot."""
+        """Let every processor hear what it hears in this slot."""
         listeners, senders = _heard(self.network, slot)
         self._sets[listeners] |= self._sets[senders]
 
@@ -49,39 +49,38 @@ class Reach:
 
     def of(self, i: int) -> Ints:
         """The packets that processor i can hold."""
-        return np.flatnonzero(np.unpackbits(self._sets[i], count=self.network.n))
+        return np.flatnonzero(self._holds(i))
 
     def missing(self) -> tuple[int, int] | None:
         """A processor with the smallest set, and a packet that it cannot hold; None if none."""
         i = int(np.argmin(self.sizes()))
-        holds = np.unpackbits(self._sets[i], count=self.network.n)
+        holds = self._holds(i)
         return None if holds.all() else (i, int(np.argmin(holds)))
+
+    def _holds(self, i: int) -> Bits:
+        return np.unpackbits(self._sets[i], count=self.network.n)
 
 
 def _heard(network: Network, slot: Slot) -> tuple[Ints, Ints]:
-    """Who hears a packet, and from whom; the old sets on the right make it one slot."""
+    """Who hears a packet, and from whom."""
     by, to = slot.senders[slot.owners], slot.groups
     couplers = network.coupler(to, network.group(by))
     used, first, times = np.unique(couplers, return_index=True, return_counts=True)
-    is_lit = (times == 1) & (slot.kinds[slot.owners][first] == Kind.PACKET)
+    is_heard = (times == 1) & (slot.kinds[slot.owners][first] == Kind.PACKET)
     no_coupler = network.couplers  # the last entry: no listener is on it
-    lit, sender = np.append(used[is_lit], no_coupler), by[first[is_lit]]
+    heard, sender = np.append(used[is_heard], no_coupler), by[first[is_heard]]
     listened = network.coupler(network.group(slot.listeners), slot.listened)
-    at = np.searchsorted(lit, listened)
-    hears = lit[at] == listened
+    at = np.searchsorted(heard, listened)
+    hears = heard[at] == listened
     return slot.listeners[hears], sender[at[hears]]
 
 
 def growth_of(network: Network, slots: tuple[Slot, ...]) -> tuple[list[ReachGrowth], Reach]:
     """The sizes of the sets after 0, 1, … slots, and the sets after the last."""
-    reach = Reach(network)
-    growth = [_growth(0, reach)]
-    for number, slot in enumerate(slots, start=1):
-        reach.after(slot)
-        growth.append(_growth(number, reach))
+    reach, growth = Reach(network), list[ReachGrowth]()
+    for number, slot in enumerate((None, *slots)):
+        if slot is not None:
+            reach.after(slot)
+        sizes = reach.sizes()
+        growth.append(ReachGrowth(number, int(sizes.min()), float(sizes.mean()), int(sizes.max())))
     return growth, reach
-
-
-def _growth(slot: int, reach: Reach) -> ReachGrowth:
-    sizes = reach.sizes()
-    return ReachGrowth(slot, int(sizes.min()), float(sizes.mean()), int(sizes.max()))

@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
-from popsnet.adversaries.completion import complete
+from popsnet.adversaries.execution import complete
+from popsnet.adversaries.reports import two_hop_report
 from popsnet.adversaries.two_hop.algorithm import TwoHop, recorded
-from popsnet.adversaries.two_hop.execution import Arrivals, execute_two_hop
+from popsnet.adversaries.two_hop.execution import (
+    Arrivals,
+    Needed,
+    execute_two_hop,
+    randomized_slots,
+)
+from popsnet.adversaries.two_hop.families import find_two_hop
 from popsnet.adversaries.two_hop.marking import Marking, mark
 from popsnet.adversaries.two_hop.rounds import Round, round_of
 from popsnet.errors import InputError
 from popsnet.network import Network
+from popsnet.progress import Progress, patient_progress, watched
+from popsnet.report import Report, Reported
 from popsnet.theory.lower_bounds import guaranteed_rounds
 
 __all__ = ["MOST_ROUNDS", "TwoHopAttack", "attack_two_hop"]
@@ -25,8 +36,8 @@ MOST_ROUNDS = 32
 _MOST = 2**21
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class TwoHopAttack:
+@dataclass(frozen=True, eq=False, repr=False)
+class TwoHopAttack(Reported):
     """A permutation, the packet that it delays, and what the machine saw."""
 
     network: Network
@@ -42,7 +53,7 @@ class TwoHopAttack:
 
     @property
     def slots(self) -> int:
-        """T: after so many slots the packet has not arrived."""
+        """T: after this many slots the packet has not arrived."""
         return 2 * self.rounds
 
     @property
@@ -51,48 +62,49 @@ class TwoHopAttack:
         return 2 * guaranteed_rounds(self.network)
 
     @property
+    def blocked(self) -> dict[int, int]:
+        """The destinations of the marked packets."""
+        return {i: int(self.destination[i]) for i in self.marked}
+
+    @property
+    def waiting(self) -> int:
+        """How many packets have not arrived."""
+        return len(self.arrivals.waiting)
+
+    @cached_property
+    def randomized(self) -> Needed:
+        """The slots of the randomized algorithm on the same permutation; run when asked for."""
+        with patient_progress("the randomized algorithm", None):
+            (needed,) = randomized_slots(self.network, [self.destination])
+        return needed
+
+    @property
     def at_limit(self) -> bool:
         """Whether the search ended because no longer delay was asked for."""
         return self.rounds == self.most_rounds
 
     @property
     def confirmed(self) -> bool:
-        """Whether the machine ran all the slots and nobody in its group heard the packet."""
+        """Whether the machine ran all the slots and no processor of its group heard the packet."""
         ran = self.arrivals.outcome.slots == self.slots
         return bool(ran and self.arrivals.slot[self.packet] == 0)
 
+    def report(self) -> Report:
+        """Return the attack as it is shown."""
+        return two_hop_report(self)
+
 
 def attack_two_hop(
-    algorithm: TwoHop,
+    algorithm: TwoHop | str,
     network: Network,
     most_rounds: int = MOST_ROUNDS,
-    progress: Callable[[int], None] = lambda rounds: None,
+    progress: Progress = None,
 ) -> TwoHopAttack:
     """The longest delay that is found, at least what the theorem promises; confirmed or not.
 
     Doubles the rounds until no marking is found, then halves the gap: O(log R) markings of
     O(nR) each, and O(d R) for every marked packet.
     """
-    _require_possible(network, most_rounds)
-    algorithm = recorded(algorithm)  # what is executed is what was planned for
-    tables: list[Round] = []
-
-    def marking_of(rounds: int) -> Marking | None:
-        progress(rounds)
-        while len(tables) < rounds:
-            tables.append(round_of(algorithm, network, len(tables)))
-        return mark(network, tables[:rounds])
-
-    rounds, marking = _longest(network, marking_of, most_rounds)
-    destination = _permutation(network, marking)
-    arrivals = execute_two_hop(algorithm, network, destination, rounds)
-    marked = tuple(marking.marked)
-    return TwoHopAttack(
-        network, algorithm.name, rounds, marked[0], marked, destination, arrivals, most_rounds
-    )
-
-
-def _require_possible(network: Network, most_rounds: int) -> None:
     if max(network.n, network.couplers) > _MOST:
         raise InputError(
             f"{network} is too large: tables for n processors and g² couplers are kept for every "
@@ -100,6 +112,25 @@ def _require_possible(network: Network, most_rounds: int) -> None:
         )
     if most_rounds < 1:
         raise InputError(f"most rounds = {most_rounds}: a delay is at least one round; give >= 1.")
+    if isinstance(algorithm, str):
+        algorithm = find_two_hop(algorithm)
+    algorithm = recorded(algorithm)  # what is executed is what was planned for
+    tables: list[Round] = []
+
+    def marking_of(rounds: int) -> Marking | None:
+        where(f"{2 * rounds} slots")
+        while len(tables) < rounds:
+            tables.append(round_of(algorithm, network, len(tables)))
+        return mark(network, tables[:rounds])
+
+    with watched(progress, "marking", 1) as (_, where):
+        rounds, marking = _longest(network, marking_of, most_rounds)
+        destination = _permutation(network, marking)
+        arrivals = execute_two_hop(algorithm, network, destination, rounds)
+    marked = tuple(marking.marked)
+    return TwoHopAttack(
+        network, algorithm.name, rounds, marked[0], marked, destination, arrivals, most_rounds
+    )
 
 
 def _longest(
@@ -125,10 +156,9 @@ def _longest(
 
 def _permutation(network: Network, marking: Marking) -> npt.NDArray[np.int32]:
     """Every marked packet goes to its class, the others wherever there is room."""
-    marked = np.array(marking.marked)
-    classes = marking.classes[marked]
-    destinations = np.empty_like(marked)
-    for group in np.unique(classes):
-        of_class = np.flatnonzero(classes == group)
-        destinations[of_class] = network.processor(group, np.arange(len(of_class)))
-    return complete(network.n, marked, destinations)
+    marked, taken = np.array(marking.marked), Counter[int]()
+    destinations = []
+    for group in marking.classes[marked].tolist():
+        destinations.append(network.processor(group, taken[group]))
+        taken[group] += 1
+    return complete(network.n, marked, np.array(destinations))

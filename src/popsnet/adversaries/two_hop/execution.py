@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
+from popsnet.adversaries.execution import execute_route
 from popsnet.adversaries.two_hop.algorithm import NOBODY, TwoHop
+from popsnet.adversaries.two_hop.families import randomized
 from popsnet.adversaries.two_hop.rounds import Bools
 from popsnet.coins import Coins
-from popsnet.engines import Instance, Outcome
-from popsnet.engines.slots import execute
+from popsnet.engines import Outcome
 from popsnet.memory import Memory
 from popsnet.network import Network
-from popsnet.routing import Router
-from popsnet.routing.router import Variant
 from popsnet.slot import Inbox, Ints, Slot, Slots
 
-__all__ = ["Arrivals", "execute_two_hop"]
+__all__ = ["Arrivals", "Needed", "execute_two_hop", "randomized_slots"]
+
+_CAP = 1000
+"""Rounds. For d = g the randomized algorithm has never needed a tenth of it. For d much larger
+than g hardly any packet is ever alone on its coupler, and it does not come to an end."""
 
 _BUFFERS = 3
 """A, B, and the packet that is delivered to the processor itself."""
@@ -25,7 +30,7 @@ _BUFFERS = 3
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Arrivals:
-    """What came of a run."""
+    """When the packets of a run arrived."""
 
     slot: Ints
     """For every packet the slot in which its destination group heard it; 0 if it did not."""
@@ -41,7 +46,7 @@ class Arrivals:
 def execute_two_hop(
     algorithm: TwoHop, network: Network, destination: Ints, rounds: int
 ) -> Arrivals:
-    """Run so many rounds on the machine, fewer if all packets have arrived before.
+    """Run this many rounds on the machine, fewer if all packets have arrived before.
 
     That a packet which any processor of its destination group has heard is sent no more is the
     paper's assumption; no processor could know it. The machine keeps such packets at their
@@ -52,15 +57,32 @@ def execute_two_hop(
     def route(network: Network, destination: Ints, coins: Coins, memory: Memory) -> Slots:
         return _route(algorithm, network, rounds, slot, memory)
 
-    router = Router(
-        name=f"two-hop {algorithm.name}",
-        summary="a two-hop algorithm",
-        slots="two a round",
-        buffers=_BUFFERS,
-        variants={"standard": Variant(route)},
+    name = f"two-hop {algorithm.name}"
+    outcome = execute_route(
+        route, network, destination, name=name, buffers=_BUFFERS, max_steps=rounds
     )
-    instance = Instance(network, router, "standard", destination, Coins(0), rounds)
-    return Arrivals(slot, execute(instance))
+    return Arrivals(slot, outcome)
+
+
+class Needed(NamedTuple):
+    """The slots until every packet was in its group."""
+
+    slots: int
+    capped: bool
+    """Whether it was stopped then, with packets that had not arrived."""
+
+
+def randomized_slots(network: Network, permutations: Iterable[Ints]) -> tuple[Needed, ...]:
+    """Run the randomized algorithm on each permutation, with its own coins."""
+    coins = Coins(1)
+    runs = (
+        execute_two_hop(randomized(coins.for_run(run)), network, destination, _CAP)
+        for run, destination in enumerate(permutations)
+    )
+    return tuple(
+        Needed(int(run.slot.max()), False) if run.slot.all() else Needed(2 * _CAP, True)
+        for run in runs
+    )
 
 
 def _route(algorithm: TwoHop, network: Network, rounds: int, slot: Ints, memory: Memory) -> Slots:
@@ -71,12 +93,12 @@ def _route(algorithm: TwoHop, network: Network, rounds: int, slot: Ints, memory:
         odd = 2 * number + 1
         groups: Ints = algorithm.sent_to(network, odd)[waiting]
         copies = yield _slot(algorithm, network, odd, waiting, groups, waiting)
-        passing = copies.at(_settle(network, odd, copies, slot, memory))
+        passing = copies.at(~_note_arrivals(network, odd, copies, slot, memory))
         memory.store(passing.receivers, passing.packets)
         groups = network.group(passing.destinations)
-        home = yield _slot(algorithm, network, odd + 1, passing.receivers, groups, passing.packets)
+        inbox = yield _slot(algorithm, network, odd + 1, passing.receivers, groups, passing.packets)
         memory.drop(passing.receivers, passing.packets)
-        _settle(network, odd + 1, home, slot, memory)
+        _note_arrivals(network, odd + 1, inbox, slot, memory)
 
 
 def _slot(
@@ -86,20 +108,19 @@ def _slot(
     listeners = np.flatnonzero(listened != NOBODY).astype(np.int32)
     if len(listeners) < network.n:
         listened = listened[listeners]
+    phase = "to intermediate group" if number % 2 else "to destination group"
+    heard = listeners, listened
     return Slot.send_packets(
-        senders,
-        groups,
-        (listeners, listened),
-        packets=packets,
-        phase="to intermediate group" if number % 2 else "to destination group",
-        step=(number - 1) // 2,
+        senders, groups, heard, packets=packets, phase=phase, step=(number - 1) // 2
     )
 
 
-def _settle(network: Network, number: int, inbox: Inbox, slot: Ints, memory: Memory) -> Bools:
-    """Note what arrived in its group; say which rows did not."""
+def _note_arrivals(
+    network: Network, number: int, inbox: Inbox, slot: Ints, memory: Memory
+) -> Bools:
+    """Note the packets that arrived in their groups, and return which rows they are in."""
     arrives: Bools = network.group(inbox.receivers) == network.group(inbox.destinations)
     slot[inbox.packets[arrives]] = number
-    home = inbox.receivers == inbox.destinations
-    memory.deliver(inbox.receivers[home], inbox.packets[home])
-    return ~arrives
+    delivered = inbox.receivers == inbox.destinations
+    memory.deliver(inbox.receivers[delivered], inbox.packets[delivered])
+    return arrives

@@ -9,8 +9,8 @@ import numpy as np
 
 from popsnet.adversaries.two_hop.algorithm import NOBODY, Choice, TwoHop
 from popsnet.adversaries.two_hop.user_defined import two_hop_of_file
+from popsnet.adversaries.user_file import find_algorithm
 from popsnet.coins import Coins
-from popsnet.errors import InputError
 from popsnet.network import Network
 from popsnet.slot import Ints
 
@@ -39,7 +39,7 @@ def _one_listener(network: Network, turn: int) -> Ints:
 
 @_kept
 def _rotation(network: Network, slot: int) -> Ints:
-    """Everybody moves on by one group a round."""
+    """Every processor moves on by one group per round."""
     group, index = _groups_and_indices(network)
     return _read_only((group + (slot // 2 + index)) % network.g)
 
@@ -53,7 +53,7 @@ def _shear(network: Network, slot: int) -> Ints:
 
 @_kept
 def _bits(network: Network, slot: int) -> Ints:
-    """The index turned by a bit a round, exclusive or with the group."""
+    """The index turned by a bit per round, exclusive or with the group."""
     group, index = _groups_and_indices(network)
     width = max((network.g - 1).bit_length(), 1)
     index, turn = index % 2**width, slot // 2 % width
@@ -69,11 +69,14 @@ def _affine(network: Network, slot: int) -> Ints:
     return _read_only((np.arange(network.n) * factor + term) % prime * network.g // prime)
 
 
-@_kept
-def _hashed(network: Network, slot: int) -> Ints:
-    """Words that look random and are always the same."""
-    everybody = np.arange(network.n, dtype=np.int32)
-    return _read_only(Coins(0).draws(network.g, "two-hop hashed", slot, everybody))
+def _drawn(coins: Coins, purpose: str) -> Choice:
+    """A group that is drawn for every processor and slot; given the coins, it is a function."""
+
+    @_kept
+    def c_out(network: Network, slot: int) -> Ints:
+        return _read_only(coins.draws(network.g, purpose, slot, network.processors))
+
+    return c_out
 
 
 def _groups_and_indices(network: Network) -> tuple[Ints, Ints]:
@@ -82,24 +85,20 @@ def _groups_and_indices(network: Network) -> tuple[Ints, Ints]:
 
 
 def _read_only(groups: Ints) -> Ints:
-    """One group a processor, in an array that is kept."""
+    """One group per processor, in an array that is kept."""
     groups = groups.ravel()
     groups.flags.writeable = False
     return groups
 
 
-def _deterministic(name: str, c_out: Choice) -> TwoHop:
-    return TwoHop(name, c_out, one_listener)
-
-
 FAMILIES = {
-    one.name: one
-    for one in (
-        _deterministic("affine", _affine),
-        _deterministic("bits", _bits),
-        _deterministic("hashed", _hashed),
-        _deterministic("rotation", _rotation),
-        _deterministic("shear", _shear),
+    name: TwoHop(name, c_out, one_listener)
+    for name, c_out in (
+        ("affine", _affine),
+        ("bits", _bits),
+        ("hashed", _drawn(Coins(0), "two-hop hashed")),
+        ("rotation", _rotation),
+        ("shear", _shear),
     )
 }
 """The deterministic ones by name."""
@@ -110,25 +109,16 @@ def randomized(coins: Coins) -> TwoHop:
 
     The paper's randomized router without its acks and its last hop, which the class takes for
     granted. With given coins it is one of the class; the adversary of a randomized algorithm
-    must choose its permutation before the coins are thrown.
+    must choose its permutation before the coins are drawn.
     """
-
-    @_kept
-    def c_out(network: Network, slot: int) -> Ints:
-        everybody = np.arange(network.n, dtype=np.int32)
-        return _read_only(coins.draws(network.g, "two-hop randomized", slot, everybody))
-
-    return TwoHop("randomized", c_out, one_listener)
+    return TwoHop("randomized", _drawn(coins, "two-hop randomized"), one_listener)
 
 
 def find_two_hop(name: str) -> TwoHop:
-    """The shipped algorithm of that name, or the one that a file ``name.py`` defines."""
-    if name.endswith(".py"):
-        return two_hop_of_file(Path(name), one_listener)
-    if name not in FAMILIES:
-        known = ", ".join(FAMILIES)
-        raise InputError(
-            f"There is no two-hop algorithm {name!r}. Give one of: {known}; or a file name.py that "
-            "defines c_out(d, g, processor, slot)."
-        )
-    return FAMILIES[name]
+    """Return the shipped algorithm of that name, or the one that a file ``name.py`` defines."""
+
+    def load(path: Path) -> TwoHop:
+        return two_hop_of_file(path, one_listener)
+
+    usage = "c_out(d, g, processor, slot)"
+    return find_algorithm(name, FAMILIES, load, "two-hop algorithm", usage)

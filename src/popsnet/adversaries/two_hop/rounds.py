@@ -2,8 +2,8 @@
 
 A round is an odd slot and the even slot after it. In round r let x be the group that processor i
 sends to. Those of i's group that send to x in the same round are its *crowd*; i is *solo* if it
-is alone. It is *mute* if not exactly one processor of x listens to i's group: nobody hears the
-packet then, or two copies of it meet on their way from x.
+is alone. It is *mute* if not exactly one processor of x listens to i's group: no processor hears
+the packet then, or two copies of it meet on their way from x.
 """
 
 from __future__ import annotations
@@ -54,12 +54,12 @@ def classes_of(network: Network, rounds: list[Round]) -> I32:
     )
     order = np.append(np.argsort(often, kind="stable"), -1).astype(np.int32)
     chosen = np.zeros(network.n, dtype=np.int32)
-    unsettled = np.arange(network.n)
-    while unsettled.size:
-        group = order[chosen[unsettled]]
-        shoots = np.any([one.target[unsettled] == group for one in rounds], axis=0)
-        unsettled = unsettled[shoots]
-        chosen[unsettled] += 1
+    undecided = np.arange(network.n)
+    while undecided.size:
+        group = order[chosen[undecided]]
+        sends = np.any([one.target[undecided] == group for one in rounds], axis=0)
+        undecided = undecided[sends]
+        chosen[undecided] += 1
     return order[chosen]
 
 

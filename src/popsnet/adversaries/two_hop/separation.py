@@ -4,30 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from statistics import fmean
 
+from popsnet.adversaries.execution import sizes_to, uniform_permutations
+from popsnet.adversaries.reports import separation_report
 from popsnet.adversaries.two_hop.algorithm import TwoHop
 from popsnet.adversaries.two_hop.attack import MOST_ROUNDS, TwoHopAttack, attack_two_hop
-from popsnet.adversaries.two_hop.execution import execute_two_hop
-from popsnet.adversaries.two_hop.families import randomized
-from popsnet.coins import Coins
+from popsnet.adversaries.two_hop.execution import Needed, randomized_slots
+from popsnet.adversaries.two_hop.families import FAMILIES
+from popsnet.errors import InputError
 from popsnet.network import Network
-from popsnet.permutations.uniform import UniformPermutation
-from popsnet.slot import Ints
+from popsnet.progress import Progress, watched
+from popsnet.report import Report, Reported
 
-__all__ = ["Needed", "Separation", "randomized_slots", "separation"]
-
-_CAP = 1000
-"""Rounds. For d = g the randomized algorithm has never needed a tenth of it. For d much larger
-than g hardly any packet is ever alone on its coupler, and it does not come to an end."""
-
-
-class Needed(NamedTuple):
-    """The slots until every packet was in its group."""
-
-    slots: int
-    capped: bool
-    """Whether it was stopped then, with packets that had not arrived."""
+__all__ = ["Separation", "SeparationStudy", "measure_separation", "separation"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,6 +33,46 @@ class Separation:
     """And on the permutations that were built against the others."""
 
     @property
+    def reached(self) -> dict[str, int]:
+        """By algorithm, the slots after which a packet has not arrived."""
+        return {name: attack.slots for name, attack in self.attacks.items()}
+
+    @property
+    def guaranteed(self) -> int:
+        """The slots that the theorem promises against every algorithm."""
+        return next(iter(self.attacks.values())).guaranteed
+
+    @property
+    def limits_reached(self) -> list[str]:
+        """The algorithms that may be delayed for longer: the search ended there."""
+        return [name for name, attack in self.attacks.items() if attack.at_limit]
+
+    @property
+    def randomized_mean(self) -> float:
+        """The mean slots of the randomized algorithm; at least that if runs were capped."""
+        return fmean(run.slots for run in self.randomized)
+
+    @property
+    def randomized_max(self) -> int:
+        """The most slots of it."""
+        return max(run.slots for run in self.randomized)
+
+    @property
+    def randomized_capped(self) -> int:
+        """How many of its runs were capped."""
+        return sum(run.capped for run in self.randomized)
+
+    @property
+    def worst_max(self) -> int:
+        """The most slots of it on the permutations that were built."""
+        return max(run.slots for run in self.randomized_on_worst)
+
+    @property
+    def worst_capped(self) -> int:
+        """How many of its runs on them were capped."""
+        return sum(run.capped for run in self.randomized_on_worst)
+
+    @property
     def confirmed(self) -> bool:
         """Whether the machine confirms every attack."""
         return all(attack.confirmed for attack in self.attacks.values())
@@ -56,26 +86,41 @@ def separation(
     progress: Callable[[str], None] = lambda doing: None,
 ) -> Separation:
     """Attack every algorithm, and run the randomized one."""
+    if runs < 1:
+        raise InputError(f"runs = {runs}: the randomized algorithm runs once or more.")
     attacks = {}
     for algorithm in algorithms:
         progress(f"{network}: {algorithm.name}")
-        attacks[algorithm.name] = attack_two_hop(algorithm, network, most_rounds)
+        attacks[algorithm.name] = attack_two_hop(algorithm, network, most_rounds, progress=False)
     progress(f"{network}: randomized")
-    uniform = [UniformPermutation(network.n, Coins(0).for_run(run)).array() for run in range(runs)]
+    uniform = uniform_permutations(network, runs)
     built = [attack.destination for attack in attacks.values()]
     return Separation(
         network, attacks, randomized_slots(network, uniform), randomized_slots(network, built)
     )
 
 
-def randomized_slots(network: Network, permutations: Sequence[Ints]) -> tuple[Needed, ...]:
-    """The slots until every packet is in its group, for each permutation, with its own coins."""
-    coins = Coins(1)
-    runs = (
-        execute_two_hop(randomized(coins.for_run(run)), network, destination, _CAP)
-        for run, destination in enumerate(permutations)
-    )
-    return tuple(
-        Needed(int(run.slot.max()), False) if run.slot.all() else Needed(2 * _CAP, True)
-        for run in runs
-    )
+@dataclass(frozen=True, repr=False)
+class SeparationStudy(Reported):
+    """Both sides on several networks."""
+
+    points: tuple[Separation, ...]
+    most_rounds: int
+    """Where the search for a longer delay ends."""
+
+    def report(self) -> Report:
+        """Return both sides as they are shown."""
+        return separation_report(self.points)
+
+
+def measure_separation(
+    largest: int, runs: int, most_rounds: int = MOST_ROUNDS, progress: Progress = None
+) -> SeparationStudy:
+    """Measure both sides on POPS(g, g), g = 8, 16, … ``largest``, for all algorithms that ship."""
+    sizes, algorithms = sizes_to(largest), list(FAMILIES.values())
+    points = []
+    with watched(progress, "attacking", len(sizes)) as (report, where):
+        for g in sizes:
+            points.append(separation(Network(g, g), algorithms, runs, most_rounds, where))
+            report(1)
+    return SeparationStudy(tuple(points), most_rounds)

@@ -1,0 +1,86 @@
+"""Permutations that adversaries build, and routes that they execute on the machine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from math import inf
+
+import numpy as np
+import numpy.typing as npt
+
+from popsnet.coins import Coins
+from popsnet.engines import Instance, Outcome
+from popsnet.engines.slots import execute
+from popsnet.errors import InputError
+from popsnet.network import Network
+from popsnet.permutations.uniform import UniformPermutation
+from popsnet.routing import Route, Router
+from popsnet.routing.router import Variant
+from popsnet.slot import Inbox, Ints, Slot, Slots
+from popsnet.trace import Observer
+
+__all__ = ["complete", "execute_route", "follow", "sizes_to", "uniform_permutations"]
+
+_SMALLEST = 8
+
+
+def complete(n: int, sources: Ints, destinations: Ints) -> npt.NDArray[np.int32]:
+    """Return the permutation of [0, n) with these pairs, the others matched in rising order."""
+    permutation = np.full(n, -1, dtype=np.int32)
+    permutation[sources] = destinations
+    permutation[permutation < 0] = np.delete(np.arange(n), destinations)
+    return permutation
+
+
+def uniform_permutations(
+    network: Network, runs: int, seed: int = 0
+) -> Iterator[npt.NDArray[np.int32]]:
+    """Draw this many uniform permutations, one after the other."""
+    coins = Coins(seed)
+    return (UniformPermutation(network.n, coins.for_run(run)).array() for run in range(runs))
+
+
+def sizes_to(largest: int) -> list[int]:
+    """Return the sizes 8, 16, … up to the largest."""
+    if largest < _SMALLEST:
+        raise InputError(
+            f"largest = {largest}: sizes begin with g = {_SMALLEST}; give that or more."
+        )
+    return [_SMALLEST << k for k in range((largest // _SMALLEST).bit_length())]
+
+
+def execute_route(
+    route: Route,
+    network: Network,
+    destination: Ints,
+    *,
+    name: str,
+    buffers: int,
+    coins: Coins | None = None,
+    max_steps: int = 1,
+    max_slots: int | None = None,
+    observers: Sequence[Observer] = (),
+) -> Outcome:
+    """Execute a route that is not registered, on the machine."""
+    router = Router(name, summary="", slots="", buffers=buffers, variants={"": Variant(route)})
+    coins = Coins(0) if coins is None else coins
+    instance = Instance(network, router, "", destination, coins, max_steps, max_slots=max_slots)
+    return execute(instance, observers)
+
+
+def follow(running: Slots, note: Callable[[Slot, Inbox], None], most: float = inf) -> Slots:
+    """Yield the slots of a router, ``most`` at most; ``note`` is told each and what was heard.
+
+    What the router does with the last inbox is done, too.
+    """
+    try:
+        slot = next(running)
+        while most > 0:
+            inbox = yield slot
+            note(slot, inbox)
+            most -= 1
+            slot = running.send(inbox)
+    except StopIteration:
+        pass
+    finally:
+        running.close()

@@ -1,0 +1,297 @@
+"""What mathematics says of routing on a network: fluid limits, bounds and tails, beside runs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import islice
+from math import expm1
+
+from popsnet.errors import InputError
+from popsnet.experiment import Experiment, whole_number
+from popsnet.network import Network, shape_of
+from popsnet.report import Column, Fact, Report, Reported, Row, Table
+from popsnet.routing import all_bounds
+from popsnet.routing.relay import plan
+from popsnet.runs.phase_analysis import StepAnalysis, analyse_phases
+from popsnet.runs.route import route
+from popsnet.stats.inference import summarize_counts
+from popsnet.theory import (
+    TAILS,
+    Bound,
+    C,
+    bounds_on,
+    c_with_slot_five,
+    expected_steps,
+    expected_sweeps,
+    loads,
+    lost_share,
+    smallest_g,
+)
+from popsnet.theory.tails import square_fails
+
+__all__ = ["PredictedMean", "Prediction", "TailBound", "TailProbability", "predict"]
+
+_MOST_PROCESSORS = 2**22
+"""Of a run that is followed through the phases of the proof."""
+
+
+@dataclass(frozen=True, slots=True)
+class PredictedMean:
+    """The mean steps and slots of a router by its fluid limit, and those of runs."""
+
+    router: str
+    variant: str
+    steps: float | None
+    slots: float
+    measured_steps: float | None = None
+    measured_slots: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TailProbability:
+    """The probability that mei-rizzi takes more than this many steps."""
+
+    steps: int
+    fluid: float
+    measured: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class TailBound:
+    """An inequality of the paper on a network."""
+
+    statement: str
+    reference: str
+    steps: int | None
+    fails_at_most: float
+    smallest_g: int | None
+    """The g from which on the bound is below 1."""
+    measured: float | None
+    """The share of runs that took more steps."""
+
+
+@dataclass(frozen=True, repr=False)
+class Prediction(Reported):
+    """Predictions for a network, beside the means of runs if there were any."""
+
+    network: Network
+    runs: int
+    means: tuple[PredictedMean, ...]
+    tail: tuple[TailProbability, ...]
+    constants: Mapping[str, float]
+    """The paper's c, c with slot 5 counted, and the share of packets that are lost there."""
+    bounds: tuple[tuple[Bound, float | None], ...]
+    """With the slots on this network; upper bounds first."""
+    tail_bounds: tuple[TailBound, ...]
+    phases: tuple[StepAnalysis, ...]
+    """The steps of a run of mei-rizzi, if they were asked for."""
+
+    def report(self) -> Report:
+        """Return the predictions as they are shown."""
+        network, constants = self.network, self.constants
+        facts = (
+            Fact("network", network.to_dict()),
+            Fact("runs", self.runs),
+            Fact("constants", dict(constants)),
+        )
+        parts: list[Table | str] = ["", self._means()]
+        if constants:
+            parts.append(
+                f"c = e^(1 + 1/e) = {constants['c']:.4f}; with slot 5 counted "
+                f"{constants['c_with_slot_5']:.4f}; the published protocol loses "
+                f"{100 * constants['lost_share']:.1f} % of the packets."
+            )
+        for table in (self._tail(), self._bounds(), self._tail_bounds()):
+            parts += ["", table] if table.columns else [table]
+        title = f"{network}: {network.n:,} processors in {network.g:,} groups of {network.d:,}"
+        return Report(title, facts, tuple(parts))
+
+    def _means(self) -> Table:
+        columns = [
+            Column("router", kind="text"),
+            Column("variant", kind="text"),
+            Column("steps"),
+            Column("slots"),
+        ]
+        measured = [Column("measured_steps"), Column("measured_slots")]
+        rows = [asdict(one) for one in self.means]
+        columns += measured if self.runs else []
+        return Table("predictions", "Randomized routers, fluid limit", tuple(columns), rows)
+
+    def _tail(self) -> Table:
+        columns = [Column("steps", "more than", "integer"), _short("fluid", "fluid limit")]
+        columns += [_short("measured", "measured")] if self.runs else []
+        title = "mei-rizzi: the probability of more steps"
+        return Table("tail", title, tuple(columns) if self.tail else (), self.tail)
+
+    def _bounds(self) -> Table:
+        references = list(dict.fromkeys(bound.reference for bound, _ in self.bounds))
+        rows = [
+            {
+                **{name: getattr(bound, name) for name in _FIELDS},
+                "slots": slots,
+                "leading": bound.leading,
+            }
+            for bound, slots in self.bounds
+        ]
+        columns = (
+            Column("name", "router or class", "text"),
+            Column("kind", " ", "text"),
+            Column("slots", show=lambda row: _shortened(row["slots"]) + " + …" * row["leading"]),
+            Column("formula", kind="text"),
+            Column("holds", kind="text"),
+            Column("conditions", "for", "text"),
+            Column("by", show=lambda row: str(references.index(row["reference"]) + 1)),
+        )
+        listed = (f"{number:>3}  {one}" for number, one in enumerate(references, start=1))
+        return Table("bounds", "Bounds, in slots", columns, rows, "\n".join(listed))
+
+    def _tail_bounds(self) -> Table:
+        columns = (
+            Column("statement", kind="text"),
+            Column("steps", "in steps", "integer"),
+            _short("fails_at_most", "fails at most"),
+            *((_short("measured", "measured"),) if self.runs else ()),
+            _short("smallest_g", "below 1 from g"),
+            Column("reference", "section", "text"),
+        )
+        title = "The paper's tail bounds; from 1 on they say nothing"
+        shown = columns if self.tail_bounds else ()
+        return Table("tail_bounds", title, shown, self.tail_bounds)
+
+
+_FIELDS = ("name", "kind", "formula", "holds", "conditions", "reference")
+
+
+def _short(key: str, heading: str) -> Column:
+    def cell(row: Row) -> str:
+        return _shortened(getattr(row, key))
+
+    return Column(key, heading, show=cell)
+
+
+def _shortened(value: float | None) -> str:
+    """A number in few digits, however small or large."""
+    if value is None:
+        return "–"
+    if isinstance(value, int):
+        return f"{value:,}" if value < 10**12 else f"{value:.2e}"
+    return f"{value:.3g}" if 0 < value < 0.1 or value >= 1e5 else f"{value:,.2f}"
+
+
+def predict(
+    d: Network | int, g: int | None = None, *, runs: int = 0, phases: bool = False
+) -> Prediction:
+    """Predict the slots of the randomized routers, and list every bound that is known.
+
+    Parameters
+    ----------
+    d : int or Network
+        Processors per group, or a network.
+    g : int
+        Groups, if the first argument is a number.
+    runs : int
+        Runs of each randomized router, to be compared with the predictions.
+    phases : bool
+        Whether to follow a run of mei-rizzi through the phases of the proof; needs d ≥ g.
+
+    Examples
+    --------
+    >>> from popsnet.advice import predict
+    >>> [round(one.slots, 1) for one in predict(64, 64).means]
+    [33.8, 16.2, 16.1]
+    """
+    network, runs = Network(*shape_of(d, g)), whole_number("runs", runs)
+    if runs < 0:
+        raise InputError(f"runs = {runs}: give 0 for theory alone, or a number of runs.")
+    if phases and (network.d < network.g or network.n > _MOST_PROCESSORS):
+        raise InputError(
+            f"{network}: the phases are those of a run of mei-rizzi, which needs d >= g, with n up "
+            f"to {_MOST_PROCESSORS:,}; give another network."
+        )
+    measured = [_measured(network, one, runs) for one in _predicted(network)]
+    steps = measured[0][1] if network.d >= network.g else Counter[int]()
+    return Prediction(
+        network,
+        runs,
+        tuple(one for one, _ in measured),
+        tuple(_tail(network, steps)) if network.d >= network.g else (),
+        _constants(network),
+        _bounds(network),
+        tuple(_tail_bounds(network, steps)),
+        tuple(_phases(network)) if phases else (),
+    )
+
+
+def _predicted(network: Network) -> Iterator[PredictedMean]:
+    if network.d >= network.g:
+        steps, sweeps = expected_steps(network), expected_sweeps(network)
+        variant = "published" if network.d == network.g else "idealized"
+        yield PredictedMean("mei-rizzi", variant, steps, 5 * steps)
+        yield PredictedMean("relay", "S", sweeps, 1 + (2 * network.blocks + 1) * sweeps)
+    best = plan(network)
+    yield PredictedMean("relay", str(best.schedule), None, best.slots)
+
+
+def _measured(
+    network: Network, one: PredictedMean, runs: int
+) -> tuple[PredictedMean, Counter[int]]:
+    """Add the means of runs; the histogram of their steps."""
+    if not runs:
+        return one, Counter()
+    done = route(network, router=one.router, variant=one.variant, runs=runs).tally
+    means = (summarize_counts(counts).mean for counts in (done.steps, done.slots))
+    return PredictedMean(one.router, one.variant, one.steps, one.slots, *means), done.steps
+
+
+def _share_above(steps: Counter[int], most: int) -> float | None:
+    """The share of runs with more steps; None without runs."""
+    if not steps:
+        return None
+    return sum(runs for number, runs in steps.items() if number > most) / steps.total()
+
+
+def _tail(network: Network, measured: Counter[int]) -> Iterator[TailProbability]:
+    """P(steps > s), by the fluid limit and in runs, while it is neither 1 nor 0."""
+    longest = max(measured, default=0)
+    for steps, load in enumerate(islice(loads(network.d / network.g), 2000), start=1):
+        fluid, share = -expm1(-load * network.couplers / 2), _share_above(measured, steps)
+        if fluid < 1e-6 and steps >= longest:
+            break
+        if min(fluid, 1 if share is None else share) < 0.9999:
+            yield TailProbability(steps, fluid, share)
+
+
+def _constants(network: Network) -> dict[str, float]:
+    """The paper's constant, and what slot 5 makes of it."""
+    ratio = network.d / network.g
+    if ratio < 1:
+        return {}
+    return {"c": C, "c_with_slot_5": c_with_slot_five(ratio), "lost_share": lost_share(ratio)}
+
+
+def _bounds(network: Network) -> tuple[tuple[Bound, float | None], ...]:
+    found: Sequence[tuple[Bound, float | None]] = bounds_on(network, all_bounds())
+    return tuple(sorted(found, key=lambda one: one[0].kind == "lower"))
+
+
+def _tail_bounds(network: Network, measured: Counter[int]) -> Iterator[TailBound]:
+    """The paper's inequalities for this g, and from which g on they say anything."""
+    for tail in TAILS if 1 < network.g <= network.d else ():
+        steps = tail.steps(network.g) if tail.steps else None
+        is_whole = tail.fails is square_fails and steps and network.d == network.g
+        yield TailBound(
+            tail.name,
+            tail.reference,
+            steps,
+            tail.fails(network.g),
+            smallest_g(tail.fails),
+            _share_above(measured, steps) if is_whole and steps else None,
+        )
+
+
+def _phases(network: Network) -> Iterator[StepAnalysis]:
+    run = Experiment(network.d, network.g).instance(0)
+    return iter(analyse_phases(network, run.array(), run.coins))

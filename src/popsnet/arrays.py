@@ -1,0 +1,74 @@
+"""Arrays of numbers from files; what is damaged is refused with the place."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from popsnet.errors import InputError
+
+__all__ = ["named_errors", "parse_integers", "read_npy", "read_rows"]
+
+_loading = Lock()
+_ATTEMPTS = 3
+
+
+@contextmanager
+def named_errors(path: Path, refuse: type[InputError]) -> Iterator[None]:
+    """Raise ``refuse`` for a file that cannot be read."""
+    try:
+        yield
+    except OSError as error:
+        raise refuse(f"{path} could not be read: {error.strerror}.") from error
+
+
+def read_npy(path: Path, refuse: type[InputError] = InputError) -> npt.NDArray[Any]:
+    """Read the one array of a ``.npy`` file.
+
+    NumPy parses the head of a file as Python. Python 3.11 counts the depth of what it parses for
+    all threads together, and raises SystemError if another one is at it: so one at a time, and
+    once more if it was not ours.
+    """
+    loaded: Any = None
+    for attempt in range(1, _ATTEMPTS + 1):
+        try:
+            with _loading, path.open("rb") as file:
+                loaded = np.load(file, allow_pickle=False)
+            break
+        except OSError:
+            raise
+        except Exception as error:  # a damaged file makes NumPy raise almost anything
+            if not isinstance(error, SystemError) or attempt == _ATTEMPTS:
+                raise refuse(
+                    f"{path} is not a whole .npy file of numbers ({error}); write it with "
+                    "numpy.save."
+                ) from error
+    if not isinstance(loaded, np.ndarray):
+        raise refuse(f"{path} is an archive of arrays; give a .npy file with one.")
+    return loaded
+
+
+def read_rows(path: Path, refuse: type[InputError] = InputError) -> list[tuple[int, list[str]]]:
+    """Read a CSV file: each row that is not empty with the number of its line."""
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            return [(line, row) for line, row in enumerate(csv.reader(file), start=1) if any(row)]
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise refuse(f"{path} is not a CSV text file ({error}).") from error
+
+
+def parse_integers(
+    path: Path, line: int, row: list[str], refuse: type[InputError] = InputError
+) -> list[int]:
+    """Parse the cells of a row."""
+    try:
+        return [int(cell) for cell in row]
+    except ValueError:
+        raise refuse(f"{path}, line {line}: {row} are not whole numbers.") from None

@@ -1,3 +1,0 @@
-"""What the commands of ``popsnet adversary`` do: a module a command."""
-
-__all__: list[str] = []

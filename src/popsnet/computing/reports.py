@@ -1,0 +1,84 @@
+"""Sorted and computed values as they are shown."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from popsnet.report import Fact, Report
+
+if TYPE_CHECKING:
+    from popsnet.computing.computation import Computed, Sorted
+    from popsnet.computing.moves import Values
+
+__all__ = ["computed_report", "sorted_report"]
+
+_MOST_LISTED = 1024
+"""Values that a report has all of."""
+_FEW = 3
+
+
+def computed_report(done: Computed) -> Report:
+    """Return the cost of a computation, and whether the values are right."""
+    facts = (
+        Fact("network", done.network.to_dict()),
+        Fact("computed", done.what),
+        Fact("moves", done.moves),
+        Fact("slots", done.slots),
+        Fact("literature_slots", done.slots_per_move),
+        Fact("messages", done.messages),
+        Fact("collisions", done.collisions),
+        Fact("correct", done.correct),
+    )
+    moves = f"{done.moves} {'move' if done.moves == 1 else 'moves'}"
+    title = (
+        f"{done.what} on {done.network}: {moves} of at most {done.slots_per_move} slots (Sahni), "
+        f"slots {done.slots}"
+    )
+    verdict = (
+        f"{'OK: correct' if done.correct else 'WRONG'}; messages {done.messages:,}, collisions "
+        f"{done.collisions}"
+    )
+    return Report(title, facts, verdict=verdict, ok=done.correct)
+
+
+def sorted_report(done: Sorted) -> Report:
+    """Return the cost of sorting, some values, and whether they are in order."""
+    facts = (
+        Fact("network", done.network.to_dict()),
+        Fact("comparators", done.comparators),
+        Fact("proved", done.proved),
+        Fact("depth", done.depth),
+        Fact("slots", done.slots),
+        Fact("most_slots", done.most_slots),
+        Fact("messages", done.messages),
+        Fact("collisions", done.collisions),
+        Fact("sorted", done.in_order),
+        Fact("first", _listed(done.values[:_FEW])),
+        Fact("last", _listed(done.values[-_FEW:])),
+        Fact("values", _listed(done.values) if len(done.values) <= _MOST_LISTED else None),
+        Fact("seconds", done.seconds),
+    )
+    title = (
+        f"{len(done.values):,} values on {done.network} by {done.comparators}, {done.depth:,} "
+        f"stages\nslots {done.slots:,}, at most {done.most_slots:,}; messages {done.messages:,}; "
+        f"collisions {done.collisions}\n{_glimpse(done.values)}"
+    )
+    verdict = (
+        f"{'OK: in order' if done.in_order else 'NOT in order'}, compared with another sort; "
+        f"{done.seconds:.2f} s"
+    )
+    return Report(title, facts, verdict=verdict, ok=done.in_order)
+
+
+def _glimpse(values: Values) -> str:
+    """The first values and the last, or all if they are few."""
+    listed = values.tolist()
+    few = listed if len(listed) <= 2 * _FEW else [*listed[:_FEW], "…", *listed[-_FEW:]]
+    return " ".join(map(str, few))
+
+
+def _listed(values: Values) -> list[object]:
+    """For JSON, which has no infinite numbers: they are texts."""
+    return [one if np.isfinite(one) else str(one) for one in values.tolist()]
