@@ -9,25 +9,14 @@ from itertools import accumulate, islice, zip_longest
 import numpy as np
 from matplotlib.figure import Figure
 
+from popsnet import plots
 from popsnet.coins import Coins
 from popsnet.experiment import Experiment
 from popsnet.network import Network
 from popsnet.paper.published import RATIOS, SLOTS_A_STEP
 from popsnet.paper.rows import PaperRows, RelayRow, RouterRow, SlotsRow, StepsRow
 from popsnet.paper.tables import shape
-from popsnet.plots import (
-    CurveKind,
-    Decline,
-    Series,
-    conflict_graphs,
-    draw_conflicts,
-    draw_journey,
-    draw_losses,
-    draw_slot,
-    draw_slots,
-    draw_steps,
-    draw_undelivered,
-)  # fmt: skip
+from popsnet.plots import CurveKind, Decline, Series
 from popsnet.routing.relay import expected_slots, fractions
 from popsnet.routing.relay.schedule import RelaySchedule
 from popsnet.runs.route import route
@@ -72,7 +61,7 @@ def _networks() -> Iterator[PaperFigure]:
     example = Experiment(3, 3, seed=_EXAMPLE_SEED, permutation_seed=_EXAMPLE_PERMUTATION_SEED)
     route(example, observers=[events.append])
     figure = Figure(figsize=(7.2, 6.0), layout="constrained")
-    draw_slot(figure.add_subplot(), network, *events[0].records())
+    plots.draw_slot(figure.add_subplot(), network, *events[0].records())
     yield PaperFigure(
         "pops-3-3",
         "POPS(3, 3), with the light of a first slot: processors are drawn on both sides. Messages "
@@ -84,16 +73,16 @@ def _networks() -> Iterator[PaperFigure]:
         "One packet's way in a step on POPS(3, 3), the paper's example: packet 5 is for processor "
         "1, its temporary group is 1, and it chooses intermediate group 2. Copies are solid, "
         "acks dashed, the rest of the traffic grey.",
-        draw_journey(network, events[:SLOTS_A_STEP], _EXAMPLE_PACKET),
+        plots.draw_journey(network, events[:SLOTS_A_STEP], _EXAMPLE_PACKET),
     )
     four = Network(4, 4)
     destination = np.array(_PERMUTATION, dtype=np.int32)
-    edges = next(conflict_graphs(four, destination, Coins(_CONFLICT_SEED)))
+    edges = next(plots.conflict_graphs(four, destination, Coins(_CONFLICT_SEED)))
     yield PaperFigure(
         "conflicts",
         "The conflict graph of the printed permutation on POPS(4, 4): all packets, those that "
         "survive slot 1, and those that survive slot 2 and are delivered.",
-        draw_conflicts(four, edges),
+        plots.draw_conflicts(four, edges),
     )
 
 
@@ -105,12 +94,12 @@ def _performance(rows: PaperRows) -> Iterator[PaperFigure]:
                 f"slots-{ratio}",
                 f"Slots against processors, {title}: ours, the paper's, the fluid limit, the "
                 "deterministic rival, and relay, our own router.",
-                draw_slots(title, _randomized(slots), _deterministic(slots)),
+                plots.draw_slots(title, _randomized(slots), _deterministic(slots)),
             )
     by_ratio = {ratio: [row for row in rows.steps if row.d == ratio * row.g] for ratio in RATIOS}
     panels = {_shape(ratio): _steps(steps) for ratio, steps in by_ratio.items() if steps}
     caption = "Steps against processors, in print and here, and the stages of relay."
-    yield PaperFigure("steps", caption, draw_steps(panels))
+    yield PaperFigure("steps", caption, plots.draw_steps(panels))
 
 
 def _shape(ratio: int) -> str:
@@ -196,7 +185,7 @@ def _losses(rows: Sequence[RouterRow]) -> Iterator[PaperFigure]:
             "Packets lost by the protocol as published where d > g, as a share of all; bars: the "
             "standard deviation of a run."
         )
-        yield PaperFigure("losses", caption, draw_losses(series))
+        yield PaperFigure("losses", caption, plots.draw_losses(series))
 
 
 def _undelivered(rows: Sequence[RelayRow]) -> Iterator[PaperFigure]:
@@ -215,7 +204,7 @@ def _undelivered(rows: Sequence[RelayRow]) -> Iterator[PaperFigure]:
             "one permutation after the other. The lower edge is half a packet."
         )
         least = 0.5 / max(row.n for row in rows if row.n <= _MOST_FOLLOWED)
-        yield PaperFigure("undelivered", caption, draw_undelivered(panels, least))
+        yield PaperFigure("undelivered", caption, plots.draw_undelivered(panels, least))
 
 
 def _mei_rizzi(network: Network) -> Decline:

@@ -17,7 +17,7 @@ from popsnet.paper.verdicts import (
     doubted_rows,
     sd_of,
     verdicts_of,
-)  # fmt: skip
+)
 from popsnet.routing.deterministic import batcher_slots, datta_slots
 from popsnet.routing.relay import expected_slots
 from popsnet.stats.inference import MeanComparison, confidence_interval, quantile, summarize_counts

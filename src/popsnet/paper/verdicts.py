@@ -29,7 +29,7 @@ from popsnet.stats.inference import (
     least_sd,
     resampled_p,
     summarize_counts,
-)  # fmt: skip
+)
 
 __all__ = [
     "AGREES", "DIFFERS", "DOUBT_LEVEL", "FEWEST_FOR_A_TAIL", "LEVEL", "OPEN", "Judged", "Pair",

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from popsnet.report.table import Column, ColumnKind, Table, as_text, note, shown
+from popsnet.report.table import Column, ColumnKind, Table, as_text, flat, note, shown
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -80,7 +80,9 @@ class Report:
     def csv(self) -> str:
         """Return the first table, or the facts if there is none, as comma-separated values."""
         facts = {fact.key: fact.value for fact in self.facts}
-        return (self.tables[0] if self.tables else Table("facts", "", (), [facts])).csv()
+        return (
+            self.tables[0] if self.tables else Table("facts", "", (), [dict(flat(facts))])
+        ).csv()
 
     def renderables(self) -> Iterator[RenderableType]:
         """Yield what a terminal shows, part by part."""

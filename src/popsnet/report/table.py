@@ -263,14 +263,15 @@ def _fields(row: Row) -> Mapping[str, Any]:
     if isinstance(row, Mapping):
         return row
     known = is_dataclass(row) and not isinstance(row, type)
-    return dict(_flat(asdict(row) if known else row._asdict()))
+    return dict(flat(asdict(row) if known else row._asdict()))
 
 
 def _csv_value(value: Any) -> Any:
     return json.dumps(value) if isinstance(value, Mapping) else value
 
 
-def _flat(fields: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+def flat(fields: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Yield names and values; a field that is a mapping gives a name per item."""
     for name, field in fields.items():
         if isinstance(field, Mapping):
             yield from ((f"{name}_{key}", value) for key, value in field.items())
