@@ -101,14 +101,6 @@ def test_more_runs_continue_the_same_runs(cli: Cli) -> None:
     assert [run["messages"] for run in few] == [run["messages"] for run in many[:2]]
 
 
-def test_both_engines_write_the_same_trace(cli: Cli, tmp_path: Path) -> None:
-    for engine in ("objects", "slots"):
-        file = tmp_path / engine
-        assert cli("route", 5, 5, "--seed", 9, "--engine", engine, "--trace", file).code == 0
-        assert cli("check", file).code == 0
-    assert (tmp_path / "objects").read_bytes() == (tmp_path / "slots").read_bytes()
-
-
 def test_text_shows_survivors_of_a_single_run(cli: Cli) -> None:
     finished = cli("route", 8, 8)
     run = route(8, 8)[0].outcome
