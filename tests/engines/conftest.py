@@ -22,7 +22,7 @@ UNSUPPORTED = [
     ("fused", "losses", "slot 5 decides which packets are lost, and it does not execute it"),
     ("fused", "test_the_trace_is_that_of_slots", "it executes no messages"),
     ("fused", "test_buffers_are_counted", "it does not follow buffers"),
-    ("fused", "(every_step|interrupted_run).*deferred", "it tells of runs of deferred now and then, not of steps"),
+    ("fused", "(every_step|interrupted_run).*deferred", "it tells of deferred now and then"),
     ("objects|fused", "test_packets_start_anywhere", "it starts with packet i at processor i"),
 ]
 """Engines, tests and the reason. A test of this list must fail: a gap that is closed goes."""
