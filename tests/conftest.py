@@ -33,10 +33,10 @@ def cli(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
     """Calls the command line in this process, as the installed command would be."""
 
     monkeypatch.setattr("webbrowser.open", lambda url: False)  # no test opens a window
+    monkeypatch.setenv("COLUMNS", "120")
 
     def call(*arguments: object) -> Finished:
         monkeypatch.setattr(sys, "argv", ["popsnet", *map(str, arguments)])
-        monkeypatch.setenv("COLUMNS", "120")
         with pytest.raises(SystemExit) as ended:
             main()
         captured = capsys.readouterr()
