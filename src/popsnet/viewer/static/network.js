@@ -54,11 +54,16 @@ function layoutOf(run, runs) {
 }
 
 export class NetworkView {
+  /** @param {import("./trace.js").Run} run */
   constructor(run, runs, onpick) {
     this.run = run;
     this.onpick = onpick;
     this.layout = layoutOf(run, runs);
     this.followed = null;
+    /** @type {{ line: Element, chip: Element | null, x1: number, y1: number, x2: number, y2: number, begin: number, end: number }[]} */
+    this.moving = []; // parts of the slot on their way
+    /** @type {Element[]} */
+    this.finals = []; // and what is seen once they have arrived
     this.slotLayer = svg("g");
     this.root = svg(
       "svg",
