@@ -146,8 +146,8 @@ export class NetworkView {
       const far = Math.min(1, Math.max(0, (time - part.begin) / (part.end - part.begin)));
       const x = part.x1 + (part.x2 - part.x1) * far;
       const y = part.y1 + (part.y2 - part.y1) * far;
-      part.line.setAttribute("x2", x);
-      part.line.setAttribute("y2", y);
+      part.line.setAttribute("x2", `${x}`);
+      part.line.setAttribute("y2", `${y}`);
       if (part.chip) {
         part.chip.setAttribute("transform", `translate(${x},${y})`);
         part.chip.setAttribute("visibility", far > 0 && far < 1 ? "visible" : "hidden");
