@@ -5,10 +5,11 @@ READY := .venv/ready
 
 CHROMIUM := chromium chromium-browser google-chrome
 
-.PHONY: help setup paper test test-long test-relay test-browser bench picture clean
+.PHONY: help setup paper lint quick test test-long test-relay test-browser bench picture clean
 
 help:
 	@echo "make paper         set up, reproduce the paper's tables and figures in paper/"
+	@echo "make quick         set up, then ruff, mypy and the tests that take a minute"
 	@echo "make test          set up, then ruff, mypy and all tests"
 	@echo "make test-long     the statistical and large checks that take minutes"
 	@echo "make test-relay    a hundred million packets by relay, every message; some minutes"
@@ -30,11 +31,20 @@ $(READY): pyproject.toml constraints.txt
 paper: setup
 	@$(BIN)/popsnet paper --out paper
 
-test: setup
+lint: setup
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
-	$(BIN)/pytest -n auto
+
+quick: lint
+	$(BIN)/pytest -n auto --dist worksteal -m "not slow and not long"
+
+# What is compiled is kept. One core compiles while another looks at types, and then both test.
+test: setup
+	@$(BIN)/python -m tests.compile_kernels relay & \
+	  $(MAKE) --no-print-directory lint && $(BIN)/python -m tests.compile_kernels others; \
+	  status=$$?; wait; exit $$status
+	$(BIN)/pytest -n auto --dist worksteal
 
 test-long: setup
 	$(BIN)/pytest -n auto -m long

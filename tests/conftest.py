@@ -19,6 +19,23 @@ settings.register_profile("popsnet", deadline=None, derandomize=True, print_blob
 settings.load_profile("popsnet")
 
 
+SLOW = (
+    "adversaries", "advice", "engines/test_exactness", "exact", "paper", "permutations/test_keyed",
+    "plots", "project/test_bench", "project/test_docs", "project/test_public_names",
+    "project/test_wheel", "routing/relay", "routing/test_detection", "schedules", "sorting",
+    "stats", "sweeps/crash", "testing", "test_compiled", "test_experiment", "test_system",
+    "theory", "viewer/browser",
+)  # fmt: skip
+"""Folders and modules that sample, draw, or start other programs; ``make quick`` has the rest."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    folder = Path(__file__).parent
+    for item in items:
+        if item.path.relative_to(folder).as_posix().startswith(SLOW):
+            item.add_marker("slow")
+
+
 class Finished(NamedTuple):
     code: int
     out: str
@@ -33,10 +50,10 @@ def cli(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
     """Calls the command line in this process, as the installed command would be."""
 
     monkeypatch.setattr("webbrowser.open", lambda url: False)  # no test opens a window
+    monkeypatch.setenv("COLUMNS", "120")
 
     def call(*arguments: object) -> Finished:
         monkeypatch.setattr(sys, "argv", ["popsnet", *map(str, arguments)])
-        monkeypatch.setenv("COLUMNS", "120")
         with pytest.raises(SystemExit) as ended:
             main()
         captured = capsys.readouterr()

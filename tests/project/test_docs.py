@@ -8,8 +8,8 @@ import json
 import re
 import shlex
 import subprocess
-import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -48,6 +48,14 @@ def commands(text: str) -> list[list[str]]:
     return [command[1:] for command in found if "--install-completion" not in command]
 
 
+def execute(*scripts: str) -> dict[str, Any]:
+    """Run blocks of Python, one after another in one program, and return its names."""
+    names: dict[str, Any] = {"__name__": "__main__"}
+    for script in scripts:
+        exec(compile(script, "a block of Python", "exec"), names)
+    return names
+
+
 def test_every_command_of_the_readme_works(
     cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -63,38 +71,36 @@ def test_every_command_of_the_readme_works(
 
 
 def test_the_readmes_sample_is_what_the_program_prints(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.chdir(tmp_path)
     for sample in blocks(README, "console"):
         asked, *printed = sample.rstrip().splitlines()
-        finished = subprocess.run(
-            [sys.executable, "-m", *shlex.split(asked.removeprefix("$ "))],
-            capture_output=True,
-            text=True,
-            check=True,
-        )
+        finished = cli(*shlex.split(asked.removeprefix("$ popsnet ")))
         without_time = re.compile(r"in [\d.]+ s")
         assert [without_time.sub("", line).rstrip() for line in printed] == [
-            without_time.sub("", line).rstrip() for line in finished.stdout.splitlines()
+            without_time.sub("", line).rstrip() for line in finished.out.splitlines()
         ]
 
 
-def test_the_readmes_python_runs(tmp_path: Path) -> None:
+def test_the_readmes_python_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     for block in blocks(README, "python"):
-        command = [sys.executable, "-c", block]
-        subprocess.run(command, check=True, capture_output=True, cwd=tmp_path)
+        execute(block)
     assert blocks(README, "python")
 
 
-def test_the_worked_example_works(tmp_path: Path) -> None:
+@pytest.mark.usefixtures("forget_routers")
+def test_the_worked_example_works(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     router, locality = blocks(CONTRIBUTING, "python")
     (tmp_path / "broadcast.py").write_text(router)
     for line in blocks(CONTRIBUTING, "console")[0].splitlines():
-        command = [sys.executable, "-m", *shlex.split(line.removeprefix("$ "))]
-        subprocess.run(command, check=True, capture_output=True, cwd=tmp_path)
-    subprocess.run([sys.executable, "-c", locality], check=True, capture_output=True, cwd=tmp_path)
+        assert cli(*shlex.split(line.removeprefix("$ popsnet "))).code == 0
+    execute(locality)
     assert (tmp_path / "broadcast.jsonl").is_file()
 
 
@@ -108,7 +114,7 @@ def test_the_schedules_are_made(cli: Cli, tmp_path: Path, monkeypatch: pytest.Mo
             finished = cli(*shlex.split(line.removeprefix("popsnet "), comments=True))
             assert finished.code == 0, (line, finished.err)
     for block in blocks(OFFLINE, "python"):
-        subprocess.run([sys.executable, "-c", block], check=True, capture_output=True)
+        execute(block)
 
 
 @pytest.mark.parametrize("name", ["exact-chains", "mei-rizzi-analysis"])
@@ -176,7 +182,7 @@ def test_the_page_on_relay_says_what_happens(
         finished = cli(*command)
         assert finished.code == 0, (command, finished.err)
     (block,) = blocks(RELAY, "python")
-    subprocess.run([sys.executable, "-c", block], check=True, capture_output=True)
+    execute(block)
     for image in re.findall(r"\.\./images/([\w-]+\.svg)", RELAY):
         assert (ROOT / "docs/images" / image).is_file()
 
@@ -201,7 +207,7 @@ def test_the_page_on_sorting_networks_shows_what_is_printed(
         finished = cli(*command)
         assert finished.code == 0, (command, finished.err)
     for block in blocks(SORTING_NETWORKS, "python"):
-        subprocess.run([sys.executable, "-c", block], check=True, capture_output=True)
+        execute(block)
     asked, *shown = blocks(SORTING_NETWORKS, "console")[0].rstrip().splitlines()
     assert asked == "$ popsnet sorting-network bag-tree 65536 --growth"
     made = cli("sorting-network", "bag-tree", 2**10, "--growth").out.splitlines()
@@ -279,7 +285,7 @@ def test_the_example_of_the_sweep_format_is_one(
         finished = cli(*command)
         assert finished.code == 0, (command, finished.err)
     (block,) = blocks(SWEEP_FORMAT, "python")
-    subprocess.run([sys.executable, "-c", block], check=True, capture_output=True)
+    execute(block)
     with Store(Path("results.sqlite")) as by_command, Store(Path("python.sqlite")) as by_python:
         assert by_command.rows("shards") == by_python.rows("shards")
 
@@ -302,9 +308,8 @@ def test_the_page_on_python_runs_from_top_to_bottom(
 ) -> None:
     """In one program, as a reader would try it; every function of the table exists."""
     monkeypatch.chdir(tmp_path)
-    script = "import matplotlib\nmatplotlib.use('agg')\n" + "\n".join(blocks(PYTHON, "python"))
-    finished = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
-    assert finished.returncode == 0, finished.stderr
+    monkeypatch.setenv("MPLBACKEND", "agg")
+    execute(*blocks(PYTHON, "python"))
     for name in ("run.jsonl", "slots.png", "python.sqlite", "python.csv", "paper/report.html"):
         assert Path(name).stat().st_size > 100
     for name in re.findall(r"`popsnet\.([\w.]+)", PYTHON):

@@ -5,12 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import pytest
-
 from popsnet import Experiment, Outcome, route
 from popsnet.engines import ENGINES, Instance
-from popsnet.engines.fused import Kernel
-from popsnet.trace import Event
 
 
 def by_messages(instance: Instance) -> Outcome:
@@ -25,15 +21,3 @@ def assert_same_runs(d: int, g: int, runs: int, threads: int, **choices: Any) ->
     fast = route(experiment, runs=runs, engine="fused", threads=threads)
     expected = [replace(run.outcome, peak_buffers=None) for run in slow]
     assert [run.outcome for run in fast] == expected
-
-
-def assert_same_after_an_interrupt(kernel: Kernel, instance: Instance) -> None:
-    """A run that an observer interrupts leaves nothing behind in a kernel."""
-
-    def interrupt(event: Event) -> None:
-        raise KeyboardInterrupt
-
-    expected = kernel.execute(instance)
-    with pytest.raises(KeyboardInterrupt):
-        kernel.execute(instance, [interrupt])
-    assert kernel.execute(instance) == expected == by_messages(instance)

@@ -20,10 +20,8 @@ from popsnet.engines.fused.resident import law_of
 from popsnet.permutations.keyed import KeyedPermutation
 from popsnet.routing import get_router
 from popsnet.routing.mei_rizzi import participation
-from popsnet.trace import Event
 from tests.conftest import permutation
 from tests.engines.parity.agreement import (
-    assert_same_after_an_interrupt,
     assert_same_runs,
     by_messages,
 )
@@ -104,19 +102,6 @@ def test_partitioned_runs_are_the_same_however_they_are_divided(
     assert mei_rizzi.outcome_of(network.n, executed, tallies) == by_messages(instance)
 
 
-@pytest.mark.parametrize(
-    ("d", "g", "variant"),
-    [(8, 8, "published"), (24, 6, "idealized"), (24, 6, "deferred"), (7, 3, "deferred")],
-)
-@pytest.mark.parametrize("permutation", ["random", "keyed", "transpose"])
-@pytest.mark.parametrize("threads", [1, 3])
-def test_the_runs_of_a_point_are_the_same_whatever_the_engine_and_the_threads(
-    d: int, g: int, variant: str, permutation: str, threads: int
-) -> None:
-    choices = {"variant": variant, "permutation": permutation}
-    assert_same_runs(d, g, 40, threads, **choices, seed=3, permutation_seed=4)
-
-
 def test_more_runs_than_are_done_at_a_time_keep_their_order(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -132,22 +117,6 @@ def test_a_network_of_a_million_is_the_same() -> None:
             patch.setattr(mei_rizzi, "RESIDENT", limit)
             outcome = route(1024, 1024, engine="fused")[0].outcome
         assert outcome == replace(expected, peak_buffers=None)
-
-
-def test_observers_hear_of_every_step(monkeypatch: pytest.MonkeyPatch) -> None:
-    for limit in (threads.RESIDENT, 0):
-        monkeypatch.setattr(mei_rizzi, "RESIDENT", limit)
-        heard: list[Event] = []
-        run = route(16, 16, engine="fused", observers=[heard.append])[0]
-        assert set(run.outcome.survivors) <= {event.pending for event in heard}
-
-
-def test_a_session_goes_on_after_an_interrupted_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    instance = instance_of(20, 20, "published", 3, 300)
-    for limit in (threads.RESIDENT, 0):
-        monkeypatch.setattr(mei_rizzi, "RESIDENT", limit)
-        with open_kernel(instance.network, instance.resolved_variant, 300, 2) as opened:
-            assert_same_after_an_interrupt(opened, instance)
 
 
 def test_the_law_of_participation_is_the_papers() -> None:

@@ -20,10 +20,8 @@ from popsnet.engines.fused.relay import stages as whole_runs
 from popsnet.permutations.keyed import KeyedPermutation
 from popsnet.routing import Router, get_router
 from popsnet.routing.relay.schedule import parse_schedule
-from popsnet.trace import Event
 from tests.conftest import permutation
 from tests.engines.parity.agreement import (
-    assert_same_after_an_interrupt,
     assert_same_runs,
     by_messages,
 )
@@ -116,20 +114,6 @@ def test_runs_are_the_same_however_they_are_divided(
         assert execute_on(1, instance) == by_messages(instance)
 
 
-@pytest.mark.parametrize(
-    ("d", "g", "schedule"),
-    [(8, 8, None), (24, 6, None), (7, 3, "P(3,2) F R2"), (3, 12, None), (64, 64, "P1 R1")],
-)
-@pytest.mark.parametrize("permutation", ["random", "keyed", "transpose"])
-@pytest.mark.parametrize("count", [1, 3])
-def test_the_runs_of_a_point_are_the_same_whatever_the_engine_and_the_threads(
-    d: int, g: int, schedule: str | None, permutation: str, count: int
-) -> None:
-    variant = schedule or ("P1" if d >= g else "XY(2,2)")
-    choices = {"router": "relay", "variant": variant, "permutation": permutation}
-    assert_same_runs(d, g, 12, count, **choices, seed=3, permutation_seed=4)
-
-
 def test_more_runs_than_are_done_at_a_time_keep_their_order(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -146,27 +130,6 @@ def test_larger_networks_with_their_planned_schedules_are_the_same(d: int, g: in
             patch.setattr(relay_kernel, "RESIDENT", limit)
             outcome = route(d, g, router="relay", engine="fused")[0].outcome
         assert outcome == replace(expected, peak_buffers=None)
-
-
-def test_observers_hear_of_every_step(monkeypatch: pytest.MonkeyPatch) -> None:
-    for limit in (RESIDENT, 0):
-        monkeypatch.setattr(relay_kernel, "RESIDENT", limit)
-        heard: list[Event] = []
-        experiment = Experiment(16, 16, router="relay", variant="P1")
-        outcome = route(experiment, observers=[heard.append], engine="fused")[0].outcome
-        assert set(outcome.survivors) <= {event.pending for event in heard}
-        assert heard[-1].slot == outcome.slots
-        with pytest.raises(ValueError, match="no messages"):
-            heard[0].records()
-
-
-def test_a_session_goes_on_after_an_interrupted_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    network = Network(20, 20)
-    instance = Instance(network, RELAY, "P1 R1", permutation(400, 3), Coins(3), 300)
-    for limit in (RESIDENT, 0):
-        monkeypatch.setattr(relay_kernel, "RESIDENT", limit)
-        with open_kernel(network, RELAY.variant("P1 R1"), 300, 2) as running:
-            assert_same_after_an_interrupt(running, instance)
 
 
 def test_a_session_is_for_one_schedule() -> None:

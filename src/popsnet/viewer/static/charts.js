@@ -6,6 +6,7 @@ const WIDE = 640;
 
 /** A bar up for packets that get home in a slot, a bar down for couplers with a collision. */
 export class Timeline {
+  /** @param {import("./trace.js").Run} run */
   constructor(run, slots, onjump) {
     this.run = run;
     this.slots = Math.max(1, slots);
@@ -51,6 +52,7 @@ function bars(run, value, step, middle, length) {
 
 /** How many packets are home, and how many are not. */
 export class Progress {
+  /** @param {import("./trace.js").Run} run */
   constructor(run, slots) {
     this.run = run;
     this.slots = Math.max(1, slots);
@@ -60,7 +62,7 @@ export class Progress {
     const homes = [run.initial.home, ...run.slots.map((slot) => slot.home)];
     const lost = [0, ...run.slots.map((slot) => slot.lost ?? 0)];
     const pending = homes.map((home, t) => run.packets - home - lost[t]);
-    const loses = lost.at(-1) > 0;
+    const loses = lost[lost.length - 1] > 0;
     this.cursor = svg("line", { class: "cursor", y1: this.edge.top, y2: this.high - this.edge.bottom });
     this.root = svg(
       "svg",

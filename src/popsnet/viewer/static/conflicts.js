@@ -13,6 +13,7 @@ const MOST_NODES = 64; // on a side
  * leave the same node in one slot collide.
  */
 export class ConflictView {
+  /** @param {import("./trace.js").Run} run */
   constructor(run, onpick) {
     this.run = run;
     this.onpick = onpick;
@@ -67,8 +68,9 @@ export class ConflictView {
     for (const slot of run.slots.slice(first - 1, t)) {
       const collided = new Set(slot.collided);
       for (const [processor, groups, kind, packet] of slot.sends) {
+        if (kind !== "packet" || packet === null) continue;
         const fate = fates.get(packet);
-        if (kind !== "packet" || fate === undefined) continue;
+        if (fate === undefined) continue;
         if (fate.colour === null && processor === run.start[packet]) fate.colour = groups[0] ?? null;
         const from = Math.floor(processor / run.d);
         const through = groups.some((group) => !collided.has(group * run.g + from));

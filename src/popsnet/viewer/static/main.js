@@ -8,8 +8,17 @@ import { ConflictView } from "./conflicts.js";
 import { legend, Progress, Timeline } from "./charts.js";
 import { Player, SPEEDS } from "./player.js";
 
+/** @typedef {import("./trace.js").Run} Run */
+
+const host = /** @type {Window & { popsnet?: Page }} */ (window); // for those who look at it from the console
+
 /** One run: its picture, words and charts. */
 class Panel {
+  /**
+   * @param {Run} run
+   * @param {number} slots
+   * @param {Page} page
+   */
   constructor(run, slots, page) {
     this.run = run;
     this.words = html("p", { class: "slot-words", "aria-live": "polite" });
@@ -102,6 +111,7 @@ class Panel {
 
 /** The whole page for some runs on the same packets. */
 class Page {
+  /** @param {Run[]} runs */
   constructor(runs) {
     this.runs = runs;
     this.asMatrix = false;
@@ -301,6 +311,11 @@ function legendOf() {
   ]);
 }
 
+/**
+ * An element of the page, of the kind that page.html gives it.
+ * @param {string} id
+ * @returns {any}
+ */
 function byId(id) {
   return document.getElementById(id);
 }
@@ -346,9 +361,9 @@ function present(texts) {
     return;
   }
   byId("player").hidden = false;
-  window.popsnet?.player.pause();
+  host.popsnet?.player.pause();
   page.mount();
-  window.popsnet = page; // for those who look at it from the console
+  host.popsnet = page;
 }
 
 function sameTask(a, b) {
@@ -385,7 +400,7 @@ async function openFiles(files) {
 function setTheme(theme) {
   if (theme === "") delete document.documentElement.dataset.theme;
   else document.documentElement.dataset.theme = theme;
-  window.popsnet?.player.go(window.popsnet.player.slot); // the matrix takes its colours from the page
+  host.popsnet?.player.go(host.popsnet.player.slot); // the matrix takes its colours from the page
 }
 
 async function begin() {
@@ -401,7 +416,7 @@ async function begin() {
   document.ondragover = (event) => event.preventDefault();
   document.ondrop = (event) => {
     event.preventDefault();
-    openFiles(event.dataTransfer.files);
+    openFiles(event.dataTransfer?.files ?? []);
   };
   try {
     const { runs } = JSON.parse(byId("recordings").textContent);

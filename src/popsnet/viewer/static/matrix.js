@@ -5,6 +5,7 @@ import { html } from "./shapes.js";
 const LARGE = 7; // pixels of a cell that has room for a cross
 
 export class MatrixView {
+  /** @param {import("./trace.js").Run} run */
   constructor(run) {
     this.run = run;
     this.cell = Math.max(2, Math.min(28, Math.floor(780 / run.g)));

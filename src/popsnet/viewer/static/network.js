@@ -54,11 +54,16 @@ function layoutOf(run, runs) {
 }
 
 export class NetworkView {
+  /** @param {import("./trace.js").Run} run */
   constructor(run, runs, onpick) {
     this.run = run;
     this.onpick = onpick;
     this.layout = layoutOf(run, runs);
     this.followed = null;
+    /** @type {{ line: Element, chip: Element | null, x1: number, y1: number, x2: number, y2: number, begin: number, end: number }[]} */
+    this.moving = []; // parts of the slot on their way
+    /** @type {Element[]} */
+    this.finals = []; // and what is seen once they have arrived
     this.slotLayer = svg("g");
     this.root = svg(
       "svg",
@@ -141,8 +146,8 @@ export class NetworkView {
       const far = Math.min(1, Math.max(0, (time - part.begin) / (part.end - part.begin)));
       const x = part.x1 + (part.x2 - part.x1) * far;
       const y = part.y1 + (part.y2 - part.y1) * far;
-      part.line.setAttribute("x2", x);
-      part.line.setAttribute("y2", y);
+      part.line.setAttribute("x2", `${x}`);
+      part.line.setAttribute("y2", `${y}`);
       if (part.chip) {
         part.chip.setAttribute("transform", `translate(${x},${y})`);
         part.chip.setAttribute("visibility", far > 0 && far < 1 ? "visible" : "hidden");

@@ -3,7 +3,11 @@
 export const SPEEDS = [0.25, 0.5, 1, 2, 4, 8]; // slots a second
 
 export class Player {
-  /** `show(t, moving)` draws slot t; `advance(time)` lets its light travel, time from 0 to 1. */
+  /**
+   * `show(t, moving)` draws slot t; `advance(time)` lets its light travel, time from 0 to 1.
+   * @param {number} slots
+   * @param {{ show: (t: number, moving: boolean) => void, advance: (time: number) => void, changed: () => void }} acts
+   */
   constructor(slots, { show, advance, changed }) {
     this.slots = slots;
     this.show = show;
@@ -12,6 +16,8 @@ export class Player {
     this.slot = 0;
     this.speed = 1;
     this.playing = false;
+    this.began = 0;
+    this.frame = 0;
     this.still = window.matchMedia("(prefers-reduced-motion: reduce)");
   }
 

@@ -36,7 +36,15 @@ function hue(group) {
   return ((group * 137.508) % 360).toFixed(1);
 }
 
-/** A packet: its number on the colour of the group it must reach; a tick once it is home. */
+/**
+ * A packet: its number on the colour of the group it must reach; a tick once it is home.
+ * @param {import("./trace.js").Run} run
+ * @param {number} packet
+ * @param {number} x
+ * @param {number} y
+ * @param {number} size
+ * @param {{ home?: boolean, followed?: boolean, onpick?: ((packet: number) => void) | null }} look
+ */
 export function chip(run, packet, x, y, size, { home = false, followed = false, onpick = null } = {}) {
   const text = home ? `${packet}✓` : `${packet}`;
   const width = chipWidth(text, size);

@@ -11,7 +11,66 @@ const KINDS = ["packet", "ack", "control"];
 
 export class TraceError extends Error {}
 
-/** A run as the page plays it; throws TraceError with the line and the cure for a bad trace. */
+/**
+ * @typedef {[processor: number, groups: number[], kind: string, packet: number | null]} Send
+ * @typedef {[processor: number, group: number]} Listen
+ * @typedef {[processor: number, packet: number]} Holding
+ * @typedef {[processor: number, message: number]} Heard
+ * @typedef {{ slot: number, text: string }} Problem
+ * @typedef {{ slots: number, delivered: number, lost: number, packets: number[] }} Outcome
+ *
+ * @typedef {object} State What the network is in between two slots.
+ * @property {number} home packets that are home, to stay
+ * @property {number | null} lost packets that nobody has; null where the trace does not tell
+ * @property {number[][] | null} held the packets of each processor; null where none is drawn
+ *
+ * @typedef {object} SlotLine A slot as the trace has it.
+ * @property {number} number counted from 1
+ * @property {number} claimed the number in the trace
+ * @property {string} phase
+ * @property {number | null} step
+ * @property {Send[]} sends
+ * @property {Listen[]} listens
+ * @property {Holding[]} keeps
+ * @property {Holding[]} drops
+ *
+ * @typedef {object} Replayed What came of it.
+ * @property {number} signals messages, one for each coupler
+ * @property {number[]} used couplers that carry one message
+ * @property {number[]} collided couplers with more
+ * @property {number} destroyed messages on them
+ * @property {Heard[]} heard
+ * @property {number[]} gone packets that nobody has any more
+ * @property {number[]} arrivals packets that get home, to stay
+ *
+ * @typedef {SlotLine & Replayed & State} Slot
+ *
+ * @typedef {object} Run A trace that was read and replayed.
+ * @property {string} name
+ * @property {number} d
+ * @property {number} g
+ * @property {number} n
+ * @property {string} router
+ * @property {string} variant
+ * @property {number} seed
+ * @property {Int32Array} destination
+ * @property {Int32Array} start
+ * @property {number} packets
+ * @property {number | null} buffers
+ * @property {Slot[]} slots
+ * @property {State} initial
+ * @property {Outcome | null} outcome
+ * @property {Problem[]} problems
+ * @property {number[]} homeAt the slot that brings a packet home, or Infinity
+ * @property {number[]} lostAt the slot after which nobody has it, or Infinity
+ */
+
+/**
+ * A run as the page plays it; throws TraceError with the line and the cure for a bad trace.
+ * @param {string} text
+ * @param {string} name
+ * @returns {Run}
+ */
 export function readTrace(text, name) {
   const lines = parseLines(text);
   const first = lines.next();
@@ -25,13 +84,17 @@ export function readTrace(text, name) {
       replay.problem("something follows the outcome");
       break;
     }
-    if (ends) run.outcome = read;
-    else run.slots.push(replay.slot(read));
+    if (ends) run.outcome = /** @type {Outcome} */ (read);
+    else run.slots.push(replay.slot(/** @type {SlotLine} */ (read)));
   }
   replay.conclude();
   return run;
 }
 
+/**
+ * @param {string} text
+ * @returns {Generator<[number, any]>}
+ */
 function* parseLines(text) {
   const rows = text.split("\n");
   for (const [i, row] of rows.entries()) {
@@ -50,6 +113,12 @@ function* parseLines(text) {
   }
 }
 
+/**
+ * @param {number} number
+ * @param {any} line
+ * @param {string} name
+ * @returns {Run}
+ */
 function readHeader(number, line, name) {
   if (line.format !== "popsnet-trace") {
     throw new TraceError('This is no popsnet trace: its first line has no "format": "popsnet-trace".');
@@ -90,10 +159,18 @@ function readHeader(number, line, name) {
     slots: [],
     outcome: null,
     problems: [],
+    homeAt: [],
+    lostAt: [],
+    initial: { home: 0, lost: null, held: null },
   };
 }
 
-/** Patterns and what they explain, in order; what is too long or too many is left out. */
+/**
+ * Patterns and what they explain, in order; what is too long or too many is left out.
+ * @param {number} number
+ * @param {any} phases
+ * @returns {[string, string][]}
+ */
 function readPhases(number, phases) {
   if (!isObject(phases)) fail(number, `phases is ${shown(phases)}, not a JSON object`);
   return Object.entries(phases).slice(0, MOST_PATTERNS)
@@ -101,6 +178,12 @@ function readPhases(number, phases) {
     .filter(([pattern]) => pattern.length <= MOST_PATTERN);
 }
 
+/**
+ * @param {Run} run
+ * @param {number} number
+ * @param {any} line
+ * @returns {SlotLine}
+ */
 function readSlot(run, number, line) {
   if (line.slot === undefined) fail(number, 'has neither "slot" nor "outcome"');
   if (!Number.isInteger(line.slot)) fail(number, `slot is ${shown(line.slot)}, not a number`);
@@ -141,6 +224,12 @@ function requireHoldings(run, number, line, parts) {
   }
 }
 
+/**
+ * @param {Run} run
+ * @param {number} number
+ * @param {any} outcome
+ * @returns {Outcome}
+ */
 function readOutcome(run, number, outcome) {
   if (!isObject(outcome)) fail(number, `outcome is ${shown(outcome)}, not a JSON object`);
   requireHoldings(run, number, outcome, ["lost_packets"]);
@@ -156,31 +245,39 @@ function readOutcome(run, number, outcome) {
 
 /** The state of the network while slots are replayed; each slot is given what came of it. */
 class Replay {
+  /** @param {Run} run */
   constructor(run) {
     this.run = run;
+    /** @type {Problem[]} */
     this.problems = [];
     this.told = run.buffers !== null; // whether the trace says who holds what
-    this.held = Array.from({ length: run.n }, () => []);
+    this.held = Array.from({ length: run.n }, () => /** @type {number[]} */ ([]));
     this.copies = new Int32Array(run.packets); // of each packet, anywhere
     this.atHome = new Int32Array(run.packets); // of each packet, at its destination
     this.since = new Int32Array(run.packets); // the slot that brought the first of them
     this.lostAt = new Array(run.packets).fill(Infinity); // the slot after which nobody has it
+    /** @type {SlotLine | null} */
     this.current = null;
     this.step = 0;
     this.lost = 0;
     this.load = new Int32Array(run.g * run.g);
     this.message = new Int32Array(run.g * run.g);
-    this.heardOf = Array.from({ length: run.n }, () => new Set()); // packets, of which acks may tell
+    this.heardOf = Array.from({ length: run.n }, () => /** @type {Set<number>} */ (new Set())); // packets, of which acks may tell
     for (let p = 0; p < run.packets; p++) {
       this.gain(run.start[p], p);
       this.heardOf[run.start[p]].add(p);
     }
     this.held.forEach((packets, processor) => this.crowded(processor, packets));
-    run.initial = this.state();
+    Object.assign(run.initial, this.state());
   }
 
-  slot(slot) {
+  /**
+   * @param {SlotLine} line
+   * @returns {Slot}
+   */
+  slot(line) {
     const { d, g } = this.run;
+    const slot = /** @type {Slot} */ (line);
     this.inTurn(slot);
     this.current = slot;
     this.leaveOut(slot);
@@ -240,8 +337,13 @@ class Replay {
     }
   }
 
+  /**
+   * @param {SlotLine} slot
+   * @returns {number[]}
+   */
   shine(slot) {
     const { d, g } = this.run;
+    /** @type {number[]} */
     const touched = [];
     const sending = new Set();
     slot.sends.forEach(([processor, groups, kind, packet], i) => {
@@ -266,6 +368,10 @@ class Replay {
     return touched;
   }
 
+  /**
+   * @param {SlotLine} slot
+   * @param {Map<number, number>} received
+   */
   hold(slot, received) {
     if (!this.told) {
       for (const [processor, packet] of received) {
@@ -289,7 +395,7 @@ class Replay {
 
   crowded(processor, packets) {
     const { buffers } = this.run;
-    if (this.told && packets.length > buffers) this.breach(processor, `holds more than ${buffers} ${buffers === 1 ? "packet" : "packets"}`);
+    if (buffers !== null && packets.length > buffers) this.breach(processor, `holds more than ${buffers} ${buffers === 1 ? "packet" : "packets"}`);
   }
 
   gain(processor, packet) {
@@ -364,22 +470,36 @@ class Replay {
   }
 }
 
-/** The state before slot t + 1, that is after slot t; t = 0 is the start. */
+/**
+ * The state before slot t + 1, that is after slot t; t = 0 is the start.
+ * @param {Run} run
+ * @param {number} t
+ * @returns {State}
+ */
 export function stateAfter(run, t) {
   const at = Math.min(t, run.slots.length);
   return at === 0 ? run.initial : run.slots[at - 1];
 }
 
-/** The largest of values that are too many for Math.max, at least 1. */
+/**
+ * The largest of values that are too many for Math.max, at least 1.
+ * @param {number[]} values
+ */
 export function largest(values) {
   return values.reduce((most, value) => Math.max(most, value), 1);
 }
 
+/** @param {Run} run */
 export function networkName(run) {
   return `POPS(${run.d}, ${run.g})`;
 }
 
-/** The first and last slot of the step that slot t belongs to. */
+/**
+ * The first and last slot of the step that slot t belongs to.
+ * @param {Run} run
+ * @param {number} t
+ * @returns {[first: number, last: number]}
+ */
 export function stepOf(run, t) {
   const same = (a, b) => {
     if (a.step !== null && b.step !== null) return a.step === b.step;
@@ -392,6 +512,11 @@ export function stepOf(run, t) {
   return [first, last];
 }
 
+/**
+ * @param {number} number
+ * @param {string} what
+ * @returns {never}
+ */
 function fail(number, what) {
   throw new TraceError(`Line ${number}: ${what}.`);
 }

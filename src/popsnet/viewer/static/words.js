@@ -1,23 +1,34 @@
 // What happens, in words: phases, slots, the history of a packet. Text only, never markup.
 import { MOST_WORDS } from "./trace.js";
 
-/** "Slot 7, step 2: to temporary group." */
+/**
+ * "Slot 7, step 2: to temporary group."
+ * @param {import("./trace.js").Slot} slot
+ */
 export function nameSlot(slot) {
   const step = slot.step === null ? "" : `, step ${slot.step + 1}`;
   return `Slot ${slot.number}${step}: ${slot.phase.replace(/^\d+ /, "")}.`;
 }
 
-/** What the trace says of a phase: the first of its patterns that matches. */
+/**
+ * What the trace says of a phase: the first of its patterns that matches.
+ * @param {import("./trace.js").Run} run
+ * @param {string} phase
+ */
 export function explainPhase(run, phase) {
   if (phase.length > MOST_WORDS) return "";
   return run.phases.find(([pattern]) => matches(pattern, phase))?.[1] ?? "";
 }
 
-/** Whether a pattern matches all of a text; * stands for any characters. Nothing is tried twice. */
+/**
+ * Whether a pattern matches all of a text; * stands for any characters. Nothing is tried twice.
+ * @param {string} pattern
+ * @param {string} text
+ */
 function matches(pattern, text) {
   const [first, ...pieces] = pattern.split("*");
   if (pieces.length === 0) return text === first;
-  const last = pieces.pop();
+  const last = pieces.pop() ?? "";
   const end = text.length - last.length;
   if (end < first.length || !text.startsWith(first) || !text.endsWith(last)) return false;
   let at = first.length;
@@ -29,10 +40,18 @@ function matches(pattern, text) {
   return true;
 }
 
+/**
+ * @param {import("./trace.js").Run} run
+ * @param {number} coupler
+ */
 export function couplerName(run, coupler) {
   return `c(${Math.floor(coupler / run.g)},${coupler % run.g})`;
 }
 
+/**
+ * @param {number} number
+ * @param {string} one
+ */
 export function count(number, one, many = `${one}s`) {
   return `${number.toLocaleString("en")} ${number === 1 ? one : many}`;
 }
@@ -52,7 +71,11 @@ export function messageName([processor, , kind, packet]) {
   return `a control message of processor ${processor}`;
 }
 
-/** One sentence of what came of a slot. */
+/**
+ * One sentence of what came of a slot.
+ * @param {import("./trace.js").Run} run
+ * @param {number} t
+ */
 export function tellSlot(run, t) {
   if (t === 0) {
     if (run.packets === 0) return "There is nothing to send.";
@@ -75,24 +98,35 @@ export function tellSlot(run, t) {
   return `${parts.join(", ")}.`;
 }
 
-/** How a run stands after slot t. */
+/**
+ * How a run stands after slot t.
+ * @param {import("./trace.js").Run} run
+ * @param {import("./trace.js").State} state
+ */
 export function tellStanding(run, state) {
-  const lost = state.lost > 0 ? `, ${state.lost.toLocaleString("en")} lost` : "";
+  const lost = state.lost !== null && state.lost > 0 ? `, ${state.lost.toLocaleString("en")} lost` : "";
   return `${state.home.toLocaleString("en")} of ${run.packets.toLocaleString("en")} home${lost}`;
 }
 
+/**
+ * @param {import("./trace.js").Run} run
+ */
 export function tellOutcome(run) {
   const last = run.slots.at(-1) ?? run.initial;
   const slots = count(run.slots.length, "slot");
   if (run.outcome === null) return `${slots}; the trace has no outcome, it ends too early`;
   const missing = run.packets - last.home - (last.lost ?? 0);
   const parts = [slots];
-  if (last.lost > 0) parts.push(`${count(last.lost, "packet")} lost`);
+  if (last.lost !== null && last.lost > 0) parts.push(`${count(last.lost, "packet")} lost`);
   if (missing > 0) parts.push(`${count(missing, "packet")} not home`);
   return parts.length > 1 ? parts.join(", ") : `${slots}, every packet home`;
 }
 
-/** What happens to a packet: [{slot, text}], the start as slot 0. */
+/**
+ * What happens to a packet: [{slot, text}], the start as slot 0.
+ * @param {import("./trace.js").Run} run
+ * @param {number} packet
+ */
 export function historyOf(run, packet) {
   const from = run.start[packet];
   const to = run.destination[packet];

@@ -1,0 +1,33 @@
+"""Compiles kernels, so that the processes that run tests find them and do not each do it."""
+
+from __future__ import annotations
+
+import sys
+
+from popsnet import Network, route, schedule
+from popsnet.engines.fused import engine as fused_engine
+from popsnet.engines.fused import mei_rizzi
+from popsnet.engines.fused.relay import kernel as relay_kernel
+
+MEI_RIZZI = ((4, 4, "mei-rizzi", "published"), (8, 4, "mei-rizzi", "deferred"))
+RELAY = ((8, 4, "relay", "P2 P1 R1 S F"), (3, 12, "relay", "XY(2,2)"))
+
+
+def compile_engine(cases: tuple[tuple[int, int, str, str], ...]) -> None:
+    """Small runs one by one and many at a time, and large runs."""
+    for _ in ("small", "large"):
+        for d, g, router, variant in cases:
+            for permutation in ("random", "keyed", "transpose"):
+                choices = {"router": router, "variant": variant, "permutation": permutation}
+                route(d, g, engine="fused", runs=2, **choices)  # type: ignore[arg-type]
+                route(d, g, engine="slots", **choices)  # type: ignore[arg-type]
+        for module in (fused_engine, mei_rizzi, relay_kernel):
+            module.RESIDENT = 0  # type: ignore[attr-defined]
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "relay":
+        compile_engine(RELAY)
+    else:
+        compile_engine(MEI_RIZZI)
+        schedule(Network(6, 4)).execute()
