@@ -53,6 +53,9 @@ export class TraceError extends Error {}
  * @property {string} router
  * @property {string} variant
  * @property {number} seed
+ * @property {string} explanation what the router does
+ * @property {[string, string][]} phases patterns of phases and what happens in them
+ * @property {boolean} byResidue whether the conflict graph is drawn of destinations mod g
  * @property {Int32Array} destination
  * @property {Int32Array} start
  * @property {number} packets
@@ -174,7 +177,7 @@ function readHeader(number, line, name) {
 function readPhases(number, phases) {
   if (!isObject(phases)) fail(number, `phases is ${shown(phases)}, not a JSON object`);
   return Object.entries(phases).slice(0, MOST_PATTERNS)
-    .map(([pattern, words]) => [pattern, asText(number, words, "a text of phases").slice(0, MOST_WORDS)])
+    .map(/** @returns {[string, string]} */ ([pattern, words]) => [pattern, asText(number, words, "a text of phases").slice(0, MOST_WORDS)])
     .filter(([pattern]) => pattern.length <= MOST_PATTERN);
 }
 
