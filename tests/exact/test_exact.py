@@ -19,7 +19,7 @@ from popsnet import Coins, Experiment, InputError, Network, route
 from popsnet.engines import ENGINES, Instance
 from popsnet.exact import Chain, mei_rizzi_chain, relay_chain, solve, taking_part
 from popsnet.exact.elimination import eliminate
-from popsnet.exact.start import between_groups, by_residues, of_tables, without_homes
+from popsnet.exact.start import between_groups, by_residues, of_tables, without_fixed_points
 from popsnet.exact.state import State, canonical, is_done, pending
 from popsnet.exact.turned import FRESH, place, turn
 from popsnet.routing import get_router
@@ -80,7 +80,7 @@ def test_first_states_are_those_of_all_permutations(d: int, g: int) -> None:
     for destination in permutations(range(d * g)):
         residues[by_residues(network, destination)] += 1
         groups[between_groups(network, destination)] += 1
-    for counted, start in ((residues, of_tables(network)), (groups, without_homes(network))):
+    for counted, start in ((residues, of_tables(network)), (groups, without_fixed_points(network))):
         whole = factorial(d * g)
         assert start == {state: Fraction(count, whole) for state, count in counted.items()}
 
@@ -414,7 +414,7 @@ def test_the_command_prints_the_fraction(cli: Cli) -> None:
         ((2, 3), "d >= g"),
         ((3, 1), "infinite"),
         ((2, 2, "--router", "direct"), "mei-rizzi and relay"),
-        ((2, 2, "--router", "relay", "--everybody"), "--everybody"),
+        ((2, 2, "--router", "relay", "--everybody"), "everybody is for mei-rizzi"),
         ((2, 2, "--upto", "0"), "--upto 0"),
         ((2, 2, "--permutation", "keyed"), "keyed"),
         ((-2, 2), "below 1"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -13,15 +12,13 @@ from rich.table import Table
 
 from popsnet.coins import Coins
 from popsnet.errors import InputError
-from popsnet.exact import Distribution, mei_rizzi_chain, relay_chain, solve
-from popsnet.exact.chain import Chain, Progress
+from popsnet.exact import Distribution, StepsDistribution, steps_distribution
 from popsnet.network import Network
 from popsnet.permutations import find_permutation, make_permutation
 from popsnet.progress import patient_progress
 
 __all__ = ["exact_command"]
 
-_QUANTILES = tuple(Fraction(part, 1000) for part in (500, 900, 990, 999))
 _SHORT = 40
 """Digits of a numerator or denominator that a line of text has room for."""
 _MOST_BITS = 14_000
@@ -34,29 +31,21 @@ def exact_command(
 ) -> None:  # fmt: skip
     """Solve the chain and print its law."""
     network = Network(d, g)
-    _require_choices(router, everybody, upto)
+    if upto is not None and upto < 1:
+        raise InputError(f"--upto {upto}: there would be nothing to list; give at least 1.")
     destination = _destination(network, permutation)
     with patient_progress(f"exact chain of {router} on {network}", None) as update:
 
         def progress(known: int) -> None:
             update(known, f"{known:,} transitions of states")
 
-        chain = _chain(network, router, destination, everybody, progress)
-        law = solve(chain)
-    facts = {"router": router, "permutation": permutation, "everybody": everybody}
+        law = steps_distribution(
+            network, router, destination, everybody=everybody, progress=progress
+        )
     if as_json:
-        typer.echo(json.dumps(_as_object(network, facts, law, upto), indent=2))
+        typer.echo(json.dumps(_as_object(law, permutation, upto), indent=2))
     else:
-        _print_text(Console(), network, facts, law, upto)
-
-
-def _require_choices(router: str, everybody: bool, upto: int | None) -> None:
-    if router not in ("mei-rizzi", "relay"):
-        raise InputError(f"--router {router}: exact chains are there for mei-rizzi and relay.")
-    if everybody and router == "relay":
-        raise InputError("--everybody is for mei-rizzi; in relay every packet always takes part.")
-    if upto is not None and upto < 1:
-        raise InputError(f"--upto {upto}: there would be nothing to list; give at least 1.")
+        _print_text(Console(), law, permutation, upto)
 
 
 def _destination(network: Network, permutation: str) -> list[int] | None:
@@ -67,20 +56,6 @@ def _destination(network: Network, permutation: str) -> list[int] | None:
     if permutation == "random":
         return None
     return [int(target) for target in make_permutation(permutation, network, Coins(0))]
-
-
-def _chain(
-    network: Network, router: str, destination: Sequence[int] | None, everybody: bool,
-    progress: Progress,
-) -> Chain:  # fmt: skip
-    if router == "relay":
-        return relay_chain(network, destination, progress=progress)
-    return mei_rizzi_chain(network, destination, everybody=everybody, progress=progress)
-
-
-def _slots(network: Network, router: str, steps: Fraction) -> Fraction:
-    """Five a step; or one for the seed, and 2⌈d/g⌉ + 1 a stage."""
-    return 5 * steps if router == "mei-rizzi" else 1 + (2 * -(-network.d // network.g) + 1) * steps
 
 
 def _written(number: Fraction) -> str | None:
@@ -96,20 +71,20 @@ def _listed(law: Distribution, upto: int | None) -> list[int]:
     return [steps for steps in range(last + 1) if law.within[steps]]
 
 
-def _as_object(
-    network: Network, facts: dict[str, Any], law: Distribution, upto: int | None
-) -> dict[str, Any]:
-    slots = _slots(network, facts["router"], law.mean)
+def _as_object(law: StepsDistribution, permutation: str, upto: int | None) -> dict[str, Any]:
+    network, slots = law.network, law.mean_slots
     return {
         "network": {"d": network.d, "g": network.g, "n": network.n},
-        **facts,
-        "law": _what(network, facts),
+        "router": law.router,
+        "permutation": permutation,
+        "everybody": law.everybody,
+        "law": law.model,
         "states": law.states,
         "mean": {"fraction": _written(law.mean), "decimal": float(law.mean)},
         "variance": {"fraction": _written(law.variance), "decimal": float(law.variance)},
         "sd": law.sd,
         "mean_slots": {"fraction": _written(slots), "decimal": float(slots)},
-        "quantiles": {f"{float(part)}": law.quantile(part) for part in _QUANTILES},
+        "quantiles": {f"{float(part)}": steps for part, steps in law.quantiles.items()},
         "steps": [
             {
                 "steps": steps,
@@ -123,16 +98,16 @@ def _as_object(
 
 
 def _print_text(
-    console: Console, network: Network, facts: dict[str, Any], law: Distribution, upto: int | None
+    console: Console, law: StepsDistribution, permutation: str, upto: int | None
 ) -> None:
-    what = "steps" if facts["router"] == "mei-rizzi" else "stages"
-    typer.echo(f"{network}: {facts['router']}, {_what(network, facts)}")
-    typer.echo(f"{_over(facts['permutation'])}; {law.states:,} states up to the names of groups\n")
-    slots = float(_slots(network, facts["router"], law.mean))
+    what = law.unit
+    typer.echo(f"{law.network}: {law.router}, {law.model}")
+    typer.echo(f"{_over(permutation)}; {law.states:,} states up to the names of groups\n")
+    slots = float(law.mean_slots)
     label = f"mean {what}"
     typer.echo(f"{label:12} {_fraction(law.mean)}{float(law.mean):.6f}; {slots:.4f} slots")
     typer.echo(f"variance     {_fraction(law.variance)}{float(law.variance):.6f}; sd {law.sd:.6f}")
-    found = [(float(100 * part), law.quantile(part)) for part in _QUANTILES]
+    found = [(float(100 * part), steps) for part, steps in law.quantiles.items()]
     quantiles = ", ".join(f"{part:g} % within {s}" for part, s in found if s is not None)
     typer.echo(f"quantiles    {quantiles}\n")
     table = Table(what, "P(exactly)", "P(at most)", "P(more)")
@@ -140,8 +115,7 @@ def _print_text(
         column.justify = "right"
     listed = _listed(law, upto)
     if not listed:
-        fewest = next(steps for steps, within in enumerate(law.within) if within)
-        typer.echo(f"--upto {upto} lists nothing: every run takes {fewest} {what} or more.")
+        typer.echo(f"--upto {upto} lists nothing: every run takes {law.fewest} {what} or more.")
         return
     for steps in listed:
         within = law.within[steps]
@@ -161,14 +135,3 @@ def _over(permutation: str) -> str:
     if permutation == "random":
         return "Exact over all permutations, equally likely, and all coins"
     return f"Exact over all coins, for permutation {permutation}"
-
-
-def _what(network: Network, facts: dict[str, Any]) -> str:
-    if facts["router"] == "relay":
-        turned = ", turned from the fifth stage on" if network.d == network.g else ""
-        return f"schedule S with ideal bijections{turned} (the router's own are nearly uniform)"
-    if network.d == network.g:
-        return "as published"
-    law = "everybody takes part" if facts["everybody"] else "packets take part by the paper's law"
-    same = "; deferred takes as many steps" if network.d % network.g == 0 else ""
-    return f"idealized, {law} (the steps of published are the same{same})"
