@@ -64,7 +64,7 @@ def test_exact_prints_the_fraction(cli: Cli) -> None:
     assert found["mean"]["fraction"] == "444406831/176359680"
     assert [row["steps"] for row in found["steps"]] == [0, 1, 2]
     text = cli("exact", 4, 2, "--all-packets", "--permutation", "reversal")
-    assert "every packet takes part" in text.out
+    assert "every packet takes part in every step" in text.out
     assert "permutation reversal" in text.out
 
 
