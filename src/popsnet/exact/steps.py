@@ -179,7 +179,7 @@ def steps_distribution(
     Examples
     --------
     >>> steps_distribution(Network(2, 2)).mean
-    Fraction(16, 5)
+    Fraction(136, 45)
     """
     if router not in ROUTERS:
         raise InputError(
