@@ -43,8 +43,8 @@ if TYPE_CHECKING:
     from popsnet.advice.prediction import predict as predict
     from popsnet.advice.recommendation import recommend as recommend
     from popsnet.coins import Coins as Coins
-    from popsnet.computing.computation import sort as sort
     from popsnet.computing.computation import compute as compute
+    from popsnet.computing.computation import sort as sort
     from popsnet.engines import Outcome as Outcome
     from popsnet.engines import Tally as Tally
     from popsnet.errors import InputError as InputError
