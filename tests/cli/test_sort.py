@@ -18,7 +18,7 @@ from tests.conftest import Cli
 )
 def test_values_are_sorted(cli: Cli, d: int, g: int, slots: int) -> None:
     finished = json.loads(cli("sort", d, g, "--json").out)
-    assert (finished["sorted"], finished["collisions"]) == (True, 0)
+    assert (finished["in_order"], finished["collisions"]) == (True, 0)
     assert finished["slots"] <= finished["most_slots"] == slots
 
 

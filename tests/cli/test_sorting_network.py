@@ -27,12 +27,12 @@ def test_json_has_everything(cli: Cli, tmp_path: Path) -> None:
     )
     assert (finished.code, finished.err) == (0, "")
     assert json.loads(finished.out) == {
-        "network": "merge-exchange",
+        "name": "merge-exchange",
         "wires": 16,
-        "seed": 3,
-        "proved": True,
         "depth": 10,
         "size": 63,
+        "seed": 3,
+        "proved": True,
         "stage_comparators": {"min": 4, "mean": 6.3, "max": 8},
         "check": {"sorts": True, "exhaustive": True, "inputs": 65536, "counterexample": None},
         "figure": str(figure),

@@ -64,7 +64,7 @@ def test_exact_prints_the_fraction(cli: Cli) -> None:
     assert found["mean"]["fraction"] == "444406831/176359680"
     assert [row["steps"] for row in found["steps"]] == [0, 1, 2]
     text = cli("exact", 4, 2, "--all-packets", "--permutation", "reversal")
-    assert "every packet takes part" in text.out
+    assert "every packet takes part in every step" in text.out
     assert "permutation reversal" in text.out
 
 
@@ -72,7 +72,7 @@ def test_exact_prints_the_fraction(cli: Cli) -> None:
 def test_compute(cli: Cli, what: str) -> None:
     result = json.loads(cli("compute", what, 8, 4, "--dimension", 3, "--json").out)
     assert (result["correct"], result["slots"]) == (True, 4 if what == "move" else 20)
-    assert result["literature_slots"] == 4
+    assert result["slots_per_move"] == 4
     assert "OK: correct" in cli("compute", what, 2, 2).out
 
 

@@ -18,7 +18,7 @@ from popsnet import Coins, Experiment, InputError, Network, route
 from popsnet.engines import ENGINES, Instance
 from popsnet.exact import Chain, mei_rizzi_chain, relay_chain, solve, taking_part
 from popsnet.exact.elimination import eliminate
-from popsnet.exact.start import between_groups, by_residues, of_tables, without_homes
+from popsnet.exact.start import between_groups, by_residues, of_tables, without_fixed_points
 from popsnet.exact.state import State, canonical, is_done, pending
 from popsnet.exact.turned import FRESH, place, turn
 from popsnet.routing import get_router
@@ -79,7 +79,7 @@ def test_first_states_are_those_of_all_permutations(d: int, g: int) -> None:
     for destination in permutations(range(d * g)):
         residues[by_residues(network, destination)] += 1
         groups[between_groups(network, destination)] += 1
-    for counted, start in ((residues, of_tables(network)), (groups, without_homes(network))):
+    for counted, start in ((residues, of_tables(network)), (groups, without_fixed_points(network))):
         whole = factorial(d * g)
         assert start == {state: Fraction(count, whole) for state, count in counted.items()}
 
@@ -189,7 +189,7 @@ def test_the_test_notices_a_law_that_is_slightly_wrong() -> None:
     """Without the paper's law of taking part the steps on POPS(4, 2) are others."""
     experiment = Experiment(4, 2, variant="idealized", seed=11, permutation_seed=12)
     observed = route(experiment, runs=5000, engine="fused").tally.steps
-    wrong = law_of(mei_rizzi_chain(Network(4, 2), everybody=True))
+    wrong = law_of(mei_rizzi_chain(Network(4, 2), all_packets=True))
     assert p_value(observed, wrong, 5000) < ERROR_RATE
 
 

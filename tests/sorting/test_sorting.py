@@ -27,9 +27,9 @@ from popsnet.sorting import (
     sort_certified,
 )
 from popsnet.sorting.bags import is_settled, move, put_in_root
-from popsnet.sorting.odd_even import odd_even_merge
+from popsnet.sorting.batcher import odd_even_merge
+from popsnet.sorting.comparators import standard_form
 from popsnet.sorting.separators import Matchings, halvings, separator
-from popsnet.sorting.standard_form import standard_form
 
 PRINTED_SIZES = [0, 1, 3, 5, 9, 12, 16, 19, 26, 31, 37, 41, 48, 53, 59, 63]
 """Comparators of Batcher's networks, n = 1 … 16: Knuth 5.3.4, table 1; OEIS A006282."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from popsnet.report import Fact, Report
+from popsnet.report import Fact, Report, facts_of
 
 if TYPE_CHECKING:
     from popsnet.computing.computation import Computed, Sorted
@@ -21,16 +21,10 @@ _FEW = 3
 
 def computed_report(done: Computed) -> Report:
     """Return the cost of a computation, and whether the values are right."""
-    facts = (
-        Fact("network", done.network.to_dict()),
-        Fact("computed", done.what),
-        Fact("moves", done.moves),
-        Fact("slots", done.slots),
-        Fact("literature_slots", done.slots_per_move),
-        Fact("messages", done.messages),
-        Fact("collisions", done.collisions),
-        Fact("correct", done.correct),
-    )
+    facts = facts_of(
+        done, "network", "what", "moves", "slots", "slots_per_move", "messages", "collisions",
+        "correct",
+    )  # fmt: skip
     moves = f"{done.moves} {'move' if done.moves == 1 else 'moves'}"
     title = (
         f"{done.what} on {done.network}: {moves} of at most {done.slots_per_move} slots (Sahni), "
@@ -46,20 +40,14 @@ def computed_report(done: Computed) -> Report:
 def sorted_report(done: Sorted) -> Report:
     """Return the cost of sorting, some values, and whether they are in order."""
     facts = (
-        Fact("network", done.network.to_dict()),
-        Fact("comparators", done.comparators),
-        Fact("proved", done.proved),
-        Fact("depth", done.depth),
-        Fact("slots", done.slots),
-        Fact("most_slots", done.most_slots),
-        Fact("messages", done.messages),
-        Fact("collisions", done.collisions),
-        Fact("sorted", done.in_order),
+        *facts_of(
+            done, "network", "comparators", "proved", "depth", "slots", "most_slots", "messages",
+            "collisions", "in_order", "seconds",
+        ),
         Fact("first", _listed(done.values[:_FEW])),
         Fact("last", _listed(done.values[-_FEW:])),
         Fact("values", _listed(done.values) if len(done.values) <= _MOST_LISTED else None),
-        Fact("seconds", done.seconds),
-    )
+    )  # fmt: skip
     title = (
         f"{len(done.values):,} values on {done.network} by {done.comparators}, {done.depth:,} "
         f"stages\nslots {done.slots:,}, at most {done.most_slots:,}; messages {done.messages:,}; "

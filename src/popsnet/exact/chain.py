@@ -17,7 +17,7 @@ from typing import NamedTuple, TypeAlias
 
 from popsnet.exact.elimination import eliminate
 from popsnet.exact.start import Start
-from popsnet.exact.state import State, is_done, pending
+from popsnet.exact.state import State, Weights, is_done, pending
 from popsnet.exact.transition import Transition
 
 __all__ = ["Chain", "Moments", "Progress", "Step"]
@@ -36,24 +36,12 @@ class Moments(NamedTuple):
     second: Fraction
 
 
-class _Weights(NamedTuple):
-    """A law of the state as whole numbers over one total: sums of fractions would be reduced."""
-
-    weights: dict[State, int]
-    total: int
-
-    @property
-    def done(self) -> Fraction:
-        done = sum(weight for state, weight in self.weights.items() if is_done(state))
-        return Fraction(done, self.total)
-
-
 _NOTHING_LEFT = Moments(Fraction(0), Fraction(0))
 
 
 @dataclass
 class Chain:
-    """A first state by chance, the laws of the first steps, and the law of all later ones."""
+    """A distribution of the first state, the first steps, and the step that all later ones are."""
 
     start: Start
     early: Sequence[Step]
@@ -73,43 +61,45 @@ class Chain:
         E T = Σ P(T > s) and E T² = Σ (2s + 1) P(T > s), both cut at S.
         """
         steps, first, second = len(self.early), Fraction(0), Fraction(0)
-        for step, law in enumerate(self._laws()):
+        for step, distribution in enumerate(self._distributions()):
             if step == steps:
                 break
-            first += 1 - law.done
-            second += (2 * step + 1) * (1 - law.done)
-        for state, rest in self._remaining(law.weights).items():
-            chance = Fraction(law.weights.get(state, 0), law.total)
-            first += chance * rest.first
-            second += chance * (rest.second + 2 * steps * rest.first)
+            going = 1 - _done(distribution)
+            first += going
+            second += (2 * step + 1) * going
+        for state, rest in self._remaining(distribution.weights).items():
+            probability = Fraction(distribution.weights.get(state, 0), distribution.total)
+            first += probability * rest.first
+            second += probability * (rest.second + 2 * steps * rest.first)
         return Moments(first, second)
 
     def within(self) -> Iterator[Fraction]:
         """P(steps ≤ s) for s = 0, 1, …, without end."""
-        return (law.done for law in self._laws())
+        return map(_done, self._distributions())
 
-    def _laws(self) -> Iterator[_Weights]:
-        """The law of the state after s = 0, 1, … steps."""
-        total = lcm(*(chance.denominator for chance in self.start.values()))
-        law = _Weights({state: int(part * total) for state, part in self.start.items()}, total)
+    def _distributions(self) -> Iterator[Weights[State]]:
+        """The distribution of the state after s = 0, 1, … steps."""
+        total = lcm(*(probability.denominator for probability in self.start.values()))
+        first = {state: int(part * total) for state, part in self.start.items()}
+        distribution = Weights(first, total)
         for step in count():
-            yield law
-            law = self._after(step, law)
+            yield distribution
+            distribution = self._after(step, distribution)
 
-    def _after(self, step: int, law: _Weights) -> _Weights:
-        moves = {state: self.move(step, state) for state in law.weights}
+    def _after(self, step: int, distribution: Weights[State]) -> Weights[State]:
+        moves = {state: self.move(step, state) for state in distribution.weights}
         common = lcm(*(move.total for move in moves.values()))
         after: Counter[State] = Counter()
         for state, (targets, total) in moves.items():
-            factor = law.weights[state] * (common // total)
+            factor = distribution.weights[state] * (common // total)
             for target, ways in targets.items():
                 after[target] += factor * ways
-        return _Weights(after, law.total * common)
+        return Weights(after, distribution.total * common)
 
     def move(self, step: int, state: State) -> Transition:
         """Where a state goes in a step 0, 1, …"""
         if is_done(state):
-            return Transition({state: 1}, 1)
+            return Weights({state: 1}, 1)
         goes = self.early[step] if step < len(self.early) else self.later
         if (goes, state) not in self._known:
             self._known[goes, state] = goes(state)
@@ -118,7 +108,7 @@ class Chain:
         return self._known[goes, state]
 
     def _remaining(self, first: Iterable[State]) -> dict[State, Moments]:
-        """The moments from every state that can be reached, once all steps have one law."""
+        """The moments from every state that can be reached, once all steps are alike."""
         steps, found = len(self.early), set(first)
         waiting = list(found)
         while waiting:
@@ -130,6 +120,12 @@ class Chain:
             moves = {state: self.move(steps, state) for state in level}
             moments |= _solve(moves, moments) if packets else dict.fromkeys(moves, _NOTHING_LEFT)
         return moments
+
+
+def _done(distribution: Weights[State]) -> Fraction:
+    """The probability that no packet is pending."""
+    done = sum(weight for state, weight in distribution.weights.items() if is_done(state))
+    return Fraction(done, distribution.total)
 
 
 def _solve(moves: dict[State, Transition], solved: dict[State, Moments]) -> dict[State, Moments]:

@@ -1,4 +1,4 @@
-"""The exact law of a number of steps."""
+"""The exact distribution of a number of steps."""
 
 from __future__ import annotations
 
@@ -45,4 +45,4 @@ class Distribution:
 
     def quantile(self, part: Fraction) -> int | None:
         """The least s with P(steps ≤ s) ≥ part, or None if ``within`` does not reach it."""
-        return next((s for s, chance in enumerate(self.within) if chance >= part), None)
+        return next((s for s, probability in enumerate(self.within) if probability >= part), None)

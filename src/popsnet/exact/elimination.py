@@ -23,12 +23,12 @@ def eliminate(
         row = left.pop(state)
         goes = 1 - row.pop(state, Fraction(0))
         sums[state] /= goes
-        row = {to: chance / goes for to, chance in row.items()}
-        for other, chances in left.items():
-            if chance := chances.pop(state, Fraction(0)):
-                sums[other] += chance * sums[state]
+        row = {to: probability / goes for to, probability in row.items()}
+        for other, probabilities in left.items():
+            if probability := probabilities.pop(state, Fraction(0)):
+                sums[other] += probability * sums[state]
                 for to, part in row.items():
-                    chances[to] = chances.get(to, Fraction(0)) + chance * part
+                    probabilities[to] = probabilities.get(to, Fraction(0)) + probability * part
         expressed.append((state, row))
     for state, row in reversed(expressed):
         sums[state] += sum((part * sums[to] for to, part in row.items()), Fraction(0))

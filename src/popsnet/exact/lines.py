@@ -1,8 +1,7 @@
 """What the packets of one line do in a step: which of them is heard in which cell.
 
-A cell is what packets choose: an intermediate group in mei-rizzi, a place in relay. A law gives a
-whole number for each outcome, its probability times the law's total; all draws of a law are
-uniform, so that it does not change if cells change their names.
+A cell is what packets choose: an intermediate group in mei-rizzi, a place in relay. All draws are
+uniform, so that a distribution does not change if cells change their names.
 """
 
 from __future__ import annotations
@@ -11,34 +10,27 @@ from collections import Counter
 from fractions import Fraction
 from functools import cache
 from itertools import permutations
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
-from popsnet.exact.state import Line
+from popsnet.exact.state import Line, Weights
 
-__all__ = ["NOBODY", "LineLaw", "choose_by_bijection", "choose_by_coin"]
+__all__ = ["NOBODY", "Cells", "choose_by_bijection", "choose_by_coin"]
 
 NOBODY = -1
 _MANY = -2
 
 Cells: TypeAlias = tuple[int, ...]
-"""For each cell the group at the other end of the packet that is heard there, or nobody."""
-
-
-class LineLaw(NamedTuple):
-    """Whole numbers for outcomes, in proportion to their probabilities."""
-
-    weights: dict[Cells, int]
-    total: int
+"""For each cell the group at the other end of the packet that is heard there, or ``NOBODY``."""
 
 
 @cache
-def choose_by_coin(line: Line, cells: int, chance: Fraction) -> LineLaw:
-    """Slot 1 of mei-rizzi: a packet takes part by chance and chooses a cell, all independently.
+def choose_by_coin(line: Line, cells: int, probability: Fraction) -> Weights[Cells]:
+    """Slot 1 of mei-rizzi: a packet takes part with this probability and chooses a cell.
 
-    A cell that two or more choose is heard by nobody. Packets are added one by one, which takes
-    O(m·cells·(groups + 2)^cells) for m packets.
+    All do so independently. A cell that two or more choose hears nothing. Packets are added one by
+    one, which takes O(m·cells·(groups + 2)^cells) for m packets.
     """
-    one, none = chance.numerator, (chance.denominator - chance.numerator) * cells
+    one, none = probability.numerator, (probability.denominator - probability.numerator) * cells
     weights: Counter[Cells] = Counter({(NOBODY,) * cells: 1})
     for end, count in enumerate(line):
         for _ in range(count):
@@ -52,7 +44,7 @@ def choose_by_coin(line: Line, cells: int, chance: Fraction) -> LineLaw:
     heard: Counter[Cells] = Counter()
     for outcome, weight in weights.items():
         heard[tuple(NOBODY if one == _MANY else one for one in outcome)] += weight
-    return LineLaw(dict(heard), (chance.denominator * cells) ** sum(line))
+    return Weights(dict(heard), (probability.denominator * cells) ** sum(line))
 
 
 def _with(outcome: Cells, cell: int, end: int) -> Cells:
@@ -61,12 +53,12 @@ def _with(outcome: Cells, cell: int, end: int) -> Cells:
 
 
 @cache
-def choose_by_bijection(line: Line, cells: int) -> LineLaw:
+def choose_by_bijection(line: Line, cells: int) -> Weights[Cells]:
     """An attempt of relay: the packets for one group have different cells, each way equally likely.
 
-    That is what a uniform bijection of the group's destinations gives. O(cells!) for the law.
+    That is what a uniform bijection of the group's destinations gives. O(cells!) time.
     """
     ends = [end for end, count in enumerate(line) for _ in range(count)]
     ends += [NOBODY] * (cells - len(ends))
     weights = Counter(permutations(ends))
-    return LineLaw(dict(weights), sum(weights.values()))
+    return Weights(dict(weights), sum(weights.values()))

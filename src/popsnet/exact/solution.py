@@ -7,16 +7,14 @@ from fractions import Fraction
 
 from popsnet.coins import Coins
 from popsnet.errors import InputError
-from popsnet.exact.distribution import Distribution
-from popsnet.exact.steps import ROUTERS, mei_rizzi_chain, relay_chain, solve
+from popsnet.exact.steps import StepsDistribution, steps_distribution
 from popsnet.network import Network, shape_of
 from popsnet.permutations import find_permutation, make_permutation
 from popsnet.progress import patient_progress
-from popsnet.report import Column, Fact, Report, Reported, Table
+from popsnet.report import Column, Fact, Report, Reported, Table, facts_of
 
 __all__ = ["ExactSteps", "exact_steps"]
 
-_QUANTILES = tuple(Fraction(part, 1000) for part in (500, 900, 990, 999))
 _SHORT = 80
 """Characters of a fraction that a line of text has room for."""
 _MOST_BITS = 14_000
@@ -25,101 +23,66 @@ _MOST_BITS = 14_000
 
 @dataclass(frozen=True, repr=False)
 class ExactSteps(Reported):
-    """A distribution of steps, and what it is of."""
+    """An exact distribution of steps, and the permutations that it is over."""
 
-    network: Network
-    router: str
+    distribution: StepsDistribution
     permutation: str
     """Its name; ``random`` for the mean over all permutations."""
-    all_packets: bool
-    """Whether every packet takes part in every step."""
-    distribution: Distribution
     upto: int | None = None
     """The most steps that a report lists; all that are known, if not given."""
 
-    @property
-    def mean_slots(self) -> Fraction:
-        """Five slots per step; or one for the seed, and 2⌈d/g⌉ + 1 per stage."""
-        steps = self.distribution.mean
-        if self.router == "mei-rizzi":
-            return 5 * steps
-        return 1 + (2 * self.network.blocks + 1) * steps
-
-    @property
-    def model(self) -> str:
-        """What is solved, in words."""
-        d, g = self.network.d, self.network.g
-        if self.router == "relay":
-            turned = ", turned from the fifth stage on" if d == g else ""
-            return f"schedule S with ideal bijections{turned} (the router's own are nearly uniform)"
-        if d == g:
-            return "as published"
-        who = "every packet takes" if self.all_packets else "packets take"
-        law = "" if self.all_packets else " by the paper's law"
-        same = "; deferred takes as many steps" if d % g == 0 else ""
-        return f"idealized, {who} part{law} (the steps of published are the same{same})"
-
     def report(self) -> Report:
         """Return the distribution as it is shown."""
-        law, slots = self.distribution, self.mean_slots
+        found = self.distribution
         facts = (
-            Fact("network", self.network.to_dict()),
-            Fact("router", self.router),
+            *facts_of(found, "network", "router", "all_packets", "model", "states", "sd"),
             Fact("permutation", self.permutation),
-            Fact("all_packets", self.all_packets),
-            Fact("model", self.model),
-            Fact("states", law.states),
-            Fact("mean", _both(law.mean)),
-            Fact("variance", _both(law.variance)),
-            Fact("sd", law.sd),
-            Fact("mean_slots", _both(slots)),
-            Fact("quantiles", {f"{float(part)}": law.quantile(part) for part in _QUANTILES}),
+            Fact("mean", _both(found.mean)),
+            Fact("variance", _both(found.variance)),
+            Fact("mean_slots", _both(found.mean_slots)),
+            Fact("quantiles", {f"{float(part)}": s for part, s in found.quantiles.items()}),
         )
         over = f"all coins, for permutation {self.permutation}"
         if self.permutation == "random":
             over = "all permutations, equally likely, and all coins"
-        title = (
-            f"{self.network}: {self.router}, {self.model}\n"
-            f"Exact over {over}; {law.states:,} states up to the names of groups\n"
+        quantiles = ", ".join(
+            f"{float(100 * part):g} % within {steps}"
+            for part, steps in found.quantiles.items()
+            if steps is not None
         )
-        found = [(float(100 * part), law.quantile(part)) for part in _QUANTILES]
-        quantiles = ", ".join(f"{part:g} % within {s}" for part, s in found if s is not None)
-        figures = (
-            f"{f'mean {self._unit}':12} {_in_words(law.mean)}; {float(slots):.4f} slots\n"
-            f"variance     {_in_words(law.variance)}; sd {law.sd:.6f}\n"
+        title = (
+            f"{found.network}: {found.router}, {found.model}\n"
+            f"Exact over {over}; {found.states:,} states up to the names of groups\n\n"
+            f"{f'mean {found.unit}':12} {_in_words(found.mean)}; {float(found.mean_slots):.4f} "
+            f"slots\nvariance     {_in_words(found.variance)}; sd {found.sd:.6f}\n"
             f"quantiles    {quantiles}\n"
         )
-        return Report(title, facts, (figures, *self._listed()))
-
-    @property
-    def _unit(self) -> str:
-        return "steps" if self.router == "mei-rizzi" else "stages"
+        return Report(title, facts, self._listed())
 
     def _listed(self) -> tuple[Table | str, ...]:
         """The numbers of steps from the first that is possible."""
-        law, unit = self.distribution, self._unit
-        last = len(law.within) - 1 if self.upto is None else min(self.upto, len(law.within) - 1)
-        fewest = next(steps for steps, within in enumerate(law.within) if within)
+        found, known = self.distribution, len(self.distribution.within) - 1
+        last = known if self.upto is None else min(self.upto, known)
         rows = [
             {
                 "steps": steps,
-                "probability": _written(law.probability(steps)),
-                "decimal": float(law.probability(steps)),
-                "at_most": float(law.within[steps]),
-                "more": float(1 - law.within[steps]),
+                "probability": _written(found.probability(steps)),
+                "decimal": float(found.probability(steps)),
+                "at_most": float(found.within[steps]),
+                "more": float(1 - found.within[steps]),
             }
-            for steps in range(fewest, last + 1)
+            for steps in range(found.fewest, last + 1)
         ]
-        if not rows:
-            text = f"Nothing to list up to {last}: every run takes {fewest} {unit} or more."
-            return Table("steps", "", (), rows), text
         columns = (
-            Column("steps", unit, "integer"),
+            Column("steps", found.unit, "integer"),
             Column("decimal", "P(exactly)", show=lambda row: f"{row['decimal']:.8f}"),
             Column("at_most", "P(at most)", show=lambda row: f"{row['at_most']:.8f}"),
             Column("more", "P(more)", show=lambda row: f"{row['more']:.3g}"),
         )
-        return (Table("steps", "", columns, rows),)
+        if rows:
+            return (Table("steps", "", columns, rows),)
+        text = f"Nothing to list up to {last}: every run takes {found.fewest} {found.unit} or more."
+        return Table("steps", "", (), rows), text
 
 
 def _written(number: Fraction) -> str | None:
@@ -171,13 +134,6 @@ def exact_steps(
     Fraction(136, 45)
     """
     network = Network(*shape_of(d, g))
-    if router not in ROUTERS:
-        known = " and ".join(ROUTERS)
-        raise InputError(f"router = {router}: exact chains exist for {known}.")
-    if all_packets and router == "relay":
-        raise InputError(
-            "all_packets = True is for mei-rizzi; in relay every packet always takes part."
-        )
     if upto is not None and upto < 1:
         raise InputError(f"upto = {upto}: there would be nothing to list; give at least 1.")
     destination = _destination(network, permutation)
@@ -186,12 +142,10 @@ def exact_steps(
         def progress(known: int) -> None:
             update(known, f"{known:,} transitions of states")
 
-        if router == "relay":
-            chain = relay_chain(network, destination, progress=progress)
-        else:
-            chain = mei_rizzi_chain(network, destination, everybody=all_packets, progress=progress)
-        found = solve(chain)
-    return ExactSteps(network, router, permutation, all_packets, found, upto)
+        found = steps_distribution(
+            network, router, destination, all_packets=all_packets, progress=progress
+        )
+    return ExactSteps(found, permutation, upto)
 
 
 def _destination(network: Network, permutation: str) -> list[int] | None:

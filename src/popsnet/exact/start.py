@@ -1,9 +1,9 @@
-"""Where the exact chains start: the law of the first state over all permutations, or one state."""
+"""Where the exact chains start: the distribution of the first state, or one state."""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from itertools import product
 from math import comb, factorial, perm, prod
@@ -11,7 +11,7 @@ from math import comb, factorial, perm, prod
 from popsnet.exact.state import Line, State, canonical
 from popsnet.network import Network
 
-__all__ = ["Start", "between_groups", "by_residues", "of_tables", "without_homes"]
+__all__ = ["Start", "between_groups", "by_residues", "of_tables", "without_fixed_points"]
 
 Start = dict[State, Fraction]
 """The probability of each first state."""
@@ -19,19 +19,18 @@ Start = dict[State, Fraction]
 
 def by_residues(network: Network, destination: Sequence[int]) -> State:
     """For mei-rizzi: the packets of each group by temporary group, the destination mod g."""
-    lines = [[0] * network.g for _ in range(network.g)]
-    for source, target in enumerate(destination):
-        lines[source // network.d][target % network.g] += 1
-    return canonical(tuple(map(tuple, lines)))
+    return _table(network, [(network.group(a), b % network.g) for a, b in enumerate(destination)])
 
 
 def between_groups(network: Network, destination: Sequence[int]) -> State:
-    """For relay: the packets for each group by group of their source; not those at home."""
-    lines = [[0] * network.g for _ in range(network.g)]
-    for source, target in enumerate(destination):
-        if source != target:
-            lines[target // network.d][source // network.d] += 1
-    return canonical(tuple(map(tuple, lines)))
+    """For relay: the packets for each group by group of their source, without fixed points."""
+    moving = [(a, b) for a, b in enumerate(destination) if a != b]
+    return _table(network, [(network.group(b), network.group(a)) for a, b in moving])
+
+
+def _table(network: Network, ends: Iterable[tuple[int, int]]) -> State:
+    count, groups = Counter(ends), range(network.g)
+    return canonical(tuple(tuple(count[row, column] for column in groups) for row in groups))
 
 
 def of_tables(network: Network) -> Start:
@@ -40,24 +39,24 @@ def of_tables(network: Network) -> Start:
     A table N has d!^(2g) / (n!·∏ N!) of all permutations, whether classes are groups or residues.
     """
     start: defaultdict[State, Fraction] = defaultdict(Fraction)
-    for table, chance in _tables(network):
-        start[canonical(table)] += chance
+    for table, probability in _tables(network):
+        start[canonical(table)] += probability
     return dict(start)
 
 
-def without_homes(network: Network) -> Start:
-    """The same for packets that are not at home from the start.
+def without_fixed_points(network: Network) -> Start:
+    """The same without the packets that are at their destinations from the start.
 
-    Of N packets that stay in their group f are home with the chance that a random injection of N
-    of d numbers has f fixed points, independently for every group.
+    Of N packets that stay in their group f are there with the probability that a random injection
+    of N of d numbers has f fixed points, independently for every group.
     """
     start: defaultdict[State, Fraction] = defaultdict(Fraction)
-    for table, chance in _tables(network):
+    for table, probability in _tables(network):
         stay = [_fixed_points(table[group][group], network.d) for group in range(network.g)]
-        for home in product(*map(dict.items, stay)):
+        for outcome in product(*map(dict.items, stay)):
             lines = [list(line) for line in table]
-            part = chance
-            for group, (fixed, likely) in enumerate(home):
+            part = probability
+            for group, (fixed, likely) in enumerate(outcome):
                 lines[group][group] -= fixed
                 part *= likely
             start[canonical(tuple(map(tuple, lines)))] += part
@@ -73,7 +72,7 @@ def _tables(network: Network) -> Iterator[tuple[State, Fraction]]:
 
 
 def _fill(room: Line, size: int, lines: int) -> Iterator[State]:
-    """All tables of so many lines of one sum, with the room that columns have left."""
+    """All tables of this many lines of one sum, with the room that columns have left."""
     if lines == 0:
         yield ()
         return
@@ -94,17 +93,17 @@ def _line(room: Line, size: int) -> Iterator[Line]:
 
 
 def _fixed_points(moved: int, size: int) -> dict[int, Fraction]:
-    """The law of the fixed points of a random injection of some of [0, size) into [0, size).
+    """The distribution of the fixed points of a random injection of a part of [0, size) into it.
 
     A given set of j numbers is fixed with probability (moved)_j / (size)_j²; so the mean number of
-    such sets is known, and inclusion and exclusion gives the law.
+    such sets is known, and inclusion and exclusion gives the distribution.
     """
     sets = [comb(size, j) * Fraction(perm(moved, j), perm(size, j) ** 2) for j in range(moved + 1)]
-    law = {
+    distribution = {
         fixed: sum(
             ((-1) ** (j - fixed) * comb(j, fixed) * sets[j] for j in range(fixed, moved + 1)),
             Fraction(0),
         )
         for fixed in range(moved + 1)
     }
-    return {fixed: chance for fixed, chance in law.items() if chance}
+    return {fixed: probability for fixed, probability in distribution.items() if probability}

@@ -4,15 +4,24 @@ from __future__ import annotations
 
 from functools import cache
 from itertools import permutations
-from typing import TypeAlias
+from typing import Generic, NamedTuple, TypeAlias, TypeVar
 
-__all__ = ["Line", "State", "canonical", "is_done", "pending"]
+__all__ = ["Line", "State", "Weights", "canonical", "is_done", "pending"]
 
 Line: TypeAlias = tuple[int, ...]
 """The pending packets of one group, by the group at their other end."""
 
 State: TypeAlias = tuple[Line, ...]
 """A line for each group: the conflict graph, a bipartite multigraph, as its table of edges."""
+
+Outcome = TypeVar("Outcome")
+
+
+class Weights(NamedTuple, Generic[Outcome]):
+    """A distribution as whole numbers over one total: fractions would be reduced at every sum."""
+
+    weights: dict[Outcome, int]
+    total: int
 
 
 @cache

@@ -7,6 +7,7 @@ description, so that they can be tested against it.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from itertools import count, takewhile
@@ -15,12 +16,21 @@ from popsnet.errors import InputError
 from popsnet.exact.chain import Chain, Progress, Step
 from popsnet.exact.distribution import Distribution
 from popsnet.exact.lines import choose_by_bijection, choose_by_coin
-from popsnet.exact.start import Start, between_groups, by_residues, of_tables, without_homes
+from popsnet.exact.start import Start, between_groups, by_residues, of_tables, without_fixed_points
 from popsnet.exact.transition import Lines, transition_of
 from popsnet.exact.turned import FRESH, place, turn
 from popsnet.network import Network
 
-__all__ = ["LARGEST", "ROUTERS", "mei_rizzi_chain", "relay_chain", "solve", "taking_part"]
+__all__ = [
+    "LARGEST",
+    "ROUTERS",
+    "StepsDistribution",
+    "mei_rizzi_chain",
+    "relay_chain",
+    "solve",
+    "steps_distribution",
+    "taking_part",
+]
 
 LARGEST = {
     "mei-rizzi": {1: 1, 2: 12, 3: 5},
@@ -32,7 +42,7 @@ _LEFT = Fraction(1, 10**6)
 
 
 def taking_part(network: Network, step: int) -> Fraction:
-    """The paper's law with c + ε = 4, section 3.2: the chance to take part in a step 0, 1, ….
+    """The paper's rule with c + ε = 4, section 3.2: the probability to take part in a step 0, 1, ….
 
     g / (d - g·step/4) while that is below 1, which it is for ⌈4(d/g - 1)⌉ steps; then 1.
     """
@@ -44,26 +54,27 @@ def mei_rizzi_chain(
     network: Network,
     destination: Sequence[int] | None = None,
     *,
-    everybody: bool = False,
+    all_packets: bool = False,
     progress: Progress | None = None,
 ) -> Chain:
     """The chain of mei-rizzi: a step delivers what survives slots 1 and 2.
 
     A state is the conflict graph, packets by group and temporary group. For d = g that is the
     router as published. For d > g it is variant ``idealized``; the steps of ``published`` have the
-    same law, since its losses come after the acks, and so have those of ``deferred`` if g divides
-    d, since no buffer is then full when its processor listens. Packets take part by the paper's
-    law, or, with ``everybody``, always. Without a ``destination`` permutations are uniform.
+    same distribution, since its losses come after the acks, and so have those of ``deferred`` if g
+    divides d, since no buffer is then full when its processor listens. Packets take part by the
+    paper's rule, or, with ``all_packets``, always. Without a ``destination`` permutations are
+    uniform.
     """
     _require_feasible(network, "mei-rizzi")
-    early = takewhile(lambda chance: chance < 1, (taking_part(network, s) for s in count()))
+    early = takewhile(lambda part: part < 1, (taking_part(network, s) for s in count()))
 
-    def by_coin(chance: Fraction) -> Step:
-        return _step(partial(choose_by_coin, cells=network.g, chance=chance))
+    def by_coin(probability: Fraction) -> Step:
+        return _step(partial(choose_by_coin, cells=network.g, probability=probability))
 
     return Chain(
         _start(network, destination, by_residues, of_tables),
-        [] if everybody else [by_coin(chance) for chance in early],
+        [] if all_packets else [by_coin(probability) for probability in early],
         by_coin(Fraction(1)),
         progress,
     )
@@ -84,7 +95,7 @@ def relay_chain(
     router's own bijections are only nearly uniform, so that this is a close approximation of it.
     """
     _require_feasible(network, "relay")
-    start = _start(network, destination, between_groups, without_homes)
+    start = _start(network, destination, between_groups, without_fixed_points)
     fresh = _step(partial(choose_by_bijection, cells=network.d))
     if network.d != network.g:
         return Chain(start, [], fresh, progress)
@@ -102,11 +113,91 @@ def solve(chain: Chain, left: Fraction = _LEFT, most: int = 200) -> Distribution
     """Mean, variance, and probabilities until at most ``left`` is missing, or ``most`` steps."""
     first, second = chain.moments()
     within = []
-    for steps, chance in enumerate(chain.within()):
-        within.append(chance)
-        if 1 - chance <= left or steps >= most:
+    for steps, probability in enumerate(chain.within()):
+        within.append(probability)
+        if 1 - probability <= left or steps >= most:
             break
     return Distribution(first, second - first * first, tuple(within), chain.states)
+
+
+@dataclass(frozen=True)
+class StepsDistribution(Distribution):
+    """The exact distribution of the steps of a router, or of the stages of relay."""
+
+    network: Network
+    router: str
+    all_packets: bool
+    """Whether all packets take part in every step of mei-rizzi."""
+
+    @property
+    def unit(self) -> str:
+        """What is counted."""
+        return "steps" if self.router == "mei-rizzi" else "stages"
+
+    @property
+    def mean_slots(self) -> Fraction:
+        """Five slots per step; or one for the seed, and 2⌈d/g⌉ + 1 per stage."""
+        if self.router == "mei-rizzi":
+            return 5 * self.mean
+        return 1 + (2 * self.network.blocks + 1) * self.mean
+
+    @property
+    def quantiles(self) -> dict[Fraction, int | None]:
+        """The steps within which a half, 90 %, 99 % and 99.9 % of all runs end."""
+        parts = (Fraction(part, 1000) for part in (500, 900, 990, 999))
+        return {part: self.quantile(part) for part in parts}
+
+    @property
+    def fewest(self) -> int:
+        """The fewest steps that are possible."""
+        return next(steps for steps, within in enumerate(self.within) if within)
+
+    @property
+    def model(self) -> str:
+        """What the chain assumes, in words."""
+        d, g = self.network.d, self.network.g
+        if self.router == "relay":
+            turned = ", turned from the fifth stage on" if d == g else ""
+            return f"schedule S with ideal bijections{turned} (the router's own are nearly uniform)"
+        if d == g:
+            return "as published"
+        rule = "packets take part by the paper's rule"
+        if self.all_packets:
+            rule = "every packet takes part in every step"
+        same = "; deferred takes as many steps" if d % g == 0 else ""
+        return f"idealized, {rule} (the steps of published are the same{same})"
+
+
+def steps_distribution(
+    network: Network,
+    router: str = "mei-rizzi",
+    destination: Sequence[int] | None = None,
+    *,
+    all_packets: bool = False,
+    progress: Progress | None = None,
+) -> StepsDistribution:
+    """Solve the chain of a router, on one permutation or, without one, on uniform permutations.
+
+    Examples
+    --------
+    >>> steps_distribution(Network(2, 2)).mean
+    Fraction(136, 45)
+    """
+    if router not in ROUTERS:
+        raise InputError(f"router = {router}: exact chains exist for {' and '.join(ROUTERS)}.")
+    if all_packets and router == "relay":
+        raise InputError(
+            "all_packets = True is for mei-rizzi; in relay every packet always takes part."
+        )
+    chain = (
+        relay_chain(network, destination, progress=progress)
+        if router == "relay"
+        else mei_rizzi_chain(network, destination, all_packets=all_packets, progress=progress)
+    )
+    found = solve(chain)
+    return StepsDistribution(
+        found.mean, found.variance, found.within, found.states, network, router, all_packets
+    )
 
 
 def _start(

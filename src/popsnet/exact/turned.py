@@ -18,13 +18,13 @@ from operator import itemgetter
 from typing import TypeAlias
 
 from popsnet.exact.lines import NOBODY, Cells, choose_by_bijection
-from popsnet.exact.state import Line, State
-from popsnet.exact.transition import Transition
+from popsnet.exact.state import Line, State, Weights
+from popsnet.exact.transition import Transition, add_line
 
 __all__ = ["FRESH", "place", "turn"]
 
 FRESH = 4
-"""So many stages have bijections of their own."""
+"""This many stages have bijections of their own."""
 
 Packet: TypeAlias = tuple[int, int, int]
 """Destination group, source group, place."""
@@ -34,16 +34,16 @@ def place(state: State) -> Transition:
     """The last fresh stage: like any other, but what is left keeps its places.
 
     Cells are kept in order while lines are put together, and are then given every order. Packets
-    that are for the only destination group of their source group meet nobody.
+    that are for the only destination group of their source group meet no other.
     """
     g, total = len(state), factorial(len(state) - 1)
     filled: Counter[tuple[Cells, ...]] = Counter({((),) * g: 1})
     sums = [sum(column) for column in zip(*state, strict=True)]
     for line in state:
         crowded = tuple(n if n < of_all else 0 for n, of_all in zip(line, sums, strict=True))
-        law = choose_by_bijection(crowded, g)
-        filled = _add(filled, law.weights)
-        total *= law.total
+        distribution = choose_by_bijection(crowded, g)
+        filled = add_line(filled, distribution, lambda cell, end: (*cell, end))
+        total *= distribution.total
     met: Counter[tuple[Cells, ...]] = Counter()
     for cells, weight in filled.items():
         met[tuple(sorted(map(_those_that_met, cells)))] += weight
@@ -51,18 +51,7 @@ def place(state: State) -> Transition:
     for cells, weight in met.items():
         for order in permutations(range(1, g)):
             weights[_table(g, _packets(cells, (0, *order)))] += weight
-    return Transition(dict(weights), total)
-
-
-def _add(
-    filled: Counter[tuple[Cells, ...]], outcomes: dict[Cells, int]
-) -> Counter[tuple[Cells, ...]]:
-    after: Counter[tuple[Cells, ...]] = Counter()
-    for cells, weight in filled.items():
-        for outcome, ways in outcomes.items():
-            joined = [(*cell, end) for cell, end in zip(cells, outcome, strict=True)]
-            after[tuple(sorted(joined))] += weight * ways
-    return after
+    return Weights(dict(weights), total)
 
 
 @cache
@@ -90,7 +79,7 @@ def turn(state: State) -> Transition:
         moved = [(line, source, (at + r[line]) % g) for line, source, at in packets]
         crowd = Counter((source, at) for _, source, at in moved)
         weights[_table(g, (one for one in moved if crowd[one[1:]] > 1))] += 1
-    return Transition(dict(weights), factorial(g))
+    return Weights(dict(weights), factorial(g))
 
 
 def _table(g: int, packets: Iterable[Packet]) -> State:

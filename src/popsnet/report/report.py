@@ -26,6 +26,15 @@ class Fact:
     """What is shown, where it takes more than the value."""
 
 
+def facts_of(result: object, *names: str) -> tuple[Fact, ...]:
+    """Return attributes of a result as facts for programs, under their own names."""
+    values = ((name, getattr(result, name)) for name in names)
+    return tuple(
+        Fact(name, value.to_dict() if hasattr(value, "to_dict") else value)
+        for name, value in values
+    )
+
+
 @dataclass(frozen=True)
 class Report:
     """A result as it is shown.

@@ -23,11 +23,9 @@ from popsnet.coins import Coins
 from popsnet.errors import InputError
 from popsnet.slot import Ints
 from popsnet.sorting.bags import Bag, Bags, is_settled, move, put_in_root, sizes_of
-from popsnet.sorting.comparators import ComparatorNetwork
-from popsnet.sorting.merge_exchange import merge_exchange
-from popsnet.sorting.odd_even import odd_even_merge
+from popsnet.sorting.batcher import merge_exchange, odd_even_merge
+from popsnet.sorting.comparators import ComparatorNetwork, standard_form
 from popsnet.sorting.separators import Matchings, separator
-from popsnet.sorting.standard_form import standard_form
 
 __all__ = ["BagTree", "bag_tree"]
 

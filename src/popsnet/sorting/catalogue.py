@@ -8,9 +8,8 @@ from typing import NamedTuple
 
 from popsnet.errors import InputError
 from popsnet.sorting.bag_tree import bag_tree
-from popsnet.sorting.bitonic import bitonic
+from popsnet.sorting.batcher import bitonic, merge_exchange
 from popsnet.sorting.comparators import ComparatorNetwork
-from popsnet.sorting.merge_exchange import merge_exchange
 
 __all__ = ["NETWORKS", "NetworkFamily", "make_network"]
 

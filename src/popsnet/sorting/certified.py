@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from popsnet.sorting.batcher import merge_exchange
 from popsnet.sorting.comparators import ComparatorNetwork
-from popsnet.sorting.merge_exchange import merge_exchange
 
 __all__ = ["Certified", "sort_certified"]
 

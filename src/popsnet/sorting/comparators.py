@@ -21,7 +21,7 @@ import numpy.typing as npt
 from popsnet.errors import InputError
 from popsnet.slot import Ints
 
-__all__ = ["ComparatorNetwork", "ComparatorStage"]
+__all__ = ["ComparatorNetwork", "ComparatorStage", "standard_form"]
 
 Scalar = TypeVar("Scalar", bound=np.generic)
 
@@ -131,3 +131,17 @@ class ComparatorNetwork:
         for stage in self:
             stage.exchange(rows)
         return np.moveaxis(rows, 0, -1)
+
+
+def standard_form(wires: int, pairs: Iterable[tuple[Ints, Ints]]) -> Iterator[ComparatorStage]:
+    """Stages of pairs (smaller to, larger to), in any direction, as stages in standard form.
+
+    Where a comparator points upwards the two wires change names from there on (Knuth, 5.3.4,
+    exercise 16). Depth and size stay. If the network sorts, in whatever order it leaves the keys
+    on its wires, the result sorts and leaves them in order: a sorted input passes it unchanged.
+    """
+    names = np.arange(wires, dtype=np.int32)
+    for smaller, larger in pairs:
+        low, high = names[smaller], names[larger]
+        names[smaller], names[larger] = np.minimum(low, high), np.maximum(low, high)
+        yield ComparatorStage(names[smaller], names[larger])

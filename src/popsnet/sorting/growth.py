@@ -11,7 +11,7 @@ import numpy as np
 
 from popsnet.errors import InputError
 from popsnet.sorting.bag_tree import BagTree, bag_tree
-from popsnet.sorting.merge_exchange import merge_exchange_depth
+from popsnet.sorting.batcher import merge_exchange_depth
 
 __all__ = ["SMALLEST", "DepthGrowth", "Row", "measure_growth"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from popsnet.report import Column, Fact, Report, Table
+from popsnet.report import Column, Fact, Report, Table, facts_of
 from popsnet.sorting.growth import SMALLEST, DepthGrowth
 from popsnet.sorting.zero_one import SortingVerdict
 
@@ -23,12 +23,8 @@ def examined_report(found: Examined) -> Report:
     network, verdict = found.network, found.verdict
     stages = {"min": found.fewest, "mean": found.mean, "max": found.most}
     facts = (
-        Fact("network", network.name),
-        Fact("wires", network.wires),
-        Fact("seed", found.seed),
-        Fact("proved", found.proved),
-        Fact("depth", network.depth),
-        Fact("size", network.size),
+        *facts_of(network, "name", "wires", "depth", "size"),
+        *facts_of(found, "seed", "proved"),
         Fact("stage_comparators", stages),
         Fact("check", None if verdict is None else asdict(verdict)),
     )

@@ -18,7 +18,7 @@ import numpy as np
 
 from popsnet.coins import Coins
 from popsnet.slot import Ints
-from popsnet.sorting.merge_exchange import merge_exchange, merge_exchange_depth
+from popsnet.sorting.batcher import merge_exchange, merge_exchange_depth
 
 __all__ = ["MATCHING", "Matchings", "halvings", "separator"]
 

@@ -2,18 +2,18 @@
 
 A router is one program for all processors, and nothing stops it from looking at another
 processor's destination or coins. The check runs it on two instances that differ only at a few
-processors X: their packets' destinations, or their coins. Whoever is in X, or has heard
-something different because of X, is in the causal cone and may act differently. Everybody else
-has seen exactly the same in both, and must do exactly the same: send, listen, store, drop and
-deliver alike. If it does not, it used what nobody told it.
+processors X: their packets' destinations, or their coins. A processor of X, or one that has heard
+something different because of X, is in the causal cone and may act differently. Every other
+processor has seen exactly the same in both, and must do exactly the same: send, listen, store, drop
+and deliver alike. If it does not, it used what no processor told it.
 
 The cone is the smallest possible: a processor enters when what it hears differs, silence
-included, and not merely when somebody of the cone could have reached it.
+included, and not merely when a processor of the cone could have reached it.
 """
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -40,7 +40,7 @@ class LocalityError(PopsnetError):
 class _PrivateCoins(Coins):
     """Coins that belong to n processors, some of which have those of another seed.
 
-    What belongs to nobody (the seed, a key) is of the other seed too, so that a router that
+    What belongs to no processor (the seed, a key) is of the other seed too, so that a router that
     takes it for public coins is seen to.
     """
 
@@ -186,7 +186,7 @@ class _Runner(NamedTuple):
     max_slots: int
 
     def __call__(self, destination: Ints, coins: Coins) -> Iterator[_Moment]:
-        """Run the router: what everybody did with its packets, then in the slot, and so on."""
+        """Run the router: what processors did with their packets, then in the slot, and so on."""
         destination = destination.copy()
         destination.flags.writeable = False
         machine = Machine(self.network, destination, self.buffers)
@@ -208,28 +208,21 @@ class _Runner(NamedTuple):
 
 
 def _acts(slot: Slot) -> dict[int, list[Any]]:
-    acts: dict[int, list[Any]] = {}
+    acts: defaultdict[int, list[Any]] = defaultdict(list)
     sends, listens = records(slot)
     order = np.argsort(slot.senders, kind="stable")
     contents = _exactly(slot.contents, len(order))
-    for send, i in zip(sends, order.tolist(), strict=True):
-        acts.setdefault(send[0], []).append(("send", *send[1:], contents[i]))
+    for (sender, *message), i in zip(sends, order.tolist(), strict=True):
+        acts[sender].append(("send", *message, contents[i]))
     for processor, group in listens:
-        acts.setdefault(processor, []).append(("listen", group))
+        acts[processor].append(("listen", group))
     return acts
 
 
 def _heard(inbox: Inbox) -> dict[int, Any]:
     contents = _exactly(inbox.contents, len(inbox.receivers))
-    rows = zip(
-        inbox.receivers.tolist(),
-        inbox.groups.tolist(),
-        inbox.kinds.tolist(),
-        inbox.packets.tolist(),
-        inbox.destinations.tolist(),
-        contents,
-        strict=True,
-    )
+    columns = (inbox.receivers, inbox.groups, inbox.kinds, inbox.packets, inbox.destinations)
+    rows = zip(*(column.tolist() for column in columns), contents, strict=True)
     return {row[0]: row[1:] for row in rows}
 
 
@@ -280,7 +273,7 @@ def _side_by_side(
 
 
 def _silent(moment: _Moment) -> dict[int, list[Any]]:
-    """What everybody would have done in a slot that was left out: listen, and nothing else."""
+    """What processors would have done in a slot that was left out: listen, and nothing else."""
     return {
         processor: listened
         for processor, acts in moment.acts.items()
