@@ -13,16 +13,8 @@ import numpy.typing as npt
 
 from popsnet.arrays import named_errors, read_npy
 from popsnet.coins import Coins
-from popsnet.computing.moves import (
-    Steps,
-    Values,
-    add_all,
-    add_prefixes,
-    dimensions,
-    move,
-    move_slots,
-    sort_values,
-)
+from popsnet.computing import moves
+from popsnet.computing.moves import Steps, Values
 from popsnet.computing.reports import computed_report, sorted_report
 from popsnet.errors import InputError
 from popsnet.files import write_whole
@@ -132,16 +124,16 @@ def compute(
         raise InputError(f"There is no {what!r} to compute; choose one of {known}.")
     if network.n > MOST_VALUES:
         raise InputError(f"n = {network.n:,}: give at most {MOST_VALUES:,} processors.")
-    moves, slots = 1 if what == "move" else dimensions(network), move_slots(network)
+    count, slots = 1 if what == "move" else moves.dimensions(network), moves.move_slots(network)
     processors = network.processors
     values = Coins(seed).draws(_LARGEST, "values to add", 0, processors).astype(np.int64)
     steps = {
-        "move": move(network, values, dimension),
-        "sum": add_all(network, values),
-        "prefix-sums": add_prefixes(network, values),
+        "move": moves.move(network, values, dimension),
+        "sum": moves.add_all(network, values),
+        "prefix-sums": moves.add_prefixes(network, values),
     }
     with reporter(progress, f"computing on {network}", "slots") as report:
-        done = execute_steps(network, steps[what], lambda now: report(now, moves * slots))
+        done = execute_steps(network, steps[what], lambda now: report(now, count * slots))
     expected: dict[str, Callable[[], Values]] = {
         "move": lambda: values[processors ^ 1 << dimension],
         "sum": lambda: np.full_like(values, values.sum()),
@@ -149,7 +141,7 @@ def compute(
     }
     correct = np.array_equal(done.values, expected[what]())
     return Computed(
-        network, done.values, done.slots, done.messages, done.collisions, what, moves, slots,
+        network, done.values, done.slots, done.messages, done.collisions, what, count, slots,
         correct,
     )  # fmt: skip
 
@@ -225,10 +217,10 @@ def sort(
     if given.dtype.kind == "f" and np.isnan(given).any():
         raise InputError("values has nan, which has no place in any order; give numbers.")
     made = make_network(comparators, network.n, seed)
-    bound = made.depth * move_slots(network)
+    bound = made.depth * moves.move_slots(network)
     begin = time.perf_counter()
     with reporter(progress, f"sorting on {network}", "slots") as report:
-        steps = sort_values(network, made, given)
+        steps = moves.sort_values(network, made, given)
         done = execute_steps(network, steps, lambda slots: report(slots, bound))
     in_order = np.array_equal(done.values, np.sort(given))
     return Sorted(
