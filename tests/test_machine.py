@@ -10,16 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from popsnet import (
-    NO_PACKET,
-    Inbox,
-    Kind,
-    Machine,
-    Network,
-    Rule,
-    RuleViolation,
-    Slot,
-)
+from popsnet import NO_PACKET, Inbox, Kind, Machine, Network, Rule, RuleViolation, Slot
 from tests.conftest import slot_of
 
 
@@ -176,11 +167,7 @@ BROKEN: dict[str, tuple[Slot, int, Rule]] = {
     "a number below 0": (control([5], [-1], bits=64), 5, Rule.BITS),
     "a number that needs a bit": (control([5], [1], bits=0), 5, Rule.BITS),
     "too large a share": (control([4, 5], [[3, 3], [0, 4]], bits=5), 5, Rule.BITS),
-    "broken promise": (
-        send([4, 5], [0, 0], [], [], conflict_free=True),
-        4,
-        Rule.CONFLICT_FREE,
-    ),
+    "broken promise": (send([4, 5], [0, 0], [], [], conflict_free=True), 4, Rule.CONFLICT_FREE),
 }
 
 

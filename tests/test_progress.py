@@ -7,10 +7,7 @@ from typing import Any
 
 import pytest
 
-from popsnet import (
-    InputError,
-    route,
-)
+from popsnet import InputError, route
 from popsnet import progress as progress_module
 
 

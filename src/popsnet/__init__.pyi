@@ -1,32 +1,14 @@
 """The public names, for type checkers; they are imported when they are first used."""
 
-from . import (
-    adversaries as adversaries,
-)
-from . import (
-    exact as exact,
-)
-from . import (
-    paper as paper,
-)
-from . import (
-    plots as plots,
-)
-from . import (
-    schedules as schedules,
-)
-from . import (
-    sorting as sorting,
-)
-from . import (
-    stats as stats,
-)
-from . import (
-    testing as testing,
-)
-from . import (
-    theory as theory,
-)
+from . import adversaries as adversaries
+from . import exact as exact
+from . import paper as paper
+from . import plots as plots
+from . import schedules as schedules
+from . import sorting as sorting
+from . import stats as stats
+from . import testing as testing
+from . import theory as theory
 from .advice.comparison import compare as compare
 from .advice.prediction import predict as predict
 from .advice.recommendation import recommend as recommend
@@ -35,51 +17,25 @@ from .computing.computation import compute as compute
 from .computing.computation import sort as sort
 from .engines import Outcome as Outcome
 from .engines import Tally as Tally
-from .errors import (
-    InputError as InputError,
-)
-from .errors import (
-    PermutationError as PermutationError,
-)
-from .errors import (
-    PopsnetError as PopsnetError,
-)
-from .errors import (
-    Rule as Rule,
-)
-from .errors import (
-    RuleViolation as RuleViolation,
-)
-from .errors import (
-    SizeError as SizeError,
-)
-from .errors import (
-    StoreError as StoreError,
-)
-from .errors import (
-    TraceFormatError as TraceFormatError,
-)
+from .errors import InputError as InputError
+from .errors import PermutationError as PermutationError
+from .errors import PopsnetError as PopsnetError
+from .errors import Rule as Rule
+from .errors import RuleViolation as RuleViolation
+from .errors import SizeError as SizeError
+from .errors import StoreError as StoreError
+from .errors import TraceFormatError as TraceFormatError
 from .experiment import Experiment as Experiment
 from .machine import Machine as Machine
 from .memory import Memory as Memory
 from .network import Network as Network
 from .notebook import view as view
 from .permutations import make_permutation as make_permutation
-from .routing import (
-    Router as Router,
-)
-from .routing import (
-    all_routers as all_routers,
-)
-from .routing import (
-    find_router as find_router,
-)
-from .routing import (
-    register as register,
-)
-from .routing import (
-    register_variant as register_variant,
-)
+from .routing import Router as Router
+from .routing import all_routers as all_routers
+from .routing import find_router as find_router
+from .routing import register as register
+from .routing import register_variant as register_variant
 from .runs.route import route as route
 from .runs.run import Run as Run
 from .runs.run import Runs as Runs

@@ -14,8 +14,6 @@ import numpy.typing as npt
 
 from popsnet.errors import InputError
 
-__all__ = ["named_errors", "parse_integers", "read_npy", "read_rows"]
-
 _loading = Lock()
 _ATTEMPTS = 3
 

@@ -21,8 +21,6 @@ from popsnet.compiled import compiled
 from popsnet.errors import InputError
 from popsnet.splitmix import word
 
-__all__ = ["Coins", "number_of"]
-
 _MASK = 2**64 - 1
 _GOLDEN = 0x9E3779B97F4A7C15
 _FIRST = 0xBF58476D1CE4E5B9
@@ -89,11 +87,7 @@ class Coins:
         return words.astype(np.int32)
 
     def chances(
-        self,
-        threshold: int,
-        purpose: str,
-        step: int,
-        processors: npt.NDArray[np.integer[Any]],
+        self, threshold: int, purpose: str, step: int, processors: npt.NDArray[np.integer[Any]]
     ) -> npt.NDArray[np.bool_]:
         """Whether each processor's coin says yes: with probability threshold / 2^32.
 
@@ -114,9 +108,7 @@ class Coins:
 
 @compiled
 def _write_words(
-    key: np.uint64,
-    processors: npt.NDArray[np.integer[Any]],
-    words: npt.NDArray[np.uint64],
+    key: np.uint64, processors: npt.NDArray[np.integer[Any]], words: npt.NDArray[np.uint64]
 ) -> None:
     for k in range(len(processors)):
         words[k] = word(key, np.uint64(processors[k]))

@@ -29,8 +29,6 @@ import numba
 import numpy as np
 from platformdirs import user_cache_path
 
-__all__ = ["cache_folder", "compiled", "kernel_digest", "use_cache_for"]
-
 P = ParamSpec("P")
 R = TypeVar("R")
 

@@ -11,8 +11,6 @@ from popsnet.compiled import compiled
 from popsnet.network import Network
 from popsnet.splitmix import mix
 
-__all__ = ["Couplers", "Light"]
-
 I32 = npt.NDArray[np.int32]
 I64 = npt.NDArray[np.int64]
 U64 = np.uint64

@@ -15,17 +15,6 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-__all__ = [
-    "InputError",
-    "PermutationError",
-    "PopsnetError",
-    "Rule",
-    "RuleViolation",
-    "SizeError",
-    "StoreError",
-    "TraceFormatError",
-]
-
 
 class PopsnetError(Exception):
     """Root of all errors raised on purpose."""

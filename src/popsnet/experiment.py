@@ -22,16 +22,10 @@ import numpy.typing as npt
 from popsnet.coins import Coins
 from popsnet.errors import InputError
 from popsnet.network import Network
-from popsnet.permutations.resolved import (
-    Destinations,
-    ResolvedPermutation,
-    resolve_permutation,
-)
+from popsnet.permutations.resolved import Destinations, ResolvedPermutation, resolve_permutation
 from popsnet.routing import Route, Router, Variant, find_router
 from popsnet.routing.router import is_registered, is_storable
 from popsnet.slot import Ints
-
-__all__ = ["MAX_STEPS", "MOST_STEPS", "Experiment", "Instance", "seed_number", "whole_number"]
 
 MOST_STEPS = 10**6
 """The largest ``max_steps``."""

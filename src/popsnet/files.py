@@ -11,8 +11,6 @@ from typing import TextIO
 
 from popsnet.errors import InputError
 
-__all__ = ["make_folder", "require_writable", "write_whole"]
-
 
 def require_writable(path: Path) -> None:
     """Refuse a path that no file can be written to, before any work is done."""

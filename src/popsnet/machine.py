@@ -14,8 +14,6 @@ from popsnet.memory import Memory, Seen, first_outside, first_repeat, inside, pl
 from popsnet.network import Network
 from popsnet.slot import NO_PACKET, Inbox, Ints, Kind, Slot
 
-__all__ = ["Counters", "Machine"]
-
 I32 = npt.NDArray[np.int32]
 Bools = npt.NDArray[np.bool_]
 

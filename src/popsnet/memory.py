@@ -12,8 +12,6 @@ from popsnet.errors import Rule, RuleViolation
 from popsnet.network import Network
 from popsnet.slot import Inbox, Ints, Kind
 
-__all__ = ["Memory", "Seen", "first_outside", "first_repeat", "inside", "plain", "rises"]
-
 I32 = npt.NDArray[np.int32]
 I64 = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]

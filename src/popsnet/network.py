@@ -12,8 +12,6 @@ if TYPE_CHECKING:  # NumPy is loaded when arrays are used: `popsnet --help` need
     import numpy as np
     import numpy.typing as npt
 
-__all__ = ["Network", "require_network", "shape_of"]
-
 _LARGEST = 2**63 - 1
 
 I32: TypeAlias = "npt.NDArray[np.int32]"

@@ -19,8 +19,6 @@ from popsnet.trace import Event
 from popsnet.trace.checker import check_trace
 from popsnet.viewer import MOST_TEXT, Page, Recording, require_showable, too_long
 
-__all__ = ["page_of", "record", "recorded", "shown", "view"]
-
 _MOST_INLINE = 16_000_000
 """Bytes of a trace that is shown without being asked for: a notebook keeps its pages."""
 

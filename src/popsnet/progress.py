@@ -11,8 +11,6 @@ from typing import Protocol, TypeAlias
 
 from popsnet.errors import InputError
 
-__all__ = ["Progress", "Update", "patient_progress", "reporter", "watched"]
-
 _PATIENCE_SECONDS = 2.0
 _SECONDS_BETWEEN_UPDATES = 0.05
 

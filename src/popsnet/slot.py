@@ -12,8 +12,6 @@ from typing import Any, TypeAlias, TypedDict, Unpack
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["NO_PACKET", "Inbox", "Ints", "Kind", "Listening", "Slot", "SlotOptions", "Slots"]
-
 Ints = npt.NDArray[np.integer[Any]]
 
 Listening: TypeAlias = Ints | tuple[Ints, Ints] | tuple[()]
@@ -157,11 +155,7 @@ class Slot:
 
     @classmethod
     def forward(
-        cls,
-        inbox: Inbox,
-        groups: Ints,
-        listening: Listening = (),
-        **options: Unpack[SlotOptions],
+        cls, inbox: Inbox, groups: Ints, listening: Listening = (), **options: Unpack[SlotOptions]
     ) -> Slot:
         """Let every processor that received a packet send it on.
 
@@ -192,11 +186,7 @@ class Slot:
 
     @classmethod
     def acknowledge(
-        cls,
-        inbox: Inbox,
-        groups: Ints,
-        listening: Listening = (),
-        **options: Unpack[SlotOptions],
+        cls, inbox: Inbox, groups: Ints, listening: Listening = (), **options: Unpack[SlotOptions]
     ) -> Slot:
         """Let every processor that heard of a packet, itself or an ack of it, send an ack.
 

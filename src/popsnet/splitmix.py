@@ -6,8 +6,6 @@ import numpy as np
 
 from popsnet.compiled import compiled
 
-__all__ = ["mix", "origin", "premix", "run_key", "step_key", "word", "word_from"]
-
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _FIRST = np.uint64(0xBF58476D1CE4E5B9)
 _SECOND = np.uint64(0x94D049BB133111EB)

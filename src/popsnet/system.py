@@ -8,8 +8,6 @@ from pathlib import Path, PurePosixPath
 
 import psutil
 
-__all__ = ["available_memory", "threads_here"]
-
 _CGROUPS = Path("/sys/fs/cgroup")
 _MEMBERSHIP = Path("/proc/self/cgroup")
 

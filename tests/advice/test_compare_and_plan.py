@@ -8,13 +8,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from popsnet import (
-    Inbox,
-    InputError,
-    Network,
-    Slot,
-    route,
-)
+from popsnet import Inbox, InputError, Network, Slot, route
 from popsnet.advice.comparison import Comparison, compare
 from popsnet.advice.recommendation import forecast, forecasts, recommend
 from popsnet.routing import get_router

@@ -13,10 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from popsnet import (
-    route,
-    system,
-)
+from popsnet import route, system
 from popsnet.cli.main import with_flags
 from tests.conftest import Cli
 

@@ -6,10 +6,7 @@ import numpy as np
 import pytest
 
 import popsnet
-from popsnet import (
-    InputError,
-    Network,
-)
+from popsnet import InputError, Network
 
 
 def test_values_are_sorted() -> None:

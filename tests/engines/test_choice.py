@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from popsnet import (
-    Experiment,
-)
+from popsnet import Experiment
 from popsnet.engines import choose_engine
 from popsnet.engines.fused import summaries
 from popsnet.engines.outcome import UNKNOWN

@@ -382,9 +382,7 @@ def test_pictures_of_relay_are_what_the_program_draws(
 
 
 @pytest.mark.parametrize("network", [merge_exchange(1), merge_exchange(11), bitonic(16)])
-def test_a_diagram_has_every_comparator_and_none_covers_another(
-    network: ComparatorNetwork,
-) -> None:
+def test_a_diagram_has_every_comparator_and_none_covers_another(network: ComparatorNetwork) -> None:
     (axes,) = draw_network(network).axes
     drawn = [
         (segment[0][0], segment[0][1], segment[1][1])

@@ -53,10 +53,7 @@ def test_a_heading_is_made_of_the_key() -> None:
     assert Column("mean_slots", "slots").title == "slots"
 
 
-@given(
-    st.lists(st.text(max_size=300), min_size=1, max_size=3),
-    st.integers(-(10**12), 10**12),
-)
+@given(st.lists(st.text(max_size=300), min_size=1, max_size=3), st.integers(-(10**12), 10**12))
 def test_any_words_fit_80_columns(words: list[str], number: int) -> None:
     columns = (*(Column(f"word{i}", kind="text") for i in range(len(words))), Column("number"))
     row = {f"word{i}": word for i, word in enumerate(words)}

@@ -13,14 +13,7 @@ import numpy as np
 import pytest
 
 import popsnet
-from popsnet import (
-    Experiment,
-    InputError,
-    Network,
-    Run,
-    Runs,
-    route,
-)
+from popsnet import Experiment, InputError, Network, Run, Runs, route
 from popsnet.engines import Outcomes, Tally
 from popsnet.engines.outcome import COLUMNS
 from popsnet.runs.summary import bars

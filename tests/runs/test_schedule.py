@@ -8,10 +8,7 @@ import numpy as np
 import pytest
 
 import popsnet
-from popsnet import (
-    InputError,
-    Network,
-)
+from popsnet import InputError, Network
 
 
 def test_a_schedule_is_made_of_anything_to_be_sent(tmp_path: Path) -> None:

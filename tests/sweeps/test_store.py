@@ -21,9 +21,10 @@ from popsnet.errors import InputError, StoreError
 from popsnet.routing import find_router, plugin
 from popsnet.routing.router import unregister
 from popsnet.stats.inference import summarize, summarize_counts
+from popsnet.sweeps.rows import RESULTS
 from popsnet.sweeps.runner import collect
 from popsnet.sweeps.shard import SHARD_RUNS, Provenance, Shards, shards_of
-from popsnet.sweeps.store import RESULTS, Store
+from popsnet.sweeps.store import Store
 
 ORIGIN = Provenance("slots", "0", "3", "2", "0", "here", "", "", 1.5, "2001-01-01T00:00:00+00:00")
 EXPERIMENT = Experiment(4, 4, seed=2**64 - 1)

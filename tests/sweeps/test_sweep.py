@@ -18,13 +18,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from popsnet import (
-    Experiment,
-    Inbox,
-    Network,
-    Slot,
-    system,
-)
+from popsnet import Experiment, Inbox, Network, Slot, system
 from popsnet import experiment as experiment_module
 from popsnet.engines import ENGINES, Session, choose_engine
 from popsnet.engines.fused.engine import FusedEngine
@@ -32,9 +26,10 @@ from popsnet.errors import InputError, PopsnetError, Rule, RuleViolation
 from popsnet.routing import plugin
 from popsnet.routing.router import unregister
 from popsnet.sweeps import runner, shard
+from popsnet.sweeps.rows import RESULTS
 from popsnet.sweeps.runner import collect, work_on
 from popsnet.sweeps.shard import Shards
-from popsnet.sweeps.store import RESULTS, Store
+from popsnet.sweeps.store import Store
 from popsnet.sweeps.sweep import Sweep, read_sweep
 from tests.conftest import Cli
 

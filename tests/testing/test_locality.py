@@ -98,12 +98,7 @@ def drops_by_hearsay(network: Network, destination: Ints, coins: Coins, memory: 
 
 def whispers(network: Network, destination: Ints, coins: Coins, memory: Memory) -> Slots:
     """Cheats in the contents of a message: processor 1 says what only processor 0 knows."""
-    yield slot_of(
-        senders=[1],
-        groups=[0],
-        kind=Kind.CONTROL,
-        contents=destination[:1].copy(),
-    )
+    yield slot_of(senders=[1], groups=[0], kind=Kind.CONTROL, contents=destination[:1].copy())
 
 
 def drops_at_the_end(network: Network, destination: Ints, coins: Coins, memory: Memory) -> Slots:

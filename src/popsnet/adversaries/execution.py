@@ -19,8 +19,6 @@ from popsnet.routing.router import Variant
 from popsnet.slot import Inbox, Ints, Slot, Slots
 from popsnet.trace import Observer
 
-__all__ = ["complete", "execute_route", "follow", "sizes_to", "uniform_permutations"]
-
 _SMALLEST = 8
 
 

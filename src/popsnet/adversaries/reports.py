@@ -14,14 +14,6 @@ if TYPE_CHECKING:
     from popsnet.adversaries.two_hop.attack import TwoHopAttack
     from popsnet.adversaries.two_hop.separation import Separation
 
-__all__ = [
-    "congestion_report",
-    "oblivious_report",
-    "rigid_report",
-    "separation_report",
-    "two_hop_report",
-]
-
 _ROWS = 12
 """The most rows of a table of slots."""
 

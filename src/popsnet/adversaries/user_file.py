@@ -11,8 +11,6 @@ import numpy as np
 from popsnet.errors import InputError
 from popsnet.routing.plugin import execute_file
 
-__all__ = ["UserFile", "find_algorithm"]
-
 Algorithm = TypeVar("Algorithm")
 
 

@@ -26,8 +26,6 @@ from popsnet.trace import Event
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["MOST_PROCESSORS", "Compared", "Comparison", "compare"]
-
 Candidate: TypeAlias = str | Path | Router | Route
 Candidates: TypeAlias = Sequence[Candidate | tuple[Candidate, str | None]]
 
@@ -286,10 +284,7 @@ def _chosen(
 
 
 def _compared(
-    experiment: Experiment,
-    runs: int,
-    report: Callable[[int], None],
-    watch: Callable[[str], None],
+    experiment: Experiment, runs: int, report: Callable[[int], None], watch: Callable[[str], None]
 ) -> Compared:
     expected = forecast(experiment.resolved_router, experiment.network)
     slots = expected.slots if expected else 0

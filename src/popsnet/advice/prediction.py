@@ -31,8 +31,6 @@ from popsnet.theory import (
 )
 from popsnet.theory.tails import square_fails
 
-__all__ = ["PredictedMean", "Prediction", "TailBound", "TailProbability", "predict"]
-
 _MOST_PROCESSORS = 2**22
 """Of a run that is followed through the phases of the proof."""
 

@@ -11,14 +11,6 @@ from popsnet.network import Network, shape_of
 from popsnet.report import Column, Fact, Report, Reported, Table
 from popsnet.routing import Route, Router, all_routers, find_router
 
-__all__ = [
-    "Forecast",
-    "Recommendation",
-    "forecast",
-    "forecasts",
-    "recommend",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Forecast:

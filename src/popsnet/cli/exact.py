@@ -24,8 +24,7 @@ def exact(
         ),
     ] = "random",
     all_packets: Annotated[
-        bool,
-        typer.Option("--all-packets", help="For D > G: all packets take part in every step."),
+        bool, typer.Option("--all-packets", help="For D > G: all packets take part in every step.")
     ] = False,
     upto: Annotated[int | None, typer.Option(help="List at most this many steps.")] = None,
 ) -> Report:

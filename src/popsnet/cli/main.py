@@ -33,8 +33,6 @@ from popsnet.cli import (
 )
 from popsnet.errors import InputError, PopsnetError
 
-__all__ = ["app", "main", "with_flags"]
-
 app = typer.Typer(
     name="popsnet",
     help="On-line permutation routing on Partitioned Optical Passive Star networks.",

@@ -66,8 +66,7 @@ Variant = Annotated[
 ]
 Permutation = Annotated[str, typer.Option(help=PERMUTATIONS, autocompletion=complete_permutation)]
 Engine = Annotated[
-    str,
-    typer.Option(help="auto, objects, slots or fused.", autocompletion=_completing(_engines)),
+    str, typer.Option(help="auto, objects, slots or fused.", autocompletion=_completing(_engines))
 ]
 Seed = Annotated[int, typer.Option(help="Seed of the router's coins.")]
 PermutationSeed = Annotated[int, typer.Option(help="Seed of the permutations.")]

@@ -8,14 +8,7 @@ from typing import Annotated
 import typer
 
 from popsnet.cli.figures import require_figure, with_figure
-from popsnet.cli.options import (
-    PERMUTATIONS,
-    D,
-    Figure,
-    G,
-    PermutationSeed,
-    complete_permutation,
-)
+from popsnet.cli.options import PERMUTATIONS, D, Figure, G, PermutationSeed, complete_permutation
 from popsnet.cli.output import reporting
 from popsnet.errors import InputError
 from popsnet.report import Fact, Report

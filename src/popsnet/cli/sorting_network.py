@@ -28,16 +28,14 @@ def sorting_network(
         int, typer.Option(help="Seed of the bag tree's matchings, and of --check.")
     ] = 0,
     figure: Annotated[
-        Path | None,
-        typer.Option(help="Draw a Knuth diagram to this file: .svg, .png, .pdf, …"),
+        Path | None, typer.Option(help="Draw a Knuth diagram to this file: .svg, .png, .pdf, …")
     ] = None,
     check: Annotated[
         bool,
         typer.Option("--check", help="Try inputs of zeros and ones: all for N <= 20, some above."),
     ] = False,
     growth: Annotated[
-        bool,
-        typer.Option("--growth", help="Depths of bag-tree for all powers of two up to N."),
+        bool, typer.Option("--growth", help="Depths of bag-tree for all powers of two up to N.")
     ] = False,
 ) -> Report:
     """Make a sorting network; exit 1 if it is found not to sort."""

@@ -25,20 +25,6 @@ from popsnet.report import Report, Reported
 from popsnet.slot import Inbox
 from popsnet.sorting import NETWORKS, make_network
 
-__all__ = [
-    "COMPUTATIONS",
-    "MOST_VALUES",
-    "Computed",
-    "Executed",
-    "Sorted",
-    "compute",
-    "execute_steps",
-    "random_values",
-    "read_keys",
-    "sort",
-    "write_keys",
-]
-
 MOST_VALUES = 2**20
 """The most values that are sorted or added up."""
 

@@ -16,17 +16,6 @@ from popsnet.schedules.bounds import permutation_slots
 from popsnet.slot import Inbox, Slot
 from popsnet.sorting import ComparatorNetwork
 
-__all__ = [
-    "Steps",
-    "Values",
-    "add_all",
-    "add_prefixes",
-    "dimensions",
-    "move",
-    "move_slots",
-    "sort_values",
-]
-
 Values: TypeAlias = npt.NDArray[Any]
 Steps: TypeAlias = Generator[Slot, Inbox, Values]
 """Yields slots, is sent inboxes, and returns the value of every processor."""

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from popsnet.computing.computation import Computed, Sorted
     from popsnet.computing.moves import Values
 
-__all__ = ["computed_report", "sorted_report"]
-
 _MOST_LISTED = 1024
 """Values that a report has all of."""
 _FEW = 3

@@ -8,8 +8,6 @@ from popsnet.engines.session import Engine
 from popsnet.errors import InputError, SizeError
 from popsnet.experiment import Experiment
 
-__all__ = ["ENGINES", "choose_engine"]
-
 _FEW_PACKETS = 2**21
 _FEW_RUNS = 256
 """Up to this many packets and runs, ``auto`` executes every message."""

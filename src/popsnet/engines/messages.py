@@ -11,8 +11,6 @@ from popsnet.engines.session import Session
 from popsnet.experiment import Experiment, Instance
 from popsnet.trace import Observer
 
-__all__ = ["MessageEngine"]
-
 _BUFFER_BYTES = 4
 
 Execute: TypeAlias = Callable[[Instance, Sequence[Observer]], Outcome]

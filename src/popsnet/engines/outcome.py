@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["COLUMNS", "UNKNOWN", "Outcome", "Outcomes"]
-
 I64 = npt.NDArray[np.int64]
 
 UNKNOWN = -1

@@ -12,8 +12,6 @@ from popsnet.engines.tally import Tally
 from popsnet.experiment import Experiment, Instance
 from popsnet.trace import Observer
 
-__all__ = ["Engine", "Session"]
-
 
 class Session(Protocol):
     """Runs of one experiment, one after another, with the same threads and memory."""

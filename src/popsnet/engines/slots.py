@@ -14,8 +14,6 @@ from popsnet.routing.router import exit_of
 from popsnet.slot import Inbox, Slot, Slots
 from popsnet.trace import Event, Observer, TraceWriter, records
 
-__all__ = ["ENGINE", "execute"]
-
 
 def execute(instance: Instance, observers: Sequence[Observer] = ()) -> Outcome:
     """Run a router until it ends or is capped."""

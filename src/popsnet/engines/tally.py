@@ -10,8 +10,6 @@ import numpy as np
 
 from popsnet.engines.outcome import Outcomes
 
-__all__ = ["HISTOGRAMS", "TOTALS", "Tally"]
-
 HISTOGRAMS = ("steps", "slots", "slots_delivered", "lost")
 """The counts of which a tally has a histogram."""
 

@@ -20,8 +20,6 @@ from popsnet.exact.start import Start
 from popsnet.exact.state import State, Weights, is_done, pending
 from popsnet.exact.transition import Transition
 
-__all__ = ["Chain", "Moments", "Progress", "Step"]
-
 Step: TypeAlias = Callable[[State], Transition]
 """Where a state goes."""
 

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import isqrt
 
-__all__ = ["Distribution"]
-
 _DIGITS = 2**106
 """A square root of a fraction is worked out on so many times it, squared: beyond a float's."""
 

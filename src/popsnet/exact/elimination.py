@@ -7,8 +7,6 @@ from fractions import Fraction
 
 from popsnet.exact.state import State
 
-__all__ = ["eliminate"]
-
 
 def eliminate(
     moves: Mapping[State, Mapping[State, Fraction]], known: Mapping[State, Fraction]

@@ -14,8 +14,6 @@ from typing import TypeAlias
 
 from popsnet.exact.state import Line, Weights
 
-__all__ = ["NOBODY", "Cells", "choose_by_bijection", "choose_by_coin"]
-
 NOBODY = -1
 _MANY = -2
 

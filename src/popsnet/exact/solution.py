@@ -13,8 +13,6 @@ from popsnet.permutations import find_permutation, make_permutation
 from popsnet.progress import patient_progress
 from popsnet.report import Column, Fact, Report, Reported, Table, facts_of
 
-__all__ = ["ExactSteps", "exact_steps"]
-
 _SHORT = 80
 """Characters of a fraction that a line of text has room for."""
 _MOST_BITS = 14_000

@@ -11,8 +11,6 @@ from math import comb, factorial, perm, prod
 from popsnet.exact.state import Line, State, canonical
 from popsnet.network import Network
 
-__all__ = ["Start", "between_groups", "by_residues", "of_tables", "without_fixed_points"]
-
 Start = dict[State, Fraction]
 """The probability of each first state."""
 

@@ -6,8 +6,6 @@ from functools import cache
 from itertools import permutations
 from typing import Generic, NamedTuple, TypeAlias, TypeVar
 
-__all__ = ["Line", "State", "Weights", "canonical", "is_done", "pending"]
-
 Line: TypeAlias = tuple[int, ...]
 """The pending packets of one group, by the group at their other end."""
 

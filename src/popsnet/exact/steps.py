@@ -21,21 +21,7 @@ from popsnet.exact.transition import Lines, transition_of
 from popsnet.exact.turned import FRESH, place, turn
 from popsnet.network import Network
 
-__all__ = [
-    "LARGEST",
-    "ROUTERS",
-    "StepsDistribution",
-    "mei_rizzi_chain",
-    "relay_chain",
-    "solve",
-    "steps_distribution",
-    "taking_part",
-]
-
-LARGEST = {
-    "mei-rizzi": {1: 1, 2: 12, 3: 5},
-    "relay": {1: 8, 2: 8, 3: 5, 4: 4},
-}
+LARGEST = {"mei-rizzi": {1: 1, 2: 12, 3: 5}, "relay": {1: 8, 2: 8, 3: 5, 4: 4}}
 """By router and g the largest d: what takes minutes at most."""
 
 _LEFT = Fraction(1, 10**6)
@@ -81,10 +67,7 @@ def mei_rizzi_chain(
 
 
 def relay_chain(
-    network: Network,
-    destination: Sequence[int] | None = None,
-    *,
-    progress: Progress | None = None,
+    network: Network, destination: Sequence[int] | None = None, *, progress: Progress | None = None
 ) -> Chain:
     """The chain of relay's plain sweeps, schedule S, with ideal public bijections.
 

@@ -16,8 +16,6 @@ from typing import TypeAlias
 from popsnet.exact.lines import NOBODY, Cells
 from popsnet.exact.state import Line, State, Weights, canonical
 
-__all__ = ["Lines", "Transition", "add_line", "transition_of"]
-
 Lines: TypeAlias = Callable[[Line], Weights[Cells]]
 """The distribution of a line."""
 

@@ -21,8 +21,6 @@ from popsnet.exact.lines import NOBODY, Cells, choose_by_bijection
 from popsnet.exact.state import Line, State, Weights
 from popsnet.exact.transition import Transition, add_line
 
-__all__ = ["FRESH", "place", "turn"]
-
 FRESH = 4
 """This many stages have bijections of their own."""
 

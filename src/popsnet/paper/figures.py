@@ -23,8 +23,6 @@ from popsnet.runs.route import route
 from popsnet.theory import expected_steps, loads
 from popsnet.trace import Event
 
-__all__ = ["PaperFigure", "paper_figures"]
-
 _EXAMPLE_SEED, _EXAMPLE_PERMUTATION_SEED = 13, 5
 """A run on POPS(3, 3) whose first step brings packet 5 to processor 1 by way of group 2."""
 

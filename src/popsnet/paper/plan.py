@@ -15,8 +15,6 @@ from popsnet.paper.published import LARGEST, RUNS, SMALLEST, Printed, printed_ro
 from popsnet.routing import Router, all_routers
 from popsnet.sweeps.shard import SHARD_RUNS, require_runs
 
-__all__ = ["PaperPlan", "Wanted", "heavy_tailed", "make_plan"]
-
 _MANY = 1000
 """Runs where they cost little: a mean of ours that is sharper than the one in print."""
 

@@ -17,8 +17,6 @@ from importlib.resources import files
 from popsnet.network import Network
 from popsnet.stats.inference import Estimate, least_sd
 
-__all__ = ["LARGEST", "RATIOS", "RUNS", "SLOTS_A_STEP", "SMALLEST", "Printed", "printed_rows"]
-
 RUNS = 100
 """Runs behind each printed figure."""
 

@@ -25,8 +25,6 @@ from popsnet.plots import save
 if TYPE_CHECKING:
     from popsnet.paper.reproduce import Reproduction
 
-__all__ = ["EmbeddedFigure", "embed", "provenance", "write_report"]
-
 _LIBRARIES = ("numpy", "numba", "scipy", "matplotlib")
 _METADATA = re.compile(r"<metadata>.*?</metadata>", re.DOTALL)
 _NAME = re.compile(r' id="([^"]*)"')

@@ -25,8 +25,6 @@ from popsnet.paper.verdicts import DOUBT_LEVEL, LEVEL
 from popsnet.progress import Progress, patient_progress
 from popsnet.report import Fact, Report, Reported, Table
 
-__all__ = ["Reproduction", "reproduce"]
-
 
 @dataclass(frozen=True, repr=False)
 class Reproduction(Reported):

@@ -23,11 +23,6 @@ from popsnet.routing.relay import expected_slots
 from popsnet.stats.inference import MeanComparison, confidence_interval, quantile, summarize_counts
 from popsnet.theory import deterministic_slots
 
-__all__ = [
-    "NetworkRow", "PaperRows", "RelayRow", "Results", "RouterRow", "SlotsRow", "StepsRow",
-    "make_rows", "sizes",
-]  # fmt: skip
-
 Results = Mapping[Wanted, Tally]
 """The runs of a plan, by what was wanted."""
 

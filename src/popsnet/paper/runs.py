@@ -11,8 +11,6 @@ from popsnet.progress import Progress
 from popsnet.sweeps.runner import collect
 from popsnet.sweeps.store import Store
 
-__all__ = ["STORE", "carry_out"]
-
 STORE = "results.sqlite"
 """The file that runs are kept in."""
 

@@ -11,8 +11,6 @@ from popsnet.paper.verdicts import DOUBT_LEVEL, LEVEL
 from popsnet.report import Column, Row, Table
 from popsnet.report.table import NOTHING
 
-__all__ = ["DISTANCE", "RUNS_DONE", "N", "formatted", "paper_tables", "shape", "summary_of"]
-
 
 def shape(d: int, g: int) -> str:
     """Return d in terms of g."""

@@ -31,11 +31,6 @@ from popsnet.stats.inference import (
     summarize_counts,
 )
 
-__all__ = [
-    "AGREES", "DIFFERS", "DOUBT_LEVEL", "FEWEST_FOR_A_TAIL", "LEVEL", "OPEN", "Judged", "Pair",
-    "compare_with_print", "doubted_rows", "sd_of", "verdicts_of",
-]  # fmt: skip
-
 LEVEL = 0.01
 """The probability that any row is said to differ from a paper that is right."""
 

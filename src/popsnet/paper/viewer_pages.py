@@ -10,8 +10,6 @@ from popsnet.experiment import Experiment
 from popsnet.notebook import record
 from popsnet.viewer import Page
 
-__all__ = ["ViewerPage", "write_pages"]
-
 _LOSING_SEED = 17
 """Of coins and permutation: the published protocol loses two of six packets."""
 

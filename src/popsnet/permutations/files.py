@@ -22,8 +22,6 @@ from popsnet.files import require_writable, write_whole
 from popsnet.permutations.validation import require_permutation
 from popsnet.slot import Ints
 
-__all__ = ["SUFFIXES", "read_permutation", "require_permutation_file", "write_permutation"]
-
 
 def read_permutation(path: Path, n: int) -> npt.NDArray[np.int32]:
     """Read the permutation of [0, n) that a file holds."""

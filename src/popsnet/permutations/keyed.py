@@ -18,8 +18,6 @@ from popsnet.coins import Coins
 from popsnet.compiled import compiled
 from popsnet.splitmix import mix
 
-__all__ = ["KEYED", "KeyedPermutation", "permute", "place"]
-
 KEYED = "keyed permutation"
 """The purpose of the coins that choose the keys."""
 

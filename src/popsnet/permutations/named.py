@@ -20,8 +20,6 @@ from popsnet.permutations.files import SUFFIXES, read_permutation
 from popsnet.permutations.keyed import KeyedPermutation
 from popsnet.permutations.uniform import UniformPermutation
 
-__all__ = ["NAMES", "find_permutation", "make_permutation"]
-
 Destinations: TypeAlias = npt.NDArray[np.int32]
 Maker: TypeAlias = Callable[[Network, Coins], Destinations]
 

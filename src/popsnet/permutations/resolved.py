@@ -21,8 +21,6 @@ from popsnet.permutations.uniform import UniformPermutation
 from popsnet.permutations.validation import require_permutation
 from popsnet.slot import Ints
 
-__all__ = ["Destinations", "ResolvedPermutation", "resolve_permutation"]
-
 Destinations: TypeAlias = Ints | KeyedPermutation | UniformPermutation
 """All destinations, or what computes them."""
 

@@ -23,8 +23,6 @@ from popsnet.coins import Coins
 from popsnet.compiled import compiled
 from popsnet.splitmix import word
 
-__all__ = ["CHUNK", "RANDOM", "UniformPermutation", "fill", "shuffle"]
-
 CHUNK = 1024
 """Draws made at a time; as many numbers are the scratch that shuffling needs."""
 

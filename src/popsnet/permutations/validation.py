@@ -9,8 +9,6 @@ import numpy.typing as npt
 
 from popsnet.errors import PermutationError
 
-__all__ = ["require_permutation"]
-
 
 def require_permutation(values: npt.NDArray[Any], n: int, origin: str) -> npt.NDArray[np.int32]:
     """Return the values as destinations of packets 0 to n - 1; refuse what is no permutation."""

@@ -7,8 +7,6 @@ from matplotlib.figure import Figure
 from popsnet.adversaries import CongestionStudy, RigidAttack, SeparationStudy
 from popsnet.plots.lower_bounds import Line, draw_congestion, draw_growth, draw_separation
 
-__all__ = ["draw_congestion_study", "draw_rigid_attack", "draw_separation_study"]
-
 
 def draw_congestion_study(found: CongestionStudy) -> Figure:
     """Draw congestion against g: of the permutations built, and of random ones."""

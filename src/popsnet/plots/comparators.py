@@ -13,8 +13,6 @@ from popsnet.errors import InputError
 from popsnet.plots.style import BLUE, GREY, PALE, centred, settled, styled
 from popsnet.sorting import ComparatorNetwork, ComparatorStage
 
-__all__ = ["MOST_COLUMNS", "MOST_WIRES", "draw_network"]
-
 MOST_WIRES = 64
 MOST_COLUMNS = 1000
 """More than that cannot be read."""

@@ -7,8 +7,6 @@ from matplotlib.figure import Figure
 from popsnet.advice.comparison import Comparison
 from popsnet.plots.style import BLUE, GREY, VERMILLION, row_of_axes, settled, styled
 
-__all__ = ["draw_comparison"]
-
 
 @styled()
 def draw_comparison(found: Comparison) -> Figure:

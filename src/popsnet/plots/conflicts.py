@@ -18,15 +18,6 @@ from popsnet.plots.style import GREY, LOOKS, PALE, Look, centred, row_of_axes, s
 from popsnet.runs.phase_analysis import StepAnalysis, analyse_phases
 from popsnet.slot import Ints
 
-__all__ = [
-    "Edge",
-    "conflict_graphs",
-    "draw_conflicts",
-    "edges_of",
-    "survive_first",
-    "survive_second",
-]
-
 _SPAN = 8.0
 _GROUP_GAP = 1.0
 

@@ -11,8 +11,6 @@ from matplotlib.ticker import MaxNLocator
 
 from popsnet.plots.style import BLUE, VERMILLION, add_legend, row_of_axes, settled, styled
 
-__all__ = ["DistributionBars", "draw_distributions"]
-
 
 @dataclass(frozen=True)
 class DistributionBars:

@@ -18,8 +18,6 @@ from popsnet.network import Network
 from popsnet.plots.style import centred
 from popsnet.trace import Listen, Send
 
-__all__ = ["Coupler", "Message", "SlotDiagram", "Stroke", "find_heard", "messages_of"]
-
 _RADIUS, _HALF = 0.3, 0.45
 """Of a processor, and half the width of a coupler."""
 

@@ -10,8 +10,6 @@ from matplotlib.ticker import FixedLocator, MaxNLocator
 
 from popsnet.plots import style
 
-__all__ = ["Fitted", "draw_fits"]
-
 
 @dataclass(frozen=True, slots=True)
 class Fitted:

@@ -15,8 +15,6 @@ from popsnet.plots.elements import Coupler, SlotDiagram, Stroke, find_heard, mes
 from popsnet.plots.style import BLUE, GREY, PALE, VERMILLION, WIDTH, centred, settled, styled
 from popsnet.trace import Event
 
-__all__ = ["Hop", "draw_journey", "hops_of"]
-
 _PITCH = 4.0
 _BOLD, _THIN = 2.2, 0.7
 _COPY, _ACK = Stroke(BLUE, "-", _BOLD), Stroke(VERMILLION, (0, (4, 1.5)), _BOLD)

@@ -13,8 +13,6 @@ from matplotlib.transforms import ScaledTranslation
 
 from popsnet.plots import style
 
-__all__ = ["Line", "draw_congestion", "draw_growth", "draw_separation"]
-
 _RANDOMIZED = 6
 """The look of the randomized algorithm."""
 

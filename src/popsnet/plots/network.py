@@ -12,8 +12,6 @@ from popsnet.plots.elements import SlotDiagram, Stroke, find_heard, messages_of
 from popsnet.plots.style import BLUE, GREY, PALE, VERMILLION
 from popsnet.trace import Listen, Send
 
-__all__ = ["draw_slot"]
-
 _LEFT, _MIDDLE, _RIGHT = 0.0, 5.0, 10.0
 _HEARD, _COLLIDED = Stroke(BLUE), Stroke(VERMILLION, (0, (2, 2)))
 

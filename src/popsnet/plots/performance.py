@@ -14,8 +14,6 @@ from matplotlib.ticker import LogLocator, MaxNLocator
 
 from popsnet.plots import style
 
-__all__ = ["CurveKind", "Series", "draw_losses", "draw_slots", "draw_steps"]
-
 _RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 

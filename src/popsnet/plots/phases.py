@@ -15,8 +15,6 @@ from popsnet.runs.phase_analysis import StepAnalysis
 from popsnet.theory.fluid import loads
 from popsnet.theory.phases import Phase, planned_degree
 
-__all__ = ["draw_phases"]
-
 _NAMES = dict(zip(Phase, ("thinning", "1", "2", "3"), strict=True))
 _SHADES = dict(zip(Phase, (0.30, 0.20, 0.12, 0.04), strict=True))
 _BINS = 16

@@ -13,8 +13,6 @@ from matplotlib.ticker import MaxNLocator
 from popsnet.plots.style import BLUE, GREY, PALE, VERMILLION, centred, row_of_axes, settled, styled
 from popsnet.schedules.schedule import Schedule
 
-__all__ = ["draw_schedule"]
-
 _MOST_LINES = 600
 """Couplers that have a line of their own; of more, several share one."""
 _MOST_NAMED = 72

@@ -17,8 +17,6 @@ from popsnet.plots.elements import Message, SlotDiagram, Stroke, messages_of
 from popsnet.plots.style import BLUE, GREEN, GREY, PALE, VERMILLION, centred, settled, styled
 from popsnet.trace.reader import SlotLine, read_trace
 
-__all__ = ["draw_trace"]
-
 _PITCH = 4.4
 _TOP = 2.0
 _INCHES = 0.4

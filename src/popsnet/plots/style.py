@@ -17,29 +17,6 @@ from matplotlib.typing import LineStyleType
 
 from popsnet.files import write_whole
 
-__all__ = [
-    "BLACK",
-    "BLUE",
-    "GREEN",
-    "GREY",
-    "LOOKS",
-    "PALE",
-    "VERMILLION",
-    "WIDTH",
-    "Look",
-    "add_legend",
-    "centred",
-    "log2_axis",
-    "plain_number",
-    "require_equal_lengths",
-    "row_of_axes",
-    "save",
-    "save_one",
-    "settled",
-    "styled",
-    "svg_text",
-]
-
 BLUE, VERMILLION, GREEN, PURPLE = "#0072b2", "#d55e00", "#009e73", "#cc79a7"
 ORANGE, SKY, BLACK = "#e69f00", "#56b4e9", "#000000"
 GREY, PALE = "#606060", "#c8c8c8"

@@ -10,8 +10,6 @@ from matplotlib.ticker import LogLocator
 
 from popsnet.plots import style
 
-__all__ = ["Decline", "draw_undelivered"]
-
 
 @dataclass(frozen=True, slots=True)
 class Decline:

@@ -9,8 +9,6 @@ import numpy as np
 from popsnet.network import Network
 from popsnet.slot import Inbox, Slot
 
-__all__ = ["broadcast"]
-
 
 def broadcast(
     network: Network, word: int, *, phase: str, step: int = 0

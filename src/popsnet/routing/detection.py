@@ -12,8 +12,6 @@ from popsnet.routing.facts import Words, told
 from popsnet.routing.global_or import OR_PHASES, global_or
 from popsnet.slot import Inbox, Ints, Slot
 
-__all__ = ["DETECTED", "detected", "detected_words"]
-
 Slots = Generator[Slot, Inbox, None]
 Route = Callable[[Network, Ints, Coins, Memory], Slots]
 

@@ -10,8 +10,6 @@ from popsnet.routing.router import register
 from popsnet.slot import Ints, Slot, Slots
 from popsnet.theory.bounds import Bound
 
-__all__ = ["WORDS", "direct", "direct_slots"]
-
 WORDS = Words(
     "One hop, at a time computed from the numbers: nothing collides, but max(d, g) slots are "
     "needed.",

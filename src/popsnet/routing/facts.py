@@ -11,8 +11,6 @@ from popsnet.network import Network
 from popsnet.theory.bounds import Bound
 from popsnet.trace import TraceWords
 
-__all__ = ["NO_CLAIMS", "NO_WORDS", "Claims", "Expectation", "Phases", "Text", "Words", "told"]
-
 Text: TypeAlias = str | Callable[[Network], str]
 """A sentence or two, always the same or made for a network."""
 

@@ -10,9 +10,6 @@ from popsnet.network import Network
 from popsnet.routing.facts import Phases
 from popsnet.slot import Inbox, Ints, Slot
 
-__all__ = ["OR_PHASES", "global_or", "global_or_slots"]
-
-
 OR_PHASES: Phases = {
     "*: groups object*": "One processor of each group says that all is well, and every processor "
     "that still waits destroys that message on purpose: here a collision is the message.",

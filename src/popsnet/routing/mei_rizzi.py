@@ -16,16 +16,6 @@ from popsnet.slot import NO_PACKET, Inbox, Ints, Listening, Slot, Slots
 from popsnet.theory.bounds import PAPER, Bound
 from popsnet.theory.fluid import expected_steps
 
-__all__ = [
-    "BUFFERS",
-    "INTERMEDIATE_GROUP",
-    "PHASES",
-    "deferred",
-    "idealized",
-    "mei_rizzi",
-    "participation",
-]
-
 BUFFERS = 3
 """The processor's own packet, the packet it is to receive, and one copy on its way."""
 
@@ -282,11 +272,7 @@ def _unabridged(network: Network, destination: Ints, coins: Coins, memory: Memor
 
 
 @register_variant(
-    "mei-rizzi",
-    "deferred",
-    obstacle=_needs_large_groups,
-    unabridged=_unabridged,
-    words=_DEFERRED,
+    "mei-rizzi", "deferred", obstacle=_needs_large_groups, unabridged=_unabridged, words=_DEFERRED
 )
 def deferred(network: Network, destination: Ints, coins: Coins, memory: Memory) -> Slots:
     """The repair for d > g: a copy waits in its temporary group until its slot 5 is safe.

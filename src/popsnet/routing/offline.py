@@ -12,9 +12,6 @@ from popsnet.schedules.cache import schedule_permutation
 from popsnet.slot import Ints, Slots
 from popsnet.theory.bounds import Bound
 
-__all__ = ["offline"]
-
-
 _CLAIMS = Claims(
     Expectation(permutation_slots, exact=True, reason="formula: 2⌈d/g⌉, 1 for d = 1"),
     (Bound("off-line", "upper", "2⌈d/g⌉, 1 if d = 1", "always", "the permutation is known to all",

@@ -20,8 +20,6 @@ from popsnet.routing.router import (
     unregister,
 )
 
-__all__ = ["execute_file", "find_router"]
-
 _LOADED: dict[Path, tuple[str, ...]] = {}
 """By file: the routers it has registered, so that it can be loaded again."""
 

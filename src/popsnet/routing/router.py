@@ -35,23 +35,6 @@ from popsnet.slot import Ints, Slots
 from popsnet.theory.bounds import BOUNDS, Bound
 from popsnet.trace import TraceWords
 
-__all__ = [
-    "Route",
-    "Router",
-    "Schedules",
-    "Variant",
-    "all_bounds",
-    "all_routers",
-    "exit_of",
-    "get_router",
-    "is_registered",
-    "is_storable",
-    "register",
-    "register_variant",
-    "tie_to_file",
-    "unregister",
-]
-
 Route: TypeAlias = Callable[[Network, Ints, Coins, Memory], Slots]
 Obstacle: TypeAlias = Callable[[Network], str | None]
 Buffers: TypeAlias = int | Callable[[Network], int]

@@ -14,8 +14,6 @@ from popsnet.slot import Ints
 from popsnet.theory.conflict_graph import ConflictGraph
 from popsnet.theory.phases import Phase, large_degree, least_share, lucky_share, phase_of
 
-__all__ = ["MOST_STEPS", "StepAnalysis", "analyse_phases"]
-
 MOST_STEPS = 1000
 """A course ends there, whether all are home or not."""
 

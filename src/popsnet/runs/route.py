@@ -21,8 +21,6 @@ from popsnet.runs.run import Runs
 from popsnet.runs.tracing import require_traceable, run_traced
 from popsnet.trace import Event, Observer
 
-__all__ = ["route"]
-
 
 class _Default:
     """Stands for the default of a parameter, so that a value given can be told from it."""

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
     from popsnet.viewer import Page
 
-__all__ = ["Run", "Runs"]
-
 I64 = npt.NDArray[np.int64]
 
 

@@ -28,8 +28,6 @@ from popsnet.schedules.schedule import Schedule
 from popsnet.system import available_memory
 from popsnet.trace import Event, Observer, TraceWriter
 
-__all__ = ["Scheduled", "make_demand", "schedule"]
-
 _ROUTER = "offline"
 _VARIANT = "standard"
 _HEADING = "slot,sender,coupler,listener,packet\n"

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from popsnet.runs.run import Runs
 
-__all__ = ["RunsSummary", "bars"]
-
 I64 = npt.NDArray[np.int64]
 
 

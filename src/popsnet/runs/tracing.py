@@ -14,8 +14,6 @@ from popsnet.files import write_whole
 from popsnet.runs.run import Run
 from popsnet.trace import Observer, TraceWriter
 
-__all__ = ["require_traceable", "run_traced", "write_trace"]
-
 
 def require_traceable(experiment: Experiment) -> None:
     """Refuse to trace a variant that gives no route."""

@@ -7,8 +7,6 @@ import numpy as np
 from popsnet.network import Network
 from popsnet.schedules.demand import Demand
 
-__all__ = ["lower_bound", "offline_slots", "permutation_slots"]
-
 
 def offline_slots(demand: Demand) -> int:
     """Slots of the schedule: h for d = 1, else 2·max(h, ⌈Δ/g⌉); 2⌈d/g⌉ for a permutation.

@@ -15,8 +15,6 @@ from popsnet.schedules.demand import Demand
 from popsnet.schedules.schedule import Schedule
 from popsnet.slot import Ints
 
-__all__ = ["MOST_BYTES", "clear_schedules", "kept_schedule", "schedule_permutation"]
-
 MOST_BYTES = 2**28
 """All schedules that are kept take no more memory than this; the oldest unused go first."""
 

@@ -15,8 +15,6 @@ from popsnet.schedules.rounds import assign_rounds, count_rounds
 from popsnet.schedules.schedule import Schedule
 from popsnet.slot import Ints
 
-__all__ = ["make_schedule"]
-
 I32 = npt.NDArray[np.int32]
 I64 = npt.NDArray[np.int64]
 

@@ -11,8 +11,6 @@ from popsnet.errors import InputError
 from popsnet.network import Network
 from popsnet.slot import Ints
 
-__all__ = ["Demand"]
-
 _MOST = 2**30
 
 

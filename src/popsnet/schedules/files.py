@@ -19,8 +19,6 @@ from popsnet.errors import InputError
 from popsnet.network import Network
 from popsnet.schedules.demand import Demand
 
-__all__ = ["demand_of_matrix", "read_demand", "read_matrix"]
-
 _MOST_PACKETS = 2**27
 
 

@@ -13,8 +13,6 @@ from popsnet.schedules.colouring.colouring import colour_edges
 from popsnet.schedules.demand import Demand
 from popsnet.slot import Ints
 
-__all__ = ["assign_rounds", "count_rounds"]
-
 I32 = npt.NDArray[np.int32]
 
 

@@ -13,8 +13,6 @@ from popsnet.memory import Memory
 from popsnet.network import Network
 from popsnet.slot import Ints, Slot, Slots
 
-__all__ = ["Schedule"]
-
 I32 = npt.NDArray[np.int32]
 I64 = npt.NDArray[np.int64]
 

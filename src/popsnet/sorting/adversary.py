@@ -12,8 +12,6 @@ from popsnet.sorting.comparators import ComparatorNetwork
 from popsnet.sorting.samples import flip, sample
 from popsnet.sorting.words import LANES, Bits, pack, send_through
 
-__all__ = ["POPULATION", "attack"]
-
 POPULATION = 4 * LANES
 """Inputs of a round."""
 

@@ -27,8 +27,6 @@ from popsnet.sorting.batcher import merge_exchange, odd_even_merge
 from popsnet.sorting.comparators import ComparatorNetwork, standard_form
 from popsnet.sorting.separators import Matchings, separator
 
-__all__ = ["BagTree", "bag_tree"]
-
 Pairs = tuple[Ints, Ints]
 
 

@@ -7,8 +7,6 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Bag", "Bags", "is_settled", "move", "put_in_root", "sizes_of"]
-
 Bag = npt.NDArray[np.int32]
 Bags = list[list[Bag]]
 """By level and place; bag j of a level has the children 2j and 2j + 1 of the next."""

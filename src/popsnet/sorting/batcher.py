@@ -10,8 +10,6 @@ from popsnet.errors import InputError
 from popsnet.slot import Ints
 from popsnet.sorting.comparators import ComparatorNetwork, ComparatorStage
 
-__all__ = ["bitonic", "merge_exchange", "merge_exchange_depth", "odd_even_merge"]
-
 
 def merge_exchange(n: int) -> ComparatorNetwork:
     """Batcher's merge exchange on n wires, any n.

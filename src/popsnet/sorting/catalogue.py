@@ -11,8 +11,6 @@ from popsnet.sorting.bag_tree import bag_tree
 from popsnet.sorting.batcher import bitonic, merge_exchange
 from popsnet.sorting.comparators import ComparatorNetwork
 
-__all__ = ["NETWORKS", "NetworkFamily", "make_network"]
-
 
 class NetworkFamily(NamedTuple):
     """How to make a network of n wires with a seed, and whether it is proved to sort."""

@@ -16,8 +16,6 @@ import numpy.typing as npt
 from popsnet.sorting.batcher import merge_exchange
 from popsnet.sorting.comparators import ComparatorNetwork
 
-__all__ = ["Certified", "sort_certified"]
-
 
 class Certified(NamedTuple):
     """Keys in order, and which rows of the batch needed the second network."""

@@ -21,8 +21,6 @@ import numpy.typing as npt
 from popsnet.errors import InputError
 from popsnet.slot import Ints
 
-__all__ = ["ComparatorNetwork", "ComparatorStage", "standard_form"]
-
 Scalar = TypeVar("Scalar", bound=np.generic)
 
 

@@ -14,8 +14,6 @@ from popsnet.sorting.growth import DepthGrowth, measure_growth
 from popsnet.sorting.report import examined_report
 from popsnet.sorting.zero_one import SortingVerdict, check_network
 
-__all__ = ["MOST_WIRES", "Examined", "examine"]
-
 MOST_WIRES = 2**20
 
 

@@ -13,8 +13,6 @@ from popsnet.errors import InputError
 from popsnet.sorting.bag_tree import BagTree, bag_tree
 from popsnet.sorting.batcher import merge_exchange_depth
 
-__all__ = ["SMALLEST", "DepthGrowth", "Row", "measure_growth"]
-
 SMALLEST = 6
 """The logarithm of the first size: the bag tree of 2^5 wires is merge exchange itself."""
 

@@ -12,8 +12,6 @@ from popsnet.sorting.zero_one import SortingVerdict
 if TYPE_CHECKING:
     from popsnet.sorting.examination import Examined
 
-__all__ = ["examined_report"]
-
 _SHOWN = 64
 """Digits of an input that is not sorted."""
 

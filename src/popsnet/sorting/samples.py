@@ -7,8 +7,6 @@ import numpy as np
 from popsnet.coins import Coins
 from popsnet.sorting.words import LANES, Bits, Words, pack
 
-__all__ = ["SAMPLE", "flip", "sample", "sample_words"]
-
 SAMPLE = "zero-one sample"
 """The purpose of the coins that samples are drawn by."""
 

@@ -20,8 +20,6 @@ from popsnet.coins import Coins
 from popsnet.slot import Ints
 from popsnet.sorting.batcher import merge_exchange, merge_exchange_depth
 
-__all__ = ["MATCHING", "Matchings", "halvings", "separator"]
-
 MATCHING = "bag tree matching"
 """The purpose of the coins that matchings are drawn by."""
 

@@ -12,8 +12,6 @@ from popsnet.compiled import compiled
 from popsnet.slot import Ints
 from popsnet.sorting.comparators import ComparatorNetwork
 
-__all__ = ["LANES", "Bits", "Words", "every_input", "pack", "send_through", "unpack"]
-
 LANES = 64
 Words = npt.NDArray[np.uint64]
 Bits = npt.NDArray[np.bool_]

@@ -19,8 +19,6 @@ from popsnet.sorting.comparators import ComparatorNetwork
 from popsnet.sorting.samples import sample, sample_words
 from popsnet.sorting.words import LANES, Bits, every_input, send_through
 
-__all__ = ["EXHAUSTIVE", "SortingVerdict", "check_network"]
-
 EXHAUSTIVE = 20
 """The most wires for which all inputs are tried: 2^20 of them, 16,384 words a wire."""
 

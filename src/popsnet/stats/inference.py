@@ -15,22 +15,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = [
-    "Estimate",
-    "MeanComparison",
-    "Summary",
-    "compare_means",
-    "confidence_interval",
-    "holm",
-    "least_sd",
-    "quantile",
-    "resampled_p",
-    "skewness",
-    "summarize",
-    "summarize_array",
-    "summarize_counts",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Summary:

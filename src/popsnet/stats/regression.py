@@ -19,8 +19,6 @@ from math import log, pi, sqrt
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Fit", "akaike_weights", "fewest_values", "fit"]
-
 Numbers = npt.NDArray[np.float64]
 
 _GRID = 200

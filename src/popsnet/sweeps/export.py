@@ -15,8 +15,6 @@ from popsnet.files import require_writable, write_whole
 from popsnet.report import Table
 from popsnet.stats.inference import summarize_counts
 
-__all__ = ["FORMATS", "export", "row_of"]
-
 
 def row_of(experiment: Experiment, tally: Tally) -> dict[str, Any]:
     """Return an experiment and figures of its runs, if there are any, as one row."""

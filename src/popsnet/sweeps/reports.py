@@ -15,8 +15,6 @@ from popsnet.sweeps.shard import SHARD_RUNS, Provenance, shards_of
 from popsnet.sweeps.store import Store
 from popsnet.sweeps.sweep import Sweep
 
-__all__ = ["experiment_report", "store_report", "sweep_report"]
-
 _SHORT = 6
 """Characters of an experiment's name that a list shows."""
 

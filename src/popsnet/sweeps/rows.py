@@ -18,11 +18,6 @@ from popsnet.errors import InputError, StoreError
 from popsnet.experiment import Experiment
 from popsnet.sweeps.shard import SHARD_RUNS, Shards
 
-__all__ = [
-    "APPLICATION", "COLUMNS", "RESULTS", "SCHEMA", "VERSION", "Row", "experiment_of", "point_flaws",
-    "point_row", "provenance_rows", "shard_flaws", "shard_rows", "tally_of",
-]  # fmt: skip
-
 APPLICATION = 0x504F5053  # "POPS"
 VERSION = 2
 

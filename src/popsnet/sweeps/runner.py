@@ -20,8 +20,6 @@ from popsnet.sweeps.shard import LARGE, SHARD_RUNS, Shards, execute_shards, requ
 from popsnet.sweeps.store import Store
 from popsnet.sweeps.sweep import Sweep
 
-__all__ = ["Work", "Workers", "collect", "require_workers", "shards_done", "work_on"]
-
 _AHEAD = 2
 """Pieces of work handed over for each worker: enough to keep the executor busy."""
 

@@ -19,11 +19,6 @@ from popsnet.errors import InputError, PopsnetError
 from popsnet.experiment import Experiment, whole_number
 from popsnet.trace import Event
 
-__all__ = [
-    "LARGE", "MOST_RUNS", "SHARD_RUNS", "Provenance", "Shards", "Stopped", "execute_shards",
-    "require_runs", "shards_of",
-]  # fmt: skip
-
 SHARD_RUNS = 10
 """Shard s of an experiment is its runs 10·s to 10·s + 9."""
 

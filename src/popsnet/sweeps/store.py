@@ -27,8 +27,6 @@ from popsnet.sweeps.shard import SHARD_RUNS, Provenance, Shards, shards_of
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["RESULTS", "Store"]
-
 _MAGIC = b"SQLite format 3\0"
 _PATIENCE_SECONDS = 60.0
 

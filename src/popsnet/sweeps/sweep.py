@@ -31,8 +31,6 @@ from popsnet.permutations.files import SUFFIXES
 from popsnet.routing import Router, Schedules, all_routers, find_router
 from popsnet.sweeps.shard import MOST_RUNS
 
-__all__ = ["GRID_KEYS", "Sweep", "read_sweep"]
-
 _NETWORK_KEYS = ("shapes", "d", "g", "n", "ratio")
 _Value = TypeVar("_Value")
 _Several: TypeAlias = Annotated[tuple[_Value, ...], Meta(min_length=1)]

@@ -14,8 +14,6 @@ from popsnet.report import Fact, Report, Reported
 from popsnet.sweeps.runner import Work, Workers
 from popsnet.sweeps.store import Store
 
-__all__ = ["Verification", "verify"]
-
 
 @dataclass(frozen=True, repr=False)
 class Verification(Reported):

@@ -30,8 +30,6 @@ from popsnet.routing import Route, Router
 from popsnet.slot import Inbox, Ints, Slot
 from popsnet.trace import records
 
-__all__ = ["LocalityError", "check_locality"]
-
 
 class LocalityError(PopsnetError):
     """A processor acted on something it could not know."""
@@ -153,10 +151,7 @@ def check_locality(
 
 
 def _routes(
-    router: Router | Route,
-    network: Network,
-    variants: Sequence[str] | None,
-    buffers: int | None,
+    router: Router | Route, network: Network, variants: Sequence[str] | None, buffers: int | None
 ) -> list[tuple[str, Route, int]]:
     """What is to be checked: its name, itself, and the packets a processor may hold."""
     if isinstance(router, Router):

@@ -13,20 +13,7 @@ from dataclasses import dataclass
 
 from popsnet.errors import InputError
 from popsnet.network import Network
-from popsnet.theory.lower_bounds import (
-    guaranteed_congestion,
-    guaranteed_rounds,
-    guaranteed_slots,
-)
-
-__all__ = [
-    "BOUNDS",
-    "PAPER",
-    "Bound",
-    "bounds_on",
-    "deterministic_slots",
-    "two_hop_slots",
-]
+from popsnet.theory.lower_bounds import guaranteed_congestion, guaranteed_rounds, guaranteed_slots
 
 PAPER = "Mei and Rizzi, On-Line Permutation Routing in POPS Networks"
 

@@ -11,8 +11,6 @@ from popsnet.errors import InputError, PermutationError
 from popsnet.network import Network
 from popsnet.slot import Ints
 
-__all__ = ["ConflictGraph"]
-
 Bools = npt.NDArray[np.bool_]
 
 

@@ -10,8 +10,6 @@ import numpy as np
 from popsnet.network import Network
 from popsnet.theory.stages import after_sweep
 
-__all__ = ["expected_steps", "expected_sweeps", "loads", "undelivered"]
-
 _NOTHING = 1e-9
 """Packets that no longer count."""
 

@@ -24,8 +24,6 @@ from __future__ import annotations
 
 from popsnet.network import Network
 
-__all__ = ["guaranteed_congestion", "guaranteed_rounds", "guaranteed_slots"]
-
 
 def guaranteed_congestion(network: Network) -> int:
     """The congestion that every path system has on some permutation: the theorem's largest t."""

@@ -10,8 +10,6 @@ import numpy as np
 from popsnet.network import Network
 from popsnet.slot import Ints
 
-__all__ = ["Phase", "large_degree", "least_share", "lucky_share", "phase_of", "planned_degree"]
-
 
 class Phase(IntEnum):
     """Where a step is, by the largest degree of its conflict graph."""

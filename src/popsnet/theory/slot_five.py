@@ -19,8 +19,6 @@ from math import exp
 
 from popsnet.theory.fluid import loads
 
-__all__ = ["C_WITH_SLOT_FIVE", "C", "c_with_slot_five", "lost_share"]
-
 C = exp(1 + exp(-1))
 """Steps for each packet a coupler by which the load must fall: about 3.927."""
 

@@ -22,17 +22,6 @@ from scipy.special import gammaln, xlog1py, xlogy
 
 from popsnet.network import Network
 
-__all__ = [
-    "after_fold",
-    "after_grid",
-    "after_park",
-    "after_shower",
-    "after_sweep",
-    "after_windows",
-    "first_at_a_set",
-    "left_at_a_set",
-]
-
 Numbers = npt.NDArray[np.float64]
 
 _APART = 32

@@ -14,24 +14,6 @@ from math import ceil, exp, inf, log, log2
 from popsnet.errors import InputError
 from popsnet.theory.slot_five import C
 
-__all__ = [
-    "TAILS",
-    "Tail",
-    "general_constant",
-    "phase_one_fails",
-    "phase_one_steps",
-    "phase_two_fails",
-    "phase_two_steps",
-    "smallest_g",
-    "sparse_fails",
-    "sparse_steps",
-    "sparse_tail",
-    "square_fails",
-    "square_steps",
-    "step_fails",
-    "thinning_fails",
-]
-
 _X = 0.25
 """Phase 1 ends at degree gx; the paper wants any x < 1/3, and numbers need one. At the limit 1/3,
 which the pictures of phases have, phase 2 would never end."""

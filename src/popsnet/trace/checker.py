@@ -30,8 +30,6 @@ from popsnet.network import Network
 from popsnet.trace.event import Listen, Send
 from popsnet.trace.reader import OutcomeLine, SlotLine, TraceReader, read_trace
 
-__all__ = ["TraceCheck", "Violation", "check_trace"]
-
 _MOST_SHOWN = 20
 _FEW = 8
 _KINDS = ("packet", "ack", "control")

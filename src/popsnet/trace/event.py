@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeAlias, TypedDict
 
-__all__ = ["FORMAT", "VERSION", "Event", "Hold", "Listen", "Observer", "Send", "TraceWords"]
-
 FORMAT = "popsnet-trace"
 VERSION = 1
 

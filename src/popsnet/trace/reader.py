@@ -14,8 +14,6 @@ from msgspec.json import Decoder
 from popsnet.errors import TraceFormatError
 from popsnet.trace.event import FORMAT, VERSION, Hold, Listen
 
-__all__ = ["Header", "OutcomeLine", "SlotLine", "TraceReader", "read_trace"]
-
 _ABSENT: list[Any] = []
 """Stands for a list that the trace does not have; told from an empty one by identity."""
 

@@ -14,9 +14,6 @@ from popsnet.network import Network
 from popsnet.slot import NO_PACKET, Ints, Kind, Slot
 from popsnet.trace.event import FORMAT, VERSION, Event, Hold, Listen, Send, TraceWords
 
-__all__ = ["TraceWriter", "records"]
-
-
 _KINDS = {int(kind): kind.name.lower() for kind in Kind}
 
 

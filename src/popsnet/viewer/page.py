@@ -25,8 +25,6 @@ from popsnet.trace.reader import Header
 from popsnet.viewer.recording import MOST_TEXT, Recording, too_long
 from popsnet.viewer.script import read_static, script_text
 
-__all__ = ["MOST_GROUPS", "MOST_PROCESSORS", "Page", "require_showable"]
-
 MOST_GROUPS = 256
 """A picture of more than 256 × 256 couplers has none that could be seen."""
 

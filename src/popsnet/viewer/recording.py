@@ -9,8 +9,6 @@ from typing import NamedTuple
 from popsnet.errors import InputError, TraceFormatError
 from popsnet.trace.reader import Header, TraceReader
 
-__all__ = ["MOST_TEXT", "Recording", "too_long"]
-
 MOST_TEXT = 64_000_000
 """Bytes of traces on one page; a browser holds several times as much."""
 

@@ -6,8 +6,6 @@ import re
 from functools import cache
 from importlib.resources import files
 
-__all__ = ["MODULES", "read_static", "script_text"]
-
 MODULES = (
     "trace.js",
     "words.js",

@@ -21,10 +21,7 @@ from popsnet.permutations.keyed import KeyedPermutation
 from popsnet.routing import get_router
 from popsnet.routing.mei_rizzi import participation
 from tests.conftest import permutation
-from tests.engines.parity.agreement import (
-    assert_same_runs,
-    by_messages,
-)
+from tests.engines.parity.agreement import assert_same_runs, by_messages
 
 SEEDS = st.integers(0, 2**64 - 1)
 VARIANTS = ("published", "idealized", "deferred")

@@ -21,10 +21,7 @@ from popsnet.permutations.keyed import KeyedPermutation
 from popsnet.routing import Router, get_router
 from popsnet.routing.relay.schedule import parse_schedule
 from tests.conftest import permutation
-from tests.engines.parity.agreement import (
-    assert_same_runs,
-    by_messages,
-)
+from tests.engines.parity.agreement import assert_same_runs, by_messages
 
 SEEDS = st.integers(0, 2**64 - 1)
 RELAY = get_router("relay")

@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from popsnet import Experiment
+from popsnet.sweeps.rows import RESULTS
 from popsnet.sweeps.runner import collect
-from popsnet.sweeps.store import RESULTS, Store
+from popsnet.sweeps.store import Store
 
 WANTED = [(Experiment(4, 4), 30), (Experiment(3, 5, router="direct"), 20)]
 

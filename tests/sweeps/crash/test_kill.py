@@ -12,8 +12,9 @@ from typing import Any
 
 import pytest
 
+from popsnet.sweeps.rows import RESULTS
 from popsnet.sweeps.runner import collect
-from popsnet.sweeps.store import RESULTS, Store
+from popsnet.sweeps.store import Store
 from popsnet.sweeps.sweep import read_sweep
 
 COMMAND = Path(sys.executable).parent / "popsnet"

@@ -145,10 +145,7 @@ DAMAGED: dict[str, tuple[Callable[[], str | bytes], str]] = {
         lambda: outcome(lost_packets=["x"]),
         r'lost_packets is \["x"\], not a list of n',
     ),
-    "outcome of texts": (
-        lambda: outcome(slots="all"),
-        'Line {last}: slots is "all"',
-    ),
+    "outcome of texts": (lambda: outcome(slots="all"), 'Line {last}: slots is "all"'),
 }
 """Of no trace's form: refused."""
 
@@ -174,11 +171,7 @@ BROKEN: dict[str, tuple[Callable[[], str], int, str]] = {
         "processor 0 acknowledges packet 9, of which it never heard",
     ),
     "little room": (lambda: header(buffers=1), 1, "holds more than 1 packet[.;]"),
-    "too little room": (
-        lambda: header(start=[0] * 16),
-        0,
-        "processor 0 holds more than 3 packets",
-    ),
+    "too little room": (lambda: header(start=[0] * 16), 0, "processor 0 holds more than 3 packets"),
     "slots that were not": (lambda: outcome(slots=99), -1, "the outcome claims 99 slots"),
     "deliveries that were not": (
         lambda: outcome(delivered=17),

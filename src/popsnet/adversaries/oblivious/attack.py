@@ -24,8 +24,6 @@ from popsnet.routing import Router
 from popsnet.slot import Ints
 from popsnet.theory.lower_bounds import guaranteed_congestion
 
-__all__ = ["MOST_N", "ObliviousAttack", "Trial", "attack_oblivious", "attack_paths", "try_random"]
-
 MOST_N = 2**14
 """All n² pairs are looked at: beyond it would take hours."""
 

@@ -23,8 +23,6 @@ from popsnet.progress import Progress, watched
 from popsnet.report import Report, Reported
 from popsnet.theory.lower_bounds import guaranteed_congestion
 
-__all__ = ["Average", "CongestionStudy", "average_congestion", "curve", "measure_congestion"]
-
 
 @dataclass(frozen=True, slots=True)
 class Average:
@@ -79,11 +77,7 @@ def average_congestion(paths: PathSystem, network: Network, runs: int, seed: int
 
 
 def measure_congestion(
-    largest: int,
-    runs: int,
-    seed: int = 0,
-    worst: int = 0,
-    progress: Progress = None,
+    largest: int, runs: int, seed: int = 0, worst: int = 0, progress: Progress = None
 ) -> CongestionStudy:
     """Count random permutations on POPS(g, g), g = 8, 16, … ``largest``, for all path systems.
 

@@ -13,8 +13,6 @@ from popsnet.errors import InputError
 from popsnet.network import Network
 from popsnet.slot import Ints
 
-__all__ = ["recorded"]
-
 Prints: TypeAlias = npt.NDArray[np.uint16]
 
 _FACTOR = np.uint64(0x9E3779B97F4A7C15)

@@ -17,8 +17,6 @@ from popsnet.adversaries.oblivious.paths import PathSystem
 from popsnet.network import Network
 from popsnet.slot import Ints
 
-__all__ = ["EXACT_N", "NODES", "Built", "build_by_matching", "build_greedily", "popularity"]
-
 EXACT_N = 1024
 """Up to this many processors the matching is found at every node: the true worst case."""
 

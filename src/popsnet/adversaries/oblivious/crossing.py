@@ -17,8 +17,6 @@ from popsnet.adversaries.oblivious.paths import PathSystem
 from popsnet.network import Network
 from popsnet.slot import Ints
 
-__all__ = ["Loads", "congestion", "crossings", "loads", "name_of", "nodes"]
-
 Loads: TypeAlias = npt.NDArray[np.int64]
 
 

@@ -17,8 +17,6 @@ from popsnet.network import Network
 from popsnet.slot import Ints, Slot, Slots
 from popsnet.trace import Observer
 
-__all__ = ["execute_paths"]
-
 
 def execute_paths(
     paths: PathSystem, network: Network, destination: Ints, observers: Sequence[Observer] = ()

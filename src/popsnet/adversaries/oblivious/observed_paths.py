@@ -17,8 +17,6 @@ from popsnet.progress import Progress, reporter
 from popsnet.routing import Router, find_router
 from popsnet.slot import Inbox, Ints, Kind, Slot, Slots
 
-__all__ = ["MOST_N", "observe"]
-
 MOST_N = 1024
 """A router is run n times to see all its paths."""
 
@@ -33,10 +31,7 @@ Heard = dict[tuple[int, int], list[tuple[int, int]]]
 
 
 def observe(
-    router: Router | str,
-    variant: str | None,
-    network: Network,
-    progress: Progress = None,
+    router: Router | str, variant: str | None, network: Network, progress: Progress = None
 ) -> PathSystem:
     """Return the path system of a router, seen on the n shifts, which have every pair once.
 

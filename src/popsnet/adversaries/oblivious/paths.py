@@ -23,8 +23,6 @@ from popsnet.errors import InputError
 from popsnet.network import Network
 from popsnet.slot import Ints
 
-__all__ = ["ONLY", "PATH_SYSTEMS", "PathSystem", "find_paths", "stops"]
-
 Ways: TypeAlias = Callable[[Network, Ints, Ints], Ints]
 """For pairs of sources and destinations, a row for each with the processors after the source."""
 

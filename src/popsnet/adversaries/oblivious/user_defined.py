@@ -13,8 +13,6 @@ from popsnet.errors import InputError
 from popsnet.network import Network
 from popsnet.slot import Ints
 
-__all__ = ["ways_of_file"]
-
 _LIST = "list of processors after the source, the destination last"
 
 

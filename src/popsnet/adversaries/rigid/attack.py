@@ -33,8 +33,6 @@ from popsnet.routing import Router, find_router
 from popsnet.slot import Slot
 from popsnet.theory.lower_bounds import guaranteed_slots
 
-__all__ = ["MOST_N", "RigidAttack", "attack_rigid"]
-
 MOST_N = 2**14
 """A bit for each pair of processors: beyond it would not fit."""
 
@@ -112,11 +110,7 @@ def attack_rigid(
 
 
 def _attack_or_refuse(
-    router: Router,
-    variant: str,
-    network: Network,
-    slots: int | None,
-    where: Callable[[str], None],
+    router: Router, variant: str, network: Network, slots: int | None, where: Callable[[str], None]
 ) -> RigidAttack:
     try:
         return _attack(router, variant, network, slots, where)
@@ -169,11 +163,7 @@ def _attack(
 
 
 def _common_slots(
-    router: Router,
-    variant: str,
-    network: Network,
-    slots: int,
-    progress: Callable[[str], None],
+    router: Router, variant: str, network: Network, slots: int, progress: Callable[[str], None]
 ) -> tuple[Slot, ...]:
     """The slots of the first probe, which those of all others are like."""
     first: tuple[Slot, ...] | None = None

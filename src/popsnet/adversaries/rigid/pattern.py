@@ -15,8 +15,6 @@ from popsnet.routing import Router
 from popsnet.slot import Ints, Slot, Slots
 from popsnet.trace import records
 
-__all__ = ["WatchedRouter", "difference", "watch"]
-
 _NO_CAP = 2**62
 """Of steps: it is slots that are counted here."""
 

@@ -15,8 +15,6 @@ import numpy.typing as npt
 from popsnet.network import Network
 from popsnet.slot import Ints, Kind, Slot
 
-__all__ = ["Reach", "ReachGrowth", "growth_of"]
-
 Bits = npt.NDArray[np.uint8]
 
 

@@ -21,8 +21,6 @@ from popsnet.errors import InputError
 from popsnet.network import Network
 from popsnet.slot import Ints
 
-__all__ = ["NOBODY", "Choice", "TwoHop", "recorded"]
-
 I32 = npt.NDArray[np.int32]
 
 NOBODY = -1

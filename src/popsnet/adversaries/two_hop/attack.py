@@ -28,8 +28,6 @@ from popsnet.progress import Progress, patient_progress, watched
 from popsnet.report import Report, Reported
 from popsnet.theory.lower_bounds import guaranteed_rounds
 
-__all__ = ["MOST_ROUNDS", "TwoHopAttack", "attack_two_hop"]
-
 MOST_ROUNDS = 32
 """Where the search for a longer delay ends."""
 

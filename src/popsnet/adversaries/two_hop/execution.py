@@ -18,8 +18,6 @@ from popsnet.memory import Memory
 from popsnet.network import Network
 from popsnet.slot import Inbox, Ints, Slot, Slots
 
-__all__ = ["Arrivals", "Needed", "execute_two_hop", "randomized_slots"]
-
 _CAP = 1000
 """Rounds. For d = g the randomized algorithm has never needed a tenth of it. For d much larger
 than g hardly any packet is ever alone on its coupler, and it does not come to an end."""

@@ -14,9 +14,6 @@ from popsnet.coins import Coins
 from popsnet.network import Network
 from popsnet.slot import Ints
 
-__all__ = ["FAMILIES", "find_two_hop", "one_listener", "randomized"]
-
-
 _kept = lru_cache(maxsize=2)
 """A choice is asked twice for each slot, to see that it is a function: the second time is free."""
 

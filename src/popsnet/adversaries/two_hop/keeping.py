@@ -35,8 +35,6 @@ from popsnet.adversaries.two_hop.rounds import I32, Bools, Round
 from popsnet.compiled import compiled
 from popsnet.network import Network
 
-__all__ = ["kept_before"]
-
 
 def kept_before(network: Network, rounds: list[Round], classes: I32) -> list[Bools]:
     """Entry r: who can be kept through rounds 0 to r - 1; the last entry, through all of them.

@@ -13,8 +13,6 @@ from popsnet.compiled import compiled
 from popsnet.network import Network
 from popsnet.slot import Ints
 
-__all__ = ["Marking", "mark"]
-
 I64 = npt.NDArray[np.int64]
 U16 = npt.NDArray[np.uint16]
 F64 = npt.NDArray[np.float64]

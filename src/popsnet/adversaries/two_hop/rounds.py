@@ -17,8 +17,6 @@ from popsnet.adversaries.two_hop.algorithm import TwoHop
 from popsnet.compiled import compiled
 from popsnet.network import Network
 
-__all__ = ["I32", "Bools", "Round", "classes_of", "round_of"]
-
 Bools = npt.NDArray[np.bool_]
 I32 = npt.NDArray[np.int32]
 

@@ -17,8 +17,6 @@ from popsnet.network import Network
 from popsnet.progress import Progress, watched
 from popsnet.report import Report, Reported
 
-__all__ = ["Separation", "SeparationStudy", "measure_separation", "separation"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Separation:

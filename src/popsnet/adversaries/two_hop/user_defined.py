@@ -13,8 +13,6 @@ from popsnet.errors import InputError
 from popsnet.network import Network
 from popsnet.slot import Ints
 
-__all__ = ["two_hop_of_file"]
-
 _USAGE = "(d, g, processor, slot), which gives a group"
 
 

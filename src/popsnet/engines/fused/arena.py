@@ -11,8 +11,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["cut"]
-
 _LINE = 128
 _LARGE_PAGES = 2**22
 """NumPy asks for large pages for arrays of four megabytes and more."""

@@ -14,8 +14,6 @@ from popsnet.compiled import compiled
 LANES = 8
 """Numbers that ``pack`` takes at a time."""
 
-__all__ = ["LANES", "add_shared", "flags_set", "load_shared", "lowest_bit", "ones", "pack"]
-
 
 def _trailing_zeros(context: Any, word: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:

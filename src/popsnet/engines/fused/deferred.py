@@ -29,8 +29,6 @@ from popsnet.engines.fused.resident import Scratch
 from popsnet.permutations.uniform import fill, shuffle
 from popsnet.splitmix import origin, run_key, step_key
 
-__all__ = ["route_deferred", "route_many_deferred"]
-
 _FREE = np.uint32(0)
 _ALONE, _UNHEARD = np.uint8(1), np.uint8(0x40)
 

@@ -5,12 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from popsnet.engines.fused.kernel import Kernel
-from popsnet.engines.fused.mei_rizzi import (
-    DeferredKernel,
-    MeiRizziKernel,
-    bytes_needed,
-    obstacle,
-)
+from popsnet.engines.fused.mei_rizzi import DeferredKernel, MeiRizziKernel, bytes_needed, obstacle
 from popsnet.engines.fused.relay import RelayKernel, relay_bytes, relay_obstacle
 from popsnet.engines.fused.threads import RESIDENT, runs_at_a_time
 from popsnet.engines.outcome import Outcome, Outcomes
@@ -22,8 +17,6 @@ from popsnet.routing.detection import DETECTED
 from popsnet.routing.relay.schedule import RelaySchedule
 from popsnet.routing.router import is_registered
 from popsnet.trace import Observer
-
-__all__ = ["ENGINE", "FusedEngine", "open_kernel"]
 
 _MEI_RIZZI = ("published", "idealized", "deferred")
 

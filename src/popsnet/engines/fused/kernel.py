@@ -23,8 +23,6 @@ from popsnet.network import Network
 from popsnet.system import threads_here
 from popsnet.trace import Observer
 
-__all__ = ["Kernel", "Worker"]
-
 
 class Worker(ABC):
     """The memory of one thread that does run after run on uniform permutations."""

@@ -29,8 +29,6 @@ from popsnet.engines.fused.passes import FLAGS, SPARE, U16, U64, Layout
 from popsnet.permutations.keyed import KeyedPermutation
 from popsnet.routing.mei_rizzi import INTERMEDIATE_GROUP
 
-__all__ = ["LargeRun", "StepCounts", "large_run_bytes", "listed"]
-
 _FEWEST_BITS, _MOST_BITS = 18, 20
 """Couplers of a bucket, as a power of two: they fit in a second-level cache, at a byte each."""
 

@@ -29,8 +29,6 @@ from popsnet.slot import Ints
 from popsnet.system import threads_here
 from popsnet.trace import Observer
 
-__all__ = ["DeferredKernel", "MeiRizziKernel", "bytes_needed", "obstacle", "outcome_of"]
-
 _SECONDS_BETWEEN_LOOKS = 0.5
 _NOT_YET = -1
 _LOGGED, _LOGGED_DEFERRED = 4, 7

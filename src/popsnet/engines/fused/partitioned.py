@@ -42,8 +42,6 @@ from popsnet.engines.fused.passes import (
 from popsnet.permutations.keyed import permute, place
 from popsnet.splitmix import origin, step_key
 
-__all__ = ["DONE", "GAP", "STOP", "TAKEN", "WAITING", "Buckets", "Hands", "Packets", "Plan", "work"]
-
 GAP = 16
 """Numbers between what different threads write to: a cache line and the one fetched with it."""
 

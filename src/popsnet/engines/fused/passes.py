@@ -25,23 +25,6 @@ from popsnet.engines.fused.bits import LANES, flags_set, ones, pack
 from popsnet.network import Network
 from popsnet.splitmix import mix, premix, word_from
 
-__all__ = [
-    "FLAGS",
-    "SPARE",
-    "Layout",
-    "clear",
-    "count",
-    "draw",
-    "encode",
-    "padded",
-    "pick",
-    "remove",
-    "rename",
-    "select",
-    "select_pairs",
-    "take_part",
-]
-
 U8 = npt.NDArray[np.uint8]
 U16 = npt.NDArray[np.uint16]
 U32 = npt.NDArray[np.uint32]

@@ -33,8 +33,6 @@ from popsnet.permutations.uniform import fill, shuffle
 from popsnet.routing.mei_rizzi import participation
 from popsnet.splitmix import origin, run_key, step_key
 
-__all__ = ["Scratch", "law_of", "route", "route_many"]
-
 
 def law_of(network: Network, max_steps: int) -> npt.NDArray[np.uint64]:
     """The thresholds of the steps in which not everybody takes part."""

@@ -10,8 +10,6 @@ import numpy as np
 from popsnet.compiled import compiled
 from popsnet.engines.fused.passes import I64
 
-__all__ = ["summarize_deferred", "summarize_mei_rizzi", "summarize_relay"]
-
 _UNKNOWN = -1
 """As ``popsnet.engines.outcome.UNKNOWN``; a test compares them."""
 

@@ -8,8 +8,6 @@ from typing import NoReturn
 from popsnet.network import Network
 from popsnet.trace import Event, Observer
 
-__all__ = ["RESIDENT", "STEPS_EXPECTED", "runs_at_a_time", "tell"]
-
 RESIDENT = 2**20
 """The most packets of a run that is done by one thread."""
 

@@ -6,8 +6,6 @@ from popsnet.engines.objects.coupler import Message, Packet
 from popsnet.engines.objects.processor import Order, Processor, ProcessorPhase, Script
 from popsnet.routing.mei_rizzi import INTERMEDIATE_GROUP, PHASES
 
-__all__ = ["MEI_RIZZI", "MeiRizzi"]
-
 
 class MeiRizzi(Processor):
     """A processor in the five slots of the paper's router."""

@@ -9,8 +9,6 @@ from popsnet.coins import Coins
 from popsnet.engines.objects.coupler import Message, Packet
 from popsnet.network import Network
 
-__all__ = ["BufferFull", "Order", "Processor", "ProcessorPhase", "Script"]
-
 Order: TypeAlias = tuple[Sequence[int], Message]
 """A message, and the groups it is sent to."""
 

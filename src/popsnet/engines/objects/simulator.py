@@ -17,8 +17,6 @@ from popsnet.experiment import Experiment, Instance
 from popsnet.network import Network
 from popsnet.trace import Event, Hold, Listen, Observer, Send, TraceWriter
 
-__all__ = ["ENGINE", "SCRIPTS", "Simulator", "execute"]
-
 
 class Simulator:
     """A POPS(g, g) of objects. It knows nothing of arrays, and shares no code with them."""

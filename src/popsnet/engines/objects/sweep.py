@@ -8,8 +8,6 @@ from popsnet.engines.objects.processor import Order, Processor, ProcessorPhase, 
 from popsnet.routing.relay.bijection import CELLS
 from popsnet.routing.relay.router import SEED
 
-__all__ = ["SWEEP", "Sweeper", "public_place"]
-
 _ROUNDS = 8
 
 

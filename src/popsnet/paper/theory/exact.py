@@ -22,8 +22,6 @@ from popsnet.paper.rows import NetworkRow, Results, sizes
 from popsnet.paper.verdicts import FEWEST_FOR_A_TAIL, OPEN, verdicts_of
 from popsnet.stats.inference import summarize_counts
 
-__all__ = ["ExactRow", "exact_rows"]
-
 
 @dataclass(frozen=True, slots=True)
 class ExactRow(NetworkRow):

@@ -13,8 +13,6 @@ from popsnet.paper.theory.section import Theory
 from popsnet.paper.theory.separation import SeparationRow
 from popsnet.plots import Fitted, draw_fits, draw_separation
 
-__all__ = ["theory_figures"]
-
 
 def theory_figures(theory: Theory) -> list[PaperFigure]:
     """Return the figures for which there is something to draw."""

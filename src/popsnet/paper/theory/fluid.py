@@ -13,8 +13,6 @@ from popsnet.paper.theory.exact import ExactRow
 from popsnet.stats.inference import least_sd
 from popsnet.theory import expected_steps
 
-__all__ = ["FluidRow", "fluid_rows"]
-
 _SWEEP = 3
 """Slots of relay's plain sweep at d = g."""
 

@@ -18,10 +18,6 @@ import numpy as np
 from popsnet.paper.theory.fluid import FluidRow
 from popsnet.stats.regression import Fit, akaike_weights, fewest_values, fit
 
-__all__ = [
-    "LAWS", "LIMIT", "GrowthLaw", "GrowthRow", "growth_rows", "in_words", "predicted", "series_of",
-]  # fmt: skip
-
 
 @dataclass(frozen=True, slots=True)
 class GrowthLaw:

@@ -10,8 +10,6 @@ from popsnet.paper.theory.growth import GrowthRow
 from popsnet.paper.theory.separation import SeparationRow
 from popsnet.paper.verdicts import LEVEL, Judged
 
-__all__ = ["Theory"]
-
 
 @dataclass(frozen=True, slots=True)
 class Theory(Judged):

@@ -21,8 +21,6 @@ from popsnet.paper.rows import NetworkRow, sizes
 from popsnet.paper.verdicts import sd_of
 from popsnet.stats.inference import summarize
 
-__all__ = ["KEPT", "RUNS", "SeparationRow", "attack_all"]
-
 KEPT = "separation.json"
 """The file that attacks are kept in."""
 

@@ -14,8 +14,6 @@ from popsnet.paper.theory.separation import RUNS
 from popsnet.paper.verdicts import FEWEST_FOR_A_TAIL, LEVEL
 from popsnet.report import Column, Row, Table
 
-__all__ = ["theory_tables"]
-
 _LONGEST = 20
 """Characters of a fraction that a table has room for."""
 

@@ -20,8 +20,6 @@ from popsnet.slot import Ints, Slots
 from popsnet.sorting import ComparatorNetwork, bag_tree, merge_exchange
 from popsnet.theory.bounds import Bound
 
-__all__ = ["aks", "aks_slots", "certified"]
-
 _SEED = 0
 """Of the separators: part of the algorithm, and known to every processor."""
 

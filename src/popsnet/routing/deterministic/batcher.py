@@ -18,8 +18,6 @@ from popsnet.slot import Inbox, Ints, Slot, Slots
 from popsnet.sorting import ComparatorStage, merge_exchange, merge_exchange_depth
 from popsnet.theory.bounds import Bound
 
-__all__ = ["SORTING_PHASES", "batcher", "batcher_slots", "sort_packets"]
-
 SORTING_PHASES: Phases = {
     "*stage *: to relay": "A stage of a sorting network: partners compare what they have; first "
     "hop, to a relay.",

@@ -27,8 +27,6 @@ from popsnet.slot import Inbox, Ints, Slot, Slots
 from popsnet.sorting import merge_exchange, merge_exchange_depth
 from popsnet.theory.bounds import Bound
 
-__all__ = ["datta", "datta_slots"]
-
 
 def datta_slots(network: Network) -> int:
     """Slots on every permutation; k(4·lg² + 2·lg + 9) - ⌈k/g⌉ for d = kg, g = 2^lg.

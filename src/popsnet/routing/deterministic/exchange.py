@@ -14,8 +14,6 @@ from popsnet.memory import Memory, plain
 from popsnet.routing.deterministic.pairs import Pairs
 from popsnet.slot import Inbox, Ints, Kind, Slot
 
-__all__ = ["SortedPackets", "keep_smaller_low", "swap_values"]
-
 I32 = npt.NDArray[np.int32]
 I64 = npt.NDArray[np.int64]
 

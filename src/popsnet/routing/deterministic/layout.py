@@ -8,8 +8,6 @@ import numpy.typing as npt
 from popsnet.network import Network
 from popsnet.slot import Ints
 
-__all__ = ["place_wires", "wire_of"]
-
 
 def place_wires(
     network: Network, first: int = 0, width: int | None = None

@@ -16,8 +16,6 @@ from popsnet.schedules.demand import Demand
 from popsnet.schedules.schedule import Schedule
 from popsnet.slot import Ints
 
-__all__ = ["Pairs", "pair_slots", "pair_up"]
-
 I32 = npt.NDArray[np.int32]
 
 

@@ -12,11 +12,9 @@ from popsnet.network import Network
 from popsnet.routing.facts import Phases
 from popsnet.slot import Inbox, Ints, Slot
 
-__all__ = ["RESERVATION_PHASES", "PacketRun", "Reservations", "delivery_slots"]
-
 RESERVATION_PHASES: Phases = {
     "reserve: *": "Processors tell each other how many sorted packets of each class there are, to "
-    "agree on who sends when.",
+    "agree on who sends when."
 }
 
 I64 = npt.NDArray[np.int64]

@@ -7,8 +7,6 @@ from typing import NamedTuple
 
 from popsnet.network import Network
 
-__all__ = ["Strip", "strips"]
-
 
 class Strip(NamedTuple):
     """The processors with index ``first`` to first + width - 1, and so width·g wires."""

@@ -7,8 +7,6 @@ from collections.abc import Generator
 from popsnet.routing.relay.state import RelayState
 from popsnet.slot import Inbox, Ints, Slot
 
-__all__ = ["attempt"]
-
 
 def attempt(
     state: RelayState, stage: str, groups: Ints, fanout: Ints | None = None

@@ -28,8 +28,6 @@ from popsnet.coins import Coins
 from popsnet.compiled import compiled
 from popsnet.slot import Ints
 
-__all__ = ["CELLS", "FEWEST_BITS", "FRESH", "ROUNDS", "Bijection", "multipliers", "place"]
-
 CELLS = "relay cells"
 """The purpose of the words that public bijections are made of."""
 

@@ -18,8 +18,6 @@ import numpy as np
 from popsnet.routing.relay.state import RelayState
 from popsnet.slot import Inbox, Ints, Slot, Slots
 
-__all__ = ["STORED", "RelayBuffers"]
-
 STORED = (
     "Relays send on what they store. Destinations know where to listen, and no two packets want "
     "one coupler: nothing can collide."

@@ -18,8 +18,6 @@ from popsnet.routing.relay.buffers import STORED, RelayBuffers
 from popsnet.routing.relay.state import RelayState
 from popsnet.slot import Inbox, Ints, Slot, Slots
 
-__all__ = ["CENSUS_PHASES", "census", "census_bits", "census_slots", "rank_slots"]
-
 CENSUS_PHASES: Phases = {
     "census: spread*": "Packets are spread over the groups by a computed permutation: nothing can "
     "collide.",

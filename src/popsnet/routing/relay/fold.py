@@ -8,8 +8,6 @@ from popsnet.routing.relay.attempt import attempt
 from popsnet.routing.relay.state import RelayState
 from popsnet.slot import Slot, Slots
 
-__all__ = ["FOLD_PHASES", "fold"]
-
 
 def _explain_delivery(network: Network) -> str:
     """For d = g no relay group has two packets for one group."""

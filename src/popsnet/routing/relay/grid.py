@@ -27,8 +27,6 @@ from popsnet.routing.facts import Phases
 from popsnet.routing.relay.state import RelayState
 from popsnet.slot import NO_PACKET, Inbox, Ints, Slot, Slots
 
-__all__ = ["GRID_PHASES", "grid", "superclasses"]
-
 GRID_PHASES: Phases = {
     "grid: attempt*": "A waiting packet is sent in the slot in which the relay group computed for "
     "it listens to its group.",

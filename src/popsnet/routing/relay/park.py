@@ -23,8 +23,6 @@ from popsnet.routing.relay.buffers import STORED, RelayBuffers
 from popsnet.routing.relay.state import RelayState
 from popsnet.slot import Inbox, Ints, Slot, Slots
 
-__all__ = ["PARK_PHASES", "SWEEP_PHASES", "park", "sweep", "sweep_slots"]
-
 _AT_ONCE = (
     "Every waiting packet is sent to the relay group computed for its destination. Only here can "
     "packets of this stage collide."

@@ -43,8 +43,6 @@ from popsnet.theory.stages import (
     left_at_a_set,
 )
 
-__all__ = ["RelayPlan", "fractions", "plan"]
-
 Numbers = npt.NDArray[np.float64]
 
 _GRID = 400

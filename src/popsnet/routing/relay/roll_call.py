@@ -10,8 +10,6 @@ from popsnet.network import Network
 from popsnet.routing.facts import Phases
 from popsnet.slot import Ints, Slot, Slots
 
-__all__ = ["ROLL_CALL_PHASES", "roll_call", "roll_call_slots"]
-
 ROLL_CALL_PHASES: Phases = {
     "roll call: collect": "One processor of each group at a time sends its packet to a relay "
     "group: nothing can collide.",

@@ -26,8 +26,6 @@ from popsnet.routing.router import Variant, register, register_variant
 from popsnet.slot import Inbox, Ints, Slot, Slots
 from popsnet.theory.bounds import Bound
 
-__all__ = ["SEED", "by_census", "by_roll_call", "expected_slots", "follow", "one_hop"]
-
 SEED = "relay seed"
 """The purpose of the coin that makes the public seed."""
 
@@ -133,7 +131,7 @@ _CLAIMS = Claims(
 
 _SEED_PHASES = {
     "seed": "Processor 0 tells every processor one random number. From it every processor can "
-    "compute by way of which group each packet will travel.",
+    "compute by way of which group each packet will travel."
 }
 _PUBLIC = (
     "A common random number, told in slot 1, decides by way of which group each packet travels."

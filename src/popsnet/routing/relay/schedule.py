@@ -32,18 +32,6 @@ from popsnet.routing.relay.shower import SHOWER_PHASES, shower
 from popsnet.routing.relay.state import RelayState
 from popsnet.slot import Slots
 
-__all__ = [
-    "WIDEST",
-    "Fold",
-    "Grid",
-    "Park",
-    "RelaySchedule",
-    "RelayStage",
-    "Shower",
-    "SweepStage",
-    "parse_schedule",
-]
-
 _MOST_STAGES = 1000
 WIDEST = 2**16
 """No number in a stage is larger."""

@@ -10,8 +10,6 @@ from popsnet.routing.relay.attempt import attempt
 from popsnet.routing.relay.state import RelayState
 from popsnet.slot import Ints, Slot, Slots
 
-__all__ = ["SHOWER_PHASES", "shower"]
-
 SHOWER_PHASES: Phases = {
     "shower: attempt": "Packets that still wait are sent to several relay groups at once: one copy "
     "that comes through is enough.",

@@ -13,8 +13,6 @@ from popsnet.network import Network
 from popsnet.routing.relay.bijection import FRESH, Bijection
 from popsnet.slot import Inbox, Ints
 
-__all__ = ["ATTEMPT", "SHIFT", "RelayState"]
-
 ATTEMPT = "relay attempt"
 """The purpose of private coins: in which slot of a window a source tries."""
 

@@ -8,8 +8,6 @@ import numpy.typing as npt
 from popsnet.compiled import compiled
 from popsnet.schedules.colouring.multigraph import count
 
-__all__ = ["balance"]
-
 I32 = npt.NDArray[np.int32]
 
 _NONE = -1

@@ -13,8 +13,6 @@ from popsnet.schedules.colouring.matching import perfect_matching
 from popsnet.schedules.colouring.multigraph import Regular, count, make_regular
 from popsnet.slot import Ints
 
-__all__ = ["colour_edges"]
-
 I32 = npt.NDArray[np.int32]
 
 _LARGEST = 2**30

@@ -13,8 +13,6 @@ import numpy.typing as npt
 from popsnet.compiled import compiled
 from popsnet.schedules.colouring.multigraph import lay_out
 
-__all__ = ["split_down", "split_once"]
-
 I32 = npt.NDArray[np.int32]
 Bytes = npt.NDArray[np.uint8]
 

@@ -8,8 +8,6 @@ import numpy.typing as npt
 from popsnet.compiled import compiled
 from popsnet.splitmix import word
 
-__all__ = ["perfect_matching"]
-
 I32 = npt.NDArray[np.int32]
 
 _32 = np.uint64(32)

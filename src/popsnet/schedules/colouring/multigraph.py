@@ -14,8 +14,6 @@ import numpy.typing as npt
 
 from popsnet.compiled import compiled
 
-__all__ = ["Regular", "count", "lay_out", "make_regular"]
-
 I32 = npt.NDArray[np.int32]
 
 _MANY_NODES = 4

@@ -17,8 +17,6 @@ from popsnet.engines.fused.relay.ground import (
 )
 from popsnet.engines.fused.relay.ways import load
 
-__all__ = ["alarm"]
-
 
 @compiled
 def alarm(ground: Ground, packets: Packets, hands: Hands, groups: I64, tally: I64) -> None:

@@ -15,8 +15,6 @@ from popsnet.engines.fused.relay.ground import Ground, Hands, divide
 from popsnet.routing.relay.bijection import FEWEST_BITS, ROUNDS
 from popsnet.splitmix import word
 
-__all__ = ["WORDS", "find_places", "make_rows", "make_turn", "tabulate"]
-
 WORDS = ROUNDS + 1
 """Of a group in the rows of a bijection."""
 

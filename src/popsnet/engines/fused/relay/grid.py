@@ -29,8 +29,6 @@ from popsnet.engines.fused.relay.park import by_turn, occupy, pick_alone
 from popsnet.engines.fused.relay.ways import is_hungry, load, put_bit, strike
 from popsnet.splitmix import mix
 
-__all__ = ["grid"]
-
 _0, _1 = np.uint64(0), np.uint64(1)
 
 

@@ -16,11 +16,6 @@ from popsnet.engines.fused.passes import I64, U8, U16, U32, U64
 from popsnet.engines.fused.relay.program import Program
 from popsnet.network import Network
 
-__all__ = [
-    "ACKED", "BITS", "COLLISIONS", "DESTROYED", "HOME", "LAST", "MESSAGES", "TALLIED", "Ground",
-    "Hands", "Packets", "divide", "hands_bytes",
-]  # fmt: skip
-
 MESSAGES, COLLISIONS, DESTROYED, HOME, ACKED, LAST, BITS = range(7)
 """What is tallied of a run: sums, the last slot of a stage that delivered, the most bits so far."""
 

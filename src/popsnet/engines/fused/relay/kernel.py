@@ -16,13 +16,7 @@ from popsnet.engines.fused.passes import I64, U8, U32
 from popsnet.engines.fused.relay.ground import Ground, Hands, Packets, hands_bytes
 from popsnet.engines.fused.relay.large import LargeRun
 from popsnet.engines.fused.relay.program import Program
-from popsnet.engines.fused.relay.stages import (
-    LOGGED,
-    Public,
-    public_bytes,
-    route,
-    route_many,
-)
+from popsnet.engines.fused.relay.stages import LOGGED, Public, public_bytes, route, route_many
 from popsnet.engines.fused.summaries import summarize_relay
 from popsnet.engines.fused.threads import RESIDENT, runs_at_a_time, tell
 from popsnet.engines.outcome import COLUMNS, Outcome, Outcomes
@@ -33,8 +27,6 @@ from popsnet.permutations.uniform import CHUNK, UniformPermutation
 from popsnet.routing.relay.schedule import RelaySchedule
 from popsnet.system import threads_here
 from popsnet.trace import Observer
-
-__all__ = ["RelayKernel", "relay_bytes", "relay_obstacle"]
 
 
 def relay_bytes(network: Network, schedule: RelaySchedule, keyed: bool) -> int:

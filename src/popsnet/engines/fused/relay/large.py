@@ -25,27 +25,10 @@ from popsnet.engines.fused.relay.ground import (
     Packets,
 )
 from popsnet.engines.fused.relay.park import park
-from popsnet.engines.fused.relay.program import (
-    FOLD,
-    GRID,
-    PARK,
-    SHOWER,
-    SWEEP,
-    Program,
-    row_of,
-)
+from popsnet.engines.fused.relay.program import FOLD, GRID, PARK, SHOWER, SWEEP, Program, row_of
 from popsnet.engines.fused.relay.shower import judge, mark
-from popsnet.engines.fused.relay.stages import (
-    LOGGED,
-    SEED_BITS,
-    Public,
-    start,
-    turn_to,
-    write_down,
-)
+from popsnet.engines.fused.relay.stages import LOGGED, SEED_BITS, Public, start, turn_to, write_down
 from popsnet.engines.fused.relay.ways import begin
-
-__all__ = ["LargeRun"]
 
 _PACKETS_AT_A_TIME = 2**24
 """A thread comes back to be asked whether to go on after so many packets."""

@@ -26,8 +26,6 @@ from popsnet.engines.fused.relay.ground import (
 from popsnet.engines.fused.relay.ways import is_hungry, load, put_bit, split, strike
 from popsnet.splitmix import word
 
-__all__ = ["by_turn", "occupy", "park", "pick_alone", "vacate"]
-
 _0, _1, _6, _63, _32 = np.uint64(0), np.uint64(1), np.uint64(6), np.uint64(63), np.uint64(32)
 _ALONE = np.uint8(1)
 

@@ -20,8 +20,6 @@ from popsnet.routing.relay.schedule import (
     SweepStage,
 )
 
-__all__ = ["FOLD", "GRID", "PARK", "SHOWER", "SWEEP", "Program", "row_of"]
-
 PARK, SWEEP, FOLD, SHOWER, GRID = range(5)
 
 _KINDS: dict[type[RelayStage], int] = {

@@ -27,8 +27,6 @@ from popsnet.engines.fused.relay.ground import (
 )
 from popsnet.engines.fused.relay.ways import load, put_bit, split, strike
 
-__all__ = ["judge", "mark"]
-
 _0, _1, _2, _3 = np.uint64(0), np.uint64(1), np.uint64(2), np.uint64(3)
 _5, _31 = np.uint64(5), np.uint64(31)
 _ALONE = np.uint8(1)

@@ -27,15 +27,7 @@ from popsnet.engines.fused.relay.ground import (
     Packets,
 )
 from popsnet.engines.fused.relay.park import park
-from popsnet.engines.fused.relay.program import (
-    FOLD,
-    GRID,
-    PARK,
-    SHOWER,
-    SWEEP,
-    Program,
-    row_of,
-)
+from popsnet.engines.fused.relay.program import FOLD, GRID, PARK, SHOWER, SWEEP, Program, row_of
 from popsnet.engines.fused.relay.shower import judge, mark
 from popsnet.engines.fused.relay.ways import begin
 from popsnet.permutations.uniform import RANDOM, fill, shuffle
@@ -43,11 +35,6 @@ from popsnet.routing.relay.bijection import CELLS, FRESH
 from popsnet.routing.relay.router import SEED
 from popsnet.routing.relay.state import ATTEMPT, SHIFT
 from popsnet.splitmix import run_key, step_key, word
-
-__all__ = [
-    "LOGGED", "SEED_BITS", "Public", "public_bytes", "route", "route_many", "start", "turn_to",
-    "write_down",
-]  # fmt: skip
 
 LOGGED = 8
 """Of a run up to each step: hungry, pending, slots, the last slot that delivered; messages,

@@ -12,8 +12,6 @@ from popsnet.engines.fused.relay.ground import Ground, Hands, Packets, divide
 from popsnet.permutations.keyed import permute
 from popsnet.permutations.keyed import place as place_keyed
 
-__all__ = ["begin", "is_hungry", "load", "put_bit", "split", "strike"]
-
 _1, _6, _63 = np.uint64(1), np.uint64(6), np.uint64(63)
 
 
