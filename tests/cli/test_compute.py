@@ -1,26 +1,23 @@
-"""``popsnet compute`` from the command line."""
+"""``popsnet compute``: what it prints and refuses."""
 
 from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
 
+from popsnet.computing.moves import Steps
+from popsnet.slot import Slot
 from tests.conftest import Cli
 
 
 @pytest.mark.parametrize("what", ["move", "sum", "prefix-sums"])
-def test_the_command(cli: Cli, what: str) -> None:
+def test_compute(cli: Cli, what: str) -> None:
     result = json.loads(cli("compute", what, 8, 4, "--dimension", 3, "--json").out)
-    assert (result["right"], result["slots"]) == (True, 4 if what == "move" else 20)
-    assert "OK: right" in cli("compute", what, 2, 2).out
-
-
-@pytest.mark.parametrize(
-    "wrong", [("nothing", 2, 2), ("sum", 3, 3), ("move", 2, 2, "--dimension", 2), ("sum", 0, 1)]
-)
-def test_what_cannot_be_computed_is_refused(cli: Cli, wrong: tuple[object, ...]) -> None:
-    assert cli("compute", *wrong).code == 2
+    assert (result["correct"], result["slots"]) == (True, 4 if what == "move" else 20)
+    assert result["slots_per_move"] == 4
+    assert "OK: correct" in cli("compute", what, 2, 2).out
 
 
 def test_one_processor_can_add_and_has_nowhere_to_move(cli: Cli) -> None:
@@ -29,3 +26,29 @@ def test_one_processor_can_add_and_has_nowhere_to_move(cli: Cli) -> None:
     assert (finished.code, finished.out) == (2, "")
     assert "POPS(1, 1) has one processor and no dimension" in finished.err
     assert "-1" not in finished.err
+
+
+def _nothing() -> Steps:
+    yield Slot()
+    return np.zeros(4)
+
+
+def test_a_wrong_result_ends_with_1(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("popsnet.computing.moves.add_all", lambda network, values: _nothing())
+    finished = cli("compute", "sum", 2, 2)
+    assert (finished.code, "WRONG" in finished.out) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (("compute", "nothing", 2, 2), "There is no 'nothing' to compute"),
+        (("compute", "sum", 3, 3), "power of two"),
+        (("compute", "move", 2, 2, "--dimension", 2), "--dimension 2: POPS(2, 2) has dimensions"),
+        (("compute", "sum", 0, 1), "d = 0"),
+    ],
+)
+def test_bad_input_is_refused(cli: Cli, arguments: tuple[object, ...], reason: str) -> None:
+    refused = cli(*arguments)
+    assert refused.code == 2
+    assert reason in refused.err

@@ -68,7 +68,8 @@ def test_csv_of_the_list_is_what_is_exported(cli: Cli, store: Path) -> None:
 def test_a_store_shows_itself(store: Path) -> None:
     with Store(store) as opened:
         report = opened.report()
-    assert max(map(len, str(report).splitlines())) <= 80
+    lines = str(report).splitlines()
+    assert all(len(line) <= 80 for line in lines if str(store) not in line)
     assert [row["runs"] for row in report.to_dict()["experiments"]] == [20] * 4
 
 
@@ -150,7 +151,7 @@ def test_verify_says_what_it_cannot_run_again(cli: Cli, store: Path) -> None:
     finished = cli("results", "verify", "--all")
     assert finished.code == 0
     assert "Not run again: Experiment" in finished.out
-    assert "the permutation here is file.npy:" in finished.out.replace("\n", "")
+    assert "the permutation here is file.npy:" in finished.out.replace("\n", " ")
     assert "6 shards run again" in finished.out
     Path("p.npy").unlink()
     assert "p.npy could not be read" in cli("results", "verify", "--all").out

@@ -179,17 +179,19 @@ class Table:
             show_header=any(column.heading != " " for column in self.columns),
         )
         cells = self.cells()
-        texts = [[line[place] for line in cells] for place in range(len(self.columns))]
-        pairs = list(zip(self.columns, texts, strict=True))
-        tight = sum(1 + max(map(len, [one.title, *below])) for one, below in pairs) > _WIDTH
-        for column, below in pairs:
-            parts = " ".join(below).split() if column.is_text else below
-            longest = max(map(len, [*column.title.split(), *parts]), default=0)
+        below = [[line[place] for line in cells] for place in range(len(self.columns))]
+        least = [_least_width(*pair) for pair in zip(self.columns, below, strict=True)]
+        natural = [
+            max(map(len, [one.title, *texts]))
+            for one, texts in zip(self.columns, below, strict=True)
+        ]
+        tight, narrow = (sum(widths) + len(widths) > _WIDTH for widths in (natural, least))
+        for column, width in zip(self.columns, least, strict=True):
             table.add_column(
                 Text(column.title),
                 justify="left" if column.is_text else "right",
-                min_width=min(longest, _WIDEST_WORD) if column.is_text else longest,
-                width=longest if tight and not column.is_text else None,
+                min_width=None if narrow and column.is_text else width,
+                width=width if tight and not column.is_text else None,
                 overflow="fold",
             )
         for line in cells:
@@ -209,6 +211,13 @@ class Table:
 
 _WIDEST_WORD = 24
 _WIDTH = 80
+
+
+def _least_width(column: Column, texts: Sequence[str]) -> int:
+    """The width that breaks no number, and no word that is not too long."""
+    parts = " ".join(texts).split() if column.is_text else texts
+    longest = max(map(len, [*column.title.split(), *parts]), default=0)
+    return min(longest, _WIDEST_WORD) if column.is_text else longest
 
 
 @dataclass(frozen=True, slots=True)
