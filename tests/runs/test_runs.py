@@ -36,8 +36,7 @@ from popsnet import (
 from popsnet import progress as progress_module
 from popsnet.cli.main import with_flags
 from popsnet.engines import ENGINES, Outcomes, Tally, choose_engine
-from popsnet.engines.fused import summaries
-from popsnet.engines.outcome import COLUMNS, UNKNOWN
+from popsnet.engines.outcome import COLUMNS
 from popsnet.runs.summary import bars
 from popsnet.sweeps.runner import work_on
 
@@ -255,10 +254,6 @@ def test_one_policy_chooses_the_engine() -> None:
     assert choose_engine("auto", square, traced=True).name == "slots"
     assert choose_engine("auto", tall).name == "slots"
     assert choose_engine("auto", Experiment(4, 4, router="direct")).name == "slots"
-
-
-def test_the_unknown_of_kernels_is_that_of_outcomes() -> None:
-    assert summaries._UNKNOWN == UNKNOWN
 
 
 def test_work_is_cut_into_pieces_for_all_workers() -> None:

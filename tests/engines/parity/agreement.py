@@ -9,7 +9,7 @@ import pytest
 
 from popsnet import Experiment, Outcome, route
 from popsnet.engines import ENGINES, Instance
-from popsnet.engines.fused import Kernel
+from popsnet.engines.fused import FusedSession
 from popsnet.trace import Event
 
 
@@ -27,13 +27,13 @@ def assert_same_runs(d: int, g: int, runs: int, threads: int, **choices: Any) ->
     assert [run.outcome for run in fast] == expected
 
 
-def assert_same_after_an_interrupt(kernel: Kernel, instance: Instance) -> None:
-    """A run that an observer interrupts leaves nothing behind in a kernel."""
+def assert_same_after_an_interrupt(session: FusedSession, instance: Instance) -> None:
+    """A run that an observer interrupts leaves nothing behind in a session."""
 
     def interrupt(event: Event) -> None:
         raise KeyboardInterrupt
 
-    expected = kernel.execute(instance)
+    expected = session.execute(instance)
     with pytest.raises(KeyboardInterrupt):
-        kernel.execute(instance, [interrupt])
-    assert kernel.execute(instance) == expected == by_messages(instance)
+        session.execute(instance, [interrupt])
+    assert session.execute(instance) == expected == by_messages(instance)

@@ -10,11 +10,14 @@ from numba import types
 from numba.extending import intrinsic
 
 from popsnet.compiled import compiled
+from popsnet.engines.fused.arrays import U32, U64
 
 LANES = 8
 """Numbers that ``pack`` takes at a time."""
 
-__all__ = ["LANES", "add_shared", "flags_set", "load_shared", "lowest_bit", "ones", "pack"]
+__all__ = ["LANES", "add_shared", "flags_set", "load_shared", "ones", "pack", "unpack"]
+
+_1, _FULL = np.uint64(1), np.uint64(2**64 - 1)
 
 
 def _trailing_zeros(context: Any, word: Any) -> Any:
@@ -147,3 +150,21 @@ def lowest_bit(word: np.uint64) -> int:
 def ones(word: np.uint64) -> np.uint64:
     """How many bits are set in a word."""
     return _count_ones(word)  # type: ignore[no-any-return]
+
+
+@compiled
+def unpack(bits: U64, words: int, numbers: U32) -> int:
+    """The positions of the bits that are set in some words; how many."""
+    s = 0
+    for w in range(words):
+        rest = bits[w]
+        if rest == _FULL:  # all of them, as in the first step
+            for bit in range(64):
+                numbers[s + bit] = w * 64 + bit
+            s += 64
+            continue
+        while rest != 0:
+            numbers[s] = w * 64 + lowest_bit(rest)
+            rest &= rest - _1
+            s += 1
+    return s

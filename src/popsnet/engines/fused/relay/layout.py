@@ -1,4 +1,4 @@
-"""What the stages of relay work on: blocks of packets, and the memory of a thread.
+"""What the stages of relay work on: blocks of packets, counters, and the memory of a thread.
 
 A block is a few whole groups. For d < g it is the G = ⌈g/d⌉ groups that the same member of every
 relay group hears, so that in all stages packets of different blocks never meet on their first hop.
@@ -6,32 +6,45 @@ relay group hears, so that in all stages packets of different blocks never meet 
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from popsnet.compiled import compiled
-from popsnet.engines.fused.arena import cut
-from popsnet.engines.fused.passes import I64, U8, U16, U32, U64
+from popsnet.engines.fused.arrays import I64, U8, U16, U32, U64, Records, record_type
+from popsnet.engines.fused.kernel import KeyedRounds
 from popsnet.engines.fused.relay.program import Program
+from popsnet.engines.fused.workspace import Table, allocate
 from popsnet.network import Network
 
 __all__ = [
-    "ACKED", "BITS", "COLLISIONS", "DESTROYED", "HOME", "LAST", "MESSAGES", "TALLIED", "Ground",
-    "Hands", "Packets", "divide", "hands_bytes",
+    "TALLY", "RelayLayout", "RelayPackets", "RelayTally", "RelayWorkspace", "divide",
+    "workspace_table",
 ]  # fmt: skip
-
-MESSAGES, COLLISIONS, DESTROYED, HOME, ACKED, LAST, BITS = range(7)
-"""What is tallied of a run: sums, the last slot of a stage that delivered, the most bits so far."""
-
-TALLIED = 7
 
 _BLOCK = 2**14
 _CELLS = 2**19
 """Of a window, for all groups of a block; a block has fewer groups where windows are long."""
 
 
-class Ground(NamedTuple):
+class RelayTally(Protocol):
+    """What a thread counts in a run: sums, and two maxima."""
+
+    messages: int
+    collisions: int
+    destroyed: int
+    delivered: int
+    acked: int
+    last_slot: int
+    """The last slot of a stage in which a packet was delivered."""
+    bits: int
+    """The most bits of a message so far."""
+
+
+TALLY = record_type(RelayTally)
+
+
+class RelayLayout(NamedTuple):
     """How the packets of a network are cut into blocks, and what numbers are divided by."""
 
     d: int
@@ -50,14 +63,12 @@ class Ground(NamedTuple):
     """Places of a grid: the groups, rounded up to whole superclasses."""
 
     @classmethod
-    def of(cls, network: Network, program: Program, rows: int = 0) -> Ground:
-        """Blocks of a fitting size, or of so many groups."""
+    def of(cls, network: Network, program: Program) -> RelayLayout:
+        """Cut blocks of a fitting size."""
         d, g = network.d, network.g
         superclasses = -(-g // d)
-        if d < g:
-            rows = superclasses
         most = min(_BLOCK // d, _CELLS // (g * program.widest), g)
-        rows = rows or max(most, 1)
+        rows = superclasses if d < g else max(most, 1)
         return cls(
             d=d,
             g=g,
@@ -89,21 +100,19 @@ def divide(value: np.uint64, by: tuple[int, int]) -> np.uint64:
     return (value * np.uint64(by[0])) >> np.uint64(by[1])
 
 
-class Packets(NamedTuple):
+class RelayPackets(NamedTuple):
     """Who still waits, a bit a packet, and where packets go. Every block begins a new word."""
 
     pending: U64
-    """Sources that do not know that their packet has arrived."""
-    hungry: U64
-    """Packets that have not arrived; all of them are pending."""
+    """Sources that do not know that their packet is delivered."""
+    undelivered: U64
+    """Packets that are not delivered; all of them are pending."""
     destination: U32
-    """Empty if the permutation is computed:"""
-    n: np.uint64
-    half: np.uint64
-    keys: U64
+    """Empty if the permutation is computed."""
+    keyed: KeyedRounds
 
 
-class Hands(NamedTuple):
+class RelayWorkspace(NamedTuple):
     """The memory of a thread."""
 
     numbers: U32  # of packets in their block
@@ -117,35 +126,32 @@ class Hands(NamedTuple):
     order: U32  # the same by turn
     starts: I64  # of each turn, in that order
     table: U8  # how many are in a cell: 0, 1, 3, 7, …
-    left: U32  # room in a set, by class
+    room: U32  # in a set, by class
     acked: U16  # by set: the last window with an ack
-    struck: U64  # bits of packets of a block
-    taken: U64  # places of a grid's relays in use, found by hashing
+    removed: U64  # bits of packets of a block
+    used: U64  # places of a grid's relays, found by hashing
+    unused: Records  # a tally of attempts that are made again
     stop: U8  # set by another thread to end the work before its time
 
     @classmethod
-    def of(cls, ground: Ground, program: Program, stop: U8) -> Hands:
-        """For one thread."""
-        return cls(*[*cut(*_pieces(ground, program)), stop])
+    def of(cls, layout: RelayLayout, program: Program, stop: U8) -> RelayWorkspace:
+        """Return the memory of one thread."""
+        return allocate(cls, workspace_table(layout, program), stop=stop)
 
 
-def _pieces(ground: Ground, program: Program) -> list[tuple[int, type]]:
-    spare = ground.words * 64 + 1  # bits are unpacked by the word, a selection writes past its end
-    sets = ground.rows * ground.g if ground.d >= ground.g else ground.g
-    u32, slots = np.uint32, max(program.widest, program.turns)
-    return [
-        *([(spare, u32)] * 3),
-        (spare * program.copies, u32),
-        *([(spare, u32)] * 5),
-        (slots + 1, np.int64),
-        (sets * program.widest, np.uint8),
-        (sets * ground.k, u32),
-        (sets, np.uint16),
-        (ground.words, np.uint64),
-        (2 << spare.bit_length() if ground.d < ground.g else 0, np.uint64),
-    ]
-
-
-def hands_bytes(ground: Ground, program: Program) -> int:
-    """Memory of one thread."""
-    return sum(length * np.dtype(kind).itemsize for length, kind in _pieces(ground, program))
+def workspace_table(layout: RelayLayout, program: Program) -> Table:
+    """The arrays of a workspace."""
+    spare = layout.words * 64 + 1  # bits are unpacked by the word, a selection writes past its end
+    sets = layout.rows * layout.g if layout.d >= layout.g else layout.g
+    names = "numbers", "targets", "places", "classes", "turns", "cells", "alone", "order"
+    return {
+        **dict.fromkeys(names, (spare, np.uint32)),
+        "sets": (spare * program.copies, np.uint32),
+        "starts": (max(program.widest, program.turns) + 1, np.int64),
+        "table": (sets * program.widest, np.uint8),
+        "room": (sets * layout.k, np.uint32),
+        "acked": (sets, np.uint16),
+        "removed": (layout.words, np.uint64),
+        "used": (2 << spare.bit_length() if layout.d < layout.g else 0, np.uint64),
+        "unused": (1, TALLY),
+    }
