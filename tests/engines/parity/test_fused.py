@@ -90,9 +90,9 @@ def test_partitioned_runs_are_the_same_however_they_are_divided(
     kernel, team = kernel_of(instance), Team(threads)
     layout = MeiRizziLayout.of(network, min(rows, network.g), batch)
     run = PartitionedRun(layout, kernel.program, team, min(rounds, network.g), listed)
-    rows = list(run.steps(instance, lambda *_: None))
+    log = list(run.steps(instance, lambda *_: None))
     team.close()
-    assert outcome_of(kernel, rows) == by_messages(instance)
+    assert outcome_of(kernel, log) == by_messages(instance)
 
 
 @pytest.mark.parametrize(

@@ -55,6 +55,7 @@ def route(
     d, g, size, bits = layout.d, layout.g, layout.rows * layout.d, layout.name_bits
     blocks, kinds, n, waiting = len(work.sizes), -(-d // g), d * g, work.waiting
     first, second = work.first.view(np.uint8), work.second.view(np.uint8)
+    thresholds = program.thresholds
     waiting[:] = _FREE
     for block in range(blocks):
         low = block * size
@@ -67,16 +68,19 @@ def route(
         sent, alone_1, heard_1, heard_2, collided = 0, 0, 0, 0, 0
         for block in range(blocks):
             begin, codes = origin(key, np.uint64(block * size)), work.codes[block * size :]
-            m = passes.draw_block(
-                layout, program.thresholds, step, codes, work.sizes[block], begin, 0, work
-            )
+            m, number_bits = work.sizes[block], layout.number_bits
+            if step < len(thresholds):
+                m = passes.take_part(codes, m, number_bits, begin, thresholds[step], work.taking)
+                passes.pick(codes, work.taking, m, work.taken)
+                codes = work.taken
+            passes.draw(layout, codes, m, begin, 0, work.couplers, work.drawn)
             passes.count(work.couplers, m, 0, first)
             alone_1 += mask(layout, first, block * layout.rows, turn, waiting)
             entries = work.entries[heard_1:]
             heard = passes.select(work.couplers, m, 0, first, work.drawn, work.flags, entries)
             collided += passes.clear(work.first)
             passes.count(entries, heard, bits, second)
-            if step < len(program.thresholds):
+            if step < len(thresholds):
                 passes.rename(entries, heard, bits, work.taking, 0)
             sent += m
             heard_1 += heard

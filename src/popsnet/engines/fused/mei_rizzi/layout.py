@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,10 +12,7 @@ from popsnet.network import Network
 from popsnet.permutations.uniform import RANDOM
 from popsnet.routing.mei_rizzi import INTERMEDIATE_GROUP, participation
 
-__all__ = [
-    "BlockWorkspace", "MeiRizziLayout", "MeiRizziProgram", "MeiRizziPurposes", "MeiRizziWorkspace",
-    "padded",
-]  # fmt: skip
+__all__ = ["MeiRizziLayout", "MeiRizziProgram", "MeiRizziPurposes", "MeiRizziWorkspace", "padded"]
 
 _BLOCK, _LARGE_BLOCK = 2**14, 2**15
 _MANY = 2**20
@@ -121,19 +118,6 @@ class MeiRizziProgram(NamedTuple):
         names = "run", RANDOM, INTERMEDIATE_GROUP
         purposes = as_purposes(MeiRizziPurposes, *names)
         return cls(np.fromiter(thresholds, np.uint64, steps), max_steps, executed, purposes)
-
-
-class BlockWorkspace(Protocol):
-    """What a thread needs to draw for the packets of one block."""
-
-    @property
-    def taking(self) -> U32: ...
-    @property
-    def taken(self) -> U32: ...
-    @property
-    def couplers(self) -> U32: ...
-    @property
-    def drawn(self) -> U32 | U64: ...
 
 
 class MeiRizziWorkspace(NamedTuple):

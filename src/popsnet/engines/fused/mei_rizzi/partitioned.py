@@ -256,7 +256,7 @@ def scatter(
     key = step_key(plan.seed, plan.program.purposes.intermediate, step)
     all_groups = buckets.low == 0 and buckets.high == layout.g
     first_table, entries = work.first.view(np.uint8), work.survivors
-    narrow = work.survivors.itemsize == 4
+    narrow, everybody = entries.itemsize == 4, step >= len(thresholds)
     for block in range(plan.cuts[part], plan.cuts[part + 1]):
         first, first_name = block * size, block % layout.batch * words * 64
         bits, begin = packets.bits[block * words :], origin(key, np.uint64(first))
@@ -269,7 +269,12 @@ def scatter(
             packets.sizes[block] = m
         else:
             codes, m = work.numbers, unpack(bits, words, work.numbers)
-        m = passes.draw_block(layout, thresholds, step, codes, m, begin, first_name, work)
+        if not everybody:
+            coin = thresholds[step]
+            m = passes.take_part(codes, m, layout.number_bits, begin, coin, work.taking)
+            passes.pick(codes, work.taking, m, work.taken)
+            codes = work.taken
+        passes.draw(layout, codes, m, begin, first_name, work.couplers, work.drawn)
         if not all_groups:
             m = within(work.couplers, work.drawn, m, layout.group_bits, buckets.low, buckets.high)
         passes.count(work.couplers, m, 0, first_table)
@@ -284,10 +289,8 @@ def scatter(
         tally.sent += m
         tally.survivors += survivors
         tally.collisions += passes.clear(work.first)
-        everybody = step >= len(thresholds)
         if not listed:
-            numbers = codes if everybody else work.taken
-            passes.rename(entries, survivors, name_bits, numbers, first_name)
+            passes.rename(entries, survivors, name_bits, codes, first_name)
             aim(layout, packets, entries, survivors, first, first_name, name_bits)
         elif not everybody:
             passes.rename(entries, survivors, name_bits, work.taking, first_name)

@@ -20,12 +20,12 @@ import numpy as np
 from popsnet.compiled import compiled
 from popsnet.engines.fused.arrays import U8, U16, U32, U64
 from popsnet.engines.fused.bits import LANES, flags_set, ones, pack
-from popsnet.engines.fused.mei_rizzi.layout import BlockWorkspace, MeiRizziLayout
+from popsnet.engines.fused.mei_rizzi.layout import MeiRizziLayout
 from popsnet.splitmix import mix, premix, word_from
 
 __all__ = [
-    "FLAGS", "SPARE", "clear", "count", "draw_block", "encode", "remove", "rename", "select",
-    "select_pairs",
+    "FLAGS", "SPARE", "clear", "count", "draw", "encode", "pick", "remove", "rename", "select",
+    "select_pairs", "take_part",
 ]  # fmt: skip
 
 _0, _32, _31 = np.uint64(0), np.uint64(32), np.uint32(31)
@@ -67,23 +67,6 @@ def pick(values: U32, positions: U32, m: int, out: U32) -> None:
     """The values at these positions."""
     for k in range(m):
         out[k] = values[positions[k]]
-
-
-@compiled
-def draw_block(
-    layout: MeiRizziLayout, thresholds: U64, step: int, codes: U32, m: int, begin: np.uint64,
-    first_name: int, work: BlockWorkspace,
-) -> int:  # fmt: skip
-    """Slot 1 of a block: those who take part in a step draw; how many.
-
-    If not all do, ``work.taking`` are their positions and ``work.taken`` their codes.
-    """
-    if step < len(thresholds):
-        m = take_part(codes, m, layout.number_bits, begin, thresholds[step], work.taking)
-        pick(codes, work.taking, m, work.taken)
-        codes = work.taken
-    draw(layout, codes, m, begin, first_name, work.couplers, work.drawn)
-    return m
 
 
 @compiled

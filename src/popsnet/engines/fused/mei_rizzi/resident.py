@@ -43,28 +43,31 @@ def route(
 ) -> int:  # fmt: skip
     """Route one permutation; returns the steps."""
     size, bits = layout.rows * layout.d, layout.name_bits
-    blocks, n = len(work.sizes), layout.d * layout.g
+    blocks, n, number_bits = len(work.sizes), layout.d * layout.g, layout.number_bits
+    thresholds = program.thresholds
     first, second = work.first.view(np.uint8), work.second.view(np.uint8)
     for block in range(blocks):
         low = block * size
         m = min(size, n - low)
         work.sizes[block] = m
-        passes.encode(work.targets[low:], m, layout.number_bits, work.codes[low:])
+        passes.encode(work.targets[low:], m, number_bits, work.codes[low:])
     step, pending = 0, n
     while pending > 0 and step < program.max_steps and work.stop[0] == 0:
         key = step_key(seed, program.purposes.intermediate, step)
         sent, collided, filled = 0, 0, 0
         begin, stride = origin(key, np.uint64(0)), origin(np.uint64(0), np.uint64(size - 1))
         for block in range(blocks):
-            codes, entries = work.codes[block * size :], work.entries[filled:]
-            m = passes.draw_block(
-                layout, program.thresholds, step, codes, work.sizes[block], begin, 0, work
-            )
+            m, codes, entries = work.sizes[block], work.codes[block * size :], work.entries[filled:]
+            if step < len(thresholds):
+                m = passes.take_part(codes, m, number_bits, begin, thresholds[step], work.taking)
+                passes.pick(codes, work.taking, m, work.taken)
+                codes = work.taken
+            passes.draw(layout, codes, m, begin, 0, work.couplers, work.drawn)
             passes.count(work.couplers, m, 0, first)
             survivors = passes.select(work.couplers, m, 0, first, work.drawn, work.flags, entries)
             collided += passes.clear(work.first)
             passes.count(entries, survivors, bits, second)
-            if step < len(program.thresholds):
+            if step < len(thresholds):
                 passes.rename(entries, survivors, bits, work.taking, 0)
             sent += m
             filled += survivors

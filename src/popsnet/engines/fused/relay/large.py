@@ -4,26 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from itertools import count
+from typing import Any
 
 import numpy as np
 
 from popsnet.engines.fused.arrays import Records
 from popsnet.engines.fused.kernel import LargeRun, Report
+from popsnet.engines.fused.relay.global_or import global_or
+from popsnet.engines.fused.relay.grid import grid
 from popsnet.engines.fused.relay.layout import TALLY, RelayLayout, RelayPackets, RelayWorkspace
+from popsnet.engines.fused.relay.park import park
 from popsnet.engines.fused.relay.pending import begin
-from popsnet.engines.fused.relay.program import Program, row_of
-from popsnet.engines.fused.relay.shower import mark
-from popsnet.engines.fused.relay.stages import (
-    LOG,
-    PublicState,
-    do_blocks,
-    finish,
-    is_contended,
-    prepare,
-    start,
-    turns_of,
-    write_row,
-)
+from popsnet.engines.fused.relay.program import FOLD, GRID, PARK, SHOWER, SWEEP, Program, row_of
+from popsnet.engines.fused.relay.shower import mark, resolve
+from popsnet.engines.fused.relay.stages import LOG, PublicState, finish, prepare, start, write_row
 from popsnet.engines.fused.team import GAP, Team
 from popsnet.experiment import Instance
 
@@ -59,36 +53,54 @@ class DividedRun(LargeRun):
         start(layout, program, public, np.uint64(instance.coins.seed), sum(moving))
         while step == 0 or (state["pending"] > 0 and step < program.max_steps):
             if state["pending"] > 0:
-                for _ in self._stage(packets, row_of(program, step)):
+                row = row_of(step, len(program.stages), program.repeated)
+                for _ in self._stage(packets, program.stages[row]):
                     report(step, int(state["slots"]), int(state["pending"]))
-            row = np.zeros(1, dtype=LOG)[0]
-            write_row(public, row)
-            yield row
+            log = np.zeros(1, dtype=LOG)
+            write_row(state, public.tally[0], log[0])
+            yield log[0]
             step += 1
 
-    def _stage(self, packets: RelayPackets, row: int) -> Iterator[None]:
+    def _stage(self, packets: RelayPackets, stage: Any) -> Iterator[None]:
         """Do a stage; comes back now and then."""
-        layout, program, public = self.layout, self.program, self.public
-        first_workspace, tallies = self.workspaces[0], self.tallies
-        prepare(layout, program, row, public, public.table[:0])
+        layout, public, tallies, kind = self.layout, self.public, self.tallies, stage["kind"]
+        prepare(layout, self.program, stage, public, public.table[:0])
         tallies[:] = 0
-        for turn in range(turns_of(program, row)):
-
-            def mark_all(_: int, turn: int = turn) -> None:
-                copies = program.stages[row]["first"]
-                fixed = public.rows, copies, turn, public.couplers
-                mark(layout, packets, first_workspace, *fixed, tallies[0])
-
-            def do_some(t: int, first: int, last: int, turn: int = turn) -> None:
-                fixed = layout, program, packets, self.workspaces[t], public, row, turn
-                do_blocks(*fixed, first, last, tallies[t])
-
-            if is_contended(layout, program, row):
-                yield from self.team.do(mark_all, threads=1)
-            yield from self._on_blocks(do_some)
+        if kind in (PARK, SWEEP):
+            windows = self.program.windows[stage["first"] : stage["second"]]
+            fixed = public.table[:0], windows, public.keys
+            yield from self._work(park, packets, *fixed, kind == SWEEP)
+        elif kind == GRID:
+            shift = public.state[0]["shift"]
+            yield from self._work(grid, packets, public.table[:0], stage["first"], shift)
+        else:
+            for turn in range(stage["first"]):
+                copies = stage["first"], turn, public.couplers
+                if layout.d > layout.g:
+                    yield from self._alone(mark, packets, public.rows, *copies, tallies[0])
+                yield from self._work(resolve, packets, *copies, kind == FOLD)
         _add(public.tally, tallies)
-        fixed = layout, program, packets, first_workspace, public
-        yield from self.team.do(lambda _: finish(*fixed, row), threads=1)
+        if kind == SHOWER:
+            yield from self._alone(global_or, packets, public.groups, public.tally[0])
+        finish(stage, public.state[0], public.tally[0])
+
+    def _work(
+        self, stage: Callable[..., None], packets: RelayPackets, *rest: object
+    ) -> Iterator[None]:
+        """Do a compiled stage on all threads."""
+
+        def work(t: int, first: int, last: int) -> None:
+            fixed = self.layout, packets, self.workspaces[t], self.public.rows
+            stage(*fixed, *rest, first, last, self.tallies[t])
+
+        return self._on_blocks(work)
+
+    def _alone(
+        self, work: Callable[..., None], packets: RelayPackets, *rest: object
+    ) -> Iterator[None]:
+        """Do on one thread what cannot be divided."""
+        fixed = self.layout, packets, self.workspaces[0]
+        return self.team.do(lambda _: work(*fixed, *rest), threads=1)
 
     def _on_blocks(self, work: Callable[[int, int, int], None]) -> Iterator[None]:
         """Threads take blocks, as many as are done at a time, until none are left."""

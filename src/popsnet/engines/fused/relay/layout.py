@@ -143,7 +143,7 @@ def workspace_table(layout: RelayLayout, program: Program) -> Table:
     """The arrays of a workspace."""
     spare = layout.words * 64 + 1  # bits are unpacked by the word, a selection writes past its end
     sets = layout.rows * layout.g if layout.d >= layout.g else layout.g
-    names = "numbers", "targets", "places", "classes", "turns", "cells", "alone", "order"
+    names = "numbers", "targets", "places", "sets", "classes", "turns", "cells", "alone", "order"
     return {
         **dict.fromkeys(names, (spare, np.uint32)),
         "sets": (spare * program.copies, np.uint32),

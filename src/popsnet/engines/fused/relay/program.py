@@ -119,7 +119,6 @@ def _numbers(stage: RelayStage, network: Network, windows: list[int]) -> tuple[i
 
 
 @compiled(inline=True)
-def row_of(program: Program, step: int) -> int:
+def row_of(step: int, rows: int, repeated: int) -> int:
     """The row of a step's stage: the repeated ones follow each other for ever."""
-    rows, repeated = len(program.stages), program.repeated
     return step if step < rows else repeated + (step - repeated) % (rows - repeated)

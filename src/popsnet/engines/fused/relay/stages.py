@@ -21,15 +21,24 @@ from popsnet.engines.fused.relay.layout import (
 )
 from popsnet.engines.fused.relay.park import park
 from popsnet.engines.fused.relay.pending import begin
-from popsnet.engines.fused.relay.program import FOLD, GRID, PARK, SHOWER, SWEEP, Program, row_of
+from popsnet.engines.fused.relay.program import (
+    FOLD,
+    GRID,
+    PARK,
+    SHOWER,
+    SWEEP,
+    Program,
+    ProgramStage,
+    row_of,
+)
 from popsnet.engines.fused.relay.shower import mark, resolve
 from popsnet.engines.fused.workspace import Table, allocate
 from popsnet.routing.relay.bijection import FRESH
 from popsnet.splitmix import run_key, step_key, word
 
 __all__ = [
-    "LOG", "PublicState", "RelayMemory", "do_blocks", "finish", "is_contended", "prepare",
-    "public_table", "route", "route_many", "start", "summarize", "turns_of", "write_row",
+    "LOG", "PublicState", "RelayMemory", "finish", "prepare", "public_table", "route",
+    "route_many", "start", "summarize", "write_row",
 ]  # fmt: skip
 
 _SEED_BITS = 64
@@ -139,10 +148,10 @@ def start(
 
 @compiled
 def prepare(
-    layout: RelayLayout, program: Program, row: int, public: PublicState, table: U32
+    layout: RelayLayout, program: Program, stage: ProgramStage, public: PublicState, table: U32
 ) -> None:
-    """Draw what the stage of a row needs; tabulate its places in a table, where that pays."""
-    stage, state, purposes = program.stages[row], public.state[0], program.purposes
+    """Draw what a stage needs; tabulate its places in a table, where that pays."""
+    state, purposes = public.state[0], program.purposes
     kind, first, width = stage.kind, stage.first, layout.g * WORDS
     public.tally[0].last_slot = 0
     if kind == GRID:
@@ -150,8 +159,8 @@ def prepare(
         bound = np.uint64(layout.superclasses)
         state.shift = int(np.int64((word(key, np.uint64(0)) >> _32) * bound >> _32))
         state.bijections += 1
-    for u in range(turns_of(program, row)):
-        draw_bijection(layout, program, public, public.rows[u * width : (u + 1) * width])
+    for u in range(first if kind in (FOLD, SHOWER) else 1):
+        draw_bijection(layout, purposes.cells, public, public.rows[u * width : (u + 1) * width])
     for i in range(first, stage.second if kind == PARK else first):
         public.keys[i - first] = step_key(state.private_seed, purposes.attempt, state.windows)
         state.windows += 1
@@ -161,24 +170,10 @@ def prepare(
         state.tabulated = len(table)
 
 
-@compiled(inline=True)
-def turns_of(program: Program, row: int) -> int:
-    """How often the blocks of a stage are gone through: once for each copy."""
-    stage = program.stages[row]
-    return stage.first if stage.kind in (FOLD, SHOWER) else 1
-
-
-@compiled(inline=True)
-def is_contended(layout: RelayLayout, program: Program, row: int) -> bool:
-    """Whether deliveries of different blocks may collide in a stage."""
-    kind = program.stages[row].kind
-    return layout.d > layout.g and kind in (FOLD, SHOWER)
-
-
 @compiled
-def draw_bijection(layout: RelayLayout, program: Program, public: PublicState, rows: U64) -> None:
+def draw_bijection(layout: RelayLayout, cells: np.uint64, public: PublicState, rows: U64) -> None:
     """The next public bijection: a fresh one, or for d = g the one before it, turned."""
-    state, cells = public.state[0], program.purposes.cells
+    state = public.state[0]
     key = step_key(state.public_seed, cells, state.bijections)
     if layout.d == layout.g and state.bijections >= FRESH:
         make_turn(key, public.turn, rows)
@@ -188,45 +183,19 @@ def draw_bijection(layout: RelayLayout, program: Program, public: PublicState, r
 
 
 @compiled
-def do_blocks(
-    layout: RelayLayout, program: Program, packets: RelayPackets, work: RelayWorkspace,
-    public: PublicState, row: int, turn: int, first: int, last: int, tally: RelayTally,
-) -> None:  # fmt: skip
-    """A stage for the packets of some blocks; of several copies one turn."""
-    stage, state, rows = program.stages[row], public.state[0], public.rows
-    table = public.table[: state.tabulated]
-    if stage.kind in (PARK, SWEEP):
-        windows, swept = program.windows[stage.first : stage.second], stage.kind == SWEEP
-        coins = windows, public.keys, swept
-        park(layout, packets, work, rows, table, *coins, first, last, tally)
-    elif stage.kind == GRID:
-        grid(layout, packets, work, rows, table, stage.first, state.shift, first, last, tally)
-    else:
-        folded, copies = stage.kind == FOLD, (stage.first, turn, public.couplers)
-        resolve(layout, packets, work, rows, *copies, folded, first, last, tally)
-
-
-@compiled
-def finish(
-    layout: RelayLayout, program: Program, packets: RelayPackets, work: RelayWorkspace,
-    public: PublicState, row: int,
-) -> None:  # fmt: skip
-    """End a stage: who is still pending, and when it was delivered last."""
-    stage, state, tally = program.stages[row], public.state[0], public.tally[0]
+def finish(stage: ProgramStage, state: RunState, tally: RelayTally) -> None:
+    """End a stage: how many are still pending, and when a packet was delivered last."""
     state.pending = state.moving - tally.acked
-    if stage.kind == SHOWER:
-        global_or(layout, packets, work, public.groups, tally)
-        if tally.delivered == state.moving:
-            state.pending = 0
+    if stage.kind == SHOWER and tally.delivered == state.moving:
+        state.pending = 0
     if tally.last_slot > 0:
         state.slots_delivered = state.slots + tally.last_slot
     state.slots += stage.slots
 
 
 @compiled
-def write_row(public: PublicState, row: RelayRow) -> None:
+def write_row(state: RunState, tally: RelayTally, row: RelayRow) -> None:
     """Log a step."""
-    state, tally = public.state[0], public.tally[0]
     row.undelivered, row.pending = state.moving - tally.delivered, state.pending
     row.messages, row.collisions, row.destroyed = tally.messages, tally.collisions, tally.destroyed
     row.bits, row.slots_delivered, row.slots = tally.bits, state.slots_delivered, state.slots
@@ -237,31 +206,38 @@ def route(
     layout: RelayLayout, program: Program, memory: RelayMemory, seed: np.uint64, log: Records
 ) -> int:
     """Route one permutation; returns the steps."""
-    packets, work, public, _ = memory
-    state, tally, step = public.state[0], public.tally[0], 0
-    start(layout, program, public, seed, begin(layout, packets, work, 0, layout.blocks))
+    return do_stages(layout, program, memory.packets, memory.work, memory.public, seed, log)
+
+
+@compiled
+def do_stages(
+    layout: RelayLayout, program: Program, packets: RelayPackets, work: RelayWorkspace,
+    public: PublicState, seed: np.uint64, log: Records,
+) -> int:  # fmt: skip
+    """Do stages until no packet is pending; returns the steps."""
+    state, tally, step, blocks = public.state[0], public.tally[0], 0, layout.blocks
+    start(layout, program, public, seed, begin(layout, packets, work, 0, blocks))
     while True:
         if state.pending > 0:
-            row = row_of(program, step)
-            prepare(layout, program, row, public, public.table)
-            for turn in range(turns_of(program, row)):
-                if is_contended(layout, program, row):
-                    stage = program.stages[row]
-                    mark(
-                        layout,
-                        packets,
-                        work,
-                        public.rows,
-                        stage.first,
-                        turn,
-                        public.couplers,
-                        tally,
-                    )
-                do_blocks(
-                    layout, program, packets, work, public, row, turn, 0, layout.blocks, tally
-                )
-            finish(layout, program, packets, work, public, row)
-        write_row(public, log[step])
+            stage = program.stages[row_of(step, len(program.stages), program.repeated)]
+            prepare(layout, program, stage, public, public.table)
+            kind, first, rows = stage.kind, stage.first, public.rows
+            table, keys, couplers = public.table[: state.tabulated], public.keys, public.couplers
+            if kind in (PARK, SWEEP):
+                windows, swept = program.windows[first : stage.second], kind == SWEEP
+                park(layout, packets, work, rows, table, windows, keys, swept, 0, blocks, tally)
+            elif kind == GRID:
+                grid(layout, packets, work, rows, table, first, state.shift, 0, blocks, tally)
+            else:
+                for turn in range(first):
+                    copies, folded = (first, turn, couplers), kind == FOLD
+                    if layout.d > layout.g:
+                        mark(layout, packets, work, rows, *copies, tally)
+                    resolve(layout, packets, work, rows, *copies, folded, 0, blocks, tally)
+            if stage.kind == SHOWER:
+                global_or(layout, packets, work, public.groups, tally)
+            finish(stage, state, tally)
+        write_row(state, tally, log[step])
         step += 1
         if state.pending == 0 or step == program.max_steps or work.stop[0] != 0:
             return step
@@ -274,13 +250,13 @@ def route_many(
 ) -> int:  # fmt: skip
     """See :meth:`CompiledRuns.route_many`."""
     filled, done, n, purposes = 0, 0, layout.d * layout.g, program.purposes
-    places, drawn = memory.packets.destination, memory.shuffled
+    packets, work, public, shuffled = memory  # once: to count references takes time
     for run in range(first, last):
-        if len(log) - filled < program.max_steps or memory.work.stop[0] != 0:
+        if len(log) - filled < program.max_steps or work.stop[0] != 0:
             break
-        draw_permutation(places, n, purposes, seeds.permutations, run, drawn)
+        draw_permutation(packets.destination, n, purposes, seeds.permutations, run, shuffled)
         coins = run_key(seeds.coins, purposes.run, run)
-        steps[done] = route(layout, program, memory, coins, log[filled:])
+        steps[done] = do_stages(layout, program, packets, work, public, coins, log[filled:])
         filled += steps[done]
         done += 1
     return done
