@@ -1,4 +1,4 @@
-"""What the processor can do with bits and Numba has no word for."""
+"""Bits and quotients: what the processor can do and Numba has no word for."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ from popsnet.engines.fused.arrays import U32, U64
 LANES = 8
 """Numbers that ``pack`` takes at a time."""
 
-__all__ = ["LANES", "add_shared", "flags_set", "load_shared", "ones", "pack", "unpack"]
+__all__ = [
+    "LANES", "add_shared", "divide", "divisor_of", "flags_set", "load_shared", "ones", "pack",
+    "unpack",
+]  # fmt: skip
 
 _1, _FULL = np.uint64(1), np.uint64(2**64 - 1)
 
@@ -168,3 +171,15 @@ def unpack(bits: U64, words: int, numbers: U32) -> int:
             rest &= rest - _1
             s += 1
     return s
+
+
+def divisor_of(number: int) -> tuple[int, int]:
+    """For :func:`divide`: exact below 2^31 (Granlund and Montgomery, 1994)."""
+    shift = 31 + (number - 1).bit_length()
+    return (1 << shift) // number + 1, shift
+
+
+@compiled(inline=True)
+def divide(value: np.uint64, by: tuple[int, int]) -> np.uint64:
+    """The quotient by the number that ``by`` stands for."""
+    return (value * np.uint64(by[0])) >> np.uint64(by[1])

@@ -10,20 +10,8 @@ import numpy as np
 
 from popsnet.engines.fused.arrays import U16, U64
 from popsnet.engines.fused.kernel import KeyedRounds, LargeRun, Report
+from popsnet.engines.fused.mei_rizzi import partitioned
 from popsnet.engines.fused.mei_rizzi.layout import MeiRizziLayout, MeiRizziProgram
-from popsnet.engines.fused.mei_rizzi.partitioned import (
-    DONE,
-    HELD,
-    STOP,
-    TAKEN,
-    TALLY,
-    WAITING,
-    Buckets,
-    PartitionedPackets,
-    PartitionPlan,
-    PartitionWorkspace,
-    do_pieces,
-)
 from popsnet.engines.fused.mei_rizzi.passes import FLAGS, SPARE
 from popsnet.engines.fused.mei_rizzi.resident import LOG, SLOTS_PER_STEP
 from popsnet.engines.fused.team import GAP, Team
@@ -123,7 +111,7 @@ class PartitionedRun(LargeRun):
         width = (room + _SKEW // np.dtype(entry).itemsize)[:, None]
         firsts = np.concatenate([[0], np.cumsum(width * count)])
         starts = firsts[:-1, None] + width * np.arange(count + GAP)
-        self.buckets = Buckets(
+        self.buckets = partitioned.Buckets(
             entries=np.empty(firsts[-1], dtype=entry),
             starts=starts,
             ends=starts.copy(),
@@ -136,10 +124,10 @@ class PartitionedRun(LargeRun):
         self.sizes = np.zeros(layout.blocks, dtype=np.int64)
         self.bits = np.empty((layout.blocks, -(-layout.size // 64)), dtype=np.uint64)
         table = self._table(entry)
-        self.workspaces = [allocate(PartitionWorkspace, table) for _ in range(threads)]
-        self.shared = np.zeros(HELD + threads * GAP, dtype=np.int64)
+        self.workspaces = [allocate(partitioned.PartitionWorkspace, table) for _ in range(threads)]
+        self.shared = np.zeros(partitioned.HELD + threads * GAP, dtype=np.int64)
         self.delivered = np.zeros(threads * GAP, dtype=np.int64)
-        self.tallies = np.zeros((threads, _STEPS_AT_A_TIME), dtype=TALLY)
+        self.tallies = np.zeros((threads, _STEPS_AT_A_TIME), dtype=partitioned.TALLY)
 
     def _table(self, entry: type[np.uint32] | type[np.uint64]) -> Table:
         """The arrays of a thread."""
@@ -168,35 +156,39 @@ class PartitionedRun(LargeRun):
                 yield row
 
     def _some_steps(
-        self, packets: PartitionedPackets, seed: np.uint64, first: int, undelivered: int,
-        report: Report,
+        self, packets: partitioned.PartitionedPackets, seed: np.uint64, first: int,
+        undelivered: int, report: Report,
     ) -> Iterator[np.void]:  # fmt: skip
         """Do as many steps as there are tallies for, all threads together."""
         last = min(first + _STEPS_AT_A_TIME, self.program.max_steps)
         pieces = self.rounds * (len(self.cuts) - 1 + self.bucket_count)
         self.shared[:], self.tallies[:] = 0, 0
-        self.shared[TAKEN] = self.shared[DONE] = first * pieces
-        plan = PartitionPlan(
+        self.shared[partitioned.TAKEN] = self.shared[partitioned.DONE] = first * pieces
+        plan = partitioned.PartitionPlan(
             self.program, seed, self.rounds, self.span, self.cuts, last, self.shared,
             self.delivered, self.tallies,
         )  # fmt: skip
 
         def work_on(t: int) -> None:
-            work = partial(do_pieces, self.layout, packets, self.buckets, self.workspaces[t])
-            while work(plan, t) == WAITING:
+            work = partial(
+                partitioned.do_pieces, self.layout, packets, self.buckets, self.workspaces[t]
+            )
+            while work(plan, t) == partitioned.WAITING:
                 time.sleep(_SECONDS_TO_WAIT)
 
         step = first
         try:
             for _ in self.team.do(work_on):
-                done = int(self.shared[DONE]) / pieces
+                done = int(self.shared[partitioned.DONE]) / pieces
                 for row in self._rows(step, int(done), first, undelivered):
                     undelivered, step = int(row["undelivered"]), step + 1
                     yield row
                 report(int(done), int(SLOTS_PER_STEP * done), undelivered)
-            yield from self._rows(step, int(self.shared[DONE]) // pieces, first, undelivered)
+            yield from self._rows(
+                step, int(self.shared[partitioned.DONE]) // pieces, first, undelivered
+            )
         finally:
-            self.shared[STOP] = 1
+            self.shared[partitioned.STOP] = 1
 
     def _rows(self, step: int, end: int, first: int, undelivered: int) -> Iterator[np.void]:
         """The steps that are done, in terms of the log."""
@@ -208,7 +200,7 @@ class PartitionedRun(LargeRun):
             row["undelivered"], row["slots"] = undelivered, SLOTS_PER_STEP * (number + 1)
             yield row
 
-    def _packets(self, residues: U16, keyed: KeyedRounds) -> PartitionedPackets:
+    def _packets(self, residues: U16, keyed: KeyedRounds) -> partitioned.PartitionedPackets:
         """All packets are pending."""
         if residues.size and not self.codes.size:
             raise ValueError("Without codes the permutation has to be computed.")
@@ -217,7 +209,9 @@ class PartitionedRun(LargeRun):
         words = self.bits.shape[1]
         self.bits[:] = _first_bits(size, words)
         self.bits[-1] = _first_bits(n - (blocks - 1) * size, words)
-        return PartitionedPackets(self.codes, self.sizes, self.bits.reshape(-1), residues, keyed)
+        return partitioned.PartitionedPackets(
+            self.codes, self.sizes, self.bits.reshape(-1), residues, keyed
+        )
 
 
 def _first_bits(count: int, words: int) -> U64:

@@ -11,7 +11,8 @@ import numpy as np
 
 from popsnet.compiled import compiled
 from popsnet.engines.fused.arrays import U32, U64
-from popsnet.engines.fused.relay.layout import RelayLayout, RelayWorkspace, divide
+from popsnet.engines.fused.bits import divide
+from popsnet.engines.fused.relay.layout import RelayLayout, RelayWorkspace
 from popsnet.routing.relay.bijection import FEWEST_BITS, ROUNDS
 from popsnet.splitmix import word
 

@@ -8,13 +8,8 @@ import numpy as np
 
 from popsnet.compiled import compiled
 from popsnet.engines.fused.arrays import Records, record_type
-from popsnet.engines.fused.relay.layout import (
-    RelayLayout,
-    RelayPackets,
-    RelayTally,
-    RelayWorkspace,
-    divide,
-)
+from popsnet.engines.fused.bits import divide
+from popsnet.engines.fused.relay.layout import RelayLayout, RelayPackets, RelayTally, RelayWorkspace
 from popsnet.engines.fused.relay.pending import load
 
 __all__ = ["GROUP", "global_or"]

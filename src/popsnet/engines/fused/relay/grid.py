@@ -11,14 +11,9 @@ import numpy as np
 
 from popsnet.compiled import compiled
 from popsnet.engines.fused.arrays import U32, U64
+from popsnet.engines.fused.bits import divide
 from popsnet.engines.fused.relay.bijections import find_places
-from popsnet.engines.fused.relay.layout import (
-    RelayLayout,
-    RelayPackets,
-    RelayTally,
-    RelayWorkspace,
-    divide,
-)
+from popsnet.engines.fused.relay.layout import RelayLayout, RelayPackets, RelayTally, RelayWorkspace
 from popsnet.engines.fused.relay.park import by_turn, occupy, pick_alone
 from popsnet.engines.fused.relay.pending import is_undelivered, load, put_bit, remove
 from popsnet.splitmix import mix

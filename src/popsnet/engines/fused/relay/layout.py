@@ -10,17 +10,21 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from popsnet.compiled import compiled
 from popsnet.engines.fused.arrays import I64, U8, U16, U32, U64, Records, record_type
+from popsnet.engines.fused.bits import divisor_of
 from popsnet.engines.fused.kernel import KeyedRounds
 from popsnet.engines.fused.relay.program import Program
 from popsnet.engines.fused.workspace import Table, allocate
 from popsnet.network import Network
 
 __all__ = [
-    "TALLY", "RelayLayout", "RelayPackets", "RelayTally", "RelayWorkspace", "divide",
+    "TALLY",
+    "RelayLayout",
+    "RelayPackets",
+    "RelayTally",
+    "RelayWorkspace",
     "workspace_table",
-]  # fmt: skip
+]
 
 _BLOCK = 2**14
 _CELLS = 2**19
@@ -76,8 +80,8 @@ class RelayLayout(NamedTuple):
             rows=rows,
             blocks=-(-g // rows),
             words=-(-rows * d // 64),
-            by_d=_divisor(d),
-            by_g=_divisor(g),
+            by_d=divisor_of(d),
+            by_g=divisor_of(g),
             superclasses=superclasses,
             width=superclasses * -(-g // superclasses),
         )
@@ -86,18 +90,6 @@ class RelayLayout(NamedTuple):
     def size(self) -> int:
         """Packets in a block."""
         return self.rows * self.d
-
-
-def _divisor(number: int) -> tuple[int, int]:
-    """For :func:`divide`: exact below 2^31 (Granlund and Montgomery, 1994)."""
-    shift = 31 + (number - 1).bit_length()
-    return (1 << shift) // number + 1, shift
-
-
-@compiled(inline=True)
-def divide(value: np.uint64, by: tuple[int, int]) -> np.uint64:
-    """The quotient by the number that ``by`` stands for."""
-    return (value * np.uint64(by[0])) >> np.uint64(by[1])
 
 
 class RelayPackets(NamedTuple):

@@ -6,8 +6,8 @@ import numpy as np
 
 from popsnet.compiled import compiled
 from popsnet.engines.fused.arrays import U32, U64
-from popsnet.engines.fused.bits import ones, unpack
-from popsnet.engines.fused.relay.layout import RelayLayout, RelayPackets, RelayWorkspace, divide
+from popsnet.engines.fused.bits import divide, ones, unpack
+from popsnet.engines.fused.relay.layout import RelayLayout, RelayPackets, RelayWorkspace
 from popsnet.permutations.keyed import permute
 from popsnet.permutations.keyed import place as place_keyed
 

@@ -12,14 +12,9 @@ import numpy as np
 
 from popsnet.compiled import compiled
 from popsnet.engines.fused.arrays import U32, U64
+from popsnet.engines.fused.bits import divide
 from popsnet.engines.fused.relay.bijections import WORDS, find_places
-from popsnet.engines.fused.relay.layout import (
-    RelayLayout,
-    RelayPackets,
-    RelayTally,
-    RelayWorkspace,
-    divide,
-)
+from popsnet.engines.fused.relay.layout import RelayLayout, RelayPackets, RelayTally, RelayWorkspace
 from popsnet.engines.fused.relay.pending import load, put_bit, remove, split
 
 __all__ = ["mark", "resolve"]
