@@ -29,7 +29,7 @@ _FREE = np.uint32(0)
 _ALONE, _UNHEARD = np.uint8(1), np.uint8(0x40)
 
 
-class DeferredRow(Protocol):
+class DeferredLogRow(Protocol):
     """A step in the log: the messages alone and heard on couplers of slots 1 and 2."""
 
     undelivered: int
@@ -43,7 +43,7 @@ class DeferredRow(Protocol):
     """Of the last step, with the slots of kind 5 after it."""
 
 
-LOG = record_type(DeferredRow)
+LOG = record_type(DeferredLogRow)
 
 
 @compiled

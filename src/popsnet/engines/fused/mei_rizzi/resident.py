@@ -22,7 +22,7 @@ __all__ = ["LOG", "SLOTS_PER_STEP", "route", "route_many", "summarize"]
 SLOTS_PER_STEP = 5
 
 
-class MeiRizziRow(Protocol):
+class MeiRizziLogRow(Protocol):
     """A step in the log."""
 
     undelivered: int
@@ -33,7 +33,7 @@ class MeiRizziRow(Protocol):
     slots: int
 
 
-LOG = record_type(MeiRizziRow)
+LOG = record_type(MeiRizziLogRow)
 
 
 @compiled

@@ -52,7 +52,7 @@ _TABULATED = 4
 _32 = np.uint64(32)
 
 
-class RelayRow(Protocol):
+class RelayLogRow(Protocol):
     """A run up to a step, in the log."""
 
     undelivered: int
@@ -66,7 +66,7 @@ class RelayRow(Protocol):
     bits: int
 
 
-LOG = record_type(RelayRow)
+LOG = record_type(RelayLogRow)
 
 
 class RunState(Protocol):
@@ -194,7 +194,7 @@ def finish(stage: ProgramStage, state: RunState, tally: RelayTally) -> None:
 
 
 @compiled
-def write_row(state: RunState, tally: RelayTally, row: RelayRow) -> None:
+def write_row(state: RunState, tally: RelayTally, row: RelayLogRow) -> None:
     """Log a step."""
     row.undelivered, row.pending = state.moving - tally.delivered, state.pending
     row.messages, row.collisions, row.destroyed = tally.messages, tally.collisions, tally.destroyed
