@@ -31,10 +31,9 @@ from rich.table import Table
 import popsnet
 from popsnet import Coins, Experiment, Network, Sweep, collect, route
 from popsnet.engines import ENGINES, Instance
-from popsnet.engines.fused import RESIDENT, Kernel, open_kernel
-from popsnet.engines.fused.large import LargeRun
-from popsnet.engines.fused.passes import Layout
-from popsnet.engines.fused.resident import law_of
+from popsnet.engines.fused import RESIDENT, FusedSession, kernel_of
+from popsnet.engines.fused.kernel import Seeds
+from popsnet.engines.fused.team import Team
 from popsnet.files import write_whole
 from popsnet.permutations.uniform import UniformPermutation
 from popsnet.routing import get_router
@@ -102,12 +101,12 @@ def require(agreed: bool) -> None:
 
 def partitioned(instance: Instance) -> list[int]:
     """The survivors found by the driver for large runs."""
-    network, most = instance.network, instance.max_steps
-    residues = (instance.array() % network.g).astype(np.uint16)
-    with ThreadPoolExecutor(2) as executor:
-        run = LargeRun(Layout.of(network), law_of(network, most), most, 2, executor)
-        tallies = run.steps(residues, instance.coins, lambda pending, steps: None)
-        return [tally.pending for tally in tallies]
+    team = Team(2)
+    try:
+        rows = kernel_of(instance).large_run(team).steps(instance, lambda *_: None)
+        return [int(row["undelivered"]) for row in rows]
+    finally:
+        team.close()
 
 
 def _yardstick_survivors(yardstick: Path, instance: Instance) -> list[int]:
@@ -155,32 +154,35 @@ def one_run(engine: str, g: int, router: str = "mei-rizzi") -> Callable[[], int]
     return work
 
 
-def fused_runs(g: int, threads: int, name: str = "mei-rizzi") -> tuple[Kernel, Callable[[], int]]:
+def fused_runs(
+    g: int, threads: int, name: str = "mei-rizzi"
+) -> tuple[FusedSession, Callable[[], int]]:
     """Many small runs, one per thread; or one large run on all threads, in memory that is there."""
     experiment = Experiment(g, g, router=name)
     network = experiment.network
-    kernel = open_kernel(network, experiment.resolved_variant, experiment.max_steps, threads)
+    session = FusedSession(kernel_of(experiment), threads)
     if network.n <= RESIDENT:
         runs = max(2**24 // network.n, threads)
-        return kernel, lambda: bare_runs(kernel, runs, threads)
+        return session, lambda: bare_runs(session, runs, threads)
     instance = replace(
         experiment.instance(0), destination=UniformPermutation(network.n, Coins(0)), coins=Coins(0)
     )
 
     def work() -> int:
-        kernel.execute(instance)
+        session.execute(instance)
         return 1
 
-    return kernel, work
+    return session, work
 
 
-def bare_runs(kernel: Kernel, runs: int, threads: int) -> int:
+def bare_runs(session: FusedSession, runs: int, threads: int) -> int:
     """Do runs by the compiled code alone: every thread its share, nothing done with the log."""
 
     def work(t: int) -> None:
         first, last = runs * t // threads, runs * (t + 1) // threads
+        seeds = Seeds(np.uint64(0), np.uint64(0))
         while first < last:
-            first += kernel.workers[t].route((0, 0), first, last)
+            first += session.workers[t].route(seeds, first, last)
 
     with ThreadPoolExecutor(threads) as executor:
         list(executor.map(work, range(threads)))
@@ -204,12 +206,12 @@ def time_users(console: Console) -> list[dict[str, Any]]:
 
 def _users(experiment: Experiment, runs: int, threads: int) -> dict[str, float]:
     """Seconds per run."""
-    kernel = open_kernel(experiment.network, experiment.resolved_variant, 1000, threads)
-    with kernel, tempfile.TemporaryDirectory() as folder:
+    session = FusedSession(kernel_of(experiment), threads)
+    with session, tempfile.TemporaryDirectory() as folder:
         few = route(experiment, runs=200, engine="slots", progress=False).tally
         require(_collected(experiment, 200, folder) == few)
         return {
-            "kernel": measure(lambda: bare_runs(kernel, runs, threads)),
+            "kernel": measure(lambda: bare_runs(session, runs, threads)),
             "route": measure(lambda: len(route(experiment, runs=runs, progress=False))),
             "collect": measure(lambda: _collected(experiment, runs, folder).runs),
             "sweep": measure(lambda: _swept(experiment.g, runs, folder)),
@@ -255,8 +257,8 @@ def time_engines(
                 if n <= LARGEST[engine]:
                     row[engine] = measure(one_run(engine, g)) / n * 1e9
             for name, count in (("fused ×1", 1), (f"fused ×{threads}", threads)):
-                kernel, work = fused_runs(g, count)
-                with kernel:
+                session, work = fused_runs(g, count)
+                with session:
                     row[name] = measure(work) / n * 1e9
             if yardstick is not None and n <= LARGEST["yardstick"]:
                 row["yardstick"] = median(yardstick_runs(yardstick, g) for _ in range(3)) / n * 1e9
@@ -278,8 +280,8 @@ def time_relay(
         with console.status(f"timing relay, n = 2^{exponent}"):
             row: dict[str, Any] = {"n": n, "slots": measure(one_run("slots", g, "relay")) / n * 1e9}
             for name, count in (("fused ×1", 1), (fused, threads)):
-                kernel, work = fused_runs(g, count, "relay")
-                with kernel:
+                session, work = fused_runs(g, count, "relay")
+                with session:
                     row[name] = measure(work) / n * 1e9
         row["runs/s"] = 1e9 / (row[fused] * n)
         other = next(other[fused] for other in others if other["n"] == n)

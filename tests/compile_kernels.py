@@ -5,9 +5,7 @@ from __future__ import annotations
 import sys
 
 from popsnet import Network, route, schedule
-from popsnet.engines.fused import engine as fused_engine
-from popsnet.engines.fused import mei_rizzi
-from popsnet.engines.fused.relay import kernel as relay_kernel
+from popsnet.engines.fused import session
 
 MEI_RIZZI = ((4, 4, "mei-rizzi", "published"), (8, 4, "mei-rizzi", "deferred"))
 RELAY = ((8, 4, "relay", "P2 P1 R1 S F"), (3, 12, "relay", "XY(2,2)"))
@@ -21,8 +19,7 @@ def compile_engine(cases: tuple[tuple[int, int, str, str], ...]) -> None:
                 choices = {"router": router, "variant": variant, "permutation": permutation}
                 route(d, g, engine="fused", runs=2, **choices)  # type: ignore[arg-type]
                 route(d, g, engine="slots", **choices)  # type: ignore[arg-type]
-        for module in (fused_engine, mei_rizzi, relay_kernel):
-            module.RESIDENT = 0  # type: ignore[attr-defined]
+        session.RESIDENT = 0  # type: ignore[attr-defined]
 
 
 if __name__ == "__main__":

@@ -7,9 +7,7 @@ import re
 import pytest
 
 from popsnet.engines import ENGINES
-from popsnet.engines.fused import engine as fused_engine
-from popsnet.engines.fused import mei_rizzi
-from popsnet.engines.fused.relay import kernel as relay_kernel
+from popsnet.engines.fused import session
 from popsnet.engines.session import Engine
 
 LARGE = "fused large"
@@ -22,7 +20,6 @@ UNSUPPORTED = [
     ("fused", "losses", "slot 5 decides which packets are lost, and it does not execute it"),
     ("fused", "test_the_trace_is_that_of_slots", "it executes no messages"),
     ("fused", "test_buffers_are_counted", "it does not follow buffers"),
-    ("fused", "(every_step|interrupted_run).*deferred", "it tells of deferred now and then"),
     ("objects|fused", "test_packets_start_anywhere", "it starts with packet i at processor i"),
 ]
 """Engines, tests and the reason. A test of this list must fail: a gap that is closed goes."""
@@ -43,6 +40,5 @@ def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> E
     if reason := gap(name, request.node.name.replace(name, "")):
         request.applymarker(pytest.mark.xfail(reason=reason, strict=True))
     if name == LARGE:
-        for module in (fused_engine, mei_rizzi, relay_kernel):
-            monkeypatch.setattr(module, "RESIDENT", 0)
+        monkeypatch.setattr(session, "RESIDENT", 0)
     return ENGINES[name.removesuffix(" large")]

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from popsnet import Experiment
 from popsnet.engines import choose_engine
-from popsnet.engines.fused import summaries
-from popsnet.engines.outcome import UNKNOWN
 
 
 def test_one_policy_chooses_the_engine() -> None:
@@ -17,7 +15,3 @@ def test_one_policy_chooses_the_engine() -> None:
     assert choose_engine("auto", square, traced=True).name == "slots"
     assert choose_engine("auto", tall).name == "slots"
     assert choose_engine("auto", Experiment(4, 4, router="direct")).name == "slots"
-
-
-def test_the_unknown_of_kernels_is_that_of_outcomes() -> None:
-    assert summaries._UNKNOWN == UNKNOWN

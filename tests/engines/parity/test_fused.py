@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from fractions import Fraction
 
@@ -13,10 +12,11 @@ from hypothesis import strategies as st
 
 from popsnet import Coins, Network, Outcome, route
 from popsnet.engines import ENGINES, Instance
-from popsnet.engines.fused import kernel, mei_rizzi, open_kernel, threads
-from popsnet.engines.fused.large import LargeRun
-from popsnet.engines.fused.passes import Layout
-from popsnet.engines.fused.resident import law_of
+from popsnet.engines.fused import RESIDENT, FusedSession, kernel_of, session
+from popsnet.engines.fused.mei_rizzi.large import PartitionedRun
+from popsnet.engines.fused.mei_rizzi.layout import MeiRizziLayout
+from popsnet.engines.fused.session import outcome_of
+from popsnet.engines.fused.team import Team
 from popsnet.permutations.keyed import KeyedPermutation
 from popsnet.routing import get_router
 from popsnet.routing.mei_rizzi import participation
@@ -43,8 +43,7 @@ def instances(draw: st.DrawFn) -> Instance:
 
 
 def execute_on(threads: int, instance: Instance) -> Outcome:
-    fixed = instance.network, instance.resolved_variant, instance.max_steps
-    with open_kernel(*fixed, threads) as opened:
+    with FusedSession(kernel_of(instance), threads) as opened:
         opened.execute(instance)
         return opened.execute(instance)  # the memory of the first run does no harm
 
@@ -61,7 +60,7 @@ def test_partitioned_runs_are_the_same_on_any_number_of_threads(
     instance: Instance, threads: int
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(mei_rizzi, "RESIDENT", 0)
+        patch.setattr(session, "RESIDENT", 0)
         assert execute_on(threads, instance) == by_messages(instance)
 
 
@@ -71,11 +70,11 @@ def test_partitioned_runs_are_the_same_on_any_number_of_threads(
     threads=st.integers(1, 3),
     rows=st.integers(1, 2),
     rounds=st.integers(1, 5),
-    lot=st.integers(1, 3),
+    batch=st.integers(1, 3),
     listed=st.booleans(),
 )
 def test_partitioned_runs_are_the_same_however_they_are_divided(
-    instance: Instance, threads: int, rows: int, rounds: int, lot: int, listed: bool
+    instance: Instance, threads: int, rows: int, rounds: int, batch: int, listed: bool
 ) -> None:
     """With small blocks, and a computed permutation, as on the largest networks."""
     network = instance.network
@@ -83,35 +82,27 @@ def test_partitioned_runs_are_the_same_however_they_are_divided(
         instance = replace(instance, variant="idealized")
     keyed = KeyedPermutation(network.n, instance.coins)
     instance = replace(instance, destination=keyed)
-    steps = instance.max_steps
-    with ThreadPoolExecutor(threads) as executor:
-        run = LargeRun(
-            Layout.of(network, min(rows, network.g), lot),
-            law_of(network, steps),
-            steps,
-            threads,
-            executor,
-            rounds=min(rounds, network.g),
-            listed=listed,
-        )
-        tallies = list(run.steps(keyed, instance.coins, lambda pending, steps: None))
-    executed = instance.variant == "published"
-    assert mei_rizzi.outcome_of(network.n, executed, tallies) == by_messages(instance)
+    kernel, team = kernel_of(instance), Team(threads)
+    layout = MeiRizziLayout.of(network, min(rows, network.g), batch)
+    run = PartitionedRun(layout, kernel.program, team, min(rounds, network.g), listed)
+    log = list(run.steps(instance, lambda *_: None))
+    team.close()
+    assert outcome_of(kernel, log) == by_messages(instance)
 
 
 def test_more_runs_than_are_done_at_a_time_keep_their_order(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(threads, "_MOST_RUNS_AT_A_TIME", 7)
-    monkeypatch.setattr(kernel, "STEPS_EXPECTED", 1)  # the log runs full and is emptied
+    monkeypatch.setattr(session, "_MOST_RUNS_AT_A_TIME", 7)
+    monkeypatch.setattr(session, "STEPS_EXPECTED", 1)  # the log runs full and is emptied
     assert_same_runs(4, 4, 50, 2, max_steps=40)
 
 
 def test_a_network_of_a_million_is_the_same() -> None:
     expected = route(1024, 1024, engine="slots")[0].outcome
-    for limit in (threads.RESIDENT, 0):
+    for limit in (RESIDENT, 0):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(mei_rizzi, "RESIDENT", limit)
+            patch.setattr(session, "RESIDENT", limit)
             outcome = route(1024, 1024, engine="fused")[0].outcome
         assert outcome == replace(expected, peak_buffers=None)
 
@@ -138,5 +129,5 @@ def test_thousands_of_random_cases_are_the_same(block: int) -> None:
         expected = by_messages(instance)
         assert ENGINES["fused"].execute(instance, ()) == expected
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(mei_rizzi, "RESIDENT", 0)
+            patch.setattr(session, "RESIDENT", 0)
             assert execute_on(2, instance) == expected

@@ -12,10 +12,8 @@ from hypothesis import strategies as st
 
 from popsnet import Coins, Experiment, InputError, Network, Outcome, route
 from popsnet.engines import ENGINES, Instance, choose_engine
-from popsnet.engines.fused import RESIDENT, kernel, open_kernel, threads
-from popsnet.engines.fused.relay import ground as blocks
-from popsnet.engines.fused.relay import kernel as relay_kernel
-from popsnet.engines.fused.relay import large
+from popsnet.engines.fused import RESIDENT, FusedSession, kernel_of, session
+from popsnet.engines.fused.relay import large, layout
 from popsnet.engines.fused.relay import stages as whole_runs
 from popsnet.permutations.keyed import KeyedPermutation
 from popsnet.routing import Router, get_router
@@ -32,8 +30,7 @@ def compiled(instance: Instance) -> Outcome:
 
 
 def execute_on(count: int, instance: Instance) -> Outcome:
-    what = instance.network, instance.resolved_variant, instance.max_steps
-    with open_kernel(*what, count) as opened:
+    with FusedSession(kernel_of(instance), count) as opened:
         opened.execute(instance)
         return opened.execute(instance)  # the memory of the first run does no harm
 
@@ -95,7 +92,7 @@ def test_large_runs_are_the_same_on_any_number_of_threads(
 ) -> None:
     """And however small the pieces of work are."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(relay_kernel, "RESIDENT", 0)
+        patch.setattr(session, "RESIDENT", 0)
         patch.setattr(large, "_PACKETS_AT_A_TIME", packets)
         assert execute_on(count, instance) == by_messages(instance)
 
@@ -106,7 +103,7 @@ def test_runs_are_the_same_however_they_are_divided(
     instance: Instance, size: int, table: bool
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(blocks, "_BLOCK", size)
+        patch.setattr(layout, "_BLOCK", size)
         patch.setattr(whole_runs, "_LARGEST_TABLE", RESIDENT if table else 0)
         assert execute_on(1, instance) == by_messages(instance)
 
@@ -114,8 +111,8 @@ def test_runs_are_the_same_however_they_are_divided(
 def test_more_runs_than_are_done_at_a_time_keep_their_order(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(threads, "_MOST_RUNS_AT_A_TIME", 7)
-    monkeypatch.setattr(kernel, "STEPS_EXPECTED", 1)  # the log runs full and is emptied
+    monkeypatch.setattr(session, "_MOST_RUNS_AT_A_TIME", 7)
+    monkeypatch.setattr(session, "STEPS_EXPECTED", 1)  # the log runs full and is emptied
     assert_same_runs(5, 5, 50, 2, router="relay", variant="P1", max_steps=40)
 
 
@@ -124,7 +121,7 @@ def test_larger_networks_with_their_planned_schedules_are_the_same(d: int, g: in
     expected = route(d, g, router="relay", engine="slots")[0].outcome
     for limit in (RESIDENT, 0):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(relay_kernel, "RESIDENT", limit)
+            patch.setattr(session, "RESIDENT", limit)
             outcome = route(d, g, router="relay", engine="fused")[0].outcome
         assert outcome == replace(expected, peak_buffers=None)
 
@@ -132,7 +129,7 @@ def test_larger_networks_with_their_planned_schedules_are_the_same(d: int, g: in
 def test_a_session_is_for_one_schedule() -> None:
     network = Network(3, 3)
     instance = Instance(network, RELAY, "S", permutation(9, 3), Coins(3), 300)
-    running = open_kernel(network, RELAY.variant("P1"), 300)
+    running = FusedSession(kernel_of(replace(instance, variant="P1")))
     with running, pytest.raises(ValueError, match="runs P1"):
         running.execute(instance)
 
@@ -198,7 +195,7 @@ def test_thousands_of_random_cases_are_the_same(block: int) -> None:
         expected = by_messages(instance)
         assert compiled(instance) == expected
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(relay_kernel, "RESIDENT", 0)
+            patch.setattr(session, "RESIDENT", 0)
             assert execute_on(2, instance) == expected
 
 

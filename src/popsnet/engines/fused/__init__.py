@@ -1,14 +1,13 @@
 """The ``fused`` engine: two routers compiled, only what decides who survives.
 
 Same coins, same trajectory as the engines that execute every message, for statistics and for
-networks that those cannot hold. Small networks run whole in the cache, one thread per run
-(``resident``); large ones are partitioned, all threads on one run (``partitioned``). That is the
-paper's router; ``relay`` has a folder of its own. A kernel is one of them on one network, with its
-threads and memory.
+networks that those cannot hold. A kernel is a router on one network: ``mei_rizzi`` has those of
+the paper's router, and ``relay`` that of relay. A session has a kernel, threads and a workspace for
+each of them. Small networks run whole in the cache, one thread per run; all threads do a large one.
 """
 
-from popsnet.engines.fused.engine import ENGINE, open_kernel
-from popsnet.engines.fused.kernel import Kernel
-from popsnet.engines.fused.threads import RESIDENT
+from popsnet.engines.fused.engine import ENGINE, kernel_of
+from popsnet.engines.fused.kernel import RESIDENT, Kernel
+from popsnet.engines.fused.session import FusedSession
 
-__all__ = ["ENGINE", "RESIDENT", "Kernel", "open_kernel"]
+__all__ = ["ENGINE", "RESIDENT", "FusedSession", "Kernel", "kernel_of"]

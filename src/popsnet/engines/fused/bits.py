@@ -1,4 +1,4 @@
-"""What the processor can do with bits and Numba has no word for."""
+"""Bits and quotients: what the processor can do and Numba has no word for."""
 
 from __future__ import annotations
 
@@ -10,9 +10,12 @@ from numba import types
 from numba.extending import intrinsic
 
 from popsnet.compiled import compiled
+from popsnet.engines.fused.arrays import U32, U64
 
 LANES = 8
 """Numbers that ``pack`` takes at a time."""
+
+_1, _FULL = np.uint64(1), np.uint64(2**64 - 1)
 
 
 def _trailing_zeros(context: Any, word: Any) -> Any:
@@ -145,3 +148,33 @@ def lowest_bit(word: np.uint64) -> int:
 def ones(word: np.uint64) -> np.uint64:
     """How many bits are set in a word."""
     return _count_ones(word)  # type: ignore[no-any-return]
+
+
+@compiled
+def unpack(bits: U64, words: int, numbers: U32) -> int:
+    """The positions of the bits that are set in some words; how many."""
+    s = 0
+    for w in range(words):
+        rest = bits[w]
+        if rest == _FULL:  # all of them, as in the first step
+            for bit in range(64):
+                numbers[s + bit] = w * 64 + bit
+            s += 64
+            continue
+        while rest != 0:
+            numbers[s] = w * 64 + lowest_bit(rest)
+            rest &= rest - _1
+            s += 1
+    return s
+
+
+def divisor_of(number: int) -> tuple[int, int]:
+    """For :func:`divide`: exact below 2^31 (Granlund and Montgomery, 1994)."""
+    shift = 31 + (number - 1).bit_length()
+    return (1 << shift) // number + 1, shift
+
+
+@compiled(inline=True)
+def divide(value: np.uint64, by: tuple[int, int]) -> np.uint64:
+    """The quotient by the number that ``by`` stands for."""
+    return (value * np.uint64(by[0])) >> np.uint64(by[1])

@@ -1,135 +1,177 @@
-"""A kernel: one compiled router on one network, with its threads and their memory.
-
-Small runs are done several at a time, a run per thread; a large one on all threads.
-"""
+"""What a compiled router provides, so that sessions can run it on their threads."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections import deque
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from functools import cached_property
-from queue import SimpleQueue
-from typing import ClassVar, Self
+from collections.abc import Callable, Iterator
+from typing import Any, ClassVar, Generic, NamedTuple, Protocol, TypeAlias, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
-from popsnet.engines.fused.passes import I64, U8
-from popsnet.engines.fused.threads import STEPS_EXPECTED, runs_at_a_time
-from popsnet.engines.outcome import COLUMNS, Outcome, Outcomes
+from popsnet.coins import Coins, number_of
+from popsnet.compiled import compiled
+from popsnet.engines.fused.arrays import I64, U8, U16, U32, U64, Records
+from popsnet.engines.fused.team import Team
 from popsnet.experiment import Instance
 from popsnet.network import Network
-from popsnet.system import threads_here
-from popsnet.trace import Observer
+from popsnet.permutations.keyed import KeyedPermutation
+from popsnet.permutations.resolved import Destinations
+from popsnet.permutations.uniform import UniformPermutation, fill, shuffle
+from popsnet.routing import Variant
+from popsnet.splitmix import run_key, step_key
+
+RESIDENT = 2**20
+"""The most packets of a run that is done by one thread, if it can be divided among several."""
+
+W = TypeVar("W")
+P = TypeVar("P")
+
+Report: TypeAlias = Callable[[int, int, int], None]
+"""Is called with the steps that are done, the slots and the packets that are not delivered."""
 
 
-class Worker(ABC):
-    """The memory of one thread that does run after run on uniform permutations."""
+class Seeds(NamedTuple):
+    """Seeds of a sequence of runs on uniform permutations."""
 
-    log: I64
-    """A row per step, run after run."""
-    steps: I64
-    """The steps of each run."""
+    coins: np.uint64
+    permutations: np.uint64
+
+
+class KeyedRounds(NamedTuple):
+    """A permutation that is computed, for compiled code."""
+
+    n: np.uint64
+    half: np.uint64
+    keys: U64
+
+    @classmethod
+    def of(cls, permutation: KeyedPermutation) -> KeyedRounds:
+        """Return the rounds of a permutation."""
+        return cls(np.uint64(permutation.n), np.uint64(permutation.half), permutation.keys)
+
+
+class LargeRun(ABC):
+    """Runs on all threads of a team, one after another in the same memory."""
+
+    def __init__(self, n: int, modulus: int, kind: type[np.unsignedinteger[Any]], team: Team):
+        self.team, self._n, self._modulus, self._kind = team, n, modulus, kind
+        self._stored: npt.NDArray[Any] | None = None
 
     @abstractmethod
-    def route(self, seeds: tuple[int, int], first: int, last: int) -> int:
-        """Do runs first, first + 1, … up to last, or as many as the log holds; return how many.
+    def steps(self, instance: Instance, report: Report) -> Iterator[np.void]:
+        """Route one permutation; gives the row of the log of each step."""
 
-        The seeds are those of the coins and of the permutations.
+    def targets(self, destination: Destinations) -> tuple[npt.NDArray[Any], KeyedRounds]:
+        """Return all destinations mod ``modulus``, or none and how to compute them."""
+        if isinstance(destination, KeyedPermutation):
+            return np.empty(0, dtype=self._kind), KeyedRounds.of(destination)
+        if self._stored is None:
+            self._stored = np.empty(self._n, dtype=self._kind)
+        if isinstance(destination, UniformPermutation):
+            each = self.team.executor.map
+            destination.write(self._stored, self._modulus, self.team.size, each)
+        else:
+            np.remainder(destination, self._modulus, out=self._stored, casting="unsafe")
+        return self._stored, KeyedRounds.of(KeyedPermutation(1, Coins(0)))
+
+
+class LogRow(Protocol):
+    """The fields that the log of every kernel has: counts after a step."""
+
+    undelivered: int
+    slots: int
+
+
+class CompiledRuns(Protocol):
+    """A module of compiled functions that do whole runs, each on one thread."""
+
+    LOG: np.dtype[np.void]
+    """Of a row of the log, which has the fields of :class:`LogRow` at least."""
+
+    def route(self, layout: Any, program: Any, work: Any, seed: np.uint64, log: Records) -> int:
+        """Route the permutation in a workspace; return the steps."""
+
+    def route_many(
+        self, layout: Any, program: Any, work: Any, seeds: Seeds, first: int, last: int,
+        log: Records, steps: I64,
+    ) -> int:  # fmt: skip
+        """Do runs first, first + 1, … on uniform permutations; return how many.
+
+        They are the runs that the same seeds give elsewhere: up to last, or as many as the log has
+        room for. ``steps`` are the steps of each.
         """
 
+    def summarize(
+        self, layout: Any, program: Any, log: Records, steps: I64, table: Records, survivors: I64
+    ) -> None:
+        """Sum up the log of runs: a row of counts for each, and the survivors of each step."""
+
+
+class Kernel(ABC, Generic[W]):
+    """A compiled router on one network, with a workspace W for each thread.
+
+    A kernel has no threads and no memory of its own.
+    """
+
+    runs: ClassVar[CompiledRuns]
+    """How whole runs are done on one thread."""
+    divisible: ClassVar[bool] = True
+    """Whether a large run can be divided among threads."""
+
+    def __init__(self, network: Network, variant: Variant, max_steps: int) -> None:
+        self.network, self.variant, self.max_steps = network, variant, max_steps
+
+    @property
     @abstractmethod
-    def summarize(self, count: int, table: I64, survivors: I64) -> None:
-        """Write a row of counts for each of the first runs in the log, and their survivors."""
+    def layout(self) -> Any:
+        """How packets are cut into blocks, a named tuple for compiled code."""
 
-    def run(self, seeds: tuple[int, int], numbers: range, stop: U8) -> Outcomes:
-        """Do runs; fewer than these numbers if another thread says stop."""
-        parts, first = [], numbers.start
-        while first < numbers.stop and not stop[0]:
-            count = self.route(seeds, first, numbers.stop)
-            rows = int(self.steps[:count].sum())
-            table = np.empty((count, len(COLUMNS)), dtype=np.int64)
-            survivors = np.empty(rows, dtype=np.int64)
-            self.summarize(count, table, survivors)
-            parts.append(Outcomes(table, survivors, np.empty(0, dtype=np.int64)))
-            first += count
-        return Outcomes.joined(parts)
-
-
-def rows_of_log(network: Network, max_steps: int) -> int:
-    """Rows that the log of a worker has: at least one more run fits until it is nearly full."""
-    return runs_at_a_time(network) * STEPS_EXPECTED + max_steps
-
-
-class Kernel(ABC):
-    """Runs of one compiled router, one after another in the same memory."""
-
-    _scratch: ClassVar[tuple[str, ...]] = ("workers",)
-    """Cached properties that threads write to."""
-
-    def __init__(self, network: Network, max_steps: int, threads: int | None = None) -> None:
-        self._network, self._max_steps = network, max_steps
-        self._threads = threads or threads_here()
-        self._executor = ThreadPoolExecutor(self._threads)
-        self._stop = np.zeros(1, dtype=np.uint8)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stop[0] = 1
-        self._executor.shutdown(cancel_futures=True)
+    @property
+    @abstractmethod
+    def program(self) -> Any:
+        """What happens in each step, a named tuple for compiled code."""
 
     @abstractmethod
-    def execute(self, instance: Instance, observers: Sequence[Observer] = ()) -> Outcome:
-        """Route one permutation, a large one on all threads."""
+    def obstacle(self, keyed: bool) -> str | None:
+        """Return why it cannot be run, however much memory there is, or None if it can."""
 
     @abstractmethod
-    def make_worker(self) -> Worker:
-        """Return the memory of one more thread."""
+    def memory(self, threads: int, keyed: bool) -> int:
+        """Return the bytes for runs on this many threads, rounded up."""
 
-    @cached_property
-    def workers(self) -> list[Worker]:
-        """A worker for each thread."""
-        return [self.make_worker() for _ in range(self._threads)]
+    @abstractmethod
+    def workspace(self, stop: U8) -> W:
+        """Return the memory of a thread that does whole runs, until ``stop`` is set."""
 
-    def execute_many(self, seeds: tuple[int, int], numbers: range) -> Iterator[Outcomes]:
-        """Do runs on uniform permutations, a run per thread; in order, many at a time."""
-        idle: SimpleQueue[Worker] = SimpleQueue()
-        for worker in self.workers:
-            idle.put(worker)
-        stop, stride = self._stop, runs_at_a_time(self._network)
+    @abstractmethod
+    def load(self, work: W, instance: Instance) -> None:
+        """Put the permutation of an instance into a workspace."""
 
-        def work(some: range) -> Outcomes:
-            worker = idle.get()
-            try:
-                return worker.run(seeds, some, stop)
-            finally:
-                idle.put(worker)
+    @abstractmethod
+    def large_run(self, team: Team) -> LargeRun:
+        """Return the memory of runs on all threads."""
 
-        waiting: deque[Future[Outcomes]] = deque()
-        try:
-            for first in range(numbers.start, numbers.stop, stride):
-                if len(waiting) >= 2 * self._threads:
-                    yield waiting.popleft().result()
-                some = range(first, min(first + stride, numbers.stop))
-                waiting.append(self._executor.submit(work, some))
-            while waiting:
-                yield waiting.popleft().result()
-        except BaseException:  # interrupted, or given up: threads are still at work
-            for future in waiting:
-                future.cancel()
-            self._abandon()
-            raise
 
-    def _abandon(self) -> None:
-        """Stop threads that are still at work, and leave them their memory."""
-        self._stop[0] = 1
-        self._stop = np.zeros(1, dtype=np.uint8)
-        for name in self._scratch:
-            self.__dict__.pop(name, None)
+def as_purposes(kind: Callable[..., P], *names: str) -> P:
+    """Return the numbers of what coins are drawn for, for compiled code."""
+    return kind(*(np.uint64(number_of(name)) for name in names))
 
-    def _interruptible(self, work: Callable[[], int]) -> int:
-        """Do work on another thread, so that a wait for it can be interrupted."""
-        return self._executor.submit(work).result()
+
+class RunPurposes(Protocol):
+    """What every kernel draws coins for."""
+
+    @property
+    def run(self) -> np.uint64: ...
+    @property
+    def permutation(self) -> np.uint64: ...
+
+
+@compiled
+def draw_permutation(
+    places: U16 | U32, modulus: int, purposes: RunPurposes, seed: np.uint64, run: int, drawn: U32
+) -> None:
+    """Write the uniform permutation of a run, mod ``modulus``."""
+    fill(places, modulus)
+    key = step_key(run_key(seed, purposes.run, run), purposes.permutation, 1)
+    shuffle(places, 0, len(places), key, drawn)

@@ -10,8 +10,9 @@ from __future__ import annotations
 import numpy as np
 
 from popsnet.compiled import compiled
-from popsnet.engines.fused.passes import U32, U64
-from popsnet.engines.fused.relay.ground import Ground, Hands, divide
+from popsnet.engines.fused.arrays import U32, U64
+from popsnet.engines.fused.bits import divide
+from popsnet.engines.fused.relay.layout import RelayLayout, RelayWorkspace
 from popsnet.routing.relay.bijection import FEWEST_BITS, ROUNDS
 from popsnet.splitmix import word
 
@@ -45,9 +46,9 @@ def make_turn(key: np.uint64, turn: U32, rows: U64) -> None:
 
 
 @compiled
-def tabulate(ground: Ground, rows: U64, size: int, table: U32) -> None:
+def tabulate(layout: RelayLayout, rows: U64, size: int, table: U32) -> None:
     """The places of all destinations, group by group, whose multipliers then are constants."""
-    d, g, mask, half = ground.d, ground.g, np.uint32(_mask(size)), np.uint32(_half(size))
+    d, g, mask, half = layout.d, layout.g, np.uint32(_mask(size)), np.uint32(_half(size))
     for b in range(g):
         places = table[b * d : (b + 1) * d]
         for k in range(d):
@@ -65,31 +66,35 @@ def tabulate(ground: Ground, rows: U64, size: int, table: U32) -> None:
 
 
 @compiled
-def find_places(ground: Ground, rows: U64, table: U32, size: int, m: int, hands: Hands) -> None:
+def find_places(
+    layout: RelayLayout, rows: U64, table: U32, size: int, m: int, work: RelayWorkspace
+) -> None:
     """The places of destinations: from the table, or if it is empty computed."""
     if len(table) > 0:
         for k in range(m):
-            hands.places[k] = table[hands.targets[k]]
+            work.places[k] = table[work.targets[k]]
         return
     for low in range(0, m, _CHUNK):
         high = min(low + _CHUNK, m)
-        go_round(ground, rows, size, hands.targets[low:high], hands.cells, hands.places[low:high])
+        go_round(layout, rows, size, work.targets[low:high], work.cells, work.places[low:high])
     if size <= _mask(size):
         for k in range(m):
-            b = divide(np.uint64(hands.targets[k]), ground.by_d)
-            hands.places[k] = walk_on(rows, ground.g, int(b), hands.places[k], size)
+            b = divide(np.uint64(work.targets[k]), layout.by_d)
+            work.places[k] = walk_on(rows, layout.g, int(b), work.places[k], size)
     for k in range(m):
-        b = divide(np.uint64(hands.targets[k]), ground.by_d)
-        by = rows[ROUNDS * ground.g + int(b)]
-        hands.places[k] = move_on(hands.places[k], by, size)
+        b = divide(np.uint64(work.targets[k]), layout.by_d)
+        by = rows[ROUNDS * layout.g + int(b)]
+        work.places[k] = move_on(work.places[k], by, size)
 
 
 @compiled
-def go_round(ground: Ground, rows: U64, size: int, targets: U32, groups: U32, places: U32) -> None:
+def go_round(
+    layout: RelayLayout, rows: U64, size: int, targets: U32, groups: U32, places: U32
+) -> None:
     """All rounds once."""
-    d, g, mask, half = np.uint64(ground.d), ground.g, np.uint32(_mask(size)), _half(size)
+    d, g, mask, half = np.uint64(layout.d), layout.g, np.uint32(_mask(size)), _half(size)
     for k in range(len(targets)):
-        group = divide(np.uint64(targets[k]), ground.by_d)
+        group = divide(np.uint64(targets[k]), layout.by_d)
         groups[k] = group
         places[k] = np.uint64(targets[k]) - group * d
     for r in range(ROUNDS):

@@ -10,23 +10,12 @@ from __future__ import annotations
 import numpy as np
 
 from popsnet.compiled import compiled
-from popsnet.engines.fused.passes import I64, U32, U64
+from popsnet.engines.fused.arrays import U32, U64
+from popsnet.engines.fused.bits import divide
 from popsnet.engines.fused.relay.bijections import find_places
-from popsnet.engines.fused.relay.ground import (
-    ACKED,
-    BITS,
-    COLLISIONS,
-    DESTROYED,
-    HOME,
-    LAST,
-    MESSAGES,
-    Ground,
-    Hands,
-    Packets,
-    divide,
-)
+from popsnet.engines.fused.relay.layout import RelayLayout, RelayPackets, RelayTally, RelayWorkspace
 from popsnet.engines.fused.relay.park import by_turn, occupy, pick_alone
-from popsnet.engines.fused.relay.ways import is_hungry, load, put_bit, strike
+from popsnet.engines.fused.relay.pending import is_undelivered, load, put_bit, remove
 from popsnet.splitmix import mix
 
 _0, _1 = np.uint64(0), np.uint64(1)
@@ -34,58 +23,58 @@ _0, _1 = np.uint64(0), np.uint64(1)
 
 @compiled
 def grid(
-    ground: Ground, packets: Packets, hands: Hands, rows: U64, table: U32, x: int, shift: int,
-    first: int, last: int, tally: I64,
+    layout: RelayLayout, packets: RelayPackets, work: RelayWorkspace, rows: U64, table: U32,
+    x: int, shift: int, first: int, last: int, tally: RelayTally,
 ) -> None:  # fmt: skip
     """A stage of x attempt slots."""
     for block in range(first, last):
-        if hands.stop[0] != 0:
+        if work.stop[0] != 0:
             return
-        m = load(ground, packets, packets.pending, hands, block)
-        find_places(ground, rows, table, ground.width, m, hands)
-        m = aim(ground, hands, block, m, x, shift)
-        tally[MESSAGES] += m
-        alone = attempt(ground, hands, m, tally)
-        tally[DESTROYED] += m - alone
-        hands.struck[:] = _0
-        store(ground, packets, hands, block, alone, x, tally)
-        tally[HOME] += strike(ground, packets.hungry, hands.struck, block)
-        tally[ACKED] += strike(ground, packets.pending, hands.struck, block)
+        m = load(layout, packets, packets.pending, work, block)
+        find_places(layout, rows, table, layout.width, m, work)
+        m = aim(layout, work, block, m, x, shift)
+        tally.messages += m
+        alone = attempt(layout, work, m, tally)
+        tally.destroyed += m - alone
+        work.removed[:] = _0
+        store(layout, packets, work, block, alone, x, tally)
+        tally.delivered += remove(layout, packets.undelivered, work.removed, block)
+        tally.acked += remove(layout, packets.pending, work.removed, block)
 
 
 @compiled
-def aim(ground: Ground, hands: Hands, block: int, m: int, x: int, shift: int) -> int:
+def aim(layout: RelayLayout, work: RelayWorkspace, block: int, m: int, x: int, shift: int) -> int:
     """The slot u, the relay group T and v of each packet that has a T; how many have.
 
     Here ``sets`` are the T and ``classes`` the v.
     """
     s = 0
     for k in range(m):
-        number, place = hands.numbers[k], np.int64(hands.places[k])
-        a = block * ground.rows + np.int64(divide(np.uint64(number), ground.by_d))
-        delta = (a - place - shift) % ground.superclasses
-        relay = (place + delta // x * x) % ground.width
-        hands.numbers[s], hands.sets[s] = number, relay
-        hands.turns[s], hands.classes[s] = delta % x, delta // x
-        s += int(relay < ground.g)
+        number, place = work.numbers[k], np.int64(work.places[k])
+        a = block * layout.rows + np.int64(divide(np.uint64(number), layout.by_d))
+        delta = (a - place - shift) % layout.superclasses
+        relay = (place + delta // x * x) % layout.width
+        work.numbers[s], work.sets[s] = number, relay
+        work.turns[s], work.classes[s] = delta % x, delta // x
+        s += int(relay < layout.g)
     return s
 
 
 @compiled
-def attempt(ground: Ground, hands: Hands, m: int, tally: I64) -> int:
+def attempt(layout: RelayLayout, work: RelayWorkspace, m: int, tally: RelayTally) -> int:
     """Source groups one after another on their couplers; how many packets are alone."""
     alone, start = 0, 0
     while start < m:
-        a, end = divide(np.uint64(hands.numbers[start]), ground.by_d), start
-        while end < m and divide(np.uint64(hands.numbers[end]), ground.by_d) == a:
+        a, end = divide(np.uint64(work.numbers[start]), layout.by_d), start
+        while end < m and divide(np.uint64(work.numbers[end]), layout.by_d) == a:
             end += 1
-        cells, out = hands.sets[start:end], hands.alone[alone:]
-        tally[COLLISIONS] += occupy(cells, end - start, hands.table)
-        found = pick_alone(cells, end - start, hands.table, out)
+        cells, out = work.sets[start:end], work.alone[alone:]
+        tally.collisions += occupy(cells, end - start, work.table)
+        found = pick_alone(cells, end - start, work.table, out)
         for q in range(found):
             out[q] += np.uint32(start)
         for k in range(end - start):
-            hands.table[cells[k]] = np.uint8(0)
+            work.table[cells[k]] = np.uint8(0)
         alone += found
         start = end
     return alone
@@ -93,29 +82,35 @@ def attempt(ground: Ground, hands: Hands, m: int, tally: I64) -> int:
 
 @compiled
 def store(
-    ground: Ground, packets: Packets, hands: Hands, block: int, alone: int, x: int, tally: I64
+    layout: RelayLayout,
+    packets: RelayPackets,
+    work: RelayWorkspace,
+    block: int,
+    alone: int,
+    x: int,
+    tally: RelayTally,
 ) -> None:
     """Relays store what they hear first for each v; it is delivered and acked."""
-    order, first_word = by_turn(hands, alone, x), block * ground.words
-    taken = room_for(hands.taken, alone)
-    hands.acked[:] = 0
+    order, first_word = by_turn(work, alone, x), block * layout.words
+    taken = room_for(work.used, alone)
+    work.acked[:] = 0
     relays, stored, latest = 0, 0, 0
     for q in range(alone):
         p = order[q]
-        relay, v = np.uint64(hands.sets[p]), np.uint64(hands.classes[p])
-        if not take(taken, relay * np.uint64(ground.superclasses) + v + _1):
+        relay, v = np.uint64(work.sets[p]), np.uint64(work.classes[p])
+        if not take(taken, relay * np.uint64(layout.superclasses) + v + _1):
             continue
         stored += 1
-        relays += int(hands.acked[relay] == 0)
-        hands.acked[relay] = 1
-        number = np.uint64(hands.numbers[p])
-        put_bit(hands.struck, number, _1)
-        if is_hungry(packets, first_word, number) == _1:
+        relays += int(work.acked[relay] == 0)
+        work.acked[relay] = 1
+        number = np.uint64(work.numbers[p])
+        put_bit(work.removed, number, _1)
+        if is_undelivered(packets, first_word, number) == _1:
             latest = max(latest, x + int(v) + 1)
-    tally[MESSAGES] += stored + relays
-    tally[LAST] = max(tally[LAST], latest)
+    tally.messages += stored + relays
+    tally.last_slot = max(tally.last_slot, latest)
     if stored > 0:
-        tally[BITS] = max(tally[BITS], x)
+        tally.bits = max(tally.bits, x)
 
 
 @compiled

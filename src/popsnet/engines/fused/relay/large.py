@@ -1,151 +1,121 @@
-"""Drives one large run: the stages on threads, each with blocks of its own."""
+"""One large run: threads do the stages, each for some blocks at a time."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import Executor
-from dataclasses import dataclass
-from itertools import pairwise
+from itertools import count
 from typing import Any
 
 import numpy as np
 
-from popsnet.engines.fused.passes import I64, U8
-from popsnet.engines.fused.relay.alarm import alarm
+from popsnet.engines.fused.arrays import Records
+from popsnet.engines.fused.kernel import LargeRun, Report
+from popsnet.engines.fused.relay.global_or import global_or
 from popsnet.engines.fused.relay.grid import grid
-from popsnet.engines.fused.relay.ground import (
-    ACKED,
-    BITS,
-    HOME,
-    LAST,
-    MESSAGES,
-    TALLIED,
-    Ground,
-    Hands,
-    Packets,
-)
+from popsnet.engines.fused.relay.layout import TALLY, RelayLayout, RelayPackets, RelayWorkspace
 from popsnet.engines.fused.relay.park import park
+from popsnet.engines.fused.relay.pending import begin
 from popsnet.engines.fused.relay.program import FOLD, GRID, PARK, SHOWER, SWEEP, Program, row_of
-from popsnet.engines.fused.relay.shower import judge, mark
-from popsnet.engines.fused.relay.stages import LOGGED, SEED_BITS, Public, start, turn_to, write_down
-from popsnet.engines.fused.relay.ways import begin
+from popsnet.engines.fused.relay.shower import mark, resolve
+from popsnet.engines.fused.relay.stages import LOG, PublicState, finish, prepare, start, write_row
+from popsnet.engines.fused.team import GAP, Team
+from popsnet.experiment import Instance
 
 _PACKETS_AT_A_TIME = 2**24
-"""A thread comes back to be asked whether to go on after so many packets."""
-
-_GAP = 16
-"""Numbers between what different threads write to: a cache line and the one fetched with it."""
-
-Tell = Callable[[int, int, int], None]
-"""Hears the steps done, the slots, and what is pending."""
+"""The most packets of a piece of work."""
 
 
-@dataclass
-class LargeRun:
-    """The memory of runs, one after another; ``steps`` makes one go."""
+class DividedRun(LargeRun):
+    """Runs of relay on all threads, which take blocks of packets."""
 
-    ground: Ground
-    program: Program
-    max_steps: int
-    threads: int
-    executor: Executor
-    stop: U8
+    def __init__(self, layout: RelayLayout, program: Program, team: Team) -> None:
+        super().__init__(layout.d * layout.g, layout.d * layout.g, np.uint32, team)
+        self.layout, self.program, threads = layout, program, range(team.size)
+        self.public = PublicState.of(layout, program)
+        self.workspaces = [RelayWorkspace.of(layout, program, team.stop) for _ in threads]
+        self.bits = np.zeros((2, layout.blocks * layout.words), dtype=np.uint64)
+        self.tallies = np.zeros((team.size, GAP), dtype=TALLY)[:, 0]
 
-    def __post_init__(self) -> None:
-        ground, count = self.ground, self.threads
-        self.public = Public.of(ground, self.program)
-        self.hands = [Hands.of(ground, self.program, self.stop) for _ in range(count)]
-        self.cuts = [ground.blocks * t // count for t in range(count + 1)]
+    def steps(self, instance: Instance, report: Report) -> Iterator[np.void]:
+        """Route one permutation; gives the row of the log of each step."""
+        layout, program, public = self.layout, self.program, self.public
+        destination, keyed = self.targets(instance.destination)
+        packets = RelayPackets(self.bits[0], self.bits[1], destination, keyed)
+        state, step, moving = public.state[0], 0, []
 
-    def steps(self, packets: Packets, seed: int, tell: Tell) -> Iterator[I64]:
-        """Do step after step; gives the row to be logged of each."""
-        ground, program = self.ground, self.program
-        start(self.public, np.uint64(seed))
-        tallies = np.zeros((self.threads, TALLIED + _GAP), dtype=np.int64)
-        tallies[0, MESSAGES], tallies[0, BITS] = 1, SEED_BITS
-        away = self._begin(packets, tell)
-        pending, step, slots, last = away, 0, 1, int(away < ground.d * ground.g)
-        while step == 0 or (pending > 0 and step < self.max_steps):
-            if pending > 0:
+        def begin_some(t: int, first: int, last: int) -> None:
+            moving.append(begin(layout, packets, self.workspaces[t], first, last))
+
+        for _ in self._on_blocks(begin_some):
+            report(0, 0, layout.d * layout.g)
+        start(layout, program, public, np.uint64(instance.coins.seed), sum(moving))
+        while step == 0 or (state["pending"] > 0 and step < program.max_steps):
+            if state["pending"] > 0:
                 row = row_of(step, len(program.stages), program.repeated)
-                for _ in self._stage(packets, row, tallies):
-                    tell(step, slots, pending)
-                pending = self._pending(packets, row, away, tallies)
-                here = int(tallies[:, LAST].max())
-                last = slots + here if here > 0 else last
-                slots += int(program.stages[row, 3])
-            log = np.empty(LOGGED, dtype=np.int64)
-            write_down(log, away, pending, slots, last, _total(tallies))
-            yield log
+                for _ in self._stage(packets, program.stages[row]):
+                    report(step, int(state["slots"]), int(state["pending"]))
+            log = np.zeros(1, dtype=LOG)
+            write_row(state, public.tally[0], log[0])
+            yield log[0]
             step += 1
 
-    def _begin(self, packets: Packets, tell: Tell) -> int:
-        """All packets that are not at home are pending; how many."""
-        away = np.zeros((self.threads, _GAP), dtype=np.int64)
-
-        def work_on(t: int, first: int, last: int) -> None:
-            away[t, 0] += begin(self.ground, packets, self.hands[t], first, last)
-
-        for _ in self._on_threads(work_on):
-            tell(0, 0, self.ground.d * self.ground.g)
-        return int(away[:, 0].sum())
-
-    def _stage(self, packets: Packets, row: int, tallies: I64) -> Iterator[None]:
-        """A stage; comes back now and then."""
-        kind, one, other, _ = self.program.stages[row].tolist()
-        shift = turn_to(self.ground, self.program, row, self.public)
-        tallies[:, LAST] = 0
-        shared = self.public.rows, self.public.table[:0]
+    def _stage(self, packets: RelayPackets, stage: Any) -> Iterator[None]:
+        """Do a stage; comes back now and then."""
+        layout, public, tallies, kind = self.layout, self.public, self.tallies, stage["kind"]
+        prepare(layout, self.program, stage, public, public.table[:0])
+        tallies[:] = 0
         if kind in (PARK, SWEEP):
-            windows = self.program.windows[one:other], self.public.keys, kind == SWEEP
-            yield from self._work(park, packets, tallies, *shared, *windows)
+            windows = self.program.windows[stage["first"] : stage["second"]]
+            fixed = public.table[:0], windows, public.keys
+            yield from self._work(park, packets, *fixed, kind == SWEEP)
         elif kind == GRID:
-            yield from self._work(grid, packets, tallies, *shared, one, shift)
+            shift = public.state[0]["shift"]
+            yield from self._work(grid, packets, public.table[:0], stage["first"], shift)
         else:
-            for turn in range(one):
-                deliveries = self.public.rows, one, turn, self.public.couplers
-                if self.ground.d > self.ground.g:
-                    self._alone(mark, packets, *deliveries, tallies[0])
-                yield from self._work(judge, packets, tallies, *deliveries, kind == FOLD)
+            for turn in range(stage["first"]):
+                copies = stage["first"], turn, public.couplers
+                if layout.d > layout.g:
+                    yield from self._alone(mark, packets, public.rows, *copies, tallies[0])
+                yield from self._work(resolve, packets, *copies, kind == FOLD)
+        _add(public.tally, tallies)
+        if kind == SHOWER:
+            yield from self._alone(global_or, packets, public.groups, public.tally[0])
+        finish(stage, public.state[0], public.tally[0])
 
     def _work(
-        self, stage: Callable[..., None], packets: Packets, tallies: I64, *rest: Any
+        self, stage: Callable[..., None], packets: RelayPackets, *rest: object
     ) -> Iterator[None]:
-        """A compiled stage on all threads."""
+        """Do a compiled stage on all threads."""
 
         def work(t: int, first: int, last: int) -> None:
-            stage(self.ground, packets, self.hands[t], *rest, first, last, tallies[t])
+            fixed = self.layout, packets, self.workspaces[t], self.public.rows
+            stage(*fixed, *rest, first, last, self.tallies[t])
 
-        yield from self._on_threads(work)
+        return self._on_blocks(work)
 
-    def _alone(self, work: Callable[..., None], packets: Packets, *rest: Any) -> None:
-        """What one thread does for all; a wait for it can be interrupted."""
-        self.executor.submit(work, self.ground, packets, self.hands[0], *rest).result()
+    def _alone(
+        self, work: Callable[..., None], packets: RelayPackets, *rest: object
+    ) -> Iterator[None]:
+        """Do on one thread what cannot be divided."""
+        fixed = self.layout, packets, self.workspaces[0]
+        return self.team.do(lambda _: work(*fixed, *rest), threads=1)
 
-    def _pending(self, packets: Packets, row: int, away: int, tallies: I64) -> int:
-        """How many sources do not know after a stage that their packet has arrived."""
-        total = _total(tallies)
-        if self.program.stages[row, 0] == SHOWER:
-            self._alone(alarm, packets, self.public.groups, tallies[0])
-            if total[HOME] == away:
-                return 0
-        return away - int(total[ACKED])
+    def _on_blocks(self, work: Callable[[int, int, int], None]) -> Iterator[None]:
+        """Threads take blocks, as many as are done at a time, until none are left."""
+        blocks, most = self.layout.blocks, max(_PACKETS_AT_A_TIME // self.layout.size, 1)
+        stride = min(-(-blocks // self.team.size), most)
+        tickets, stop = count(0, stride), self.team.stop
 
-    def _on_threads(self, work_on: Callable[[int, int, int], None]) -> Iterator[None]:
-        """Every thread on its own blocks, a few at a time."""
-        stride = max(_PACKETS_AT_A_TIME // self.ground.size, 1)
-        for done in range(0, max(b - a for a, b in pairwise(self.cuts)), stride):
+        def work_on(t: int) -> None:
+            while (first := next(tickets)) < blocks and not stop[0]:
+                work(t, first, min(first + stride, blocks))
 
-            def some(t: int, done: int = done) -> None:
-                first, last = self.cuts[t] + done, self.cuts[t + 1]
-                work_on(t, first, min(first + stride, last))
-
-            list(self.executor.map(some, range(self.threads)))
-            yield
+        return self.team.do(work_on)
 
 
-def _total(tallies: I64) -> I64:
-    """Of all threads."""
-    total = tallies[:, :TALLIED].sum(axis=0)
-    total[[LAST, BITS]] = tallies[:, [LAST, BITS]].max(axis=0)
-    return np.ascontiguousarray(total)
+def _add(total: Records, tallies: Records) -> None:
+    """Add the counts of all threads to those of the run."""
+    for name in ("messages", "collisions", "destroyed", "delivered", "acked"):
+        total[name] += tallies[name].sum()
+    for name in ("last_slot", "bits"):
+        total[name] = max(int(total[name][0]), tallies[name].max())

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from popsnet.compiled import compiled
-from popsnet.engines.fused.passes import I64
+from popsnet.engines.fused.arrays import I64, Records, record_type
+from popsnet.engines.fused.kernel import as_purposes
 from popsnet.network import Network
+from popsnet.permutations.uniform import RANDOM
+from popsnet.routing.relay.bijection import CELLS
+from popsnet.routing.relay.router import SEED
 from popsnet.routing.relay.schedule import (
     Fold,
     Grid,
@@ -19,6 +23,7 @@ from popsnet.routing.relay.schedule import (
     Shower,
     SweepStage,
 )
+from popsnet.routing.relay.state import ATTEMPT, SHIFT
 
 PARK, SWEEP, FOLD, SHOWER, GRID = range(5)
 
@@ -31,15 +36,35 @@ _KINDS: dict[type[RelayStage], int] = {
 }
 
 
-class Program(NamedTuple):
-    """Stages in rows: kind, two numbers, slots.
+class ProgramStage(Protocol):
+    """A stage of a program.
 
-    The numbers are where windows begin and end, copies (a fold has one), or the x and y of a grid.
+    Its numbers are where windows begin and end, copies (a fold has one), or the x and y of a grid.
     """
 
-    stages: I64
+    kind: int
+    first: int
+    second: int
+    slots: int
+
+
+class RelayPurposes(NamedTuple):
+    """The numbers of what coins are drawn for."""
+
+    run: np.uint64
+    permutation: np.uint64
+    seed: np.uint64
+    cells: np.uint64
+    shift: np.uint64
+    attempt: np.uint64
+
+
+class Program(NamedTuple):
+    """A schedule, and how long it is followed."""
+
+    stages: Records
     repeated: int
-    """The row that follows the last one."""
+    """The stage that follows the last one."""
     windows: I64
     """Of all stages of park, and one of k slots for every sweep."""
     widest: int
@@ -48,15 +73,13 @@ class Program(NamedTuple):
     """The most copies of any shower."""
     turns: int
     """The most attempt slots of any grid."""
-
-    @classmethod
-    def of(cls, network: Network, schedule: RelaySchedule) -> Program:
-        """The program of a schedule."""
-        return _program(network, schedule)
+    max_steps: int
+    purposes: RelayPurposes
 
 
 @lru_cache(maxsize=64)
-def _program(network: Network, schedule: RelaySchedule) -> Program:
+def program_of(network: Network, schedule: RelaySchedule, max_steps: int) -> Program:
+    """Return the program of a schedule."""
     rows: list[tuple[int, int, int, int]] = []
     windows: list[int] = []
     stages = (*schedule.stages, *schedule.repeated)
@@ -64,12 +87,14 @@ def _program(network: Network, schedule: RelaySchedule) -> Program:
         first, second = _numbers(stage, network, windows)
         rows.append((_KINDS[type(stage)], first, second, stage.slots(network)))
     return Program(
-        stages=np.array(rows, dtype=np.int64),
+        stages=np.array(rows, dtype=record_type(ProgramStage)),
         repeated=len(schedule.stages),
         windows=np.array(windows, dtype=np.int64),
         widest=max(windows, default=1),
         copies=max((stage.copies for stage in stages if isinstance(stage, Shower)), default=1),
         turns=max((stage.x for stage in stages if isinstance(stage, Grid)), default=1),
+        max_steps=max_steps,
+        purposes=as_purposes(RelayPurposes, "run", RANDOM, SEED, CELLS, SHIFT, ATTEMPT),
     )
 
 

@@ -1,9 +1,9 @@
 """Fold and shower, F and R: one attempt of several copies, and their deliveries.
 
 Attempts contend on couplers (T, a) of one source group. For d > g deliveries contend too, on
-couplers (b, T) over all source groups, two bits each here. They are filled by one thread before
-anybody is judged, and the attempts are made again: cheaper than to remember them, for these stages
-come when few packets are left.
+couplers (b, T) over all source groups, two bits each here. They are filled by one thread before any
+delivery is resolved, and the attempts are made again: cheaper than to remember them, for these
+stages come when few packets are left.
 """
 
 from __future__ import annotations
@@ -11,21 +11,11 @@ from __future__ import annotations
 import numpy as np
 
 from popsnet.compiled import compiled
-from popsnet.engines.fused.passes import I64, U32, U64
+from popsnet.engines.fused.arrays import U32, U64
+from popsnet.engines.fused.bits import divide
 from popsnet.engines.fused.relay.bijections import WORDS, find_places
-from popsnet.engines.fused.relay.ground import (
-    ACKED,
-    COLLISIONS,
-    DESTROYED,
-    HOME,
-    LAST,
-    MESSAGES,
-    Ground,
-    Hands,
-    Packets,
-    divide,
-)
-from popsnet.engines.fused.relay.ways import load, put_bit, split, strike
+from popsnet.engines.fused.relay.layout import RelayLayout, RelayPackets, RelayTally, RelayWorkspace
+from popsnet.engines.fused.relay.pending import load, put_bit, remove, split
 
 _0, _1, _2, _3 = np.uint64(0), np.uint64(1), np.uint64(2), np.uint64(3)
 _5, _31 = np.uint64(5), np.uint64(31)
@@ -34,83 +24,76 @@ _ALONE = np.uint8(1)
 
 @compiled
 def mark(
-    ground: Ground, packets: Packets, hands: Hands, rows: U64, copies: int, turn: int,
-    couplers: U64, tally: I64,
+    layout: RelayLayout, packets: RelayPackets, work: RelayWorkspace, rows: U64, copies: int,
+    turn: int, couplers: U64, tally: RelayTally,
 ) -> None:  # fmt: skip
     """Put the deliveries of one turn on their couplers, in all blocks."""
     couplers[:] = _0
-    unused = np.zeros_like(tally)
-    for block in range(ground.blocks):
-        if hands.stop[0] != 0:
+    for block in range(layout.blocks):
+        if work.stop[0] != 0:
             return
-        m = attempt(ground, packets, hands, rows, copies, block, unused)
-        sets = hands.sets[turn * len(hands.numbers) :]
+        m = attempt(layout, packets, work, rows, copies, block, work.unused[0])
+        sets = work.sets[turn * len(work.numbers) :]
         for k in range(m):
-            if hands.table[sets[k]] == _ALONE:
-                tally[COLLISIONS] += put(couplers, coupler(ground, hands, sets, k))
-        leave(hands, m, copies)
+            if work.table[sets[k]] == _ALONE:
+                tally.collisions += put(couplers, coupler(layout, work, sets, k))
+        leave(work, m, copies)
 
 
 @compiled
-def judge(
-    ground: Ground, packets: Packets, hands: Hands, rows: U64, copies: int, turn: int,
-    couplers: U64, folded: bool, first: int, last: int, tally: I64,
+def resolve(
+    layout: RelayLayout, packets: RelayPackets, work: RelayWorkspace, rows: U64, copies: int,
+    turn: int, couplers: U64, folded: bool, first: int, last: int, tally: RelayTally,
 ) -> None:  # fmt: skip
-    """The deliveries of one turn in some blocks: who comes home, and after a fold who is told."""
-    unused, contends = np.zeros_like(tally), ground.d > ground.g
+    """The deliveries of one turn in some blocks; after a fold they are acknowledged."""
+    contends, attempts = layout.d > layout.g, tally if turn == 0 else work.unused[0]
     for block in range(first, last):
-        if hands.stop[0] != 0:
+        if work.stop[0] != 0:
             return
-        m = attempt(ground, packets, hands, rows, copies, block, tally if turn == 0 else unused)
-        sets, sent, arrived = hands.sets[turn * len(hands.numbers) :], 0, 0
-        hands.struck[:] = _0
+        m = attempt(layout, packets, work, rows, copies, block, attempts)
+        sets, sent, arrived = work.sets[turn * len(work.numbers) :], 0, 0
+        work.removed[:] = _0
         for k in range(m):
-            if hands.table[sets[k]] == _ALONE:
+            if work.table[sets[k]] == _ALONE:
                 sent += 1
-                if not contends or alone(couplers, coupler(ground, hands, sets, k)):
+                if not contends or alone(couplers, coupler(layout, work, sets, k)):
                     arrived += 1
-                    put_bit(hands.struck, np.uint64(hands.numbers[k]), _1)
-        leave(hands, m, copies)
-        tally[MESSAGES] += sent
-        tally[DESTROYED] += sent - arrived
-        settle(ground, packets, hands, block, turn + 2, folded, tally)
-
-
-@compiled
-def settle(
-    ground: Ground, packets: Packets, hands: Hands, block: int, slot: int, folded: bool, tally: I64
-) -> None:
-    """Who was struck has arrived in this slot of the stage; after a fold the source is told."""
-    home = strike(ground, packets.hungry, hands.struck, block)
-    tally[HOME] += home
-    tally[LAST] = max(tally[LAST], slot if home > 0 else 0)
-    if folded:
-        told = strike(ground, packets.pending, hands.struck, block)
-        tally[ACKED] += told
-        tally[MESSAGES] += 2 * told  # the destination tells the relay, and the relay the source
+                    put_bit(work.removed, np.uint64(work.numbers[k]), _1)
+        leave(work, m, copies)
+        delivered = remove(layout, packets.undelivered, work.removed, block)
+        tally.messages += sent
+        tally.destroyed += sent - arrived
+        tally.delivered += delivered
+        tally.last_slot = max(tally.last_slot, turn + 2 if delivered > 0 else 0)
+        if folded:
+            acked = remove(layout, packets.pending, work.removed, block)
+            tally.acked += acked
+            tally.messages += 2 * acked  # from the destination to the relay, and to the source
 
 
 @compiled
 def attempt(
-    ground: Ground, packets: Packets, hands: Hands, rows: U64, copies: int, block: int, tally: I64
-) -> int:
+    layout: RelayLayout, packets: RelayPackets, work: RelayWorkspace, rows: U64, copies: int,
+    block: int, tally: RelayTally,
+) -> int:  # fmt: skip
     """All pending packets of a block on their couplers; how many packets."""
-    m, span = load(ground, packets, packets.pending, hands, block), len(hands.numbers)
+    m, span = load(layout, packets, packets.pending, work, block), len(work.numbers)
     for u in range(copies):
-        some = rows[u * ground.g * WORDS : (u + 1) * ground.g * WORDS]
-        find_places(ground, some, hands.numbers[:0], ground.d, m, hands)
-        split(ground, hands.numbers, hands.places, m, hands.sets[u * span :], hands.classes)
-    arrivals = 0
+        some = rows[u * layout.g * WORDS : (u + 1) * layout.g * WORDS]
+        find_places(layout, some, work.numbers[:0], layout.d, m, work)
+        split(layout, work.numbers, work.places, m, work.sets[u * span :], work.classes)
+    arrivals, collided = 0, 0
     for k in range(m):
         for u in range(copies):
-            if is_new(hands.sets, span, k, u):
-                cell = hands.sets[u * span + k]
-                before = hands.table[cell]
-                tally[COLLISIONS] += int(before == _ALONE)
-                hands.table[cell] = (before << _ALONE) | _ALONE
+            if is_new(work.sets, span, k, u):
+                cell = work.sets[u * span + k]
+                before = work.table[cell]
+                collided += int(before == _ALONE)
+                work.table[cell] = (before << _ALONE) | _ALONE
                 arrivals += 1
-    tally[MESSAGES] += m
-    tally[DESTROYED] += arrivals - heard(hands, span, m, copies)
+    tally.messages += m
+    tally.collisions += collided
+    tally.destroyed += arrivals - heard(work, span, m, copies)
     return m
 
 
@@ -124,30 +107,30 @@ def is_new(sets: U32, span: int, k: int, u: int) -> bool:
 
 
 @compiled
-def heard(hands: Hands, span: int, m: int, copies: int) -> int:
+def heard(work: RelayWorkspace, span: int, m: int, copies: int) -> int:
     """How many copies arrived."""
     count = 0
     for k in range(m):
         for u in range(copies):
-            if is_new(hands.sets, span, k, u):
-                count += int(hands.table[hands.sets[u * span + k]] == _ALONE)
+            if is_new(work.sets, span, k, u):
+                count += int(work.table[work.sets[u * span + k]] == _ALONE)
     return count
 
 
 @compiled
-def leave(hands: Hands, m: int, copies: int) -> None:
+def leave(work: RelayWorkspace, m: int, copies: int) -> None:
     """All couplers of the block are silent again."""
     for u in range(copies):
         for k in range(m):
-            hands.table[hands.sets[u * len(hands.numbers) + k]] = np.uint8(0)
+            work.table[work.sets[u * len(work.numbers) + k]] = np.uint8(0)
 
 
 @compiled(inline=True)
-def coupler(ground: Ground, hands: Hands, sets: U32, k: int) -> np.uint64:
+def coupler(layout: RelayLayout, work: RelayWorkspace, sets: U32, k: int) -> np.uint64:
     """The coupler of a delivery: from relay group T to the group of the destination."""
-    g, at = np.uint64(ground.g), np.uint64(sets[k])
-    relay = at - divide(at, ground.by_g) * g
-    return divide(np.uint64(hands.targets[k]), ground.by_d) * g + relay
+    g, at = np.uint64(layout.g), np.uint64(sets[k])
+    relay = at - divide(at, layout.by_g) * g
+    return divide(np.uint64(work.targets[k]), layout.by_d) * g + relay
 
 
 @compiled(inline=True)

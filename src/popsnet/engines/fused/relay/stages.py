@@ -2,57 +2,88 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from popsnet.coins import number_of
 from popsnet.compiled import compiled
-from popsnet.engines.fused.arena import cut
-from popsnet.engines.fused.passes import I64, U32, U64
-from popsnet.engines.fused.relay.alarm import alarm
+from popsnet.engines.fused.arrays import I64, U32, U64, Records, record_type
+from popsnet.engines.fused.kernel import Seeds, draw_permutation
 from popsnet.engines.fused.relay.bijections import WORDS, make_rows, make_turn, tabulate
+from popsnet.engines.fused.relay.global_or import GROUP, global_or
 from popsnet.engines.fused.relay.grid import grid
-from popsnet.engines.fused.relay.ground import (
-    ACKED,
-    BITS,
-    COLLISIONS,
-    DESTROYED,
-    HOME,
-    LAST,
-    MESSAGES,
-    TALLIED,
-    Ground,
-    Hands,
-    Packets,
+from popsnet.engines.fused.relay.layout import (
+    TALLY,
+    RelayLayout,
+    RelayPackets,
+    RelayTally,
+    RelayWorkspace,
 )
 from popsnet.engines.fused.relay.park import park
-from popsnet.engines.fused.relay.program import FOLD, GRID, PARK, SHOWER, SWEEP, Program, row_of
-from popsnet.engines.fused.relay.shower import judge, mark
-from popsnet.engines.fused.relay.ways import begin
-from popsnet.permutations.uniform import RANDOM, fill, shuffle
-from popsnet.routing.relay.bijection import CELLS, FRESH
-from popsnet.routing.relay.router import SEED
-from popsnet.routing.relay.state import ATTEMPT, SHIFT
+from popsnet.engines.fused.relay.pending import begin
+from popsnet.engines.fused.relay.program import (
+    FOLD,
+    GRID,
+    PARK,
+    SHOWER,
+    SWEEP,
+    Program,
+    ProgramStage,
+    row_of,
+)
+from popsnet.engines.fused.relay.shower import mark, resolve
+from popsnet.engines.fused.workspace import Table, allocate
+from popsnet.routing.relay.bijection import FRESH
 from popsnet.splitmix import run_key, step_key, word
 
-LOGGED = 8
-"""Of a run up to each step: hungry, pending, slots, the last slot that delivered; messages,
-collisions, destroyed, bits."""
-
-SEED_BITS = 64
+_SEED_BITS = 64
 """Of the broadcast that a run begins with."""
 
 _LARGEST_TABLE = 2**20
-"""Up to so many packets all places of a stage may be tabulated: the table is in a cache."""
+"""Up to this many packets all places of a stage may be tabulated: the table is in a cache."""
 _TABULATED = 4
-"""It pays if one packet in so many is pending."""
+"""It pays if one packet in this many is pending."""
 
 _32 = np.uint64(32)
-_RUN, _RANDOM, _SEED, _CELLS, _SHIFT, _ATTEMPT = range(6)
 
 
-class Public(NamedTuple):
+class RelayLogRow(Protocol):
+    """A run up to a step, in the log."""
+
+    undelivered: int
+    pending: int
+    slots: int
+    slots_delivered: int
+    """The last slot in which a packet was delivered."""
+    messages: int
+    collisions: int
+    destroyed: int
+    bits: int
+
+
+LOG = record_type(RelayLogRow)
+
+
+class RunState(Protocol):
+    """How far a run is."""
+
+    private_seed: np.uint64
+    public_seed: np.uint64
+    bijections: int
+    """Drawn so far, and so"""
+    windows: int
+    shift: int
+    """Of a grid."""
+    tabulated: int
+    """Places of this stage in the table."""
+    moving: int
+    """Packets that start elsewhere than they go."""
+    pending: int
+    slots: int
+    slots_delivered: int
+
+
+class PublicState(NamedTuple):
     """What all threads know of a stage: its coins, and the couplers that all use."""
 
     rows: U64  # multipliers of its bijections, one after another
@@ -60,163 +91,190 @@ class Public(NamedTuple):
     keys: U64  # of the private coins of its windows
     table: U32  # the places of all destinations; empty on large networks
     couplers: U64  # of deliveries, two bits each; d > g
-    groups: I64  # for the global OR
-    seeds: U64  # private, public
-    drawn: I64  # bijections and windows so far
-    purposes: U64
+    groups: Records  # for the global OR
+    state: Records  # one record
+    tally: Records  # one record, of the whole run
 
     @classmethod
-    def of(cls, ground: Ground, program: Program) -> Public:
-        """For runs on a network."""
-        pieces = _pieces(ground, program)
-        rows, turn, keys, table, couplers, groups, seeds, drawn = cut(*pieces)
-        names = ("run", RANDOM, SEED, CELLS, SHIFT, ATTEMPT)
-        purposes = np.array([number_of(name) for name in names], dtype=np.uint64)
-        return cls(rows, turn, keys, table, couplers, groups.reshape(-1, 2), seeds, drawn, purposes)
+    def of(cls, layout: RelayLayout, program: Program) -> PublicState:
+        """Return the memory for runs on a network."""
+        return allocate(cls, public_table(layout, program))
 
 
-def _pieces(ground: Ground, program: Program) -> list[tuple[int, type]]:
-    g, contends = ground.g, ground.d > ground.g
-    return [
-        (g * WORDS * program.copies, np.uint64),
-        (g, np.uint32),
-        (max(len(program.windows), 1), np.uint64),
-        (ground.d * g if ground.d * g <= _LARGEST_TABLE else 0, np.uint32),
-        (-(-g * g // 32) if contends else 0, np.uint64),
-        (2 * g, np.int64),
-        (2, np.uint64),
-        (2, np.int64),
-    ]
+def public_table(layout: RelayLayout, program: Program) -> Table:
+    """The arrays of a public state."""
+    g, n = layout.g, layout.d * layout.g
+    return {
+        "rows": (g * WORDS * program.copies, np.uint64),
+        "turn": (g, np.uint32),
+        "keys": (max(len(program.windows), 1), np.uint64),
+        "table": (n if n <= _LARGEST_TABLE else 0, np.uint32),
+        "couplers": (-(-g * g // 32) if layout.d > g else 0, np.uint64),
+        "groups": (g, GROUP),
+        "state": (1, record_type(RunState)),
+        "tally": (1, TALLY),
+    }
 
 
-def public_bytes(ground: Ground, program: Program) -> int:
-    """Memory of it."""
-    return sum(length * np.dtype(kind).itemsize for length, kind in _pieces(ground, program))
+class RelayMemory(NamedTuple):
+    """The memory of a thread that does whole runs."""
+
+    packets: RelayPackets
+    work: RelayWorkspace
+    public: PublicState
+    shuffled: U32  # draws of a shuffle
 
 
 @compiled
-def start(public: Public, seed: np.uint64) -> None:
-    """The coins of a run: processor 0 draws the public seed and tells all."""
-    public.seeds[0] = seed
-    public.seeds[1] = word(step_key(seed, public.purposes[_SEED], 0), np.uint64(0))
-    public.drawn[:] = 0
+def start(
+    layout: RelayLayout, program: Program, public: PublicState, seed: np.uint64, moving: int
+) -> None:
+    """Begin a run: processor 0 draws the public seed and broadcasts it in one slot."""
+    state, tally = public.state[0], public.tally[0]
+    state.private_seed = seed
+    state.public_seed = word(step_key(seed, program.purposes.seed, 0), np.uint64(0))
+    state.bijections, state.windows, state.moving, state.pending = 0, 0, moving, moving
+    state.slots = 1
+    state.slots_delivered = int(moving < layout.d * layout.g)  # some are there from the start
+    tally.messages, tally.bits, tally.collisions, tally.destroyed = 1, _SEED_BITS, 0, 0
+    tally.delivered, tally.acked = 0, 0
     public.turn[:] = 0
 
 
 @compiled
-def turn_to(ground: Ground, program: Program, row: int, public: Public) -> int:
-    """Draw what the stage of a row needs; returns the shift of a grid."""
-    kind, first, second = program.stages[row, 0], program.stages[row, 1], program.stages[row, 2]
-    width, shift, coins = ground.g * WORDS, 0, public.seeds[1]
+def prepare(
+    layout: RelayLayout, program: Program, stage: ProgramStage, public: PublicState, table: U32
+) -> None:
+    """Draw what a stage needs; tabulate its places in a table, where that pays."""
+    state, purposes = public.state[0], program.purposes
+    kind, first, width = stage.kind, stage.first, layout.g * WORDS
+    public.tally[0].last_slot = 0
     if kind == GRID:
-        key = step_key(coins, public.purposes[_SHIFT], public.drawn[0])
-        bound = np.uint64(ground.superclasses)
-        shift = int(np.int64((word(key, np.uint64(0)) >> _32) * bound >> _32))
-        public.drawn[0] += 1
+        key = step_key(state.public_seed, purposes.shift, state.bijections)
+        bound = np.uint64(layout.superclasses)
+        state.shift = int(np.int64((word(key, np.uint64(0)) >> _32) * bound >> _32))
+        state.bijections += 1
     for u in range(first if kind in (FOLD, SHOWER) else 1):
-        draw_bijection(ground, public, public.rows[u * width : (u + 1) * width])
-    for i in range(first, second if kind == PARK else first):
-        key = step_key(public.seeds[0], public.purposes[_ATTEMPT], public.drawn[1])
-        public.keys[i - first] = key
-        public.drawn[1] += 1
-    return shift
+        draw_bijection(layout, purposes.cells, public, public.rows[u * width : (u + 1) * width])
+    for i in range(first, stage.second if kind == PARK else first):
+        public.keys[i - first] = step_key(state.private_seed, purposes.attempt, state.windows)
+        state.windows += 1
+    state.tabulated = 0
+    if kind not in (FOLD, SHOWER) and _TABULATED * state.pending >= len(table) > 0:
+        tabulate(layout, public.rows, layout.width if kind == GRID else layout.d, table)
+        state.tabulated = len(table)
 
 
 @compiled
-def draw_bijection(ground: Ground, public: Public, rows: U64) -> None:
+def draw_bijection(layout: RelayLayout, cells: np.uint64, public: PublicState, rows: U64) -> None:
     """The next public bijection: a fresh one, or for d = g the one before it, turned."""
-    number, cells = public.drawn[0], public.purposes[_CELLS]
-    key = step_key(public.seeds[1], cells, number)
-    if ground.d == ground.g and number >= FRESH:
+    state = public.state[0]
+    key = step_key(state.public_seed, cells, state.bijections)
+    if layout.d == layout.g and state.bijections >= FRESH:
         make_turn(key, public.turn, rows)
-        key = step_key(public.seeds[1], cells, FRESH - 1)
+        key = step_key(state.public_seed, cells, FRESH - 1)
     make_rows(key, public.turn, rows)
-    public.drawn[0] += 1
+    state.bijections += 1
 
 
 @compiled
-def write_down(log: I64, away: int, pending: int, slots: int, last: int, tally: I64) -> None:
+def finish(stage: ProgramStage, state: RunState, tally: RelayTally) -> None:
+    """End a stage: how many are still pending, and when a packet was delivered last."""
+    state.pending = state.moving - tally.acked
+    if stage.kind == SHOWER and tally.delivered == state.moving:
+        state.pending = 0
+    if tally.last_slot > 0:
+        state.slots_delivered = state.slots + tally.last_slot
+    state.slots += stage.slots
+
+
+@compiled
+def write_row(state: RunState, tally: RelayTally, row: RelayLogRow) -> None:
     """Log a step."""
-    log[0], log[1], log[2], log[3] = away - tally[HOME], pending, slots, last
-    log[4], log[5], log[6] = tally[MESSAGES], tally[COLLISIONS], tally[DESTROYED]
-    log[7] = tally[BITS]
+    row.undelivered, row.pending = state.moving - tally.delivered, state.pending
+    row.messages, row.collisions, row.destroyed = tally.messages, tally.collisions, tally.destroyed
+    row.bits, row.slots_delivered, row.slots = tally.bits, state.slots_delivered, state.slots
 
 
 @compiled
 def route(
-    ground: Ground, program: Program, max_steps: int, packets: Packets, hands: Hands,
-    public: Public, seed: np.uint64, log: I64,
-) -> int:  # fmt: skip
+    layout: RelayLayout, program: Program, memory: RelayMemory, seed: np.uint64, log: Records
+) -> int:
     """Route one permutation; returns the steps."""
-    start(public, seed)
-    tally = np.zeros(TALLIED, dtype=np.int64)
-    tally[MESSAGES], tally[BITS] = 1, SEED_BITS
-    n, blocks = ground.d * ground.g, ground.blocks
-    away = begin(ground, packets, hands, 0, blocks)
-    pending, step, slots = away, 0, 1
-    last = int(away < n)  # what starts at home is delivered in the first slot
+    return do_stages(layout, program, memory.packets, memory.work, memory.public, seed, log)
+
+
+@compiled
+def do_stages(
+    layout: RelayLayout, program: Program, packets: RelayPackets, work: RelayWorkspace,
+    public: PublicState, seed: np.uint64, log: Records,
+) -> int:  # fmt: skip
+    """Do stages until no packet is pending; returns the steps."""
+    state, tally, step, blocks = public.state[0], public.tally[0], 0, layout.blocks
+    start(layout, program, public, seed, begin(layout, packets, work, 0, blocks))
     while True:
-        if pending > 0:
-            row = row_of(step, len(program.stages), program.repeated)
-            kind, one = program.stages[row, 0], program.stages[row, 1]
-            shift = turn_to(ground, program, row, public)
-            table = look_ahead(ground, kind, pending, public)
-            tally[LAST] = 0
+        if state.pending > 0:
+            stage = program.stages[row_of(step, len(program.stages), program.repeated)]
+            prepare(layout, program, stage, public, public.table)
+            kind, first, rows = stage.kind, stage.first, public.rows
+            table, keys, couplers = public.table[: state.tabulated], public.keys, public.couplers
             if kind in (PARK, SWEEP):
-                windows = program.windows[one : program.stages[row, 2]]
-                park(
-                    ground, packets, hands, public.rows, table, windows, public.keys,
-                    kind == SWEEP, 0, blocks, tally,
-                )  # fmt: skip
+                windows, swept = program.windows[first : stage.second], kind == SWEEP
+                park(layout, packets, work, rows, table, windows, keys, swept, 0, blocks, tally)
             elif kind == GRID:
-                grid(ground, packets, hands, public.rows, table, one, shift, 0, blocks, tally)
+                grid(layout, packets, work, rows, table, first, state.shift, 0, blocks, tally)
             else:
-                for turn in range(one):
-                    deliveries = public.rows, one, turn, public.couplers
-                    if ground.d > ground.g:
-                        mark(ground, packets, hands, *deliveries, tally)
-                    judge(ground, packets, hands, *deliveries, kind == FOLD, 0, blocks, tally)
-            pending = away - tally[ACKED]
-            if kind == SHOWER:
-                alarm(ground, packets, hands, public.groups, tally)
-                pending = pending if tally[HOME] < away else 0
-            last = slots + tally[LAST] if tally[LAST] > 0 else last
-            slots += program.stages[row, 3]
-        write_down(log[step], away, pending, slots, last, tally)
+                for turn in range(first):
+                    copies, folded = (first, turn, couplers), kind == FOLD
+                    if layout.d > layout.g:
+                        mark(layout, packets, work, rows, *copies, tally)
+                    resolve(layout, packets, work, rows, *copies, folded, 0, blocks, tally)
+            if stage.kind == SHOWER:
+                global_or(layout, packets, work, public.groups, tally)
+            finish(stage, state, tally)
+        write_row(state, tally, log[step])
         step += 1
-        if pending == 0 or step == max_steps or hands.stop[0] != 0:
+        if state.pending == 0 or step == program.max_steps or work.stop[0] != 0:
             return step
 
 
 @compiled
-def look_ahead(ground: Ground, kind: int, pending: int, public: Public) -> U32:
-    """A table of all places, where it pays; else an empty one."""
-    few = _TABULATED * pending < len(public.table)
-    if len(public.table) == 0 or few or kind in (FOLD, SHOWER):
-        return public.table[:0]
-    tabulate(ground, public.rows, ground.width if kind == GRID else ground.d, public.table)
-    return public.table
-
-
-@compiled
 def route_many(
-    ground: Ground, program: Program, max_steps: int, packets: Packets, hands: Hands,
-    public: Public, seeds: U64, first: int, last: int, drawn: U32, log: I64, steps: I64,
+    layout: RelayLayout, program: Program, memory: RelayMemory, seeds: Seeds, first: int,
+    last: int, log: Records, steps: I64,
 ) -> int:  # fmt: skip
-    """Runs first, first + 1, … on uniform permutations, those the same seeds give elsewhere.
-
-    Returns how many: up to last, or as many as the log has room for.
-    """
-    filled, done, n = 0, 0, ground.d * ground.g
+    """See :meth:`CompiledRuns.route_many`."""
+    filled, done, n, purposes = 0, 0, layout.d * layout.g, program.purposes
+    packets, work, public, shuffled = memory  # once: to count references takes time
     for run in range(first, last):
-        if len(log) - filled < max_steps or hands.stop[0] != 0:
+        if len(log) - filled < program.max_steps or work.stop[0] != 0:
             break
-        instance = run_key(seeds[1], public.purposes[_RUN], run)
-        fill(packets.destination, n)
-        key = step_key(instance, public.purposes[_RANDOM], 1)
-        shuffle(packets.destination, 0, n, key, drawn)
-        coins = run_key(seeds[0], public.purposes[_RUN], run)
-        steps[done] = route(ground, program, max_steps, packets, hands, public, coins, log[filled:])
+        draw_permutation(packets.destination, n, purposes, seeds.permutations, run, shuffled)
+        coins = run_key(seeds.coins, purposes.run, run)
+        steps[done] = do_stages(layout, program, packets, work, public, coins, log[filled:])
         filled += steps[done]
         done += 1
     return done
+
+
+@compiled
+def summarize(
+    layout: RelayLayout, program: Program, log: Records, steps: I64, table: Records, survivors: I64
+) -> None:
+    """See :meth:`CompiledRuns.summarize`; the last row of a run has the sums already."""
+    start = 0
+    for run in range(len(steps)):
+        for step in range(start, start + steps[run]):
+            survivors[step] = log[step].undelivered
+        start += steps[run]
+        counts, row = table[run], log[start - 1]
+        counts.slots, counts.slots_delivered, counts.steps = (
+            row.slots,
+            row.slots_delivered,
+            steps[run],
+        )
+        counts.delivered, counts.lost = layout.d * layout.g - row.undelivered, 0
+        counts.collisions, counts.destroyed, counts.messages = (
+            row.collisions, row.destroyed, row.messages,
+        )  # fmt: skip
+        counts.control_bits, counts.capped = row.bits, int(row.pending > 0)

@@ -1,12 +1,13 @@
 """One large run on several threads, its couplers taken a cache-full at a time.
 
 A packet's fate in a step depends only on the packets that drew the same intermediate group. So
-the survivors of slot 1 are thrown into buckets by that group, and the couplers of a bucket fit
-in the cache. A step has two phases. In one, a piece of work is a part of the blocks: ``strike``
-those that the step before delivered, and ``throw`` the others. In the other it is a bucket, to
-``settle``. Pieces of one phase never write to the same place, and results do not depend on who does
-them. Threads take pieces by drawing tickets (``work``), without going back to Python between the
-phases: sixteen threads that all do so 24 times in a run wait for each other's interpreter.
+the survivors of slot 1 are scattered to buckets by that group, and the couplers of a bucket fit in
+the cache. A step has two phases. In one, a piece of work is a part of the blocks: ``remove`` the
+packets that the step before delivered, and ``scatter`` the others. In the other it is a bucket, to
+``resolve``. Pieces of one phase never write to the same place, and results do not depend on who
+does them. Threads take pieces by drawing tickets (``do_pieces``), without going back to Python
+between the phases: sixteen threads that all do so 24 times in a run wait for each other's
+interpreter.
 
 What is pending is a list of codes. Where that would take too much memory it is one bit a packet:
 the permutation is then computed, the names in entries are local numbers, and nothing else is
@@ -16,34 +17,19 @@ taken in several rounds, and the draws of slot 1 are made again in each.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from popsnet.compiled import compiled
-from popsnet.engines.fused.bits import LANES, add_shared, load_shared, lowest_bit, pack
-from popsnet.engines.fused.passes import (
-    I64,
-    U8,
-    U16,
-    U32,
-    U64,
-    Layout,
-    clear,
-    count,
-    draw,
-    encode,
-    pick,
-    rename,
-    select,
-    select_pairs,
-    take_part,
-)
+from popsnet.engines.fused.arrays import I64, U8, U16, U32, U64, Records, record_type
+from popsnet.engines.fused.bits import LANES, add_shared, load_shared, pack, unpack
+from popsnet.engines.fused.kernel import KeyedRounds
+from popsnet.engines.fused.mei_rizzi import passes
+from popsnet.engines.fused.mei_rizzi.layout import MeiRizziLayout, MeiRizziProgram
+from popsnet.engines.fused.team import GAP
 from popsnet.permutations.keyed import permute, place
 from popsnet.splitmix import origin, step_key
-
-GAP = 16
-"""Numbers between what different threads write to: a cache line and the one fetched with it."""
 
 TAKEN, DONE, STOP, HELD = 0, GAP, 2 * GAP, 3 * GAP
 """In the numbers that threads share: tickets drawn, pieces done, whether to stop, and for each
@@ -60,7 +46,7 @@ _TOP, _FULL, _BYTE = np.uint64(2**63), np.uint64(2**64 - 1), np.uint64(2**8 - 1)
 _ALONE = np.uint8(1)
 
 
-class Packets(NamedTuple):
+class PartitionedPackets(NamedTuple):
     """The packets that are pending: by code, or if there are no codes by number.
 
     A bit says that what its name stands for is still pending: the code at a position of a
@@ -71,9 +57,7 @@ class Packets(NamedTuple):
     sizes: I64  # how many of each block
     bits: U64
     residues: U16  # temporary groups, if the permutation is stored, or
-    n: np.uint64  # the keyed permutation, if it is computed
-    half: np.uint64
-    keys: U64
+    keyed: KeyedRounds  # how it is computed
 
 
 class Buckets(NamedTuple):
@@ -82,28 +66,40 @@ class Buckets(NamedTuple):
     entries: U32 | U64
     starts: I64  # by part and bucket
     ends: I64
-    bounds: U32  # by lot and bucket: where the lot's entries end, counted from the start
+    bounds: U32  # by batch and bucket: where its entries end, counted from the start
     low: int  # the first intermediate group of this round, and
     high: int  # the one behind its last
     shift: int  # of an entry with its whole group, to find its bucket
 
 
-class Plan(NamedTuple):
+class PartitionTally(Protocol):
+    """What a thread counts in a step."""
+
+    sent: int
+    survivors: int
+    collisions: int
+    delivered: int
+
+
+TALLY = record_type(PartitionTally)
+
+
+class PartitionPlan(NamedTuple):
     """What there is to do, and how far it is done."""
 
-    law: U64
-    keys: U64  # the seed of the coins, and the number of their purpose
+    program: MeiRizziProgram
+    seed: np.uint64
     rounds: int
     span: int  # intermediate groups of a round
     cuts: I64  # the first block of each part, and the end
     last: int  # the step to stop before
     shared: I64
-    home: I64  # of each thread, over all steps
-    tallies: I64  # by thread and step: sent, survivors, collided, home
+    delivered: I64  # by each thread, over all steps
+    tallies: Records  # by thread and step
 
 
-class Hands(NamedTuple):
-    """Scratch of one thread."""
+class PartitionWorkspace(NamedTuple):
+    """The memory of one thread."""
 
     numbers: U32
     taking: U32
@@ -111,21 +107,21 @@ class Hands(NamedTuple):
     couplers: U32
     drawn: U32 | U64
     survivors: U32 | U64
-    thrown: U32  # the couplers of narrow survivors
+    scattered: U32  # the couplers of narrow survivors
     flags: U8
-    first_words: U64  # slot 1 of a block, eight couplers in a word
-    first: U8
-    second_words: U64  # slot 2 of a bucket
-    second: U8
+    first: U64  # slot 1 of a block, eight couplers in a word
+    second: U64  # slot 2 of a bucket
 
 
 @compiled
-def load(layout: Layout, packets: Packets, block: int, codes: U32, scratch: U32 | U64) -> int:
+def load(
+    layout: MeiRizziLayout, packets: PartitionedPackets, block: int, codes: U32, scratch: U32 | U64
+) -> int:
     """All packets of a block, which are pending at the start."""
     first = block * layout.rows * layout.d
     m = min(layout.rows * layout.d, layout.d * layout.g - first)
     if len(packets.residues) > 0:
-        encode(packets.residues[first:], m, layout.number_bits, codes)
+        passes.encode(packets.residues[first:], m, layout.number_bits, codes)
     else:
         for k in range(m):
             scratch[k] = k
@@ -137,12 +133,12 @@ def load(layout: Layout, packets: Packets, block: int, codes: U32, scratch: U32 
 
 @compiled
 def aim(
-    layout: Layout, packets: Packets, words: U32 | U64, m: int, first: int, first_name: int,
-    bits: int,
+    layout: MeiRizziLayout, packets: PartitionedPackets, words: U32 | U64, m: int, first: int,
+    first_name: int, bits: int,
 ) -> None:  # fmt: skip
     """Put the temporary groups into words that have the packets' numbers in their lowest bits."""
     start, shift, mask = np.uint64(first - first_name), np.uint64(bits), np.uint64((1 << bits) - 1)
-    n, half, keys = packets.n, packets.half, packets.keys
+    n, half, keys = packets.keyed
     divisor, per_group = np.uint64(layout.g), 1.0 / layout.g
     k0, k1, k2, k3 = keys[0], keys[1], keys[2], keys[3]
     outside = 0
@@ -158,24 +154,6 @@ def aim(
             packet = start + (words[q] & mask)
             if permute(packet, half, k0, k1, k2, k3) >= n:
                 words[q] |= (place(packet, n, half, keys) % divisor) << shift
-
-
-@compiled
-def unpack(bits: U64, words: int, numbers: U32) -> int:
-    """The numbers, in their block, of the packets whose bit is set."""
-    s = 0
-    for w in range(words):
-        rest = bits[w]
-        if rest == _FULL:  # all of them, as in the first step
-            for bit in range(64):
-                numbers[s + bit] = w * 64 + bit
-            s += 64
-            continue
-        while rest != 0:
-            numbers[s] = w * 64 + lowest_bit(rest)
-            rest &= rest - _1
-            s += 1
-    return s
 
 
 @compiled
@@ -208,28 +186,29 @@ def within(couplers: U32, entries: U32 | U64, m: int, group_bits: int, low: int,
 
 
 @compiled
-def work(
-    layout: Layout, packets: Packets, buckets: Buckets, hands: Hands, plan: Plan, me: int
-) -> int:
+def do_pieces(
+    layout: MeiRizziLayout, packets: PartitionedPackets, buckets: Buckets,
+    work: PartitionWorkspace, plan: PartitionPlan, thread: int,
+) -> int:  # fmt: skip
     """Do pieces of work until all steps are done, or until the others are waited for too long.
 
     Tickets are drawn in the order of pieces. A piece may be begun when all those of earlier phases
     are done; these have been drawn by threads at work, so that no number of threads gets stuck.
     """
     parts, count = len(plan.cuts) - 1, buckets.bounds.shape[1]
-    shared, held = plan.shared, HELD + GAP * me
+    shared, held = plan.shared, HELD + GAP * thread
     while True:
         if shared[held] == 0:
             shared[held] = 1 + add_shared(shared, TAKEN, 1)
         turn, piece = divmod(shared[held] - 1, parts + count)
-        throwing, (step, turn_of_step) = piece < parts, divmod(turn, plan.rounds)
+        scattering, (step, turn_of_step) = piece < parts, divmod(turn, plan.rounds)
         if step >= plan.last:
             return 0
-        if not wait_for(shared, turn * (parts + count) + (0 if throwing else parts)):
+        if not wait_for(shared, turn * (parts + count) + (0 if scattering else parts)):
             return 0 if load_shared(shared, STOP) != 0 else WAITING
         if load_shared(shared, STOP) != 0:
             return 0
-        if throwing and turn_of_step == 0 and plan.home[::GAP].sum() == layout.d * layout.g:
+        if scattering and turn_of_step == 0 and plan.delivered[::GAP].sum() == layout.d * layout.g:
             shared[STOP] = 1  # others may hold tickets for pieces that will never come
             return 0
         low = min(turn_of_step * plan.span, layout.g)
@@ -237,18 +216,15 @@ def work(
         now = Buckets(
             buckets.entries, buckets.starts, buckets.ends, buckets.bounds, low, high, buckets.shift
         )
-        tally = plan.tallies[me, step % plan.tallies.shape[1]]
-        if throwing:
-            first, last = plan.cuts[piece], plan.cuts[piece + 1]
+        tally = plan.tallies[thread, step % plan.tallies.shape[1]]
+        if scattering:
             if turn > 0:
-                strike(layout, packets, now, piece, first, last)
-            key = step_key(plan.keys[0], plan.keys[1], step)
-            threshold = plan.law[step] if step < len(plan.law) else np.uint64(2**32)
-            throw(layout, packets, now, hands, piece, turn, key, threshold, first, last, tally)
+                remove(layout, packets, now, piece, plan.cuts)
+            scatter(layout, packets, now, work, plan, piece, turn, tally)
         else:
-            home = settle(layout, now, hands, piece - parts, tally)
-            tally[3] += home
-            plan.home[GAP * me] += home
+            delivered = resolve(layout, now, work, piece - parts, tally)
+            tally.delivered += delivered
+            plan.delivered[GAP * thread] += delivered
         shared[held] = 0
         add_shared(shared, DONE, 1)
 
@@ -265,61 +241,66 @@ def wait_for(shared: I64, pieces: int) -> bool:
 
 
 @compiled
-def throw(
-    layout: Layout, packets: Packets, buckets: Buckets, hands: Hands, part: int, turn: int,
-    key: np.uint64, threshold: np.uint64, first_block: int, last_block: int, tally: I64,
+def scatter(
+    layout: MeiRizziLayout, packets: PartitionedPackets, buckets: Buckets,
+    work: PartitionWorkspace, plan: PartitionPlan, part: int, turn: int, tally: PartitionTally,
 ) -> None:  # fmt: skip
-    """Slot 1 of some blocks: the survivors go to their buckets."""
+    """Slot 1 of the blocks of a part: the survivors go to their buckets."""
     size, name_bits, listed = layout.rows * layout.d, layout.name_bits, len(packets.codes) > 0
-    words, everybody = (size + 63) // 64, threshold == np.uint64(2**32)
+    words, step, thresholds = (size + 63) // 64, turn // plan.rounds, plan.program.thresholds
+    key = step_key(plan.seed, plan.program.purposes.intermediate, step)
     all_groups = buckets.low == 0 and buckets.high == layout.g
-    for block in range(first_block, last_block):
-        first, first_name, names = block * size, block % layout.lot * words * 64, hands.taking
+    first_table, entries = work.first.view(np.uint8), work.survivors
+    narrow, everybody = entries.itemsize == 4, step >= len(thresholds)
+    for block in range(plan.cuts[part], plan.cuts[part + 1]):
+        first, first_name = block * size, block % layout.batch * words * 64
         bits, begin = packets.bits[block * words :], origin(key, np.uint64(first))
         if listed:
             codes = packets.codes[first:]
             if turn == 0:
-                m = load(layout, packets, block, codes, hands.drawn)
+                m = load(layout, packets, block, codes, work.drawn)
             else:
                 m = close_up(codes, packets.sizes[block], bits)
             packets.sizes[block] = m
         else:
-            codes, m = hands.numbers, unpack(bits, words, hands.numbers)
+            codes, m = work.numbers, unpack(bits, words, work.numbers)
         if not everybody:
-            m = take_part(codes, m, layout.number_bits, begin, threshold, hands.taking)
-            pick(codes, hands.taking, m, hands.taken)
-            codes = hands.taken
-        draw(layout, codes, m, begin, first_name, hands.couplers, hands.drawn)
+            coin = thresholds[step]
+            m = passes.take_part(codes, m, layout.number_bits, begin, coin, work.taking)
+            passes.pick(codes, work.taking, m, work.taken)
+            codes = work.taken
+        passes.draw(layout, codes, m, begin, first_name, work.couplers, work.drawn)
         if not all_groups:
-            m = within(hands.couplers, hands.drawn, m, layout.group_bits, buckets.low, buckets.high)
-        count(hands.couplers, m, 0, hands.first)
-        entries, narrow = hands.survivors, hands.survivors.itemsize == 4
+            m = within(work.couplers, work.drawn, m, layout.group_bits, buckets.low, buckets.high)
+        passes.count(work.couplers, m, 0, first_table)
         if narrow:
-            survivors = select_pairs(
-                hands.couplers, m, hands.first, hands.drawn, hands.flags, hands.thrown, entries
+            survivors = passes.select_pairs(
+                work.couplers, m, first_table, work.drawn, work.flags, work.scattered, entries
             )
         else:
-            survivors = select(hands.couplers, m, 0, hands.first, hands.drawn, hands.flags, entries)
-        tally[0] += m
-        tally[1] += survivors
-        tally[2] += clear(hands.first_words)
+            survivors = passes.select(
+                work.couplers, m, 0, first_table, work.drawn, work.flags, entries
+            )
+        tally.sent += m
+        tally.survivors += survivors
+        tally.collisions += passes.clear(work.first)
         if not listed:
-            rename(entries, survivors, name_bits, codes, first_name)
+            passes.rename(entries, survivors, name_bits, codes, first_name)
             aim(layout, packets, entries, survivors, first, first_name, name_bits)
         elif not everybody:
-            rename(entries, survivors, name_bits, names, first_name)
+            passes.rename(entries, survivors, name_bits, work.taking, first_name)
         if narrow:
-            append(layout, buckets, hands.thrown, entries, survivors, part)
+            append(layout, buckets, work.scattered, entries, survivors, part)
         else:
             append_wide(layout, buckets, entries, survivors, part)
-        bounds = buckets.bounds[block // layout.lot]
+        bounds = buckets.bounds[block // layout.batch]
         for bucket in range(len(bounds)):
             bounds[bucket] = buckets.ends[part, bucket] - buckets.starts[part, bucket]
 
 
 @compiled
 def append(
-    layout: Layout, buckets: Buckets, couplers: U32, survivors: U32 | U64, m: int, part: int
+    layout: MeiRizziLayout, buckets: Buckets, couplers: U32, survivors: U32 | U64, m: int, part: int
 ) -> None:
     """Put narrow survivors of a block into their buckets, which their couplers tell."""
     entries, ends, low = buckets.entries, buckets.ends[part], np.uint32(buckets.low)
@@ -333,7 +314,9 @@ def append(
 
 
 @compiled
-def append_wide(layout: Layout, buckets: Buckets, survivors: U32 | U64, m: int, part: int) -> None:
+def append_wide(
+    layout: MeiRizziLayout, buckets: Buckets, survivors: U32 | U64, m: int, part: int
+) -> None:
     """Put survivors of a block into their buckets, which their groups tell."""
     entries, ends, shift = buckets.entries, buckets.ends[part], np.uint64(buckets.shift)
     low = np.uint64(buckets.low) << np.uint64(layout.group_bits + layout.name_bits)
@@ -346,55 +329,58 @@ def append_wide(layout: Layout, buckets: Buckets, survivors: U32 | U64, m: int, 
 
 
 @compiled
-def settle(layout: Layout, buckets: Buckets, hands: Hands, bucket: int, tally: I64) -> int:
+def resolve(
+    layout: MeiRizziLayout, buckets: Buckets, work: PartitionWorkspace, bucket: int,
+    tally: PartitionTally,
+) -> int:  # fmt: skip
     """Slot 2 of a bucket; how many packets are delivered."""
-    home = 0
+    delivered, second = 0, work.second.view(np.uint8)
     for part in range(len(buckets.ends)):
         start, end = buckets.starts[part, bucket], buckets.ends[part, bucket]
-        count(buckets.entries[start:end], end - start, layout.name_bits, hands.second)
+        passes.count(buckets.entries[start:end], end - start, layout.name_bits, second)
     for part in range(len(buckets.ends)):
         start, end = buckets.starts[part, bucket], buckets.ends[part, bucket]
-        home += judge(buckets.entries[start:end], layout.name_bits, hands.second)
+        delivered += decide(buckets.entries[start:end], layout.name_bits, second)
         buckets.ends[part, bucket] = start
-    tally[2] += clear(hands.second_words)
-    return home
+    tally.collisions += passes.clear(work.second)
+    return delivered
 
 
 @compiled
-def judge(entries: U32 | U64, name_bits: int, table: U8) -> int:
-    """Turn entries into verdicts: the packet's name, and in the lowest bit whether it is home."""
-    to_cell, mask, home = np.uint64(name_bits), np.uint64((1 << name_bits) - 1), np.uint64(0)
+def decide(entries: U32 | U64, name_bits: int, table: U8) -> int:
+    """Replace entries by a packet's name and, in the lowest bit, whether it is delivered."""
+    to_cell, mask, delivered = np.uint64(name_bits), np.uint64((1 << name_bits) - 1), np.uint64(0)
     for k in range(len(entries)):
         entry = np.uint64(entries[k])
         alone = np.uint64(table[entry >> to_cell] == _ALONE)
         entries[k] = (entry & mask) << _1 | alone
-        home += alone
-    return int(np.int64(home))
+        delivered += alone
+    return int(np.int64(delivered))
 
 
 @compiled
-def strike(
-    layout: Layout, packets: Packets, buckets: Buckets, part: int, first_block: int, last_block: int
+def remove(
+    layout: MeiRizziLayout, packets: PartitionedPackets, buckets: Buckets, part: int, cuts: I64
 ) -> None:
-    """Those that are home are no longer pending, in all blocks of a part.
+    """Those that are delivered are no longer pending, in all blocks of a part.
 
-    Bucket after bucket, since the verdicts of a bucket follow each other in memory, and the bits of
-    a part fit in a cache.
+    Bucket after bucket, since the decisions of a bucket follow each other in memory, and the bits
+    of a part fit in a cache.
     """
     words = (layout.rows * layout.d + 63) // 64
     for bucket in range(buckets.bounds.shape[1]):
         begin = buckets.starts[part, bucket]
         start = begin
-        for block in range(first_block, last_block, layout.lot):
-            end = begin + np.int64(buckets.bounds[block // layout.lot, bucket])
+        for block in range(cuts[part], cuts[part + 1], layout.batch):
+            end = begin + np.int64(buckets.bounds[block // layout.batch, bucket])
             clear_bits(buckets.entries[start:end], packets.bits[block * words :])
             start = end
 
 
 @compiled
-def clear_bits(verdicts: U32 | U64, bits: U64) -> None:
-    """Clear the bits of packets that are home."""
-    for k in range(len(verdicts)):
-        verdict = np.uint64(verdicts[k])
-        name = verdict >> _1
-        bits[name >> _6] &= ~((verdict & _1) << (name & _63))
+def clear_bits(decisions: U32 | U64, bits: U64) -> None:
+    """Clear the bits of packets that are delivered."""
+    for k in range(len(decisions)):
+        decision = np.uint64(decisions[k])
+        name = decision >> _1
+        bits[name >> _6] &= ~((decision & _1) << (name & _63))

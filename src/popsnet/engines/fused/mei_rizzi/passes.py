@@ -6,8 +6,8 @@ shift finds each:
 
 - its code, while it is pending: residue (its temporary group), local number;
 - its entry, on its way through a step: intermediate group, residue, name. The first two are its
-  coupler in slot 2, a cell; the name says where the packet is to be found again, in a lot of one
-  or more blocks.
+  coupler in slot 2, a cell; the name says where the packet is to be found again, in a batch of
+  one or more blocks.
 
 Loops select without branching: they write always, and move on only if the condition holds.
 Positions are unsigned, for Numba looks twice at an index that might be negative.
@@ -15,21 +15,13 @@ Positions are unsigned, for Numba looks twice at an index that might be negative
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
-import numpy.typing as npt
 
 from popsnet.compiled import compiled
+from popsnet.engines.fused.arrays import U8, U16, U32, U64
 from popsnet.engines.fused.bits import LANES, flags_set, ones, pack
-from popsnet.network import Network
+from popsnet.engines.fused.mei_rizzi.layout import MeiRizziLayout
 from popsnet.splitmix import mix, premix, word_from
-
-U8 = npt.NDArray[np.uint8]
-U16 = npt.NDArray[np.uint16]
-U32 = npt.NDArray[np.uint32]
-U64 = npt.NDArray[np.uint64]
-I64 = npt.NDArray[np.int64]
 
 _0, _32, _31 = np.uint64(0), np.uint64(32), np.uint32(31)
 _LOWER = np.uint64(0xFFFFFFFF)
@@ -45,80 +37,9 @@ _CHUNK = 1024
 FLAGS = _CHUNK + LANES
 """Scratch of a selection."""
 
-_BLOCK, _LARGE_BLOCK = 2**14, 2**15
-_MANY = 2**20
-"""The most packets of a run that one thread does. Up to sixteen times as many, names are short, so
-that 32 bits hold a coupler of a bucket and a name."""
-
-
-class Layout(NamedTuple):
-    """How the packets of a network are cut into blocks, and words into fields."""
-
-    d: int
-    g: int
-    rows: int
-    """Groups in a block."""
-    magic: int
-    """Packet p of a block is in row (p · magic) >> 32 of it: exact up to 2^16 packets."""
-    number_bits: int
-    """Bits of a packet's number in its block."""
-    group_bits: int
-    lot: int
-    """Blocks in a lot."""
-    name_bits: int
-    """Bits of a name in a lot."""
-
-    @classmethod
-    def of(cls, network: Network, rows: int = 0, lot: int = 0) -> Layout:
-        """Cut blocks of a fitting size, or of one group if that has more; or of this many rows.
-
-        Blocks of small networks are small enough for entries of 32 bits, where that is possible.
-        A lot has about a hundred survivors for each bucket of 2^18 couplers.
-        """
-        block = _BLOCK if network.n <= 16 * _MANY else _LARGE_BLOCK
-        if network.n <= _MANY:
-            block = min(block, max(2**32 >> 2 * (network.g - 1).bit_length(), 64))
-        rows = rows or min(max(block // network.d, 1), network.g)
-        lot = lot or max((network.couplers >> 10) // (rows * network.d), 1)
-        return cls(
-            d=network.d,
-            g=network.g,
-            rows=rows,
-            magic=0 if rows == 1 else -(-(2**32) // network.d),
-            number_bits=(rows * network.d - 1).bit_length(),
-            group_bits=(network.g - 1).bit_length(),
-            lot=lot,
-            name_bits=(lot * padded(rows * network.d) - 1).bit_length(),
-        )
-
-    @property
-    def size(self) -> int:
-        """Packets in a block."""
-        return self.rows * self.d
-
-    @property
-    def blocks(self) -> int:
-        """Blocks of the network; the last may have fewer rows."""
-        return -(-self.g // self.rows)
-
-    @property
-    def code_bits(self) -> int:
-        """Bits of a code."""
-        return self.number_bits + self.group_bits
-
-    @property
-    def entry_type(self) -> type[np.uint32] | type[np.uint64]:
-        """The narrowest type that holds an entry."""
-        return np.uint32 if 2 * self.group_bits + self.name_bits <= 32 else np.uint64
-
-
-def padded(size: int) -> int:
-    """Names in a block: as many as there are bits in whole words."""
-    return -(-size // 64) * 64
-
 
 @compiled
-def encode(residues: U16, m: int, number_bits: int, codes: U32) -> None:
+def encode(residues: U16 | U32, m: int, number_bits: int, codes: U32) -> None:
     """The codes of all packets of a block."""
     for k in range(m):
         codes[k] = np.uint32(residues[k]) << np.uint32(number_bits) | np.uint32(k)
@@ -145,7 +66,7 @@ def pick(values: U32, positions: U32, m: int, out: U32) -> None:
 
 @compiled
 def draw(
-    layout: Layout, codes: U32, m: int, begin: np.uint64, first_name: int, couplers: U32,
+    layout: MeiRizziLayout, codes: U32, m: int, begin: np.uint64, first_name: int, couplers: U32,
     entries: U32 | U64,
 ) -> None:  # fmt: skip
     """Slot 1: each packet draws an intermediate group, and so its coupler out of its group.
@@ -176,7 +97,7 @@ def draw(
 
 
 @compiled
-def draw_groups(layout: Layout, codes: U32, m: int, begin: np.uint64, groups: U32) -> None:
+def draw_groups(layout: MeiRizziLayout, codes: U32, m: int, begin: np.uint64, groups: U32) -> None:
     """Draw intermediate groups: the upper half of a word, scaled to [0, g).
 
     For g = 2^b that is its upper b bits, which the last shift of the mixing does not change.
@@ -211,7 +132,7 @@ def enter(
 
 @compiled
 def enter_wide(
-    layout: Layout, codes: U32, m: int, first_name: int, groups: U32, entries: U32 | U64
+    layout: MeiRizziLayout, codes: U32, m: int, first_name: int, groups: U32, entries: U32 | U64
 ) -> None:
     """Make entries of 64 bits."""
     name, name_bits = np.uint64(first_name), np.uint64(layout.name_bits)
@@ -222,7 +143,7 @@ def enter_wide(
 
 
 @compiled
-def find_couplers(layout: Layout, codes: U32, m: int, groups: U32) -> None:
+def find_couplers(layout: MeiRizziLayout, codes: U32, m: int, groups: U32) -> None:
     """Replace the groups drawn by couplers: the row of the source in its block, then the group."""
     mask = np.uint32((1 << layout.number_bits) - 1)
     if layout.d == 1 << layout.group_bits:
@@ -319,10 +240,10 @@ def clear(words: U64) -> int:
 
 
 @compiled
-def remove(home: U32, s: int, name_bits: int, codes: U32, m: int) -> int:
+def remove(delivered: U32, s: int, name_bits: int, codes: U32, m: int) -> int:
     """Take s packets, named by position in rising order, out of m: the last fills each gap."""
     mask, last = np.uint32((1 << name_bits) - 1), np.uint64(m)
     for q in range(s):
         last -= np.uint64(1)
-        codes[home[np.uint64(s - 1 - q)] & mask] = codes[last]
+        codes[delivered[np.uint64(s - 1 - q)] & mask] = codes[last]
     return int(np.int64(last))

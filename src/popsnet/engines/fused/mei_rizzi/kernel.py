@@ -1,0 +1,111 @@
+"""The paper's router, compiled: its variants as kernels."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+
+from popsnet.engines.fused.arrays import U8
+from popsnet.engines.fused.kernel import RESIDENT, CompiledRuns, Kernel, LargeRun
+from popsnet.engines.fused.mei_rizzi import deferred, resident
+from popsnet.engines.fused.mei_rizzi.large import PartitionedRun, large_run_bytes, listed
+from popsnet.engines.fused.mei_rizzi.layout import (
+    MeiRizziLayout,
+    MeiRizziProgram,
+    MeiRizziWorkspace,
+)
+from popsnet.engines.fused.mei_rizzi.passes import FLAGS, SPARE
+from popsnet.engines.fused.team import Team
+from popsnet.engines.fused.workspace import Table, allocate
+from popsnet.experiment import Instance
+from popsnet.permutations.uniform import CHUNK
+
+
+class MeiRizziKernel(Kernel[MeiRizziWorkspace]):
+    """The variants ``published``, for d = g, and ``idealized``."""
+
+    runs: ClassVar[CompiledRuns] = resident
+
+    @cached_property
+    def layout(self) -> MeiRizziLayout:
+        """How packets are cut into blocks."""
+        return MeiRizziLayout.of(self.network)
+
+    @cached_property
+    def program(self) -> MeiRizziProgram:
+        """What happens in each step."""
+        executed = self.variant.name == "published"
+        return MeiRizziProgram.of(self.network, self.max_steps, executed)
+
+    def obstacle(self, keyed: bool) -> str | None:
+        """Return why it cannot be run, however much memory there is, or None if it can."""
+        d, g, n = self.network.d, self.network.g, self.network.n
+        if self.variant.name == "published" and d != g:
+            return "it has published for d = g only"
+        if d >= 2**31:
+            return f"it numbers the processors of a group with 31 bits, and d = {d:,}"
+        if n > 2**38:
+            return f"it numbers at most 2^38 processors, and n = {n:,}"
+        if not (keyed and self.divisible) and n > RESIDENT and not listed(self.layout):
+            return f"it stores permutations of up to 2^29 processors only, and n = {n:,}"
+        return None
+
+    def memory(self, threads: int, keyed: bool) -> int:
+        """Return the bytes for runs on this many threads, rounded up."""
+        n = self.network.n
+        if n <= RESIDENT:
+            return 40 * n * threads + 2**26
+        waiting = 16 * n if self.network.d > self.network.g else 0  # copies, if they are stored
+        stored = 0 if keyed and self.divisible else 4 * n
+        return large_run_bytes(self.layout, threads) + stored + waiting
+
+    def workspace(self, stop: U8) -> MeiRizziWorkspace:
+        """Return the memory of a thread that does whole runs."""
+        return allocate(MeiRizziWorkspace, self._table(np.uint16, 0), stop=stop)
+
+    def _table(self, target: type[np.uint16] | type[np.uint32], waiting: int) -> Table:
+        layout, n, u32, u64 = self.layout, self.network.n, np.uint32, np.uint64
+        spare = layout.size + SPARE  # draws write past their end, and so do selections
+        return {
+            "targets": (n, target),
+            "shuffled": (CHUNK, u32),
+            "codes": (n + SPARE, u32),
+            "sizes": (layout.blocks, np.int64),
+            "taking": (spare, u32),
+            "taken": (spare, u32),
+            "couplers": (spare, u32),
+            "drawn": (spare, layout.entry_type),
+            "first": (layout.row_words, u64),
+            "entries": (layout.g * layout.g + spare, layout.entry_type),
+            "ends": (layout.blocks, np.int64),
+            "second": (-(-(layout.g << layout.group_bits) // 8), u64),
+            "delivered": (spare, u32),
+            "flags": (FLAGS, np.uint8),
+            "waiting": (waiting, u32),
+        }
+
+    def load(self, work: MeiRizziWorkspace, instance: Instance) -> None:
+        """Put the temporary groups of a permutation into a workspace."""
+        np.remainder(instance.array(), self.network.g, out=work.targets, casting="unsafe")
+
+    def large_run(self, team: Team) -> LargeRun:
+        """Return the memory of runs on all threads."""
+        return PartitionedRun(self.layout, self.program, team)
+
+
+class DeferredKernel(MeiRizziKernel):
+    """The variant ``deferred``, in which copies wait; a run is done by one thread."""
+
+    runs: ClassVar[CompiledRuns] = deferred
+    divisible = False
+
+    def workspace(self, stop: U8) -> MeiRizziWorkspace:
+        """Return the memory of a thread that does whole runs."""
+        waiting = self.layout.d << self.layout.group_bits
+        return allocate(MeiRizziWorkspace, self._table(np.uint32, waiting), stop=stop)
+
+    def load(self, work: MeiRizziWorkspace, instance: Instance) -> None:
+        """Put a permutation into a workspace."""
+        work.targets[:] = instance.array()

@@ -1,0 +1,220 @@
+"""One large run: threads do the pieces of ``partitioned``, and Python looks on."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from functools import partial
+
+import numpy as np
+
+from popsnet.engines.fused.arrays import U16, U64
+from popsnet.engines.fused.kernel import KeyedRounds, LargeRun, Report
+from popsnet.engines.fused.mei_rizzi import partitioned
+from popsnet.engines.fused.mei_rizzi.layout import MeiRizziLayout, MeiRizziProgram
+from popsnet.engines.fused.mei_rizzi.passes import FLAGS, SPARE
+from popsnet.engines.fused.mei_rizzi.resident import LOG, SLOTS_PER_STEP
+from popsnet.engines.fused.team import GAP, Team
+from popsnet.engines.fused.workspace import Table, allocate
+from popsnet.experiment import Instance
+
+_FEWEST_BITS, _MOST_BITS = 18, 20
+"""Couplers of a bucket, as a power of two: they fit in a second-level cache, at a byte each."""
+
+_LISTED = 2**29
+"""The most packets whose codes are kept; above, they have a bit each and nothing else."""
+
+_ENTRY_BYTES = 4.4e9
+"""What the survivors of a round may take."""
+
+_PARTS_PER_THREAD, _FEWEST_PARTS = 4, 16
+"""A thread that is done takes another part, so that none waits long for the slowest. The bits of a
+part are few enough for a cache."""
+
+_SKEW = 5 * 64
+"""Bytes more between buckets, an odd number of cache lines. All buckets fill up at the same rate;
+at distances of a power of two, their ends would share one set of a cache."""
+
+_MOST_IN_A_PART, _MOST_PARTS = 2**24, 2**10
+"""Packets, as long as the parts are not too many; between pieces of work a run can be told to stop,
+and reports how far it is."""
+
+_STEPS_AT_A_TIME = 64
+"""Steps that threads do before their tallies are emptied."""
+
+_SECONDS_TO_WAIT = 1e-4
+"""A thread that has waited in vain for others lets go of its processor for this long."""
+
+
+def listed(layout: MeiRizziLayout) -> bool:
+    """Whether the codes of pending packets are kept; they have 32 bits."""
+    return layout.d * layout.g <= _LISTED and layout.code_bits <= 32
+
+
+def rounds_needed(g: int) -> int:
+    """In how many rounds to take the intermediate groups, a power of two."""
+    rounds = 1
+    while _entry_bytes(g, rounds) > _ENTRY_BYTES and rounds < g:
+        rounds *= 2
+    return rounds
+
+
+def table_bits(layout: MeiRizziLayout) -> int:
+    """Couplers of a bucket, as a power of two: more where there would be too many buckets."""
+    return min(max(2 * layout.group_bits - 7, _FEWEST_BITS), _MOST_BITS)
+
+
+def large_run_bytes(layout: MeiRizziLayout, threads: int) -> int:
+    """Memory of a run: what is pending, the survivors of a round with their bounds, workspaces."""
+    n, g = layout.d * layout.g, layout.g
+    pending = n // 8 + (4 * n if listed(layout) else 0)
+    rounds = rounds_needed(g)
+    buckets = max(g << layout.group_bits >> table_bits(layout), 1)
+    bounds = 4 * (layout.blocks // layout.batch + 1) * (buckets // rounds + 1)
+    workspaces = threads * (32 * layout.size + (2 << table_bits(layout)))
+    return pending + int(_entry_bytes(g, rounds)) + bounds + workspaces + 2**26
+
+
+def _entry_bytes(g: int, rounds: int) -> float:
+    """Room for one survivor a coupler. Fewer come, but large pages are taken whole."""
+    return 8 * g * g / rounds
+
+
+class PartitionedRun(LargeRun):
+    """Runs of the paper's router on all threads, their packets in parts and buckets."""
+
+    def __init__(
+        self, layout: MeiRizziLayout, program: MeiRizziProgram, team: Team, rounds: int = 0,
+        codes: bool | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__(layout.d * layout.g, layout.g, np.uint16, team)
+        self.layout, self.program, self.rounds = layout, program, rounds or rounds_needed(layout.g)
+        self.span = -(-layout.g // self.rounds)
+        shift = max(table_bits(layout) - layout.group_bits, 0)
+        group_shift = min(shift, (self.span - 1).bit_length())
+        self.cell_bits = group_shift + layout.group_bits
+        self.bucket_count = -(-self.span // 2**group_shift)
+        batches = -(-layout.blocks // layout.batch)
+        parts = min(layout.d * layout.g // _MOST_IN_A_PART, _MOST_PARTS)
+        parts = min(max(parts, _PARTS_PER_THREAD * team.size, _FEWEST_PARTS), batches)
+        cuts = [batches * part // parts * layout.batch for part in range(parts)]
+        self.cuts = np.array([*cuts, layout.blocks])
+        self._allocate(batches, listed(layout) if codes is None else codes)
+
+    def _allocate(self, batches: int, codes: bool) -> None:
+        layout, count, threads = self.layout, self.bucket_count, self.team.size
+        entry = np.uint32 if self.cell_bits + layout.name_bits <= 32 else np.uint64
+        rows = np.diff(np.minimum(self.cuts * layout.rows, layout.g))
+        room = rows << (self.cell_bits - layout.group_bits)  # of one bucket
+        width = (room + _SKEW // np.dtype(entry).itemsize)[:, None]
+        firsts = np.concatenate([[0], np.cumsum(width * count)])
+        starts = firsts[:-1, None] + width * np.arange(count + GAP)
+        self.buckets = partitioned.Buckets(
+            entries=np.empty(firsts[-1], dtype=entry),
+            starts=starts,
+            ends=starts.copy(),
+            bounds=np.zeros((batches, count), dtype=np.uint32),
+            low=0,
+            high=0,
+            shift=self.cell_bits + layout.name_bits,
+        )
+        self.codes = np.empty(layout.d * layout.g + SPARE if codes else 0, dtype=np.uint32)
+        self.sizes = np.zeros(layout.blocks, dtype=np.int64)
+        self.bits = np.empty((layout.blocks, -(-layout.size // 64)), dtype=np.uint64)
+        table = self._table(entry)
+        self.workspaces = [allocate(partitioned.PartitionWorkspace, table) for _ in range(threads)]
+        self.shared = np.zeros(partitioned.HELD + threads * GAP, dtype=np.int64)
+        self.delivered = np.zeros(threads * GAP, dtype=np.int64)
+        self.tallies = np.zeros((threads, _STEPS_AT_A_TIME), dtype=partitioned.TALLY)
+
+    def _table(self, entry: type[np.uint32] | type[np.uint64]) -> Table:
+        """The arrays of a thread."""
+        size, u32 = self.layout.size, np.uint32
+        return {
+            "numbers": (64 * -(-size // 64) + SPARE, u32),
+            "taking": (size + 1, u32),
+            "taken": (size + SPARE, u32),
+            "couplers": (size + SPARE, u32),
+            "drawn": (size + SPARE, entry),
+            "survivors": (size + SPARE, entry),
+            "scattered": (size + SPARE if entry is u32 else 0, u32),
+            "flags": (FLAGS, np.uint8),
+            "first": (self.layout.row_words, np.uint64),
+            "second": (-(-(2**self.cell_bits) // 8), np.uint64),
+        }
+
+    def steps(self, instance: Instance, report: Report) -> Iterator[np.void]:
+        """Route one permutation; gives the row of the log of each step."""
+        packets, seed = self._packets(*self.targets(instance.destination)), instance.coins.seed
+        undelivered, step = self.layout.d * self.layout.g, 0
+        self.delivered[:] = 0
+        while undelivered > 0 and step < self.program.max_steps:
+            for row in self._some_steps(packets, np.uint64(seed), step, undelivered, report):
+                undelivered, step = int(row["undelivered"]), step + 1
+                yield row
+
+    def _some_steps(
+        self, packets: partitioned.PartitionedPackets, seed: np.uint64, first: int,
+        undelivered: int, report: Report,
+    ) -> Iterator[np.void]:  # fmt: skip
+        """Do as many steps as there are tallies for, all threads together."""
+        last = min(first + _STEPS_AT_A_TIME, self.program.max_steps)
+        pieces = self.rounds * (len(self.cuts) - 1 + self.bucket_count)
+        self.shared[:], self.tallies[:] = 0, 0
+        self.shared[partitioned.TAKEN] = self.shared[partitioned.DONE] = first * pieces
+        plan = partitioned.PartitionPlan(
+            self.program, seed, self.rounds, self.span, self.cuts, last, self.shared,
+            self.delivered, self.tallies,
+        )  # fmt: skip
+
+        def work_on(t: int) -> None:
+            work = partial(
+                partitioned.do_pieces, self.layout, packets, self.buckets, self.workspaces[t]
+            )
+            while work(plan, t) == partitioned.WAITING:
+                time.sleep(_SECONDS_TO_WAIT)
+
+        step = first
+        try:
+            for _ in self.team.do(work_on):
+                done = int(self.shared[partitioned.DONE]) / pieces
+                for row in self._rows(step, int(done), first, undelivered):
+                    undelivered, step = int(row["undelivered"]), step + 1
+                    yield row
+                report(int(done), int(SLOTS_PER_STEP * done), undelivered)
+            yield from self._rows(
+                step, int(self.shared[partitioned.DONE]) // pieces, first, undelivered
+            )
+        finally:
+            self.shared[partitioned.STOP] = 1
+
+    def _rows(self, step: int, end: int, first: int, undelivered: int) -> Iterator[np.void]:
+        """The steps that are done, in terms of the log."""
+        for number in range(step, end):
+            tallies, row = self.tallies[:, number - first], np.zeros(1, dtype=LOG)[0]
+            for name in ("sent", "survivors", "collisions"):
+                row[name] = tallies[name].sum()
+            undelivered -= int(tallies["delivered"].sum())
+            row["undelivered"], row["slots"] = undelivered, SLOTS_PER_STEP * (number + 1)
+            yield row
+
+    def _packets(self, residues: U16, keyed: KeyedRounds) -> partitioned.PartitionedPackets:
+        """All packets are pending."""
+        if residues.size and not self.codes.size:
+            raise ValueError("Without codes the permutation has to be computed.")
+        self.buckets.ends[:] = self.buckets.starts  # an interrupted run may leave others
+        size, n, blocks = self.layout.size, self.layout.d * self.layout.g, self.layout.blocks
+        words = self.bits.shape[1]
+        self.bits[:] = _first_bits(size, words)
+        self.bits[-1] = _first_bits(n - (blocks - 1) * size, words)
+        return partitioned.PartitionedPackets(
+            self.codes, self.sizes, self.bits.reshape(-1), residues, keyed
+        )
+
+
+def _first_bits(count: int, words: int) -> U64:
+    bits = np.zeros(words, dtype=np.uint64)
+    bits[: count // 64] = ~np.uint64(0)
+    if count % 64:
+        bits[count // 64] = np.uint64(2 ** (count % 64) - 1)
+    return bits

@@ -1,0 +1,140 @@
+"""What the stages of relay work on: blocks of packets, counters, and the memory of a thread.
+
+A block is a few whole groups. For d < g it is the G = ⌈g/d⌉ groups that the same member of every
+relay group hears, so that in all stages packets of different blocks never meet on their first hop.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from popsnet.engines.fused.arrays import I64, U8, U16, U32, U64, Records, record_type
+from popsnet.engines.fused.bits import divisor_of
+from popsnet.engines.fused.kernel import KeyedRounds
+from popsnet.engines.fused.relay.program import Program
+from popsnet.engines.fused.workspace import Table, allocate
+from popsnet.network import Network
+
+_BLOCK = 2**14
+_CELLS = 2**19
+"""Of a window, for all groups of a block; a block has fewer groups where windows are long."""
+
+
+class RelayTally(Protocol):
+    """What a thread counts in a run: sums, and two maxima."""
+
+    messages: int
+    collisions: int
+    destroyed: int
+    delivered: int
+    acked: int
+    last_slot: int
+    """The last slot of a stage in which a packet was delivered."""
+    bits: int
+    """The most bits of a message so far."""
+
+
+TALLY = record_type(RelayTally)
+
+
+class RelayLayout(NamedTuple):
+    """How the packets of a network are cut into blocks, and what numbers are divided by."""
+
+    d: int
+    g: int
+    k: int
+    """Classes: ⌈d/g⌉."""
+    rows: int
+    """Groups in a block."""
+    blocks: int
+    words: int
+    """Words with a bit a packet, of a block."""
+    by_d: tuple[int, int]
+    by_g: tuple[int, int]
+    superclasses: int
+    width: int
+    """Places of a grid: the groups, rounded up to whole superclasses."""
+
+    @classmethod
+    def of(cls, network: Network, program: Program) -> RelayLayout:
+        """Cut blocks of a fitting size."""
+        d, g = network.d, network.g
+        superclasses = -(-g // d)
+        most = min(_BLOCK // d, _CELLS // (g * program.widest), g)
+        rows = superclasses if d < g else max(most, 1)
+        return cls(
+            d=d,
+            g=g,
+            k=-(-d // g),
+            rows=rows,
+            blocks=-(-g // rows),
+            words=-(-rows * d // 64),
+            by_d=divisor_of(d),
+            by_g=divisor_of(g),
+            superclasses=superclasses,
+            width=superclasses * -(-g // superclasses),
+        )
+
+    @property
+    def size(self) -> int:
+        """Packets in a block."""
+        return self.rows * self.d
+
+
+class RelayPackets(NamedTuple):
+    """Who still waits, a bit a packet, and where packets go. Every block begins a new word."""
+
+    pending: U64
+    """Sources that do not know that their packet is delivered."""
+    undelivered: U64
+    """Packets that are not delivered; all of them are pending."""
+    destination: U32
+    """Empty if the permutation is computed."""
+    keyed: KeyedRounds
+
+
+class RelayWorkspace(NamedTuple):
+    """The memory of a thread."""
+
+    numbers: U32  # of packets in their block
+    targets: U32  # their destinations
+    places: U32  # under a public bijection
+    sets: U32  # (source group, relay group) in the block; of a shower copy after copy
+    classes: U32
+    turns: U32  # in which slot of a window
+    cells: U32  # (set, turn)
+    alone: U32  # positions of those alone in their cell
+    order: U32  # the same by turn
+    starts: I64  # of each turn, in that order
+    table: U8  # how many are in a cell: 0, 1, 3, 7, …
+    room: U32  # in a set, by class
+    acked: U16  # by set: the last window with an ack
+    removed: U64  # bits of packets of a block
+    used: U64  # places of a grid's relays, found by hashing
+    unused: Records  # a tally of attempts that are made again
+    stop: U8  # set by another thread to end the work before its time
+
+    @classmethod
+    def of(cls, layout: RelayLayout, program: Program, stop: U8) -> RelayWorkspace:
+        """Return the memory of one thread."""
+        return allocate(cls, workspace_table(layout, program), stop=stop)
+
+
+def workspace_table(layout: RelayLayout, program: Program) -> Table:
+    """The arrays of a workspace."""
+    spare = layout.words * 64 + 1  # bits are unpacked by the word, a selection writes past its end
+    sets = layout.rows * layout.g if layout.d >= layout.g else layout.g
+    names = "numbers", "targets", "places", "sets", "classes", "turns", "cells", "alone", "order"
+    return {
+        **dict.fromkeys(names, (spare, np.uint32)),
+        "sets": (spare * program.copies, np.uint32),
+        "starts": (max(program.widest, program.turns) + 1, np.int64),
+        "table": (sets * program.widest, np.uint8),
+        "room": (sets * layout.k, np.uint32),
+        "acked": (sets, np.uint16),
+        "removed": (layout.words, np.uint64),
+        "used": (2 << spare.bit_length() if layout.d < layout.g else 0, np.uint64),
+        "unused": (1, TALLY),
+    }

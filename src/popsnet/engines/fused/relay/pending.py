@@ -1,0 +1,103 @@
+"""Which packets of a block are pending, where they go, and who is removed."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from popsnet.compiled import compiled
+from popsnet.engines.fused.arrays import U32, U64
+from popsnet.engines.fused.bits import divide, ones, unpack
+from popsnet.engines.fused.relay.layout import RelayLayout, RelayPackets, RelayWorkspace
+from popsnet.permutations.keyed import permute
+from popsnet.permutations.keyed import place as place_keyed
+
+_1, _6, _63 = np.uint64(1), np.uint64(6), np.uint64(63)
+
+
+@compiled
+def begin(
+    layout: RelayLayout, packets: RelayPackets, work: RelayWorkspace, first: int, last: int
+) -> int:
+    """All packets of some blocks that start elsewhere than they go are pending; how many."""
+    moving, size, n = 0, layout.rows * layout.d, layout.d * layout.g
+    for block in range(first, last):
+        m, start = min(size, n - block * size), np.uint32(block * size)
+        bits = packets.pending[block * layout.words : (block + 1) * layout.words]
+        for k in range(m):
+            work.numbers[k] = k
+        look_up(packets, work.numbers, m, block * size, work.targets)
+        bits[:] = np.uint64(0)
+        for k in range(m):
+            waits = np.uint64(work.targets[k] != start + np.uint32(k))
+            bits[np.uint64(k) >> _6] |= waits << (np.uint64(k) & _63)
+        for w in range(layout.words):
+            packets.undelivered[block * layout.words + w] = bits[w]
+            moving += int(np.int64(ones(bits[w])))
+    return moving
+
+
+@compiled
+def load(
+    layout: RelayLayout, packets: RelayPackets, bits: U64, work: RelayWorkspace, block: int
+) -> int:
+    """The packets of a block whose bit is set, and where they go; how many."""
+    part = bits[block * layout.words : (block + 1) * layout.words]
+    m = unpack(part, layout.words, work.numbers)
+    look_up(packets, work.numbers, m, block * layout.rows * layout.d, work.targets)
+    return m
+
+
+@compiled
+def look_up(packets: RelayPackets, numbers: U32, m: int, first: int, targets: U32) -> None:
+    """The destinations of m packets of the block that begins with packet ``first``."""
+    if len(packets.destination) > 0:
+        some = packets.destination[first:]
+        for k in range(m):
+            targets[k] = some[numbers[k]]
+        return
+    (n, half, keys), start = packets.keyed, np.uint64(first)
+    k0, k1, k2, k3 = keys[0], keys[1], keys[2], keys[3]
+    outside = 0
+    for k in range(m):
+        where = permute(start + np.uint64(numbers[k]), half, k0, k1, k2, k3)
+        outside += int(where >= n)
+        targets[k] = where
+    if outside > 0:
+        for k in range(m):
+            if np.uint64(targets[k]) >= n:  # the walk goes on from there
+                targets[k] = place_keyed(np.uint64(targets[k]), n, half, keys)
+
+
+@compiled
+def split(layout: RelayLayout, numbers: U32, places: U32, m: int, sets: U32, classes: U32) -> None:
+    """The set (T, a) and the class of each packet; d ≥ g."""
+    g = np.uint64(layout.g)
+    for k in range(m):
+        row = divide(np.uint64(numbers[k]), layout.by_d)
+        which = divide(np.uint64(places[k]), layout.by_g)
+        classes[k] = which
+        sets[k] = row * g + np.uint64(places[k]) - which * g
+
+
+@compiled(inline=True)
+def is_undelivered(packets: RelayPackets, first_word: int, number: np.uint64) -> np.uint64:
+    """1 if the packet is not delivered yet, else 0."""
+    word: np.uint64 = packets.undelivered[np.uint64(first_word) + (number >> _6)]
+    return (word >> (number & _63)) & _1
+
+
+@compiled(inline=True)
+def put_bit(bits: U64, number: np.uint64, bit: np.uint64) -> None:
+    """Set the bit of a packet of the block if ``bit`` is 1."""
+    bits[number >> _6] |= bit << (number & _63)
+
+
+@compiled
+def remove(layout: RelayLayout, bits: U64, removed: U64, block: int) -> int:
+    """Clear the bits of a block that are removed; how many had been set."""
+    count = np.uint64(0)
+    for w in range(layout.words):
+        at = block * layout.words + w
+        count += ones(bits[at] & removed[w])
+        bits[at] &= ~removed[w]
+    return int(np.int64(count))

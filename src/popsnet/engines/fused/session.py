@@ -1,0 +1,202 @@
+"""Sessions: a kernel, its threads and their memory, which are kept from run to run."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future
+from functools import cached_property, partial
+from queue import SimpleQueue
+from typing import Any, NoReturn, Self
+
+import numpy as np
+
+from popsnet.engines.fused.arrays import I64, U8, Records
+from popsnet.engines.fused.kernel import RESIDENT, Kernel, LargeRun, Report, Seeds
+from popsnet.engines.fused.team import Team
+from popsnet.engines.outcome import COLUMNS, UNKNOWN, Outcome, Outcomes
+from popsnet.engines.session import Session
+from popsnet.experiment import Experiment, Instance
+from popsnet.network import Network
+from popsnet.trace import Event, Observer
+
+STEPS_EXPECTED = 16
+"""A log has room for this many steps per run; when it is full it is emptied."""
+
+_PACKETS_AT_A_TIME = 2**22
+_MOST_RUNS_AT_A_TIME = 2**14
+
+_COUNTS = np.dtype([(name, np.int64) for name in COLUMNS])
+
+
+def runs_at_a_time(network: Network) -> int:
+    """Return how many small runs a thread does before it reports."""
+    return min(max(_PACKETS_AT_A_TIME // network.n, 1), _MOST_RUNS_AT_A_TIME)
+
+
+def many_at_a_time(experiment: Experiment) -> bool:
+    """Return whether many runs are done in one call of compiled code."""
+    return experiment.permutation == "random" and experiment.network.n <= RESIDENT
+
+
+class FusedSession:
+    """Runs of one kernel: small ones one per thread, a large one on all threads."""
+
+    def __init__(self, kernel: Kernel[Any], threads: int | None = None) -> None:
+        self.kernel, self._team = kernel, Team(threads)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the threads."""
+        self._team.close()
+
+    def execute(self, instance: Instance, observers: Sequence[Observer] = ()) -> Outcome:
+        """Route one permutation; observers hear of every step."""
+        kernel, variant = self.kernel, instance.resolved_variant
+        if variant.name != kernel.variant.name:
+            raise ValueError(f"This kernel runs {kernel.variant.name}, not {variant.name}.")
+        large = kernel.divisible and kernel.network.n > RESIDENT
+        report, rows = partial(_report, observers), []
+        try:
+            for row in (self._large_run.steps if large else self._steps)(instance, report):
+                rows.append(row)
+                report(len(rows), int(row["slots"]), int(row["undelivered"]))
+        except BaseException:  # threads are still at work in their memory
+            self._abandon()
+            raise
+        return outcome_of(kernel, rows)
+
+    def _steps(self, instance: Instance, report: Report) -> Iterator[np.void]:
+        """Do a run on one thread; gives the row of each step when it is done."""
+        kernel, work = self.kernel, self._workspace
+        log = np.zeros(kernel.max_steps, dtype=kernel.runs.LOG)
+        kernel.load(work, instance)
+        fixed = kernel.layout, kernel.program, work, np.uint64(instance.coins.seed)
+        for _ in self._team.do(lambda _: kernel.runs.route(*fixed, log), threads=1):
+            done = int(np.count_nonzero(log["slots"]))
+            row = log[done - 1]
+            report(done, int(row["slots"]), int(row["undelivered"]) if done else kernel.network.n)
+        yield from log[: np.count_nonzero(log["slots"])]
+
+    def execute_many(self, seeds: Seeds, numbers: range) -> Iterator[Outcomes]:
+        """Do runs on uniform permutations, a run per thread; in order, many at a time."""
+        idle: SimpleQueue[Worker] = SimpleQueue()
+        for worker in self.workers:
+            idle.put(worker)
+        team, stride = self._team, runs_at_a_time(self.kernel.network)
+
+        def work(some: range) -> Outcomes:
+            worker = idle.get()
+            try:
+                return worker.run(seeds, some)
+            finally:
+                idle.put(worker)
+
+        waiting: deque[Future[Outcomes]] = deque()
+        try:
+            for first in range(numbers.start, numbers.stop, stride):
+                if len(waiting) >= 2 * team.size:
+                    yield waiting.popleft().result()
+                some = range(first, min(first + stride, numbers.stop))
+                waiting.append(team.executor.submit(work, some))
+            while waiting:
+                yield waiting.popleft().result()
+        except BaseException:  # interrupted, or given up: threads are still at work
+            for future in waiting:
+                future.cancel()
+            self._abandon()
+            raise
+
+    @cached_property
+    def workers(self) -> list[Worker]:
+        """A worker for each thread."""
+        return [Worker(self.kernel, self._team.stop) for _ in range(self._team.size)]
+
+    @cached_property
+    def _workspace(self) -> Any:
+        return self.kernel.workspace(self._team.stop)
+
+    @cached_property
+    def _large_run(self) -> LargeRun:
+        return self.kernel.large_run(self._team)
+
+    def _abandon(self) -> None:
+        """Stop threads that are still at work, and leave them their memory."""
+        self._team.abandon()
+        for name in ("workers", "_workspace", "_large_run"):
+            self.__dict__.pop(name, None)
+
+
+class ExperimentSession(FusedSession, Session):
+    """Runs of one experiment."""
+
+    def __init__(
+        self, experiment: Experiment, kernel: Kernel[Any], threads: int | None = None
+    ) -> None:
+        super().__init__(kernel, threads)
+        self._experiment = experiment
+
+    def run(self, numbers: range, observers: Sequence[Observer] = ()) -> Iterator[Outcomes]:
+        """Do the runs of these numbers; see :meth:`Session.run`."""
+        experiment = self._experiment
+        if len(numbers) > 1 and many_at_a_time(experiment):
+            seeds = Seeds(np.uint64(experiment.seed), np.uint64(experiment.permutation_seed))
+            yield from self.execute_many(seeds, numbers)
+            return
+        for number in numbers:
+            yield Outcomes.of([self.execute(experiment.instance(number), observers)])
+
+
+class Worker:
+    """The memory of one thread that does run after run on uniform permutations."""
+
+    def __init__(self, kernel: Kernel[Any], stop: U8) -> None:
+        runs = runs_at_a_time(kernel.network)
+        self._kernel, self._workspace, self._stop = kernel, kernel.workspace(stop), stop
+        self._log = np.zeros(runs * STEPS_EXPECTED + kernel.max_steps, kernel.runs.LOG)
+        self._steps = np.zeros(runs, np.int64)
+
+    def route(self, seeds: Seeds, first: int, last: int) -> int:
+        """Do runs until the log is full, at most up to the last; return how many."""
+        kernel, memory = self._kernel, (self._log, self._steps)
+        fixed = kernel.layout, kernel.program, self._workspace
+        return kernel.runs.route_many(*fixed, seeds, first, last, *memory)
+
+    def run(self, seeds: Seeds, numbers: range) -> Outcomes:
+        """Do runs; fewer than these numbers if another thread says stop."""
+        parts, first = [], numbers.start
+        while first < numbers.stop and not self._stop[0]:
+            count = self.route(seeds, first, numbers.stop)
+            parts.append(_outcomes(self._kernel, self._log, self._steps[:count]))
+            first += count
+        return Outcomes.joined(parts)
+
+
+def outcome_of(kernel: Kernel[Any], rows: Sequence[np.void]) -> Outcome:
+    """Return the outcome of one run from the rows of its log."""
+    return _outcomes(kernel, np.array(rows, kernel.runs.LOG), np.array([len(rows)])).at(0)
+
+
+def _outcomes(kernel: Kernel[Any], log: Records, steps: I64) -> Outcomes:
+    """The outcomes of runs with this many steps each, whose rows follow each other in the log."""
+    table = np.full((len(steps), len(COLUMNS)), UNKNOWN, dtype=np.int64)
+    survivors = np.empty(steps.sum(), dtype=np.int64)
+    counts = table.view(_COUNTS).reshape(-1)
+    kernel.runs.summarize(kernel.layout, kernel.program, log, steps, counts, survivors)
+    return Outcomes(table, survivors, np.empty(0, dtype=np.int64))
+
+
+def _report(observers: Sequence[Observer], step: int, slots: int, undelivered: int) -> None:
+    """Let observers know how far a run has come."""
+    event = Event(slots, "step", step, undelivered, _no_records)
+    for observe in observers:
+        observe(event)
+
+
+def _no_records() -> NoReturn:
+    raise ValueError("The fused engine has no messages to record; use the slots engine.")

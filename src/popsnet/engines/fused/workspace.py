@@ -1,0 +1,51 @@
+"""Workspaces: named tuples of arrays that are cut from one piece of memory.
+
+Each array begins on a cache line of its own, so that threads do not share one by accident. A large
+piece gets large pages from the operating system, which small arrays would not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from math import prod
+from typing import TypeAlias, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+W = TypeVar("W")
+
+Table: TypeAlias = Mapping[str, tuple[int | tuple[int, ...], npt.DTypeLike]]
+"""The shape and the type of each array by name."""
+
+_LINE = 128
+_LARGE_PAGES = 2**22
+"""NumPy asks for large pages for arrays of four megabytes and more."""
+
+
+def allocate(workspace: Callable[..., W], table: Table, **others: object) -> W:
+    """Return a workspace of arrays of zeros, and of other fields that are given."""
+    total = sum(map(_span, table.values())) + _LINE
+    if total > _LARGE_PAGES // 4:
+        total = max(total, _LARGE_PAGES)
+    memory = np.zeros(total, dtype=np.uint8)
+    start, arrays = -memory.ctypes.data % _LINE, {}
+    for name, (shape, kind) in table.items():
+        size = _bytes(shape, kind)
+        arrays[name] = memory[start : start + size].view(kind).reshape(shape)
+        start += _span((shape, kind))
+    return workspace(**arrays, **others)
+
+
+def size_of(table: Table) -> int:
+    """Return the bytes of the arrays of a workspace."""
+    return sum(_bytes(shape, kind) for shape, kind in table.values())
+
+
+def _bytes(shape: int | tuple[int, ...], kind: npt.DTypeLike) -> int:
+    return (shape if isinstance(shape, int) else prod(shape)) * np.dtype(kind).itemsize
+
+
+def _span(array: tuple[int | tuple[int, ...], npt.DTypeLike]) -> int:
+    """The bytes of an array, rounded up to whole cache lines."""
+    return -(-_bytes(*array) // _LINE) * _LINE
