@@ -42,7 +42,7 @@ def test_the_option(cli: Cli) -> None:
     result = json.loads(cli("route", 8, 8, "--detect", "--json").out)
     assert result["variant"] == "published+or"
     assert cli("route", 64, 64, "--router", "relay", "--detect").code == 0
-    assert cli("route", 128, 128, "--router", "relay", "--detect", "--runs", 2).code == 0
+    assert cli("route", 256, 256, "--router", "relay", "--detect").code == 0
     assert cli("route", 8, 8, "--variant", "idealized", "--detect").code == 2
     with pytest.raises(InputError, match="nothing to detect"):
         get_router("mei-rizzi").variant("idealized+or")
