@@ -1,11 +1,16 @@
 """Figures, with matplotlib (the ``plots`` extra)."""
 
 from popsnet.plots.comparators import draw_network
-from popsnet.plots.conflicts import conflict_graphs, draw_conflicts, edges_of
+from popsnet.plots.conflicts import conflict_graphs, draw_conflicts
 from popsnet.plots.distributions import DistributionBars, draw_distributions
 from popsnet.plots.fits import Fitted, draw_fits
 from popsnet.plots.journey import draw_journey
-from popsnet.plots.lower_bounds import Line, draw_congestion, draw_growth, draw_separation
+from popsnet.plots.lower_bounds import (
+    draw_congestion,
+    draw_growth,
+    draw_separation,
+    draw_separation_study,
+)
 from popsnet.plots.network import draw_slot
 from popsnet.plots.performance import CurveKind, Series, draw_losses, draw_slots, draw_steps
 from popsnet.plots.phases import draw_phases
@@ -19,7 +24,6 @@ __all__ = [
     "Decline",
     "DistributionBars",
     "Fitted",
-    "Line",
     "Series",
     "conflict_graphs",
     "draw_conflicts",
@@ -33,12 +37,12 @@ __all__ = [
     "draw_phases",
     "draw_schedule",
     "draw_separation",
+    "draw_separation_study",
     "draw_slot",
     "draw_slots",
     "draw_steps",
     "draw_trace",
     "draw_undelivered",
-    "edges_of",
     "save",
     "svg_text",
 ]

@@ -30,20 +30,23 @@ class CurveKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """Values over numbers of processors."""
+    """Values of one thing, over numbers of processors, groups or slots."""
 
     label: str
-    n: tuple[int, ...]
-    mean: tuple[float, ...]
+    x: tuple[float, ...]
+    y: tuple[float, ...]
     error: tuple[float, ...] | None = None
     error_is: str = "standard error"
-    """What the error bars are; the legend says it."""
+    """What the error bars are; the legend may say it."""
     kind: CurveKind = CurveKind.MEASURED
     look: int = 0
     """Which of the style's looks it has: series with one look belong together."""
+    at_least: tuple[bool, ...] | None = None
+    """Which values are known to be at least so large, no more: a search or a run was cut there."""
 
     def __post_init__(self) -> None:
-        style.require_equal_lengths(self.label, n=self.n, mean=self.mean, error=self.error)
+        columns = {"x": self.x, "y": self.y, "error": self.error, "at_least": self.at_least}
+        style.require_equal_lengths(self.label, **columns)
 
 
 @style.styled()
@@ -93,7 +96,7 @@ def _plot(axes: Axes, series: Sequence[Series], title: str = "") -> None:
     style.log2_axis(axes, "number of processors n", ticks, _power_of_two)
     for one in series:
         label = one.label if one.error is None else f"{one.label} (± {one.error_is})"
-        axes.errorbar(one.n, one.mean, yerr=one.error, label=label, **_looks(one))
+        axes.errorbar(one.x, one.y, yerr=one.error, label=label, **_looks(one))
 
 
 def _looks(series: Series) -> dict[str, Any]:

@@ -16,11 +16,10 @@ from popsnet.adversaries.execution import sizes_to, uniform_permutations
 from popsnet.adversaries.oblivious.attack import attack_paths
 from popsnet.adversaries.oblivious.crossing import congestion
 from popsnet.adversaries.oblivious.paths import PATH_SYSTEMS, PathSystem
-from popsnet.adversaries.reports import congestion_report
 from popsnet.errors import InputError
 from popsnet.network import Network
 from popsnet.progress import Progress, watched
-from popsnet.report import Report, Reported
+from popsnet.report import Column, Report, Reported, Table
 from popsnet.theory.lower_bounds import guaranteed_congestion
 
 
@@ -64,8 +63,39 @@ class CongestionStudy(Reported):
     points: tuple[Average, ...]
 
     def report(self) -> Report:
-        """Return the congestion as it is shown."""
-        return congestion_report(self.points)
+        """Return the congestion of random permutations by g and path system, and of the worst."""
+        rows = [
+            {
+                "g": one.network.g,
+                "paths": one.paths,
+                "runs": len(one.counted),
+                "mean": one.mean,
+                "standard_error": one.error,
+                "curve": one.curve,
+                "worst": one.worst,
+                "guaranteed": one.guaranteed,
+            }
+            for one in self.points
+        ]
+        names = list(dict.fromkeys(one.paths for one in self.points))
+        means: dict[int, dict[str, float]] = {}
+        worst: dict[int, dict[str, int]] = {}
+        for one in self.points:
+            g = one.network.g
+            means.setdefault(g, {"g": g, "curve": one.curve})[one.paths] = one.mean
+            if one.worst is not None:
+                worst.setdefault(g, {"g": g, "any": one.guaranteed})[one.paths] = one.worst
+        size = Column("g", "g = d", "integer")
+        title = "Congestion of random permutations, mean; the curve is log g / log log g."
+        columns = size, *map(Column, (*names, "curve"))
+        report = Report().plus(
+            Table("points", "", (), rows), Table("means", title, columns, list(means.values()))
+        )
+        if not worst:
+            return report
+        title = "Congestion of the worst permutation, and what is proved for any path system."
+        columns = size, *(Column(name, kind="integer") for name in (*names, "any"))
+        return report.plus("", Table("worst", title, columns, list(worst.values())))
 
 
 def average_congestion(paths: PathSystem, network: Network, runs: int, seed: int = 0) -> Average:
@@ -91,7 +121,7 @@ def measure_congestion(
             average = average_congestion(paths, Network(g, g), runs, seed)
             if g <= worst:
                 attack = attack_paths(paths, Network(g, g), 1, progress=False)
-                average = replace(average, worst=attack.matching_trial.congestion)
+                average = replace(average, worst=attack.matching.congestion)
             averages.append(average)
             report(1)
     return CongestionStudy(tuple(averages))

@@ -13,22 +13,21 @@ heard is not fixed any more. So senders are a part of the pattern here.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
 import numpy as np
 import numpy.typing as npt
 
-from popsnet.adversaries.reports import rigid_report
-from popsnet.adversaries.rigid.pattern import WatchedRouter, difference, watch
-from popsnet.adversaries.rigid.reach import ReachGrowth, growth_of
+from popsnet.adversaries.execution import verdict
+from popsnet.adversaries.rigid.pattern import ReachGrowth, difference, growth_of, watch_slots
 from popsnet.coins import Coins
 from popsnet.errors import InputError
 from popsnet.network import Network
 from popsnet.permutations import make_permutation
 from popsnet.progress import Progress, watched
-from popsnet.report import Report, Reported
+from popsnet.report import Column, Report, Reported, Table, facts_of
 from popsnet.routing import Router, find_router
 from popsnet.slot import Slot
 from popsnet.theory.lower_bounds import guaranteed_slots
@@ -41,6 +40,9 @@ _PROBES = (("identity", 0), ("reversal", 1), ("random", 2), ("random", 3), ("ran
 
 _MOST_SLOTS = 10_000
 """The most slots of a router that are followed."""
+
+_ROWS = 12
+"""The most rows of the table of slots."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -58,29 +60,51 @@ class RigidAttack(Reported):
     packet: int | None = None
     destination: npt.NDArray[np.int32] | None = None
     """The transposition of the two."""
-    watched: WatchedRouter | None = None
-    """What the machine saw."""
+    confirmed: bool | None = None
+    """Whether the packet was not delivered when the router was stopped; None without one."""
 
     @property
     def guaranteed(self) -> int:
         """The slots that every rigid router takes on the network."""
         return guaranteed_slots(self.network)
 
-    @property
-    def last_failing(self) -> int:
-        """The last slot after which a packet cannot be everywhere: stopped there, it fails."""
-        return max(one.slot for one in self.growth if one.least < self.network.n)
-
-    @property
-    def confirmed(self) -> bool | None:
-        """Whether the packet was not delivered when the router was stopped; None without one."""
-        if self.watched is None or self.packet is None:
-            return None
-        return not self.watched.delivered[self.packet]
-
     def report(self) -> Report:
-        """Return the attack as it is shown."""
-        return rigid_report(self)
+        """Return how far packets can get in the truncated router, and where it fails."""
+        columns = (
+            Column("slot", "slot t", "integer"),
+            Column("least", "least |P(i, t)|", "integer"),
+            Column("mean", show=lambda row: f"{row.mean:,.1f}"),
+            Column("most", kind="integer"),
+            Column("bound", "2^t", show=lambda row: _power(row.slot)),
+        )
+        every = max(-(-len(self.growth) // _ROWS), 1)
+        parts = (Table("growth", "", columns, self.growth, every=every),)
+        facts = facts_of(
+            self, "network", "router", "variant", "slots", "guaranteed", "packet", "processor",
+            "confirmed",
+        )  # fmt: skip
+        title = f"{self.network}: {self.router} ({self.variant}), rigid on all probes"
+        if self.confirmed is None:
+            last = _last_failing(self.network, self.growth)
+            return Report(title, facts, parts).plus(
+                f"There is no transposition to build: after {self.slots} slots every packet can be "
+                f"anywhere. Stop the router after {last} slots or fewer to see it fail."
+            )
+        text = (
+            f"on the transposition of {self.packet} and {self.processor}, packet {self.packet} is "
+            f"not at {self.processor} after {self.slots} slots. No rigid router takes fewer than "
+            f"{self.guaranteed} on {self.network}."
+        )
+        return Report(title, facts, parts, verdict(self.confirmed, text), self.confirmed)
+
+
+def _power(exponent: int) -> str:
+    return f"{2**exponent:,}" if exponent < 30 else f"2^{exponent}"
+
+
+def _last_failing(network: Network, growth: Sequence[ReachGrowth]) -> int:
+    """The last slot after which a packet cannot be everywhere: stopped there, a router fails."""
+    return max(one.slot for one in growth if one.least < network.n)
 
 
 def attack_rigid(
@@ -135,43 +159,40 @@ class _Differs(Exception):
 
 
 def _attack(
-    router: Router,
-    variant: str,
-    network: Network,
-    slots: int | None,
-    progress: Callable[[str], None],
+    router: Router, variant: str, network: Network, slots: int | None, where: Callable[[str], None]
 ) -> RigidAttack:
     most = _MOST_SLOTS if slots is None else min(slots, _MOST_SLOTS)
-    seen = _common_slots(router, variant, network, most, progress)
+    seen = _common_slots(router, variant, network, most, where)
     growth, _ = growth_of(network, seen)
     if slots is None:
-        slots = max(one.slot for one in growth if one.least < network.n)
+        slots = _last_failing(network, growth)
     slots = min(slots, len(seen))
     _, reach = growth_of(network, seen[:slots])
     found = reach.missing()
     if found is None:
         return RigidAttack(network, router.name, variant, slots, tuple(growth))
     i, h = found
-    progress("the transposition")
+    where("the transposition")
     destination = network.processors
     destination[[h, i]] = i, h
-    failed = watch(router, variant, network, destination, Coins(0), slots)
-    _require_same(router, seen[:slots], failed.slots, f"the transposition of {h} and {i}")
+    again, run = watch_slots(router, variant, network, destination, Coins(0), slots)
+    _require_same(router, seen[:slots], again, f"the transposition of {h} and {i}")
+    failed = not run.delivered[h]
     return RigidAttack(
         network, router.name, variant, slots, tuple(growth), i, h, destination, failed
     )
 
 
 def _common_slots(
-    router: Router, variant: str, network: Network, slots: int, progress: Callable[[str], None]
+    router: Router, variant: str, network: Network, slots: int, where: Callable[[str], None]
 ) -> tuple[Slot, ...]:
     """The slots of the first probe, which those of all others are like."""
     first: tuple[Slot, ...] | None = None
     found: list[_Differs] = []
     for name, seed in _PROBES:
-        progress(f"{name}, seed {seed}")
+        where(f"{name}, seed {seed}")
         destination = make_permutation(name, network, Coins(seed))
-        seen = watch(router, variant, network, destination, Coins(seed), slots).slots
+        seen, _ = watch_slots(router, variant, network, destination, Coins(seed), slots)
         first = seen if first is None else first
         try:
             _require_same(router, first, seen, f"{name}, seed {seed}")

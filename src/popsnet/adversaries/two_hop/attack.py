@@ -10,22 +10,22 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from popsnet.adversaries.execution import complete
-from popsnet.adversaries.reports import two_hop_report
+from popsnet.adversaries.execution import complete, verdict
 from popsnet.adversaries.two_hop.algorithm import TwoHop, recorded
 from popsnet.adversaries.two_hop.execution import (
     Arrivals,
     Needed,
+    at_least,
     execute_two_hop,
     randomized_slots,
 )
 from popsnet.adversaries.two_hop.families import find_two_hop
+from popsnet.adversaries.two_hop.keeping import Round, round_of
 from popsnet.adversaries.two_hop.marking import Marking, mark
-from popsnet.adversaries.two_hop.rounds import Round, round_of
 from popsnet.errors import InputError
 from popsnet.network import Network
 from popsnet.progress import Progress, patient_progress, watched
-from popsnet.report import Report, Reported
+from popsnet.report import Fact, Report, Reported, facts_of
 from popsnet.theory.lower_bounds import guaranteed_rounds
 
 MOST_ROUNDS = 32
@@ -59,16 +59,6 @@ class TwoHopAttack(Reported):
         """The T that the theorem promises on the network, against every algorithm."""
         return 2 * guaranteed_rounds(self.network)
 
-    @property
-    def blocked(self) -> dict[int, int]:
-        """The destinations of the marked packets."""
-        return {i: int(self.destination[i]) for i in self.marked}
-
-    @property
-    def waiting(self) -> int:
-        """How many packets have not arrived."""
-        return len(self.arrivals.waiting)
-
     @cached_property
     def randomized(self) -> Needed:
         """The slots of the randomized algorithm on the same permutation; run when asked for."""
@@ -88,16 +78,36 @@ class TwoHopAttack(Reported):
         return bool(ran and self.arrivals.slot[self.packet] == 0)
 
     def report(self) -> Report:
-        """Return the attack as it is shown."""
-        return two_hop_report(self)
+        """Return the packets that block each other, and what the randomized algorithm takes."""
+        (slots, capped), several = self.randomized, f"{len(self.marked)} packets block each other"
+        waiting = len(self.arrivals.waiting)
+        facts = (
+            *facts_of(self, "network", "algorithm", "slots", "guaranteed", "at_limit", "packet"),
+            Fact("waiting", waiting),
+            Fact("confirmed", self.confirmed),
+            Fact("marked", {str(packet): int(self.destination[packet]) for packet in self.marked}),
+            Fact("randomized_slots", None if capped else slots),
+            Fact("randomized_stopped_after", slots if capped else None),
+        )
+        blocked = "1 packet gets nowhere" if len(self.marked) == 1 else several
+        title = (
+            f"{self.network}: two-hop algorithm {self.algorithm}\n"
+            f"{blocked} for {self.slots} slots{', the most asked for' if self.at_limit else ''}; "
+            f"against every algorithm there is a delay of {self.guaranteed} or more.\n"
+            f"On the machine {waiting} of {self.network.n:,} packets have not arrived. "
+            f"The randomized algorithm takes {at_least(slots, capped)} slots on the same "
+            f"permutation{' (capped: it was stopped with packets on their way)' if capped else ''}."
+        )
+        text = verdict(
+            self.confirmed, f"packet {self.packet} has not arrived after {self.slots} slots."
+        )
+        return Report(title, facts, verdict=text, ok=self.confirmed)
 
 
 def attack_two_hop(
-    algorithm: TwoHop | str,
-    network: Network,
-    most_rounds: int = MOST_ROUNDS,
+    algorithm: TwoHop | str, network: Network, most_rounds: int = MOST_ROUNDS,
     progress: Progress = None,
-) -> TwoHopAttack:
+) -> TwoHopAttack:  # fmt: skip
     """The longest delay that is found, at least what the theorem promises; confirmed or not.
 
     Doubles the rounds until no marking is found, then halves the gap: O(log R) markings of

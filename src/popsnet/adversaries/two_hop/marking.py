@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 import numpy.typing as npt
 
-from popsnet.adversaries.two_hop.keeping import kept_before
-from popsnet.adversaries.two_hop.rounds import I32, Bools, Round, classes_of
+from popsnet.adversaries.two_hop.keeping import I32, Bools, Round, classes_of, kept_before
 from popsnet.compiled import compiled
 from popsnet.network import Network
 from popsnet.slot import Ints
@@ -21,18 +18,6 @@ _STARTS, _FEW_STARTS = 16, 4
 _SMALL = 2**14
 
 
-class _Stack(NamedTuple):
-    """The tables of all rounds in one array each, a round a row, for compiled loops."""
-
-    target: I32
-    solo: Bools
-    mute: Bools
-
-    @classmethod
-    def of(cls, rounds: list[Round]) -> _Stack:
-        return cls(*(np.stack([getattr(one, name) for one in rounds]) for name in cls._fields))
-
-
 class Marking:
     """The packets marked so far, and in every round what they can block.
 
@@ -41,7 +26,7 @@ class Marking:
     marked for round r costs up to 2^r packets in the rounds before.
     """
 
-    def __init__(self, network: Network, rounds: list[Round], stack: _Stack, classes: I32) -> None:
+    def __init__(self, network: Network, rounds: list[Round], stack: Round, classes: I32) -> None:
         self.network, self.rounds, self.classes = network, rounds, classes
         self._stack = stack
         self.marked: list[int] = []
@@ -64,13 +49,14 @@ class Marking:
         solos = self._solos[r, self._meeting(one, i)]
         if one.mute[i] or one.solo[i]:
             return bool(one.mute[i] or solos > 1)
-        return bool(self._crowds[r, one.coupler[i]] > 1 or solos > 0)
+        coupler = i // self.network.d * self.network.g + one.target[i]
+        return bool(self._crowds[r, coupler] > 1 or solos > 0)
 
     def partner(self, r: int, i: int, kept: Bools, solos: _Solos) -> int | None:
         """The best unmarked packet that blocks i in round r; None if all classes are full."""
         one, network = self.rounds[r], self.network
         group = network.processor(network.group(i), np.arange(network.d))
-        mates = group[one.coupler[group] == one.coupler[i]]
+        mates = group[one.target[group] == one.target[i]]
         mates = mates[kept[mates] & (mates != i)]
         candidates = np.concatenate([mates, solos.at(self._meeting(one, i))])
         candidates = candidates[~self._is_marked[candidates]]
@@ -115,7 +101,7 @@ def mark(network: Network, rounds: list[Round]) -> Marking | None:
     can = np.flatnonzero(kept[-1])
     if not can.size:
         return None
-    stack = _Stack.of(rounds)
+    stack = Round(*map(np.stack, zip(*rounds, strict=True)))
     starts = _STARTS if network.n <= _SMALL else _FEW_STARTS
     for first in can[:: -(-len(can) // starts)]:
         marking = Marking(network, rounds, stack, classes)
