@@ -156,7 +156,7 @@ def test_random_permutations_are_above_the_curve() -> None:
     for name in PATH_SYSTEMS:
         small, large = (average_congestion(PATH_SYSTEMS[name], Network(g, g), 10) for g in (16, 64))
         assert curve(16) < small.mean < large.mean
-        assert 0 < large.error < 1
+        assert 0 < large.standard_error < 1
     with pytest.raises(InputError, match="runs = 0"):
         average_congestion(PATH_SYSTEMS["direct"], Network(4, 4), 0)
 

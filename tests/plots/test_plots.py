@@ -39,7 +39,7 @@ from popsnet.plots import (
     save,
     svg_text,
 )
-from popsnet.plots.conflicts import survive_first, survive_second
+from popsnet.plots.conflicts import survivors
 from popsnet.plots.journey import hops_of
 from popsnet.plots.schedule import _shared
 from popsnet.routing import get_router
@@ -224,7 +224,7 @@ def test_conflict_graphs_leave_whom_the_engine_leaves(g: int, k: int, seed: int)
     for left, edges in zip(
         outcome.survivors, conflict_graphs(network, destination, coins), strict=False
     ):
-        pending -= len(survive_second(survive_first(edges)))
+        pending -= len(survivors(edges)[1])
         assert pending == left
 
 
@@ -238,8 +238,7 @@ def test_the_papers_conflict_graph_has_its_ends() -> None:
 
 def test_each_panel_shows_the_packets_that_are_left() -> None:
     edges = next(conflict_graphs(Network(4, 4), PRINTED, Coins(0)))
-    first = survive_first(edges)
-    left = [edges, first, survive_second(first)]
+    left = [edges, *survivors(edges)]
     for axes, expected in zip(conflicts().axes, left, strict=True):
         shown = [patch.get_gid() for patch in axes.patches if patch.get_gid()]
         assert shown == [f"packet {edge.packet}" for edge in expected]

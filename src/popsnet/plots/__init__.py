@@ -2,8 +2,6 @@
 
 from popsnet.plots.comparators import draw_network
 from popsnet.plots.conflicts import conflict_graphs, draw_conflicts
-from popsnet.plots.distributions import DistributionBars, draw_distributions
-from popsnet.plots.fits import Fitted, draw_fits
 from popsnet.plots.journey import draw_journey
 from popsnet.plots.lower_bounds import (
     draw_congestion,
@@ -12,12 +10,23 @@ from popsnet.plots.lower_bounds import (
     draw_separation_study,
 )
 from popsnet.plots.network import draw_slot
-from popsnet.plots.performance import CurveKind, Series, draw_losses, draw_slots, draw_steps
+from popsnet.plots.performance import (
+    CurveKind,
+    Decline,
+    DistributionBars,
+    Fitted,
+    Series,
+    draw_distributions,
+    draw_fits,
+    draw_losses,
+    draw_slots,
+    draw_steps,
+    draw_undelivered,
+)
 from popsnet.plots.phases import draw_phases
 from popsnet.plots.schedule import draw_schedule
 from popsnet.plots.slots import draw_trace
 from popsnet.plots.style import save, svg_text
-from popsnet.plots.undelivered import Decline, draw_undelivered
 
 __all__ = [
     "CurveKind",

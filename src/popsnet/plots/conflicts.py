@@ -42,30 +42,23 @@ def conflict_graphs(network: Network, destination: Ints, coins: Coins) -> Iterat
     slot 1 if they have one colour and one source group; those that are left meet in slot 2 if
     they have one colour and one temporary group.
     """
-    return (edges_of(stride) for stride in analyse_phases(network, destination, coins))
+    return (_edges_of(stride) for stride in analyse_phases(network, destination, coins))
 
 
-def edges_of(stride: StepAnalysis) -> list[Edge]:
-    """The edges that take part in a step of a run, with their colours, to be drawn."""
+def _edges_of(stride: StepAnalysis) -> list[Edge]:
+    """The edges that take part in a step of a run, with their colours."""
     graph, taking = stride.graph, stride.taking
     ends = graph.packets[taking], graph.sources[taking], graph.temporaries[taking]
     columns = (column.tolist() for column in (*ends, stride.colours))
     return [Edge(*row) for row in zip(*columns, strict=True)]
 
 
-def survive_first(edges: Sequence[Edge]) -> list[Edge]:
-    """Those alone on their coupler in slot 1."""
-    return _alone(edges, [(edge.source, edge.intermediate) for edge in edges])
-
-
-def survive_second(edges: Sequence[Edge]) -> list[Edge]:
-    """Of those that survived slot 1, the ones alone on their coupler in slot 2."""
-    return _alone(edges, [(edge.temporary, edge.intermediate) for edge in edges])
-
-
-def _alone(edges: Sequence[Edge], couplers: Sequence[tuple[int, int]]) -> list[Edge]:
-    load = Counter(couplers)
-    return [edge for edge, coupler in zip(edges, couplers, strict=True) if load[coupler] == 1]
+def survivors(edges: Sequence[Edge]) -> tuple[list[Edge], list[Edge]]:
+    """Those alone on their coupler in slot 1, and those of them alone on it in slot 2."""
+    load = Counter((edge.source, edge.intermediate) for edge in edges)
+    first = [edge for edge in edges if load[edge.source, edge.intermediate] == 1]
+    load = Counter((edge.temporary, edge.intermediate) for edge in first)
+    return first, [edge for edge in first if load[edge.temporary, edge.intermediate] == 1]
 
 
 @styled()
@@ -75,8 +68,7 @@ def draw_conflicts(network: Network, edges: Sequence[Edge]) -> Figure:
     Groups are boxes with a place for each packet. An edge has the number of its packet at both
     ends and that of its intermediate group in a disc, filled if the packet survives the slot.
     """
-    first = survive_first(edges)
-    second = survive_second(first)
+    first, second = survivors(edges)
     figure, row = row_of_axes(3, 0.9 + 0.19 * _depth(network, network.g))
     places = _places(network, edges)
     panels = (

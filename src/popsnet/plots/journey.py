@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.typing import LineStyleType
 
 from popsnet.network import Network
-from popsnet.plots.elements import Coupler, SlotDiagram, Stroke, find_heard, messages_of
+from popsnet.plots.network import Coupler, SlotDiagram, Stroke, find_heard, messages_of
 from popsnet.plots.style import BLUE, GREY, PALE, VERMILLION, WIDTH, centred, settled, styled
 from popsnet.trace import Event
 
@@ -88,9 +88,9 @@ def _draw_hop(diagram: SlotDiagram, hop: Hop, ours: bool) -> None:
     stroke = hop.stroke if ours else Stroke(PALE, hop.stroke.line, _THIN)
     zorder, x = 1.5 if ours else 1, hop.column * _PITCH
     middle, end = x + _PITCH / 2, x + _PITCH
-    diagram.add_message(x, hop.sender, middle, hop.coupler, stroke, zorder)
+    diagram.add_line(x, hop.sender, middle, hop.coupler, stroke, zorder)
     for receiver in hop.receivers:
-        diagram.add_heard(middle, hop.coupler, end, receiver, stroke, zorder)
+        diagram.add_line(end, receiver, middle, hop.coupler, stroke, zorder)
 
 
 def _waits(hops: Sequence[Hop], packet: int) -> Iterator[tuple[int, int, int, bool]]:

@@ -32,10 +32,10 @@ def draw_congestion(found: CongestionStudy) -> Figure:
     means, worst = [], []
     for look, name in enumerate(dict.fromkeys(one.paths for one in found.points)):
         of = [one for one in found.points if one.paths == name]
-        sizes = tuple(one.network.g for one in of)
-        y, errors = tuple(one.mean for one in of), tuple(one.error for one in of)
+        sizes = tuple(one.g for one in of)
+        y, errors = tuple(one.mean for one in of), tuple(one.standard_error for one in of)
         means.append(Series(name, sizes, y, errors, look=look))
-        built = {one.network.g: one.worst for one in of if one.worst is not None}
+        built = {one.g: one.worst for one in of if one.worst is not None}
         if built:
             worst.append(Series(name, tuple(built), tuple(built.values()), look=look))
     means.append(_formula("log g / log log g", sizes, [one.curve for one in of]))
@@ -48,8 +48,7 @@ def draw_congestion(found: CongestionStudy) -> Figure:
     _plot_over_g(right, "random permutations, mean", means, formulas=1)
     right.set_ylim(bottom=0)
     left.set_ylabel("congestion")
-    style.add_legend(figure)
-    return style.settled(figure)
+    return style.with_legend(figure)
 
 
 @style.styled()
@@ -69,8 +68,7 @@ def draw_growth(attack: RigidAttack) -> Figure:
     _plot(axes, [*lines, _formula("2^t", doubling, [2**t for t in doubling])])
     axes.set_xlabel("slot t")
     axes.set_ylabel("packets that a processor can hold")
-    style.add_legend(figure)
-    return style.settled(figure)
+    return style.with_legend(figure)
 
 
 def draw_separation_study(found: SeparationStudy) -> Figure:
@@ -121,8 +119,7 @@ def draw_separation(
         _plot_over_g(axes, title, lines)
         axes.set_ylim(bottom=0)
     row[0].set_ylabel("slots")
-    style.add_legend(figure)
-    return style.settled(figure)
+    return style.with_legend(figure)
 
 
 def _formula(label: str, x: Sequence[float], y: Sequence[float]) -> Series:

@@ -27,33 +27,18 @@ from popsnet.theory.lower_bounds import guaranteed_congestion
 class Average:
     """The congestion of some uniform permutations."""
 
-    network: Network
+    g: int
     paths: str
-    counted: tuple[int, ...]
-    """One number for every permutation."""
-    worst: int | None = None
+    runs: int
+    mean: float
+    standard_error: float
+    """Of the mean; 0 for one permutation."""
+    curve: float
+    """The curve log g / log log g."""
+    worst: int | None
     """The congestion of the permutation that was built against the paths, if one was."""
-
-    @property
-    def mean(self) -> float:
-        """The mean."""
-        return fmean(self.counted)
-
-    @property
-    def error(self) -> float:
-        """The standard error of the mean; 0 for one permutation."""
-        runs = len(self.counted)
-        return stdev(self.counted) / runs**0.5 if runs > 1 else 0.0
-
-    @property
-    def curve(self) -> float:
-        """The curve log g / log log g at the network's g."""
-        return curve(self.network.g)
-
-    @property
-    def guaranteed(self) -> int:
-        """The congestion of the worst permutation that is proved for every path system."""
-        return guaranteed_congestion(self.network)
+    guaranteed: int
+    """The congestion of the worst permutation that is proved for every path system."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -64,24 +49,11 @@ class CongestionStudy(Reported):
 
     def report(self) -> Report:
         """Return the congestion of random permutations by g and path system, and of the worst."""
-        rows = [
-            {
-                "g": one.network.g,
-                "paths": one.paths,
-                "runs": len(one.counted),
-                "mean": one.mean,
-                "standard_error": one.error,
-                "curve": one.curve,
-                "worst": one.worst,
-                "guaranteed": one.guaranteed,
-            }
-            for one in self.points
-        ]
         names = list(dict.fromkeys(one.paths for one in self.points))
         means: dict[int, dict[str, float]] = {}
         worst: dict[int, dict[str, int]] = {}
         for one in self.points:
-            g = one.network.g
+            g = one.g
             means.setdefault(g, {"g": g, "curve": one.curve})[one.paths] = one.mean
             if one.worst is not None:
                 worst.setdefault(g, {"g": g, "any": one.guaranteed})[one.paths] = one.worst
@@ -89,7 +61,8 @@ class CongestionStudy(Reported):
         title = "Congestion of random permutations, mean; the curve is log g / log log g."
         columns = size, *map(Column, (*names, "curve"))
         report = Report().plus(
-            Table("points", "", (), rows), Table("means", title, columns, list(means.values()))
+            Table("points", "", (), self.points),
+            Table("means", title, columns, list(means.values())),
         )
         if not worst:
             return report
@@ -103,7 +76,10 @@ def average_congestion(paths: PathSystem, network: Network, runs: int, seed: int
     if runs < 1:
         raise InputError(f"runs = {runs}: a mean is of 1 permutation or more; give runs >= 1.")
     drawn = uniform_permutations(network, runs, seed)
-    return Average(network, paths.name, tuple(congestion(paths, network, one) for one in drawn))
+    counted = [congestion(paths, network, one) for one in drawn]
+    error = stdev(counted) / runs**0.5 if runs > 1 else 0.0
+    g, guaranteed = network.g, guaranteed_congestion(network)
+    return Average(g, paths.name, runs, fmean(counted), error, curve(g), None, guaranteed)
 
 
 def measure_congestion(
