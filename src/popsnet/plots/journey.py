@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from textwrap import fill
 from typing import NamedTuple
@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.typing import LineStyleType
 
 from popsnet.network import Network
-from popsnet.plots.network import Coupler, SlotDiagram, Stroke, find_heard, messages_of
+from popsnet.plots.network import Coupler, SlotDiagram, Stroke, messages_of
 from popsnet.plots.style import BLUE, GREY, PALE, VERMILLION, WIDTH, centred, settled, styled
 from popsnet.trace import Event
 
@@ -43,12 +43,13 @@ def hops_of(network: Network, events: Sequence[Event]) -> Iterator[Hop]:
     """Every message of some slots, a hop for each coupler it was sent on."""
     for column, event in enumerate(events):
         sends, listens = event.records()
-        messages, heard = messages_of(network, sends), dict[Coupler, list[int]]()
+        messages, heard = messages_of(network, sends), defaultdict[Coupler, list[int]](list)
         load = Counter(message.coupler for message in messages)
-        for coupler, listener in find_heard(network, load, listens):
-            heard.setdefault(coupler, []).append(listener)
+        for listener, group in listens:
+            heard[network.group(listener), group].append(listener)
         for sender, coupler, kind, packet in messages:
-            yield Hop(column, sender, coupler, tuple(heard.get(coupler, ())), kind, packet)
+            receivers = tuple(heard[coupler]) if load[coupler] == 1 else ()
+            yield Hop(column, sender, coupler, receivers, kind, packet)
 
 
 @styled()

@@ -62,14 +62,6 @@ def messages_of(network: Network, sends: Sequence[Send]) -> list[Message]:
     ]
 
 
-def find_heard(
-    network: Network, load: Counter[Coupler], listens: Sequence[Listen]
-) -> Iterator[tuple[Coupler, int]]:
-    """The couplers with one message, each with the processors that heard it."""
-    couplers = (((network.group(listener), group), listener) for listener, group in listens)
-    return ((coupler, listener) for coupler, listener in couplers if load[coupler] == 1)
-
-
 @dataclass(frozen=True)
 class SlotDiagram:
     """Processors and couplers in columns, groups from top to bottom."""
@@ -157,8 +149,10 @@ def draw_slot(
     for sender, coupler, _, _ in messages:
         stroke = _COLLIDED if load[coupler] > 1 else _HEARD
         diagram.add_line(_LEFT, sender, _MIDDLE, coupler, stroke)
-    for coupler, listener in find_heard(network, load, listens):
-        diagram.add_line(_RIGHT, listener, _MIDDLE, coupler, _HEARD)
+    for listener, group in listens:
+        coupler = (network.group(listener), group)
+        if load[coupler] == 1:
+            diagram.add_line(_RIGHT, listener, _MIDDLE, coupler, _HEARD)
     for coupler in diagram.couplers:
         y, packet = diagram.coupler_height(coupler), packets.get(coupler)
         colour = PALE if not load[coupler] else BLUE if load[coupler] == 1 else VERMILLION

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from popsnet.adversaries.execution import complete, verdict
-from popsnet.adversaries.two_hop.algorithm import TwoHop, recorded
+from popsnet.adversaries.two_hop.algorithm import TwoHop, find_two_hop, recorded
 from popsnet.adversaries.two_hop.execution import (
     Arrivals,
     Needed,
@@ -19,7 +19,6 @@ from popsnet.adversaries.two_hop.execution import (
     execute_two_hop,
     randomized_slots,
 )
-from popsnet.adversaries.two_hop.families import find_two_hop
 from popsnet.adversaries.two_hop.keeping import Round, round_of
 from popsnet.adversaries.two_hop.marking import Marking, mark
 from popsnet.errors import InputError
@@ -80,7 +79,7 @@ class TwoHopAttack(Reported):
     def report(self) -> Report:
         """Return the packets that block each other, and what the randomized algorithm takes."""
         (slots, capped), several = self.randomized, f"{len(self.marked)} packets block each other"
-        waiting = len(self.arrivals.waiting)
+        waiting = int((self.arrivals.slot == 0).sum())
         facts = (
             *facts_of(self, "network", "algorithm", "slots", "guaranteed", "at_limit", "packet"),
             Fact("waiting", waiting),

@@ -9,8 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from popsnet.adversaries.execution import execute_route
-from popsnet.adversaries.two_hop.algorithm import NOBODY, TwoHop
-from popsnet.adversaries.two_hop.families import randomized
+from popsnet.adversaries.two_hop.algorithm import NOBODY, TwoHop, randomized
 from popsnet.adversaries.two_hop.keeping import Bools
 from popsnet.coins import Coins
 from popsnet.engines import Outcome
@@ -34,11 +33,6 @@ class Arrivals:
     """For every packet the slot in which its destination group heard it; 0 if it did not."""
     outcome: Outcome
     """The machine's count. It calls a packet delivered when the destination itself heard it."""
-
-    @property
-    def waiting(self) -> Ints:
-        """The packets that have not arrived."""
-        return np.flatnonzero(self.slot == 0)
 
 
 def execute_two_hop(

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from popsnet.adversaries.execution import sizes_to, uniform_permutations, verdict
-from popsnet.adversaries.two_hop.algorithm import TwoHop
+from popsnet.adversaries.two_hop.algorithm import FAMILIES, TwoHop
 from popsnet.adversaries.two_hop.attack import MOST_ROUNDS, TwoHopAttack, attack_two_hop
 from popsnet.adversaries.two_hop.execution import Needed, at_least, randomized_slots
-from popsnet.adversaries.two_hop.families import FAMILIES
 from popsnet.errors import InputError
 from popsnet.network import Network
 from popsnet.progress import Progress, watched
