@@ -11,16 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from popsnet.adversaries.execution import complete, verdict
+from popsnet.adversaries.two_hop import execution
 from popsnet.adversaries.two_hop.algorithm import TwoHop, find_two_hop, recorded
-from popsnet.adversaries.two_hop.execution import (
-    Arrivals,
-    Needed,
-    at_least,
-    execute_two_hop,
-    randomized_slots,
-)
-from popsnet.adversaries.two_hop.keeping import Round, round_of
-from popsnet.adversaries.two_hop.marking import Marking, mark
+from popsnet.adversaries.two_hop.keeping import Marking, Round, mark, round_of
 from popsnet.errors import InputError
 from popsnet.network import Network
 from popsnet.progress import Progress, patient_progress, watched
@@ -44,7 +37,7 @@ class TwoHopAttack(Reported):
     marked: tuple[int, ...]
     """The packets whose destinations matter, the delayed one first."""
     destination: npt.NDArray[np.int32]
-    arrivals: Arrivals
+    arrivals: execution.Arrivals
     most_rounds: int
     """As many rounds as were asked for; a delay of all of them may go on."""
 
@@ -59,10 +52,10 @@ class TwoHopAttack(Reported):
         return 2 * guaranteed_rounds(self.network)
 
     @cached_property
-    def randomized(self) -> Needed:
+    def randomized(self) -> execution.Needed:
         """The slots of the randomized algorithm on the same permutation; run when asked for."""
         with patient_progress("the randomized algorithm", None):
-            (needed,) = randomized_slots(self.network, [self.destination])
+            (needed,) = execution.randomized_slots(self.network, [self.destination])
         return needed
 
     @property
@@ -88,14 +81,15 @@ class TwoHopAttack(Reported):
             Fact("randomized_slots", None if capped else slots),
             Fact("randomized_stopped_after", slots if capped else None),
         )
+        stopped = " (capped: it was stopped with packets on their way)"
         blocked = "1 packet gets nowhere" if len(self.marked) == 1 else several
         title = (
             f"{self.network}: two-hop algorithm {self.algorithm}\n"
             f"{blocked} for {self.slots} slots{', the most asked for' if self.at_limit else ''}; "
             f"against every algorithm there is a delay of {self.guaranteed} or more.\n"
             f"On the machine {waiting} of {self.network.n:,} packets have not arrived. "
-            f"The randomized algorithm takes {at_least(slots, capped)} slots on the same "
-            f"permutation{' (capped: it was stopped with packets on their way)' if capped else ''}."
+            f"The randomized algorithm takes {execution.at_least(slots, capped)} slots on the "
+            f"same permutation{stopped if capped else ''}."
         )
         text = verdict(
             self.confirmed, f"packet {self.packet} has not arrived after {self.slots} slots."
@@ -131,18 +125,17 @@ def attack_two_hop(
         return mark(network, tables[:rounds])
 
     with watched(progress, "marking", 1) as (_, where):
-        rounds, marking = _longest(network, marking_of, most_rounds)
+        marking = _longest(network, marking_of, most_rounds)
+        rounds = len(marking.rounds)
         destination = _permutation(network, marking)
-        arrivals = execute_two_hop(algorithm, network, destination, rounds)
+        arrivals = execution.execute_two_hop(algorithm, network, destination, rounds)
     marked = tuple(marking.marked)
     return TwoHopAttack(
         network, algorithm.name, rounds, marked[0], marked, destination, arrivals, most_rounds
     )
 
 
-def _longest(
-    network: Network, marking_of: Callable[[int], Marking | None], most: int
-) -> tuple[int, Marking]:
+def _longest(network: Network, marking_of: Callable[[int], Marking | None], most: int) -> Marking:
     rounds = min(max(guaranteed_rounds(network), 1), most)
     found = marking_of(rounds)
     if found is None:
@@ -158,7 +151,7 @@ def _longest(
             failed = tried
         else:
             rounds, found = tried, marking
-    return rounds, found
+    return found
 
 
 def _permutation(network: Network, marking: Marking) -> npt.NDArray[np.int32]:
