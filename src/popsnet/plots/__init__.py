@@ -1,7 +1,7 @@
 """Figures, with matplotlib (the ``plots`` extra)."""
 
 from popsnet.plots.comparators import draw_network
-from popsnet.plots.conflicts import conflict_graphs, draw_conflicts
+from popsnet.plots.conflicts import draw_conflicts
 from popsnet.plots.journey import draw_journey
 from popsnet.plots.lower_bounds import (
     draw_congestion,
@@ -34,7 +34,6 @@ __all__ = [
     "DistributionBars",
     "Fitted",
     "Series",
-    "conflict_graphs",
     "draw_conflicts",
     "draw_congestion",
     "draw_distributions",
