@@ -7,8 +7,7 @@ import pytest
 
 from popsnet import Coins, InputError, Kind, Network, Router
 from popsnet.adversaries import attack_rigid
-from popsnet.adversaries.rigid.pattern import difference, watch
-from popsnet.adversaries.rigid.reach import Reach, growth_of
+from popsnet.adversaries.rigid import Reach, difference, growth_of, watch_slots
 from popsnet.routing import find_router
 from popsnet.theory.lower_bounds import guaranteed_slots
 from tests.conftest import permutation, slot_of
@@ -30,7 +29,8 @@ def test_truncated_routers_fail_where_they_must(
     comparators: Router, variant: str, d: int, g: int
 ) -> None:
     network = Network(d, g)
-    whole = watch(comparators, variant, network, permutation(network.n, 1), Coins(0), 10**4)
+    destination = permutation(network.n, 1)
+    _, whole = watch_slots(comparators, variant, network, destination, Coins(0), 10**4)
     assert whole.outcome.delivered == network.n
     attack = attack_rigid(comparators, variant, network)
     assert attack.packet is not None
@@ -41,8 +41,7 @@ def test_truncated_routers_fail_where_they_must(
     for slots in {0, 1, attack.slots // 2, attack.slots}:
         earlier = attack_rigid(comparators, variant, network, slots)
         assert earlier.packet is not None
-        assert earlier.watched is not None
-        assert not earlier.watched.delivered[earlier.packet]
+        assert earlier.confirmed
     later = attack_rigid(comparators, variant, network, attack.slots + 1)
     assert later.packet is None
     assert later.confirmed is None
@@ -55,14 +54,17 @@ def test_packets_are_only_where_the_sets_say(comparators: Router, variant: str) 
     attack = attack_rigid(comparators, variant, network)
     assert attack.packet is not None
     assert attack.processor is not None
-    assert attack.watched is not None
-    _, reach = growth_of(network, attack.watched.slots)
+    assert attack.destination is not None
+    slots, _ = watch_slots(
+        comparators, variant, network, attack.destination, Coins(0), attack.slots
+    )
+    _, reach = growth_of(network, slots)
     assert attack.packet not in reach.of(attack.processor)
     for seed in range(20):
         destination = permutation(network.n, seed)
         holder = int(np.flatnonzero(destination == attack.processor)[0])
         destination[[attack.packet, holder]] = destination[[holder, attack.packet]]
-        seen = watch(comparators, variant, network, destination, Coins(seed), attack.slots)
+        _, seen = watch_slots(comparators, variant, network, destination, Coins(seed), attack.slots)
         assert not seen.delivered[attack.packet]
         for packet in np.flatnonzero(seen.delivered):
             assert packet in reach.of(int(destination[packet]))

@@ -18,10 +18,9 @@ from popsnet.adversaries import (
     separation,
 )
 from popsnet.adversaries.execution import complete
+from popsnet.adversaries.two_hop.algorithm import one_listener
 from popsnet.adversaries.two_hop.execution import execute_two_hop, randomized_slots
-from popsnet.adversaries.two_hop.families import one_listener
-from popsnet.adversaries.two_hop.keeping import kept_before
-from popsnet.adversaries.two_hop.rounds import classes_of, round_of
+from popsnet.adversaries.two_hop.keeping import classes_of, kept_before, round_of
 from popsnet.slot import Ints
 from popsnet.theory.lower_bounds import guaranteed_rounds
 from tests.conftest import permutation

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from popsnet.plots import Line, draw_separation, svg_text
+from popsnet.plots import Series, draw_separation, svg_text
 from tests.conftest import Cli
 
 EXAMPLE = Path(__file__).parents[2] / "docs/examples/comparators.py"
@@ -140,7 +140,7 @@ def test_points_at_a_limit_are_drawn_as_such(cli: Cli, tmp_path: Path) -> None:
     assert cli(*command, "--figure", tmp_path / "cut.svg").code == 0
     said = "at least: no more was tried"
     assert (tmp_path / "cut.svg").read_text().count(said) == 1
-    line = Line("found", (8, 16), (10, 12), look=0, at_least=(False, False))
+    line = Series("found", (8, 16), (10, 12), look=0, at_least=(False, False))
     uncut = draw_separation(
         (8, 16), {"found": (10, 12)}, (2, 4), (5.0, 6.0), limit=64, capped=(False, False)
     )

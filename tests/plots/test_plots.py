@@ -22,7 +22,6 @@ from popsnet.plots import (
     DistributionBars,
     Fitted,
     Series,
-    conflict_graphs,
     draw_conflicts,
     draw_distributions,
     draw_fits,
@@ -39,7 +38,7 @@ from popsnet.plots import (
     save,
     svg_text,
 )
-from popsnet.plots.conflicts import survive_first, survive_second
+from popsnet.plots.conflicts import edges_of
 from popsnet.plots.journey import hops_of
 from popsnet.plots.schedule import _shared
 from popsnet.routing import get_router
@@ -82,7 +81,7 @@ def losses() -> Figure:
 
 
 def conflicts() -> Figure:
-    return draw_conflicts(Network(4, 4), next(conflict_graphs(Network(4, 4), PRINTED, Coins(0))))
+    return draw_conflicts(next(analyse_phases(Network(4, 4), PRINTED, Coins(0))))
 
 
 def journey() -> Figure:
@@ -221,15 +220,14 @@ def test_conflict_graphs_leave_whom_the_engine_leaves(g: int, k: int, seed: int)
     instance = Instance(network, router, "idealized", destination, coins, 50)
     outcome = ENGINES["slots"].execute(instance, ())
     pending = network.n
-    for left, edges in zip(
-        outcome.survivors, conflict_graphs(network, destination, coins), strict=False
-    ):
-        pending -= len(survive_second(survive_first(edges)))
+    steps = analyse_phases(network, destination, coins)
+    for left, step in zip(outcome.survivors, steps, strict=False):
+        pending -= len(edges_of(step)[2])
         assert pending == left
 
 
 def test_the_papers_conflict_graph_has_its_ends() -> None:
-    edges = next(conflict_graphs(Network(4, 4), PRINTED, Coins(0)))
+    edges, _, _ = edges_of(next(analyse_phases(Network(4, 4), PRINTED, Coins(0))))
     assert [edge.packet for edge in edges] == list(range(16))
     assert [edge.source for edge in edges] == [packet // 4 for packet in range(16)]
     ends = [1, 1, 0, 1, 3, 2, 3, 2, 3, 1, 0, 3, 2, 2, 0, 0]  # printed with the figure
@@ -237,9 +235,7 @@ def test_the_papers_conflict_graph_has_its_ends() -> None:
 
 
 def test_each_panel_shows_the_packets_that_are_left() -> None:
-    edges = next(conflict_graphs(Network(4, 4), PRINTED, Coins(0)))
-    first = survive_first(edges)
-    left = [edges, first, survive_second(first)]
+    left = edges_of(next(analyse_phases(Network(4, 4), PRINTED, Coins(0))))
     for axes, expected in zip(conflicts().axes, left, strict=True):
         shown = [patch.get_gid() for patch in axes.patches if patch.get_gid()]
         assert shown == [f"packet {edge.packet}" for edge in expected]

@@ -289,7 +289,7 @@ def test_adversaries_reach_what_theory_says(d: int, g: int) -> None:
     network = Network(d, g)
     found = {bound.name: slots for bound, slots in bounds_on(network)}
     oblivious = attack_paths(PATH_SYSTEMS["grid"], network, 1)
-    assert found["oblivious"] == oblivious.guaranteed <= oblivious.matching_trial.outcome.slots
+    assert found["oblivious"] == oblivious.guaranteed <= oblivious.matching.outcome.slots
     two_hop = attack_two_hop(FAMILIES["hashed"], network)
     assert found["two-hop"] == two_hop.guaranteed <= two_hop.slots
 

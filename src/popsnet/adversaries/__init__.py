@@ -9,10 +9,9 @@ from popsnet.adversaries.oblivious.congestion import (
 )
 from popsnet.adversaries.oblivious.observed_paths import observe
 from popsnet.adversaries.oblivious.paths import PATH_SYSTEMS, PathSystem, find_paths
-from popsnet.adversaries.rigid.attack import RigidAttack, attack_rigid
-from popsnet.adversaries.two_hop.algorithm import TwoHop
+from popsnet.adversaries.rigid import RigidAttack, attack_rigid
+from popsnet.adversaries.two_hop.algorithm import FAMILIES, TwoHop, find_two_hop, randomized
 from popsnet.adversaries.two_hop.attack import TwoHopAttack, attack_two_hop
-from popsnet.adversaries.two_hop.families import FAMILIES, find_two_hop, randomized
 from popsnet.adversaries.two_hop.separation import (
     Separation,
     SeparationStudy,

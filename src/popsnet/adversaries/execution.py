@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, suppress
 from math import inf
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +14,7 @@ from popsnet.coins import Coins
 from popsnet.engines import Instance, Outcome
 from popsnet.engines.slots import execute
 from popsnet.errors import InputError
+from popsnet.memory import Memory
 from popsnet.network import Network
 from popsnet.permutations.uniform import UniformPermutation
 from popsnet.routing import Route, Router
@@ -47,18 +50,16 @@ def sizes_to(largest: int) -> list[int]:
     return [_SMALLEST << k for k in range((largest // _SMALLEST).bit_length())]
 
 
+def verdict(confirmed: bool, text: str) -> str:
+    """Say what the machine confirms, or does not."""
+    return f"{'Confirmed' if confirmed else 'NOT CONFIRMED'}: {text}"
+
+
 def execute_route(
-    route: Route,
-    network: Network,
-    destination: Ints,
-    *,
-    name: str,
-    buffers: int,
-    coins: Coins | None = None,
-    max_steps: int = 1,
-    max_slots: int | None = None,
+    route: Route, network: Network, destination: Ints, *, name: str, buffers: int,
+    coins: Coins | None = None, max_steps: int = 1, max_slots: int | None = None,
     observers: Sequence[Observer] = (),
-) -> Outcome:
+) -> Outcome:  # fmt: skip
     """Execute a route that is not registered, on the machine."""
     router = Router(name, summary="", slots="", buffers=buffers, variants={"": Variant(route)})
     coins = Coins(0) if coins is None else coins
@@ -66,19 +67,38 @@ def execute_route(
     return execute(instance, observers)
 
 
-def follow(running: Slots, note: Callable[[Slot, Inbox], None], most: float = inf) -> Slots:
-    """Yield the slots of a router, ``most`` at most; ``note`` is told each and what was heard.
+class WatchedRun(NamedTuple):
+    """The machine's count of a router's run, and which packets their destinations hold."""
+
+    outcome: Outcome
+    delivered: npt.NDArray[np.bool_]
+    """When it ends or is stopped; all False if the machine stops it."""
+
+
+def watch(
+    router: Router, variant: str, network: Network, destination: Ints, coins: Coins,
+    note: Callable[[Slot, Inbox], None], *, most: float = inf, max_steps: int = 2**62,
+    max_slots: int | None = None,
+) -> WatchedRun:  # fmt: skip
+    """Execute a router for ``most`` slots at most; ``note`` is told each, and what was heard.
 
     What the router does with the last inbox is done, too.
     """
-    try:
-        slot = next(running)
-        while most > 0:
-            inbox = yield slot
-            note(slot, inbox)
-            most -= 1
-            slot = running.send(inbox)
-    except StopIteration:
-        pass
-    finally:
-        running.close()
+    delivered = np.zeros(network.n, dtype=np.bool_)
+
+    def route(network: Network, to: Ints, coins: Coins, memory: Memory) -> Slots:
+        running, left = router.start(variant, network, to, coins, memory), most
+        with suppress(StopIteration), closing(running):
+            slot = next(running)
+            while left > 0:
+                inbox = yield slot
+                note(slot, inbox)
+                left -= 1
+                slot = running.send(inbox)
+        delivered[:] = memory.holds(to, network.processors)
+
+    outcome = execute_route(
+        route, network, destination, name=router.name, coins=coins, max_steps=max_steps,
+        buffers=router.buffers_on(network, variant), max_slots=max_slots,
+    )  # fmt: skip
+    return WatchedRun(outcome, delivered)

@@ -17,9 +17,9 @@ Algorithm = TypeVar("Algorithm")
 class UserFile:
     """A user's file that defines functions; ``what`` says what of, for the text of an error."""
 
-    def __init__(self, path: Path, what: str) -> None:
-        self.path = path
-        self._module, _ = execute_file(path, what)
+    def __init__(self, path: str, what: str) -> None:
+        self.path = Path(path)
+        self._module, _ = execute_file(self.path, what)
         self.takes_arrays = bool(getattr(self._module, "arrays", False))
         """Whether the file says ``arrays = True``: its functions take arrays, not numbers."""
 
@@ -64,13 +64,13 @@ def _shown(argument: object) -> str:
 def find_algorithm(
     name: str,
     known: Mapping[str, Algorithm],
-    load: Callable[[Path], Algorithm],
+    load: Callable[[str], Algorithm],
     what: str,
     usage: str,
 ) -> Algorithm:
     """Return the shipped algorithm of that name, or load the file ``name.py``."""
     if name.endswith(".py"):
-        return load(Path(name))
+        return load(name)
     if name not in known:
         raise InputError(
             f"There is no {what} {name!r}. Give one of: {', '.join(known)}; or a file name.py that "

@@ -79,9 +79,9 @@ def congestion(
     found = measure_congestion(largest, runs, permutation_seed, worst)
     if figure is None:
         return found.report()
-    from popsnet.plots.adversaries import draw_congestion_study
+    from popsnet.plots import draw_congestion
 
-    return with_figure(found.report(), draw_congestion_study(found), figure)
+    return with_figure(found.report(), draw_congestion(found), figure)
 
 
 @app.command()
@@ -111,9 +111,9 @@ def rigid(
     report = _with_permutation(attack.report(), attack.destination, out)
     if figure is None:
         return report
-    from popsnet.plots.adversaries import draw_rigid_attack
+    from popsnet.plots import draw_growth
 
-    return with_figure(report, draw_rigid_attack(attack), figure)
+    return with_figure(report, draw_growth(attack), figure)
 
 
 @app.command()
@@ -155,7 +155,7 @@ def separation(
     found = measure_separation(largest, runs, _rounds(most_slots))
     if figure is None:
         return found.report()
-    from popsnet.plots.adversaries import draw_separation_study
+    from popsnet.plots import draw_separation_study
 
     return with_figure(found.report(), draw_separation_study(found), figure)
 

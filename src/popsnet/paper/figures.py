@@ -19,6 +19,7 @@ from popsnet.paper.tables import shape
 from popsnet.plots import CurveKind, Decline, Series
 from popsnet.routing.relay import expected_slots, fractions
 from popsnet.routing.relay.schedule import RelaySchedule
+from popsnet.runs.phase_analysis import analyse_phases
 from popsnet.runs.route import route
 from popsnet.theory import expected_steps, loads
 from popsnet.trace import Event
@@ -75,12 +76,12 @@ def _networks() -> Iterator[PaperFigure]:
     )
     four = Network(4, 4)
     destination = np.array(_PERMUTATION, dtype=np.int32)
-    edges = next(plots.conflict_graphs(four, destination, Coins(_CONFLICT_SEED)))
+    step = next(analyse_phases(four, destination, Coins(_CONFLICT_SEED)))
     yield PaperFigure(
         "conflicts",
         "The conflict graph of the printed permutation on POPS(4, 4): all packets, those that "
         "survive slot 1, and those that survive slot 2 and are delivered.",
-        plots.draw_conflicts(four, edges),
+        plots.draw_conflicts(step),
     )
 
 

@@ -1,27 +1,39 @@
 """Figures, with matplotlib (the ``plots`` extra)."""
 
 from popsnet.plots.comparators import draw_network
-from popsnet.plots.conflicts import conflict_graphs, draw_conflicts, edges_of
-from popsnet.plots.distributions import DistributionBars, draw_distributions
-from popsnet.plots.fits import Fitted, draw_fits
+from popsnet.plots.conflicts import draw_conflicts
 from popsnet.plots.journey import draw_journey
-from popsnet.plots.lower_bounds import Line, draw_congestion, draw_growth, draw_separation
+from popsnet.plots.lower_bounds import (
+    draw_congestion,
+    draw_growth,
+    draw_separation,
+    draw_separation_study,
+)
 from popsnet.plots.network import draw_slot
-from popsnet.plots.performance import CurveKind, Series, draw_losses, draw_slots, draw_steps
+from popsnet.plots.performance import (
+    CurveKind,
+    Decline,
+    DistributionBars,
+    Fitted,
+    Series,
+    draw_distributions,
+    draw_fits,
+    draw_losses,
+    draw_slots,
+    draw_steps,
+    draw_undelivered,
+)
 from popsnet.plots.phases import draw_phases
 from popsnet.plots.schedule import draw_schedule
 from popsnet.plots.slots import draw_trace
 from popsnet.plots.style import save, svg_text
-from popsnet.plots.undelivered import Decline, draw_undelivered
 
 __all__ = [
     "CurveKind",
     "Decline",
     "DistributionBars",
     "Fitted",
-    "Line",
     "Series",
-    "conflict_graphs",
     "draw_conflicts",
     "draw_congestion",
     "draw_distributions",
@@ -33,12 +45,12 @@ __all__ = [
     "draw_phases",
     "draw_schedule",
     "draw_separation",
+    "draw_separation_study",
     "draw_slot",
     "draw_slots",
     "draw_steps",
     "draw_trace",
     "draw_undelivered",
-    "edges_of",
     "save",
     "svg_text",
 ]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from itertools import compress
 from typing import NamedTuple
 
 from matplotlib.axes import Axes
@@ -12,11 +13,10 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import FancyBboxPatch, PathPatch
 from matplotlib.path import Path
 
-from popsnet.coins import Coins
 from popsnet.network import Network
 from popsnet.plots.style import GREY, LOOKS, PALE, Look, centred, row_of_axes, settled, styled
-from popsnet.runs.phase_analysis import StepAnalysis, analyse_phases
-from popsnet.slot import Ints
+from popsnet.runs.phase_analysis import StepAnalysis
+from popsnet.theory.conflict_graph import ConflictGraph
 
 _SPAN = 8.0
 _GROUP_GAP = 1.0
@@ -34,49 +34,25 @@ class Edge(NamedTuple):
     """The group it has chosen at random: the edge's colour."""
 
 
-def conflict_graphs(network: Network, destination: Ints, coins: Coins) -> Iterator[list[Edge]]:
-    """The conflict graph of each step of mei-rizzi, until every packet is delivered.
-
-    It is a bipartite multigraph (Mei and Rizzi, section 3.1). An edge joins a packet's group
-    and its temporary group and has a random colour, the intermediate group. Packets meet in
-    slot 1 if they have one colour and one source group; those that are left meet in slot 2 if
-    they have one colour and one temporary group.
-    """
-    return (edges_of(stride) for stride in analyse_phases(network, destination, coins))
-
-
-def edges_of(stride: StepAnalysis) -> list[Edge]:
-    """The edges that take part in a step of a run, with their colours, to be drawn."""
-    graph, taking = stride.graph, stride.taking
-    ends = graph.packets[taking], graph.sources[taking], graph.temporaries[taking]
-    columns = (column.tolist() for column in (*ends, stride.colours))
-    return [Edge(*row) for row in zip(*columns, strict=True)]
-
-
-def survive_first(edges: Sequence[Edge]) -> list[Edge]:
-    """Those alone on their coupler in slot 1."""
-    return _alone(edges, [(edge.source, edge.intermediate) for edge in edges])
-
-
-def survive_second(edges: Sequence[Edge]) -> list[Edge]:
-    """Of those that survived slot 1, the ones alone on their coupler in slot 2."""
-    return _alone(edges, [(edge.temporary, edge.intermediate) for edge in edges])
-
-
-def _alone(edges: Sequence[Edge], couplers: Sequence[tuple[int, int]]) -> list[Edge]:
-    load = Counter(couplers)
-    return [edge for edge, coupler in zip(edges, couplers, strict=True) if load[coupler] == 1]
+def edges_of(step: StepAnalysis) -> tuple[list[Edge], list[Edge], list[Edge]]:
+    """The edges that take part in a step, those that survive slot 1, those that survive both."""
+    whole, at = step.graph, step.taking
+    ends = whole.sources[at], whole.temporaries[at]
+    graph = ConflictGraph(whole.network, whole.packets[at], *ends)
+    columns = (column.tolist() for column in (graph.packets, *ends, step.colours))
+    edges = [Edge(*row) for row in zip(*columns, strict=True)]
+    first, second = graph.survivors(step.colours)
+    return edges, list(compress(edges, first)), list(compress(edges, second))
 
 
 @styled()
-def draw_conflicts(network: Network, edges: Sequence[Edge]) -> Figure:
+def draw_conflicts(step: StepAnalysis) -> Figure:
     """Draw a step's conflict graph, what survives slot 1 and what survives slot 2.
 
     Groups are boxes with a place for each packet. An edge has the number of its packet at both
     ends and that of its intermediate group in a disc, filled if the packet survives the slot.
     """
-    first = survive_first(edges)
-    second = survive_second(first)
+    network, (edges, first, second) = step.graph.network, edges_of(step)
     figure, row = row_of_axes(3, 0.9 + 0.19 * _depth(network, network.g))
     places = _places(network, edges)
     panels = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from textwrap import fill
 from typing import NamedTuple
@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.typing import LineStyleType
 
 from popsnet.network import Network
-from popsnet.plots.elements import Coupler, SlotDiagram, Stroke, find_heard, messages_of
+from popsnet.plots.network import Coupler, SlotDiagram, Stroke, messages_of
 from popsnet.plots.style import BLUE, GREY, PALE, VERMILLION, WIDTH, centred, settled, styled
 from popsnet.trace import Event
 
@@ -43,12 +43,13 @@ def hops_of(network: Network, events: Sequence[Event]) -> Iterator[Hop]:
     """Every message of some slots, a hop for each coupler it was sent on."""
     for column, event in enumerate(events):
         sends, listens = event.records()
-        messages, heard = messages_of(network, sends), dict[Coupler, list[int]]()
+        messages, heard = messages_of(network, sends), defaultdict[Coupler, list[int]](list)
         load = Counter(message.coupler for message in messages)
-        for coupler, listener in find_heard(network, load, listens):
-            heard.setdefault(coupler, []).append(listener)
+        for listener, group in listens:
+            heard[network.group(listener), group].append(listener)
         for sender, coupler, kind, packet in messages:
-            yield Hop(column, sender, coupler, tuple(heard.get(coupler, ())), kind, packet)
+            receivers = tuple(heard[coupler]) if load[coupler] == 1 else ()
+            yield Hop(column, sender, coupler, receivers, kind, packet)
 
 
 @styled()
@@ -88,9 +89,9 @@ def _draw_hop(diagram: SlotDiagram, hop: Hop, ours: bool) -> None:
     stroke = hop.stroke if ours else Stroke(PALE, hop.stroke.line, _THIN)
     zorder, x = 1.5 if ours else 1, hop.column * _PITCH
     middle, end = x + _PITCH / 2, x + _PITCH
-    diagram.add_message(x, hop.sender, middle, hop.coupler, stroke, zorder)
+    diagram.add_line(x, hop.sender, middle, hop.coupler, stroke, zorder)
     for receiver in hop.receivers:
-        diagram.add_heard(middle, hop.coupler, end, receiver, stroke, zorder)
+        diagram.add_line(end, receiver, middle, hop.coupler, stroke, zorder)
 
 
 def _waits(hops: Sequence[Hop], packet: int) -> Iterator[tuple[int, int, int, bool]]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import compress
+from typing import TYPE_CHECKING
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -12,73 +12,85 @@ from matplotlib.ticker import FixedLocator
 from matplotlib.transforms import ScaledTranslation
 
 from popsnet.plots import style
+from popsnet.plots.performance import CurveKind, Series
+
+if TYPE_CHECKING:
+    from popsnet.adversaries import CongestionStudy, RigidAttack, SeparationStudy
 
 _RANDOMIZED = 6
 """The look of the randomized algorithm."""
 
+_FORMULAS = ((6, 2), (1.5, 1.5), (6, 1.5, 1.5, 1.5))
+"""Dashes of formulas, in turns over all panels."""
 
-@dataclass(frozen=True, slots=True)
-class Line:
-    """Values of one thing."""
-
-    label: str
-    x: tuple[float, ...]
-    y: tuple[float, ...]
-    error: tuple[float, ...] | None = None
-    look: int | None = None
-    """Which of the style's looks it has; None for a formula: a thin grey line."""
-    at_least: tuple[bool, ...] | None = None
-    """Which values are known to be at least so large, no more: a search or a run was cut there."""
-
-    def __post_init__(self) -> None:
-        columns = {"x": self.x, "y": self.y, "error": self.error, "at_least": self.at_least}
-        style.require_equal_lengths(self.label, **columns)
+_SIZES = ("most", "mean", "least")
 
 
 @style.styled()
-def draw_congestion(worst: Sequence[Line], average: Sequence[Line]) -> Figure:
-    """Congestion against g: of the permutations built, and of random ones."""
+def draw_congestion(found: CongestionStudy) -> Figure:
+    """Draw congestion against g: of the permutations built, and of random ones."""
+    means, worst = [], []
+    for look, name in enumerate(dict.fromkeys(one.paths for one in found.points)):
+        of = [one for one in found.points if one.paths == name]
+        sizes = tuple(one.g for one in of)
+        y, errors = tuple(one.mean for one in of), tuple(one.standard_error for one in of)
+        means.append(Series(name, sizes, y, errors, look=look))
+        built = {one.g: one.worst for one in of if one.worst is not None}
+        if built:
+            worst.append(Series(name, tuple(built), tuple(built.values()), look=look))
+    means.append(_formula("log g / log log g", sizes, [one.curve for one in of]))
+    bound = [one.guaranteed for one in of]
+    worst.append(_formula("the bound for every path system", sizes, bound))
     figure, (left, right) = style.row_of_axes(2, 3.3)
     left.set_yscale("log", base=2)
     left.yaxis.set_major_formatter(style.plain_number)
-    formulas = sum(line.look is None for line in worst)
     _plot_over_g(left, "the permutation that was built", worst)
-    _plot_over_g(right, "random permutations, mean", average, formulas)
+    _plot_over_g(right, "random permutations, mean", means, formulas=1)
     right.set_ylim(bottom=0)
     left.set_ylabel("congestion")
-    style.add_legend(figure)
-    return style.settled(figure)
+    return style.with_legend(figure)
 
 
 @style.styled()
-def draw_growth(title: str, lines: Sequence[Line], n: int) -> Figure:
-    """Sizes of the sets P(i, t) against t, with 2^t and n."""
+def draw_growth(attack: RigidAttack) -> Figure:
+    """Draw the sizes of the sets P(i, t) against t, with 2^t and n."""
+    n, slots = attack.network.n, tuple(one.slot for one in attack.growth)
     figure, (axes,) = style.row_of_axes(1, 3.2, style.WIDTH * 0.7)
-    axes.set_title(title)
+    axes.set_title(f"{attack.router} ({attack.variant}) on {attack.network}")
     axes.set_yscale("log", base=2)
     axes.set_ylim(0.9, 1.6 * n)
     axes.yaxis.set_major_formatter(style.plain_number)
     axes.axhline(n, color=style.GREY, linewidth=0.7)
     axes.annotate(f"n = {n}", (1, n), xycoords=("axes fraction", "data"), ha="right", va="bottom")
-    _plot(axes, lines)
+    sizes = {name: tuple(getattr(one, name) for one in attack.growth) for name in _SIZES}
+    lines = [Series(name, slots, sizes[name], look=look) for look, name in enumerate(_SIZES)]
+    doubling = range(attack.guaranteed + 1)
+    _plot(axes, [*lines, _formula("2^t", doubling, [2**t for t in doubling])])
     axes.set_xlabel("slot t")
     axes.set_ylabel("packets that a processor can hold")
-    style.add_legend(figure)
-    return style.settled(figure)
+    return style.with_legend(figure)
+
+
+def draw_separation_study(found: SeparationStudy) -> Figure:
+    """Draw slots against g: what adversaries reached, and what the randomized one needs."""
+    points = found.points
+    return draw_separation(
+        [one.network.g for one in points],
+        {name: [one.attacks[name].slots for one in points] for name in points[0].attacks},
+        [one.guaranteed for one in points],
+        [one.randomized_mean for one in points],
+        limit=2 * found.most_rounds,
+        capped=[one.randomized_capped > 0 for one in points],
+    )
 
 
 @style.styled()
 def draw_separation(
-    sizes: Sequence[int],
-    reached: Mapping[str, Sequence[int]],
-    promised: Sequence[int],
-    needed: Sequence[float],
-    error: Sequence[float] | None = None,
-    *,
-    limit: int,
+    sizes: Sequence[int], reached: Mapping[str, Sequence[int]], promised: Sequence[int],
+    needed: Sequence[float], error: Sequence[float] | None = None, *, limit: int,
     capped: Sequence[bool],
-) -> Figure:
-    """Slots against g: what adversaries reached, and what the randomized algorithm needs.
+) -> Figure:  # fmt: skip
+    """Draw slots against g: what adversaries reached, and what the randomized algorithm needs.
 
     ``reached`` is by algorithm, and at least so much where it is the ``limit`` of the search;
     ``needed`` is at least so much where runs were ``capped``. All are on the left; on the right
@@ -86,15 +98,15 @@ def draw_separation(
     """
     x = tuple(sizes)
     delays = {
-        name: Line(
+        name: Series(
             f"{name}: delayed by", x, tuple(slots), look=look,
             at_least=tuple(delay >= limit for delay in slots),
         )
         for look, (name, slots) in enumerate(reached.items())
     }  # fmt: skip
     others = [
-        Line("the bound for every deterministic algorithm", x, tuple(promised)),
-        Line(
+        _formula("the bound for every deterministic algorithm", x, promised),
+        Series(
             "randomized: all arrived, mean", x, tuple(needed), tuple(error) if error else None,
             look=_RANDOMIZED, at_least=tuple(capped),
         ),
@@ -107,18 +119,17 @@ def draw_separation(
         _plot_over_g(axes, title, lines)
         axes.set_ylim(bottom=0)
     row[0].set_ylabel("slots")
-    style.add_legend(figure)
-    return style.settled(figure)
+    return style.with_legend(figure)
 
 
-_FORMULAS = ((6, 2), (1.5, 1.5), (6, 1.5, 1.5, 1.5))
-"""Dashes of formulas, in turns over all panels."""
+def _formula(label: str, x: Sequence[float], y: Sequence[float]) -> Series:
+    return Series(label, tuple(x), tuple(y), kind=CurveKind.THEORY)
 
 
-def _plot(axes: Axes, lines: Sequence[Line], formulas: int = 0) -> None:
+def _plot(axes: Axes, lines: Sequence[Series], formulas: int = 0) -> None:
     """Draw the lines; so many formulas have been drawn before, in other panels."""
     for line in lines:
-        if line.look is None:
+        if line.kind is CurveKind.THEORY:
             dashes = _FORMULAS[formulas % len(_FORMULAS)]
             axes.plot(
                 line.x, line.y, color=style.GREY, linewidth=0.9, dashes=dashes, label=line.label
@@ -140,7 +151,7 @@ def _plot(axes: Axes, lines: Sequence[Line], formulas: int = 0) -> None:
             )  # fmt: skip
 
 
-def _plot_over_g(axes: Axes, title: str, lines: Sequence[Line], formulas: int = 0) -> None:
+def _plot_over_g(axes: Axes, title: str, lines: Sequence[Series], formulas: int = 0) -> None:
     axes.set_title(title)
     _plot(axes, lines, formulas)
     sizes = sorted({g for line in lines for g in line.x})

@@ -1,16 +1,135 @@
-"""The network as the paper draws it: processors, couplers, processors again."""
+"""The network as the paper draws it, slot by slot: processors, couplers, processors again."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any, NamedTuple, TypeAlias
 
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+from matplotlib.patches import Circle, FancyBboxPatch
+from matplotlib.typing import LineStyleType
 
 from popsnet.network import Network
-from popsnet.plots.elements import SlotDiagram, Stroke, find_heard, messages_of
-from popsnet.plots.style import BLUE, GREY, PALE, VERMILLION
+from popsnet.plots.style import BLUE, GREY, PALE, VERMILLION, centred
 from popsnet.trace import Listen, Send
+
+_RADIUS, _HALF = 0.3, 0.45
+"""Of a processor, and half the width of a coupler."""
+
+_GROUP_GAP = 0.8
+
+Coupler: TypeAlias = tuple[int, int]
+"""The groups that it leads to and comes from."""
+
+
+class Message(NamedTuple):
+    """What a processor sent on one coupler."""
+
+    sender: int
+    coupler: Coupler
+    kind: str
+    packet: int | None
+
+
+class Stroke(NamedTuple):
+    """How the line of a message is drawn."""
+
+    colour: str
+    line: LineStyleType = "-"
+    width: float = 1.6
+
+    @property
+    def looks(self) -> dict[str, Any]:
+        """As matplotlib takes them."""
+        return {"color": self.colour, "linestyle": self.line, "linewidth": self.width}
+
+    def handle(self, label: str) -> Artist:
+        """The entry of a legend."""
+        return Line2D([], [], label=label, **self.looks)
+
+
+def messages_of(network: Network, sends: Sequence[Send]) -> list[Message]:
+    """All messages of a slot, one for each coupler that a processor sends on."""
+    return [
+        Message(sender, (to, network.group(sender)), kind, packet)
+        for sender, groups, kind, packet in sends
+        for to in groups
+    ]
+
+
+@dataclass(frozen=True)
+class SlotDiagram:
+    """Processors and couplers in columns, groups from top to bottom."""
+
+    axes: Axes
+    network: Network
+
+    @property
+    def couplers(self) -> Iterator[Coupler]:
+        """All couplers, by the group that they lead to."""
+        return product(range(self.network.g), range(self.network.g))
+
+    def processor_height(self, processor: int) -> float:
+        """A group is as tall as the couplers that lead to it."""
+        network = self.network
+        return self._height(network.group(processor), network.index(processor), network.d)
+
+    def coupler_height(self, coupler: Coupler) -> float:
+        """Coupler c(b, a) stands beside group b, to which it leads."""
+        return self._height(*coupler, self.network.g)
+
+    def _height(self, group: int, place: int, places: int) -> float:
+        tall = max(self.network.d, self.network.g)
+        return -(group * (tall + _GROUP_GAP) + (place + 0.5) / places * tall)
+
+    def add_processor(self, x: float, number: int, **looks: Any) -> None:
+        """Add a circle with a number."""
+        looks = {"facecolor": "white", "edgecolor": "black", **looks}
+        y = self.processor_height(number)
+        self.axes.add_patch(Circle((x, y), _RADIUS, zorder=2, **looks))
+        centred(self.axes, x, y, f"{number}", 8, zorder=3)
+
+    def add_coupler(
+        self, x: float, coupler: Coupler, stroke: Stroke, text: str = "", **looks: Any
+    ) -> None:
+        """Add a box with round corners, and a text in it."""
+        y = self.coupler_height(coupler)
+        self.axes.add_patch(
+            FancyBboxPatch(
+                (x - _HALF, y - 0.3), 2 * _HALF, 0.6, boxstyle="round,pad=0,rounding_size=0.1",
+                facecolor="white", edgecolor=stroke.colour, linewidth=stroke.width, zorder=2,
+            )
+        )  # fmt: skip
+        centred(self.axes, x, y, text, **{"size": 8, "color": stroke.colour, "zorder": 3, **looks})
+
+    def add_line(
+        self, x: float, processor: int, middle: float, coupler: Coupler, stroke: Stroke,
+        zorder: float = 1,
+    ) -> None:  # fmt: skip
+        """Add the line of a message that a processor at ``x`` sends to its right or hears."""
+        side = 1 if x < middle else -1
+        ends = [
+            (x + side * _RADIUS, self.processor_height(processor)),
+            (middle - side * _HALF, self.coupler_height(coupler)),
+        ]
+        self.axes.plot(*zip(*ends[::side], strict=True), zorder=zorder, **stroke.looks)
+
+    def name_groups(self, size: float) -> None:
+        """Write the names of the groups to the left of the first column."""
+        for group in range(self.network.g):
+            y = self.processor_height(self.network.processor(group, self.network.d // 2))
+            centred(self.axes, -0.6, y, f"group {group}", size, ha="right")
+
+    def frame(self, x: tuple[float, float], y: tuple[float, float]) -> None:
+        """Set the limits, and show no axes."""
+        self.axes.set(xlim=x, ylim=y, aspect="equal")
+        self.axes.set_axis_off()
+
 
 _LEFT, _MIDDLE, _RIGHT = 0.0, 5.0, 10.0
 _HEARD, _COLLIDED = Stroke(BLUE), Stroke(VERMILLION, (0, (2, 2)))
@@ -29,9 +148,11 @@ def draw_slot(
     packets = {message.coupler: message.packet for message in messages}
     for sender, coupler, _, _ in messages:
         stroke = _COLLIDED if load[coupler] > 1 else _HEARD
-        diagram.add_message(_LEFT, sender, _MIDDLE, coupler, stroke)
-    for coupler, listener in find_heard(network, load, listens):
-        diagram.add_heard(_MIDDLE, coupler, _RIGHT, listener, _HEARD)
+        diagram.add_line(_LEFT, sender, _MIDDLE, coupler, stroke)
+    for listener, group in listens:
+        coupler = (network.group(listener), group)
+        if load[coupler] == 1:
+            diagram.add_line(_RIGHT, listener, _MIDDLE, coupler, _HEARD)
     for coupler in diagram.couplers:
         y, packet = diagram.coupler_height(coupler), packets.get(coupler)
         colour = PALE if not load[coupler] else BLUE if load[coupler] == 1 else VERMILLION

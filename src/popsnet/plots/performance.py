@@ -1,4 +1,4 @@
-"""Routing times and losses against the size of the network, as the paper draws them."""
+"""What runs measured, beside the paper, formulas and limits: times, losses, fits, distributions."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from enum import Enum, auto
 from math import log2
 from typing import Any
 
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import LogLocator, MaxNLocator
+from matplotlib.ticker import FixedLocator, LogLocator, MaxNLocator
 
 from popsnet.plots import style
 
@@ -29,21 +30,61 @@ class CurveKind(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Series:
-    """Values over numbers of processors."""
+class Series(style.Columns):
+    """Values of one thing, over numbers of processors, groups or slots."""
 
     label: str
-    n: tuple[int, ...]
-    mean: tuple[float, ...]
+    x: tuple[float, ...]
+    y: tuple[float, ...]
     error: tuple[float, ...] | None = None
     error_is: str = "standard error"
-    """What the error bars are; the legend says it."""
+    """What the error bars are; the legend may say it."""
     kind: CurveKind = CurveKind.MEASURED
     look: int = 0
     """Which of the style's looks it has: series with one look belong together."""
+    at_least: tuple[bool, ...] | None = None
+    """Which values are known to be at least so large, no more: a search or a run was cut there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted(style.Columns):
+    """Values over g, and curves."""
+
+    row: str
+    column: str
+    g: tuple[int, ...]
+    values: tuple[float, ...]
+    errors: tuple[float, ...]
+    curves: Mapping[str, tuple[Sequence[float], Sequence[float]]]
+    """By name: some g, and the curve there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decline(style.Columns):
+    """What is left of all packets after each step of a router: runs, and the fluid limit."""
+
+    label: str
+    slots: tuple[int, ...]
+    """When each step ends."""
+    measured: tuple[float, ...]
+    fluid: tuple[float, ...]
+    look: int = 0
+    """Which of the style's looks it has."""
+
+
+@dataclass(frozen=True)
+class DistributionBars:
+    """The probability of each number of steps, and how often runs took that many."""
+
+    title: str
+    exact: tuple[float, ...]
+    """P(steps = s) for s = 0, 1, …"""
+    measured: Mapping[int, int]
+    what: str = "steps"
 
     def __post_init__(self) -> None:
-        style.require_equal_lengths(self.label, n=self.n, mean=self.mean, error=self.error)
+        if not 0.5 < sum(self.exact) <= 1 + 1e-9 or sum(self.measured.values()) < 1:
+            raise ValueError(f"{self.title}: no distribution, or no runs.")
 
 
 @style.styled()
@@ -54,8 +95,7 @@ def draw_steps(panels: Mapping[str, Sequence[Series]]) -> Figure:
         _plot(axes, series, title)
         axes.yaxis.set_major_locator(MaxNLocator(integer=True))
     row[0].set_ylabel("steps")
-    style.add_legend(figure)
-    return style.settled(figure)
+    return style.with_legend(figure)
 
 
 @style.styled()
@@ -66,8 +106,7 @@ def draw_slots(title: str, randomized: Sequence[Series], deterministic: Sequence
     _plot(alone, randomized, f"{title}: the randomized routers alone")
     both.set_ylim(bottom=0)
     both.set_ylabel("slots")
-    style.add_legend(figure)
-    return style.settled(figure)
+    return style.with_legend(figure)
 
 
 @style.styled()
@@ -79,8 +118,76 @@ def draw_losses(series: Sequence[Series]) -> Figure:
     axes.set_ylabel("packets lost")
     axes.yaxis.set_major_locator(MaxNLocator(steps=[1, 2, 5, 10]))
     axes.yaxis.set_major_formatter(lambda part, _: f"{100 * part:g} %")
-    style.add_legend(figure, columns=1)
-    return style.settled(figure)
+    return style.with_legend(figure, columns=1)
+
+
+@style.styled()
+def draw_fits(panels: Sequence[Fitted], unit: str) -> Figure:
+    """A panel for each, in rows and columns by their names."""
+    rows = list(dict.fromkeys(panel.row for panel in panels))
+    columns = list(dict.fromkeys(panel.column for panel in panels))
+    figure = Figure(figsize=(style.WIDTH, 0.6 + 2.2 * len(rows)))
+    grid = figure.subplots(len(rows), len(columns), squeeze=False)
+    for axes in grid.flat:
+        axes.set_visible(False)
+    for panel in panels:
+        axes = grid[rows.index(panel.row)][columns.index(panel.column)]
+        axes.set_visible(True)
+        axes.set_title(f"{panel.row}, {panel.column}")
+        for look, (name, curve) in zip(style.LOOKS, panel.curves.items(), strict=False):
+            axes.plot(*curve, linewidth=1.2, label=name, **look.curve)
+        axes.errorbar(
+            panel.g, panel.values, yerr=panel.errors, color=style.BLACK, marker="o", markersize=3.5,
+            linestyle="none", elinewidth=0.9, capsize=2.5, zorder=4,
+            label="measured (± standard error)",
+        )  # fmt: skip
+        style.log2_axis(axes, "number of groups g", FixedLocator(panel.g[::-3]))
+        axes.yaxis.set_major_locator(MaxNLocator(6))
+        axes.set_ylabel(unit)
+    return style.with_legend(figure)
+
+
+@style.styled()
+def draw_undelivered(panels: Mapping[str, Sequence[Decline]], least: float) -> Figure:
+    """A panel for each title; fractions below ``least``, half a packet, say, are off the page."""
+    figure, row = style.row_of_axes(len(panels), 3.2, sharey=True)
+    for axes, (title, declines) in zip(row, panels.items(), strict=True):
+        axes.set_title(title)
+        axes.set_yscale("log")
+        axes.set_ylim(least, 1.3)
+        axes.yaxis.set_major_locator(LogLocator(base=100, numticks=99))
+        axes.set_xlabel("slots")
+        for one in declines:
+            look, slots = style.LOOKS[one.look], (0, *one.slots)
+            label = f"{one.label}, fluid limit"
+            axes.plot(slots, (1.0, *one.fluid), linewidth=0.9, label=label, **look.curve)
+            axes.plot(
+                slots, (1.0, *one.measured), color=look.colour, linestyle="none",
+                marker=look.marker, markersize=3.5, label=f"{one.label}, measured",
+            )  # fmt: skip
+    row[0].set_ylabel("undelivered, of all packets")
+    return style.with_legend(figure, columns=2)
+
+
+@style.styled()
+def draw_distributions(distributions: Sequence[DistributionBars]) -> Figure:
+    """Draw a panel for each: bars for the exact one, runs with two standard errors above."""
+    figure, row = style.row_of_axes(len(distributions), 2.7)
+    for axes, one in zip(row, distributions, strict=True):
+        exact, runs = np.array(one.exact), sum(one.measured.values())
+        steps = np.arange(len(exact))
+        seen = np.array([one.measured.get(int(s), 0) for s in steps]) / runs
+        error = 2 * np.sqrt(exact * (1 - exact) / runs)
+        axes.bar(steps, exact, color=style.BLUE, alpha=0.45, label="exact")
+        axes.errorbar(
+            steps, seen, yerr=error, color=style.VERMILLION, marker="o", markersize=2.5, capsize=2,
+            elinewidth=0.8, linestyle="none", label="runs (± 2 standard errors)",
+        )  # fmt: skip
+        axes.set_title(f"{one.title}, {runs:,} runs")
+        axes.set_xlabel(one.what)
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    row[0].set_ylabel("probability")
+    return style.with_legend(figure, columns=2)
 
 
 def _power_of_two(n: float, _: object) -> str:
@@ -93,7 +200,7 @@ def _plot(axes: Axes, series: Sequence[Series], title: str = "") -> None:
     style.log2_axis(axes, "number of processors n", ticks, _power_of_two)
     for one in series:
         label = one.label if one.error is None else f"{one.label} (± {one.error_is})"
-        axes.errorbar(one.n, one.mean, yerr=one.error, label=label, **_looks(one))
+        axes.errorbar(one.x, one.y, yerr=one.error, label=label, **_looks(one))
 
 
 def _looks(series: Series) -> dict[str, Any]:

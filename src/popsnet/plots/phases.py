@@ -40,8 +40,7 @@ def draw_phases(strides: Sequence[StepAnalysis]) -> Figure:
         axes.set_xlabel("step; shaded: the phases of the proof")
         axes.set_xlim(0.5, len(strides) + 0.5)
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-    style.add_legend(figure)
-    return style.settled(figure)
+    return style.with_legend(figure)
 
 
 def _draw_degrees(axes: Axes, strides: Sequence[StepAnalysis]) -> None:

@@ -13,7 +13,7 @@ from matplotlib.lines import Line2D
 
 from popsnet.errors import InputError
 from popsnet.network import Network
-from popsnet.plots.elements import Message, SlotDiagram, Stroke, messages_of
+from popsnet.plots.network import Message, SlotDiagram, Stroke, messages_of
 from popsnet.plots.style import BLUE, GREEN, GREY, PALE, VERMILLION, centred, settled, styled
 from popsnet.trace.reader import SlotLine, read_trace
 
@@ -85,12 +85,12 @@ def _draw_slot(diagram: SlotDiagram, column: int, line: SlotLine) -> None:
     x, middle, end = (place * _PITCH for place in (column, column + 0.5, column + 1))
     for sender, coupler, kind, _ in messages:
         stroke = _COLLIDED if load[coupler] > 1 else _stroke(kind)
-        diagram.add_message(x, sender, middle, coupler, stroke)
+        diagram.add_line(x, sender, middle, coupler, stroke)
     for listener, group in line.listens:
         coupler = (network.group(listener), group)
         heard = load[coupler] == 1
         stroke = _stroke(carried[coupler].kind) if heard else _UNHEARD
-        diagram.add_heard(middle, coupler, end, listener, stroke, 1 if heard else 0.5)
+        diagram.add_line(end, listener, middle, coupler, stroke, 1 if heard else 0.5)
     for coupler in diagram.couplers:
         if coupler in carried:
             _draw_used_coupler(diagram, middle, carried[coupler], load[coupler] > 1)

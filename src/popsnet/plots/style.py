@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sized
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from io import BytesIO, StringIO
 from pathlib import Path
@@ -110,19 +110,26 @@ def centred(axes: Axes, x: float, y: float, text: str, size: float, **options: A
     axes.text(x, y, text, **{"ha": "center", "va": "center", "fontsize": size, **options})
 
 
-def add_legend(figure: Figure, columns: int = 3) -> None:
-    """Add one legend below all panels, each label once."""
+def with_legend(figure: Figure, columns: int = 3) -> Figure:
+    """The figure with one legend below all panels, each label once, and settled."""
     found: dict[str, Artist] = {}
     for axes in figure.axes:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
             found.setdefault(label, handle)
     figure.legend(list(found.values()), list(found), loc="outside lower center", ncols=columns)
+    return settled(figure)
 
 
-def require_equal_lengths(label: str, **columns: Sized | None) -> None:
-    """Refuse columns of different lengths; None is a column that is not there."""
-    if len({len(column) for column in columns.values() if column is not None}) > 1:
-        raise ValueError(f"{label}: {', '.join(columns)} are not of one length.")
+class Columns:
+    """A dataclass with slots whose tuples must have one length; None is a missing column."""
+
+    __slots__: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        fields = {name: getattr(self, name) for name in self.__slots__}
+        columns = {name: len(field) for name, field in fields.items() if isinstance(field, tuple)}
+        if len(set(columns.values())) > 1:
+            raise ValueError(f"{self}: {', '.join(columns)} are not of one length.")
 
 
 def settled(figure: Figure) -> Figure:

@@ -5,23 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 from statistics import fmean
 
-from popsnet.adversaries.execution import uniform_permutations
+import numpy as np
+import numpy.typing as npt
+
+from popsnet.adversaries.execution import complete, uniform_permutations, verdict
 from popsnet.adversaries.oblivious import construction
-from popsnet.adversaries.oblivious.consistency import recorded
 from popsnet.adversaries.oblivious.construction import Built
-from popsnet.adversaries.oblivious.crossing import loads
-from popsnet.adversaries.oblivious.executor import execute_paths
+from popsnet.adversaries.oblivious.crossing import execute_paths, loads, name_of
 from popsnet.adversaries.oblivious.observed_paths import observe
-from popsnet.adversaries.oblivious.paths import PathSystem, find_paths
-from popsnet.adversaries.reports import oblivious_report
+from popsnet.adversaries.oblivious.paths import PathSystem, find_paths, recorded
 from popsnet.coins import Coins
 from popsnet.engines import Outcome
 from popsnet.errors import InputError
 from popsnet.network import Network
 from popsnet.progress import Progress, reporter
-from popsnet.report import Report, Reported
+from popsnet.report import Column, Report, Reported, Table, facts_of
 from popsnet.routing import Router
-from popsnet.slot import Ints
 from popsnet.theory.lower_bounds import guaranteed_congestion
 
 MOST_N = 2**14
@@ -32,15 +31,25 @@ MOST_N = 2**14
 class Trial:
     """A permutation that was counted and executed."""
 
+    network: Network
+    destination: npt.NDArray[np.int32]
     congestion: int
     """By counting: the most paths through a node."""
-    at_node: int
-    """How many of them go through the node where the construction says."""
     outcome: Outcome
+    built: Built | None = None
+    """The packets that were to go through one node; None for a random permutation."""
+    at_node: int = 0
+    """How many packets go through that node, by counting."""
 
-    def confirmed(self, network: Network) -> bool:
+    @property
+    def promised(self) -> int:
+        """The congestion that the construction promises; counting must confirm it."""
+        return 0 if self.built is None else len(self.built.sources)
+
+    @property
+    def confirmed(self) -> bool:
         """Whether all arrived, on no shorter a schedule than the count allows."""
-        return self.outcome.delivered == network.n and self.outcome.slots >= self.congestion
+        return self.outcome.delivered == self.network.n and self.outcome.slots >= self.congestion
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -49,10 +58,8 @@ class ObliviousAttack(Reported):
 
     network: Network
     paths: str
-    greedy: Built
-    greedy_trial: Trial
-    matching: Built
-    matching_trial: Trial
+    greedy: Trial
+    matching: Trial
     random: tuple[Trial, ...]
 
     @property
@@ -63,22 +70,7 @@ class ObliviousAttack(Reported):
     @property
     def is_worst(self) -> bool:
         """Whether no permutation has more congestion than the matching's."""
-        return self.nodes_examined is None
-
-    @property
-    def nodes_examined(self) -> int | None:
-        """At how many nodes the matching was found; None for all of them."""
-        return None if self.network.n <= construction.EXACT_N else construction.NODES
-
-    @property
-    def random_congestion(self) -> float:
-        """The mean congestion of the random permutations."""
-        return fmean(one.congestion for one in self.random)
-
-    @property
-    def random_slots(self) -> float:
-        """The mean slots of the random permutations."""
-        return fmean(one.outcome.slots for one in self.random)
+        return self.network.n <= construction.EXACT_N
 
     @property
     def confirmed(self) -> bool:
@@ -87,18 +79,57 @@ class ObliviousAttack(Reported):
         At the node of the greedy choice other packets may pass, too; at that of the matching no
         permutation has more than it, and where it is the worst, nowhere else.
         """
-        trials = (self.greedy_trial, self.matching_trial, *self.random)
-        most = max(trial.congestion for trial in trials)
+        greedy, matching = self.greedy, self.matching
+        trials = (greedy, matching, *self.random)
         return (
-            self.guaranteed <= self.greedy.promised <= self.greedy_trial.at_node
-            and self.matching.promised == self.matching_trial.at_node
-            and (most <= self.matching.promised or not self.is_worst)
-            and all(trial.confirmed(self.network) for trial in trials)
+            self.guaranteed <= greedy.promised <= greedy.at_node
+            and matching.promised == matching.at_node
+            and (not self.is_worst or max(one.congestion for one in trials) <= matching.promised)
+            and all(one.confirmed for one in trials)
         )
 
     def report(self) -> Report:
-        """Return the attack as it is shown."""
-        return oblivious_report(self)
+        """Return what was built, beside random permutations."""
+        rows = [
+            {"permutation": name, **_row(one)}
+            for name, one in (("greedy", self.greedy), ("matching", self.matching))
+        ]
+        columns = (
+            *(Column(name, kind="text") for name in ("permutation", "node")),
+            *(Column(name, kind="integer") for name in ("packets", "congestion", "slots")),
+        )
+        random = [{"congestion": one.congestion, "slots": one.outcome.slots} for one in self.random]
+        mean = random and (
+            f"{len(random)} random permutations: congestion "
+            f"{fmean(one['congestion'] for one in random):.1f}, "
+            f"slots {fmean(one['slots'] for one in random):.1f} on average"
+        )
+        parts = (
+            Table("permutations", "", columns, rows, mean or ""),
+            Table("random", "", (), random),
+        )
+        examined = f"{construction.NODES} nodes were examined"
+        worst = "no permutation has more" if self.is_worst else examined
+        text = (
+            f"congestion {self.matching.congestion} by counting, {worst}; every path system "
+            f"has {self.guaranteed} or more on {self.network}."
+        )
+        facts = facts_of(self, "network", "paths", "guaranteed", "is_worst", "confirmed")
+        title = f"{self.network}: paths {self.paths}"
+        return Report(title, facts, parts, verdict(self.confirmed, text), self.confirmed)
+
+
+def _row(trial: Trial) -> dict[str, object]:
+    assert trial.built is not None
+    node, sources, destinations = trial.built
+    return {
+        "node": name_of(trial.network, node),
+        "packets": trial.promised,
+        "congestion": trial.congestion,
+        "slots": trial.outcome.slots,
+        "delivered": trial.outcome.delivered,
+        "pairs": list(zip(sources.tolist(), destinations.tolist(), strict=True)),
+    }
 
 
 def attack_oblivious(
@@ -135,7 +166,7 @@ def attack_oblivious(
     --------
     >>> from popsnet import Network
     >>> from popsnet.adversaries import attack_oblivious
-    >>> attack_oblivious(Network(4, 4), "direct").matching_trial.congestion
+    >>> attack_oblivious(Network(4, 4), "direct").matching.congestion
     4
     """
     if paths is not None and router is not None:
@@ -148,55 +179,51 @@ def attack_oblivious(
     if router is not None:
         paths = observe(router, variant, network, progress)
     chosen = "residue" if paths is None else paths
+    chosen = find_paths(chosen) if isinstance(chosen, str) else chosen
     return attack_paths(chosen, network, runs, permutation_seed, progress)
 
 
 def attack_paths(
-    paths: PathSystem | str,
-    network: Network,
-    randoms: int = 10,
-    seed: int = 0,
-    progress: Progress = None,
+    paths: PathSystem, network: Network, randoms: int = 10, seed: int = 0, progress: Progress = None
 ) -> ObliviousAttack:
     """Build the greedy and the best permutation, execute them, and some random ones.
 
-    ``paths`` is a path system, or the name of one. Whenever a path is asked for again it must be
-    the same: refuses, with a witness, what is not oblivious.
+    Whenever a path is asked for again it must be the same: refuses, with a witness, what is not
+    oblivious.
     """
     if not 2 <= network.n <= MOST_N:
         raise InputError(
             f"{network} has n = {network.n:,} processors; all pairs of them are looked at, so give "
             f"a network of 2 to {MOST_N:,}."
         )
-    paths = recorded(find_paths(paths) if isinstance(paths, str) else paths, network)
+    paths = recorded(paths, network)
     least = guaranteed_congestion(network)
     with reporter(progress, "paths", "destinations") as report:
         popular = construction.popularity(
             paths, network, least, lambda done: report(done, network.n)
         )
-    greedy = construction.build_greedily(paths, network, least, popular)
-    matching = construction.build_by_matching(paths, network, popular)
+
+    def try_built(built: Built) -> Trial:
+        destination = complete(network.n, built.sources, built.destinations)
+        return _try(paths, network, destination, built)
+
     return ObliviousAttack(
-        network=network,
-        paths=paths.name,
-        greedy=greedy,
-        greedy_trial=_execute(paths, network, greedy.destination, greedy.node),
-        matching=matching,
-        matching_trial=_execute(paths, network, matching.destination, matching.node),
-        random=tuple(try_random(paths, network, randoms, seed)),
+        network,
+        paths.name,
+        try_built(construction.build_greedily(paths, network, least, popular)),
+        try_built(construction.build_by_matching(paths, network, popular)),
+        tuple(_try(paths, network, one) for one in uniform_permutations(network, randoms, seed)),
     )
 
 
-def _execute(
-    paths: PathSystem, network: Network, destination: Ints, node: int | None = None
+def _try(
+    paths: PathSystem,
+    network: Network,
+    destination: npt.NDArray[np.int32],
+    built: Built | None = None,
 ) -> Trial:
-    """Count, at the node where the construction says as well, and execute."""
+    """Count, at the node of the construction as well, and execute."""
     counted = loads(paths, network, destination)
-    most = int(counted.max())
-    at_node = most if node is None else int(counted[node])
-    return Trial(most, at_node, execute_paths(paths, network, destination))
-
-
-def try_random(paths: PathSystem, network: Network, runs: int, seed: int = 0) -> list[Trial]:
-    """Uniform permutations, counted and executed."""
-    return [_execute(paths, network, one) for one in uniform_permutations(network, runs, seed)]
+    at_node = 0 if built is None else int(counted[built.node])
+    outcome = execute_paths(paths, network, destination)
+    return Trial(network, destination, int(counted.max()), outcome, built, at_node)

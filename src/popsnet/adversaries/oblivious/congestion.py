@@ -16,11 +16,10 @@ from popsnet.adversaries.execution import sizes_to, uniform_permutations
 from popsnet.adversaries.oblivious.attack import attack_paths
 from popsnet.adversaries.oblivious.crossing import congestion
 from popsnet.adversaries.oblivious.paths import PATH_SYSTEMS, PathSystem
-from popsnet.adversaries.reports import congestion_report
 from popsnet.errors import InputError
 from popsnet.network import Network
 from popsnet.progress import Progress, watched
-from popsnet.report import Report, Reported
+from popsnet.report import Column, Report, Reported, Table
 from popsnet.theory.lower_bounds import guaranteed_congestion
 
 
@@ -28,33 +27,18 @@ from popsnet.theory.lower_bounds import guaranteed_congestion
 class Average:
     """The congestion of some uniform permutations."""
 
-    network: Network
+    g: int
     paths: str
-    counted: tuple[int, ...]
-    """One number for every permutation."""
-    worst: int | None = None
+    runs: int
+    mean: float
+    standard_error: float
+    """Of the mean; 0 for one permutation."""
+    curve: float
+    """The curve log g / log log g."""
+    worst: int | None
     """The congestion of the permutation that was built against the paths, if one was."""
-
-    @property
-    def mean(self) -> float:
-        """The mean."""
-        return fmean(self.counted)
-
-    @property
-    def error(self) -> float:
-        """The standard error of the mean; 0 for one permutation."""
-        runs = len(self.counted)
-        return stdev(self.counted) / runs**0.5 if runs > 1 else 0.0
-
-    @property
-    def curve(self) -> float:
-        """The curve log g / log log g at the network's g."""
-        return curve(self.network.g)
-
-    @property
-    def guaranteed(self) -> int:
-        """The congestion of the worst permutation that is proved for every path system."""
-        return guaranteed_congestion(self.network)
+    guaranteed: int
+    """The congestion of the worst permutation that is proved for every path system."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -64,8 +48,27 @@ class CongestionStudy(Reported):
     points: tuple[Average, ...]
 
     def report(self) -> Report:
-        """Return the congestion as it is shown."""
-        return congestion_report(self.points)
+        """Return the congestion of random permutations by g and path system, and of the worst."""
+        names = list(dict.fromkeys(one.paths for one in self.points))
+        means: dict[int, dict[str, float]] = {}
+        worst: dict[int, dict[str, int]] = {}
+        for one in self.points:
+            g = one.g
+            means.setdefault(g, {"g": g, "curve": one.curve})[one.paths] = one.mean
+            if one.worst is not None:
+                worst.setdefault(g, {"g": g, "any": one.guaranteed})[one.paths] = one.worst
+        size = Column("g", "g = d", "integer")
+        title = "Congestion of random permutations, mean; the curve is log g / log log g."
+        columns = size, *map(Column, (*names, "curve"))
+        report = Report().plus(
+            Table("points", "", (), self.points),
+            Table("means", title, columns, list(means.values())),
+        )
+        if not worst:
+            return report
+        title = "Congestion of the worst permutation, and what is proved for any path system."
+        columns = size, *(Column(name, kind="integer") for name in (*names, "any"))
+        return report.plus("", Table("worst", title, columns, list(worst.values())))
 
 
 def average_congestion(paths: PathSystem, network: Network, runs: int, seed: int = 0) -> Average:
@@ -73,7 +76,10 @@ def average_congestion(paths: PathSystem, network: Network, runs: int, seed: int
     if runs < 1:
         raise InputError(f"runs = {runs}: a mean is of 1 permutation or more; give runs >= 1.")
     drawn = uniform_permutations(network, runs, seed)
-    return Average(network, paths.name, tuple(congestion(paths, network, one) for one in drawn))
+    counted = [congestion(paths, network, one) for one in drawn]
+    error = stdev(counted) / runs**0.5 if runs > 1 else 0.0
+    g, guaranteed = network.g, guaranteed_congestion(network)
+    return Average(g, paths.name, runs, fmean(counted), error, curve(g), None, guaranteed)
 
 
 def measure_congestion(
@@ -91,7 +97,7 @@ def measure_congestion(
             average = average_congestion(paths, Network(g, g), runs, seed)
             if g <= worst:
                 attack = attack_paths(paths, Network(g, g), 1, progress=False)
-                average = replace(average, worst=attack.matching_trial.congestion)
+                average = replace(average, worst=attack.matching.congestion)
             averages.append(average)
             report(1)
     return CongestionStudy(tuple(averages))

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from itertools import islice
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_bipartite_matching
 
-from popsnet.adversaries.execution import complete
-from popsnet.adversaries.oblivious.crossing import Loads, crossings, name_of, nodes
+from popsnet.adversaries.oblivious.crossing import Loads, crossings, nodes
 from popsnet.adversaries.oblivious.paths import PathSystem
 from popsnet.network import Network
 from popsnet.slot import Ints
@@ -26,30 +24,12 @@ NODES = 64
 _PAIRS_AT_ONCE = 2**20
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Built:
-    """A permutation and its certificate: sources whose paths all go through one node."""
+class Built(NamedTuple):
+    """Sources and destinations of packets whose paths all go through one node."""
 
-    network: Network
     node: int
     sources: Ints
-    destination: npt.NDArray[np.int32]
-
-    @property
-    def promised(self) -> int:
-        """The congestion that the construction promises; counting must confirm it."""
-        return len(self.sources)
-
-    @property
-    def node_name(self) -> str:
-        """What the node is called."""
-        return name_of(self.network, self.node)
-
-    @property
-    def pairs(self) -> list[tuple[int, int]]:
-        """Source and destination of the packets that go through the node."""
-        destinations = self.destination[self.sources]
-        return list(zip(self.sources.tolist(), destinations.tolist(), strict=True))
+    destinations: Ints
 
 
 def _blocks(network: Network) -> Iterator[tuple[Ints, Ints]]:
@@ -64,10 +44,7 @@ def _blocks(network: Network) -> Iterator[tuple[Ints, Ints]]:
 
 
 def popularity(
-    paths: PathSystem,
-    network: Network,
-    least: int,
-    progress: Callable[[int], None] = lambda done: None,
+    paths: PathSystem, network: Network, least: int, progress: Callable[[int], None] | None = None
 ) -> Loads:
     """For every node v the number of destinations b with v in S_b: ``least`` paths to b or more.
 
@@ -81,7 +58,8 @@ def popularity(
         to = (destinations[rows] - destinations[0]).astype(np.int64)
         counts = np.bincount(to * nodes(network) + through)
         found += np.bincount(np.flatnonzero(counts >= least) % nodes(network), minlength=len(found))
-        progress(int(destinations[-1]) + 1)
+        if progress is not None:
+            progress(int(destinations[-1]) + 1)
     return found
 
 
@@ -107,7 +85,7 @@ def build_greedily(paths: PathSystem, network: Network, least: int, popular: Loa
     for b in common.tolist():
         unused = (a for a in sources[destinations == b].tolist() if a not in chosen)
         chosen |= dict.fromkeys(islice(unused, 1), b)
-    return _built(network, v, np.array(list(chosen)), np.array(list(chosen.values())))
+    return Built(v, np.array(list(chosen)), np.array(list(chosen.values())))
 
 
 def build_by_matching(paths: PathSystem, network: Network, popular: Loads) -> Built:
@@ -122,13 +100,13 @@ def build_by_matching(paths: PathSystem, network: Network, popular: Loads) -> Bu
     starts = np.flatnonzero(np.diff(node, prepend=-1))
     ends = np.append(starts[1:], len(node))
     ranges = sorted(zip(starts, ends, strict=True), key=lambda at: at[0] - at[1])
-    best = _built(network, int(node[0]), source[:1], destination[:1])
+    best = Built(int(node[0]), source[:1], destination[:1])
     for low, high in ranges:
         here = source[low:high], destination[low:high]
-        if min(len(np.unique(here[0])), len(np.unique(here[1]))) > best.promised:
+        if min(len(np.unique(here[0])), len(np.unique(here[1]))) > len(best.sources):
             a, b = _matching(network.n, *here)
-            if len(a) > best.promised:
-                best = _built(network, int(node[low]), a, b)
+            if len(a) > len(best.sources):
+                best = Built(int(node[low]), a, b)
     return best
 
 
@@ -148,7 +126,3 @@ def _matching(n: int, sources: Ints, destinations: Ints) -> tuple[Ints, Ints]:
     partner = maximum_bipartite_matching(graph, perm_type="column")
     matched = np.flatnonzero(partner >= 0)
     return matched, partner[matched]
-
-
-def _built(network: Network, node: int, sources: Ints, destinations: Ints) -> Built:
-    return Built(network, node, sources, complete(network.n, sources, destinations))

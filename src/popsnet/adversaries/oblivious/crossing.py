@@ -1,4 +1,4 @@
-"""The nodes that paths go through, and how many go through each.
+"""The nodes that paths go through, how many go through each, and the packets on their way.
 
 A node is a processor p, numbered p, or a coupler c(b, a), numbered n + b·g + a. The paper's graph:
 a path goes through its couplers and all its processors but the source. In one slot a node takes
@@ -8,14 +8,21 @@ whoever decides who goes first.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import groupby
 from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from popsnet.adversaries.execution import execute_route
 from popsnet.adversaries.oblivious.paths import PathSystem
+from popsnet.coins import Coins
+from popsnet.engines import Outcome
+from popsnet.memory import Memory
 from popsnet.network import Network
-from popsnet.slot import Ints
+from popsnet.slot import Ints, Slot, Slots
+from popsnet.trace import Observer
 
 Loads: TypeAlias = npt.NDArray[np.int64]
 
@@ -62,3 +69,65 @@ def loads(paths: PathSystem, network: Network, destination: Ints) -> Loads:
 def congestion(paths: PathSystem, network: Network, destination: Ints) -> int:
     """The largest load: no schedule of the permutation is shorter."""
     return int(loads(paths, network, destination).max())
+
+
+def execute_paths(
+    paths: PathSystem, network: Network, destination: Ints, observers: Sequence[Observer] = ()
+) -> Outcome:
+    """Store and forward, without a collision, by a scheduler that sees the whole network.
+
+    In every slot packets are taken with the longest way to go first. Each is sent if its
+    processor, its coupler and the next processor are not in use yet. The bound holds for every
+    order, "however omniscient"; this one is greedy, so a packet waits only while one of these
+    three is busy. A processor may hold as many packets as there are paths through it.
+    """
+    held = loads(paths, network, destination)[: network.n].max()
+
+    def route(network: Network, destination: Ints, coins: Coins, memory: Memory) -> Slots:
+        return _forward(paths, network, destination, memory)
+
+    return execute_route(
+        route, network, destination, name=f"paths {paths.name}", buffers=int(held) + 1,
+        observers=observers,
+    )  # fmt: skip
+
+
+def _forward(paths: PathSystem, network: Network, destination: Ints, memory: Memory) -> Slots:
+    rows = paths.between(network, network.processors, destination)
+    ways = [[stop for stop, _ in groupby(way)] for way in rows.tolist()]  # without waiting
+    delivered = np.array([p for p, way in enumerate(ways) if len(way) == 1], dtype=np.int32)
+    memory.deliver(delivered, delivered)
+    place = [0] * network.n
+    travelling = [p for p, way in enumerate(ways) if len(way) > 1]
+    while travelling:
+        travelling.sort(key=lambda p: place[p] - len(ways[p]))
+        moving = _choose(network, ways, place, travelling)
+        hops = [(p, *ways[p][place[p] : place[p] + 2]) for p in moving]
+        packets, here, there = np.array(hops, dtype=np.int32).T
+        yield Slot.send_packets(
+            here, network.group(there), (there, network.group(here)), packets=packets,
+            phase="along the paths", conflict_free=True,
+        )  # fmt: skip
+        memory.drop(here, packets)
+        ends = np.array([place[p] + 2 == len(ways[p]) for p in moving])
+        memory.store(there[~ends], packets[~ends])
+        memory.deliver(there[ends], packets[ends])
+        for p in moving:
+            place[p] += 1
+        travelling = [p for p in travelling if place[p] < len(ways[p]) - 1]
+
+
+def _choose(
+    network: Network, ways: list[list[int]], place: list[int], travelling: list[int]
+) -> list[int]:
+    """The packets to send: a maximal set with no sender, coupler or listener used twice."""
+    used: set[tuple[str, int]] = set()
+    moving = []
+    for p in travelling:
+        here, there = ways[p][place[p] : place[p] + 2]
+        coupler = network.coupler(network.group(there), network.group(here))
+        needs = {("sender", here), ("coupler", coupler), ("listener", there)}
+        if used.isdisjoint(needs):
+            moving.append(p)
+            used |= needs
+    return moving

@@ -6,16 +6,15 @@ from itertools import count
 
 import numpy as np
 
-from popsnet.adversaries.execution import execute_route, follow
+from popsnet.adversaries.execution import watch
 from popsnet.adversaries.oblivious.paths import PathSystem, stops
 from popsnet.coins import Coins
 from popsnet.errors import InputError
-from popsnet.memory import Memory
 from popsnet.network import Network
 from popsnet.permutations.uniform import UniformPermutation
 from popsnet.progress import Progress, reporter
 from popsnet.routing import Router, find_router
-from popsnet.slot import Inbox, Ints, Kind, Slot, Slots
+from popsnet.slot import Inbox, Ints, Kind, Slot
 
 MOST_N = 1024
 """A router is run n times to see all its paths."""
@@ -91,16 +90,11 @@ def _ways(
 ) -> list[list[int]]:
     """The path of every packet in one run."""
     heard: Heard = {}
-
-    def route(network: Network, to: Ints, coins: Coins, memory: Memory) -> Slots:
-        running, numbers = router.start(variant, network, to, coins, memory), count(1)
-        return follow(
-            running, lambda slot, inbox: _note(network, slot, next(numbers), inbox, heard)
-        )
-
-    outcome = execute_route(
-        route, network, destination, name=router.name, coins=coins, max_steps=_MAX_STEPS,
-        buffers=router.buffers_on(network, variant), max_slots=_MAX_SLOTS,
+    numbers = count(1)
+    outcome, _ = watch(
+        router, variant, network, destination, coins,
+        lambda slot, inbox: _note(network, slot, next(numbers), inbox, heard),
+        max_steps=_MAX_STEPS, max_slots=_MAX_SLOTS,
     )  # fmt: skip
     if outcome.delivered < network.n:
         stopped = f", and was stopped after {outcome.slots:,} slots" if outcome.capped else ""

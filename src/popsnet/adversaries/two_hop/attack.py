@@ -10,22 +10,14 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from popsnet.adversaries.execution import complete
-from popsnet.adversaries.reports import two_hop_report
-from popsnet.adversaries.two_hop.algorithm import TwoHop, recorded
-from popsnet.adversaries.two_hop.execution import (
-    Arrivals,
-    Needed,
-    execute_two_hop,
-    randomized_slots,
-)
-from popsnet.adversaries.two_hop.families import find_two_hop
-from popsnet.adversaries.two_hop.marking import Marking, mark
-from popsnet.adversaries.two_hop.rounds import Round, round_of
+from popsnet.adversaries.execution import complete, verdict
+from popsnet.adversaries.two_hop import execution
+from popsnet.adversaries.two_hop.algorithm import TwoHop, find_two_hop, recorded
+from popsnet.adversaries.two_hop.keeping import Marking, Round, mark, round_of
 from popsnet.errors import InputError
 from popsnet.network import Network
 from popsnet.progress import Progress, patient_progress, watched
-from popsnet.report import Report, Reported
+from popsnet.report import Fact, Report, Reported, facts_of
 from popsnet.theory.lower_bounds import guaranteed_rounds
 
 MOST_ROUNDS = 32
@@ -45,7 +37,7 @@ class TwoHopAttack(Reported):
     marked: tuple[int, ...]
     """The packets whose destinations matter, the delayed one first."""
     destination: npt.NDArray[np.int32]
-    arrivals: Arrivals
+    arrivals: execution.Arrivals
     most_rounds: int
     """As many rounds as were asked for; a delay of all of them may go on."""
 
@@ -59,21 +51,11 @@ class TwoHopAttack(Reported):
         """The T that the theorem promises on the network, against every algorithm."""
         return 2 * guaranteed_rounds(self.network)
 
-    @property
-    def blocked(self) -> dict[int, int]:
-        """The destinations of the marked packets."""
-        return {i: int(self.destination[i]) for i in self.marked}
-
-    @property
-    def waiting(self) -> int:
-        """How many packets have not arrived."""
-        return len(self.arrivals.waiting)
-
     @cached_property
-    def randomized(self) -> Needed:
+    def randomized(self) -> execution.Needed:
         """The slots of the randomized algorithm on the same permutation; run when asked for."""
         with patient_progress("the randomized algorithm", None):
-            (needed,) = randomized_slots(self.network, [self.destination])
+            (needed,) = execution.randomized_slots(self.network, [self.destination])
         return needed
 
     @property
@@ -88,16 +70,37 @@ class TwoHopAttack(Reported):
         return bool(ran and self.arrivals.slot[self.packet] == 0)
 
     def report(self) -> Report:
-        """Return the attack as it is shown."""
-        return two_hop_report(self)
+        """Return the packets that block each other, and what the randomized algorithm takes."""
+        (slots, capped), several = self.randomized, f"{len(self.marked)} packets block each other"
+        waiting = int((self.arrivals.slot == 0).sum())
+        facts = (
+            *facts_of(self, "network", "algorithm", "slots", "guaranteed", "at_limit", "packet"),
+            Fact("waiting", waiting),
+            Fact("confirmed", self.confirmed),
+            Fact("marked", {str(packet): int(self.destination[packet]) for packet in self.marked}),
+            Fact("randomized_slots", None if capped else slots),
+            Fact("randomized_stopped_after", slots if capped else None),
+        )
+        stopped = " (capped: it was stopped with packets on their way)"
+        blocked = "1 packet gets nowhere" if len(self.marked) == 1 else several
+        title = (
+            f"{self.network}: two-hop algorithm {self.algorithm}\n"
+            f"{blocked} for {self.slots} slots{', the most asked for' if self.at_limit else ''}; "
+            f"against every algorithm there is a delay of {self.guaranteed} or more.\n"
+            f"On the machine {waiting} of {self.network.n:,} packets have not arrived. "
+            f"The randomized algorithm takes {execution.at_least(slots, capped)} slots on the "
+            f"same permutation{stopped if capped else ''}."
+        )
+        text = verdict(
+            self.confirmed, f"packet {self.packet} has not arrived after {self.slots} slots."
+        )
+        return Report(title, facts, verdict=text, ok=self.confirmed)
 
 
 def attack_two_hop(
-    algorithm: TwoHop | str,
-    network: Network,
-    most_rounds: int = MOST_ROUNDS,
+    algorithm: TwoHop | str, network: Network, most_rounds: int = MOST_ROUNDS,
     progress: Progress = None,
-) -> TwoHopAttack:
+) -> TwoHopAttack:  # fmt: skip
     """The longest delay that is found, at least what the theorem promises; confirmed or not.
 
     Doubles the rounds until no marking is found, then halves the gap: O(log R) markings of
@@ -122,18 +125,17 @@ def attack_two_hop(
         return mark(network, tables[:rounds])
 
     with watched(progress, "marking", 1) as (_, where):
-        rounds, marking = _longest(network, marking_of, most_rounds)
+        marking = _longest(network, marking_of, most_rounds)
+        rounds = len(marking.rounds)
         destination = _permutation(network, marking)
-        arrivals = execute_two_hop(algorithm, network, destination, rounds)
+        arrivals = execution.execute_two_hop(algorithm, network, destination, rounds)
     marked = tuple(marking.marked)
     return TwoHopAttack(
         network, algorithm.name, rounds, marked[0], marked, destination, arrivals, most_rounds
     )
 
 
-def _longest(
-    network: Network, marking_of: Callable[[int], Marking | None], most: int
-) -> tuple[int, Marking]:
+def _longest(network: Network, marking_of: Callable[[int], Marking | None], most: int) -> Marking:
     rounds = min(max(guaranteed_rounds(network), 1), most)
     found = marking_of(rounds)
     if found is None:
@@ -149,7 +151,7 @@ def _longest(
             failed = tried
         else:
             rounds, found = tried, marking
-    return rounds, found
+    return found
 
 
 def _permutation(network: Network, marking: Marking) -> npt.NDArray[np.int32]:

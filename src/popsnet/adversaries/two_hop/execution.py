@@ -9,9 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from popsnet.adversaries.execution import execute_route
-from popsnet.adversaries.two_hop.algorithm import NOBODY, TwoHop
-from popsnet.adversaries.two_hop.families import randomized
-from popsnet.adversaries.two_hop.rounds import Bools
+from popsnet.adversaries.two_hop.algorithm import NOBODY, TwoHop, randomized
+from popsnet.adversaries.two_hop.keeping import Bools
 from popsnet.coins import Coins
 from popsnet.engines import Outcome
 from popsnet.memory import Memory
@@ -34,11 +33,6 @@ class Arrivals:
     """For every packet the slot in which its destination group heard it; 0 if it did not."""
     outcome: Outcome
     """The machine's count. It calls a packet delivered when the destination itself heard it."""
-
-    @property
-    def waiting(self) -> Ints:
-        """The packets that have not arrived."""
-        return np.flatnonzero(self.slot == 0)
 
 
 def execute_two_hop(
@@ -68,6 +62,11 @@ class Needed(NamedTuple):
     slots: int
     capped: bool
     """Whether it was stopped then, with packets that had not arrived."""
+
+
+def at_least(number: object, cut: object) -> str:
+    """Write a number, or that it is at least that large, because a search or a run was cut."""
+    return f"≥ {number}" if cut else str(number)
 
 
 def randomized_slots(network: Network, permutations: Iterable[Ints]) -> tuple[Needed, ...]:

@@ -1,0 +1,329 @@
+"""The adversary of rigid algorithms: the transposition on which a truncated router must fail.
+
+**Theorem** (Mei and Rizzi). A rigid algorithm, in which who sends to which groups and who listens
+to which group depends on the slot and the processor only, takes at least ⌈log₂ n⌉ slots.
+
+Proof. Let P(i, t) be the set of packets that processor i can hold after slot t. At first it is {i}.
+In a slot i hears at most one processor j, the same one for every permutation, so P(i, t) is
+P(i, t - 1) or its union with P(j, t - 1): it at most doubles, and |P(i, T)| ≤ 2^T. If 2^T < n there
+is a packet h that is not in P(i, T), and the algorithm fails on every permutation with π(h) = i;
+the transposition of h and i is one. ∎
+
+"Sends one of the packets it stores" is to be read strictly: a processor that sends in a slot for
+one permutation and not for another may make or avoid a collision elsewhere, and the one that is
+heard is not fixed any more. So senders are a part of the pattern here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import zip_longest
+
+import numpy as np
+import numpy.typing as npt
+
+from popsnet.adversaries.execution import WatchedRun, verdict, watch
+from popsnet.coins import Coins
+from popsnet.errors import InputError
+from popsnet.network import Network
+from popsnet.permutations import make_permutation
+from popsnet.progress import Progress, watched
+from popsnet.report import Column, Report, Reported, Table, facts_of
+from popsnet.routing import Router, find_router
+from popsnet.slot import Ints, Kind, Slot
+from popsnet.theory.lower_bounds import guaranteed_slots
+from popsnet.trace import records
+
+MOST_N = 2**14
+"""A bit for each pair of processors: beyond it would not fit."""
+
+_PROBES = (("identity", 0), ("reversal", 1), ("random", 2), ("random", 3), ("random", 4))
+"""The permutations, and the seed of the coins, on which patterns are compared."""
+
+_MOST_SLOTS = 10_000
+"""The most slots of a router that are followed."""
+
+_ROWS = 12
+"""The most rows of the table of slots."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReachGrowth:
+    """How large the sets P(i, t) are after a slot."""
+
+    slot: int
+    least: int
+    mean: float
+    most: int
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class RigidAttack(Reported):
+    """How far packets can get in a truncated rigid router, and where it must fail."""
+
+    network: Network
+    router: str
+    variant: str
+    slots: int
+    """When the router was stopped, or had ended."""
+    growth: tuple[ReachGrowth, ...]
+    processor: int | None = None
+    """One that the packet cannot reach; None if every packet can reach every processor."""
+    packet: int | None = None
+    destination: npt.NDArray[np.int32] | None = None
+    """The transposition of the two."""
+    confirmed: bool | None = None
+    """Whether the packet was not delivered when the router was stopped; None without one."""
+
+    @property
+    def guaranteed(self) -> int:
+        """The slots that every rigid router takes on the network."""
+        return guaranteed_slots(self.network)
+
+    def report(self) -> Report:
+        """Return how far packets can get in the truncated router, and where it fails."""
+        columns = (
+            Column("slot", "slot t", "integer"),
+            Column("least", "least |P(i, t)|", "integer"),
+            Column("mean", show=lambda row: f"{row.mean:,.1f}"),
+            Column("most", kind="integer"),
+            Column("bound", "2^t", show=lambda row: _power(row.slot)),
+        )
+        every = max(-(-len(self.growth) // _ROWS), 1)
+        parts = (Table("growth", "", columns, self.growth, every=every),)
+        facts = facts_of(
+            self, "network", "router", "variant", "slots", "guaranteed", "packet", "processor",
+            "confirmed",
+        )  # fmt: skip
+        title = f"{self.network}: {self.router} ({self.variant}), rigid on all probes"
+        if self.confirmed is None:
+            last = _last_failing(self.network, self.growth)
+            return Report(title, facts, parts).plus(
+                f"There is no transposition to build: after {self.slots} slots every packet can be "
+                f"anywhere. Stop the router after {last} slots or fewer to see it fail."
+            )
+        text = (
+            f"on the transposition of {self.packet} and {self.processor}, packet {self.packet} is "
+            f"not at {self.processor} after {self.slots} slots. No rigid router takes fewer than "
+            f"{self.guaranteed} on {self.network}."
+        )
+        return Report(title, facts, parts, verdict(self.confirmed, text), self.confirmed)
+
+
+def _power(exponent: int) -> str:
+    return f"{2**exponent:,}" if exponent < 30 else f"2^{exponent}"
+
+
+def _last_failing(network: Network, growth: Sequence[ReachGrowth]) -> int:
+    """The last slot after which a packet cannot be everywhere: stopped there, a router fails."""
+    return max(one.slot for one in growth if one.least < network.n)
+
+
+def attack_rigid(
+    router: Router | str,
+    variant: str | None,
+    network: Network,
+    slots: int | None = None,
+    progress: Progress = None,
+) -> RigidAttack:
+    """Stop a router after some slots, 10,000 at most, and make it fail.
+
+    If not told after how many, it is the last slot after which it must fail: at least
+    ⌈log₂ n⌉ - 1, if the router is so long. Patterns are compared on several permutations, with
+    different coins, and on the transposition itself. That cannot prove a router rigid; but what
+    the machine confirms holds in any case. Refuses, with a witness, a router that is not rigid,
+    and says up to which slot it is.
+    """
+    if not 2 <= network.n <= MOST_N:
+        raise InputError(f"{network} has n = {network.n:,}; give a network of 2 to {MOST_N:,}.")
+    if slots is not None and slots < 0:
+        raise InputError(f"slots = {slots}: a router is stopped after 0 slots or more.")
+    if isinstance(router, str):
+        router = find_router(router)
+    variant = router.choose_variant(variant, network)
+    with watched(progress, "watching", 1) as (_, where):
+        attack = partial(_attack, router, variant, network, where)
+        try:
+            return attack(slots)
+        except _Differs as first:
+            raise InputError(f"{first}{_up_to(attack, first.slot - 1)}") from None
+
+
+def _up_to(attack: Callable[[int], RigidAttack], slots: int) -> str:
+    """Say up to which slot a router is rigid, on the transposition of such a run as well."""
+    while slots:
+        try:
+            attack(slots)
+        except _Differs as earlier:
+            slots = earlier.slot - 1
+        else:
+            return f" Up to slot {slots} it is: give slots = {slots}."
+    return ""
+
+
+class _Differs(Exception):
+    """Two runs in which a processor acts differently, and the first slot in which it does."""
+
+    def __init__(self, text: str, slot: int) -> None:
+        super().__init__(text)
+        self.slot = slot
+
+
+def _attack(
+    router: Router, variant: str, network: Network, where: Callable[[str], None], slots: int | None
+) -> RigidAttack:
+    most = _MOST_SLOTS if slots is None else min(slots, _MOST_SLOTS)
+    seen = _common_slots(router, variant, network, most, where)
+    growth, _ = growth_of(network, seen)
+    if slots is None:
+        slots = _last_failing(network, growth)
+    slots = min(slots, len(seen))
+    _, reach = growth_of(network, seen[:slots])
+    found = reach.missing()
+    if found is None:
+        return RigidAttack(network, router.name, variant, slots, tuple(growth))
+    i, h = found
+    where("the transposition")
+    destination = network.processors
+    destination[[h, i]] = i, h
+    again, run = watch_slots(router, variant, network, destination, Coins(0), slots)
+    _require_same(router, seen[:slots], again, f"the transposition of {h} and {i}")
+    failed = not run.delivered[h]
+    return RigidAttack(
+        network, router.name, variant, slots, tuple(growth), i, h, destination, failed
+    )
+
+
+def _common_slots(
+    router: Router, variant: str, network: Network, slots: int, where: Callable[[str], None]
+) -> tuple[Slot, ...]:
+    """The slots of the first probe, which those of all others are like."""
+    first: tuple[Slot, ...] | None = None
+    found: list[_Differs] = []
+    for name, seed in _PROBES:
+        where(f"{name}, seed {seed}")
+        destination = make_permutation(name, network, Coins(seed))
+        seen, _ = watch_slots(router, variant, network, destination, Coins(seed), slots)
+        first = seen if first is None else first
+        try:
+            _require_same(router, first, seen, f"{name}, seed {seed}")
+        except _Differs as differs:
+            found.append(differs)
+    if found:
+        raise min(found, key=lambda one: one.slot)
+    assert first is not None
+    return first
+
+
+def _require_same(router: Router, first: tuple[Slot, ...], seen: tuple[Slot, ...], on: str) -> None:
+    for number, (one, other) in enumerate(zip_longest(first, seen), start=1):
+        found = difference(one, other)
+        if found is not None:
+            processor, did, does = found
+            raise _Differs(
+                f"{router.name} is not rigid: in slot {number} processor {processor} {did} on "
+                f"{_PROBES[0][0]}, seed {_PROBES[0][1]}, and {does} on {on}. In a rigid router who "
+                "sends where, and who listens to what, depends on slot and processor only.",
+                number,
+            )
+
+
+def watch_slots(
+    router: Router, variant: str, network: Network, destination: Ints, coins: Coins, most: int
+) -> tuple[tuple[Slot, ...], WatchedRun]:
+    """Return the slots of a router, ``most`` at most, and what the machine saw."""
+    seen: list[Slot] = []
+    run = watch(
+        router, variant, network, destination, coins, lambda slot, _: seen.append(slot), most=most
+    )
+    return tuple(seen), run
+
+
+def difference(one: Slot | None, other: Slot | None) -> tuple[int, str, str] | None:
+    """A processor that acts differently in two slots, and what it does; None if none does.
+
+    Which packet it sends may differ: everything else about sending and listening may not.
+    """
+    if one is not None and other is not None and _is_same(one, other):
+        return None
+    acts = [_acts(slot) if slot is not None else {} for slot in (one, other)]
+    for processor in sorted(acts[0].keys() | acts[1].keys()):
+        did = [act.get(processor, "does nothing") for act in acts]
+        if did[0] != did[1]:
+            return processor, did[0], did[1]
+    return None
+
+
+def _is_same(one: Slot, other: Slot) -> bool:
+    """Whether two slots are the same number by number, which is quick to see."""
+    if (one.fanout is None) != (other.fanout is None):
+        return False
+    names = ("senders", "groups", "kinds", "listeners", "listened", "owners")
+    return all(np.array_equal(getattr(one, name), getattr(other, name)) for name in names)
+
+
+def _acts(slot: Slot) -> dict[int, str]:
+    """By processor: what it does, in words."""
+    acts: dict[int, list[str]] = {}
+    sends, listens = records(slot)
+    for sender, groups, kind, _ in sends:
+        what = "a packet" if kind == "packet" else f"a message ({kind})"
+        acts.setdefault(sender, []).append(f"sends {what} to group {', '.join(map(str, groups))}")
+    for listener, group in listens:
+        acts.setdefault(listener, []).append(f"listens to group {group}")
+    return {processor: " and ".join(said) for processor, said in acts.items()}
+
+
+class Reach:
+    """All the sets P(i, t), a bit for each pair: n²/8 bytes, O(n²/8) time per slot."""
+
+    def __init__(self, network: Network) -> None:
+        self.network = network
+        self._sets: npt.NDArray[np.uint8] = np.packbits(np.eye(network.n, dtype=np.bool_), axis=1)
+
+    def after(self, slot: Slot) -> None:
+        """Let every processor hear what it hears in this slot."""
+        listeners, senders = _heard(self.network, slot)
+        self._sets[listeners] |= self._sets[senders]
+
+    def sizes(self) -> Ints:
+        """The size of every processor's set."""
+        sizes: Ints = np.bitwise_count(self._sets).sum(axis=1, dtype=np.int64)
+        return sizes
+
+    def of(self, i: int) -> Ints:
+        """The packets that processor i can hold."""
+        return np.flatnonzero(np.unpackbits(self._sets[i], count=self.network.n))
+
+    def missing(self) -> tuple[int, int] | None:
+        """A processor with the smallest set, and a packet that it cannot hold; None if none."""
+        i = int(np.argmin(self.sizes()))
+        absent = np.delete(self.network.processors, self.of(i))
+        return (i, int(absent[0])) if absent.size else None
+
+
+def _heard(network: Network, slot: Slot) -> tuple[Ints, Ints]:
+    """Who hears a packet, and from whom."""
+    by, to = slot.senders[slot.owners], slot.groups
+    couplers = network.coupler(to, network.group(by))
+    used, first, times = np.unique(couplers, return_index=True, return_counts=True)
+    is_heard = (times == 1) & (slot.kinds[slot.owners][first] == Kind.PACKET)
+    no_coupler = network.couplers  # the last entry: no listener is on it
+    heard, sender = np.append(used[is_heard], no_coupler), by[first[is_heard]]
+    listened = network.coupler(network.group(slot.listeners), slot.listened)
+    at = np.searchsorted(heard, listened)
+    hears = heard[at] == listened
+    return slot.listeners[hears], sender[at[hears]]
+
+
+def growth_of(network: Network, slots: tuple[Slot, ...]) -> tuple[list[ReachGrowth], Reach]:
+    """The sizes of the sets after 0, 1, … slots, and the sets after the last."""
+    reach, growth = Reach(network), list[ReachGrowth]()
+    for number, slot in enumerate((None, *slots)):
+        if slot is not None:
+            reach.after(slot)
+        sizes = reach.sizes()
+        growth.append(ReachGrowth(number, int(sizes.min()), float(sizes.mean()), int(sizes.max())))
+    return growth, reach
