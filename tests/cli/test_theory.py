@@ -90,7 +90,7 @@ def _nothing() -> Steps:
 
 
 def test_a_wrong_result_ends_with_1(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("popsnet.computing.computation.add_all", lambda network, values: _nothing())
+    monkeypatch.setattr("popsnet.computing.moves.add_all", lambda network, values: _nothing())
     finished = cli("compute", "sum", 2, 2)
     assert (finished.code, "WRONG" in finished.out) == (1, True)
 
