@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -152,7 +153,7 @@ def _as_array(values: list[int], path: Path) -> npt.NDArray[np.int64]:
         raise PermutationError(f"{path} holds a number that is too large.") from None
 
 
-_READERS = {
+_READERS: dict[str, Callable[[Path], npt.NDArray[Any]]] = {
     ".npy": partial(read_npy, refuse=PermutationError),
     ".csv": _read_csv,
     ".json": _read_json,

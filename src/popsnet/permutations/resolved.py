@@ -21,12 +21,13 @@ from popsnet.network import Network
 from popsnet.permutations.files import SUFFIXES, read_permutation, require_permutation
 from popsnet.permutations.keyed import KeyedPermutation
 from popsnet.permutations.uniform import UniformPermutation
+from popsnet.slot import Ints
 
 Array: TypeAlias = npt.NDArray[np.int32]
-Destinations: TypeAlias = Array | KeyedPermutation | UniformPermutation
+Destinations: TypeAlias = Ints | KeyedPermutation | UniformPermutation
 """All destinations, or what computes them."""
 
-Maker: TypeAlias = Callable[[Network, Coins], Destinations]
+Maker: TypeAlias = Callable[[Network, Coins], Array | KeyedPermutation | UniformPermutation]
 
 
 def random(network: Network, coins: Coins) -> UniformPermutation:
