@@ -21,7 +21,7 @@ from popsnet.paper.theory.section import Theory, theory_tables
 from popsnet.paper.theory.separation import attack_all
 from popsnet.paper.verdicts import DOUBT_LEVEL, LEVEL
 from popsnet.progress import Progress, patient_progress
-from popsnet.report import Fact, Report, Reported, Table
+from popsnet.report import Fact, Report, Reported, Table, facts_of
 from popsnet.sweeps.runner import collect
 from popsnet.sweeps.store import Store
 
@@ -75,17 +75,15 @@ class Reproduction(Reported):
 
     def report(self) -> Report:
         """Return the tables, what they say, and where the files are."""
-        ours, theory = self.rows, self.theory
         rates = {"ours_and_paper": LEVEL, "paper_and_itself": DOUBT_LEVEL, "ours_and_exact": LEVEL}
         facts = (
             Fact("report", str(self.report_file)),
             Fact("pages", [str(page) for page in self.pages]),
             Fact("summary", self.summary),
             Fact("family_wise_error_rate", rates),
-            Fact("comparisons", ours.comparisons),
-            Fact("differing", ours.differing),
-            Fact("exact_comparisons", theory.comparisons),
-            Fact("exact_differing", theory.differing),
+            *facts_of(self.rows, "comparisons", "differing"),
+            Fact("exact_comparisons", self.theory.comparisons),
+            Fact("exact_differing", self.theory.differing),
             Fact("growth_summary", self.growth),
         )
         growth = [f"{words}\n" for words in ["Growth, in words", *self.growth] if self.growth]
