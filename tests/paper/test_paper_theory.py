@@ -227,7 +227,7 @@ def test_the_section_has_its_tables_and_figures(attacked: tuple[SeparationRow, .
     tables = {table.name: table for table in theory_tables(theory)}
     assert list(tables) == ["fluid", "growth", "separation"]  # no chain was solved
     assert tables["separation"].records()[0]["reached_hashed"] == attacked[0].reached["hashed"]
-    assert tables["separation"].cells()[0][2] == "≥ 64"
+    assert tables["separation"].cells()[0][2] == "≥64"
     assert [figure.stem for figure in theory_figures(theory)] == ["growth", "separation"]
     growth, other = (figure.figure for figure in theory_figures(theory))
     (axes,) = growth.axes

@@ -22,7 +22,7 @@ def formatted(key: str, heading: str, form: str, *, error: str = "", capped: str
     def show(row: Row) -> str:
         if getattr(row, key) is None:
             return NOTHING
-        cut = "≥ " if capped and getattr(row, capped) else ""
+        cut = "≥" if capped and getattr(row, capped) else ""
         values = [getattr(row, name) for name in (key, error) if name]
         return cut + " ± ".join(form.format(value) for value in values)
 

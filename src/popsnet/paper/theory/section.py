@@ -74,7 +74,7 @@ def _reached(name: str) -> Column:
 
     def show(row: Row) -> str:
         slots = row.reached[name]
-        return f"≥ {slots}" if slots == row.most_slots else f"{slots}"
+        return f"≥{slots}" if slots == row.most_slots else f"{slots}"
 
     return Column(name, show=show)
 
