@@ -12,21 +12,22 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.stats import skew
 
 from popsnet import Coins, Experiment, InputError, Memory, Network, Slot, register, route, view
 from popsnet.engines import Tally
 from popsnet.paper.figures import paper_figures
 from popsnet.paper.plan import PaperPlan, Wanted, heavy_tailed, make_plan
 from popsnet.paper.published import Printed, printed_rows
+from popsnet.paper.report import write_pages
+from popsnet.paper.reproduce import carry_out
 from popsnet.paper.rows import PaperRows, make_rows
-from popsnet.paper.runs import carry_out
 from popsnet.paper.tables import paper_tables
 from popsnet.paper.verdicts import LEVEL, doubted_rows
-from popsnet.paper.viewer_pages import write_pages
 from popsnet.routing import direct
 from popsnet.routing.router import unregister
 from popsnet.slot import Ints, Slots
-from popsnet.stats.inference import skewness, summarize_counts
+from popsnet.stats.inference import summarize_counts
 from popsnet.sweeps.shard import Shards, execute_shards
 from popsnet.sweeps.store import Store
 from popsnet.theory import deterministic_slots
@@ -64,7 +65,7 @@ def test_tails_are_heavy_where_they_are_said_to_be(row: Printed) -> None:
     """The mean of a hundred runs has a tenth of the skewness of one; above 1/2 it is not normal."""
     d, g = row.network.d, row.network.g
     runs = route(d, g, variant="idealized", engine="fused", runs=1000)
-    heavy = skewness(runs.tally.steps) > 5
+    heavy = skew(runs.steps) > 5
     assert heavy == heavy_tailed(row.network)
 
 
@@ -331,8 +332,8 @@ def test_the_paper_in_small_from_end_to_end(
 
 
 def test_the_run_to_watch_loses_what_the_explanation_says(tmp_path: Path) -> None:
-    (page, _) = write_pages(tmp_path)
-    assert page.caption.startswith("The published protocol loses two packets on POPS(3, 2)")
+    (page, caption), _ = write_pages(tmp_path).items()
+    assert caption.startswith("The published protocol loses two packets on POPS(3, 2)")
     losses = {
         variant: Experiment(3, 2, variant=variant, seed=17, permutation_seed=17)
         for variant in ("published", "deferred")
@@ -342,7 +343,7 @@ def test_the_run_to_watch_loses_what_the_explanation_says(tmp_path: Path) -> Non
         "published": 2,
         "deferred": 0,
     }
-    assert (tmp_path / page.file).read_text() == view(*runs.values()).html
+    assert (tmp_path / page).read_text() == view(*runs.values()).html
 
 
 def test_an_interrupt_says_how_to_go_on(

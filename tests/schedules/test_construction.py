@@ -19,10 +19,9 @@ from popsnet.runs.schedule import schedule as scheduled
 from popsnet.schedules import cache
 from popsnet.schedules.bounds import lower_bound, offline_slots
 from popsnet.schedules.cache import schedule_permutation
-from popsnet.schedules.construction import make_schedule
+from popsnet.schedules.construction import assign_rounds, make_schedule
 from popsnet.schedules.demand import Demand
 from popsnet.schedules.files import demand_of_matrix
-from popsnet.schedules.rounds import assign_rounds, count_rounds
 from popsnet.slot import Ints
 
 SIZES = (1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 13, 16)
@@ -111,7 +110,7 @@ def test_any_demand_takes_the_slots_of_the_formula(demand: Demand) -> None:
 @given(demands())
 def test_a_round_is_what_two_slots_can_carry(demand: Demand) -> None:
     rounds = assign_rounds(demand)
-    count = count_rounds(demand)
+    count = demand.rounds
     assert ((rounds >= 0) & (rounds < max(count, 1))).all()
     for ends in (demand.source, demand.destination):
         for numbers, most in ((ends, 1), (ends // demand.network.d, demand.network.g)):

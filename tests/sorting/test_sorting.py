@@ -26,10 +26,9 @@ from popsnet.sorting import (
     merge_exchange_depth,
     sort_certified,
 )
-from popsnet.sorting.bags import is_settled, move, put_in_root
+from popsnet.sorting.bag_tree import Matchings, halvings, is_settled, move, put_in_root, separator
 from popsnet.sorting.batcher import odd_even_merge
 from popsnet.sorting.comparators import standard_form
-from popsnet.sorting.separators import Matchings, halvings, separator
 
 PRINTED_SIZES = [0, 1, 3, 5, 9, 12, 16, 19, 26, 31, 37, 41, 48, 53, 59, 63]
 """Comparators of Batcher's networks, n = 1 … 16: Knuth 5.3.4, table 1; OEIS A006282."""
@@ -199,7 +198,7 @@ def test_the_depth_of_the_bag_tree_is_linear_in_log_n() -> None:
     for row in growth.rows:
         one_step = 20
         assert row.depth == pytest.approx(slope * row.exponent + intercept, abs=one_step)
-    assert growth.rows[0].batcher == 21
+    assert growth.rows[0].batcher_depth == 21
     assert 230 < growth.crossover < 250
     with pytest.raises(InputError, match="2\\^7"):
         measure_growth(6)

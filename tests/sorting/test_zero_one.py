@@ -20,8 +20,7 @@ from popsnet.sorting import (
     check_network,
     merge_exchange,
 )
-from popsnet.sorting.samples import sample_words
-from popsnet.sorting.words import every_input, pack, unpack
+from popsnet.sorting.zero_one import every_input, pack, sample_words, unpack
 
 
 def without(network: ComparatorNetwork, number: int) -> ComparatorNetwork:

@@ -18,7 +18,6 @@ from popsnet.stats.inference import (
     least_sd,
     quantile,
     resampled_p,
-    skewness,
     summarize_counts,
 )
 
@@ -49,13 +48,6 @@ def test_values_that_never_came_do_not_count() -> None:
 def test_quantiles_agree_with_numpy(sample: list[int], share: float) -> None:
     expected = np.quantile(sample, share, method="inverted_cdf")
     assert quantile(Counter(sample), share) == expected
-
-
-@given(SAMPLES)
-@pytest.mark.filterwarnings("ignore:Precision loss:RuntimeWarning")
-def test_skewness_agrees_with_scipy(sample: list[int]) -> None:
-    expected = 0.0 if len(set(sample)) == 1 else stats.skew(sample)
-    assert skewness(Counter(sample)) == pytest.approx(expected, abs=1e-6)
 
 
 @given(ESTIMATES, st.floats(0.5, 0.999))

@@ -15,13 +15,12 @@ from popsnet.arrays import named_errors, read_npy
 from popsnet.coins import Coins
 from popsnet.computing import moves
 from popsnet.computing.moves import Steps, Values
-from popsnet.computing.reports import computed_report, sorted_report
 from popsnet.errors import InputError
 from popsnet.files import write_whole
 from popsnet.machine import Machine
 from popsnet.network import Network, require_network
 from popsnet.progress import Progress, reporter
-from popsnet.report import Report, Reported
+from popsnet.report import Fact, Report, Reported, facts_of
 from popsnet.slot import Inbox
 from popsnet.sorting import NETWORKS, make_network
 
@@ -32,6 +31,9 @@ COMPUTATIONS = ("move", "sum", "prefix-sums")
 """What can be computed, by name."""
 
 _LARGEST = 1000
+_MOST_LISTED = 1024
+"""Values that a report has all of."""
+_FEW = 3
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -74,8 +76,20 @@ class Computed(Executed, Reported):
     """Whether NumPy computes the same values."""
 
     def report(self) -> Report:
-        """Return the computation as it is shown."""
-        return computed_report(self)
+        """Return the cost of the computation, and whether the values are right."""
+        facts = facts_of(
+            self, "network", "what", "moves", "slots", "slots_per_move", "messages", "collisions",
+            "correct",
+        )  # fmt: skip
+        title = (
+            f"{self.what} on {self.network}: {self.moves} {'move' if self.moves == 1 else 'moves'} "
+            f"of at most {self.slots_per_move} slots (Sahni), slots {self.slots}"
+        )
+        verdict = (
+            f"{'OK: correct' if self.correct else 'WRONG'}; messages {self.messages:,}, collisions "
+            f"{self.collisions}"
+        )
+        return Report(title, facts, verdict=verdict, ok=self.correct)
 
 
 def compute(
@@ -154,8 +168,34 @@ class Sorted(Executed, Reported):
     seconds: float
 
     def report(self) -> Report:
-        """Return the sorted values as they are shown."""
-        return sorted_report(self)
+        """Return the cost of sorting, some values, and whether they are in order."""
+        count = len(self.values)
+        first, last = _listed(self.values[:_FEW]), _listed(self.values[-_FEW:])
+        facts = (
+            *facts_of(
+                self, "network", "comparators", "proved", "depth", "slots", "most_slots",
+                "messages", "collisions", "in_order", "seconds",
+            ),
+            Fact("first", first),
+            Fact("last", last),
+            Fact("values", _listed(self.values) if count <= _MOST_LISTED else None),
+        )  # fmt: skip
+        some = _listed(self.values) if count <= 2 * _FEW else [*first, "…", *last]
+        title = (
+            f"{count:,} values on {self.network} by {self.comparators}, {self.depth:,} "
+            f"stages\nslots {self.slots:,}, at most {self.most_slots:,}; messages "
+            f"{self.messages:,}; collisions {self.collisions}\n{' '.join(map(str, some))}"
+        )
+        verdict = (
+            f"{'OK: in order' if self.in_order else 'NOT in order'}, compared with another sort; "
+            f"{self.seconds:.2f} s"
+        )
+        return Report(title, facts, verdict=verdict, ok=self.in_order)
+
+
+def _listed(values: Values) -> list[object]:
+    """For JSON, which has no infinite numbers: they are texts."""
+    return [one if np.isfinite(one) else str(one) for one in values.tolist()]
 
 
 def sort(

@@ -1,10 +1,11 @@
-"""The paper's figures, drawn from our runs, and one of what its protocol loses."""
+"""The paper's figures, drawn from our runs, one of what its protocol loses, and those of theory."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, islice, zip_longest
+from typing import TypeVar
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -14,8 +15,11 @@ from popsnet.coins import Coins
 from popsnet.experiment import Experiment
 from popsnet.network import Network
 from popsnet.paper.published import RATIOS, SLOTS_A_STEP
-from popsnet.paper.rows import PaperRows, RelayRow, RouterRow, SlotsRow, StepsRow
-from popsnet.paper.tables import shape
+from popsnet.paper.rows import PaperRows, RelayRow, RouterRow, SlotsRow, StepsRow, shape
+from popsnet.paper.theory.growth import LIMIT, GrowthRow, predicted, series_of
+from popsnet.paper.theory.predictions import FluidRow
+from popsnet.paper.theory.section import Theory
+from popsnet.paper.theory.separation import SeparationRow
 from popsnet.plots import CurveKind, Decline, Series
 from popsnet.routing.relay import expected_slots, fractions
 from popsnet.routing.relay.schedule import RelaySchedule
@@ -35,6 +39,9 @@ _PERMUTATION = (1, 5, 8, 9, 3, 10, 11, 14, 15, 13, 0, 7, 2, 6, 12, 4)
 _CONFLICT_SEED = 8
 """Coins with which some packets fall in slot 1, some in slot 2, and some come through."""
 
+
+_PAPER, _THEORY = CurveKind.PUBLISHED, CurveKind.THEORY
+AnyRow = TypeVar("AnyRow", StepsRow, SlotsRow)
 
 _FOLLOWED = 10
 _MOST_FOLLOWED = 2**16
@@ -107,13 +114,13 @@ def _shape(ratio: int) -> str:
 
 def _series(
     label: str,
-    rows: Sequence[StepsRow] | Sequence[SlotsRow],
-    values: Sequence[float | None],
+    rows: Sequence[AnyRow],
+    value: Callable[[AnyRow], float | None],
     kind: CurveKind = CurveKind.MEASURED,
     look: int = 0,
 ) -> Iterator[Series]:
     """The values of rows against their n, where there are any."""
-    there = [(row.n, float(one)) for row, one in zip(rows, values, strict=True) if one is not None]
+    there = [(row.n, float(one)) for row in rows if (one := value(row)) is not None]
     if there:
         n, means = zip(*there, strict=True)
         yield Series(label, n, means, kind=kind, look=look)
@@ -125,40 +132,32 @@ def _ours(label: str, rows: Sequence[StepsRow] | Sequence[SlotsRow]) -> Series:
     return Series(label, tuple(row.n for row in rows), tuple(row.mean for row in rows), errors)
 
 
-def _limits(rows: Sequence[StepsRow] | Sequence[SlotsRow]) -> list[float]:
-    return [expected_steps(Network(row.d, row.g)) for row in rows]
-
-
 def _randomized(rows: Sequence[SlotsRow]) -> list[Series]:
-    published, relay = [row.published_slots for row in rows], [row.relay for row in rows]
-    limit = [SLOTS_A_STEP * steps for steps in _limits(rows)]
-    planned = [expected_slots(Network(row.d, row.g)) for row in rows]
     return [
         _ours("randomized, ours", rows),
-        *_series("randomized, paper", rows, published, CurveKind.PUBLISHED),
-        *_series("fluid limit", rows, limit, CurveKind.THEORY, 2),
-        *_series("relay", rows, relay, look=3),
-        *_series("relay, planned", rows, planned, CurveKind.THEORY, 3),
+        *_series("randomized, paper", rows, lambda row: row.published_slots, _PAPER),
+        *_series(
+            "fluid limit", rows, lambda row: SLOTS_A_STEP * expected_steps(row.network), _THEORY, 2
+        ),
+        *_series("relay", rows, lambda row: row.relay, look=3),
+        *_series("relay, planned", rows, lambda row: expected_slots(row.network), _THEORY, 3),
     ]
 
 
 def _deterministic(rows: Sequence[SlotsRow]) -> list[Series]:
-    published = [row.published_deterministic for row in rows]
-    formula, executed = [row.formula for row in rows], [row.executed for row in rows]
     return [
-        *_series("deterministic, paper", rows, published, CurveKind.PUBLISHED, 1),
-        *_series("deterministic, formula", rows, formula, CurveKind.THEORY, 1),
-        *_series("deterministic, executed", rows, executed, look=1),
+        *_series("deterministic, paper", rows, lambda row: row.published_deterministic, _PAPER, 1),
+        *_series("deterministic, formula", rows, lambda row: row.formula, _THEORY, 1),
+        *_series("deterministic, executed", rows, lambda row: row.executed, look=1),
     ]
 
 
 def _steps(rows: Sequence[StepsRow]) -> list[Series]:
-    published, stages = [row.published_mean for row in rows], [row.relay_stages for row in rows]
     return [
         _ours("ours", rows),
-        *_series("paper", rows, published, CurveKind.PUBLISHED, 1),
-        *_series("fluid limit", rows, _limits(rows), CurveKind.THEORY, 2),
-        *_series("relay, stages", rows, stages, look=3),
+        *_series("paper", rows, lambda row: row.published_mean, _PAPER, 1),
+        *_series("fluid limit", rows, lambda row: expected_steps(row.network), _THEORY, 2),
+        *_series("relay, stages", rows, lambda row: row.relay_stages, look=3),
     ]
 
 
@@ -194,7 +193,7 @@ def _undelivered(rows: Sequence[RelayRow]) -> Iterator[PaperFigure]:
         small = [row for row in rows if row.d == ratio * row.g and row.n <= _MOST_FOLLOWED]
         followed = [row for row in small if row.variant != "direct"]
         if followed:
-            network = Network(followed[-1].d, followed[-1].g)
+            network = followed[-1].network
             panels[f"{_shape(ratio)} = {network.d}"] = [_mei_rizzi(network), _stages(network)]
     if panels:
         caption = (
@@ -230,3 +229,62 @@ def _fractions(experiment: Experiment) -> tuple[float, ...]:
     runs = [run.outcome.survivors for run in route(experiment, runs=_FOLLOWED, engine="fused")]
     steps = zip_longest(*runs, fillvalue=0)
     return tuple(sum(left) / (_FOLLOWED * experiment.network.n) for left in steps)
+
+
+def theory_figures(theory: Theory) -> list[PaperFigure]:
+    """Return the figures for which there is something to draw."""
+    return [*_fits(theory), *_separation(theory.separation)]
+
+
+def _fits(theory: Theory) -> Iterator[PaperFigure]:
+    panels = [
+        plots.Fitted(
+            row=router,
+            column=_shape(ratio),
+            g=tuple(row.g for row in series),
+            values=tuple(row.slots for row in series),
+            errors=tuple(row.error for row in series),
+            curves=_curves(
+                [row for row in theory.growth if (row.router, row.ratio) == (router, ratio)], series
+            ),
+        )
+        for (router, ratio), series in series_of(theory.fluid).items()
+    ]
+    if panels:
+        yield PaperFigure(
+            "growth",
+            "Slots against groups: what was measured, the fitted laws a + b·law, and the fluid "
+            "limit at the sizes that were run. Standard errors are mostly smaller than the points. "
+            "Sizes with capped runs, and those where relay goes by one hop, are left out.",
+            plots.draw_fits(panels, "slots"),
+        )
+
+
+def _curves(
+    fits: Sequence[GrowthRow], values: Sequence[FluidRow]
+) -> dict[str, tuple[list[float], list[float]]]:
+    """The laws that depend on g, and the limit."""
+    sizes = [float(row.g) for row in values]
+    grid = np.geomspace(sizes[0], sizes[-1], 100).tolist()
+    curves = {row.law: (grid, predicted(row, grid)) for row in fits if row.b is not None}
+    return curves | {LIMIT: (sizes, [row.limit for row in values])}
+
+
+def _separation(rows: Sequence[SeparationRow]) -> Iterator[PaperFigure]:
+    if rows:
+        yield PaperFigure(
+            "separation",
+            "What randomness buys in two hops, d = g: the slots by which the adversary delayed "
+            f"each deterministic algorithm, up to {rows[0].most_slots}, where its search ends; the "
+            "bound that is proved for all of them; and the mean slots of the randomized algorithm "
+            "until all packets have arrived, ± its standard error.",
+            plots.draw_separation(
+                [row.g for row in rows],
+                {name: [row.reached[name] for row in rows] for name in rows[0].reached},
+                [row.guaranteed for row in rows],
+                [row.randomized_mean for row in rows],
+                [row.randomized_error for row in rows],
+                limit=rows[0].most_slots,
+                capped=[row.randomized_capped > 0 for row in rows],
+            ),
+        )

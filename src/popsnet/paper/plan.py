@@ -31,17 +31,19 @@ _FEWER_THAN_GROUPS = (Network(128, 256), Network(64, 256), Network(16, 256))
 """Networks of d < g, where only relay is on-line and quick: d = g/2, g/4, g/16."""
 
 _CHAINS = {
-    "mei-rizzi": ((2, 2), (3, 2), (3, 3), (4, 2), (8, 2)),
-    "relay": ((2, 2), (3, 2), (3, 3), (4, 2), (4, 3), (8, 2)),
+    ("mei-rizzi", "idealized"): ((2, 2), (3, 2), (3, 3), (4, 2), (8, 2)),
+    ("relay", "S"): ((2, 2), (3, 2), (3, 3), (4, 2), (4, 3), (8, 2)),
 }
-"""Networks, d and g, whose exact chains are solved in a second or less."""
+"""Networks, d and g, whose exact chains are solved in a second or less.
+
+They are of steps as the paper counts them, and of relay's plain sweeps.
+"""
 
 _CHAIN_RUNS = {True: 10_000, False: 5000}
 """Runs to hold against an exact mean, if all is wanted and if not."""
 
-_SMALLEST_ATTACKED = 8
-_LARGEST_ATTACKED = {True: 1024, False: 512}
-"""The g = d where two-hop algorithms are attacked; the largest takes longer than all others."""
+_ATTACKED = (8, 16, 32, 64, 128, 256, 512, 1024)
+"""The g = d where two-hop algorithms are attacked; the last takes longer than all others."""
 
 _OTHER_RATIOS = (1, 2, 4, 16)
 _OTHER_GROUPS = (4, 16, 64)
@@ -98,8 +100,14 @@ def make_plan(runs: int | None = None, max_n: int | None = None, full: bool = Fa
         )
     largest = max_n or LARGEST
     rows = [row for row in printed_rows() if row.network.n <= largest]
+    networks = [row.network for row in rows]
+    attacked = _ATTACKED if full else _ATTACKED[:-1]
     return PaperPlan(
-        printed=tuple((row, _printed(row, runs or _runs(row.network, full))) for row in rows),
+        # The paper's tables count survivors of slots 1 and 2.
+        printed=tuple(
+            (row, (Experiment(one.d, one.g, variant="idealized"), runs or _runs(one, full)))
+            for row, one in zip(rows, networks, strict=True)
+        ),
         rivals=tuple(
             (row, rival)
             for row in rows
@@ -108,11 +116,16 @@ def make_plan(runs: int | None = None, max_n: int | None = None, full: bool = Fa
         routers=tuple(_others(largest, runs or RUNS)),
         relay=tuple(
             _relay(network, runs, full)
-            for network in (*(row.network for row in rows), *_FEWER_THAN_GROUPS)
+            for network in (*networks, *_FEWER_THAN_GROUPS)
             if network.n <= largest
         ),
-        exact=tuple(_exact(largest, runs or _CHAIN_RUNS[full])),
-        attacked=tuple(_attacked(largest, full)),
+        exact=tuple(
+            (Experiment(d, g, router=router, variant=variant), runs or _CHAIN_RUNS[full])
+            for (router, variant), sizes in _CHAINS.items()
+            for d, g in sizes
+            if d * g <= largest
+        ),
+        attacked=tuple(g for g in attacked if g * g <= largest),
         max_n=largest,
     )
 
@@ -138,34 +151,12 @@ def _affordable(network: Network, full: bool) -> int:
     return max(RUNS, min(_MANY, most)) if full else min(_MANY, most)
 
 
-def _printed(row: Printed, runs: int) -> Wanted:
-    """What the paper's tables count: survivors of slots 1 and 2."""
-    d, g = row.network.d, row.network.g
-    return Experiment(d, g, variant="idealized"), runs
-
-
 def _relay(network: Network, runs: int | None, full: bool) -> Wanted:
     """Our own router as it plans for itself; one hop is the same every time."""
     experiment = Experiment(network.d, network.g, router="relay")
     few = 2 * SHARD_RUNS
     enough = few if experiment.variant == "direct" else max(few, _affordable(network, full))
     return experiment, runs or enough
-
-
-def _exact(max_n: int, runs: int) -> Iterator[Wanted]:
-    """What the chains are of: steps as the paper counts them, and relay's plain sweeps."""
-    variants = {"mei-rizzi": "idealized", "relay": "S"}
-    for router, networks in _CHAINS.items():
-        for d, g in networks:
-            if d * g <= max_n:
-                yield Experiment(d, g, router=router, variant=variants[router]), runs
-
-
-def _attacked(max_n: int, full: bool) -> Iterator[int]:
-    g = _SMALLEST_ATTACKED
-    while g <= _LARGEST_ATTACKED[full] and g * g <= max_n:
-        yield g
-        g *= 2
 
 
 def _routers() -> list[Router]:

@@ -49,16 +49,12 @@ class Printed:
     @property
     def steps(self) -> Estimate:
         """The printed mean of steps."""
-        sd = max(self.sd_steps, least_sd(RUNS))
-        return Estimate(self.mean_steps, sd, RUNS, _ROUNDING)
+        return Estimate(self.mean_steps, max(self.sd_steps, least_sd(RUNS)), RUNS, _ROUNDING)
 
     @property
     def slots_from_steps(self) -> Estimate:
         """The mean of slots that the table of steps implies."""
-        steps = self.steps
-        return Estimate(
-            SLOTS_A_STEP * steps.mean, SLOTS_A_STEP * steps.sd, RUNS, SLOTS_A_STEP * _ROUNDING
-        )
+        return self.steps.times(SLOTS_A_STEP)
 
     @property
     def slots_in_print(self) -> Estimate:
@@ -69,27 +65,23 @@ class Printed:
 @cache
 def printed_rows() -> tuple[Printed, ...]:
     """All rows, by ratio and then by size."""
-    slots = {_key(row): row for row in _read("slots.csv")}
-    rows = [_row(steps, slots[_key(steps)]) for steps in _read("steps.csv")]
+    slots = {(row["n"], row["d_over_g"]): row for row in _read("slots.csv")}
+    rows = [_row(steps | slots[steps["n"], steps["d_over_g"]]) for steps in _read("steps.csv")]
     return tuple(sorted(rows, key=lambda row: (row.ratio, row.network.n)))
 
 
-def _row(steps: dict[str, str], slots: dict[str, str]) -> Printed:
-    n, ratio = _key(steps)
-    g = math.isqrt(n // ratio)
+def _row(row: dict[str, str]) -> Printed:
+    ratio = int(row["d_over_g"])
+    g = math.isqrt(int(row["n"]) // ratio)
     return Printed(
         network=Network(ratio * g, g),
         ratio=ratio,
-        mean_steps=float(steps["mean_steps"]),
-        sd_steps=float(steps["sd_steps"]),
-        max_steps=int(steps["max_steps"]),
-        slots=float(slots["randomized_slots"]),
-        deterministic=int(slots["deterministic_slots"]),
+        mean_steps=float(row["mean_steps"]),
+        sd_steps=float(row["sd_steps"]),
+        max_steps=int(row["max_steps"]),
+        slots=float(row["randomized_slots"]),
+        deterministic=int(row["deterministic_slots"]),
     )
-
-
-def _key(row: dict[str, str]) -> tuple[int, int]:
-    return int(row["n"]), int(row["d_over_g"])
 
 
 def _read(name: str) -> list[dict[str, str]]:

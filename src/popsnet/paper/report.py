@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import platform
 import re
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
 from importlib.resources import files
@@ -18,9 +17,11 @@ from markupsafe import Markup
 import popsnet
 from popsnet.experiment import Experiment
 from popsnet.files import write_whole
+from popsnet.notebook import record
 from popsnet.paper.figures import PaperFigure
 from popsnet.paper.plan import PaperPlan
 from popsnet.plots import save
+from popsnet.viewer import Page
 
 if TYPE_CHECKING:
     from popsnet.paper.reproduce import Reproduction
@@ -30,20 +31,36 @@ _METADATA = re.compile(r"<metadata>.*?</metadata>", re.DOTALL)
 _NAME = re.compile(r' id="([^"]*)"')
 _USE = re.compile(r'(href="#|url\(#)([^")]*)')
 
+_LOSING_SEED = 17
+"""Of coins and permutation: the published protocol loses two of six packets."""
 
-@dataclass(frozen=True, slots=True)
-class EmbeddedFigure:
-    """A figure as a page has it."""
+_CAPTIONS = {
+    "lost-packets.html": "The published protocol loses two packets on POPS(3, 2); next to it the "
+    "safe repair, on the same permutation with the same coins, delivers all six.",
+    "mei-rizzi-and-relay.html": "mei-rizzi next to relay, our own router, on POPS(8, 8) and the "
+    "same permutation, slot by slot on one clock.",
+}
+"""Runs to watch beside the report, and what there is to see."""
 
-    caption: str
-    svg: Markup
 
-
-def embed(number: int, figure: PaperFigure, folder: Path) -> EmbeddedFigure:
-    """Save a figure, and return it for a page on which it is the one with this number."""
+def embed(number: int, figure: PaperFigure, folder: Path) -> dict[str, str]:
+    """Save a figure; return its caption and itself for a page where it has this number."""
     vector, _ = save(figure.figure, folder, figure.stem)
     svg = _with_own_names(vector.read_text(encoding="utf-8"), f"p{number}-")
-    return EmbeddedFigure(figure.caption, Markup(svg))  # noqa: S704 - our own drawing
+    return {"caption": figure.caption, "svg": Markup(svg)}  # noqa: S704 - our own drawing
+
+
+def write_pages(out: Path) -> dict[str, str]:
+    """Write the pages that play runs to a folder; return their names and captions."""
+    seed = _LOSING_SEED
+    repairs = ("published", "deferred")
+    runs = (
+        [Experiment(3, 2, variant=one, seed=seed, permutation_seed=seed) for one in repairs],
+        [Experiment(8, 8), Experiment(8, 8, router="relay", variant="S")],
+    )
+    for name, experiments in zip(_CAPTIONS, runs, strict=True):
+        Page.of([record(one, 0)[1] for one in experiments]).save(out / name)
+    return _CAPTIONS
 
 
 def write_report(found: Reproduction, **parts: object) -> None:

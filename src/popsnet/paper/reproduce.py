@@ -3,27 +3,30 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
 
+from popsnet.engines import Tally
 from popsnet.errors import InputError
 from popsnet.files import make_folder, write_whole
-from popsnet.paper.plan import PaperPlan, make_plan
+from popsnet.paper.plan import PaperPlan, Wanted, make_plan
 from popsnet.paper.rows import PaperRows, make_rows
-from popsnet.paper.runs import carry_out
 from popsnet.paper.tables import paper_tables, summary_of
-from popsnet.paper.theory.exact import exact_rows
-from popsnet.paper.theory.fluid import fluid_rows
 from popsnet.paper.theory.growth import growth_rows, in_words
-from popsnet.paper.theory.section import Theory
+from popsnet.paper.theory.predictions import exact_rows, fluid_rows
+from popsnet.paper.theory.section import Theory, theory_tables
 from popsnet.paper.theory.separation import attack_all
-from popsnet.paper.theory.tables import theory_tables
 from popsnet.paper.verdicts import DOUBT_LEVEL, LEVEL
 from popsnet.progress import Progress, patient_progress
-from popsnet.report import Fact, Report, Reported, Table
+from popsnet.report import Fact, Report, Reported, Table, facts_of
+from popsnet.sweeps.runner import collect
+from popsnet.sweeps.store import Store
+
+STORE = "results.sqlite"
+"""The file that runs are kept in."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -72,17 +75,15 @@ class Reproduction(Reported):
 
     def report(self) -> Report:
         """Return the tables, what they say, and where the files are."""
-        ours, theory = self.rows, self.theory
         rates = {"ours_and_paper": LEVEL, "paper_and_itself": DOUBT_LEVEL, "ours_and_exact": LEVEL}
         facts = (
             Fact("report", str(self.report_file)),
             Fact("pages", [str(page) for page in self.pages]),
             Fact("summary", self.summary),
             Fact("family_wise_error_rate", rates),
-            Fact("comparisons", ours.comparisons),
-            Fact("differing", ours.differing),
-            Fact("exact_comparisons", theory.comparisons),
-            Fact("exact_differing", theory.differing),
+            *facts_of(self.rows, "comparisons", "differing"),
+            Fact("exact_comparisons", self.theory.comparisons),
+            Fact("exact_differing", self.theory.differing),
             Fact("growth_summary", self.growth),
         )
         growth = [f"{words}\n" for words in ["Growth, in words", *self.growth] if self.growth]
@@ -159,10 +160,8 @@ def _require_libraries() -> None:
 
 def _write(found: Reproduction) -> Reproduction:
     """Write all files; return the same with the pages that play runs."""
-    from popsnet.paper.figures import paper_figures
-    from popsnet.paper.report import embed, provenance, write_report
-    from popsnet.paper.theory.figures import theory_figures
-    from popsnet.paper.viewer_pages import write_pages
+    from popsnet.paper.figures import paper_figures, theory_figures
+    from popsnet.paper.report import embed, provenance, write_pages, write_report
 
     folder = found.folder / "figures"
     make_folder(folder)
@@ -179,4 +178,28 @@ def _write(found: Reproduction) -> Reproduction:
     )
     with write_whole(found.folder / "provenance.json") as file:
         json.dump({"summary": found.summary, **dict(facts)}, file, indent=2, ensure_ascii=False)
-    return replace(found, pages=tuple(found.folder / page.file for page in pages))
+    return replace(found, pages=tuple(found.folder / name for name in pages))
+
+
+def carry_out(
+    wanted: Sequence[Wanted], folder: Path, progress: Progress = None
+) -> tuple[dict[Wanted, Tally], list[tuple[str, str]]]:
+    """Run what is missing and return the results with their provenance."""
+    with Store(folder / STORE, create=True) as store:
+        tallies = collect(wanted, store=store, progress=progress)
+        return dict(zip(wanted, tallies, strict=True)), _origin(store)
+
+
+def _origin(store: Store) -> list[tuple[str, str]]:
+    """When, how long and with what the runs of a store were made; some may be from before."""
+    columns = zip(*store.rows("provenance"), strict=True)
+    made = dict(zip(store.columns("provenance"), columns, strict=True))
+    with_what = (
+        f"{name} {', '.join(sorted(set(made[name])))}"
+        for name in ("popsnet", "python", "numpy", "numba")
+    )
+    return [
+        ("runs made", f"{min(made['finished'])} to {max(made['finished'])}"),
+        ("runs made with", "; ".join(with_what)),
+        ("time of all runs", f"{sum(made['seconds']):,.0f} s, those at the same time added up"),
+    ]

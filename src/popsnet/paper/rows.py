@@ -35,6 +35,16 @@ class NetworkRow:
     d: int
     g: int
 
+    @property
+    def network(self) -> Network:
+        """The network."""
+        return Network(self.d, self.g)
+
+
+def shape(d: int, g: int) -> str:
+    """Return d in terms of g."""
+    return f"g/{g // d}" if d < g else "g" if d == g else f"{d // g}g"
+
 
 def sizes(network: Network) -> tuple[int, int, int]:
     """Return the first three fields of a row about a network."""

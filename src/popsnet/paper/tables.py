@@ -6,30 +6,23 @@ from collections.abc import Sequence
 
 from popsnet.paper.plan import PaperPlan
 from popsnet.paper.published import RUNS
-from popsnet.paper.rows import PaperRows, RelayRow, RouterRow
-from popsnet.paper.verdicts import DOUBT_LEVEL, LEVEL
+from popsnet.paper.rows import PaperRows, RelayRow, RouterRow, shape
+from popsnet.paper.verdicts import DOUBT_LEVEL, LEVEL, OPEN
 from popsnet.report import Column, Row, Table
 from popsnet.report.table import NOTHING
 
 
-def shape(d: int, g: int) -> str:
-    """Return d in terms of g."""
-    return f"g/{g // d}" if d < g else "g" if d == g else f"{d // g}g"
-
-
-def formatted(
-    key: str, heading: str, form: str, *, error: str = "", capped: str = "", mark: str = "≥"
-) -> Column:
+def formatted(key: str, heading: str, form: str, *, error: str = "", capped: str = "") -> Column:
     """Return a column of values that may be missing, with their errors.
 
-    A mark stands before those with capped runs, which are cut short. ``error`` and ``capped`` are
+    A sign stands before those with capped runs, which are cut short. ``error`` and ``capped`` are
     the names of fields.
     """
 
     def show(row: Row) -> str:
         if getattr(row, key) is None:
             return NOTHING
-        cut = mark if capped and getattr(row, capped) else ""
+        cut = "≥" if capped and getattr(row, capped) else ""
         values = [getattr(row, name) for name in (key, error) if name]
         return cut + " ± ".join(form.format(value) for value in values)
 
@@ -57,12 +50,12 @@ def _mean(heading: str) -> Column:
 N = Column("n", kind="integer")
 RUNS_DONE = Column("runs", kind="integer")
 DISTANCE = formatted("standard_errors", "diff in s.e.", "{:+.1f}")
-_SHAPE = Column("d", show=lambda row: shape(row.d, row.g))
+SHAPE = Column("d", show=lambda row: shape(row.d, row.g))
 _VERDICT = Column("verdict", "", "text", _verdict)
 
 _STEPS = (
     N,
-    _SHAPE,
+    SHAPE,
     formatted("published_mean", "paper", "{:.2f}", error="published_sd"),
     Column("published_max", "paper max", "integer"),
     _mean("ours"),
@@ -75,7 +68,7 @@ _STEPS = (
 
 _SLOTS = (
     N,
-    _SHAPE,
+    SHAPE,
     Column("published_slots", "paper"),
     formatted("mean", "ours", "{:,.2f}", capped="capped"),
     DISTANCE,
@@ -88,7 +81,7 @@ _SLOTS = (
 
 _ROUTERS = (
     N,
-    _SHAPE,
+    SHAPE,
     Column("router", kind="text"),
     Column("variant", "", "text", lambda row: f"{row.variant}{'‡' * row.idealized}"),
     _mean("slots"),
@@ -100,7 +93,7 @@ _ROUTERS = (
 
 _RELAY = (
     N,
-    _SHAPE,
+    SHAPE,
     formatted("planned", "plan", "{:.1f}"),
     Column("delivered_mean", "home"),
     _mean("known"),
@@ -126,11 +119,10 @@ def paper_tables(rows: PaperRows) -> tuple[Table, ...]:
 
 def summary_of(plan: PaperPlan, rows: PaperRows) -> str:
     """Return the result in a few sentences."""
-    agreeing = rows.comparisons - rows.differing
+    agreeing, still_open = rows.comparisons - rows.differing, rows.verdicts.count(OPEN)
     formulas = sum(row.formula_agrees for row in rows.slots)
     doubted = sum(row.tables_differ for row in rows.steps)
     left_out = f" Not run: {plan.left_out} rows above n = {plan.max_n:,}." if plan.left_out else ""
-    still_open = len(rows.verdicts) - rows.comparisons
     if still_open:
         left_out += f" Too few runs to judge: {still_open} comparisons with heavy tails."
     return (
@@ -168,40 +160,35 @@ def _of_steps(rows: PaperRows) -> str:
         f"Mean ± standard deviation; the paper's are of {RUNS} runs. Both sides count as the paper "
         "does: a packet is delivered once it survives slots 1 and 2 (variant idealized). The "
         "difference of the means is in its standard errors, ours and the paper's together, less "
-        "rounding. The verdict is by Welch's t test and by resampling, which both have to say so, "
-        "and Holm's method: if the paper is right, the "
-        f"chance that any of the {rows.comparisons} comparisons of the first two tables says "
-        f"“differs” is at most {LEVEL:.0%}. * The paper's two tables differ from each other here, "
-        f"by the same test at {DOUBT_LEVEL:.0%} for all its rows. † Heavy tail: runs that "
-        "stall for hundreds of steps are too rare for a hundred runs to meet, so that their mean "
-        "and sd are both too small and a t test is no good. Our sd stands for the paper's there, "
-        "and the verdict is from how often a hundred of our runs have a mean as far out; with "
-        "fewer than a thousand runs of ours it is left open. ≥ Some runs were capped."
+        "rounding. “differs” takes both Welch's t test and resampling, by Holm's method: if the "
+        f"paper is right, the chance of any in the {rows.comparisons} comparisons of the first two "
+        f"tables is at most {LEVEL:.0%}. * The paper's two tables differ from each other here, by "
+        f"the same test at {DOUBT_LEVEL:.0%} for all its rows. † Heavy tail: runs that stall for "
+        "hundreds of steps are too rare for a hundred runs to meet, so that their mean and sd are "
+        "both too small and a t test is no good. Our sd stands for the paper's, and resampling "
+        "decides alone; with fewer than a thousand runs of ours it is left open. "
+        "≥ Some runs were capped."
     )
 
 
 _OF_SLOTS = (
-    "Mean slots, five a step, with five times the deviation of the steps. "
-    "The paper prints no standard deviation here: five times that of its "
+    "Mean slots, five a step. The paper prints no standard deviation here: five times that of its "
     "steps is taken, and a hundred runs. The rival is the deterministic router the paper compares "
-    "with: as printed, = if its published formula, as the paper corrects it, says the same, and "
-    "executed, by the deterministic router of ours that takes fewest slots: in parentheses by its "
-    "formula alone, where it would take too long. Relay is our own router, until every source "
-    "knows; the ratio says how many times its slots the randomized router takes. Signs as above."
+    "with: as printed; = if its published formula, as the paper corrects it, says the same; "
+    "executed, by our deterministic router with the fewest slots, in parentheses by its formula "
+    "alone where it would take too long. Relay is our own router, until every source knows; the "
+    "ratio says how many times its slots the randomized router takes. Signs as above."
 )
 
 _OF_ROUTERS = (
     "Every registered router and variant that applies. Lost: packets that no processor holds any "
-    "more, as a share of all; the mean, and the worst run. "
-    "‡ Statistics only, as in the tables above: counts as delivered what the published protocol "
-    "loses in slot 5 where d > g. ≥ Some runs were capped."
+    "more, as a share of all; the mean, and the worst run. ‡ Statistics only, as above: counts as "
+    "delivered what the published protocol loses in slot 5 where d > g. ≥ Some runs were capped."
 )
 
-
 _OF_RELAY = (
-    "Slots of relay: as planned from d and g alone; until the last packet is home; and until every "
-    "source knows, which is its count everywhere else. Then how many times those slots the "
-    "router of the paper takes, counted as the paper does, and its deterministic rival by the "
-    "formula. Direct is one hop in max(d, g) slots, where nothing is quicker. "
-    "≥ Some runs were capped."
+    "Slots of relay: as planned from d and g alone; until the last delivery; and until every "
+    "source knows, its count everywhere else. Then how many times those slots the paper's router "
+    "takes, counted as the paper does, and its deterministic rival by the formula. Direct is one "
+    "hop in max(d, g) slots, where nothing is quicker. ≥ Some runs were capped."
 )

@@ -89,8 +89,7 @@ class Pair:
     @property
     def our_slots(self) -> Estimate:
         """Our mean of slots, as the paper counts them."""
-        steps = self.ours
-        return Estimate(SLOTS_A_STEP * steps.mean, SLOTS_A_STEP * steps.sd, steps.runs)
+        return self.ours.times(SLOTS_A_STEP)
 
     @property
     def can_be_judged(self) -> bool:

@@ -1,8 +1,12 @@
 """Permutations: what is to be routed. ``permutation[i]`` is the destination of packet i."""
 
-from popsnet.permutations.files import read_permutation, require_permutation_file, write_permutation
-from popsnet.permutations.named import NAMES, find_permutation, make_permutation
-from popsnet.permutations.validation import require_permutation
+from popsnet.permutations.files import (
+    read_permutation,
+    require_permutation,
+    require_permutation_file,
+    write_permutation,
+)
+from popsnet.permutations.resolved import NAMES, find_permutation, make_permutation
 
 __all__ = [
     "NAMES",

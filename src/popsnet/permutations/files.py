@@ -10,6 +10,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +21,6 @@ import numpy.typing as npt
 from popsnet.arrays import named_errors, parse_integers, read_npy, read_rows
 from popsnet.errors import PermutationError
 from popsnet.files import require_writable, write_whole
-from popsnet.permutations.validation import require_permutation
 from popsnet.slot import Ints
 
 
@@ -49,13 +50,43 @@ def write_permutation(path: Path, permutation: Ints) -> None:
             file.write("\n".join(map(str, permutation.tolist())) + "\n")
 
 
+def require_permutation(values: npt.NDArray[Any], n: int, origin: str) -> npt.NDArray[np.int32]:
+    """Return the values as destinations of packets 0 to n - 1; refuse what is no permutation."""
+    fault = _fault(values, n)
+    if fault:
+        raise PermutationError(f"{origin} {fault}")
+    return values.astype(np.int32)
+
+
+def _fault(values: npt.NDArray[Any], n: int) -> str:
+    """Where it fails to be a permutation of [0, n), if it does."""
+    if values.ndim != 1:
+        return f"has shape {values.shape}; a permutation is one row of n = {n} numbers."
+    if len(values) != n:
+        return (
+            f"has {len(values)} entries; the network has n = {n} processors and needs one "
+            "destination for each."
+        )
+    if values.dtype.kind not in "iu":
+        return f"holds values of type {values.dtype}; destinations are whole numbers."
+    outside = (values < 0) | (values >= n)
+    if outside.any():
+        i = int(np.argmax(outside))
+        return f"is not a permutation: entry {i} is {values[i]}, outside 0 to {n - 1}."
+    times = np.bincount(values.astype(np.int32), minlength=n)
+    if (times == 1).all():
+        return ""
+    twice, never = int(np.argmax(times > 1)), int(np.argmax(times == 0))
+    first, second = np.flatnonzero(values == twice)[:2]
+    return (
+        f"is not a permutation: entries {first} and {second} are both {twice}, and nobody is sent "
+        f"to {never}."
+    )
+
+
 def _require_suffix(path: Path) -> None:
     if path.suffix.lower() not in SUFFIXES:
         raise PermutationError(f"{path}: a permutation file ends in {', '.join(SUFFIXES)}.")
-
-
-def _read_npy(path: Path) -> npt.NDArray[Any]:
-    return read_npy(path, PermutationError)
 
 
 def _read_json(path: Path) -> npt.NDArray[Any]:
@@ -123,5 +154,9 @@ def _as_array(values: list[int], path: Path) -> npt.NDArray[np.int64]:
         raise PermutationError(f"{path} holds a number that is too large.") from None
 
 
-_READERS = {".npy": _read_npy, ".csv": _read_csv, ".json": _read_json}
+_READERS: dict[str, Callable[[Path], npt.NDArray[Any]]] = {
+    ".npy": partial(read_npy, refuse=PermutationError),
+    ".csv": _read_csv,
+    ".json": _read_json,
+}
 SUFFIXES = tuple(_READERS)

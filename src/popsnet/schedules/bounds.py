@@ -12,18 +12,14 @@ def offline_slots(demand: Demand) -> int:
     """Slots of the schedule: h for d = 1, else 2·max(h, ⌈Δ/g⌉); 2⌈d/g⌉ for a permutation.
 
     Here h is the most packets of a processor and Δ the most of a group, sent or received. Proof:
-    see :func:`popsnet.schedules.rounds.assign_rounds`, and ``colour_edges``, for each round.
+    see :func:`popsnet.schedules.construction.assign_rounds`, and ``colour_edges``, for each round.
     """
-    return _slots(demand.network, demand.h, demand.degree)
+    return demand.h if demand.network.d == 1 else 2 * demand.rounds
 
 
 def permutation_slots(network: Network) -> int:
     """1 for d = 1, else 2⌈d/g⌉: the slots of any permutation that all processors know."""
-    return _slots(network, 1, network.d)
-
-
-def _slots(network: Network, h: int, degree: int) -> int:
-    return h if network.d == 1 else 2 * max(h, -(-degree // network.g))
+    return 1 if network.d == 1 else 2 * -(-network.d // network.g)
 
 
 def lower_bound(demand: Demand) -> int:
@@ -41,7 +37,7 @@ def lower_bound(demand: Demand) -> int:
     couplers = network.coupler(network.group(moved.destination), network.group(moved.source))
     _, loads = np.unique(couplers, return_counts=True)
     room = network.g * min(network.d, network.g)
-    low = max(moved.h, -(-moved.degree // network.g))
+    low = moved.rounds
     high = max(low, -(-2 * moved.packets // room))
     while low < high:
         slots = (low + high) // 2

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from hashlib import blake2b
 from threading import Lock
 
@@ -22,34 +23,13 @@ _OVERHEAD = 2000
 """What a schedule takes besides its arrays."""
 
 
+@dataclass
 class _Kept:
-    """The schedules that are kept, those asked for last at the end."""
+    """The schedules that are kept, those asked for last at the end, and their size."""
 
-    def __init__(self) -> None:
-        self._schedules: OrderedDict[bytes, Schedule] = OrderedDict()
-        self._bytes = 0
-        self._lock = Lock()
-
-    def find(self, key: bytes) -> Schedule | None:
-        with self._lock:
-            if key not in self._schedules:
-                return None
-            self._schedules.move_to_end(key)
-            return self._schedules[key]
-
-    def add(self, key: bytes, schedule: Schedule) -> None:
-        with self._lock:
-            if key not in self._schedules:  # another thread may have made it too
-                self._schedules[key] = schedule
-                self._bytes += schedule.nbytes + _OVERHEAD
-            while self._bytes > MOST_BYTES:
-                _, oldest = self._schedules.popitem(last=False)
-                self._bytes -= oldest.nbytes + _OVERHEAD
-
-    def clear(self) -> None:
-        with self._lock:
-            self._schedules.clear()
-            self._bytes = 0
+    schedules: OrderedDict[bytes, Schedule] = field(default_factory=OrderedDict)
+    nbytes: int = 0
+    lock: Lock = field(default_factory=Lock)
 
 
 _kept = _Kept()
@@ -74,13 +54,23 @@ def kept_schedule(name: str, numbers: tuple[Ints, ...], make: Callable[[], Sched
     for row in numbers:
         digest.update(np.ascontiguousarray(row).data)
     key = digest.digest()
-    schedule = _kept.find(key)
-    if schedule is None:
-        schedule = make()
-        _kept.add(key, schedule)
+    with _kept.lock:
+        if key in _kept.schedules:
+            _kept.schedules.move_to_end(key)
+            return _kept.schedules[key]
+    schedule = make()
+    with _kept.lock:
+        if key not in _kept.schedules:  # another thread may have made it too
+            _kept.schedules[key] = schedule
+            _kept.nbytes += schedule.nbytes + _OVERHEAD
+        while _kept.nbytes > MOST_BYTES:
+            _, oldest = _kept.schedules.popitem(last=False)
+            _kept.nbytes -= oldest.nbytes + _OVERHEAD
     return schedule
 
 
 def clear_schedules() -> None:
     """Forget all schedules."""
-    _kept.clear()
+    with _kept.lock:
+        _kept.schedules.clear()
+        _kept.nbytes = 0

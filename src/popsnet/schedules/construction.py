@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import numpy.typing as npt
 
@@ -10,8 +12,8 @@ from popsnet.errors import InputError
 from popsnet.memory import plain
 from popsnet.network import Network
 from popsnet.schedules.colouring.colouring import colour_edges
+from popsnet.schedules.colouring.multigraph import join
 from popsnet.schedules.demand import Demand
-from popsnet.schedules.rounds import assign_rounds, count_rounds
 from popsnet.schedules.schedule import Schedule
 from popsnet.slot import Ints
 
@@ -44,8 +46,8 @@ def make_schedule(demand: Demand, *, seed: int = 0) -> Schedule:
         return _of_relation(demand, seed)
     if demand.degree <= g:
         between = _between(network, demand.source, demand.destination, seed)
-        relays = network.processor(between, _ranks(between, g))
-        return _ordered(demand, np.zeros_like(between), relays, count_rounds(demand))
+        relays = network.processor(between, ranks(between, g))
+        return _ordered(demand, np.zeros_like(between), relays, demand.rounds)
     return _of_long_rounds(demand, seed)
 
 
@@ -72,7 +74,7 @@ def _of_long_rounds(demand: Demand, seed: int) -> Schedule:
     colours = colour_edges(network.group(source), to, degree, seed=seed)
     rounds, relays = _relays(plain(source), colours, network.d, network.g, degree)
     m = demand.packets
-    return _ordered(demand, rounds[:m], relays[:m], count_rounds(demand))
+    return _ordered(demand, rounds[:m], relays[:m], demand.rounds)
 
 
 def _blanks(demand: Demand, degree: int) -> I32:
@@ -88,9 +90,8 @@ def _blanks(demand: Demand, degree: int) -> I32:
 
 def _of_relation(demand: Demand, seed: int) -> Schedule:
     """Several packets a processor: those that hold least relay."""
-    network = demand.network
+    network, count = demand.network, demand.rounds
     rounds = assign_rounds(demand, seed=seed)
-    count = count_rounds(demand)
     order, bounds = _by_round(rounds, count)
     relays = np.empty(demand.packets, dtype=np.int32)
     held = np.bincount(demand.source, minlength=network.n)
@@ -104,10 +105,66 @@ def _of_relation(demand: Demand, seed: int) -> Schedule:
     return _ordered(demand, rounds, relays, count)
 
 
+def assign_rounds(demand: Demand, *, seed: int = 0) -> I32:
+    """The round of every packet, with no more than R = max(h, ⌈Δ/g⌉) rounds.
+
+    In a round a processor sends one packet at most and receives one at most, and a group g of
+    each. That is what two slots carry: the packets of a round, as edges between groups, have
+    degree min(d, g) at most and are g·min(d, g) at most, so they have g colours, each of d or
+    fewer (see ``colour_edges``), and the colour is the group in between.
+
+    Such rounds exist for every demand: the constraints are two laminar families (de Werra, 1971).
+    To find them, give every processor R edges: its packets, and blanks. For d ≤ g colour them with
+    R colours. For d > g each group also gets d - g vertices of degree R on the other side, joined
+    to blanks of its own only; there are dR - Δ ≥ (d - g)R of these. All other blanks are joined
+    across. Now every degree is R, and there are R perfect matchings. In each of them d - g of a
+    group's processors are joined to its extra vertices, and so at most g of them send packets.
+
+    Neighbours that have no more than R packets together count as one processor, so a group has
+    2g + 1 at most: the time is that of colouring O(gΔ) edges, and the packets, with R colours.
+    """
+    network, rounds, both = demand.network, demand.rounds, (demand.source, demand.destination)
+    if rounds <= 1:
+        return np.zeros(demand.packets, dtype=np.int32)
+    if network.d <= network.g:
+        return colour_edges(*both, rounds, seed=seed)
+    loads = [np.bincount(ends, minlength=network.n).astype(np.int32) for ends in both]
+    seats = [join(one, network.d, rounds)[ends] for one, ends in zip(loads, both, strict=True)]
+    width = max(network.g, *(int(one.max()) + 1 for one in seats))
+    one, other = (
+        _side(network.group(ends), seat, network.g, width, rounds)
+        for ends, seat in zip(both, seats, strict=True)
+    )
+    left = np.concatenate((one.packets, one.blanks, other.extras, one.spare))
+    right = np.concatenate((other.packets, one.extras, other.blanks, other.spare))
+    return colour_edges(left, right, rounds, seed=seed)[: demand.packets].copy()
+
+
+class _Side(NamedTuple):
+    """The vertices of the packets' ends, of the blanks joined to extras, these, and the rest."""
+
+    packets: I32
+    blanks: I32
+    extras: I32
+    spare: I32
+
+
+def _side(groups: Ints, seats: I32, g: int, width: int, degree: int) -> _Side:
+    """One side of the graph: each group has ``width`` vertices, and width - g on the other side."""
+    extra = width - g
+    packets = (groups * width + seats).astype(np.int32)
+    missing = degree - np.bincount(packets, minlength=g * width)
+    blanks = np.repeat(np.arange(g * width, dtype=np.int32), missing)
+    of_group = ranks(blanks // width, g)
+    joined = of_group < extra * degree
+    extras = g * width + (blanks // width * extra + of_group // degree)[joined]
+    return _Side(packets, blanks[joined], extras, blanks[~joined])
+
+
 def _least_laden(held: I64, between: I32, network: Network) -> I32:
     """A processor of its group for each packet, those that hold least first."""
     first = np.argsort(held.reshape(network.g, network.d), axis=1, kind="stable")
-    index: I32 = first[between, _ranks(between, network.g)].astype(np.int32)
+    index: I32 = first[between, ranks(between, network.g)].astype(np.int32)
     return network.processor(between, index)
 
 
@@ -131,7 +188,7 @@ def _by_round(rounds: I32, count: int) -> tuple[I32, I64]:
 
 
 @compiled
-def _ranks(keys: I32, bound: int) -> I32:
+def ranks(keys: I32, bound: int) -> I32:
     """How many entries before each are equal to it."""
     seen, ranks = np.zeros(bound, dtype=np.int32), np.empty_like(keys)
     for k in range(len(keys)):

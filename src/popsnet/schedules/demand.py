@@ -74,6 +74,11 @@ class Demand:
         return max(_most(self.network.group(one)) for one in ends)
 
     @property
+    def rounds(self) -> int:
+        """R = max(h, ⌈Δ/g⌉): h packets of a processor need as many rounds, Δ of a group ⌈Δ/g⌉."""
+        return max(self.h, -(-self.degree // self.network.g))
+
+    @property
     def starts_in_order(self) -> bool:
         """Whether packet i starts at processor i, one at each, as traces take for granted."""
         network = self.network

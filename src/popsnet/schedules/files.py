@@ -17,6 +17,7 @@ import numpy.typing as npt
 from popsnet.arrays import named_errors, parse_integers, read_npy, read_rows
 from popsnet.errors import InputError
 from popsnet.network import Network
+from popsnet.schedules.construction import ranks
 from popsnet.schedules.demand import Demand
 
 _MOST_PACKETS = 2**27
@@ -65,21 +66,12 @@ def demand_of_matrix(
         raise InputError(f"The matrix has {total:,} packets in all; at most 2^27 can be scheduled.")
     g, d = network.g, network.d
     pairs = np.repeat(np.arange(g * g), counts.ravel().astype(np.int64))
-    by, to = np.divmod(pairs, g)
-    source = network.processor(by, _turns(by, g) % d)
-    turns = np.empty_like(pairs)
-    by_destination = np.argsort(to, kind="stable")
-    turns[by_destination] = _turns(to[by_destination], g)
-    at_home = np.zeros(g, dtype=np.int64)
+    by, to = (ends.astype(np.int32) for ends in np.divmod(pairs, g))
+    source, turns = network.processor(by, ranks(by, g) % d), ranks(to, g)
+    at_home = np.zeros(g, dtype=np.int32)
     to_itself = network.processor(to, turns % d) == source
     at_home[to[to_itself]] = 1  # in such a group the next one receives
     return Demand(network, source, network.processor(to, (turns + at_home[to]) % d))
-
-
-def _turns(groups: npt.NDArray[np.int64], g: int) -> npt.NDArray[np.int64]:
-    """How many packets of its group come before each; the groups are in order."""
-    counts = np.bincount(groups, minlength=g)
-    return np.arange(len(groups)) - np.repeat(np.cumsum(counts) - counts, counts)
 
 
 def _row(path: Path, lines: list[int]) -> Callable[[int], str]:

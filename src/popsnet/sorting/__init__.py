@@ -1,12 +1,16 @@
 """Sorting networks: comparators as data, three constructions, and a check by zeros and ones."""
 
 from popsnet.sorting.bag_tree import BagTree, bag_tree
-from popsnet.sorting.batcher import bitonic, merge_exchange, merge_exchange_depth
+from popsnet.sorting.batcher import (
+    Certified,
+    bitonic,
+    merge_exchange,
+    merge_exchange_depth,
+    sort_certified,
+)
 from popsnet.sorting.catalogue import NETWORKS, make_network
-from popsnet.sorting.certified import Certified, sort_certified
 from popsnet.sorting.comparators import ComparatorNetwork, ComparatorStage
-from popsnet.sorting.examination import Examined, examine
-from popsnet.sorting.growth import DepthGrowth, measure_growth
+from popsnet.sorting.examination import DepthGrowth, Examined, examine, measure_growth
 from popsnet.sorting.zero_one import SortingVerdict, check_network
 
 __all__ = [

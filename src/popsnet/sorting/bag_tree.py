@@ -7,27 +7,41 @@ to the part of the output they belong to; what looks misplaced in a bag goes bac
 
 That O(log n) is enough is their theorem, for separators of a quality that is not checked here, and
 for constants far larger than these. That this network sorts is only tested. So whoever uses it
-looks at the result, and has a network that is proved at hand: see ``certified``.
+looks at the result, and has a network that is proved at hand: see ``sort_certified``.
+
+A halver compares two halves of a row of keys by h random matchings: most keys end up in the half
+they belong to. Where random matchings expand, as nearly all do, few are left in the wrong one
+(Ajtai, Komlós, Szemerédi, "Sorting in c log n parallel steps", 1983). A separator halves again what
+came out lowest and highest, until the extreme parts are as small as the fringe that is wanted
+(Paterson, "Improved sorting networks with O(log N) depth", 1990).
+
+Whether a matching that was drawn expands is not checked: nobody knows how to do that quickly.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import zip_longest
 from math import floor
 
 import numpy as np
+import numpy.typing as npt
 
 from popsnet.coins import Coins
 from popsnet.errors import InputError
 from popsnet.slot import Ints
-from popsnet.sorting.bags import Bag, Bags, is_settled, move, put_in_root, sizes_of
-from popsnet.sorting.batcher import merge_exchange, odd_even_merge
-from popsnet.sorting.comparators import ComparatorNetwork, standard_form
-from popsnet.sorting.separators import Matchings, separator
+from popsnet.sorting.batcher import merge_exchange, merge_exchange_depth, odd_even_merge
+from popsnet.sorting.comparators import ComparatorNetwork, ComparatorStage, standard_form
+
+Bag = npt.NDArray[np.int32]
+Bags = list[list[Bag]]
+"""By level and place; bag j of a level has the children 2j and 2j + 1 of the next."""
 
 Pairs = tuple[Ints, Ints]
+
+MATCHING = "bag tree matching"
+"""The purpose of the coins that matchings are drawn by."""
 
 
 @dataclass(frozen=True)
@@ -96,10 +110,10 @@ def _step(bags: Bags, fringes: dict[int, int], count: int, matchings: Matchings)
     separators = []
     for level, fringe in fringes.items():
         wanted = fringe if level else 0
-        for size, places in sizes_of(bags[level]).items():
+        for size in dict.fromkeys(len(bag) for bag in bags[level]):
             if size <= 2 * wanted or (level == len(bags) - 1 and not wanted):
                 continue  # all go to the parent, or none goes anywhere
-            table = np.stack([bags[level][place] for place in places])
+            table = np.stack([bag for bag in bags[level] if len(bag) == size])
             separators.append(_on_rows(table, separator(size, wanted, count, matchings)))
     for together in zip_longest(*separators):
         pairs = [one for one in together if one is not None]
@@ -112,15 +126,122 @@ def _on_rows(table: Bag, stages: Iterable[Pairs]) -> Iterator[Pairs]:
         yield table[:, low].ravel(), table[:, high].ravel()
 
 
+def _pairs_of(stages: Iterable[ComparatorStage]) -> Iterator[Pairs]:
+    return ((stage.low, stage.high) for stage in stages)
+
+
 def _clean_up(blocks: list[Bag]) -> Iterator[Pairs]:
     """Sort every block, then merge each with the one before it or after it, and with the other."""
     if len({len(block) for block in blocks}) > 1:
         raise InputError("with these constants the blocks have different sizes; choose others.")
-    block = len(blocks[0])
-    wires = np.concatenate(blocks)
-    sort = ((stage.low, stage.high) for stage in merge_exchange(block))
-    yield from _on_rows(wires.reshape(-1, block), sort)
+    block, wires = len(blocks[0]), np.concatenate(blocks)
+    yield from _on_rows(wires.reshape(-1, block), _pairs_of(merge_exchange(block)))
     for start in (0, block):
         twos = wires[start : len(wires) - start].reshape(-1, 2 * block)
-        merge = ((stage.low, stage.high) for stage in odd_even_merge(block))
-        yield from _on_rows(twos, merge) if len(twos) else ()
+        yield from _on_rows(twos, _pairs_of(odd_even_merge(block))) if len(twos) else ()
+
+
+def put_in_root(wires: int, bottom: int) -> Bags:
+    """All wires in the root of a tree of levels 0 … bottom."""
+    bags: Bags = [[np.empty(0, np.int32)] * 2**level for level in range(bottom + 1)]
+    bags[0][0] = np.arange(wires, dtype=np.int32)
+    return bags
+
+
+def is_settled(bags: Bags) -> bool:
+    """Whether all wires are at the bottom."""
+    return not any(len(bag) for level in bags[:-1] for bag in level)
+
+
+def move(bags: Bags, fringes: Mapping[int, int]) -> Bags:
+    """Each bag of these levels sends its fringes to its parent, halves of the rest to its children.
+
+    The root has no parent and sends everything down; the bottom has no children and keeps the
+    rest. A bag no larger than both fringes goes to the parent as a whole.
+    """
+    totals = _totals(bags)
+    parts = [
+        [[bag[:0] if level in fringes else bag] for bag in row] for level, row in enumerate(bags)
+    ]
+    for level, fringe in fringes.items():
+        for place, bag in enumerate(bags[level]):
+            low, rest, high = _split(bag, fringe if level else 0)
+            if level:
+                parts[level - 1][place // 2] += [low, high]
+            if level == len(bags) - 1:
+                parts[level][place].append(rest)
+                continue
+            left, right = 2 * place, 2 * place + 1
+            middle = _middle(len(rest), totals[level + 1][left], totals[level + 1][right])
+            parts[level + 1][left].append(rest[:middle])
+            parts[level + 1][right].append(rest[middle:])
+    return [[np.concatenate(bag) for bag in row] for row in parts]
+
+
+def _split(bag: Bag, fringe: int) -> tuple[Bag, Bag, Bag]:
+    if len(bag) <= 2 * fringe:
+        return bag, bag[:0], bag[:0]
+    return bag[:fringe], bag[fringe : len(bag) - fringe], bag[len(bag) - fringe :]
+
+
+def _middle(rest: int, left: int, right: int) -> int:
+    """How many go left, so that both subtrees come to the same number of wires, or nearly."""
+    return min(max((rest + right - left + 1) // 2, 0), rest)
+
+
+def _totals(bags: Bags) -> list[list[int]]:
+    """The wires in every subtree."""
+    totals = [[len(bag) for bag in level] for level in bags]
+    for level in range(len(bags) - 2, -1, -1):
+        below = totals[level + 1]
+        for place in range(len(totals[level])):
+            totals[level][place] += below[2 * place] + below[2 * place + 1]
+    return totals
+
+
+@dataclass
+class Matchings:
+    """Random matchings, one after the other: the same ones for the same seed."""
+
+    coins: Coins
+    drawn: int = 0
+
+    def draw(self, low: int, middle: int, high: int) -> Pairs:
+        """Pairs of positions in [low, middle) and [middle, high), as many as there can be."""
+        words = self.coins.words(MATCHING, self.drawn, np.arange(low, high, dtype=np.int32))
+        self.drawn += 1
+        first = low + np.argsort(words[: middle - low])
+        second = middle + np.argsort(words[middle - low :])
+        pairs = min(len(first), len(second))
+        return first[:pairs], second[:pairs]
+
+
+def halvings(m: int, fringe: int) -> int:
+    """How often m keys are halved until the extreme parts have at most the size of the fringe."""
+    return max(1, (-(-m // fringe) - 1).bit_length()) if fringe else 1
+
+
+def separator(m: int, fringe: int, count: int, matchings: Matchings) -> Iterator[Pairs]:
+    """Stages on positions 0 … m - 1 that bring the fringes, smallest and largest, to the ends.
+
+    Each halving is ``count`` matchings deep. Where Batcher's network is not deeper, it is used
+    instead, and m keys are sorted.
+    """
+    times = halvings(m, fringe)
+    if merge_exchange_depth(m) <= times * count:
+        yield from _pairs_of(merge_exchange(m))
+        return
+    part = m // 2
+    for _ in range(count):
+        yield matchings.draw(0, part, m)
+    for _ in range(times - 1):
+        for _ in range(count):
+            yield _outwards(m, part, matchings)
+        part //= 2
+
+
+def _outwards(m: int, part: int, matchings: Matchings) -> Pairs:
+    """Halve the lowest and the highest ``part`` of m positions once."""
+    low = matchings.draw(0, part // 2, part)
+    high = matchings.draw(m - part, m - part // 2, m)
+    return np.concatenate((low[0], high[0])), np.concatenate((low[1], high[1]))

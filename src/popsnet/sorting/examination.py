@@ -1,20 +1,79 @@
-"""All that is asked about a sorting network in one call."""
+"""All that is asked about a sorting network in one call: measures, a check, and growth of depth."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from math import sqrt
 from statistics import fmean
+
+import numpy as np
 
 from popsnet.errors import InputError
 from popsnet.progress import Progress, watched
-from popsnet.report import Report, Reported
+from popsnet.report import Column, Fact, Report, Reported, Table, facts_of
+from popsnet.sorting.bag_tree import BagTree, bag_tree
+from popsnet.sorting.batcher import merge_exchange_depth
 from popsnet.sorting.catalogue import NETWORKS, make_network
 from popsnet.sorting.comparators import ComparatorNetwork
-from popsnet.sorting.growth import DepthGrowth, measure_growth
-from popsnet.sorting.report import examined_report
 from popsnet.sorting.zero_one import SortingVerdict, check_network
 
 MOST_WIRES = 2**20
+
+SMALLEST = 6
+"""The logarithm of the first size: the bag tree of 2^5 wires is merge exchange itself."""
+
+_SHOWN = 64
+"""Digits of an input that is not sorted."""
+
+
+@dataclass(frozen=True)
+class DepthRow:
+    """The bag tree on n = 2^exponent wires, and the depth of merge exchange."""
+
+    exponent: int
+    depth: int
+    size: int
+    batcher_depth: int
+
+
+@dataclass(frozen=True)
+class DepthGrowth:
+    """Depths measured, the line through them, and where it meets t(t + 1)/2."""
+
+    rows: tuple[DepthRow, ...]
+
+    @cached_property
+    def line(self) -> tuple[float, float]:
+        """Slope and intercept of depth over log2 n, by least squares."""
+        exponents = [row.exponent for row in self.rows]
+        slope, intercept = np.polyfit(exponents, [row.depth for row in self.rows], 1)
+        return float(slope), float(intercept)
+
+    @property
+    def crossover(self) -> float:
+        """The log2 n from which on the line is below t(t + 1)/2: extrapolated, not measured."""
+        slope, intercept = self.line
+        b = slope - 0.5
+        return b + sqrt(b * b + 2 * intercept)
+
+
+def measure_growth(
+    largest: int,
+    constants: BagTree | None = None,
+    watch: Callable[[DepthRow], None] = lambda row: None,
+) -> DepthGrowth:
+    """Make the bag trees of 2^6 … 2^largest wires and count; two seconds for 2^16."""
+    if largest <= SMALLEST:
+        raise InputError(f"a line needs two sizes: give at least 2^{SMALLEST + 1} wires.")
+    rows = []
+    for exponent in range(SMALLEST, largest + 1):
+        n = 2**exponent
+        network = bag_tree(n, constants=constants)
+        rows.append(DepthRow(exponent, network.depth, network.size, merge_exchange_depth(n)))
+        watch(rows[-1])
+    return DepthGrowth(tuple(rows))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -31,19 +90,10 @@ class Examined(Reported):
     """The depth at smaller sizes, if it was asked for."""
 
     @property
-    def fewest(self) -> int:
-        """The fewest comparators of a stage."""
-        return min(self.network.stage_sizes, default=0)
-
-    @property
-    def mean(self) -> float:
-        """The mean number of comparators of a stage."""
-        return fmean(self.network.stage_sizes or [0])
-
-    @property
-    def most(self) -> int:
-        """The most comparators of a stage."""
-        return max(self.network.stage_sizes, default=0)
+    def stage_comparators(self) -> dict[str, float]:
+        """The fewest, the mean and the most comparators of a stage."""
+        sizes = self.network.stage_sizes or (0,)
+        return {"min": min(sizes), "mean": fmean(sizes), "max": max(sizes)}
 
     @property
     def status(self) -> str:
@@ -57,8 +107,23 @@ class Examined(Reported):
         return "not proved to sort"
 
     def report(self) -> Report:
-        """Return the network as it is shown."""
-        return examined_report(self)
+        """Return measures, verdict and growth."""
+        network, verdict = self.network, self.verdict
+        facts = (
+            *facts_of(network, "name", "wires", "depth", "size"),
+            *facts_of(self, "seed", "proved", "stage_comparators"),
+            Fact("check", None if verdict is None else asdict(verdict)),
+        )
+        each = "; {min:,} to {max:,} per stage, {mean:,.1f} on average".format(
+            **self.stage_comparators
+        )
+        title = (
+            f"{network.name} on {network.wires:,} wires, {self.status}\ndepth {network.depth:,}, "
+            f"size {network.size:,} comparators{each if network.depth else ''}"
+        )
+        words = "" if verdict is None else _in_words(verdict)
+        report = Report(title, facts, verdict=words, ok=verdict is None or verdict.sorts)
+        return report if self.growth is None else report.plus(*_growth(self.growth))
 
 
 def examine(
@@ -98,3 +163,36 @@ def examine(
                 network, seed=seed, watch=lambda passes: where(f"{passes} passes done")
             )
     return Examined(network, seed, NETWORKS[name].proved, verdict, grown)
+
+
+def _growth(growth: DepthGrowth) -> tuple[Fact, Table]:
+    slope, intercept = growth.line
+    line = {"slope": slope, "intercept": intercept, "crossover_log2_n": growth.crossover}
+    columns = (
+        Column("exponent", "n", show=lambda row: f"2^{row.exponent}"),
+        Column("depth", "depth of bag-tree", "integer"),
+        Column("batcher_depth", "of merge-exchange", "integer"),
+        Column("size", "comparators of bag-tree", "integer"),
+    )
+    caption = (
+        f"depth = {slope:.1f} log2 n {'-' if intercept < 0 else '+'} {abs(intercept):.0f} by least "
+        f"squares from 2^{SMALLEST} on; extrapolated,\nit is below t(t + 1)/2 from log2 n = "
+        f"{growth.crossover:.0f} on."
+    )
+    return Fact("growth_line", line), Table("growth", "", columns, growth.rows, caption)
+
+
+def _in_words(verdict: SortingVerdict) -> str:
+    if verdict.counterexample is not None:
+        digits = "".join(map(str, verdict.counterexample[:_SHOWN]))
+        more = "…" if len(verdict.counterexample) > _SHOWN else ""
+        return f"FAILED: this input is not sorted (wire 0 first): {digits}{more}"
+    tried = (
+        f"OK: {'all ' * verdict.exhaustive}{verdict.inputs:,} inputs of zeros and ones are sorted"
+    )
+    if verdict.exhaustive:
+        return f"{tried}, and so is every input, by the 0-1 principle."
+    return (
+        f"{tried}: random, nearly sorted, arranged, and sought by an adversary. That is a test, "
+        "not a proof."
+    )

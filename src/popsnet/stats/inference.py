@@ -41,6 +41,10 @@ class Estimate:
         if self.runs < 2:
             raise ValueError(f"runs = {self.runs}: a spread needs at least 2.")
 
+    def times(self, factor: int) -> Estimate:
+        """Return the estimate of a multiple."""
+        return Estimate(factor * self.mean, factor * self.sd, self.runs, factor * self.rounding)
+
     @property
     def standard_error(self) -> float:
         return self.sd / math.sqrt(self.runs)
@@ -85,20 +89,6 @@ def quantile(histogram: Mapping[int, int], share: float) -> int:
     return int(np.quantile(values, share, weights=weights, method="inverted_cdf"))
 
 
-def skewness(histogram: Mapping[int, int]) -> float:
-    """Return the third central moment divided by the sd cubed; 0 if all values are equal.
-
-    The mean of n values is approximately normal only if this is small compared with √n.
-    """
-    runs, total = _power_sum(histogram, 0), _power_sum(histogram, 1)
-    second, third = (
-        math.fsum(times * (value - total / runs) ** power for value, times in histogram.items())
-        / runs
-        for power in (2, 3)
-    )
-    return third / second**1.5 if second else 0.0
-
-
 def confidence_interval(one: Estimate, confidence: float = 0.95) -> tuple[float, float]:
     """Return bounds that contain the true mean with this confidence, by Student's t."""
     from scipy.special import stdtrit
@@ -112,7 +102,7 @@ def compare_means(one: Estimate, other: Estimate) -> MeanComparison:
 
     The means must be approximately normal. The mean of a hundred runs is not if one run in a few
     hundred is many times longer than the rest: a hundred runs then mostly miss the tail, and
-    their mean and sd are both too small. A large :func:`skewness` indicates this, and
+    their mean and sd are both too small. A large skewness compared with √n indicates this, and
     :func:`resampled_p` is then the better test.
     """
     from scipy.special import stdtr

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -138,7 +139,7 @@ def check_locality(
     couples = couples[:pairs]
     destination = make_permutation("random", network, Coins(seed))
     for name, route, capacity in routes:
-        run = _Runner(network, route, capacity, max_slots)
+        run = partial(_moments, network, route, capacity, max_slots)
         unchanged = list(run(destination, _PrivateCoins(seed, n)))
         for x, y in couples:
             exchanged = destination.copy()
@@ -174,32 +175,28 @@ def _variants(router: Router, network: Network) -> list[str]:
     return sorted(named | {router.choose_variant(None, network)})
 
 
-class _Runner(NamedTuple):
-    network: Network
-    route: Route
-    buffers: int
-    max_slots: int
-
-    def __call__(self, destination: Ints, coins: Coins) -> Iterator[_Moment]:
-        """Run the router: what processors did with their packets, then in the slot, and so on."""
-        destination = destination.copy()
-        destination.flags.writeable = False
-        machine = Machine(self.network, destination, self.buffers)
-        machine.memory = journal = _Journal(self.network, destination, self.buffers)
-        running = self.route(self.network, destination, coins, journal)
-        slot = next(running, None)
-        yield journal.turn_page(("start", 0))
-        times: Counter[str] = Counter()
-        while slot is not None and machine.counters.slots < self.max_slots:
-            name = (slot.phase, times[slot.phase])
-            times[slot.phase] += 1
-            inbox = machine.execute(slot)
-            yield _Moment((*name, "itself"), machine.counters.slots, _acts(slot), _heard(inbox))
-            try:
-                slot = running.send(inbox)
-            except StopIteration:
-                slot = None
-            yield journal.turn_page(name)
+def _moments(
+    network: Network, route: Route, buffers: int, max_slots: int, destination: Ints, coins: Coins
+) -> Iterator[_Moment]:
+    """Run the router: what processors did with their packets, then in the slot, and so on."""
+    destination = destination.copy()
+    destination.flags.writeable = False
+    machine = Machine(network, destination, buffers)
+    machine.memory = journal = _Journal(network, destination, buffers)
+    running = route(network, destination, coins, journal)
+    slot = next(running, None)
+    yield journal.turn_page(("start", 0))
+    times: Counter[str] = Counter()
+    while slot is not None and machine.counters.slots < max_slots:
+        name = (slot.phase, times[slot.phase])
+        times[slot.phase] += 1
+        inbox = machine.execute(slot)
+        yield _Moment((*name, "itself"), machine.counters.slots, _acts(slot), _heard(inbox))
+        try:
+            slot = running.send(inbox)
+        except StopIteration:
+            slot = None
+        yield journal.turn_page(name)
 
 
 def _acts(slot: Slot) -> dict[int, list[Any]]:

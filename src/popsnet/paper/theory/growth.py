@@ -11,36 +11,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from math import log2, sqrt
 
 import numpy as np
 
-from popsnet.paper.theory.fluid import FluidRow
+from popsnet.paper.rows import shape
+from popsnet.paper.theory.predictions import FluidRow
 from popsnet.stats.regression import Fit, akaike_weights, fewest_values, fit
 
+LOG_LOG = "log log g"
 
-@dataclass(frozen=True, slots=True)
-class GrowthLaw:
-    """The slots are a + b·shape(g); or a alone, without a shape."""
-
-    name: str
-    shape: Callable[[float], float] | None
-
-    def row(self, g: float) -> list[float]:
-        """What a, and b, are multiplied by."""
-        return [1.0] if self.shape is None else [1.0, self.shape(g)]
-
-
-LOG_LOG = GrowthLaw("log log g", lambda g: log2(log2(g)))
-
-LAWS = (
-    LOG_LOG,
-    GrowthLaw("√log g", lambda g: sqrt(log2(g))),
-    GrowthLaw("log g", log2),
-    GrowthLaw("√g", sqrt),
-    GrowthLaw("constant", None),
-)
-"""The paper's law and its rivals, by growth; logarithms are of base 2."""
+LAWS: dict[str, Callable[[float], float] | None] = {
+    LOG_LOG: lambda g: log2(log2(g)),
+    "√log g": lambda g: sqrt(log2(g)),
+    "log g": log2,
+    "√g": sqrt,
+    "constant": None,
+}
+"""The paper's law and its rivals, by growth: slots are a + b·law, or a alone. Base 2."""
 
 LIMIT = "fluid limit"
 """A model without coefficients, beside the laws and not among them."""
@@ -94,6 +83,12 @@ class GrowthRow:
     delta_without_smallest: float | None
 
 
+def terms(law: str, g: float) -> list[float]:
+    """Return what a, and b, are multiplied by."""
+    grows = LAWS[law]
+    return [1.0] if grows is None else [1.0, grows(g)]
+
+
 def growth_rows(rows: Sequence[FluidRow]) -> tuple[GrowthRow, ...]:
     """All fits, a router and d/g after the other; none where sizes are too few."""
     return tuple(row for series in series_of(rows).values() for row in _fitted(series))
@@ -106,30 +101,27 @@ def series_of(rows: Sequence[FluidRow]) -> dict[tuple[str, int], list[FluidRow]]
     shape was run.
     """
     usable = [row for row in rows if not row.capped and row.g > 1 and row.d % row.g == 0]
-    found: dict[tuple[str, int], list[FluidRow]] = {}
-    for row in sorted(usable, key=lambda row: row.g):
-        found.setdefault((row.router, row.d // row.g), []).append(row)
-    return {
-        kind: found[kind]
-        for kind in dict.fromkeys((row.router, row.d // row.g) for row in usable)
-        if len(found[kind]) >= fewest_values(2)
+    found: dict[tuple[str, int], list[FluidRow]] = {
+        (row.router, row.d // row.g): [] for row in usable
     }
+    for row in sorted(usable, key=lambda row: row.g):
+        found[row.router, row.d // row.g].append(row)
+    return {kind: same for kind, same in found.items() if len(same) >= fewest_values(2)}
 
 
 def _fitted(series: Sequence[FluidRow]) -> Iterator[GrowthRow]:
     fits, first, later = _fits(series), series[0], series[_LEFT_OUT:]
-    of_laws = {law.name: fits[law.name].aicc for law in LAWS}
-    best = min(of_laws.values())
-    weights = dict(zip(of_laws, akaike_weights(list(of_laws.values())), strict=True))
+    of_laws = [fits[law].aicc for law in LAWS]
+    weights = dict(zip(LAWS, akaike_weights(of_laws), strict=True))
     again = _fits(later) if len(later) >= fewest_values(2) else None
-    best_again = min(again[law.name].aicc for law in LAWS) if again else 0.0
+    best_again = min(again[law].aicc for law in LAWS) if again else 0.0
     for name, found in fits.items():
         coefficients = [*zip(found.coefficients, found.errors, strict=True), *2 * [(None, None)]]
         (a, a_error), (b, b_error) = coefficients[:2]
         yield GrowthRow(
             first.router, first.d // first.g, name, len(series), first.g, series[-1].g,
             a, a_error, b, b_error, found.misfit, found.rss, found.chi2, found.freedom, found.aicc,
-            delta=found.aicc - best,
+            delta=found.aicc - min(of_laws),
             weight=weights.get(name),
             delta_without_smallest=again[name].aicc - best_again if again else None,
         )  # fmt: skip
@@ -137,65 +129,61 @@ def _fitted(series: Sequence[FluidRow]) -> Iterator[GrowthRow]:
 
 def _fits(series: Sequence[FluidRow]) -> dict[str, Fit]:
     slots, errors = [row.slots for row in series], [row.error for row in series]
-    fits = {law.name: fit([law.row(row.g) for row in series], slots, errors) for law in LAWS}
+    fits = {law: fit([terms(law, row.g) for row in series], slots, errors) for law in LAWS}
     missed = [row.difference for row in series]
     return fits | {LIMIT: fit(np.empty((len(series), 0)), missed, errors)}
 
 
 def predicted(row: GrowthRow, sizes: Sequence[float]) -> list[float]:
     """What a fitted law says for some g."""
-    (law,) = (law for law in LAWS if law.name == row.law)
     coefficients = [one for one in (row.a, row.b) if one is not None]
-    return [float(np.dot(law.row(g), coefficients)) for g in sizes]
+    return [float(np.dot(terms(row.law, g), coefficients)) for g in sizes]
 
 
 def in_words(rows: Sequence[GrowthRow]) -> list[str]:
     """What the fits tell apart and what not, a sentence or some for each router and d/g."""
-    return [
-        _words([row for row in rows if (row.router, row.ratio) == one])
-        for one in dict.fromkeys((row.router, row.ratio) for row in rows)
-    ]
+    return [_words(list(same)) for _, same in groupby(rows, lambda row: (row.router, row.ratio))]
 
 
 def _words(rows: Sequence[GrowthRow]) -> str:
-    laws = [row for row in rows if row.law != LIMIT]
-    (limit,) = (row for row in rows if row.law == LIMIT)
+    *laws, limit = rows
     best = min(laws, key=lambda row: row.delta)
-    d = "g" if best.ratio == 1 else f"{best.ratio}g"
     return (
-        f"{best.router}, d = {d}, {best.sizes} sizes, g = {best.g_smallest} to {best.g_largest:,}: "
-        f"best is {best.law}{_line(best)}, off by {best.misfit:.2f} slots or so."
-        f"{_support([(row.law, row.delta) for row in laws if row is not best])}"
-        f"{_slope(laws)}{_without_smallest(laws, best)} The fluid limit, with nothing to fit, is "
-        f"{'ahead of' if limit.delta < 0 else 'behind'} it by {abs(limit.delta):.1f}."
+        f"{best.router}, d = {shape(best.ratio, 1)}, {best.sizes} sizes, g = {best.g_smallest} to "
+        f"{best.g_largest:,}: best is {best.law}{_line(best)}, off by {best.misfit:.2f} slots or "
+        f"so.{_support(laws, best)}{_slope(laws[0])}{_without_smallest(laws, best)} The fluid "
+        f"limit, with nothing to fit, is {'ahead of' if limit.delta < 0 else 'behind'} it by "
+        f"{abs(limit.delta):.1f}."
     )
 
 
 def _line(row: GrowthRow) -> str:
     if row.b is None:
         return f" {row.a:.1f}"
-    falling = ", falling" if row.b < 0 else ""
-    return f", {row.a:.1f} {'-' if row.b < 0 else '+'} {abs(row.b):.2f} {row.law}{falling}"
+    sign, falling = ("-", ", falling") if row.b < 0 else ("+", "")
+    return f", {row.a:.1f} {sign} {abs(row.b):.2f} {row.law}{falling}"
 
 
-def _support(others: Sequence[tuple[str, float]]) -> str:
-    """Laws by how far behind they are."""
+def _support(laws: Sequence[GrowthRow], best: GrowthRow) -> str:
+    """The other laws by how far behind they are."""
     kinds = (
         ("Not told apart from it", -1.0, _ALIKE),
         ("Less likely", _ALIKE, _HARDLY),
         ("Hardly any support for", _HARDLY, float("inf")),
     )
-    found = []
-    for words, low, high in kinds:
-        names = [f"{name} (Δ {delta:.1f})" for name, delta in others if low < delta <= high]
-        if names:
-            found.append(f" {words}: {', '.join(names)}.")
-    return "".join(found)
+    names = {
+        words: [
+            f"{row.law} (Δ {row.delta:.1f})"
+            for row in laws
+            if row is not best and low < row.delta <= high
+        ]
+        for words, low, high in kinds
+    }
+    return "".join(f" {words}: {', '.join(some)}." for words, some in names.items() if some)
 
 
-def _slope(laws: Sequence[GrowthRow]) -> str:
+def _slope(row: GrowthRow) -> str:
     """How far b of the paper's law is from what it must be in the end, where that is known."""
-    row = next(row for row in laws if row.law == LOG_LOG.name)
     if row.ratio != 1 or row.b is None or row.b_error is None:
         return ""
     slope = _SLOPES[row.router]
@@ -208,12 +196,12 @@ def _slope(laws: Sequence[GrowthRow]) -> str:
 
 
 def _without_smallest(laws: Sequence[GrowthRow], best: GrowthRow) -> str:
-    again = [(row.law, row.delta_without_smallest) for row in laws]
-    there = [(name, delta) for name, delta in again if delta is not None]
+    again = {row.law: row.delta_without_smallest for row in laws}
+    there = {law: delta for law, delta in again.items() if delta is not None}
     if not there:
         return ""
-    name, _ = min(there, key=lambda one: one[1])
-    alike = [f"{other} (Δ {delta:.1f})" for other, delta in there if 0 < delta <= _ALIKE]
+    law = min(there, key=there.__getitem__)
+    alike = [f"{other} (Δ {delta:.1f})" for other, delta in there.items() if 0 < delta <= _ALIKE]
     besides = f", not told apart from {', '.join(alike)}" if alike else ""
-    same = "still" if name == best.law else "instead"
-    return f" Without the two smallest sizes best is {same} {name}{besides}."
+    same = "still" if law == best.law else "instead"
+    return f" Without the two smallest sizes best is {same} {law}{besides}."

@@ -7,8 +7,6 @@ the vertices at the other end, so that whoever goes from pair to pair stays near
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 import numpy.typing as npt
 
@@ -19,38 +17,24 @@ I32 = npt.NDArray[np.int32]
 _MANY_NODES = 4
 
 
-class Regular(NamedTuple):
-    """A regular bipartite multigraph; its edges are in order of left vertex, then right."""
-
-    right: I32
-    """The right vertex of every edge; its left one is the edge's number div ``degree``."""
-    order: I32
-    """The number each edge had when it was given; from ``edges`` on it is a filling."""
-    nodes: int
-    """Vertices on each side."""
-    degree: int
-    edges: int
-    """How many of the edges were given."""
-
-
-def make_regular(left: I32, right: I32, degree: int) -> Regular:
+def make_regular(left: I32, right: I32, degree: int) -> tuple[I32, I32]:
     """The multigraph with vertices joined and edges added until it is regular.
+
+    Returns the right vertex of every edge, in order of left vertex, then right: the left one is the
+    edge's number div ``degree``. And the number that each edge had; those that were added follow.
 
     Vertices that together have no more than ``degree`` edges become one: a proper colouring of what
     comes out is one of what goes in. Fewer than 2m/degree + 1 vertices are left on each side, so
     there are O(m) edges. O(m) time for m edges and as many vertices.
     """
-    edges = len(left)
     degrees = [count(ends, int(ends.max()) + 1) for ends in (left, right)]
-    joined = [_joined(one, degree) for one in degrees]
+    joined = [join(one, len(one), degree) for one in degrees]
     nodes = 1 + max(int(places[-1]) for places in joined)
     if nodes * degree > len(left) or any(len(one) > nodes for one in degrees):
-        left, right = (
-            _filled(places[ends], nodes, degree)
-            for ends, places in zip((left, right), joined, strict=True)
-        )
+        left = _filled(joined[0][left], nodes, degree)
+        right = _filled(joined[1][right], nodes, degree)
     order = _sorted(left, right, nodes, degree)
-    return Regular(right[order], order, nodes, degree, edges)
+    return right[order], order
 
 
 def _filled(ends: I32, nodes: int, degree: int) -> I32:
@@ -81,15 +65,16 @@ def count(numbers: I32, bound: int) -> I32:
 
 
 @compiled
-def _joined(degrees: I32, most: int) -> I32:
-    """The vertex that each becomes: neighbours are joined as long as they have few edges."""
-    places = np.empty_like(degrees)
-    place, load = 0, 0
-    for v in range(len(degrees)):
-        if load + degrees[v] > most:
-            place, load = place + 1, 0
-        load += degrees[v]
-        places[v] = place
+def join(loads: I32, row: int, most: int) -> I32:
+    """Number what is in each row, neighbours alike as long as they have few edges together."""
+    places = np.empty_like(loads)
+    for begin in range(0, len(loads), row):
+        place, load = 0, 0
+        for v in range(begin, begin + row):
+            if load + loads[v] > most:
+                place, load = place + 1, 0
+            load += loads[v]
+            places[v] = place
     return places
 
 
@@ -128,7 +113,7 @@ def _sort_rows(right: I32, edges: I32, nodes: int, degree: int, out: I32) -> Non
 def lay_out(right: I32, edges: I32, degree: int, right_slot: I32, left_slot: I32) -> None:
     """The slots on the right of edges in order, and the edges in these slots.
 
-    The edges are some of those of a :class:`Regular`, and regular themselves, of this degree.
+    The edges are some of those of a regular graph, and regular themselves, of this degree.
     """
     places = np.arange(0, len(edges), degree).astype(np.int32)
     for e in range(len(edges)):

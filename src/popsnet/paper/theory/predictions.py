@@ -1,4 +1,4 @@
-"""Exact means of the steps on tiny networks, and sampled ones beside them.
+"""What theory predicts beside what was measured: exact means of the steps, and fluid limits.
 
 An exact chain gives mean and variance of the steps as fractions. The standard error of the mean of
 the runs is thus known without the sample: a z test. Runs of all rows are one family: by Holm's
@@ -18,9 +18,14 @@ from popsnet.exact import ROUTERS
 from popsnet.experiment import Experiment
 from popsnet.network import Network
 from popsnet.paper.plan import Wanted
-from popsnet.paper.rows import NetworkRow, Results, sizes
+from popsnet.paper.published import SLOTS_A_STEP
+from popsnet.paper.rows import NetworkRow, PaperRows, RelayRow, Results, StepsRow, sizes
 from popsnet.paper.verdicts import FEWEST_FOR_A_TAIL, OPEN, verdicts_of
-from popsnet.stats.inference import summarize_counts
+from popsnet.stats.inference import least_sd, summarize_counts
+from popsnet.theory import expected_steps
+
+_SWEEP = 3
+"""Slots of relay's plain sweep at d = g."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,3 +88,61 @@ def _steps(network: Network, router: str, tally: Tally) -> Counter[int]:
         return tally.steps
     stage = 2 * -(-network.d // network.g) + 1
     return Counter({(slots - 1) // stage: runs for slots, runs in tally.slots.items()})
+
+
+@dataclass(frozen=True, slots=True)
+class FluidRow(NetworkRow):
+    """Mean slots of a randomized router on one network, measured and predicted.
+
+    Attributes
+    ----------
+    error : float
+        The standard error of the slots. Runs that are all alike count as if one were off by one
+        step.
+    exact : float or None
+        The exact mean; None where no chain was solved.
+    limit : float
+        What the fluid limit predicts.
+    difference : float
+        What was measured less what the limit predicts.
+    """
+
+    router: str
+    variant: str
+    slots: float
+    error: float
+    runs: int
+    capped: int
+    exact: float | None
+    limit: float
+    difference: float
+
+
+def fluid_rows(rows: PaperRows, exact: Sequence[ExactRow]) -> tuple[FluidRow, ...]:
+    """Return rows of mei-rizzi and then of relay, on all networks where they were run.
+
+    But for those where relay goes by one hop: it takes max(d, g) slots, and nothing is predicted.
+    """
+    known = {(row.d, row.g): SLOTS_A_STEP * row.exact for row in exact if row.router == "mei-rizzi"}
+    randomized = (_mei_rizzi(row, known.get((row.d, row.g))) for row in rows.steps)
+    return (*randomized, *(_relay(row) for row in rows.relay if row.variant != "direct"))
+
+
+def _mei_rizzi(row: StepsRow, exact: float | None) -> FluidRow:
+    slots, sd = SLOTS_A_STEP * row.mean, SLOTS_A_STEP * row.sd
+    limit = SLOTS_A_STEP * expected_steps(row.network)
+    return FluidRow(
+        row.n, row.d, row.g, "mei-rizzi", "idealized", slots, _error(sd, row.runs, SLOTS_A_STEP),
+        row.runs, row.capped, exact, limit, slots - limit,
+    )  # fmt: skip
+
+
+def _relay(row: RelayRow) -> FluidRow:
+    return FluidRow(
+        row.n, row.d, row.g, "relay", row.variant, row.mean, _error(row.sd, row.runs, _SWEEP),
+        row.runs, row.capped, None, row.planned, row.mean - row.planned,
+    )  # fmt: skip
+
+
+def _error(sd: float, runs: int, step: int) -> float:
+    return max(sd, step * least_sd(runs)) / sqrt(runs)
