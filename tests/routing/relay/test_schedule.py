@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 from popsnet import InputError, Network
 from popsnet.routing import get_router
 from popsnet.routing.relay import RelaySchedule, RelayStage, parse_schedule
-from popsnet.routing.relay.schedule import Fold, Grid, Park, Shower, SweepStage
+from popsnet.routing.relay.grid import Grid
+from popsnet.routing.relay.park import Park, SweepStage
+from popsnet.routing.relay.single_attempt import Fold, Shower
 from tests.conftest import Cli
 
 SIZE = st.integers(1, 2**16)

@@ -16,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 
 from popsnet.routing.relay.state import RelayState
-from popsnet.slot import Inbox, Ints, Slot, Slots
+from popsnet.slot import Inbox, Ints, Slots
 
 STORED = (
     "Relays send on what they store. Destinations know where to listen, and no two packets want "
@@ -63,21 +63,13 @@ class RelayBuffers:
 
     def deliver(self, stage: str) -> Slots:
         """K slots without conflict."""
-        state, network, g = self._state, self._state.network, self._state.network.g
+        state, g = self._state, self._state.network.g
         holders, packets, destinations = map(np.concatenate, zip(*self._parked, strict=True))
-        classes = self.classes(destinations)
-        undelivered = np.flatnonzero(state.undelivered).astype(np.int32)
-        places = state.places(self._places, undelivered)
+        classes, waiting = self.classes(destinations), state.waiting
+        places = state.places(self._places, waiting)
         for turn in range(self.k):
             sending, listening = classes == turn, places // g == turn
-            home = yield Slot.send_packets(
-                holders[sending],
-                network.group(destinations[sending]),
-                (undelivered[listening], places[listening] % g),
-                packets=packets[sending],
-                phase=f"{stage}: delivery" + (f", class {turn + 1}" if self.k > 1 else ""),
-                step=state.step,
-                conflict_free=True,
-            )
-            state.release(holders[sending], packets[sending], destinations[sending])
-            state.bring_home(home)
+            listened = waiting[listening], places[listening] % g
+            phase = f"{stage}: delivery" + (f", class {turn + 1}" if self.k > 1 else "")
+            stored = holders[sending], packets[sending], destinations[sending]
+            yield from state.deliver(*stored, listened, phase)

@@ -10,15 +10,11 @@ import numpy as np
 from popsnet.compiled import compiled
 from popsnet.engines.fused.passes import I64
 from popsnet.network import Network
-from popsnet.routing.relay.schedule import (
-    Fold,
-    Grid,
-    Park,
-    RelaySchedule,
-    RelayStage,
-    Shower,
-    SweepStage,
-)
+from popsnet.routing.relay.grid import Grid
+from popsnet.routing.relay.park import Park, SweepStage
+from popsnet.routing.relay.schedule import RelaySchedule
+from popsnet.routing.relay.single_attempt import Fold, Shower
+from popsnet.routing.relay.state import RelayStage
 
 PARK, SWEEP, FOLD, SHOWER, GRID = range(5)
 
