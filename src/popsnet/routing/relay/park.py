@@ -141,6 +141,5 @@ def _window(
     sets = np.flatnonzero(maps.any(axis=1)).astype(np.int32)
     relay, source = np.divmod(sets, network.g)  # the groups T and a of each set
     members = network.processor(relay, source)
-    yield from state.send_maps(
-        members, source, (pending, relays), maps[sets], turns, f"{name}: acks"
-    )
+    listened = state.pending, buffers.relays(state.destination[state.pending])
+    yield from state.send_maps(members, source, listened, maps[sets], turns, f"{name}: acks")
