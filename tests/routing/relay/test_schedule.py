@@ -102,7 +102,7 @@ def test_a_repetition_written_out_is_the_same_schedule(
 )
 def test_each_schedule_has_one_name(text: str, canonical: str) -> None:
     assert str(parse_schedule(text)) == canonical
-    assert get_router("relay")._find(text)[0] == canonical
+    assert get_router("relay").variant(text).name == canonical
 
 
 @pytest.mark.parametrize(

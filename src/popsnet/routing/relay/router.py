@@ -61,7 +61,7 @@ def _begin(
     return RelayState(network, destination, coins, memory, seed)
 
 
-def _scheduled(text: str) -> tuple[str, Variant]:
+def _scheduled(text: str) -> Variant:
     """The variant that follows a schedule, under its canonical text."""
     try:
         schedule = parse_schedule(text)
@@ -69,12 +69,14 @@ def _scheduled(text: str) -> tuple[str, Variant]:
         if not re.fullmatch(r"[a-z _-]+", text):
             raise
         raise InputError(f"{error} Variants with a name: direct, roll-call, census.") from None
-    route = partial(follow, schedule)
-    words = Words(partial(_explain, schedule), {**_SEED_PHASES, **schedule.phases})
-    variant = Variant(
-        route, schedule.obstacle, schedule=schedule, buffers=schedule.buffers, words=words
+    return Variant(
+        partial(follow, schedule),
+        schedule.obstacle,
+        name=str(schedule),
+        schedule=schedule,
+        buffers=schedule.buffers,
+        words=Words(partial(_explain, schedule), {**_SEED_PHASES, **schedule.phases}),
     )
-    return str(schedule), variant
 
 
 def expected_slots(network: Network) -> float:
