@@ -11,13 +11,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from itertools import count, takewhile
+from math import isqrt
 
 from popsnet.errors import InputError
 from popsnet.exact.chain import Chain, Progress, Step
-from popsnet.exact.distribution import Distribution
-from popsnet.exact.lines import choose_by_bijection, choose_by_coin
 from popsnet.exact.start import Start, between_groups, by_residues, of_tables, without_fixed_points
-from popsnet.exact.transition import Lines, transition_of
+from popsnet.exact.transition import Lines, choose_by_bijection, choose_by_coin, transition_of
 from popsnet.exact.turned import FRESH, place, turn
 from popsnet.network import Network
 
@@ -25,6 +24,9 @@ LARGEST = {"mei-rizzi": {1: 1, 2: 12, 3: 5}, "relay": {1: 8, 2: 8, 3: 5, 4: 4}}
 """By router and g the largest d: what takes minutes at most."""
 
 _LEFT = Fraction(1, 10**6)
+
+_DIGITS = 2**106
+"""A square root of a fraction is worked out on so many times it, squared: beyond a float's."""
 
 
 def taking_part(network: Network, step: int) -> Fraction:
@@ -90,6 +92,42 @@ def _step(lines: Lines) -> Step:
 
 
 ROUTERS = {"mei-rizzi": mei_rizzi_chain, "relay": relay_chain}
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """Mean and variance, and the probabilities of the first few numbers of steps."""
+
+    mean: Fraction
+    variance: Fraction
+    within: tuple[Fraction, ...]
+    """P(steps ≤ s) for s = 0, 1, …"""
+    states: int
+    """Of the chain, up to the names of groups."""
+
+    def __post_init__(self) -> None:
+        if any(after < before for before, after in zip(self.within, self.within[1:], strict=False)):
+            raise ValueError("The probabilities of at most s steps do not grow with s.")
+        if self.variance < 0:
+            raise ValueError(f"variance = {float(self.variance)}: a variance is not negative.")
+
+    @property
+    def sd(self) -> float:
+        """The standard deviation."""
+        return isqrt(int(self.variance * _DIGITS)) / isqrt(_DIGITS)
+
+    @property
+    def left(self) -> Fraction:
+        """The probability of more steps than ``within`` has."""
+        return 1 - self.within[-1]
+
+    def probability(self, steps: int) -> Fraction:
+        """P(steps = s)."""
+        return self.within[steps] - (self.within[steps - 1] if steps else 0)
+
+    def quantile(self, part: Fraction) -> int | None:
+        """The least s with P(steps ≤ s) ≥ part, or None if ``within`` does not reach it."""
+        return next((s for s, probability in enumerate(self.within) if probability >= part), None)
 
 
 def solve(chain: Chain, left: Fraction = _LEFT, most: int = 200) -> Distribution:
@@ -172,15 +210,11 @@ def steps_distribution(
         raise InputError(
             "all_packets = True is for mei-rizzi; in relay every packet always takes part."
         )
-    chain = (
-        relay_chain(network, destination, progress=progress)
-        if router == "relay"
-        else mei_rizzi_chain(network, destination, all_packets=all_packets, progress=progress)
+    make = (
+        ROUTERS[router] if router == "relay" else partial(mei_rizzi_chain, all_packets=all_packets)
     )
-    found = solve(chain)
-    return StepsDistribution(
-        found.mean, found.variance, found.within, found.states, network, router, all_packets
-    )
+    found = solve(make(network, destination, progress=progress))
+    return StepsDistribution(**vars(found), network=network, router=router, all_packets=all_packets)
 
 
 def _start(

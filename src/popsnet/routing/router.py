@@ -159,11 +159,12 @@ class Router:
         if name.endswith(DETECTED):
             return self._detected(self.variant(name.removesuffix(DETECTED).rstrip()))
         if name in self.variants:
-            return replace(self.variants[name], name=name)
+            known = self.variants[name]
+            return known if known.name == name else replace(known, name=name)
         if self.schedules is not None:
             return self.schedules(name)
-        known = ", ".join(self.variants)
-        raise InputError(f"Router {self.name} has no variant {name!r}; it has: {known}.")
+        names = ", ".join(self.variants)
+        raise InputError(f"Router {self.name} has no variant {name!r}; it has: {names}.")
 
     def _detected(self, variant: Variant) -> Variant:
         """The variant with termination detection."""
