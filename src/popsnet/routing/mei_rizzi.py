@@ -194,14 +194,9 @@ def mei_rizzi(network: Network, destination: Ints, coins: Coins, memory: Memory)
     own_residue, step = pending % g, 0
     while pending.size:
         arrived, pending = yield from _until_acks(network, coins, memory, step, pending, listening)
-        home = yield Slot.forward(
-            arrived,
-            network.group(arrived.destinations),
-            own_residue,
-            phase=PHASES[4],
-            step=step,
-            conflict_free=network.d == g,
-        )
+        groups = network.group(arrived.destinations)
+        options = SlotOptions(phase=PHASES[4], step=step, conflict_free=network.d == g)
+        home = yield Slot.forward(arrived, groups, own_residue, **options)
         memory.drop(arrived.receivers, arrived.packets)
         mine = home.destinations == home.receivers
         memory.deliver(home.receivers[mine], home.packets[mine])

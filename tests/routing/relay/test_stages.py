@@ -12,14 +12,13 @@ import pytest
 
 from popsnet import Inbox, Machine, Network, Rule, RuleViolation, Slot
 from popsnet.permutations import NAMES
-from popsnet.routing.broadcast import broadcast
-from popsnet.routing.global_or import global_or, global_or_slots
 from popsnet.routing.relay import RelayStage
 from popsnet.routing.relay.bijection import Bijection
 from popsnet.routing.relay.census import census, rank_slots
 from popsnet.routing.relay.grid import Grid
 from popsnet.routing.relay.park import Park
 from popsnet.routing.relay.single_attempt import Fold, Shower
+from popsnet.routing.to_all import broadcast, global_or, global_or_slots
 from popsnet.slot import Ints, Kind, Slots
 from popsnet.theory.stages import (
     after_grid,

@@ -14,8 +14,8 @@ from popsnet.routing.deterministic.exchange import SortedPackets
 from popsnet.routing.deterministic.layout import place_wires, wire_of
 from popsnet.routing.deterministic.pairs import pair_slots
 from popsnet.routing.facts import Claims, Expectation, Words
-from popsnet.routing.global_or import OR_PHASES, global_or, global_or_slots
 from popsnet.routing.router import register
+from popsnet.routing.to_all import OR_PHASES, global_or, global_or_slots
 from popsnet.slot import Ints, Slots
 from popsnet.sorting import ComparatorNetwork, bag_tree, merge_exchange
 from popsnet.theory.bounds import Bound

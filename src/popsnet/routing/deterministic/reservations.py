@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from popsnet.network import Network
 from popsnet.routing.facts import Phases
-from popsnet.slot import Inbox, Ints, Slot
+from popsnet.slot import Inbox, Ints, Slot, SlotOptions
 
 RESERVATION_PHASES: Phases = {
     "reserve: *": "Processors tell each other how many sorted packets of each class there are, to "
@@ -83,14 +83,10 @@ class Reservations:
             listened = network.index(processors) + turn * d
             listens = listened < g
             now = network.group(speakers) // d == turn
+            told = speakers[now], classes[now], (processors[listens], listened[listens])
+            phase = f"reserve: {who}" + (f", part {turn + 1}" if d < g else "")
             inbox = yield Slot.send_control(
-                speakers[now],
-                classes[now],
-                (processors[listens], listened[listens]),
-                contents=said[now],
-                bits=self._bits,
-                phase=f"reserve: {who}" + (f", part {turn + 1}" if d < g else ""),
-                conflict_free=True,
+                *told, contents=said[now], bits=self._bits, phase=phase, conflict_free=True
             )
             assert inbox.contents is not None
             heard_by.append(inbox.receivers)
@@ -101,15 +97,10 @@ class Reservations:
         self, place: Ints, classes: I64, speakers: Ints, starts: I64
     ) -> Generator[Slot, Inbox, tuple[I64, I64]]:
         """Processors that heard a leader tell all where the class begins, and its first slot."""
-        reserved = self._reserved[self.network.group(speakers)]
+        said = np.column_stack((starts, self._reserved[self.network.group(speakers)]))
+        options = SlotOptions(phase="reserve: answers", conflict_free=True)
         inbox = yield Slot.broadcast(
-            speakers,
-            self.network.g,
-            (place, classes),
-            contents=np.column_stack((starts, reserved)),
-            bits=self._bits,
-            phase="reserve: answers",
-            conflict_free=True,
+            speakers, self.network.g, (place, classes), contents=said, bits=self._bits, **options
         )
         assert inbox.contents is not None
         told = np.empty((self.network.n, 2), dtype=np.int64)
@@ -119,14 +110,10 @@ class Reservations:
     def _repeat(self, speakers: Ints, runs: I64) -> Generator[Slot, Inbox, None]:
         """A processor that heard a trailer tells its own group; all of it keep the reservations."""
         network, g = self.network, self.network.g
+        own, listened = network.group(speakers), network.group(network.processors)
+        options = SlotOptions(phase="reserve: totals", conflict_free=True)
         inbox = yield Slot.send_control(
-            speakers,
-            network.group(speakers),
-            network.group(network.processors),
-            contents=runs,
-            bits=self._bits,
-            phase="reserve: totals",
-            conflict_free=True,
+            speakers, own, listened, contents=runs, bits=self._bits, **options
         )
         assert inbox.contents is not None
         at, (start, count) = inbox.receivers, inbox.contents.T

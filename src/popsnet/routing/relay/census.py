@@ -13,9 +13,9 @@ import numpy as np
 from popsnet.errors import InputError
 from popsnet.network import Network
 from popsnet.routing.facts import Phases
-from popsnet.routing.global_or import OR_PHASES
 from popsnet.routing.relay.buffers import STORED, RelayBuffers
 from popsnet.routing.relay.state import RelayState
+from popsnet.routing.to_all import OR_PHASES
 from popsnet.slot import Inbox, Ints, Slot, Slots
 
 CENSUS_PHASES: Phases = {

@@ -63,9 +63,7 @@ class Park(RelayStage):
         buffers, several = RelayBuffers(state), len(self.windows) > 1
         for number, window in enumerate(self.windows, start=1):
             name = f"park, window {number}" if several else "park"
-            yield from _window(
-                state, buffers, state.attempts(window), window, name, delivers=not several
-            )
+            yield from _window(buffers, state.attempts(window), window, name, delivers=not several)
         if several:
             yield from buffers.deliver("park")
 
@@ -106,7 +104,7 @@ class SweepStage(RelayStage):
     def run(self, state: RelayState) -> Slots:
         buffers = RelayBuffers(state)
         turns = buffers.classes(state.destination[state.pending])
-        return _window(state, buffers, turns, buffers.k, "sweep", delivers=True)
+        return _window(buffers, turns, buffers.k, "sweep", delivers=True)
 
     def slots(self, network: Network) -> int:
         return 2 * network.blocks + 1
@@ -118,14 +116,12 @@ class SweepStage(RelayStage):
         return 2 + network.blocks
 
 
-def _window(
-    state: RelayState, buffers: RelayBuffers, turns: Ints, window: int, name: str, *, delivers: bool
-) -> Slots:
+def _window(buffers: RelayBuffers, turns: Ints, window: int, name: str, *, delivers: bool) -> Slots:
     """The attempts of a window, the delivery if it comes now, and the acks.
 
     The first member of each set that stored anything says in which slots.
     """
-    network, pending = state.network, state.pending
+    state, network, pending = buffers.state, buffers.state.network, buffers.state.pending
     relays = buffers.relays(state.destination[pending])
     residues = network.index(network.processors) % network.g
     maps = np.zeros((network.couplers, window), dtype=np.uint8)

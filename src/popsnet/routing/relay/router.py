@@ -13,7 +13,6 @@ from popsnet.coins import Coins
 from popsnet.errors import InputError
 from popsnet.memory import Memory
 from popsnet.network import Network
-from popsnet.routing.broadcast import broadcast
 from popsnet.routing.direct import WORDS, direct, direct_slots
 from popsnet.routing.facts import Claims, Expectation, Words
 from popsnet.routing.relay.census import CENSUS_PHASES, census, census_slots
@@ -23,6 +22,7 @@ from popsnet.routing.relay.roll_call import ROLL_CALL_PHASES, roll_call, roll_ca
 from popsnet.routing.relay.schedule import RelaySchedule, parse_schedule
 from popsnet.routing.relay.state import RelayState
 from popsnet.routing.router import Variant, register, register_variant
+from popsnet.routing.to_all import broadcast
 from popsnet.slot import Inbox, Ints, Slot, Slots
 from popsnet.theory.bounds import Bound
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from popsnet.network import Network
 from popsnet.routing.facts import Phases
-from popsnet.routing.global_or import OR_PHASES, global_or_slots
 from popsnet.routing.relay.state import RelayStage, RelayState
+from popsnet.routing.to_all import OR_PHASES, global_or_slots
 from popsnet.slot import Inbox, Ints, Slot, Slots
 from popsnet.theory.stages import Numbers, after_shower
 
@@ -130,14 +130,11 @@ class Shower(RelayStage):
         heard = yield from _attempt(state, "shower", groups, fanout)
         for turn in range(self.copies):
             sending = heard.at(relays[heard.destinations, turn] == network.group(heard.receivers))
-            home = yield Slot.forward(
-                sending,
-                network.group(sending.destinations),
-                (state.waiting, relays[state.waiting, turn]),
-                phase="shower: delivery" + (f", copy {turn + 1}" if self.copies > 1 else ""),
-                step=state.step,
-                conflict_free=network.d == network.g,
-            )
+            groups, listening = network.group(sending.destinations), relays[state.waiting, turn]
+            phase = "shower: delivery" + (f", copy {turn + 1}" if self.copies > 1 else "")
+            options = state.without_conflict(phase)
+            options["conflict_free"] = network.d == network.g
+            home = yield Slot.forward(sending, groups, (state.waiting, listening), **options)
             state.bring_home(home)
         state.release(heard.receivers, heard.packets, heard.destinations)
         yield from state.ask("shower")

@@ -14,8 +14,8 @@ from popsnet.errors import InputError
 from popsnet.memory import Memory
 from popsnet.network import Network
 from popsnet.routing.facts import Phases
-from popsnet.routing.global_or import global_or
 from popsnet.routing.relay.bijection import FRESH, Bijection
+from popsnet.routing.to_all import global_or
 from popsnet.slot import Inbox, Ints, Slot, SlotOptions, Slots
 from popsnet.theory.stages import Numbers
 
