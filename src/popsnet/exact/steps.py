@@ -6,7 +6,7 @@ description, so that they can be tested against it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
@@ -15,8 +15,8 @@ from math import isqrt
 
 from popsnet.errors import InputError
 from popsnet.exact.chain import Chain, Progress, Step
-from popsnet.exact.start import Start, between_groups, by_residues, of_tables, without_fixed_points
-from popsnet.exact.transition import Lines, choose_by_bijection, choose_by_coin, transition_of
+from popsnet.exact.start import between_groups, by_residues, of_tables, without_fixed_points
+from popsnet.exact.transition import choose_by_bijection, choose_by_coin, transition_of
 from popsnet.exact.turned import FRESH, place, turn
 from popsnet.network import Network
 
@@ -55,16 +55,19 @@ def mei_rizzi_chain(
     uniform.
     """
     _require_feasible(network, "mei-rizzi")
-    early = takewhile(lambda part: part < 1, (taking_part(network, s) for s in count()))
+    start = (
+        of_tables(network)
+        if destination is None
+        else {by_residues(network, destination): Fraction(1)}
+    )
 
     def by_coin(probability: Fraction) -> Step:
-        return _step(partial(choose_by_coin, cells=network.g, probability=probability))
+        lines = partial(choose_by_coin, cells=network.g, probability=probability)
+        return partial(transition_of, lines=lines)
 
+    early = takewhile(lambda part: part < 1, (taking_part(network, s) for s in count()))
     return Chain(
-        _start(network, destination, by_residues, of_tables),
-        [] if all_packets else [by_coin(probability) for probability in early],
-        by_coin(Fraction(1)),
-        progress,
+        start, [] if all_packets else [*map(by_coin, early)], by_coin(Fraction(1)), progress
     )
 
 
@@ -80,15 +83,15 @@ def relay_chain(
     router's own bijections are only nearly uniform, so that this is a close approximation of it.
     """
     _require_feasible(network, "relay")
-    start = _start(network, destination, between_groups, without_fixed_points)
-    fresh = _step(partial(choose_by_bijection, cells=network.d))
+    start = (
+        without_fixed_points(network)
+        if destination is None
+        else {between_groups(network, destination): Fraction(1)}
+    )
+    fresh = partial(transition_of, lines=partial(choose_by_bijection, cells=network.d))
     if network.d != network.g:
         return Chain(start, [], fresh, progress)
     return Chain(start, [*[fresh] * (FRESH - 1), place], turn, progress)
-
-
-def _step(lines: Lines) -> Step:
-    return partial(transition_of, lines=lines)
 
 
 ROUTERS = {"mei-rizzi": mei_rizzi_chain, "relay": relay_chain}
@@ -215,15 +218,6 @@ def steps_distribution(
     )
     found = solve(make(network, destination, progress=progress))
     return StepsDistribution(**vars(found), network=network, router=router, all_packets=all_packets)
-
-
-def _start(
-    network: Network,
-    destination: Sequence[int] | None,
-    one: Callable[[Network, Sequence[int]], tuple[tuple[int, ...], ...]],
-    every: Callable[[Network], Start],
-) -> Start:
-    return every(network) if destination is None else {one(network, destination): Fraction(1)}
 
 
 def _require_feasible(network: Network, router: str) -> None:
