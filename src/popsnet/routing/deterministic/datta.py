@@ -14,11 +14,7 @@ from popsnet.routing.deterministic.batcher import SORTING_PHASES
 from popsnet.routing.deterministic.exchange import SortedPackets, swap_values
 from popsnet.routing.deterministic.layout import place_wires, strips
 from popsnet.routing.deterministic.pairs import pair_up
-from popsnet.routing.deterministic.reservations import (
-    RESERVATION_PHASES,
-    Reservations,
-    delivery_slots,
-)
+from popsnet.routing.deterministic.reservations import PHASES, Reservations, delivery_slots
 from popsnet.routing.facts import Claims, Expectation, Words
 from popsnet.routing.router import register
 from popsnet.slot import Inbox, Ints, Slot, Slots
@@ -68,7 +64,7 @@ _CLAIMS = Claims(
         "Sorts the packets by class, sends classes to their groups, and from there every packet to "
         "its destination without a collision.",
         {
-            **RESERVATION_PHASES,
+            **PHASES,
             "*neighbours: *": "Neighbours in the sorted order tell each other what they have, by "
             "way of a relay.",
             **SORTING_PHASES,

@@ -11,7 +11,7 @@ from popsnet.network import Network
 from popsnet.routing.facts import Phases
 from popsnet.slot import Inbox, Ints, Slot, SlotOptions
 
-RESERVATION_PHASES: Phases = {
+PHASES: Phases = {
     "reserve: *": "Processors tell each other how many sorted packets of each class there are, to "
     "agree on who sends when."
 }

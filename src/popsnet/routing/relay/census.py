@@ -46,11 +46,6 @@ def census_slots(network: Network) -> int:
     return 2 * network.blocks + rank_slots(network) + 2 * (network.g - 1).bit_length() + 3
 
 
-def census_bits(network: Network) -> int:
-    """The bits of its largest messages: g counters of up to d."""
-    return network.g * network.d.bit_length()
-
-
 def census(state: RelayState) -> Slots:
     """2k + N + 2⌈log₂ g⌉ + 2 slots, none with a conflict; g must divide d.
 
@@ -123,7 +118,7 @@ def _earlier(keys: Ints) -> Ints:
 def _prefix_sums(state: RelayState, counts: Ints) -> Generator[Slot, Inbox, Ints]:
     """For each set (X, a) the sum of the counters of the sets (X, 0) … (X, a); a row a set."""
     network, g, processors = state.network, state.network.g, state.network.processors
-    sums, bits = counts.copy(), census_bits(network)
+    sums, bits = counts.copy(), g * network.d.bit_length()  # g counters of up to d
     group, index = np.divmod(np.arange(g * g, dtype=np.int32), g)  # X and a of each set
     member = network.processor(group, index)  # the first of each set
     residue = network.index(processors) % g

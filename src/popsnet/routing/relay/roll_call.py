@@ -18,11 +18,6 @@ ROLL_CALL_PHASES: Phases = {
 }
 
 
-def roll_call_slots(network: Network) -> int:
-    """2g for d = g: every permutation, no coins."""
-    return 2 * network.g
-
-
 def roll_call(network: Network, destination: Ints, coins: Coins, memory: Memory) -> Slots:
     """Route any permutation on POPS(g, g) in at most 2g slots.
 

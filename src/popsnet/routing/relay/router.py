@@ -18,7 +18,7 @@ from popsnet.routing.facts import Claims, Expectation, Words
 from popsnet.routing.relay.census import CENSUS_PHASES, census, census_slots
 from popsnet.routing.relay.park import Park, SweepStage
 from popsnet.routing.relay.planner import plan
-from popsnet.routing.relay.roll_call import ROLL_CALL_PHASES, roll_call, roll_call_slots
+from popsnet.routing.relay.roll_call import ROLL_CALL_PHASES, roll_call
 from popsnet.routing.relay.schedule import RelaySchedule, parse_schedule
 from popsnet.routing.relay.state import RelayState
 from popsnet.routing.router import Variant, register, register_variant
@@ -123,7 +123,7 @@ _CLAIMS = Claims(
               lambda network: network.d % network.g == 0 and network.d >= 8 * network.g,
               census_slots),
         Bound("roll call", "upper", "2g", "always", "d = g", "popsnet, relay's variant",
-              lambda network: network.d == network.g, roll_call_slots),
+              lambda network: network.d == network.g, lambda network: 2 * network.g),
     ),
 )  # fmt: skip
 
