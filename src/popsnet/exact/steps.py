@@ -39,11 +39,7 @@ def taking_part(network: Network, step: int) -> Fraction:
 
 
 def mei_rizzi_chain(
-    network: Network,
-    destination: Sequence[int] | None = None,
-    *,
-    all_packets: bool = False,
-    progress: Progress | None = None,
+    network: Network, destination: Sequence[int] | None = None, *, all_packets: bool = False
 ) -> Chain:
     """The chain of mei-rizzi: a step delivers what survives slots 1 and 2.
 
@@ -66,14 +62,10 @@ def mei_rizzi_chain(
         return partial(transition_of, lines=lines)
 
     early = takewhile(lambda part: part < 1, (taking_part(network, s) for s in count()))
-    return Chain(
-        start, [] if all_packets else [*map(by_coin, early)], by_coin(Fraction(1)), progress
-    )
+    return Chain(start, [] if all_packets else [*map(by_coin, early)], by_coin(Fraction(1)))
 
 
-def relay_chain(
-    network: Network, destination: Sequence[int] | None = None, *, progress: Progress | None = None
-) -> Chain:
+def relay_chain(network: Network, destination: Sequence[int] | None = None) -> Chain:
     """The chain of relay's plain sweeps, schedule S, with ideal public bijections.
 
     A state has the pending packets by group and group of their source. In a stage a uniform
@@ -90,8 +82,8 @@ def relay_chain(
     )
     fresh = partial(transition_of, lines=partial(choose_by_bijection, cells=network.d))
     if network.d != network.g:
-        return Chain(start, [], fresh, progress)
-    return Chain(start, [*[fresh] * (FRESH - 1), place], turn, progress)
+        return Chain(start, [], fresh)
+    return Chain(start, [*[fresh] * (FRESH - 1), place], turn)
 
 
 ROUTERS = {"mei-rizzi": mei_rizzi_chain, "relay": relay_chain}
@@ -213,10 +205,12 @@ def steps_distribution(
         raise InputError(
             "all_packets = True is for mei-rizzi; in relay every packet always takes part."
         )
-    make = (
-        ROUTERS[router] if router == "relay" else partial(mei_rizzi_chain, all_packets=all_packets)
-    )
-    found = solve(make(network, destination, progress=progress))
+    if router == "relay":
+        chain = relay_chain(network, destination)
+    else:
+        chain = mei_rizzi_chain(network, destination, all_packets=all_packets)
+    chain.progress = progress
+    found = solve(chain)
     return StepsDistribution(**vars(found), network=network, router=router, all_packets=all_packets)
 
 
