@@ -16,10 +16,11 @@ from scipy import stats
 
 from popsnet import Coins, Experiment, InputError, Network, route
 from popsnet.engines import ENGINES, Instance
-from popsnet.exact import Chain, mei_rizzi_chain, relay_chain, solve, taking_part
-from popsnet.exact.elimination import eliminate
+from popsnet.exact import Chain, mei_rizzi_chain, relay_chain, solve
+from popsnet.exact.chain import eliminate
 from popsnet.exact.start import between_groups, by_residues, of_tables, without_fixed_points
 from popsnet.exact.state import State, canonical, is_done, pending
+from popsnet.exact.steps import taking_part
 from popsnet.exact.turned import FRESH, place, turn
 from popsnet.routing import get_router
 from popsnet.routing.mei_rizzi import participation

@@ -41,7 +41,7 @@ def written_out(text):
     def obstacle(network):
         return "it has three groups." if network.g == 3 else None
 
-    return f"({', '.join(map(str, slots))}) P1", Variant(route, obstacle)
+    return Variant(route, obstacle, f"({', '.join(map(str, slots))}) P1")
 
 
 def schedules(text):

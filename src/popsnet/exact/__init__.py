@@ -1,16 +1,15 @@
 """Exact distributions of the number of steps on tiny networks, in rational numbers."""
 
-from popsnet.exact.chain import Chain, Moments
-from popsnet.exact.distribution import Distribution
+from popsnet.exact.chain import Chain
 from popsnet.exact.solution import ExactSteps, exact_steps
 from popsnet.exact.steps import (
     ROUTERS,
+    Distribution,
     StepsDistribution,
     mei_rizzi_chain,
     relay_chain,
     solve,
     steps_distribution,
-    taking_part,
 )
 
 __all__ = [
@@ -18,12 +17,10 @@ __all__ = [
     "Chain",
     "Distribution",
     "ExactSteps",
-    "Moments",
     "StepsDistribution",
     "exact_steps",
     "mei_rizzi_chain",
     "relay_chain",
     "solve",
     "steps_distribution",
-    "taking_part",
 ]

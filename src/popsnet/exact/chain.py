@@ -8,14 +8,13 @@ with as many, and (I - Q)x = b is solved block by block: by a division where non
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import count, groupby
 from math import lcm
 from typing import NamedTuple, TypeAlias
 
-from popsnet.exact.elimination import eliminate
 from popsnet.exact.start import Start
 from popsnet.exact.state import State, Weights, is_done, pending
 from popsnet.exact.transition import Transition
@@ -139,3 +138,28 @@ def _solve(moves: dict[State, Transition], solved: dict[State, Moments]) -> dict
     means = eliminate(among, first)
     squares = eliminate(among, {state: second[state] + 2 * means[state] - 1 for state in moves})
     return {state: Moments(means[state], squares[state]) for state in moves}
+
+
+def eliminate(
+    moves: Mapping[State, Mapping[State, Fraction]], known: Mapping[State, Fraction]
+) -> dict[State, Fraction]:
+    """The x with x = known + moves·x: each is expressed by later ones; they are found backwards.
+
+    One division a state if none goes to another; O(m³) for m states that all do.
+    """
+    left, sums = {state: dict(row) for state, row in moves.items()}, dict(known)
+    expressed: list[tuple[State, dict[State, Fraction]]] = []
+    for state in moves:
+        row = left.pop(state)
+        goes = 1 - row.pop(state, Fraction(0))
+        sums[state] /= goes
+        row = {to: probability / goes for to, probability in row.items()}
+        for other, probabilities in left.items():
+            if probability := probabilities.pop(state, Fraction(0)):
+                sums[other] += probability * sums[state]
+                for to, part in row.items():
+                    probabilities[to] = probabilities.get(to, Fraction(0)) + probability * part
+        expressed.append((state, row))
+    for state, row in reversed(expressed):
+        sums[state] += sum((part * sums[to] for to, part in row.items()), Fraction(0))
+    return sums

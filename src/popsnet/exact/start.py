@@ -36,10 +36,7 @@ def of_tables(network: Network) -> Start:
 
     A table N has d!^(2g) / (n!·∏ N!) of all permutations, whether classes are groups or residues.
     """
-    start: defaultdict[State, Fraction] = defaultdict(Fraction)
-    for table, probability in _tables(network):
-        start[canonical(table)] += probability
-    return dict(start)
+    return _gather(_tables(network))
 
 
 def without_fixed_points(network: Network) -> Start:
@@ -48,16 +45,24 @@ def without_fixed_points(network: Network) -> Start:
     Of N packets that stay in their group f are there with the probability that a random injection
     of N of d numbers has f fixed points, independently for every group.
     """
-    start: defaultdict[State, Fraction] = defaultdict(Fraction)
+    return _gather(_less_fixed_points(network))
+
+
+def _less_fixed_points(network: Network) -> Iterator[tuple[State, Fraction]]:
     for table, probability in _tables(network):
         stay = [_fixed_points(table[group][group], network.d) for group in range(network.g)]
         for outcome in product(*map(dict.items, stay)):
             lines = [list(line) for line in table]
-            part = probability
-            for group, (fixed, likely) in enumerate(outcome):
+            for group, (fixed, _) in enumerate(outcome):
                 lines[group][group] -= fixed
-                part *= likely
-            start[canonical(tuple(map(tuple, lines)))] += part
+            yield tuple(map(tuple, lines)), probability * prod(likely for _, likely in outcome)
+
+
+def _gather(tables: Iterable[tuple[State, Fraction]]) -> Start:
+    """The probabilities of tables that are alike, added up."""
+    start: defaultdict[State, Fraction] = defaultdict(Fraction)
+    for table, probability in tables:
+        start[canonical(table)] += probability
     return dict(start)
 
 
@@ -97,11 +102,9 @@ def _fixed_points(moved: int, size: int) -> dict[int, Fraction]:
     such sets is known, and inclusion and exclusion gives the distribution.
     """
     sets = [comb(size, j) * Fraction(perm(moved, j), perm(size, j) ** 2) for j in range(moved + 1)]
-    distribution = {
-        fixed: sum(
-            ((-1) ** (j - fixed) * comb(j, fixed) * sets[j] for j in range(fixed, moved + 1)),
-            Fraction(0),
-        )
-        for fixed in range(moved + 1)
-    }
-    return {fixed: probability for fixed, probability in distribution.items() if probability}
+    distribution = {}
+    for fixed in range(moved + 1):
+        terms = ((-1) ** (j - fixed) * comb(j, fixed) * sets[j] for j in range(fixed, moved + 1))
+        if probability := sum(terms, Fraction(0)):
+            distribution[fixed] = probability
+    return distribution

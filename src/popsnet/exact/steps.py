@@ -6,18 +6,17 @@ description, so that they can be tested against it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from itertools import count, takewhile
+from math import isqrt
 
 from popsnet.errors import InputError
 from popsnet.exact.chain import Chain, Progress, Step
-from popsnet.exact.distribution import Distribution
-from popsnet.exact.lines import choose_by_bijection, choose_by_coin
-from popsnet.exact.start import Start, between_groups, by_residues, of_tables, without_fixed_points
-from popsnet.exact.transition import Lines, transition_of
+from popsnet.exact.start import between_groups, by_residues, of_tables, without_fixed_points
+from popsnet.exact.transition import choose_by_bijection, choose_by_coin, transition_of
 from popsnet.exact.turned import FRESH, place, turn
 from popsnet.network import Network
 
@@ -25,6 +24,9 @@ LARGEST = {"mei-rizzi": {1: 1, 2: 12, 3: 5}, "relay": {1: 8, 2: 8, 3: 5, 4: 4}}
 """By router and g the largest d: what takes minutes at most."""
 
 _LEFT = Fraction(1, 10**6)
+
+_DIGITS = 2**106
+"""A square root of a fraction is worked out on so many times it, squared: beyond a float's."""
 
 
 def taking_part(network: Network, step: int) -> Fraction:
@@ -37,11 +39,7 @@ def taking_part(network: Network, step: int) -> Fraction:
 
 
 def mei_rizzi_chain(
-    network: Network,
-    destination: Sequence[int] | None = None,
-    *,
-    all_packets: bool = False,
-    progress: Progress | None = None,
+    network: Network, destination: Sequence[int] | None = None, *, all_packets: bool = False
 ) -> Chain:
     """The chain of mei-rizzi: a step delivers what survives slots 1 and 2.
 
@@ -53,22 +51,21 @@ def mei_rizzi_chain(
     uniform.
     """
     _require_feasible(network, "mei-rizzi")
-    early = takewhile(lambda part: part < 1, (taking_part(network, s) for s in count()))
-
-    def by_coin(probability: Fraction) -> Step:
-        return _step(partial(choose_by_coin, cells=network.g, probability=probability))
-
-    return Chain(
-        _start(network, destination, by_residues, of_tables),
-        [] if all_packets else [by_coin(probability) for probability in early],
-        by_coin(Fraction(1)),
-        progress,
+    start = (
+        of_tables(network)
+        if destination is None
+        else {by_residues(network, destination): Fraction(1)}
     )
 
+    def by_coin(probability: Fraction) -> Step:
+        lines = partial(choose_by_coin, cells=network.g, probability=probability)
+        return partial(transition_of, lines=lines)
 
-def relay_chain(
-    network: Network, destination: Sequence[int] | None = None, *, progress: Progress | None = None
-) -> Chain:
+    early = takewhile(lambda part: part < 1, (taking_part(network, s) for s in count()))
+    return Chain(start, [] if all_packets else [*map(by_coin, early)], by_coin(Fraction(1)))
+
+
+def relay_chain(network: Network, destination: Sequence[int] | None = None) -> Chain:
     """The chain of relay's plain sweeps, schedule S, with ideal public bijections.
 
     A state has the pending packets by group and group of their source. In a stage a uniform
@@ -78,18 +75,54 @@ def relay_chain(
     router's own bijections are only nearly uniform, so that this is a close approximation of it.
     """
     _require_feasible(network, "relay")
-    start = _start(network, destination, between_groups, without_fixed_points)
-    fresh = _step(partial(choose_by_bijection, cells=network.d))
+    start = (
+        without_fixed_points(network)
+        if destination is None
+        else {between_groups(network, destination): Fraction(1)}
+    )
+    fresh = partial(transition_of, lines=partial(choose_by_bijection, cells=network.d))
     if network.d != network.g:
-        return Chain(start, [], fresh, progress)
-    return Chain(start, [*[fresh] * (FRESH - 1), place], turn, progress)
-
-
-def _step(lines: Lines) -> Step:
-    return partial(transition_of, lines=lines)
+        return Chain(start, [], fresh)
+    return Chain(start, [*[fresh] * (FRESH - 1), place], turn)
 
 
 ROUTERS = {"mei-rizzi": mei_rizzi_chain, "relay": relay_chain}
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """Mean and variance, and the probabilities of the first few numbers of steps."""
+
+    mean: Fraction
+    variance: Fraction
+    within: tuple[Fraction, ...]
+    """P(steps ≤ s) for s = 0, 1, …"""
+    states: int
+    """Of the chain, up to the names of groups."""
+
+    def __post_init__(self) -> None:
+        if any(after < before for before, after in zip(self.within, self.within[1:], strict=False)):
+            raise ValueError("The probabilities of at most s steps do not grow with s.")
+        if self.variance < 0:
+            raise ValueError(f"variance = {float(self.variance)}: a variance is not negative.")
+
+    @property
+    def sd(self) -> float:
+        """The standard deviation."""
+        return isqrt(int(self.variance * _DIGITS)) / isqrt(_DIGITS)
+
+    @property
+    def left(self) -> Fraction:
+        """The probability of more steps than ``within`` has."""
+        return 1 - self.within[-1]
+
+    def probability(self, steps: int) -> Fraction:
+        """P(steps = s)."""
+        return self.within[steps] - (self.within[steps - 1] if steps else 0)
+
+    def quantile(self, part: Fraction) -> int | None:
+        """The least s with P(steps ≤ s) ≥ part, or None if ``within`` does not reach it."""
+        return next((s for s, probability in enumerate(self.within) if probability >= part), None)
 
 
 def solve(chain: Chain, left: Fraction = _LEFT, most: int = 200) -> Distribution:
@@ -172,24 +205,13 @@ def steps_distribution(
         raise InputError(
             "all_packets = True is for mei-rizzi; in relay every packet always takes part."
         )
-    chain = (
-        relay_chain(network, destination, progress=progress)
-        if router == "relay"
-        else mei_rizzi_chain(network, destination, all_packets=all_packets, progress=progress)
-    )
+    if router == "relay":
+        chain = relay_chain(network, destination)
+    else:
+        chain = mei_rizzi_chain(network, destination, all_packets=all_packets)
+    chain.progress = progress
     found = solve(chain)
-    return StepsDistribution(
-        found.mean, found.variance, found.within, found.states, network, router, all_packets
-    )
-
-
-def _start(
-    network: Network,
-    destination: Sequence[int] | None,
-    one: Callable[[Network, Sequence[int]], tuple[tuple[int, ...], ...]],
-    every: Callable[[Network], Start],
-) -> Start:
-    return every(network) if destination is None else {one(network, destination): Fraction(1)}
+    return StepsDistribution(**vars(found), network=network, router=router, all_packets=all_packets)
 
 
 def _require_feasible(network: Network, router: str) -> None:

@@ -1,5 +1,8 @@
 """One step of an exact chain: the distributions of all lines, put together cell by cell.
 
+In a line every packet chooses a cell: an intermediate group in mei-rizzi, a place in relay. All
+draws are uniform, so that a distribution does not change if cells change their names.
+
 Lines choose independently. Packets of different lines that are heard in one cell and have the same
 group at the other end meet on a coupler there: in mei-rizzi in slot 2, on the way from the cell to
 the temporary group; in relay on the way from the source group to the cell. A packet that meets no
@@ -10,11 +13,60 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from functools import partial
+from fractions import Fraction
+from functools import cache, partial
+from itertools import permutations
 from typing import TypeAlias
 
-from popsnet.exact.lines import NOBODY, Cells
 from popsnet.exact.state import Line, State, Weights, canonical
+
+NOBODY = -1
+_MANY = -2
+
+Cells: TypeAlias = tuple[int, ...]
+"""For each cell the group at the other end of the packet that is heard there, or ``NOBODY``."""
+
+
+@cache
+def choose_by_coin(line: Line, cells: int, probability: Fraction) -> Weights[Cells]:
+    """Slot 1 of mei-rizzi: a packet takes part with this probability and chooses a cell.
+
+    All do so independently. A cell that two or more choose hears nothing. Packets are added one by
+    one, which takes O(m·cells·(groups + 2)^cells) for m packets.
+    """
+    one, none = probability.numerator, (probability.denominator - probability.numerator) * cells
+    weights: Counter[Cells] = Counter({(NOBODY,) * cells: 1})
+    for end, count in enumerate(line):
+        for _ in range(count):
+            after: Counter[Cells] = Counter()
+            for outcome, weight in weights.items():
+                if none:
+                    after[outcome] += weight * none
+                for cell in range(cells):
+                    after[_chosen(outcome, cell, end)] += weight * one
+            weights = after
+    heard: Counter[Cells] = Counter()
+    for outcome, weight in weights.items():
+        heard[tuple(NOBODY if one == _MANY else one for one in outcome)] += weight
+    return Weights(dict(heard), (probability.denominator * cells) ** sum(line))
+
+
+def _chosen(outcome: Cells, cell: int, end: int) -> Cells:
+    content = end if outcome[cell] == NOBODY else _MANY
+    return (*outcome[:cell], content, *outcome[cell + 1 :])
+
+
+@cache
+def choose_by_bijection(line: Line, cells: int) -> Weights[Cells]:
+    """An attempt of relay: the packets for one group have different cells, each way equally likely.
+
+    That is what a uniform bijection of the group's destinations gives. O(cells!) time.
+    """
+    ends = [end for end, count in enumerate(line) for _ in range(count)]
+    ends += [NOBODY] * (cells - len(ends))
+    weights = Counter(permutations(ends))
+    return Weights(dict(weights), sum(weights.values()))
+
 
 Lines: TypeAlias = Callable[[Line], Weights[Cells]]
 """The distribution of a line."""

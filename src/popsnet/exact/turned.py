@@ -17,9 +17,8 @@ from math import factorial, gcd
 from operator import itemgetter
 from typing import TypeAlias
 
-from popsnet.exact.lines import NOBODY, Cells, choose_by_bijection
 from popsnet.exact.state import Line, State, Weights
-from popsnet.exact.transition import Transition, add_line
+from popsnet.exact.transition import NOBODY, Cells, Transition, add_line, choose_by_bijection
 
 FRESH = 4
 """This many stages have bijections of their own."""

@@ -9,10 +9,9 @@ from popsnet.coins import Coins
 from popsnet.memory import Memory
 from popsnet.network import Network
 from popsnet.routing.facts import Words, told
-from popsnet.routing.global_or import OR_PHASES, global_or
-from popsnet.slot import Inbox, Ints, Slot
+from popsnet.routing.to_all import OR_PHASES, global_or
+from popsnet.slot import Inbox, Ints, Slot, Slots
 
-Slots = Generator[Slot, Inbox, None]
 Route = Callable[[Network, Ints, Coins, Memory], Slots]
 
 DETECTED = "+or"

@@ -10,10 +10,11 @@ from popsnet.routing.router import register
 from popsnet.slot import Ints, Slot, Slots
 from popsnet.theory.bounds import Bound
 
+_PHASE = "to destination"
 WORDS = Words(
     "One hop, at a time computed from the numbers: nothing collides, but max(d, g) slots are "
     "needed.",
-    {"to destination": "Packets go to their destinations, each on a coupler of its own."},
+    {_PHASE: "Packets go to their destinations, each on a coupler of its own."},
 )
 
 
@@ -54,12 +55,9 @@ def direct(network: Network, destination: Ints, coins: Coins, memory: Memory) ->
         senders = processors[turn == t]
         awaited = (t - network.index(processors)) % period
         listens = awaited < network.g
+        groups, listening = network.group(destination[senders]), awaited[listens]
         inbox = yield Slot.send_packets(
-            senders,
-            network.group(destination[senders]),
-            (processors[listens], awaited[listens]),
-            phase="to destination",
-            conflict_free=True,
+            senders, groups, (processors[listens], listening), phase=_PHASE, conflict_free=True
         )
         memory.drop(senders, senders)
         mine = inbox.destinations == inbox.receivers

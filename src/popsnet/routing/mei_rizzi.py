@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator
+from functools import partial
 from math import ceil
 
 import numpy as np
@@ -12,7 +13,7 @@ from popsnet.memory import Memory
 from popsnet.network import Network
 from popsnet.routing.facts import Claims, Expectation, Words
 from popsnet.routing.router import register, register_variant
-from popsnet.slot import NO_PACKET, Inbox, Ints, Listening, Slot, Slots
+from popsnet.slot import NO_PACKET, Inbox, Ints, Listening, Slot, SlotOptions, Slots
 from popsnet.theory.bounds import PAPER, Bound
 from popsnet.theory.fluid import expected_steps
 
@@ -151,14 +152,6 @@ def participation(network: Network, step: int) -> int:
     return (4 * g << 32) // (4 * d - g * step) if g * step < 4 * (d - g) else 2**32
 
 
-def _taking_part(network: Network, coins: Coins, step: int, pending: Ints) -> Ints:
-    """Who of those that are pending takes part in a step, by its own coin."""
-    chance = participation(network, step)
-    if chance == 2**32:
-        return pending
-    return pending[coins.chances(chance, INTERMEDIATE_GROUP, step, pending)]
-
-
 @register(
     "mei-rizzi",
     variant="published",
@@ -196,29 +189,14 @@ def mei_rizzi(network: Network, destination: Ints, coins: Coins, memory: Memory)
     The router stops when every source has its ack. No processor could know that: the
     simulation looks, to end the run, and nothing a processor does depends on it.
     """
-    g = network.g
+    g, listening = network.g, _one_per_coupler(network)
     pending: Ints = network.processors
-    own_residue, listening = pending % g, _one_per_coupler(network)
-    waiting = np.ones(network.n, dtype=np.bool_)
-    step = 0
+    own_residue, step = pending % g, 0
     while pending.size:
-        taking = _taking_part(network, coins, step, pending)
-        intermediate = coins.draws(g, INTERMEDIATE_GROUP, step, taking)
-        copies, arrived = yield from _two_hops(g, step, memory, taking, intermediate, listening)
-        memory.store(arrived.receivers, arrived.packets)
-        confirmed = yield from _acknowledge(step, taking, intermediate, copies, arrived, g)
-        memory.drop(confirmed.receivers, confirmed.receivers)
-        waiting[confirmed.receivers] = False
-        pending = np.flatnonzero(waiting).astype(np.int32)
-
-        home = yield Slot.forward(
-            arrived,
-            network.group(arrived.destinations),
-            own_residue,
-            phase=PHASES[4],
-            step=step,
-            conflict_free=network.d == g,
-        )
+        arrived, pending = yield from _until_acks(network, coins, memory, step, pending, listening)
+        groups = network.group(arrived.destinations)
+        options = SlotOptions(phase=PHASES[4], step=step, conflict_free=network.d == g)
+        home = yield Slot.forward(arrived, groups, own_residue, **options)
         memory.drop(arrived.receivers, arrived.packets)
         mine = home.destinations == home.receivers
         memory.deliver(home.receivers[mine], home.packets[mine])
@@ -234,47 +212,52 @@ def _one_per_coupler(network: Network) -> tuple[Ints, Ints]:
 
 
 def _two_hops(
-    g: int, step: int, memory: Memory, senders: Ints, intermediate: Ints, listening: Listening
-) -> Generator[Slot, Inbox, tuple[Inbox, Inbox]]:
-    """Slots 1 and 2: what the intermediate groups heard, and what the temporary groups heard."""
-    copies = yield Slot.send_packets(senders, intermediate, listening, phase=PHASES[0], step=step)
+    network: Network, coins: Coins, memory: Memory, step: int, pending: Ints, listening: Listening
+) -> Generator[Slot, Inbox, tuple[Ints, Ints, Inbox, Inbox]]:
+    """Slots 1 and 2: who takes part, by which groups, what these heard, and temporary groups.
+
+    Each pending source takes part by its own coin.
+    """
+    g, chance, taking = network.g, participation(network, step), pending
+    if chance < 2**32:
+        taking = pending[coins.chances(chance, INTERMEDIATE_GROUP, step, pending)]
+    intermediate = coins.draws(g, INTERMEDIATE_GROUP, step, taking)
+    copies = yield Slot.send_packets(taking, intermediate, listening, phase=PHASES[0], step=step)
     memory.store(copies.receivers, copies.packets)
     temporary = copies.destinations % g
     arrived = yield Slot.forward(copies, temporary, listening, phase=PHASES[1], step=step)
     memory.drop(copies.receivers, copies.packets)
-    return copies, arrived
+    return taking, intermediate, copies, arrived
 
 
-def _acknowledge(
-    step: int, senders: Ints, intermediate: Ints, copies: Inbox, arrived: Inbox, g: int
-) -> Generator[Slot, Inbox, Inbox]:
-    """Slots 3 and 4: acks for what arrived go back the way it came; never two on a coupler."""
-    listening = copies.receivers, copies.destinations % g
-    acks = yield Slot.acknowledge(
-        arrived, arrived.groups, listening, phase=PHASES[2], step=step, conflict_free=True
+def _until_acks(
+    network: Network, coins: Coins, memory: Memory, step: int, pending: Ints, listening: Listening
+) -> Generator[Slot, Inbox, tuple[Inbox, Ints]]:
+    """Slots 1 to 4: what the temporary groups stored, and the sources that have no ack yet.
+
+    Acks for what arrived go back the way it came; never two on a coupler.
+    """
+    taking, intermediate, copies, arrived = yield from _two_hops(
+        network, coins, memory, step, pending, listening
     )
-    came_from = np.zeros(int(copies.receivers.max(initial=-1)) + 1, dtype=np.int32)
+    memory.store(arrived.receivers, arrived.packets)
+    options = SlotOptions(step=step, conflict_free=True)
+    await_acks = copies.receivers, copies.destinations % network.g
+    options["phase"] = PHASES[2]
+    acks = yield Slot.acknowledge(arrived, arrived.groups, await_acks, **options)
+    came_from = np.zeros(network.n, dtype=np.int32)
     came_from[copies.receivers] = copies.groups
-    confirmed = yield Slot.acknowledge(
-        acks,
-        came_from[acks.receivers],
-        (senders, intermediate),
-        phase=PHASES[3],
-        step=step,
-        conflict_free=True,
-    )
-    return confirmed
+    back, options["phase"] = came_from[acks.receivers], PHASES[3]
+    confirmed = yield Slot.acknowledge(acks, back, (taking, intermediate), **options)
+    memory.drop(confirmed.receivers, confirmed.receivers)
+    waiting = np.ones(network.n, dtype=np.bool_)
+    waiting[confirmed.receivers] = False
+    return arrived, pending[waiting[pending]]
 
 
-def _unabridged(network: Network, destination: Ints, coins: Coins, memory: Memory) -> Slots:
-    """Of :func:`deferred` every step with all its slots: no processor knows the last step."""
-    return _deferred(network, coins, memory, unabridged=True)
-
-
-@register_variant(
-    "mei-rizzi", "deferred", obstacle=_needs_large_groups, unabridged=_unabridged, words=_DEFERRED
-)
-def deferred(network: Network, destination: Ints, coins: Coins, memory: Memory) -> Slots:
+def deferred(
+    network: Network, destination: Ints, coins: Coins, memory: Memory, *, unabridged: bool = False
+) -> Slots:
     """The repair for d > g: a copy waits in its temporary group until its slot 5 is safe.
 
     A group has k = ⌈d/g⌉ blocks of g processors, the last one perhaps smaller. In slot 5 of step
@@ -285,42 +268,37 @@ def deferred(network: Network, destination: Ints, coins: Coins, memory: Memory) 
     A copy that is stored cannot be lost, and the ack that its source hears is true.
 
     After the last ack at most k - 1 more slots of kind 5 bring the waiting copies home. When all
-    is done is for the simulation to see, as in :func:`mei_rizzi`.
+    is done is for the simulation to see, as in :func:`mei_rizzi`. If ``unabridged``, every step has
+    all its slots, because no processor knows which step is the last.
     """
-    return _deferred(network, coins, memory, unabridged=False)
-
-
-def _deferred(network: Network, coins: Coins, memory: Memory, *, unabridged: bool) -> Slots:
-    g, n, blocks = network.g, network.n, network.blocks
-    processors = network.processors
+    n, blocks, processors = network.n, network.blocks, network.processors
     index = network.index(processors)
     pending: Ints = processors
-    waiting = np.ones(n, dtype=np.bool_)
     stored = np.full(n, NO_PACKET, dtype=np.int32)  # the copy that waits at a processor
     target = np.full(n, NO_PACKET, dtype=np.int32)  # and its destination
     step = 0
     while pending.size or (unabridged and (stored != NO_PACKET).any()):
-        taking = _taking_part(network, coins, step, pending)
-        intermediate = coins.draws(g, INTERMEDIATE_GROUP, step, taking)
         listens_to = _turns(network, index, step % blocks)
         listeners = processors[(listens_to >= 0) & (stored == NO_PACKET)]
         listening = listeners, listens_to[listeners]
-        copies, arrived = yield from _two_hops(g, step, memory, taking, intermediate, listening)
-        memory.store(arrived.receivers, arrived.packets)
+        arrived, pending = yield from _until_acks(network, coins, memory, step, pending, listening)
         stored[arrived.receivers] = arrived.packets
         target[arrived.receivers] = arrived.destinations
-
-        confirmed = yield from _acknowledge(step, taking, intermediate, copies, arrived, g)
-        memory.drop(confirmed.receivers, confirmed.receivers)
-        waiting[confirmed.receivers] = False
-        pending = np.flatnonzero(waiting).astype(np.int32)
-
         yield from _bring_home(network, memory, stored, target, step, step % blocks)
         step += 1
     block = step % blocks
     while (stored != NO_PACKET).any():
         yield from _bring_home(network, memory, stored, target, step - 1, block)
         block = (block + 1) % blocks
+
+
+register_variant(
+    "mei-rizzi",
+    "deferred",
+    obstacle=_needs_large_groups,
+    unabridged=partial(deferred, unabridged=True),
+    words=_DEFERRED,
+)(deferred)
 
 
 def _turns(network: Network, index: Ints, block: int) -> Ints:
@@ -341,16 +319,12 @@ def _bring_home(
     g, processors = network.g, network.processors
     senders = processors[(stored != NO_PACKET) & (network.index(target) // g == block)]
     listeners = processors[network.index(processors) // g == block]
+    options = SlotOptions(phase=PHASES[4], step=step, conflict_free=True)
+    groups, packets, listening = network.group(target[senders]), stored[senders], listeners % g
     home = yield Slot.send_packets(
-        senders,
-        network.group(target[senders]),
-        (listeners, listeners % g),
-        packets=stored[senders],
-        phase=PHASES[4],
-        step=step,
-        conflict_free=True,
+        senders, groups, (listeners, listening), packets=packets, **options
     )
-    memory.drop(senders, stored[senders])
+    memory.drop(senders, packets)
     stored[senders] = NO_PACKET
     memory.deliver(home.receivers, home.packets)
 
@@ -366,14 +340,11 @@ def idealized(network: Network, destination: Ints, coins: Coins, memory: Memory)
     (section 3.2). In group x the processor with index a < g listens to group a, so that every
     coupler has one listener. Slots 3 to 5 are empty here: they are assumed, not executed.
     """
-    g, listening = network.g, _one_per_coupler(network)
-    pending: Ints = network.processors
+    listening, pending = _one_per_coupler(network), network.processors
     waiting = np.ones(network.n, dtype=np.bool_)
     step = 0
     while pending.size:
-        taking = _taking_part(network, coins, step, pending)
-        intermediate = coins.draws(g, INTERMEDIATE_GROUP, step, taking)
-        _, arrived = yield from _two_hops(g, step, memory, taking, intermediate, listening)
+        *_, arrived = yield from _two_hops(network, coins, memory, step, pending, listening)
         memory.assume_delivered(arrived.packets)
         waiting[arrived.packets] = False
         pending = pending[waiting[pending]]

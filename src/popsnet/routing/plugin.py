@@ -10,15 +10,8 @@ from pathlib import Path
 from types import CodeType, ModuleType
 
 from popsnet.errors import InputError
-from popsnet.routing.router import (
-    Route,
-    Router,
-    Variant,
-    all_routers,
-    get_router,
-    tie_to_file,
-    unregister,
-)
+from popsnet.routing import router as registry
+from popsnet.routing.router import Route, Router, Variant
 
 _LOADED: dict[Path, tuple[str, ...]] = {}
 """By file: the routers it has registered, so that it can be loaded again."""
@@ -59,32 +52,27 @@ def find_router(router: str | Path | Router | Route) -> Router:
             "function."
         )
     name = str(router)
-    return _load(Path(name)) if name.endswith(".py") else get_router(name)
+    return _load(Path(name)) if name.endswith(".py") else registry.get_router(name)
 
 
 def _of_function(route: Route) -> Router:
     """Return the router that a function was registered as, or one made of it."""
-    for known in all_routers():
+    for known in registry.all_routers():
         if any(variant.route is route for variant in known.variants.values()):
             return known
     name = getattr(route, "__name__", type(route).__name__)
     summary = (getattr(route, "__doc__", None) or "").strip().partition("\n")[0]
-    return Router(
-        name=name,
-        summary=summary,
-        slots="not stated",
-        buffers=_BUFFERS,
-        variants={"standard": Variant(route, name="standard")},
-    )
+    variants = {"standard": Variant(route, name="standard")}
+    return Router(name, summary, slots="not stated", buffers=_BUFFERS, variants=variants)
 
 
 def _load(path: Path) -> Router:
     _require_file(path, "a router")
     for name in _LOADED.pop(path.resolve(), ()):
-        unregister(name)
-    before = {router.name for router in all_routers()}
+        registry.unregister(name)
+    before = {router.name for router in registry.all_routers()}
     _, text = execute_file(path)
-    new = [router for router in all_routers() if router.name not in before]
+    new = [router for router in registry.all_routers() if router.name not in before]
     _LOADED[path.resolve()] = tuple(router.name for router in new)
     if len(new) != 1:
         raise InputError(
@@ -92,7 +80,7 @@ def _load(path: Path) -> Router:
             "@popsnet.register(...)."
         )
     digest = blake2b(text, digest_size=8).hexdigest()
-    return tie_to_file(new[0].name, str(path.resolve()), digest)
+    return registry.tie_to_file(new[0].name, str(path.resolve()), digest)
 
 
 class _Loader(SourceFileLoader):

@@ -23,7 +23,7 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import partial
 from inspect import signature
-from typing import TypeAlias
+from typing import Required, TypeAlias, TypedDict, Unpack
 
 from popsnet.coins import Coins
 from popsnet.errors import InputError
@@ -65,7 +65,7 @@ class Variant:
     """What its traces say to explain it."""
 
 
-Schedules: TypeAlias = Callable[[str], tuple[str, Variant]]
+Schedules: TypeAlias = Callable[[str], Variant]
 
 
 @dataclass(frozen=True, repr=False)
@@ -96,7 +96,7 @@ class Router:
     online: bool = True
     """Whether processors know only what they are told; an off-line router knows everything."""
     schedules: Schedules | None = None
-    """Makes a variant of a text that is not the name of one: its canonical name and the variant;
+    """Makes a variant of a text that is not the name of one, with its canonical name;
     raises InputError."""
     claims: Claims = NO_CLAIMS
     """Its expected slots and its bounds, in numbers."""
@@ -156,28 +156,25 @@ class Router:
         """Return the variant of that name, or the one that is made of it."""
         if isinstance(name, Variant):
             return name
-        canonical, variant = self._find(name)
-        return variant if variant.name == canonical else replace(variant, name=canonical)
-
-    def _find(self, name: str) -> tuple[str, Variant]:
         if name.endswith(DETECTED):
-            return self._detected(*self._find(name.removesuffix(DETECTED).rstrip()))
+            return self._detected(self.variant(name.removesuffix(DETECTED).rstrip()))
         if name in self.variants:
-            return name, self.variants[name]
+            known = self.variants[name]
+            return known if known.name == name else replace(known, name=name)
         if self.schedules is not None:
             return self.schedules(name)
-        known = ", ".join(self.variants)
-        raise InputError(f"Router {self.name} has no variant {name!r}; it has: {known}.")
+        names = ", ".join(self.variants)
+        raise InputError(f"Router {self.name} has no variant {name!r}; it has: {names}.")
 
-    def _detected(self, name: str, variant: Variant) -> tuple[str, Variant]:
+    def _detected(self, variant: Variant) -> Variant:
         """The variant with termination detection."""
         if variant.idealized:
             raise InputError(
-                f"Variant {name} of {self.name} gives statistics only, nothing to detect."
+                f"Variant {variant.name} of {self.name} gives statistics only, nothing to detect."
             )
-        route = partial(_started, self.name, variant.unabridged or variant.route)
-        words = detected_words(variant.words)
-        return name + DETECTED, replace(variant, route=detected(route), words=words)
+        route = detected(partial(_started, self.name, variant.unabridged or variant.route))
+        words, name = detected_words(variant.words), variant.name + DETECTED
+        return replace(variant, name=name, route=route, words=words)
 
 
 def _started(
@@ -233,51 +230,58 @@ def _defined_again(router: Router, route: Route) -> bool:
     return {*earlier, _module(route)} == {_PROGRAM}
 
 
+class RouterFacts(TypedDict, total=False):
+    """Fields of a :class:`Router` that :func:`register` accepts as keywords."""
+
+    summary: Required[str]
+    slots: Required[str]
+    buffers: Required[Buffers]
+    memory: str
+    messages: str
+    applies: str
+    randomness: str
+    reference: str
+    version: str
+    default: Callable[[Network], str] | None
+    online: bool
+    schedules: Schedules | None
+    claims: Claims
+
+
 def register(
     name: str,
     *,
-    summary: str,
-    slots: str,
-    buffers: Buffers,
-    memory: str = "",
-    messages: str = "",
     variant: str = "standard",
-    applies: str = "any d and g",
     obstacle: Obstacle = _anywhere,
-    randomness: str = "none",
-    reference: str = "",
-    version: str = "1",
-    default: Callable[[Network], str] | None = None,
-    online: bool = True,
-    schedules: Schedules | None = None,
-    claims: Claims = NO_CLAIMS,
     words: Words = NO_WORDS,
+    **facts: Unpack[RouterFacts],
 ) -> Callable[[Route], Route]:
-    """Register the decorated generator function as a router; see :class:`Router`.
+    """Register the decorated generator function as a router.
 
-    The words are those of its first variant, and of others that are registered without.
+    Parameters
+    ----------
+    name : str
+        The name of the router.
+    variant : str
+        The name of its first variant.
+    obstacle : function of a network
+        Why this variant does not apply to a network, or None if it does.
+    words : Words
+        Explains its traces, and those of other variants that are registered without.
+    **facts
+        ``summary``, ``slots`` and ``buffers``, and any of ``memory``, ``messages``, ``applies``,
+        ``randomness``, ``reference``, ``version``, ``default``, ``online``, ``schedules`` and
+        ``claims``, as in :class:`Router`.
     """
 
     def add(route: Route) -> Route:
         if name in _ROUTERS and not _defined_again(_ROUTERS[name], route):
             raise InputError(f"A router named {name!r} is registered already; choose another name.")
-        _ROUTERS[name] = Router(
-            name=name,
-            summary=summary,
-            slots=slots,
-            buffers=buffers if callable(buffers) else _held(buffers),
-            memory=memory,
-            messages=messages,
-            variants={variant: Variant(route, obstacle, variant, words=words)},
-            applies=applies,
-            randomness=randomness,
-            reference=reference,
-            version=version,
-            default=default,
-            online=online,
-            schedules=schedules,
-            claims=claims,
-        )
+        first = Variant(route, obstacle, variant, words=words)
+        router = Router(name=name, variants={variant: first}, **facts)
+        if not callable(router.buffers):
+            _held(router.buffers)
+        _ROUTERS[name] = router
         return route
 
     return add

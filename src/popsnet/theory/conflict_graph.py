@@ -50,19 +50,10 @@ class ConflictGraph:
         return cls(network, packets, network.group(packets), targets)
 
     @property
-    def source_degrees(self) -> Ints:
-        """Pending packets of each group."""
-        return np.bincount(self.sources, minlength=self.network.g)
-
-    @property
-    def temporary_degrees(self) -> Ints:
-        """Pending packets for each temporary group."""
-        return np.bincount(self.temporaries, minlength=self.network.g)
-
-    @property
     def degrees(self) -> Ints:
-        """Of all 2g nodes: groups first, then temporary groups."""
-        return np.concatenate([self.source_degrees, self.temporary_degrees])
+        """Pending packets of all 2g nodes: groups first, then temporary groups."""
+        ends = self.sources, self.temporaries
+        return np.concatenate([np.bincount(one, minlength=self.network.g) for one in ends])
 
     @property
     def max_degree(self) -> int:

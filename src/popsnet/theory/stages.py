@@ -83,13 +83,11 @@ def _binomial(
     return chances
 
 
-def after_fold(network: Network, rho: Numbers) -> Numbers:
-    """A packet must be alone on its way to the relay and again on its way from there."""
-    return after_shower(network, rho, 1)
-
-
 def after_shower(network: Network, rho: Numbers, copies: int) -> Numbers:
-    """Each of r copies is alone on both ways with a chance of its own, at r times the load."""
+    """Each of r copies is alone on both ways with a chance of its own, at r times the load.
+
+    A fold is as one copy: it must be alone on its way to the relay and again from there.
+    """
     through, crowd = np.zeros_like(rho), _crowd(network, rho)
     for places, share in _shares(network):
         arrives = np.exp(-copies * crowd * places)

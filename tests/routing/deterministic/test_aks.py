@@ -11,7 +11,7 @@ from popsnet.engines import Instance, slots
 from popsnet.routing import Route, Variant, get_router
 from popsnet.routing.deterministic import aks_slots, batcher_slots
 from popsnet.routing.deterministic.aks import certified
-from popsnet.routing.global_or import global_or_slots
+from popsnet.routing.to_all import global_or_slots
 from popsnet.slot import Ints, Slots
 from popsnet.sorting import ComparatorNetwork, bag_tree, merge_exchange
 from popsnet.testing import check_locality

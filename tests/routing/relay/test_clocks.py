@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from popsnet import Network
-from popsnet.routing.relay.schedule import Park
+from popsnet.routing.relay.park import Park
 from popsnet.slot import Ints
 from tests.conftest import permutation
 from tests.routing.relay.staged import destinations, route, stage

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from types import ModuleType
+
 import numpy as np
 import pytest
 
 from popsnet import InputError, Network
 from popsnet.routing import get_router
-from popsnet.routing.relay import parse_schedule, plan, planner
+from popsnet.routing.relay import grid, park, parse_schedule, plan, single_attempt
 from popsnet.theory import stages
 from tests.conftest import permutation
 from tests.routing.relay.staged import route
@@ -61,7 +63,7 @@ def test_a_plan_for_a_large_network_takes_little_work(
     evaluations = 0
     largest = 0
 
-    def counted(name: str) -> None:
+    def counted(module: ModuleType, name: str) -> None:
         original = getattr(stages, name)
 
         def count(*given: object) -> object:
@@ -71,10 +73,12 @@ def test_a_plan_for_a_large_network_takes_little_work(
             largest = max(largest, found.size)
             return found
 
-        monkeypatch.setattr(planner, name, count)
+        monkeypatch.setattr(module, name, count)
 
-    for name in ("after_fold", "after_grid", "after_park", "after_shower"):
-        counted(name)
+    for module, name in (
+        (grid, "after_grid"), (park, "after_park"), (single_attempt, "after_shower")
+    ):  # fmt: skip
+        counted(module, name)
     plan.__wrapped__(Network(d, g))
     assert 0 < evaluations <= 200
     assert largest <= 400

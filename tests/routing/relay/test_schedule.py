@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 from popsnet import InputError, Network
 from popsnet.routing import get_router
 from popsnet.routing.relay import RelaySchedule, RelayStage, parse_schedule
-from popsnet.routing.relay.schedule import Fold, Grid, Park, Shower, SweepStage
+from popsnet.routing.relay.grid import Grid
+from popsnet.routing.relay.park import Park, SweepStage
+from popsnet.routing.relay.single_attempt import Fold, Shower
 from tests.conftest import Cli
 
 SIZE = st.integers(1, 2**16)
@@ -100,7 +102,7 @@ def test_a_repetition_written_out_is_the_same_schedule(
 )
 def test_each_schedule_has_one_name(text: str, canonical: str) -> None:
     assert str(parse_schedule(text)) == canonical
-    assert get_router("relay")._find(text)[0] == canonical
+    assert get_router("relay").variant(text).name == canonical
 
 
 @pytest.mark.parametrize(

@@ -12,16 +12,15 @@ import pytest
 
 from popsnet import Inbox, Machine, Network, Rule, RuleViolation, Slot
 from popsnet.permutations import NAMES
-from popsnet.routing.broadcast import broadcast
-from popsnet.routing.global_or import global_or, global_or_slots
 from popsnet.routing.relay import RelayStage
 from popsnet.routing.relay.bijection import Bijection
 from popsnet.routing.relay.census import census, rank_slots
-from popsnet.routing.relay.fold import fold
-from popsnet.routing.relay.schedule import Grid, Park, Shower
+from popsnet.routing.relay.grid import Grid
+from popsnet.routing.relay.park import Park
+from popsnet.routing.relay.single_attempt import Fold, Shower
+from popsnet.routing.to_all import broadcast, global_or, global_or_slots
 from popsnet.slot import Ints, Kind, Slots
 from popsnet.theory.stages import (
-    after_fold,
     after_grid,
     after_park,
     after_shower,
@@ -176,7 +175,7 @@ def test_folds_first_two_slots_do_conflict(phase: str) -> None:
     alone.run(stage("P(6,6)"))
 
     def promising() -> Slots:
-        running = fold(alone.state)
+        running = Fold().run(alone.state)
         slot = next(running)
         while True:
             promise = slot.conflict_free or phase in slot.phase
@@ -221,7 +220,7 @@ def by_fluid_limit(network: Network, one: RelayStage, rho: float) -> float:
             return float(after_shower(network, at, copies)[0])
         case Grid(x, _):
             return float(after_grid(network, at, x)[0])
-    return float((after_sweep(at) if str(one) == "S" else after_fold(network, at))[0])
+    return float((after_sweep(at) if str(one) == "S" else after_shower(network, at, 1))[0])
 
 
 @pytest.mark.parametrize(

@@ -9,13 +9,13 @@ from math import log2, sqrt
 from popsnet.coins import Coins
 from popsnet.memory import Memory
 from popsnet.network import Network
-from popsnet.routing.deterministic.batcher import SORTING_PHASES, sort_packets
+from popsnet.routing.deterministic.batcher import SORTING_PHASES
 from popsnet.routing.deterministic.exchange import SortedPackets
 from popsnet.routing.deterministic.layout import place_wires, wire_of
 from popsnet.routing.deterministic.pairs import pair_slots
 from popsnet.routing.facts import Claims, Expectation, Words
-from popsnet.routing.global_or import OR_PHASES, global_or, global_or_slots
 from popsnet.routing.router import register
+from popsnet.routing.to_all import OR_PHASES, global_or, global_or_slots
 from popsnet.slot import Ints, Slots
 from popsnet.sorting import ComparatorNetwork, bag_tree, merge_exchange
 from popsnet.theory.bounds import Bound
@@ -99,13 +99,10 @@ def certified(
     ⌈g/d⌉ + 1 slots, tells all whether any does. If so, Batcher's merge exchange sorts what is
     there. That is a second step: a run of one step is one in which the network sorted.
     """
-    processors = network.processors
-    place = place_wires(network)
-    sorted_packets = SortedPackets(destination, wire_of(network, destination), memory)
-    yield from sort_packets(network, sorted_packets, comparators, place, "sort,")
+    processors, place = network.processors, place_wires(network)
+    sorted_packets = SortedPackets(network, destination, wire_of(network, destination), memory)
+    yield from sorted_packets.sort(comparators, place, "sort,")
     objectors = processors[sorted_packets.destinations != processors]
     if (yield from global_or(network, objectors, phase="is my packet mine?", step=0)):
-        yield from sort_packets(
-            network, sorted_packets, merge_exchange(network.n), place, "repair,", step=1
-        )
+        yield from sorted_packets.sort(merge_exchange(network.n), place, "repair,", step=1)
     memory.deliver(processors, sorted_packets.packets)

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable
-
 from popsnet.coins import Coins
 from popsnet.errors import InputError
 from popsnet.memory import Memory
 from popsnet.network import Network
-from popsnet.routing.deterministic.exchange import SortedPackets, keep_smaller_low
+from popsnet.routing.deterministic.exchange import SortedPackets
 from popsnet.routing.deterministic.layout import place_wires, wire_of
-from popsnet.routing.deterministic.pairs import pair_up
 from popsnet.routing.facts import Claims, Expectation, Phases, Words
 from popsnet.routing.router import register
 from popsnet.schedules.bounds import permutation_slots
-from popsnet.slot import Inbox, Ints, Slot, Slots
-from popsnet.sorting import ComparatorStage, merge_exchange, merge_exchange_depth
+from popsnet.slot import Ints, Slots
+from popsnet.sorting import merge_exchange, merge_exchange_depth
 from popsnet.theory.bounds import Bound
 
 SORTING_PHASES: Phases = {
@@ -31,20 +28,6 @@ def batcher_slots(network: Network) -> int:
     if reason := _for_few(network):
         raise InputError(f"{network}: batcher does not apply; {reason}")
     return merge_exchange_depth(network.n) * permutation_slots(network)
-
-
-def sort_packets(
-    network: Network,
-    sorted_packets: SortedPackets,
-    stages: Iterable[ComparatorStage],
-    place: Ints,
-    of: str,
-    step: int = 0,
-) -> Generator[Slot, Inbox, None]:
-    """Send packets through the stages of a comparator network; wire q is at ``place[q]``."""
-    for number, stage in enumerate(stages, start=1):
-        pairs = pair_up(network, place[stage.low], place[stage.high])
-        yield from keep_smaller_low(sorted_packets, pairs, f"{of} stage {number}: ", step)
 
 
 def _for_few(network: Network) -> str | None:
@@ -83,8 +66,6 @@ def batcher(network: Network, destination: Ints, coins: Coins, memory: Memory) -
     what a processor keeps depends on the two packets it has seen. In the end processor j has the
     packet that is number j of all: its own. O(n) time a stage.
     """
-    sorted_packets = SortedPackets(destination, wire_of(network, destination), memory)
-    yield from sort_packets(
-        network, sorted_packets, merge_exchange(network.n), place_wires(network), "sort,"
-    )
+    sorted_packets = SortedPackets(network, destination, wire_of(network, destination), memory)
+    yield from sorted_packets.sort(merge_exchange(network.n), place_wires(network), "sort,")
     memory.deliver(network.processors, sorted_packets.packets)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -11,54 +11,70 @@ import numpy.typing as npt
 
 from popsnet.compiled import compiled
 from popsnet.memory import Memory, plain
-from popsnet.routing.deterministic.pairs import Pairs
+from popsnet.network import Network
+from popsnet.routing.deterministic.pairs import I32, Pairs, pair_up
 from popsnet.slot import Inbox, Ints, Kind, Slot
+from popsnet.sorting import ComparatorStage
 
-I32 = npt.NDArray[np.int32]
 I64 = npt.NDArray[np.int64]
 
 
 class SortedPackets:
     """One packet a processor, to be sorted: its number, and the key made of its destination."""
 
-    def __init__(self, destination: Ints, keys: I64, memory: Memory) -> None:
+    def __init__(self, network: Network, destination: Ints, keys: I64, memory: Memory) -> None:
+        self.network = network
         self.packets: I32 = np.arange(len(destination), dtype=np.int32)
         self.destinations: I32 = plain(destination).copy()
         self.keys = keys
         self.memory = memory
 
+    def sort(
+        self, stages: Iterable[ComparatorStage], place: Ints, of: str, step: int = 0
+    ) -> Generator[Slot, Inbox, None]:
+        """Send packets through the stages of a comparator network; wire q is at ``place[q]``."""
+        for number, stage in enumerate(stages, start=1):
+            pairs = pair_up(self.network, place[stage.low], place[stage.high])
+            yield from self._keep_smaller_low(pairs, f"{of} stage {number}: ", step)
 
-def keep_smaller_low(
-    sorted_packets: SortedPackets, pairs: Pairs, of: str, step: int = 0
-) -> Generator[Slot, Inbox, None]:
-    """A stage: partners send each other copies, and each keeps the right one of the two.
+    def _keep_smaller_low(self, pairs: Pairs, of: str, step: int) -> Generator[Slot, Inbox, None]:
+        """A stage: partners send each other copies, and each keeps the right one of the two.
 
-    The low end keeps the smaller key. Both see both destinations and so decide alike: one drops
-    what the other keeps. A processor holds its own packet, one that it relays and, in later rounds
-    of d > g, its partner's: two packets for one round, three for several.
-    """
-    memory, schedule, ends = sorted_packets.memory, pairs.schedule, pairs.ends
-    own = sorted_packets.packets[ends]
-    heard, homes = np.empty_like(own), np.empty_like(own)
-    for number in range(schedule.slots):
-        senders, listeners, rows = schedule.transmissions(number)
-        inbox = yield schedule.slot(number, own, of, step)
-        assert len(inbox.receivers) == len(listeners)
-        if number % schedule.hops:
-            memory.drop(senders, own[rows])
-        memory.store(listeners, inbox.packets)
-        if number % schedule.hops == schedule.hops - 1:
-            heard[rows], homes[rows] = inbox.packets, inbox.destinations
-    both = sorted_packets.packets, sorted_packets.destinations, sorted_packets.keys
-    memory.drop(*_decide(pairs.low, pairs.high, *both, heard, homes))
+        The low end keeps the smaller key. Both see both destinations and so decide alike: one drops
+        what the other keeps. A processor holds its own packet, one that it relays and, in later
+        rounds of d > g, its partner's: two packets for one round, three for several.
+        """
+        memory, schedule, own = self.memory, pairs.schedule, self.packets[pairs.ends]
+        heard, homes = np.empty_like(own), np.empty_like(own)
+        for number in range(schedule.slots):
+            senders, listeners, rows = schedule.transmissions(number)
+            inbox = yield schedule.slot(number, own, of, step)
+            assert len(inbox.receivers) == len(listeners)
+            if number % schedule.hops:
+                memory.drop(senders, own[rows])
+            memory.store(listeners, inbox.packets)
+            if number % schedule.hops == schedule.hops - 1:
+                heard[rows], homes[rows] = inbox.packets, inbox.destinations
+        both = self.packets, self.destinations, self.keys
+        memory.drop(*_decide(pairs.low, pairs.high, *both, heard, homes))
+
+    def send(
+        self, senders: Ints, groups: Ints, listening: tuple[Ints, Ints], phase: str
+    ) -> Generator[Slot, Inbox, Inbox]:
+        """Let these processors send their packets, and drop them, in a slot without conflict."""
+        packets = self.packets[senders]
+        inbox = yield Slot.send_packets(
+            senders, groups, listening, packets=packets, phase=phase, conflict_free=True
+        )
+        self.memory.drop(senders, packets)
+        return inbox
 
 
 def swap_values(
     pairs: Pairs, values: npt.NDArray[Any], of: str, bits: int | None = None
 ) -> Generator[Slot, Inbox, npt.NDArray[Any]]:
     """Every processor of a pair learns the value of the other; the values that all then have."""
-    schedule, ends = pairs.schedule, pairs.ends
-    carried = values[ends]
+    schedule, carried = pairs.schedule, values[pairs.ends]
     for number in range(schedule.slots):
         slot = schedule.slot(number, None, of)
         rows = schedule.transmissions(number)[2]

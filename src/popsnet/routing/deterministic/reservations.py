@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from popsnet.network import Network
 from popsnet.routing.facts import Phases
-from popsnet.slot import Inbox, Ints, Slot
+from popsnet.slot import Inbox, Ints, Slot, SlotOptions
 
-RESERVATION_PHASES: Phases = {
+PHASES: Phases = {
     "reserve: *": "Processors tell each other how many sorted packets of each class there are, to "
     "agree on who sends when."
 }
@@ -28,19 +27,6 @@ def delivery_slots(network: Network) -> int:
     """
     d, g, k = network.d, network.g, network.blocks
     return (d + k * g - k) // g
-
-
-class PacketRun(NamedTuple):
-    """The packets of a strip in order of their classes, as far as each processor knows it."""
-
-    place: Ints
-    """The processor at each position."""
-    classes: I64
-    """The class of the packet at each position."""
-    leads: Bools
-    """Whether it is the first of its class."""
-    trails: Bools
-    """Whether it is the last of its class."""
 
 
 class Reservations:
@@ -60,20 +46,31 @@ class Reservations:
         self._reserved = np.zeros(network.g, dtype=np.int64)
         self._bits = 2 * max(network.n, delivery_slots(network)).bit_length()
 
-    def make(self, run: PacketRun) -> Generator[Slot, Inbox, None]:
-        """Reserve for a strip: 2⌈g/d⌉ + 2 slots, of two numbers up to n a message."""
+    def make(self, place: Ints, classes: I64) -> Generator[Slot, Inbox, None]:
+        """Reserve for a strip: 2⌈g/d⌉ + 2 slots, of two numbers up to n a message.
+
+        ``place`` has the processor at each position of the sorted strip, ``classes`` the class of
+        its packet: each processor knows whether it is the first or the last of its class.
+        """
         g = self.network.g
-        position = np.arange(len(run.place), dtype=np.int64)
+        begins = np.ones(len(classes) + 1, dtype=np.bool_)
+        begins[1:-1] = classes[1:] != classes[:-1]
+        leads, trails = begins[:-1], begins[1:]
+        position = np.arange(len(place), dtype=np.int64)
         first = np.column_stack((position, np.zeros_like(position)))
-        heard_by, starts = yield from self._report("leaders", run, run.leads, first)
-        start, base = yield from self._answer(run, heard_by, starts[:, 0])
-        self.sends_in[run.place] = base + (position - start) // g
+        heard_by, starts = yield from self._report(
+            "leaders", place[leads], classes[leads], first[leads]
+        )
+        start, base = yield from self._answer(place, classes, heard_by, starts[:, 0])
+        self.sends_in[place] = base + (position - start) // g
         count = np.column_stack((start, position + 1 - start))
-        heard_by, runs = yield from self._report("trailers", run, run.trails, count)
+        heard_by, runs = yield from self._report(
+            "trailers", place[trails], classes[trails], count[trails]
+        )
         yield from self._repeat(heard_by, runs)
 
     def _report(
-        self, who: str, run: PacketRun, speaks: Bools, said: I64
+        self, who: str, speakers: Ints, classes: I64, said: I64
     ) -> Generator[Slot, Inbox, tuple[Ints, I64]]:
         """One packet of every class tells the group of its class, where (c, a) listens to a.
 
@@ -85,15 +82,11 @@ class Reservations:
         for turn in range(-(-g // d)):
             listened = network.index(processors) + turn * d
             listens = listened < g
-            now = speaks & (network.group(run.place) // d == turn)
+            now = network.group(speakers) // d == turn
+            told = speakers[now], classes[now], (processors[listens], listened[listens])
+            phase = f"reserve: {who}" + (f", part {turn + 1}" if d < g else "")
             inbox = yield Slot.send_control(
-                run.place[now],
-                run.classes[now],
-                (processors[listens], listened[listens]),
-                contents=said[now],
-                bits=self._bits,
-                phase=f"reserve: {who}" + (f", part {turn + 1}" if d < g else ""),
-                conflict_free=True,
+                *told, contents=said[now], bits=self._bits, phase=phase, conflict_free=True
             )
             assert inbox.contents is not None
             heard_by.append(inbox.receivers)
@@ -101,35 +94,26 @@ class Reservations:
         return np.concatenate(heard_by), np.concatenate(heard)
 
     def _answer(
-        self, run: PacketRun, speakers: Ints, starts: I64
+        self, place: Ints, classes: I64, speakers: Ints, starts: I64
     ) -> Generator[Slot, Inbox, tuple[I64, I64]]:
         """Processors that heard a leader tell all where the class begins, and its first slot."""
-        reserved = self._reserved[self.network.group(speakers)]
+        said = np.column_stack((starts, self._reserved[self.network.group(speakers)]))
+        options = SlotOptions(phase="reserve: answers", conflict_free=True)
         inbox = yield Slot.broadcast(
-            speakers,
-            self.network.g,
-            (run.place, run.classes),
-            contents=np.column_stack((starts, reserved)),
-            bits=self._bits,
-            phase="reserve: answers",
-            conflict_free=True,
+            speakers, self.network.g, (place, classes), contents=said, bits=self._bits, **options
         )
         assert inbox.contents is not None
         told = np.empty((self.network.n, 2), dtype=np.int64)
         told[inbox.receivers] = inbox.contents
-        return told[run.place, 0], told[run.place, 1]
+        return told[place, 0], told[place, 1]
 
     def _repeat(self, speakers: Ints, runs: I64) -> Generator[Slot, Inbox, None]:
         """A processor that heard a trailer tells its own group; all of it keep the reservations."""
         network, g = self.network, self.network.g
+        own, listened = network.group(speakers), network.group(network.processors)
+        options = SlotOptions(phase="reserve: totals", conflict_free=True)
         inbox = yield Slot.send_control(
-            speakers,
-            network.group(speakers),
-            network.group(network.processors),
-            contents=runs,
-            bits=self._bits,
-            phase="reserve: totals",
-            conflict_free=True,
+            speakers, own, listened, contents=runs, bits=self._bits, **options
         )
         assert inbox.contents is not None
         at, (start, count) = inbox.receivers, inbox.contents.T
@@ -138,8 +122,6 @@ class Reservations:
         mine = (number >= 0) & (number < count)
         self.hears_in[at[mine]] = (self._reserved[group] + number // g)[mine]
         self.hears_from[at[mine]] = ((start + number) % g)[mine]
-        groups, one = np.unique(
-            group, return_index=True
-        )  # all of a group have the same reservations
+        groups, one = np.unique(group, return_index=True)  # all of a group reserve the same
         self._announced[groups] += count[one]
         self._reserved[groups] += -(-count[one] // g)

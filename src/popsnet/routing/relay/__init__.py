@@ -3,7 +3,8 @@
 from popsnet.routing.relay.bijection import Bijection
 from popsnet.routing.relay.planner import RelayPlan, fractions, plan
 from popsnet.routing.relay.router import expected_slots
-from popsnet.routing.relay.schedule import RelaySchedule, RelayStage, parse_schedule
+from popsnet.routing.relay.schedule import RelaySchedule, parse_schedule
+from popsnet.routing.relay.state import RelayStage
 
 __all__ = [
     "Bijection",

@@ -16,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 
 from popsnet.routing.relay.state import RelayState
-from popsnet.slot import Inbox, Ints, Slot, Slots
+from popsnet.slot import Inbox, Ints, Slots
 
 STORED = (
     "Relays send on what they store. Destinations know where to listen, and no two packets want "
@@ -31,7 +31,7 @@ class RelayBuffers:
     def __init__(self, state: RelayState) -> None:
         d, g = state.network.d, state.network.g
         self.k = state.network.blocks
-        self._state = state
+        self.state = state
         self._places = state.fresh_bijection(d)
         self._sizes = (d - np.arange(g) + g - 1) // g  # of the sets (T, a), by a
         self._stored = np.zeros(g * g * self.k, dtype=np.int32)  # by (T, a, class)
@@ -39,15 +39,15 @@ class RelayBuffers:
 
     def relays(self, destinations: Ints) -> Ints:
         """T, the relay group of each destination."""
-        return self._state.places(self._places, destinations) % self._state.network.g
+        return self.state.places(self._places, destinations) % self.state.network.g
 
     def classes(self, destinations: Ints) -> Ints:
         """τ, the class of each destination."""
-        return self._state.places(self._places, destinations) // self._state.network.g
+        return self.state.places(self._places, destinations) // self.state.network.g
 
     def store(self, heard: Inbox) -> Ints:
         """One member of a set stores what the set heard, if there is room; which sets did."""
-        network, g = self._state.network, self._state.network.g
+        network, g = self.state.network, self.state.network.g
         index = network.index(heard.receivers)
         sets = network.group(heard.receivers) * g + index % g
         classes = self.classes(heard.destinations)
@@ -56,28 +56,20 @@ class RelayBuffers:
         at = (before < size) & (index // g == (classes + before) % size)
         self._stored[places[at]] += 1
         mine = heard.at(at)
-        self._state.keep(mine)
+        self.state.keep(mine)
         self._parked.append((mine.receivers, mine.packets, mine.destinations))
         stored: Ints = sets[at]
         return stored
 
     def deliver(self, stage: str) -> Slots:
         """K slots without conflict."""
-        state, network, g = self._state, self._state.network, self._state.network.g
+        state, g = self.state, self.state.network.g
         holders, packets, destinations = map(np.concatenate, zip(*self._parked, strict=True))
-        classes = self.classes(destinations)
-        undelivered = np.flatnonzero(state.undelivered).astype(np.int32)
-        places = state.places(self._places, undelivered)
+        classes, waiting = self.classes(destinations), state.waiting
+        places = state.places(self._places, waiting)
         for turn in range(self.k):
             sending, listening = classes == turn, places // g == turn
-            home = yield Slot.send_packets(
-                holders[sending],
-                network.group(destinations[sending]),
-                (undelivered[listening], places[listening] % g),
-                packets=packets[sending],
-                phase=f"{stage}: delivery" + (f", class {turn + 1}" if self.k > 1 else ""),
-                step=state.step,
-                conflict_free=True,
-            )
-            state.release(holders[sending], packets[sending], destinations[sending])
-            state.bring_home(home)
+            listened = waiting[listening], places[listening] % g
+            phase = f"{stage}: delivery" + (f", class {turn + 1}" if self.k > 1 else "")
+            stored = holders[sending], packets[sending], destinations[sending]
+            yield from state.deliver(*stored, listened, phase)

@@ -13,9 +13,9 @@ import numpy as np
 from popsnet.errors import InputError
 from popsnet.network import Network
 from popsnet.routing.facts import Phases
-from popsnet.routing.global_or import OR_PHASES, global_or
 from popsnet.routing.relay.buffers import STORED, RelayBuffers
 from popsnet.routing.relay.state import RelayState
+from popsnet.routing.to_all import OR_PHASES
 from popsnet.slot import Inbox, Ints, Slot, Slots
 
 CENSUS_PHASES: Phases = {
@@ -46,11 +46,6 @@ def census_slots(network: Network) -> int:
     return 2 * network.blocks + rank_slots(network) + 2 * (network.g - 1).bit_length() + 3
 
 
-def census_bits(network: Network) -> int:
-    """The bits of its largest messages: g counters of up to d."""
-    return network.g * network.d.bit_length()
-
-
 def census(state: RelayState) -> Slots:
     """2k + N + 2⌈log₂ g⌉ + 2 slots, none with a conflict; g must divide d.
 
@@ -72,10 +67,7 @@ def census(state: RelayState) -> Slots:
     ranks = yield from _ranks(state, held, relays)
     yield from _by_rank(state, buffers, held, relays, ranks)
     yield from buffers.deliver("census")
-    undelivered = np.flatnonzero(state.undelivered).astype(np.int32)
-    phase = "census: who still waits"
-    if not (yield from global_or(state.network, undelivered, phase=phase, step=state.step)):
-        state.acknowledge(state.pending)
+    yield from state.ask("census")
 
 
 def _spread(state: RelayState) -> Generator[Slot, Inbox, Inbox]:
@@ -88,14 +80,8 @@ def _spread(state: RelayState) -> Generator[Slot, Inbox, Inbox]:
     parts = []
     for turn in range(network.blocks):
         senders = processors[waiting & (place // g == turn)]
-        heard = yield Slot.send_packets(
-            senders,
-            place[senders] % g,
-            residues,
-            phase=f"census: spread, slot {turn + 1}",
-            step=state.step,
-            conflict_free=True,
-        )
+        options = state.without_conflict(f"census: spread, slot {turn + 1}")
+        heard = yield Slot.send_packets(senders, place[senders] % g, residues, **options)
         parts.append(heard.at(network.index(heard.receivers) // g == turn))
         state.keep(parts[-1])
     return _by_receiver(parts)
@@ -132,37 +118,24 @@ def _earlier(keys: Ints) -> Ints:
 def _prefix_sums(state: RelayState, counts: Ints) -> Generator[Slot, Inbox, Ints]:
     """For each set (X, a) the sum of the counters of the sets (X, 0) … (X, a); a row a set."""
     network, g, processors = state.network, state.network.g, state.network.processors
-    sums, bits = counts.copy(), census_bits(network)
+    sums, bits = counts.copy(), g * network.d.bit_length()  # g counters of up to d
     group, index = np.divmod(np.arange(g * g, dtype=np.int32), g)  # X and a of each set
     member = network.processor(group, index)  # the first of each set
     residue = network.index(processors) % g
     for level in range((g - 1).bit_length()):
         phase = f"census: prefix sums, round {level + 1}"
         sending, receiving = index + 2**level < g, residue >= 2**level
-        there = yield Slot.send_control(
-            member[sending],
-            index[sending],
-            (member, index),
-            contents=sums[sending],
-            bits=bits,
-            phase=f"{phase} out",
-            step=state.step,
-            conflict_free=True,
-        )
-        back = yield Slot.send_control(
-            there.receivers,
-            network.index(there.receivers),
-            (processors[receiving], residue[receiving] - 2**level),
-            contents=there.contents,
-            bits=bits,
-            phase=f"{phase} back",
-            step=state.step,
-            conflict_free=True,
-        )
-        assert back.contents is not None
-        first = network.index(back.receivers) < g
-        at = back.receivers[first]
-        sums[network.group(at) * g + network.index(at)] += back.contents[first]
+        out, said = (member[sending], index[sending], (member, index)), sums[sending]
+        options = state.without_conflict(f"{phase} out")
+        there = yield Slot.send_control(*out, contents=said, bits=bits, **options)
+        listening = processors[receiving], residue[receiving] - 2**level
+        back = there.receivers, network.index(there.receivers), listening
+        options = state.without_conflict(f"{phase} back")
+        told = yield Slot.send_control(*back, contents=there.contents, bits=bits, **options)
+        assert told.contents is not None
+        first = network.index(told.receivers) < g
+        at = told.receivers[first]
+        sums[network.group(at) * g + network.index(at)] += told.contents[first]
     return sums
 
 
@@ -173,15 +146,8 @@ def _by_rank(
     network = state.network
     residues = network.index(network.processors) % network.g
     for turn in range(rank_slots(network)):
-        now = held.at(ranks == turn)
-        heard = yield Slot.forward(
-            now,
-            relays[ranks == turn],
-            residues,
-            phase=f"census: rank {turn + 1}",
-            step=state.step,
-            conflict_free=True,
-        )
+        now, options = held.at(ranks == turn), state.without_conflict(f"census: rank {turn + 1}")
+        heard = yield Slot.forward(now, relays[ranks == turn], residues, **options)
         state.release(now.receivers, now.packets, now.destinations)
         buffers.store(heard)
     late = held.at(ranks >= rank_slots(network))

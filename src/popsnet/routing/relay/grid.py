@@ -19,22 +19,14 @@ no two packets of T go to one group, because T_v is injective on it.
 from __future__ import annotations
 
 from collections.abc import Generator
+from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from popsnet.routing.facts import Phases
-from popsnet.routing.relay.state import RelayState
+from popsnet.network import Network
+from popsnet.routing.relay.state import Maps, RelayStage, RelayState
 from popsnet.slot import NO_PACKET, Inbox, Ints, Slot, Slots
-
-GRID_PHASES: Phases = {
-    "grid: attempt*": "A waiting packet is sent in the slot in which the relay group computed for "
-    "it listens to its group.",
-    "grid: delivery*": "Relays send on what they store: nothing can collide.",
-    "grid: acks": "Relays say which packets they stored; those sources are done.",
-}
-
-Maps = npt.NDArray[np.uint8]
+from popsnet.theory.stages import Numbers, after_grid
 
 
 def superclasses(d: int, g: int) -> int:
@@ -42,9 +34,44 @@ def superclasses(d: int, g: int) -> int:
     return -(-g // d)
 
 
-def grid(state: RelayState, x: int, y: int) -> Slots:
-    """X + y + 1 slots; conflicts only in the first x."""
-    yield from _GridSlots(state, x, y).run()
+_GRID_PHASES = {
+    "grid: attempt*": "A waiting packet is sent in the slot in which the relay group computed for "
+    "it listens to its group.",
+    "grid: delivery*": "Relays send on what they store: nothing can collide.",
+    "grid: acks": "Relays say which packets they stored; those sources are done.",
+}
+
+
+@dataclass(frozen=True)
+class Grid(RelayStage):
+    """XY(x,y): conflicts only in the first x slots."""
+
+    letters = "XY"
+    phases = _GRID_PHASES
+    x: int
+    y: int
+
+    def run(self, state: RelayState) -> Slots:
+        return _GridSlots(state, self.x, self.y).run()
+
+    def slots(self, network: Network) -> int:
+        return self.x + self.y + 1
+
+    def after(self, network: Network, rho: Numbers) -> Numbers:
+        return after_grid(network, rho, self.x)
+
+    def buffers(self, network: Network) -> int:
+        return 2 + self.y
+
+    def obstacle(self, network: Network) -> str | None:
+        if network.d >= network.g:
+            return f"stage {self} needs d < g; for d >= g give stages P, S, F and R."
+        classes = superclasses(network.d, network.g)
+        if self.x * self.y < classes:
+            return f"stage {self} needs x·y >= ⌈g/d⌉ = {classes}."
+        if self.x > classes:
+            return f"stage {self} needs x <= ⌈g/d⌉ = {classes}."
+        return None
 
 
 class _GridSlots:
@@ -80,12 +107,10 @@ class _GridSlots:
             trying = (turns == turn) & exists
             listened = self._listened(turn)
             listens = listened < network.g
+            listening = self._processors[listens], listened[listens]
+            phase = "grid: attempt" + (f", slot {turn + 1}" if self._x > 1 else "")
             heard = yield Slot.send_packets(
-                pending[trying],
-                relays[trying],
-                (self._processors[listens], listened[listens]),
-                phase="grid: attempt" + (f", slot {turn + 1}" if self._x > 1 else ""),
-                step=state.step,
+                pending[trying], relays[trying], listening, phase=phase, step=state.step
             )
             place = state.places(self._bijection, heard.destinations)
             v = (network.group(heard.receivers) - place) % self._width // self._x
@@ -104,41 +129,21 @@ class _GridSlots:
         return (group + self._shift + turn) % self._classes + index * self._classes
 
     def _deliver(self) -> Slots:
-        state, network, g = self._state, self._state.network, self._state.network.g
+        state = self._state
         for v in range(self._y):
-            holders = np.flatnonzero(self._stored[v] != NO_PACKET).astype(np.int32)
-            undelivered = np.flatnonzero(state.undelivered).astype(np.int32)
-            relays = self._relay(state.places(self._bijection, undelivered), v)
-            undelivered, relays = undelivered[relays < g], relays[relays < g]
-            packets, targets = self._stored[v, holders], self._targets[v, holders]
-            home = yield Slot.send_packets(
-                holders,
-                network.group(targets),
-                (undelivered, relays),
-                packets=packets,
-                phase="grid: delivery" + (f", slot {v + 1}" if self._y > 1 else ""),
-                step=state.step,
-                conflict_free=True,
-            )
-            state.release(holders, packets, targets)
-            state.bring_home(home)
+            holders = self._processors[self._stored[v] != NO_PACKET]
+            relays = self._relay(state.places(self._bijection, state.waiting), v)
+            exists = relays < state.network.g
+            listened = state.waiting[exists], relays[exists]
+            phase = "grid: delivery" + (f", slot {v + 1}" if self._y > 1 else "")
+            stored = holders, self._stored[v, holders], self._targets[v, holders]
+            yield from state.deliver(*stored, listened, phase)
 
     def _acknowledge(self, turns: Ints, relays: Ints, maps: Maps) -> Slots:
         """Each relay sends its map to the groups whose packets it stored."""
-        state, g = self._state, self._state.network.g
-        pending = state.pending
-        told = np.flatnonzero(maps.any(axis=1)).astype(np.int32)
+        state = self._state
+        told = self._processors[maps.any(axis=1)]
         groups = np.stack([self._listened(turn)[told] for turn in range(self._x)], axis=1)
-        exists = relays < g
-        inbox = yield Slot.send_control(
-            told,
-            groups[maps[told] == 1],
-            (pending[exists], relays[exists]),
-            fanout=maps[told].sum(axis=1, dtype=np.int32),
-            contents=maps[told],
-            bits=self._x,
-            phase="grid: acks",
-            step=state.step,
-            conflict_free=True,
-        )
-        state.hear_maps(inbox, turns)
+        maps, exists = maps[told], relays < state.network.g
+        listened, fanout = (state.pending[exists], relays[exists]), maps.sum(axis=1, dtype=np.int32)
+        return state.send_maps(told, groups[maps == 1], listened, maps, turns, "grid: acks", fanout)

@@ -12,23 +12,27 @@ meets no other message: on c(a, T) only the first member of (T, a) sends. Only a
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from popsnet.errors import InputError
 from popsnet.network import Network
-from popsnet.routing.facts import Phases
 from popsnet.routing.relay.buffers import STORED, RelayBuffers
-from popsnet.routing.relay.state import RelayState
-from popsnet.slot import Inbox, Ints, Slot, Slots
+from popsnet.routing.relay.state import RelayStage, RelayState
+from popsnet.slot import Ints, Slot, Slots
+from popsnet.theory.stages import Numbers, after_park, after_sweep, after_windows
 
 _AT_ONCE = (
     "Every waiting packet is sent to the relay group computed for its destination. Only here can "
     "packets of this stage collide."
 )
 _ACKS = "Relays say which packets they stored; those sources are done, the others try again."
-PARK_PHASES: Phases = {
+_WIDE, _MOST_MAPS = 64, 2**31
+"""Windows of more slots are refused where the maps of all sets together have more bits."""
+
+
+_PARK_PHASES = {
     "park*: attempt": _AT_ONCE,
     "park*: attempt, slot *": "Each waiting packet is sent to the relay group computed for its "
     "destination, in one of the slots of this window, drawn by its source. Only in attempts can "
@@ -36,7 +40,52 @@ PARK_PHASES: Phases = {
     "park: delivery*": STORED,
     "park*: acks": _ACKS,
 }
-SWEEP_PHASES: Phases = {
+
+
+@dataclass(frozen=True)
+class Park(RelayStage):
+    """P(w1,…,wm): windows of w slots, each source tries in a slot of its own choice."""
+
+    letters = "P"
+    phases = _PARK_PHASES
+    windows: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        if not self.windows:
+            raise InputError("P(): a park stage has at least one window.")
+        super().__post_init__()
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        return self.windows
+
+    def run(self, state: RelayState) -> Slots:
+        buffers, several = RelayBuffers(state), len(self.windows) > 1
+        for number, window in enumerate(self.windows, start=1):
+            name = f"park, window {number}" if several else "park"
+            yield from _window(buffers, state.attempts(window), window, name, delivers=not several)
+        if several:
+            yield from buffers.deliver("park")
+
+    def slots(self, network: Network) -> int:
+        return sum(self.windows) + len(self.windows) + network.blocks
+
+    def after(self, network: Network, rho: Numbers) -> Numbers:
+        if len(self.windows) == 1:
+            return after_park(network, rho, self.windows[0])
+        return np.array([after_windows(network, float(one), self.windows) for one in rho])
+
+    def buffers(self, network: Network) -> int:
+        return 2 + network.blocks
+
+    def obstacle(self, network: Network) -> str | None:
+        most = max(_WIDE, _MOST_MAPS // network.couplers)
+        if max(self.windows) > most:
+            return f"stage {self} keeps maps of g²w bits; with these groups give w <= {most}."
+        return super().obstacle(network)
+
+
+_SWEEP_PHASES = {
     "sweep: attempt": _AT_ONCE,
     "sweep: attempt, slot *": "Each waiting packet is sent to the relay group computed for its "
     "destination, in the slot of its class. Only in attempts can packets of this stage collide.",
@@ -44,73 +93,49 @@ SWEEP_PHASES: Phases = {
     "sweep: acks": _ACKS,
 }
 
-Maps = npt.NDArray[np.uint8]
+
+@dataclass(frozen=True)
+class SweepStage(RelayStage):
+    """S: a packet of class τ tries in slot τ of k = ⌈d/g⌉, so that no coins are drawn."""
+
+    letters = "S"
+    phases = _SWEEP_PHASES
+
+    def run(self, state: RelayState) -> Slots:
+        buffers = RelayBuffers(state)
+        turns = buffers.classes(state.destination[state.pending])
+        return _window(buffers, turns, buffers.k, "sweep", delivers=True)
+
+    def slots(self, network: Network) -> int:
+        return 2 * network.blocks + 1
+
+    def after(self, network: Network, rho: Numbers) -> Numbers:
+        return after_sweep(rho)
+
+    def buffers(self, network: Network) -> int:
+        return 2 + network.blocks
 
 
-def park(state: RelayState, windows: Sequence[int]) -> Slots:
-    """Σ(w + 1) + k slots for windows of w slots; each source tries in a slot of its own choice."""
-    buffers = RelayBuffers(state)
-    for number, window in enumerate(windows, start=1):
-        turns = state.attempts(window)
-        name = f"park, window {number}" if len(windows) > 1 else "park"
-        maps = yield from _attempt(state, buffers, turns, window, name)
-        if len(windows) == 1:
-            yield from buffers.deliver("park")
-        yield from _acknowledge(state, buffers, turns, maps, name)
-    if len(windows) > 1:
-        yield from buffers.deliver("park")
+def _window(buffers: RelayBuffers, turns: Ints, window: int, name: str, *, delivers: bool) -> Slots:
+    """The attempts of a window, the delivery if it comes now, and the acks.
 
-
-def sweep_slots(network: Network) -> int:
-    """2k + 1 slots of a plain sweep, k = ⌈d/g⌉."""
-    return 2 * network.blocks + 1
-
-
-def sweep(state: RelayState) -> Slots:
-    """The plain sweep, 2k + 1 slots: a packet of class τ tries in slot τ, so no coins are drawn."""
-    buffers = RelayBuffers(state)
-    turns = buffers.classes(state.destination[state.pending])
-    maps = yield from _attempt(state, buffers, turns, buffers.k, "sweep")
-    yield from buffers.deliver("sweep")
-    yield from _acknowledge(state, buffers, turns, maps, "sweep")
-
-
-def _attempt(
-    state: RelayState, buffers: RelayBuffers, turns: Ints, window: int, stage: str
-) -> Generator[Slot, Inbox, Maps]:
-    """The slots of a window; returns, by set, in which of them a packet was stored."""
-    network, pending = state.network, state.pending
+    The first member of each set that stored anything says in which slots.
+    """
+    state, network, pending = buffers.state, buffers.state.network, buffers.state.pending
     relays = buffers.relays(state.destination[pending])
     residues = network.index(network.processors) % network.g
     maps = np.zeros((network.couplers, window), dtype=np.uint8)
     for turn in range(window):
         trying = turns == turn
+        phase = f"{name}: attempt" + (f", slot {turn + 1}" if window > 1 else "")
         heard = yield Slot.send_packets(
-            pending[trying],
-            relays[trying],
-            residues,
-            phase=f"{stage}: attempt" + (f", slot {turn + 1}" if window > 1 else ""),
-            step=state.step,
+            pending[trying], relays[trying], residues, phase=phase, step=state.step
         )
         maps[buffers.store(heard), turn] = 1
-    return maps
-
-
-def _acknowledge(
-    state: RelayState, buffers: RelayBuffers, turns: Ints, maps: Maps, stage: str
-) -> Slots:
-    """The first member of each set that stored anything says in which slots."""
-    network, pending = state.network, state.pending
+    if delivers:
+        yield from buffers.deliver(name)
     sets = np.flatnonzero(maps.any(axis=1)).astype(np.int32)
     relay, source = np.divmod(sets, network.g)  # the groups T and a of each set
-    inbox = yield Slot.send_control(
-        network.processor(relay, source),
-        source,
-        (pending, buffers.relays(state.destination[pending])),
-        contents=maps[sets],
-        bits=maps.shape[1],
-        phase=f"{stage}: acks",
-        step=state.step,
-        conflict_free=True,
-    )
-    state.hear_maps(inbox, turns)
+    members = network.processor(relay, source)
+    listened = state.pending, buffers.relays(state.destination[state.pending])
+    yield from state.send_maps(members, source, listened, maps[sets], turns, f"{name}: acks")

@@ -18,32 +18,14 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from popsnet.network import Network
-from popsnet.routing.relay.grid import superclasses
-from popsnet.routing.relay.schedule import (
-    WIDEST,
-    Fold,
-    Grid,
-    Park,
-    RelaySchedule,
-    RelayStage,
-    Shower,
-    SweepStage,
-)
-from popsnet.theory.stages import (
-    after_fold,
-    after_grid,
-    after_park,
-    after_shower,
-    after_sweep,
-    after_windows,
-    first_at_a_set,
-    left_at_a_set,
-)
-
-Numbers = npt.NDArray[np.float64]
+from popsnet.routing.relay.grid import Grid, superclasses
+from popsnet.routing.relay.park import Park
+from popsnet.routing.relay.schedule import RelaySchedule
+from popsnet.routing.relay.single_attempt import Fold, Shower
+from popsnet.routing.relay.state import WIDEST, RelayStage
+from popsnet.theory.stages import Numbers, after_windows, first_at_a_set, left_at_a_set
 
 _GRID = 400
 _NOTHING = 1e-6
@@ -64,26 +46,16 @@ class RelayPlan(NamedTuple):
     slots: float
 
 
-class _Option(NamedTuple):
-    stage: RelayStage
-    slots: int
-    after: Numbers  # the fraction after it, for each on the grid
-    ends: Numbers | None = None  # the slots of retries, if it is followed by nothing else
-
-
 @lru_cache(maxsize=64)
 def plan(network: Network) -> RelayPlan:
     """The shortest schedule by the fluid limit; O(1) evaluations of it for each size of stage."""
-    grid = np.geomspace(_NOTHING / network.n, 1.0, _GRID)
-    options = list(_options(network, grid))
-    value, choice = _values(network, grid, options)
-    stages = _stages(network, grid, options, choice, 1.0)
-    best = RelayPlan(_schedule(network, stages), 1 + float(value[-1]))
+    shortest = _Shortest(network)
+    best = RelayPlan(_schedule(network, shortest.stages(1.0)), 1 + float(shortest.value[-1]))
     for windows, slots, rho in _first_windows(network):
-        total = 1 + slots + float(np.interp(np.log(rho), np.log(grid), value))
+        total = 1 + slots + shortest.slots(rho)
         if total < best.slots:
-            stages = _stages(network, grid, options, choice, rho)
-            best = RelayPlan(_schedule(network, (Park(windows), *stages)), total)
+            stages = (Park(windows), *shortest.stages(rho))
+            best = RelayPlan(_schedule(network, stages), total)
     return best
 
 
@@ -100,39 +72,16 @@ def _schedule(network: Network, stages: tuple[RelayStage, ...]) -> RelaySchedule
     return RelaySchedule(stages, again)
 
 
-def _options(network: Network, grid: Numbers) -> Iterator[_Option]:
+def _options(network: Network) -> Iterator[RelayStage]:
+    """The stages to choose from."""
     if network.d < network.g:
         classes = superclasses(network.d, network.g)
-        for x in _grid_sizes(classes):
-            stage: RelayStage = Grid(x, -(-classes // x))
-            yield _Option(stage, stage.slots(network), _after(stage, network, grid))
+        yield from (Grid(x, -(-classes // x)) for x in _grid_sizes(classes))
         return
-    for window in _window_sizes(network.blocks):
-        stage = Park((window,))
-        yield _Option(stage, stage.slots(network), _after(stage, network, grid))
+    yield from (Park((window,)) for window in _window_sizes(network.blocks))
     if network.d > network.g:
-        yield _Option(Fold(), 4, _after(Fold(), network, grid))
-    for copies in range(1, 5):
-        stage = Shower(copies)
-        after = _after(stage, network, grid)
-        yield _Option(stage, stage.slots(network), after, _retries(network, grid, after))
-
-
-def _after(stage: RelayStage, network: Network, rho: Numbers) -> Numbers:
-    """The fraction that a stage leaves, for each it may begin with."""
-    match stage:
-        case Park((window,)):
-            return after_park(network, rho, window)
-        case Park(windows):
-            return np.array([after_windows(network, float(one), windows) for one in rho])
-        case SweepStage():
-            return after_sweep(rho)
-        case Fold():
-            return after_fold(network, rho)
-        case Shower(copies):
-            return after_shower(network, rho, copies)
-    assert isinstance(stage, Grid)  # these are all the stages there are
-    return after_grid(network, rho, stage.x)
+        yield Fold()
+    yield from map(Shower, range(1, 5))
 
 
 def fractions(schedule: RelaySchedule, network: Network) -> Iterator[float]:
@@ -142,16 +91,11 @@ def fractions(schedule: RelaySchedule, network: Network) -> Iterator[float]:
     """
     pending = undelivered = 1.0
     for stage in schedule:
-        fails = float(_after(stage, network, np.array([pending]))[0]) / pending if pending else 0.0
+        fails = float(stage.after(network, np.array([pending]))[0]) / pending if pending else 0.0
         undelivered *= fails
         if not isinstance(stage, Shower):
             pending *= fails
         yield undelivered
-
-
-def _together(network: Network) -> int:
-    """How many packets fail together: two that met, unless a group has one packet only."""
-    return 2 if network.d > 1 else 1
 
 
 def _retries(network: Network, grid: Numbers, undelivered: Numbers) -> Numbers:
@@ -159,7 +103,7 @@ def _retries(network: Network, grid: Numbers, undelivered: Numbers) -> Numbers:
 
     All sources that were pending take part again, for none of them has an ack.
     """
-    fails = _after(_RETRY, network, grid) / grid
+    fails = _RETRY.after(network, grid) / grid
     times = np.arange(_MOST_RETRIES)[:, None]
     unfinished = -np.expm1(-network.n * undelivered * fails**times)  # one copy is enough to object
     slots = _RETRY.slots(network) * unfinished.sum(axis=0)
@@ -178,47 +122,47 @@ def _window_sizes(k: int) -> list[int]:
     return sorted({*range(1, min(most, 16) + 1), *np.geomspace(1, most, 40).astype(int).tolist()})
 
 
-def _values(
-    network: Network, grid: Numbers, options: list[_Option]
-) -> tuple[Numbers, npt.NDArray[np.intp]]:
-    """V on the grid, and which option attains it."""
-    logs, pending = np.log(grid), -np.expm1(-network.n * grid / _together(network))
-    pending[-1] = 1.0  # at first
-    value, choice = np.zeros(_GRID), np.zeros(_GRID, dtype=np.intp)
-    slots = np.array([option.slots for option in options])
-    left = np.array([option.after for option in options])
-    ending = np.array([option.ends is not None for option in options])
-    nowhere = np.full(_GRID, np.inf)
-    ends = np.array([nowhere if option.ends is None else option.ends for option in options])
-    for at in range(_GRID):
-        after, rest = left[:, at], ends[:, at].copy()  # infinite if it gets nowhere
-        rest[~ending & (after < grid[0])] = 0.0
-        if at:
-            nearer = ~ending & (after >= grid[0]) & (after < grid[at - 1])
-            rest[nearer] = np.interp(np.log(after[nearer]), logs[:at], value[:at])
-        costs = slots * pending[at] + rest
-        choice[at] = int(np.argmin(costs))
-        value[at] = costs[choice[at]]
-    return value, choice
+class _Shortest:
+    """V on a grid of fractions, and the stage that attains it."""
 
+    def __init__(self, network: Network) -> None:
+        self._network, self._options = network, list(_options(network))
+        self._grid = grid = np.geomspace(_NOTHING / network.n, 1.0, _GRID)
+        self._logs = np.log(grid)
+        self._left = np.array([stage.after(network, grid) for stage in self._options])
+        self.value, self._choice = np.zeros(_GRID), np.zeros(_GRID, dtype=np.intp)
+        together = 2 if network.d > 1 else 1  # two that met fail, unless a group has one packet
+        pending = -np.expm1(-network.n * grid / together)
+        pending[-1] = 1.0  # at first
+        slots = np.array([stage.slots(network) for stage in self._options])
+        ending = np.array([isinstance(stage, Shower) for stage in self._options])
+        ends = np.full_like(self._left, np.inf)
+        for row in np.flatnonzero(ending):
+            ends[row] = _retries(network, grid, self._left[row])
+        for at in range(_GRID):
+            after, rest = self._left[:, at], ends[:, at]  # infinite if it gets nowhere
+            rest[~ending & (after < grid[0])] = 0.0
+            if at:
+                nearer = ~ending & (after >= grid[0]) & (after < grid[at - 1])
+                rest[nearer] = np.interp(np.log(after[nearer]), self._logs[:at], self.value[:at])
+            costs = slots * pending[at] + rest
+            self._choice[at] = np.argmin(costs)
+            self.value[at] = costs[self._choice[at]]
 
-def _stages(
-    network: Network,
-    grid: Numbers,
-    options: list[_Option],
-    choice: npt.NDArray[np.intp],
-    rho: float,
-) -> tuple[RelayStage, ...]:
-    """The best stages from a fraction on, until most likely nothing is left."""
-    stages: list[RelayStage] = []
-    while not stages or (network.n * rho > 0.01 and len(stages) < _MOST_STAGES):
-        at = min(int(np.searchsorted(grid, rho)), _GRID - 1)
-        option = options[choice[at]]
-        stages.append(option.stage)
-        if option.ends is not None:
-            break
-        rho = float(np.interp(rho, grid, option.after))
-    return tuple(stages)
+    def slots(self, rho: float) -> float:
+        """V(ρ)."""
+        return float(np.interp(np.log(rho), self._logs, self.value))
+
+    def stages(self, rho: float) -> tuple[RelayStage, ...]:
+        """The best stages from a fraction on, until most likely nothing is left."""
+        stages: list[RelayStage] = []
+        while not stages or (self._network.n * rho > 0.01 and len(stages) < _MOST_STAGES):
+            at = min(int(np.searchsorted(self._grid, rho)), _GRID - 1)
+            stages.append(self._options[self._choice[at]])
+            if isinstance(stages[-1], Shower):
+                break
+            rho = float(np.interp(rho, self._grid, self._left[self._choice[at]]))
+        return tuple(stages)
 
 
 def _first_windows(network: Network) -> Iterator[tuple[tuple[int, ...], int, float]]:
@@ -227,9 +171,8 @@ def _first_windows(network: Network) -> Iterator[tuple[tuple[int, ...], int, flo
     if network.d < 3 * network.g:
         return
     modelled = min(k, _MANY)
-    best: dict[int, tuple[float, tuple[int, ...], Numbers]] = {
-        0: (1.0, (), first_at_a_set(modelled))
-    }
+    best: dict[int, tuple[float, tuple[int, ...], Numbers]] = {}
+    best[0] = 1.0, (), first_at_a_set(modelled)
     sizes = [size for size in _window_sizes(modelled) if size <= 2 * modelled]
     for slots in range(6 * modelled):
         if slots not in best:

@@ -10,16 +10,12 @@ from popsnet.network import Network
 from popsnet.routing.facts import Phases
 from popsnet.slot import Ints, Slot, Slots
 
+_COLLECT, _HAND_OUT = "roll call: collect", "roll call: hand out"
 ROLL_CALL_PHASES: Phases = {
-    "roll call: collect": "One processor of each group at a time sends its packet to a relay "
+    _COLLECT: "One processor of each group at a time sends its packet to a relay "
     "group: nothing can collide.",
-    "roll call: hand out": "Relays hand out what they collected: each coupler carries one packet.",
+    _HAND_OUT: "Relays hand out what they collected: each coupler carries one packet.",
 }
-
-
-def roll_call_slots(network: Network) -> int:
-    """2g for d = g: every permutation, no coins."""
-    return 2 * network.g
 
 
 def roll_call(network: Network, destination: Ints, coins: Coins, memory: Memory) -> Slots:
@@ -38,11 +34,7 @@ def roll_call(network: Network, destination: Ints, coins: Coins, memory: Memory)
     for turn in range(g):
         senders = processors[index == turn]
         inbox = yield Slot.send_packets(
-            senders,
-            relays[senders],
-            (index - turn) % g,
-            phase="roll call: collect",
-            conflict_free=True,
+            senders, relays[senders], (index - turn) % g, phase=_COLLECT, conflict_free=True
         )
         memory.drop(senders, senders)
         memory.store(inbox.receivers, inbox.packets)
@@ -63,19 +55,16 @@ def _hand_out(
     """Every processor sends what it stores, one packet per slot."""
     processors, undelivered = network.processors, np.ones(network.n, dtype=np.bool_)
     while holders.size:
-        _, now = np.unique(holders, return_index=True)
-        listeners = processors[undelivered]
-        inbox = yield Slot.send_packets(
-            holders[now],
-            network.group(destination[packets[now]]),
+        senders, now = np.unique(holders, return_index=True)
+        listeners, sent = processors[undelivered], packets[now]
+        groups, listening = (
+            network.group(destination[sent]),
             (listeners, _relay(network, listeners)),
-            packets=packets[now],
-            phase="roll call: hand out",
-            conflict_free=True,
         )
-        memory.drop(holders[now], packets[now])
+        inbox = yield Slot.send_packets(
+            senders, groups, listening, packets=sent, phase=_HAND_OUT, conflict_free=True
+        )
+        memory.drop(senders, sent)
         memory.deliver(inbox.receivers, inbox.packets)
         undelivered[inbox.receivers] = False
-        left = np.ones(len(holders), dtype=np.bool_)
-        left[now] = False
-        holders, packets = holders[left], packets[left]
+        holders, packets = np.delete(holders, now), np.delete(packets, now)

@@ -13,16 +13,16 @@ from popsnet.coins import Coins
 from popsnet.errors import InputError
 from popsnet.memory import Memory
 from popsnet.network import Network
-from popsnet.routing.broadcast import broadcast
 from popsnet.routing.direct import WORDS, direct, direct_slots
 from popsnet.routing.facts import Claims, Expectation, Words
 from popsnet.routing.relay.census import CENSUS_PHASES, census, census_slots
-from popsnet.routing.relay.park import sweep_slots
+from popsnet.routing.relay.park import Park, SweepStage
 from popsnet.routing.relay.planner import plan
-from popsnet.routing.relay.roll_call import ROLL_CALL_PHASES, roll_call, roll_call_slots
-from popsnet.routing.relay.schedule import Park, RelaySchedule, SweepStage, parse_schedule
+from popsnet.routing.relay.roll_call import ROLL_CALL_PHASES, roll_call
+from popsnet.routing.relay.schedule import RelaySchedule, parse_schedule
 from popsnet.routing.relay.state import RelayState
 from popsnet.routing.router import Variant, register, register_variant
+from popsnet.routing.to_all import broadcast
 from popsnet.slot import Inbox, Ints, Slot, Slots
 from popsnet.theory.bounds import Bound
 
@@ -61,7 +61,7 @@ def _begin(
     return RelayState(network, destination, coins, memory, seed)
 
 
-def _scheduled(text: str) -> tuple[str, Variant]:
+def _scheduled(text: str) -> Variant:
     """The variant that follows a schedule, under its canonical text."""
     try:
         schedule = parse_schedule(text)
@@ -69,12 +69,14 @@ def _scheduled(text: str) -> tuple[str, Variant]:
         if not re.fullmatch(r"[a-z _-]+", text):
             raise
         raise InputError(f"{error} Variants with a name: direct, roll-call, census.") from None
-    route = partial(follow, schedule)
-    words = Words(partial(_explain, schedule), {**_SEED_PHASES, **schedule.phases})
-    variant = Variant(
-        route, schedule.obstacle, schedule=schedule, buffers=schedule.buffers, words=words
+    return Variant(
+        partial(follow, schedule),
+        schedule.obstacle,
+        name=str(schedule),
+        schedule=schedule,
+        buffers=schedule.buffers,
+        words=Words(partial(_explain, schedule), {**_SEED_PHASES, **schedule.phases}),
     )
-    return str(schedule), variant
 
 
 def expected_slots(network: Network) -> float:
@@ -96,10 +98,6 @@ def _for_census(network: Network) -> str | None:
     return None
 
 
-def _for_roll_call(network: Network) -> str | None:
-    return None if network.d == network.g else "roll call needs d = g."
-
-
 _CLAIMS = Claims(
     Expectation(expected_slots, exact=False, reason="fluid limit of the planned stages"),
     (
@@ -112,7 +110,7 @@ _CLAIMS = Claims(
               "one with new and truly random bijections",
               "popsnet, docs/explanation/relay.md, the theorem",
               lambda network: network.d >= network.g and network.d > 2,
-              lambda network: sweep_slots(network) * log2(log2(network.d)), leading=True),
+              lambda network: SweepStage().slots(network) * log2(log2(network.d)), leading=True),
         Bound("relay, as it is", "upper", "O(log g)", "with high probability", "d = g, sweeps, "
               "truly random bijections, turned from the fifth on; 3 log2 log2 g + O(1) is the "
               "fluid limit and what is measured",
@@ -125,7 +123,7 @@ _CLAIMS = Claims(
               lambda network: network.d % network.g == 0 and network.d >= 8 * network.g,
               census_slots),
         Bound("roll call", "upper", "2g", "always", "d = g", "popsnet, relay's variant",
-              lambda network: network.d == network.g, roll_call_slots),
+              lambda network: network.d == network.g, lambda network: 2 * network.g),
     ),
 )  # fmt: skip
 
@@ -177,20 +175,17 @@ def one_hop(network: Network, destination: Ints, coins: Coins, memory: Memory) -
     return direct(network, destination, coins, memory)
 
 
-@register_variant(
+register_variant(
     "relay",
     "roll-call",
-    obstacle=_for_roll_call,
+    obstacle=lambda network: None if network.d == network.g else "roll call needs d = g.",
     buffers=lambda network: network.g + 2,
     words=Words(
         "Every group's packets are collected in relay groups, one processor at a time, and handed "
         "out: at most 2g slots, no collision.",
         ROLL_CALL_PHASES,
     ),
-)
-def by_roll_call(network: Network, destination: Ints, coins: Coins, memory: Memory) -> Slots:
-    """At most 2g slots; see :func:`roll_call`."""
-    return roll_call(network, destination, coins, memory)
+)(roll_call)
 
 
 @register_variant(

@@ -15,179 +15,21 @@ copy. The last stage is repeated for as long as a processor waits. ``P2 | P1 F``
 from __future__ import annotations
 
 import re
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import chain, repeat
-from typing import ClassVar
 
 from popsnet.errors import InputError
 from popsnet.network import Network
 from popsnet.routing.facts import Phases
-from popsnet.routing.global_or import global_or_slots
-from popsnet.routing.relay.fold import FOLD_PHASES, fold
-from popsnet.routing.relay.grid import GRID_PHASES, grid, superclasses
-from popsnet.routing.relay.park import PARK_PHASES, SWEEP_PHASES, park, sweep, sweep_slots
-from popsnet.routing.relay.shower import SHOWER_PHASES, shower
-from popsnet.routing.relay.state import RelayState
-from popsnet.slot import Slots
+from popsnet.routing.relay.grid import Grid
+from popsnet.routing.relay.park import Park, SweepStage
+from popsnet.routing.relay.single_attempt import Fold, Shower
+from popsnet.routing.relay.state import WIDEST, RelayStage
 
 _MOST_STAGES = 1000
-WIDEST = 2**16
-"""No number in a stage is larger."""
-_MOST_COPIES = 16
-"""A shower with more would drown."""
-_WIDE, _MOST_MAPS = 64, 2**31
-"""Windows of more slots are refused where the maps of all sets together have more bits."""
 _MOST_DIGITS = 20
 """Python refuses to read numbers of thousands of digits, with an error of its own."""
-
-
-class RelayStage(ABC):
-    """A stage of a schedule: data, and what it does."""
-
-    phases: ClassVar[Phases]
-    """What happens in its phases."""
-
-    @abstractmethod
-    def run(self, state: RelayState) -> Slots:
-        """Execute it."""
-
-    @abstractmethod
-    def slots(self, network: Network) -> int:
-        """How many slots it takes."""
-
-    def buffers(self, network: Network) -> int:
-        """Packets a processor may hold: its own, the one it is to receive, and a relay's copies."""
-        return 3
-
-    def obstacle(self, network: Network) -> str | None:
-        """Why it cannot be run on a network, or None if it can."""
-        if network.d >= network.g:
-            return None
-        return f"stage {self} needs d >= g; for d < g give stages XY(x,y)."
-
-
-@dataclass(frozen=True)
-class Park(RelayStage):
-    """P(w1,…,wm)."""
-
-    phases = PARK_PHASES
-    windows: tuple[int, ...]
-
-    def __post_init__(self) -> None:
-        if not self.windows:
-            raise InputError("P(): a park stage has at least one window.")
-        _require_numbers("P", self.windows)
-
-    def __str__(self) -> str:
-        if len(self.windows) == 1:
-            return f"P{self.windows[0]}"
-        return f"P({','.join(map(str, self.windows))})"
-
-    def run(self, state: RelayState) -> Slots:
-        return park(state, self.windows)
-
-    def slots(self, network: Network) -> int:
-        return sum(self.windows) + len(self.windows) + network.blocks
-
-    def obstacle(self, network: Network) -> str | None:
-        most = max(_WIDE, _MOST_MAPS // network.couplers)
-        if max(self.windows) > most:
-            return f"stage {self} keeps maps of g²w bits; with these groups give w <= {most}."
-        return super().obstacle(network)
-
-    def buffers(self, network: Network) -> int:
-        return 2 + network.blocks
-
-
-@dataclass(frozen=True)
-class SweepStage(RelayStage):
-    """S."""
-
-    phases = SWEEP_PHASES
-
-    def __str__(self) -> str:
-        return "S"
-
-    def run(self, state: RelayState) -> Slots:
-        return sweep(state)
-
-    def slots(self, network: Network) -> int:
-        return sweep_slots(network)
-
-    def buffers(self, network: Network) -> int:
-        return 2 + network.blocks
-
-
-@dataclass(frozen=True)
-class Fold(RelayStage):
-    """F."""
-
-    phases = FOLD_PHASES
-
-    def __str__(self) -> str:
-        return "F"
-
-    def run(self, state: RelayState) -> Slots:
-        return fold(state)
-
-    def slots(self, network: Network) -> int:
-        return 4
-
-
-@dataclass(frozen=True)
-class Shower(RelayStage):
-    """Rr."""
-
-    phases = SHOWER_PHASES
-    copies: int
-
-    def __post_init__(self) -> None:
-        _require_numbers("R", (self.copies,), _MOST_COPIES)
-
-    def __str__(self) -> str:
-        return f"R{self.copies}"
-
-    def run(self, state: RelayState) -> Slots:
-        return shower(state, self.copies)
-
-    def slots(self, network: Network) -> int:
-        return 1 + self.copies + global_or_slots(network)
-
-
-@dataclass(frozen=True)
-class Grid(RelayStage):
-    """XY(x,y)."""
-
-    phases = GRID_PHASES
-    x: int
-    y: int
-
-    def __post_init__(self) -> None:
-        _require_numbers("XY", (self.x, self.y))
-
-    def __str__(self) -> str:
-        return f"XY({self.x},{self.y})"
-
-    def run(self, state: RelayState) -> Slots:
-        return grid(state, self.x, self.y)
-
-    def slots(self, network: Network) -> int:
-        return self.x + self.y + 1
-
-    def buffers(self, network: Network) -> int:
-        return 2 + self.y
-
-    def obstacle(self, network: Network) -> str | None:
-        if network.d >= network.g:
-            return f"stage {self} needs d < g; for d >= g give stages P, S, F and R."
-        classes = superclasses(network.d, network.g)
-        if self.x * self.y < classes:
-            return f"stage {self} needs x·y >= ⌈g/d⌉ = {classes}."
-        if self.x > classes:
-            return f"stage {self} needs x <= ⌈g/d⌉ = {classes}."
-        return None
 
 
 @dataclass(frozen=True)
@@ -298,9 +140,3 @@ def _stage(letter: str, numbers: str) -> RelayStage:
     if len(values) not in counts:
         raise InputError(f"Stage '{letter}{numbers}': {letter} takes {expected}.")
     return maker(*values)
-
-
-def _require_numbers(letter: str, values: tuple[int, ...], most: int = WIDEST) -> None:
-    for value in values:
-        if not 1 <= value <= most:
-            raise InputError(f"Stage {letter}: {value} is not a number from 1 to {most}.")

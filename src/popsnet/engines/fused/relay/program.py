@@ -13,17 +13,12 @@ from popsnet.engines.fused.kernel import as_purposes
 from popsnet.network import Network
 from popsnet.permutations.uniform import RANDOM
 from popsnet.routing.relay.bijection import CELLS
+from popsnet.routing.relay.grid import Grid
+from popsnet.routing.relay.park import Park, SweepStage
 from popsnet.routing.relay.router import SEED
-from popsnet.routing.relay.schedule import (
-    Fold,
-    Grid,
-    Park,
-    RelaySchedule,
-    RelayStage,
-    Shower,
-    SweepStage,
-)
-from popsnet.routing.relay.state import ATTEMPT, SHIFT
+from popsnet.routing.relay.schedule import RelaySchedule
+from popsnet.routing.relay.single_attempt import Fold, Shower
+from popsnet.routing.relay.state import ATTEMPT, SHIFT, RelayStage
 
 PARK, SWEEP, FOLD, SHOWER, GRID = range(5)
 

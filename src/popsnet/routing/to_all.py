@@ -1,4 +1,4 @@
-"""Global OR: every processor learns whether any objects."""
+"""Messages to every processor: a word of one of them, and whether any objects (global OR)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from popsnet.network import Network
 from popsnet.routing.facts import Phases
-from popsnet.slot import Inbox, Ints, Slot
+from popsnet.slot import Inbox, Ints, Slot, SlotOptions
 
 OR_PHASES: Phases = {
     "*: groups object*": "One processor of each group says that all is well, and every processor "
@@ -16,6 +16,18 @@ OR_PHASES: Phases = {
     "*: within groups": "Within each group one processor passes the message on, and every "
     "processor that missed it destroys it, so that all know whether it is over.",
 }
+
+
+def broadcast(
+    network: Network, word: int, *, phase: str, step: int = 0
+) -> Generator[Slot, Inbox, int]:
+    """Let processor 0 tell every processor a word of 64 bits; return the word that was heard."""
+    zero, everyone = np.zeros(1, dtype=np.int32), np.zeros(network.n, dtype=np.int32)
+    said = np.array([word], dtype=np.uint64)
+    options = SlotOptions(phase=phase, step=step, conflict_free=True)
+    inbox = yield Slot.broadcast(zero, network.g, everyone, contents=said, bits=64, **options)
+    assert inbox.contents is not None
+    return int(inbox.contents[0])  # every processor heard the same
 
 
 def global_or_slots(network: Network) -> int:
@@ -41,32 +53,23 @@ def global_or(
     objects = np.zeros(n, dtype=np.bool_)
     objects[objectors] = True
     speakers = processors[objects | (index == 0)]
-    misses = np.zeros(n, dtype=np.bool_)
+    said, misses = objects[speakers].astype(np.uint8), np.zeros(n, dtype=np.bool_)
     for turn in range(-(-g // d)):
         listened = index + turn * d
         listens = listened < g
+        listening = processors[listens], listened[listens]
+        part = f"{phase}: groups object" + (f", part {turn + 1}" if turn else "")
         inbox = yield Slot.broadcast(
-            speakers,
-            g,
-            (processors[listens], listened[listens]),
-            contents=objects[speakers].astype(np.uint8),
-            bits=1,
-            phase=f"{phase}: groups {'object' if turn == 0 else f'object, part {turn + 1}'}",
-            step=step,
+            speakers, g, listening, contents=said, bits=1, phase=part, step=step
         )
         assert inbox.contents is not None
         content = np.zeros(n, dtype=np.bool_)
         content[inbox.receivers] = inbox.contents == 0
         misses |= listens & ~content
     repeaters = processors[misses | (index == 0)]
+    said, phase = misses[repeaters].astype(np.uint8), f"{phase}: within groups"
     inbox = yield Slot.send_control(
-        repeaters,
-        group[repeaters],
-        group,
-        contents=misses[repeaters].astype(np.uint8),
-        bits=1,
-        phase=f"{phase}: within groups",
-        step=step,
+        repeaters, group[repeaters], group, contents=said, bits=1, phase=phase, step=step
     )
     assert inbox.contents is not None
     return len(inbox.receivers) < n or bool(inbox.contents.any())

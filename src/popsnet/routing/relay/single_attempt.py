@@ -1,0 +1,154 @@
+"""Stages of a single attempt: all pending sources at once, for few packets. F and R."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import dataclass
+
+import numpy as np
+
+from popsnet.network import Network
+from popsnet.routing.facts import Phases
+from popsnet.routing.relay.state import RelayStage, RelayState
+from popsnet.routing.to_all import OR_PHASES, global_or_slots
+from popsnet.slot import Inbox, Ints, Slot, Slots
+from popsnet.theory.stages import Numbers, after_shower
+
+
+def _attempt(
+    state: RelayState, stage: str, groups: Ints, fanout: Ints | None = None
+) -> Generator[Slot, Inbox, Inbox]:
+    """Send to relay groups, given as in a slot, in which (T, a) listens to a; relays keep it."""
+    network, processors = state.network, state.network.processors
+    first = processors[network.index(processors) < network.g]
+    listening, phase = (first, network.index(first)), f"{stage}: attempt"
+    heard = yield Slot.send_packets(
+        state.pending, groups, listening, fanout=fanout, phase=phase, step=state.step
+    )
+    state.keep(heard)
+    return heard
+
+
+def _explain_delivery(network: Network) -> str:
+    """For d = g no relay group has two packets for one group."""
+    if network.d == network.g:
+        return "Relays send on what they have. For d = g no two want the same coupler."
+    return (
+        "Relays send on what they have; packets that share a relay group and a destination group "
+        "can collide here."
+    )
+
+
+_FOLD_PHASES: Phases = {
+    "fold: attempt": "All packets that wait are sent to their relay groups at once, whatever their "
+    "class.",
+    "fold: delivery": _explain_delivery,
+    "fold: destinations confirm": "Destinations that have their packet tell the relay.",
+    "fold: acks": "Relays tell the sources, which are done.",
+}
+
+
+@dataclass(frozen=True)
+class Fold(RelayStage):
+    """F: one attempt and one delivery for all classes at once, acknowledged by destinations.
+
+    Four slots, whatever k = ⌈d/g⌉ is; conflicts in the first two.
+
+    Every pending source sends to its relay group T (A), where (T, a) listens to group a; the relay
+    forwards (D), and the up to k destinations of a group that share T share a coupler. The
+    destination that got its packet tells T (DA), and the relay tells the source (K).
+
+    Nothing is lost: the source drops its packet on an ack only, and an ack starts at the
+    destination. DA has no conflict, because of the destinations of b that listen to T one at most
+    was served by c(b, T); nor has K, because (T, a) alone sends to a, and what it sends concerns
+    the one source of a that sent to T.
+    """
+
+    letters = "F"
+    phases = _FOLD_PHASES
+
+    def run(self, state: RelayState) -> Slots:
+        network, pending = state.network, state.pending
+        places = state.places(state.fresh_bijection(network.d), network.processors)
+        relays = places % network.g
+        asked = relays[state.destination[pending]]
+        copies = yield from _attempt(state, "fold", asked)
+        targets = network.group(copies.destinations)
+        home = yield Slot.forward(copies, targets, relays, phase="fold: delivery", step=state.step)
+        state.bring_home(home)
+        mine, listening = home.at(home.destinations == home.receivers), (copies.receivers, targets)
+        options = state.without_conflict("fold: destinations confirm")
+        confirmed = yield Slot.acknowledge(mine, relays[mine.receivers], listening, **options)
+        state.release(copies.receivers, copies.packets, copies.destinations)
+        groups = network.index(confirmed.receivers)
+        options = state.without_conflict("fold: acks")
+        acks = yield Slot.acknowledge(confirmed, groups, (pending, asked), **options)
+        state.acknowledge(acks.receivers)
+
+    def slots(self, network: Network) -> int:
+        return 4
+
+    def after(self, network: Network, rho: Numbers) -> Numbers:
+        return after_shower(network, rho, 1)
+
+
+_SHOWER_PHASES = {
+    "shower: attempt": "Packets that still wait are sent to several relay groups at once: one copy "
+    "that comes through is enough.",
+    "shower: delivery*": "Relays send on the copies they heard; destinations listen to one relay "
+    "group after another.",
+    **OR_PHASES,
+}
+
+
+@dataclass(frozen=True)
+class Shower(RelayStage):
+    """Rr: copies by several relay groups at once, no acks; a global OR says if all are home.
+
+    1 + r slots for r copies, and the two of the global OR; the last stage of a schedule.
+
+    Every pending source sends its packet to r relay groups at once: T_1 … T_r, the places of its
+    destination under r bijections, mod g. In delivery slot u the relays that are T_u of what they
+    heard forward it, and destinations listen to T_u. Then every processor that still waits objects.
+
+    Nothing is lost: sources keep their packets until the OR is clean, which it is if and only if
+    every destination has its packet. For d = g deliveries have no conflict; for d > g
+    destinations that share T_u share a coupler.
+    """
+
+    letters = "R"
+    phases = _SHOWER_PHASES
+    largest = 16  # with more it would destroy its own copies
+    copies: int
+
+    def run(self, state: RelayState) -> Slots:
+        network, processors = state.network, state.network.processors
+        bijections = [state.fresh_bijection(network.d) for _ in range(self.copies)]
+        places = np.stack([state.places(one, processors) for one in bijections], axis=1)
+        relays = places % network.g
+        groups, fanout = _distinct(relays[state.destination[state.pending]])
+        heard = yield from _attempt(state, "shower", groups, fanout)
+        for turn in range(self.copies):
+            sending = heard.at(relays[heard.destinations, turn] == network.group(heard.receivers))
+            groups, listening = network.group(sending.destinations), relays[state.waiting, turn]
+            phase = "shower: delivery" + (f", copy {turn + 1}" if self.copies > 1 else "")
+            options = state.without_conflict(phase)
+            options["conflict_free"] = network.d == network.g
+            home = yield Slot.forward(sending, groups, (state.waiting, listening), **options)
+            state.bring_home(home)
+        state.release(heard.receivers, heard.packets, heard.destinations)
+        yield from state.ask("shower")
+
+    def slots(self, network: Network) -> int:
+        return 1 + self.copies + global_or_slots(network)
+
+    def after(self, network: Network, rho: Numbers) -> Numbers:
+        return after_shower(network, rho, self.copies)
+
+
+def _distinct(targets: Ints) -> tuple[Ints, Ints]:
+    """The different groups of each row, one row after the other, and how many each row has."""
+    targets = np.sort(targets, axis=1)
+    new = np.ones(targets.shape, dtype=np.bool_)
+    new[:, 1:] = targets[:, 1:] != targets[:, :-1]
+    return targets[new], new.sum(axis=1, dtype=np.int32)
