@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean
@@ -14,7 +14,7 @@ from popsnet.advice.recommendation import Forecast, forecast
 from popsnet.errors import InputError
 from popsnet.experiment import MAX_STEPS, Experiment, whole_number
 from popsnet.network import Network, shape_of
-from popsnet.progress import Progress, watched
+from popsnet.progress import Progress, Update, patient_progress
 from popsnet.report import Column, Fact, Report, Reported, Row, Table, data_frame
 from popsnet.routing import Route, Router, all_routers, find_router
 from popsnet.runs.route import route
@@ -264,8 +264,11 @@ def compare(
     ]  # fmt: skip
     if not experiments:
         raise InputError("routers = []: there is nothing to compare; give at least one router.")
-    with watched(progress, f"routing on {network}", len(experiments) * runs) as (report, watch):
-        found = [_compared(one, runs, report, watch) for one in experiments]
+    found = []
+    with patient_progress(f"routing on {network}", len(experiments) * runs, progress) as report:
+        for one in experiments:
+            found.append(_compared(one, runs, report))
+            report(len(found) * runs)
     ran = (one for one in found if one.runs is not None)
     done = tuple(sorted(ran, key=lambda one: (one.undelivered > 0, one.mean_slots)))
     left_out = tuple(one for one in found if one.runs is None)
@@ -283,20 +286,16 @@ def _chosen(
     return [(find_router(router), variant) for router, variant in pairs]
 
 
-def _compared(
-    experiment: Experiment, runs: int, report: Callable[[int], None], watch: Callable[[str], None]
-) -> Compared:
+def _compared(experiment: Experiment, runs: int, report: Update) -> Compared:
     expected = forecast(experiment.resolved_router, experiment.network)
     slots = expected.slots if expected else 0
     if slots > min(_MOST_SLOTS, _MOST_MESSAGES / experiment.network.n):
-        report(runs)
         return Compared(experiment, None, expected)
 
     def observe(event: Event) -> None:
-        watch(f"{experiment.router}, slot {event.slot:,}")
+        report(detail=f"{experiment.router}, slot {event.slot:,}")
 
     done = route(experiment, runs=runs, engine="slots", observers=[observe], progress=False)
-    report(runs)
     return Compared(experiment, done, expected)
 
 

@@ -12,25 +12,7 @@ from typing import Annotated
 import typer
 
 import popsnet
-from popsnet.cli import (
-    adversary,
-    check,
-    compare,
-    compute,
-    doctor,
-    exact,
-    paper,
-    plan,
-    results,
-    route,
-    routers,
-    schedule,
-    sort,
-    sorting_network,
-    sweep,
-    theory,
-    view,
-)
+from popsnet.cli import adversary, experiments, route, schedule, theory, tools, view
 from popsnet.errors import InputError, PopsnetError
 
 app = typer.Typer(
@@ -61,18 +43,18 @@ def _popsnet(
 
 
 _COMMANDS = {
-    "Route and compare": (route.route, compare.compare, plan.plan, routers.routers),
-    "Schedule and compute": (schedule.schedule, sort.sort, compute.compute),
-    "Experiments": (sweep.sweep, paper.paper),
-    "Theory": (theory.theory, exact.exact, sorting_network.sorting_network),
-    "Tools": (view.view, check.check, doctor.doctor),
+    "Route and compare": (route.route, route.compare, route.plan, route.routers),
+    "Schedule and compute": (schedule.schedule, schedule.sort, schedule.compute),
+    "Experiments": (experiments.sweep, experiments.paper),
+    "Theory": (theory.theory, theory.exact, theory.sorting_network),
+    "Tools": (view.view, tools.check, tools.doctor),
 }
 """As ``popsnet --help`` lists them."""
 
 for panel, commands in _COMMANDS.items():
     for command in commands:
         app.command(rich_help_panel=panel)(command)
-app.add_typer(results.app, name="results", rich_help_panel="Experiments")
+app.add_typer(experiments.app, name="results", rich_help_panel="Experiments")
 app.add_typer(adversary.app, name="adversary", rich_help_panel="Theory")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from popsnet.errors import InputError
 from popsnet.experiment import MAX_STEPS, Experiment, whole_number
 from popsnet.files import require_writable
 from popsnet.network import Network, shape_of
-from popsnet.progress import Progress, watched
+from popsnet.progress import Progress, Update, patient_progress
 from popsnet.routing import Route, Router
 from popsnet.runs.run import Runs
 from popsnet.runs.tracing import require_traceable, run_traced
@@ -127,11 +127,11 @@ def route(
         _require_one(Path(trace), runs)
         require_traceable(experiment)
     chosen = choose_engine(engine, experiment, runs=runs, traced=trace is not None)
-    numbers, done, seconds = range(first, first + runs), [], []
+    numbers, done, seconds, finished = range(first, first + runs), [], [], 0
     what = f"{experiment.router} on {experiment.network}"
-    with watched(progress, what, runs) as (report, watch):
+    with patient_progress(what, runs, progress) as report:
         shown = not callable(progress) and progress is not False
-        watching = [_on(watch), *observers] if shown else observers
+        watching = [_on(report), *observers] if shown else observers
         try:
             if trace is not None:
                 run = run_traced(experiment, first, Path(trace), watching, chosen)
@@ -140,7 +140,8 @@ def route(
                 for block, share in _blocks(experiment, chosen, numbers, watching, threads):
                     done.append(block)
                     seconds.append(share)
-                    report(len(block))
+                    finished += len(block)
+                    report(finished)
         except KeyboardInterrupt as stop:
             kept = _runs(experiment, chosen, numbers, done, seconds)
             stop.runs = kept  # type: ignore[attr-defined]
@@ -186,12 +187,12 @@ def _blocks(
             begin = time.perf_counter()
 
 
-def _on(watch: Callable[[str], None]) -> Observer:
+def _on(report: Update) -> Observer:
     """Show how far the present run is."""
 
     def observe(event: Event) -> None:
         where = f"step {event.step + 1}, slot {event.slot:,}"
-        watch(f"{where}, {event.pending:,} packets pending")
+        report(detail=f"{where}, {event.pending:,} packets pending")
 
     return observe
 

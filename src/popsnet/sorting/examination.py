@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from popsnet.errors import InputError
-from popsnet.progress import Progress, watched
+from popsnet.progress import Progress, patient_progress
 from popsnet.report import Report, Reported
 from popsnet.sorting.catalogue import NETWORKS, make_network
 from popsnet.sorting.comparators import ComparatorNetwork
@@ -89,12 +89,14 @@ def examine(
             f"growth = True compares bag-tree with merge-exchange; {name} is known exactly."
         )
     grown = verdict = None
-    with watched(progress, f"examining {name}", 1) as (_, where):
+    with patient_progress(f"examining {name}", None, progress) as report:
         if growth:
             largest = n.bit_length() - 1
-            grown = measure_growth(largest, watch=lambda row: where(f"2^{row.exponent} wires"))
+            grown = measure_growth(
+                largest, watch=lambda row: report(None, f"2^{row.exponent} wires")
+            )
         if check:
             verdict = check_network(
-                network, seed=seed, watch=lambda passes: where(f"{passes} passes done")
+                network, seed=seed, watch=lambda passes: report(None, f"{passes} passes done")
             )
     return Examined(network, seed, NETWORKS[name].proved, verdict, grown)

@@ -15,7 +15,7 @@ from popsnet import system
 from popsnet.engines import Tally, choose_engine
 from popsnet.errors import InputError
 from popsnet.experiment import Experiment, whole_number
-from popsnet.progress import Progress, reporter
+from popsnet.progress import Progress, patient_progress
 from popsnet.sweeps.shard import LARGE, SHARD_RUNS, Shards, execute_shards, require_runs, shards_of
 from popsnet.sweeps.store import Store
 from popsnet.sweeps.sweep import Sweep
@@ -88,7 +88,7 @@ def collect(
     with (
         nullcontext(store) if isinstance(store, Store) else Store(store, create=True) as kept,
         Workers(executor, workers) as crew,
-        reporter(progress, "runs", "shards") as report,
+        patient_progress("runs", total, progress, "shards") as report,
     ):
         missing = {
             experiment: kept.missing(experiment, count * SHARD_RUNS)
@@ -104,7 +104,7 @@ def collect(
             for finished in crew.do(work):
                 kept.put(finished)
                 done += len(finished.numbers)
-                report(done, total)
+                report(done)
         except BaseException:
             for finished in crew.stop():
                 kept.put(finished)

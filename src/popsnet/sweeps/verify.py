@@ -9,7 +9,7 @@ import numpy as np
 
 from popsnet.errors import InputError
 from popsnet.experiment import Experiment, whole_number
-from popsnet.progress import Progress, reporter
+from popsnet.progress import Progress, patient_progress
 from popsnet.report import Fact, Report, Reported
 from popsnet.sweeps.runner import Work, Workers
 from popsnet.sweeps.store import Store
@@ -71,7 +71,10 @@ def verify(
     stored = [(one, shard) for one in store.experiments() for shard in store.shards(one)]
     work, unknown = _work(store, _sample(stored, shards, seed))
     compared = 0
-    with Workers(workers=workers) as crew, reporter(progress, "verifying", "shards") as report:
+    with (
+        Workers(workers=workers) as crew,
+        patient_progress("verifying", len(work), progress, "shards") as report,
+    ):
         for again in crew.do(work):
             (tally,), shard = again.tallies(), again.numbers[0]
             kept = store.shard(again.experiment, shard)
@@ -79,7 +82,7 @@ def verify(
                 where = f"Shard {shard} of experiment {again.experiment.digest}"
                 flaws.append(f"{where} is {kept}, and comes to {tally} here.")
             compared += 1
-            report(compared, len(work))
+            report(compared)
     return Verification(str(store.path), tuple(flaws), compared, tuple(unknown))
 
 

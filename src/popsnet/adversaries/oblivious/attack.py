@@ -18,7 +18,7 @@ from popsnet.coins import Coins
 from popsnet.engines import Outcome
 from popsnet.errors import InputError
 from popsnet.network import Network
-from popsnet.progress import Progress, reporter
+from popsnet.progress import Progress, patient_progress
 from popsnet.report import Report, Reported
 from popsnet.routing import Router
 from popsnet.slot import Ints
@@ -170,10 +170,8 @@ def attack_paths(
         )
     paths = recorded(find_paths(paths) if isinstance(paths, str) else paths, network)
     least = guaranteed_congestion(network)
-    with reporter(progress, "paths", "destinations") as report:
-        popular = construction.popularity(
-            paths, network, least, lambda done: report(done, network.n)
-        )
+    with patient_progress("paths", network.n, progress, "destinations") as report:
+        popular = construction.popularity(paths, network, least, report)
     greedy = construction.build_greedily(paths, network, least, popular)
     matching = construction.build_by_matching(paths, network, popular)
     return ObliviousAttack(

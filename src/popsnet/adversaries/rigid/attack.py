@@ -27,7 +27,7 @@ from popsnet.coins import Coins
 from popsnet.errors import InputError
 from popsnet.network import Network
 from popsnet.permutations import make_permutation
-from popsnet.progress import Progress, watched
+from popsnet.progress import Progress, patient_progress
 from popsnet.report import Report, Reported
 from popsnet.routing import Router, find_router
 from popsnet.slot import Slot
@@ -105,8 +105,8 @@ def attack_rigid(
     if isinstance(router, str):
         router = find_router(router)
     variant = router.choose_variant(variant, network)
-    with watched(progress, "watching", 1) as (_, where):
-        return _attack_or_refuse(router, variant, network, slots, where)
+    with patient_progress("watching", None, progress) as report:
+        return _attack_or_refuse(router, variant, network, slots, lambda at: report(detail=at))
 
 
 def _attack_or_refuse(

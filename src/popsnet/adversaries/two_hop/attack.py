@@ -24,7 +24,7 @@ from popsnet.adversaries.two_hop.marking import Marking, mark
 from popsnet.adversaries.two_hop.rounds import Round, round_of
 from popsnet.errors import InputError
 from popsnet.network import Network
-from popsnet.progress import Progress, patient_progress, watched
+from popsnet.progress import Progress, patient_progress
 from popsnet.report import Report, Reported
 from popsnet.theory.lower_bounds import guaranteed_rounds
 
@@ -116,12 +116,12 @@ def attack_two_hop(
     tables: list[Round] = []
 
     def marking_of(rounds: int) -> Marking | None:
-        where(f"{2 * rounds} slots")
+        report(detail=f"{2 * rounds} slots")
         while len(tables) < rounds:
             tables.append(round_of(algorithm, network, len(tables)))
         return mark(network, tables[:rounds])
 
-    with watched(progress, "marking", 1) as (_, where):
+    with patient_progress("marking", None, progress) as report:
         rounds, marking = _longest(network, marking_of, most_rounds)
         destination = _permutation(network, marking)
         arrivals = execute_two_hop(algorithm, network, destination, rounds)

@@ -1,0 +1,146 @@
+"""``popsnet sweep`` and ``paper``, and ``popsnet results``: list, show, export, merge, verify."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import popsnet
+from popsnet.cli.options import STORE, StoreFile
+from popsnet.cli.output import Interrupted, reporting
+from popsnet.cli.output import show as show_table
+from popsnet.errors import InputError
+from popsnet.report import Column, Fact, Report, Table
+
+app = typer.Typer(help="List, show, export, merge and verify results.", no_args_is_help=True)
+
+
+@reporting
+def sweep(
+    file: Annotated[Path, typer.Argument(metavar="FILE.toml", help="What to run.")],
+    store: StoreFile = STORE,
+    workers: Annotated[
+        int | None, typer.Option(help="Shards at work at once; one per processor if not given.")
+    ] = None,
+) -> Report:
+    """Do all runs that a file asks for, except those that the store has already."""
+    from popsnet.sweeps.reports import sweep_report
+    from popsnet.sweeps.runner import require_workers, shards_done
+    from popsnet.sweeps.shard import SHARD_RUNS
+
+    wanted = popsnet.Sweep.read(file)
+    require_workers(workers)
+    with popsnet.Store(store, create=True) as results:
+        try:
+            popsnet.collect(wanted, store=results, workers=workers)
+        except KeyboardInterrupt:
+            done, total = shards_done(wanted, results)
+            message = (
+                f"Interrupted: {done:,} of {total:,} shards of {SHARD_RUNS} runs are in {store}. "
+                "The same command does the rest."
+            )
+            raise Interrupted(message, sweep_report(wanted, results)) from None
+        return sweep_report(wanted, results)
+
+
+@reporting
+def paper(
+    out: Annotated[
+        Path,
+        typer.Option(
+            "--out",
+            "-o",
+            help="The folder for the report, figures, runs to watch, CSV and the kept runs.",
+        ),
+    ] = Path("paper"),
+    runs: Annotated[
+        int | None,
+        typer.Option(help="Runs per row, a multiple of ten; as many as are cheap if not given."),
+    ] = None,
+    max_n: Annotated[
+        int | None, typer.Option(help="The largest network, 4 to 2^24 processors.")
+    ] = None,
+    full: Annotated[
+        bool, typer.Option("--full", help="At least 100 runs of every row up to n = 2^24.")
+    ] = False,
+) -> Report:
+    """Make the paper's tables and figures, with verdicts and theory; resume where it stopped."""
+    try:
+        done = popsnet.paper.reproduce(out, runs=runs, max_n=max_n, full=full, show=show_table)
+        report = done.report()
+    except KeyboardInterrupt:
+        message = f"Interrupted: what is done is in {out}; the same command goes on."
+        raise Interrupted(message) from None
+    parts = (replace(one, columns=()) if isinstance(one, Table) else one for one in report.parts)
+    return replace(report, parts=tuple(parts))  # the tables were shown
+
+
+@app.command("list")
+@reporting
+def list_(store: StoreFile = STORE) -> Report:
+    """List every experiment with its runs and means."""
+    with popsnet.Store(store) as results:
+        return results.report()
+
+
+@app.command()
+@reporting
+def show(
+    experiment: Annotated[
+        str, typer.Argument(metavar="EXPERIMENT", help="The first characters of its name.")
+    ],
+    store: StoreFile = STORE,
+) -> Report:
+    """Show one experiment: what it is, its histograms, where and when it was run."""
+    from popsnet.sweeps.reports import experiment_report
+
+    with popsnet.Store(store) as results:
+        return experiment_report(results, experiment)
+
+
+@app.command()
+@reporting
+def export(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Ends in .csv, .json or .parquet.")],
+    store: StoreFile = STORE,
+) -> Report:
+    """Write a table with one row per experiment."""
+    with popsnet.Store(store) as results:
+        count = results.export(file)
+    words = f"{count:,} {'experiment' if count == 1 else 'experiments'} written to {file}."
+    return Report("", (Fact("file", str(file)), Fact("experiments", count)), (words,))
+
+
+@app.command()
+@reporting
+def merge(
+    others: Annotated[list[Path], typer.Argument(metavar="OTHER...", help="Stores to take from.")],
+    store: StoreFile = STORE,
+) -> Report:
+    """Take over what other stores have; results that contradict each other are an error."""
+    for other in others:
+        if store.exists() and other.exists() and store.samefile(other):
+            raise InputError(f"{other} is the store to merge into; give others.")
+    with ExitStack() as opened:  # refuses what is not a store, before any work
+        stores = [opened.enter_context(popsnet.Store(other)) for other in others]
+        results = opened.enter_context(popsnet.Store(store, create=True))
+        rows = [{"store": str(one.path), "new_shards": results.merge(one)} for one in stores]
+    columns = Column("store", kind="text"), Column("new_shards", kind="integer")
+    return Report("", (Fact("store", str(store)),), (Table("merged", "", columns, rows),))
+
+
+@app.command()
+@reporting
+def verify(
+    store: StoreFile = STORE,
+    shards: Annotated[int, typer.Option(help="Run this many shards again.")] = 5,
+    seed: Annotated[int, typer.Option(help="Chooses the shards.")] = 0,
+    every: Annotated[bool, typer.Option("--all", help="Run all shards again.")] = False,
+) -> Report:
+    """Check a store and run some of its shards again; exit 1 if something is wrong."""
+    with popsnet.Store(store) as results:
+        return popsnet.verify(results, None if every else shards, seed).report()
