@@ -15,7 +15,7 @@ from popsnet.errors import InputError
 from popsnet.experiment import MAX_STEPS, Experiment, whole_number
 from popsnet.network import Network, shape_of
 from popsnet.progress import Progress, Update, patient_progress
-from popsnet.report import Column, Fact, Report, Reported, Row, Table, data_frame
+from popsnet.report import Column, Fact, Report, Reported, Row, Table, data_frame, facts_of
 from popsnet.routing import Route, Router, all_routers, find_router
 from popsnet.runs.route import route
 from popsnet.runs.run import Runs
@@ -67,11 +67,6 @@ class Compared:
         return int(self._ran.slots.max())
 
     @property
-    def capped(self) -> int:
-        """Runs that were stopped, so that the mean is a lower bound."""
-        return int(self._ran.capped.sum())
-
-    @property
     def undelivered(self) -> int:
         """Packets that were not delivered, in all runs together."""
         return self._ran.undelivered
@@ -97,7 +92,7 @@ class Compared:
                 "mean_collisions": float(runs.collisions.mean()),
                 "peak_buffers": None if buffers is None else int(buffers.max()),
                 "control_bits": None if bits is None else int(bits.max()),
-                "capped": self.capped,
+                "capped": int(runs.capped.sum()),
                 "lost": int(runs.lost.sum()),
                 "undelivered": runs.undelivered,
             }
@@ -161,12 +156,7 @@ class Comparison(Reported):
             for one in self.left_out
             if one.expected is not None
         ]
-        facts = (
-            Fact("network", self.network.to_dict()),
-            Fact("runs", self.runs),
-            Fact("lower_bound", self.lower_bound),
-            Fact("left_out", left_out),
-        )
+        facts = (*facts_of(self, "network", "runs", "lower_bound"), Fact("left_out", left_out))
         missing = any(one.undelivered for one in self.done)
         columns = tuple(one for one in _COLUMNS if missing or one.key != "undelivered")
         table = Table("routers", title, columns, self.to_records())

@@ -12,44 +12,26 @@ import numpy.typing as npt
 
 from popsnet.engines import Engine, Outcomes, choose_engine
 from popsnet.errors import InputError
-from popsnet.experiment import MAX_STEPS, Experiment, whole_number
+from popsnet.experiment import Experiment, whole_number
 from popsnet.files import require_writable
 from popsnet.network import Network, shape_of
 from popsnet.progress import Progress, Update, patient_progress
 from popsnet.routing import Route, Router
-from popsnet.runs.run import Runs
-from popsnet.runs.tracing import require_traceable, run_traced
+from popsnet.runs.run import Runs, require_traceable, run_traced
 from popsnet.trace import Event, Observer
-
-
-class _Default:
-    """Stands for the default of a parameter, so that a value given can be told from it."""
-
-    def __init__(self, value: object) -> None:
-        self.value = value
-
-    def __repr__(self) -> str:
-        return repr(self.value)
-
-
-_ROUTER: Any = _Default("mei-rizzi")
-_VARIANT: Any = _Default(None)
-_PERMUTATION: Any = _Default("random")
-_SEED: Any = _Default(0)
-_MAX_STEPS: Any = _Default(MAX_STEPS)
 
 
 def route(
     d: Network | Experiment | int,
     g: int | None = None,
     *,
-    router: str | Path | Router | Route = _ROUTER,
-    variant: str | None = _VARIANT,
-    permutation: str | Path | npt.ArrayLike = _PERMUTATION,
+    router: str | Path | Router | Route | None = None,
+    variant: str | None = None,
+    permutation: str | Path | npt.ArrayLike | None = None,
     runs: int = 1,
-    seed: int = _SEED,
-    permutation_seed: int = _SEED,
-    max_steps: int = _MAX_STEPS,
+    seed: int | None = None,
+    permutation_seed: int | None = None,
+    max_steps: int | None = None,
     first: int = 0,
     engine: str = "auto",
     threads: int | None = None,
@@ -69,7 +51,7 @@ def route(
     g : int
         Groups, if the first argument is a number.
     router, variant, permutation, seed, permutation_seed, max_steps
-        See :class:`Experiment`.
+        See :class:`Experiment`, which has their defaults.
     runs : int
         How many runs; each has its own permutation and coins.
     first : int
@@ -107,15 +89,10 @@ def route(
     >>> runs.slots.min() >= 10, runs.lost.sum()
     (np.True_, np.int64(0))
     """
-    parameters = {
-        "router": router,
-        "variant": variant,
-        "permutation": permutation,
-        "seed": seed,
-        "permutation_seed": permutation_seed,
-        "max_steps": max_steps,
-    }
-    experiment = _experiment(d, g, parameters)
+    experiment = _experiment(
+        d, g, router=router, variant=variant, permutation=permutation, seed=seed,
+        permutation_seed=permutation_seed, max_steps=max_steps,
+    )  # fmt: skip
     runs, first = whole_number("runs", runs), whole_number("first", first)
     if runs < 1:
         raise InputError(f"runs = {runs}: there is nothing to do; give at least 1.")
@@ -124,7 +101,9 @@ def route(
     if threads is not None and whole_number("threads", threads) < 1:
         raise InputError(f"threads = {threads}: it must be at least 1.")
     if trace is not None:
-        _require_one(Path(trace), runs)
+        if runs != 1:
+            raise InputError(f"trace = {trace}: it records one run; give runs = 1, not {runs}.")
+        require_writable(Path(trace))
         require_traceable(experiment)
     chosen = choose_engine(engine, experiment, runs=runs, traced=trace is not None)
     numbers, done, seconds, finished = range(first, first + runs), [], [], 0
@@ -151,24 +130,17 @@ def route(
 
 
 def _experiment(
-    network: Network | Experiment | int, g: int | None, parameters: dict[str, Any]
+    network: Network | Experiment | int, g: int | None, **parameters: Any
 ) -> Experiment:
-    given = {name: one for name, one in parameters.items() if not isinstance(one, _Default)}
+    given = {name: value for name, value in parameters.items() if value is not None}
     if not isinstance(network, Experiment):
         return Experiment(*shape_of(network, g), **given)
-    if g is not None or given:
-        names = ", ".join([*(["g"] if g is not None else []), *given])
+    if given := given if g is None else {"g": g, **given}:
         raise InputError(
-            f"The experiment has its parameters already; leave out {names}, or use "
+            f"The experiment has its parameters already; leave out {', '.join(given)}, or use "
             "experiment.replaced(...)."
         )
     return network
-
-
-def _require_one(trace: Path, runs: int) -> None:
-    if runs != 1:
-        raise InputError(f"trace = {trace}: it records one run, and runs = {runs}; give runs = 1.")
-    require_writable(trace)
 
 
 def _blocks(

@@ -1,24 +1,27 @@
-"""The results of runs: one run, and many as columns."""
+"""The results of runs: one run, which can be traced, and many as columns."""
 
 from __future__ import annotations
 
 import io
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, TextIO, overload
 
 import numpy as np
 import numpy.typing as npt
 
-from popsnet.engines import Outcome, Outcomes, Tally
+from popsnet.engines import ENGINES, Engine, Outcome, Outcomes, Tally
 from popsnet.engines.outcome import COLUMNS, UNKNOWN
 from popsnet.errors import InputError
 from popsnet.experiment import Experiment
+from popsnet.files import write_whole
 from popsnet.report import Report, data_frame
 from popsnet.runs.summary import LABELS, RunsSummary, bars
 from popsnet.stats.inference import summarize_array
+from popsnet.trace import Observer, TraceWriter
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -53,8 +56,6 @@ class Run:
 
     def trace(self) -> str:
         """Execute the run again, message by message, and return its trace as text."""
-        from popsnet.runs.tracing import write_trace
-
         file = io.StringIO()
         write_trace(self.experiment, self.number, file)
         return file.getvalue()
@@ -64,8 +65,6 @@ class Run:
 
         ``popsnet.check_trace`` replays the file by the rules alone.
         """
-        from popsnet.runs.tracing import run_traced
-
         run_traced(self.experiment, self.number, Path(path))
         return Path(path)
 
@@ -80,6 +79,52 @@ class Run:
         from popsnet.notebook import shown
 
         return shown(self)
+
+
+def require_traceable(experiment: Experiment) -> None:
+    """Refuse to trace a variant that gives no route."""
+    if experiment.idealized:
+        raise InputError(
+            f"Variant {experiment.variant} of {experiment.router} gives statistics only, not a "
+            "route to be traced."
+        )
+
+
+def write_trace(
+    experiment: Experiment,
+    number: int,
+    file: TextIO,
+    observers: Sequence[Observer] = (),
+    engine: Engine = ENGINES["slots"],
+) -> Run:
+    """Do one run and write its trace, as it happens, to an open file."""
+    require_traceable(experiment)
+    begin = time.perf_counter()
+    instance, trace = experiment.instance(number), TraceWriter(file)
+    trace.begin(
+        experiment.network,
+        experiment.router,
+        experiment.variant,
+        experiment.seed,
+        instance.array(),
+        experiment.buffers,
+        words=experiment.resolved_router.words_on(experiment.network, experiment.resolved_variant),
+    )
+    outcome = engine.execute(instance, [trace, *observers])
+    trace.end(outcome.slots, outcome.delivered, outcome.lost_packets)
+    return Run(experiment, number, outcome, time.perf_counter() - begin)
+
+
+def run_traced(
+    experiment: Experiment,
+    number: int,
+    path: Path,
+    observers: Sequence[Observer] = (),
+    engine: Engine = ENGINES["slots"],
+) -> Run:
+    """Do one run and write its trace to a file, which appears when the run has ended."""
+    with write_whole(path) as file:
+        return write_trace(experiment, number, file, observers, engine)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

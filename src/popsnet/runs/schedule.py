@@ -128,23 +128,16 @@ class Scheduled(Reported):
         return Report(title, facts, (), verdict, ok=outcome.delivered == demand.packets)
 
     def __repr__(self) -> str:
-        return (
-            f"<schedule of {self.demand.packets:,} packets on {self.demand.network}: "
-            f"{self.slots:,} slots>"
-        )
+        what = f"{self.demand.packets:,} packets on {self.demand.network}"
+        return f"<schedule of {what}: {self.slots:,} slots>"
 
     def _instance(self) -> Instance:
         """A permutation by the router that is registered; else one with the buffers it needs."""
         demand, network = self.demand, self.demand.network
         claimed = get_router(_ROUTER).buffers_on(network, _VARIANT)
         buffers = claimed if demand.h == 1 else max(claimed, self.schedule.peak_buffers())
-        router = Router(
-            name=_ROUTER,
-            summary="",
-            slots="",
-            buffers=buffers,
-            variants={_VARIANT: Variant(self.schedule.route)},
-        )
+        variants = {_VARIANT: Variant(self.schedule.route)}
+        router = Router(name=_ROUTER, summary="", slots="", buffers=buffers, variants=variants)
         start = None if demand.starts_in_order else demand.source
         return Instance(network, router, _VARIANT, demand.destination, Coins(0), 1, start)
 
@@ -224,10 +217,10 @@ def make_demand(
     if len(named) > 1:
         raise InputError(f"{' and '.join(named)} each say what is to be sent; give one of them.")
     if isinstance(demand, Demand):
-        return _on_network(demand, network)
-    if isinstance(demand, str):
-        permutation = demand
-    elif isinstance(demand, Path) or (demand is not None and np.ndim(demand) == 2):
+        if demand.network != network:
+            raise InputError(f"The demand is for {demand.network}, not for {network}.")
+        return demand
+    if isinstance(demand, Path) or (demand is not None and np.ndim(demand) == 2):  # of a text: 0
         packets = demand
     elif demand is not None:
         permutation = demand
@@ -243,12 +236,6 @@ def make_demand(
     else:
         destination = require_permutation(np.asarray(chosen), network.n, "permutation")
     return Demand.of_permutation(network, destination)
-
-
-def _on_network(demand: Demand, network: Network) -> Demand:
-    if demand.network != network:
-        raise InputError(f"The demand is for {demand.network}, not for {network}.")
-    return demand
 
 
 def _of_packets(network: Network, packets: str | Path | npt.ArrayLike) -> Demand:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from popsnet.report import Column, Fact, Report, Reported, Row, Table
+from popsnet.report import Column, Fact, Report, Reported, Row, Table, facts_of
 from popsnet.stats.inference import Summary
 
 if TYPE_CHECKING:
@@ -64,13 +64,10 @@ class RunsSummary(Reported, Mapping[str, Summary]):
             f"permutation seed {one.permutation_seed}"
         )
         facts = (
-            Fact("network", one.network.to_dict()),
-            Fact("router", one.router),
-            Fact("variant", one.variant),
+            *facts_of(one, "network", "router", "variant"),
             Fact("engine", runs.engine),
             Fact("permutation", one.shown_permutation),
-            Fact("seed", one.seed),
-            Fact("permutation_seed", one.permutation_seed),
+            *facts_of(one, "seed", "permutation_seed"),
             Fact("lost", int(runs.lost.sum())),
             Fact("capped", self.capped),
         )
