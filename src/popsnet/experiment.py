@@ -158,8 +158,8 @@ class Experiment:
         max_steps = whole_number("max_steps", max_steps)
         if not 1 <= max_steps <= MOST_STEPS:
             raise InputError(f"max_steps = {max_steps}: it must be from 1 to {MOST_STEPS:,}.")
-        seeds = {"seed": seed, "permutation_seed": permutation_seed}
-        seed, permutation_seed = (seed_number(name, value) for name, value in seeds.items())
+        seed = seed_number("seed", seed)
+        permutation_seed = seed_number("permutation_seed", permutation_seed)
         resolved = resolve_permutation(permutation, network)
         self._fill(
             network.d, network.g, found.name, _version(found), chosen.name, resolved.name,
@@ -384,22 +384,18 @@ def _received(
     if "router" in unnamed:
         return recorded.reopened(unnamed)
     with _receiving:  # the file of a router must not be loaded by two threads at once
-        if (values, files) not in _received_before:
-            _received_before[values, files] = _reopened(recorded, unnamed)
-        return _received_before[values, files]
+        try:
+            if (values, files) not in _received_before:
+                _received_before[values, files] = recorded.reopened(unnamed)
+            return _received_before[values, files]
+        except InputError as error:
+            raise InputError(
+                f"{recorded} is not what the work began with: {error} Begin again."
+            ) from error
 
 
 _received_before: dict[tuple[Any, Any], Experiment] = {}
 """So that a file is not loaded for every piece of work."""
-
-
-def _reopened(recorded: Experiment, unnamed: Mapping[str, Any]) -> Experiment:
-    try:
-        return recorded.reopened(unnamed)
-    except InputError as error:
-        raise InputError(
-            f"{recorded} is not what the work began with: {error} Begin again."
-        ) from error
 
 
 def whole_number(name: str, value: object) -> int:

@@ -30,7 +30,7 @@ from popsnet.sweeps.rows import RESULTS
 from popsnet.sweeps.runner import collect, work_on
 from popsnet.sweeps.shard import Shards
 from popsnet.sweeps.store import Store
-from popsnet.sweeps.sweep import Sweep, read_sweep
+from popsnet.sweeps.sweep import Sweep
 from tests.conftest import Cli
 
 T = TypeVar("T")
@@ -38,7 +38,7 @@ T = TypeVar("T")
 
 def sweep_of(folder: Path, text: str) -> Sweep:
     (folder / "sweep.toml").write_text(text)
-    return read_sweep(folder / "sweep.toml")
+    return Sweep.read(folder / "sweep.toml")
 
 
 def networks(sweep: Sweep) -> list[tuple[int, int]]:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from popsnet.engines import Outcomes, Tally
-from popsnet.engines.tally import HISTOGRAMS, TOTALS
+from popsnet.engines.outcome import HISTOGRAMS, TOTALS
 from popsnet.errors import InputError, StoreError
 from popsnet.experiment import Experiment
 from popsnet.sweeps.shard import SHARD_RUNS, Shards
@@ -99,11 +99,8 @@ def _texts(outcomes: Outcomes, name: str) -> list[str]:
     alike: dict[bytes, str] = {}
     texts = []
     for row in ordered:
-        key = row.tobytes()
-        if key not in alike:
-            alike[key] = json.dumps(
-                {str(one): times for one, times in Counter(row.tolist()).items()}
-            )
+        if (key := row.tobytes()) not in alike:
+            alike[key] = json.dumps(Counter(row.tolist()))
         texts.append(alike[key])
     return texts
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
 from contextlib import nullcontext
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from threading import Event
 from typing import TypeAlias
@@ -81,7 +82,12 @@ def collect(
     wanted = _pairs(experiments, runs)
     require_workers(workers)
     for experiment, _ in wanted:
-        _require_storable(experiment)
+        if not experiment.storable:
+            raise InputError(
+                f"Router {experiment.router} is not registered, so that its results could not be "
+                "told from those of a later version; put it into a file with "
+                "@popsnet.register(...) and give the file."
+            )
         choose_engine("auto", experiment)
     most = _most_shards(wanted)
     total = sum(most.values())
@@ -95,11 +101,8 @@ def collect(
             for experiment, count in sorted(most.items(), key=lambda item: item[0].network.n)
         }
         done = total - sum(map(len, missing.values()))
-        work = [
-            one
-            for experiment, shards in missing.items()
-            for one in work_on(experiment, shards, crew.count)
-        ]
+        pieces = (work_on(one, shards, crew.count) for one, shards in missing.items())
+        work = list(chain.from_iterable(pieces))
         try:
             for finished in crew.do(work):
                 kept.put(finished)
@@ -133,15 +136,6 @@ def _pairs(experiments: Wanted, runs: int | None) -> list[tuple[Experiment, int]
             raise InputError(f"runs = None: say how many runs of {experiment} to do.")
         pairs.append((experiment, require_runs(count)))
     return pairs
-
-
-def _require_storable(experiment: Experiment) -> None:
-    if not experiment.storable:
-        raise InputError(
-            f"Router {experiment.router} is not registered, so that its results could not be told "
-            "from those of a later version; put it into a file with @popsnet.register(...) and "
-            "give the file."
-        )
 
 
 def _most_shards(wanted: Iterable[tuple[Experiment, int]]) -> dict[Experiment, int]:

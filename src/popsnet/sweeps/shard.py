@@ -144,22 +144,13 @@ def _require_whole(experiment: Experiment, outcomes: Outcomes) -> None:
 
 
 @cache
-def _here() -> dict[str, str]:
-    return {
-        "popsnet": popsnet.__version__,
-        "python": platform.python_version(),
-        "numpy": np.__version__,
-        "numba": numba.__version__,
-        "machine": f"{platform.node()} {platform.machine()}",
-    }
+def _here() -> tuple[str, str, str, str, str]:
+    """The versions of popsnet, Python, NumPy and Numba, and the machine."""
+    versions = popsnet.__version__, platform.python_version(), np.__version__, numba.__version__
+    return *versions, f"{platform.node()} {platform.machine()}"
 
 
 def _provenance(experiment: Experiment, engine: str, seconds: float) -> Provenance:
-    return Provenance(
-        engine=engine,
-        **_here(),
-        router_file=experiment.router_file,
-        permutation_file=experiment.permutation_file,
-        seconds=round(seconds, 6),
-        finished=datetime.now(UTC).isoformat(timespec="seconds"),
-    )
+    files = experiment.router_file, experiment.permutation_file
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    return Provenance(engine, *_here(), *files, round(seconds, 6), now)
