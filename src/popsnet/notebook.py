@@ -11,7 +11,7 @@ from popsnet.engines import Outcome, choose_engine
 from popsnet.errors import InputError, PopsnetError
 from popsnet.experiment import Experiment
 from popsnet.progress import patient_progress
-from popsnet.report import Column, Fact, Report, Row, Table
+from popsnet.report import Column, Fact, Report, Row, Table, counted
 from popsnet.runs.run import Run, Runs, require_traceable, write_trace
 from popsnet.runs.summary import LABELS
 from popsnet.trace import Event
@@ -158,11 +158,8 @@ def _checked(path: Path) -> dict[str, object]:
 
 
 def _violations(row: Row) -> str:
-    count = row["violation_count"]
-    return (
-        f"popsnet check finds {count:,} {'violation' if count == 1 else 'violations'} in "
-        f"{row['trace']}, the first: {row['first_violation']}"
-    )
+    found = f"{counted(row['violation_count'], 'violation')} in {row['trace']}"
+    return f"popsnet check finds {found}, the first: {row['first_violation']}"
 
 
 class _Bounded(io.StringIO):

@@ -182,7 +182,7 @@ BAD = {
     "no runs": (SQUARE + "runs = 0", "runs = 0: Expected `int` >= 1"),
     "runs in words": (SQUARE + "runs = '5'", "runs = '5': Expected `int`, got `str`"),
     "no seed": (SQUARE + "seed = -1", "seed = -1: a seed must be"),
-    "no steps": (SQUARE + "max_steps = 0", "max_steps = 0: it must be from 1"),
+    "no steps": (SQUARE + "max_steps = 0", "max_steps = 0: it must be at least 1"),
     "no yes": (
         SQUARE + "skip_inapplicable = 1",
         "skip_inapplicable = 1: Expected `bool`, got `int`",

@@ -15,7 +15,7 @@ from popsnet.errors import InputError
 from popsnet.experiment import MAX_STEPS, Experiment, whole_number
 from popsnet.network import Network, shape_of
 from popsnet.progress import Progress, Update, patient_progress
-from popsnet.report import Column, Fact, Report, Reported, Row, Table, data_frame, facts_of
+from popsnet.report import Column, Fact, Report, Reported, Row, Table, counted, data_frame, facts_of
 from popsnet.routing import Route, Router, all_routers, find_router
 from popsnet.runs.route import route
 from popsnet.runs.run import Runs
@@ -147,8 +147,7 @@ class Comparison(Reported):
 
     def report(self) -> Report:
         """Return the comparison as it is shown."""
-        permutations = f"{self.runs:,} {'permutation' if self.runs == 1 else 'permutations'}"
-        title = f"{self.network}: {permutations}, the same for all routers"
+        title = f"{self.network}: {counted(self.runs, 'permutation')}, the same for all routers"
         bound = f"Lower bound for any schedule, mean: {self.lower_bound:.1f}"
         left_out = [one.to_record() for one in self.left_out]
         notes = [
@@ -237,9 +236,7 @@ def compare(
     >>> found["direct"].slots
     array([8, 8, 8, 8, 8])
     """
-    network, runs = Network(*shape_of(d, g)), whole_number("runs", runs)
-    if runs < 1:
-        raise InputError(f"runs = {runs}: there is nothing to compare; give at least 1.")
+    network, runs = Network(*shape_of(d, g)), whole_number("runs", runs, 1)
     if network.n > MOST_PROCESSORS:
         raise InputError(
             f"n = {network.n:,}: every message of every router is executed; give at most "

@@ -179,9 +179,7 @@ def predict(
     >>> [round(one.slots, 1) for one in predict(64, 64).means]
     [33.8, 16.2, 16.1]
     """
-    network, runs = Network(*shape_of(d, g)), whole_number("runs", runs)
-    if runs < 0:
-        raise InputError(f"runs = {runs}: give 0 for theory alone, or a number of runs.")
+    network, runs = Network(*shape_of(d, g)), whole_number("runs", runs, 0)
     if phases and (network.d < network.g or network.n > _MOST_PROCESSORS):
         raise InputError(
             f"{network}: the phases are those of a run of mei-rizzi, which needs d >= g, with n up "

@@ -14,7 +14,7 @@ from popsnet.cli.options import STORE, StoreFile
 from popsnet.cli.output import Interrupted, reporting
 from popsnet.cli.output import show as show_table
 from popsnet.errors import InputError
-from popsnet.report import Column, Fact, Report, Table
+from popsnet.report import Column, Fact, Report, Table, counted
 
 app = typer.Typer(help="List, show, export, merge and verify results.", no_args_is_help=True)
 
@@ -111,7 +111,7 @@ def export(
     """Write a table with one row per experiment."""
     with popsnet.Store(store) as results:
         count = results.export(file)
-    words = f"{count:,} {'experiment' if count == 1 else 'experiments'} written to {file}."
+    words = f"{counted(count, 'experiment')} written to {file}."
     return Report("", (Fact("file", str(file)), Fact("experiments", count)), (words,))
 
 

@@ -17,7 +17,7 @@ import popsnet
 from popsnet.cli.output import reporting
 from popsnet.errors import InputError
 from popsnet.progress import patient_progress
-from popsnet.report import Column, Fact, Report, Table, facts_of
+from popsnet.report import Column, Fact, Report, Table, counted, facts_of
 
 if TYPE_CHECKING:
     from popsnet.trace.checker import TraceCheck
@@ -57,7 +57,7 @@ def _report(trace: Path, found: TraceCheck) -> Report:
     caption = f"… and {more:,} more" if more else ""
     verdict = "OK: no rule broken, every packet at its destination."
     if not found.ok:
-        verdict = f"FAILED: {count:,} {'violation' if count == 1 else 'violations'}"
+        verdict = f"FAILED: {counted(count, 'violation')}"
     return Report(
         f"{trace}: {found.router} ({found.variant}) on {network}, n = {network.n:,}",
         known + facts,

@@ -47,6 +47,15 @@ def shown(value: object, kind: ColumnKind) -> str:
     return NOTHING if value is None else _SHOWN[kind](value)
 
 
+def counted(number: int, noun: str) -> str:
+    """Return a number with what it counts.
+
+    >>> counted(1, "run"), counted(2000, "run")
+    ('1 run', '2,000 runs')
+    """
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 @dataclass(frozen=True, slots=True)
 class Column:
     """A column that people see.

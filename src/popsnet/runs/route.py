@@ -93,13 +93,10 @@ def route(
         d, g, router=router, variant=variant, permutation=permutation, seed=seed,
         permutation_seed=permutation_seed, max_steps=max_steps,
     )  # fmt: skip
-    runs, first = whole_number("runs", runs), whole_number("first", first)
-    if runs < 1:
-        raise InputError(f"runs = {runs}: there is nothing to do; give at least 1.")
-    if not 0 <= first <= 2**62 - runs:
-        raise InputError(f"first = {first}: runs are numbered from 0 to 2^62.")
-    if threads is not None and whole_number("threads", threads) < 1:
-        raise InputError(f"threads = {threads}: it must be at least 1.")
+    runs = whole_number("runs", runs, 1)
+    first = whole_number("first", first, 0, 2**62 - runs)
+    if threads is not None:
+        whole_number("threads", threads, 1)
     if trace is not None:
         if runs != 1:
             raise InputError(f"trace = {trace}: it records one run; give runs = 1, not {runs}.")

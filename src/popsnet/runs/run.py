@@ -18,7 +18,7 @@ from popsnet.engines.outcome import COLUMNS, UNKNOWN
 from popsnet.errors import InputError
 from popsnet.experiment import Experiment
 from popsnet.files import write_whole
-from popsnet.report import Report, data_frame
+from popsnet.report import Report, counted, data_frame
 from popsnet.runs.summary import LABELS, RunsSummary, bars
 from popsnet.stats.inference import summarize_array
 from popsnet.trace import Observer, TraceWriter
@@ -323,10 +323,11 @@ class Runs(Sequence[Run]):
         return {"run": np.array(self.numbers), **counts, "seconds": self.seconds}
 
     def __repr__(self) -> str:
-        runs = f"{len(self):,} {'run' if len(self) == 1 else 'runs'}"
-        return f"<{runs} of {self.experiment}{self._in_short() if len(self) else ''}>"
+        return f"<{counted(len(self), 'run')} of {self.experiment}{self._in_short()}>"
 
     def _in_short(self) -> str:
+        if not len(self):
+            return ""
         capped, missing = int(self.capped.sum()), self.undelivered
         least = "at least " if capped else ""
         text = f", {least}{self.slots.mean():.2f} slots on average"

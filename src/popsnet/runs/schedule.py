@@ -6,6 +6,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -188,9 +189,9 @@ def schedule(
     seed_number("seed", seed)
     if trace is not None:
         require_writable(Path(trace))
-    wanted = make_demand(
-        network, demand, permutation=permutation, packets=packets, matrix=matrix,
-        permutation_seed=permutation_seed,
+    wanted = _demand(
+        network, permutation_seed, demand=demand, permutation=permutation, packets=packets,
+        matrix=matrix,
     )  # fmt: skip
     _require_room(network, wanted.packets, traced=trace is not None)
     begin = time.perf_counter()
@@ -200,41 +201,28 @@ def schedule(
     return done if trace is None else replace(done, outcome=done.write_trace(trace))
 
 
-def make_demand(
-    network: Network,
-    demand: Demand | npt.ArrayLike | str | Path | None = None,
-    *,
-    permutation: str | Path | npt.ArrayLike | None = None,
-    packets: str | Path | npt.ArrayLike | None = None,
-    matrix: str | Path | npt.ArrayLike | None = None,
-    permutation_seed: int = 0,
-) -> Demand:
+def _demand(network: Network, permutation_seed: int, **given: Any) -> Demand:
     """Return what is to be sent, given in one of the ways of :func:`schedule`."""
     require_network(network)
     _require_room(network, network.n, traced=False)
-    given = {"demand": demand, "permutation": permutation, "packets": packets, "matrix": matrix}
-    named = [name for name, value in given.items() if value is not None]
-    if len(named) > 1:
-        raise InputError(f"{' and '.join(named)} each say what is to be sent; give one of them.")
-    if isinstance(demand, Demand):
-        if demand.network != network:
-            raise InputError(f"The demand is for {demand.network}, not for {network}.")
-        return demand
-    if isinstance(demand, Path) or (demand is not None and np.ndim(demand) == 2):  # of a text: 0
-        packets = demand
-    elif demand is not None:
-        permutation = demand
-    if packets is not None:
-        return _of_packets(network, packets)
-    if matrix is not None:
-        return _of_matrix(network, matrix)
-    chosen = "random" if permutation is None else permutation
-    if isinstance(chosen, str | Path):
+    given = {name: value for name, value in given.items() if value is not None}
+    if len(given) > 1:
+        raise InputError(f"{' and '.join(given)} each say what is to be sent; give one of them.")
+    ((name, value),) = given.items() or [("permutation", "random")]
+    if name == "demand" and isinstance(value, Demand):
+        if value.network != network:
+            raise InputError(f"The demand is for {value.network}, not for {network}.")
+        return value
+    if name == "matrix":
+        return _of_matrix(network, value)
+    if name == "packets" or (name == "demand" and (isinstance(value, Path) or np.ndim(value) == 2)):
+        return _of_packets(network, value)
+    if isinstance(value, str | Path):
         seed_number("permutation_seed", permutation_seed)
         coins = Coins(permutation_seed).for_run(0)  # as the first run of an experiment
-        destination = make_permutation(str(chosen), network, coins)
+        destination = make_permutation(str(value), network, coins)
     else:
-        destination = require_permutation(np.asarray(chosen), network.n, "permutation")
+        destination = require_permutation(np.asarray(value), network.n, "permutation")
     return Demand.of_permutation(network, destination)
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from popsnet.report import Column, Fact, Report, Reported, Row, Table, facts_of
+from popsnet.report import Column, Fact, Report, Reported, Row, Table, counted, facts_of
 from popsnet.stats.inference import Summary
 
 if TYPE_CHECKING:
@@ -56,10 +56,9 @@ class RunsSummary(Reported, Mapping[str, Summary]):
     def report(self) -> Report:
         """Return the summary as it is shown, with a row per run for programs."""
         runs, one = self._runs, self._runs.experiment
-        number = f"{len(runs):,} {'run' if len(runs) == 1 else 'runs'}"
         title = (
             f"{one.network}: {one.network.n:,} processors in {one.g:,} groups of {one.d:,}\n"
-            f"{number} of {one.router} ({one.variant}), engine {runs.engine}\n"
+            f"{counted(len(runs), 'run')} of {one.router} ({one.variant}), engine {runs.engine}\n"
             f"permutation {one.shown_permutation}, seed {one.seed}, "
             f"permutation seed {one.permutation_seed}"
         )
@@ -146,8 +145,8 @@ def bars(values: I64, counts: I64) -> str:
     scaled = np.maximum(np.round(_HEIGHT * heights / heights.max()), heights > 0).astype(np.int64)
     drawn = "".join(
         f'<rect x="{place * _WIDTH}" y="{_HEIGHT - size}" width="{_WIDTH - 2}" height="{size}" '
-        f'fill="currentColor" opacity="0.6"><title>{_slots(least + place * each, each)}: {runs:,} '
-        f"{'run' if runs == 1 else 'runs'}</title></rect>"
+        f'fill="currentColor" opacity="0.6"><title>{_slots(least + place * each, each)}: '
+        f"{counted(runs, 'run')}</title></rect>"
         for place, (size, runs) in enumerate(zip(scaled.tolist(), heights.tolist(), strict=True))
         if size
     )

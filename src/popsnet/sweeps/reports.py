@@ -8,7 +8,7 @@ from dataclasses import asdict
 from typing import Any
 
 from popsnet.experiment import Experiment
-from popsnet.report import Column, Fact, Report, Row, Table
+from popsnet.report import Column, Fact, Report, Row, Table, counted
 from popsnet.report.table import NOTHING, ColumnKind, shown
 from popsnet.sweeps.export import row_of
 from popsnet.sweeps.shard import SHARD_RUNS, Provenance, shards_of
@@ -24,7 +24,7 @@ def store_report(store: Store) -> Report:
     rows = [row_of(one, store.unbroken(one)) for one in store.experiments()]
     name = Column("experiment", "name", show=lambda row: row["experiment"][:_SHORT])
     table = Table("experiments", "", (name, *_COLUMNS), rows)
-    count = f"{len(rows):,} {'experiment' if len(rows) == 1 else 'experiments'} in {store.path}."
+    count = f"{counted(len(rows), 'experiment')} in {store.path}."
     return Report("", (Fact("store", str(store.path)),), (table, count))
 
 
@@ -83,9 +83,7 @@ def _made_by(origins: Sequence[Provenance]) -> list[str]:
         f"numba {one.numba}, on {one.machine}"
         for one in origins
     )
-    made = [
-        f"{count:,} {'shard' if count == 1 else 'shards'}: {text}" for text, count in alike.items()
-    ]
+    made = [f"{counted(count, 'shard')}: {text}" for text, count in alike.items()]
     seconds, last = sum(one.seconds for one in origins), max(one.finished for one in origins)
     return [*made, f"{seconds:,.2f} s of work, the last at {last}."]
 

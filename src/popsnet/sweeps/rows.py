@@ -57,9 +57,8 @@ def experiment_of(row: Row, path: Path) -> Experiment:
     """Return the experiment of a row; refuse what cannot be one, in the name of the store."""
     _, d, g, router, version, variant, permutation, seed, permutation_seed, max_steps = row
     try:
-        seeds = int(seed), int(permutation_seed)
-        names = router, version, variant, permutation
-        return Experiment.recorded(d, g, *names, *seeds, max_steps)
+        names, seeds = (router, version, variant, permutation), (int(seed), int(permutation_seed))
+        return Experiment.recorded((d, g, *names, *seeds, max_steps))
     except (TypeError, ValueError):
         raise StoreError(f"{path}: experiment {row[0]} has numbers that cannot be read.") from None
 

@@ -17,7 +17,7 @@ from popsnet.engines import Tally, choose_engine
 from popsnet.errors import InputError
 from popsnet.experiment import Experiment, whole_number
 from popsnet.progress import Progress, patient_progress
-from popsnet.sweeps.shard import LARGE, SHARD_RUNS, Shards, execute_shards, require_runs, shards_of
+from popsnet.sweeps.shard import LARGE, MOST_RUNS, SHARD_RUNS, Shards, execute_shards, shards_of
 from popsnet.sweeps.store import Store
 from popsnet.sweeps.sweep import Sweep
 
@@ -31,8 +31,8 @@ Work: TypeAlias = tuple[Experiment, range]
 
 def require_workers(workers: int | None) -> None:
     """Refuse a number of workers that could do nothing."""
-    if workers is not None and whole_number("workers", workers) < 1:
-        raise InputError(f"workers = {workers}: it must be at least 1.")
+    if workers is not None:
+        whole_number("workers", workers, 1)
 
 
 def collect(
@@ -120,7 +120,7 @@ def collect(
 def _pairs(experiments: Wanted, runs: int | None) -> list[tuple[Experiment, int]]:
     """Every experiment with the number of its runs."""
     if runs is not None:
-        runs = require_runs(runs)
+        runs = whole_number("runs", runs, 1, MOST_RUNS)
     if isinstance(experiments, Sweep):
         return [(one, runs or count) for one, count in experiments.wanted]
     if isinstance(experiments, Experiment):
@@ -134,7 +134,7 @@ def _pairs(experiments: Wanted, runs: int | None) -> list[tuple[Experiment, int]
             )
         if count is None:
             raise InputError(f"runs = None: say how many runs of {experiment} to do.")
-        pairs.append((experiment, require_runs(count)))
+        pairs.append((experiment, whole_number("runs", count, 1, MOST_RUNS)))
     return pairs
 
 

@@ -15,8 +15,8 @@ import numpy as np
 
 import popsnet
 from popsnet.engines import Engine, Outcomes, Session, Tally, choose_engine
-from popsnet.errors import InputError, PopsnetError
-from popsnet.experiment import Experiment, whole_number
+from popsnet.errors import PopsnetError
+from popsnet.experiment import Experiment
 from popsnet.trace import Event
 
 SHARD_RUNS = 10
@@ -36,16 +36,6 @@ class Stopped(PopsnetError):
 def shards_of(runs: int) -> int:
     """Return how many shards hold this many runs, rounded up to whole shards."""
     return -(-runs // SHARD_RUNS)
-
-
-def require_runs(runs: int) -> int:
-    """Refuse a number of runs that cannot be kept."""
-    runs = whole_number("runs", runs)
-    if runs < 1:
-        raise InputError(f"runs = {runs}: there is nothing to do; give at least 1.")
-    if runs > MOST_RUNS:
-        raise InputError(f"runs = {runs:,}: an experiment has at most {MOST_RUNS:,} runs.")
-    return runs
 
 
 @dataclass(frozen=True)
