@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy.typing as npt
 
@@ -15,16 +15,13 @@ from popsnet.errors import InputError
 from popsnet.experiment import MAX_STEPS, Experiment, whole_number
 from popsnet.network import Network, shape_of
 from popsnet.progress import Progress, Update, patient_progress
-from popsnet.report import Column, Fact, Report, Reported, Row, Table, counted, data_frame, facts_of
+from popsnet.report import Column, Fact, Report, Reported, Row, Table, counted, facts_of
 from popsnet.routing import Route, Router, all_routers, find_router
 from popsnet.runs.route import route
 from popsnet.runs.run import Runs
 from popsnet.schedules.bounds import lower_bound
 from popsnet.schedules.demand import Demand
 from popsnet.trace import Event
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Candidate: TypeAlias = str | Path | Router | Route
 Candidates: TypeAlias = Sequence[Candidate | tuple[Candidate, str | None]]
@@ -128,14 +125,6 @@ class Comparison(Reported):
     done: tuple[Compared, ...]
     left_out: tuple[Compared, ...]
 
-    def to_records(self) -> list[dict[str, Any]]:
-        """Return a dictionary per router that was run."""
-        return [one.to_record() for one in self.done]
-
-    def to_dataframe(self) -> pd.DataFrame:
-        """Return a pandas data frame with a row per router; needs ``popsnet[pandas]``."""
-        return data_frame(self.to_records())
-
     def __getitem__(self, router: str) -> Runs:
         """The runs of one router, by name; of several variants of one, as the table names them."""
         found = [one for one in self.done if one.label == router]
@@ -158,7 +147,7 @@ class Comparison(Reported):
         facts = (*facts_of(self, "network", "runs", "lower_bound"), Fact("left_out", left_out))
         missing = any(one.undelivered for one in self.done)
         columns = tuple(one for one in _COLUMNS if missing or one.key != "undelivered")
-        table = Table("routers", title, columns, self.to_records())
+        table = Table("routers", title, columns, [one.to_record() for one in self.done])
         failed = [one.label for one in self.done if one.failed]
         verdict = "Every packet was delivered."
         if missing:

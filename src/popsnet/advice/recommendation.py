@@ -98,20 +98,16 @@ class Recommendation(Reported):
     def report(self) -> Report:
         """Return the recommendation as it is shown."""
         facts = (*facts_of(self, "network", "router", "variant"), Fact("reason", self.why))
-        table = Table("routers", f"Expected slots on {self.network}", _COLUMNS, self.to_records())
-        return Report("", facts, (table, f"Use {self.router}: {self.why}"))
-
-    def to_records(self) -> list[dict[str, object]]:
-        """Return a dictionary per router, the quickest first."""
-        names = ("variant", "slots", "exact", "reason")
-        return [
+        rows = [
             {
                 "router": one.router.name,
-                **{name: getattr(one, name) for name in names},
+                **{name: getattr(one, name) for name in ("variant", "slots", "exact", "reason")},
                 "online": one.router.online,
             }
             for one in self.forecasts
         ]
+        table = Table("routers", f"Expected slots on {self.network}", _COLUMNS, rows)
+        return Report("", facts, (table, f"Use {self.router}: {self.why}"))
 
 
 _COLUMNS = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 I64 = npt.NDArray[np.int64]
 
 
-class RunsSummary(Reported, Mapping[str, Summary]):
+class RunsSummary(Reported, dict[str, Summary]):
     """Mean, spread and range of the counts of runs: by name, as text, or as HTML.
 
     Examples
@@ -33,16 +33,8 @@ class RunsSummary(Reported, Mapping[str, Summary]):
     """
 
     def __init__(self, runs: Runs, figures: Mapping[str, Summary]) -> None:
-        self._runs, self._figures = runs, figures
-
-    def __getitem__(self, name: str) -> Summary:
-        return self._figures[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._figures)
-
-    def __len__(self) -> int:
-        return len(self._figures)
+        super().__init__(figures)
+        self._runs = runs
 
     @property
     def capped(self) -> int:

@@ -21,7 +21,7 @@ from popsnet.experiment import Experiment
 from popsnet.files import require_writable
 from popsnet.report import Report, data_frame
 from popsnet.sweeps import rows as stored
-from popsnet.sweeps.export import export, row_of
+from popsnet.sweeps.reports import export, row_of, store_report
 from popsnet.sweeps.rows import Row
 from popsnet.sweeps.shard import SHARD_RUNS, Provenance, Shards, shards_of
 
@@ -160,8 +160,6 @@ class Store:
 
     def report(self) -> Report:
         """Return the experiments and the means of their runs, as they are shown."""
-        from popsnet.sweeps.reports import store_report
-
         return store_report(self)
 
     def to_records(self) -> list[dict[str, Any]]:
