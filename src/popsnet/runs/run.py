@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TextIO, overload
 import numpy as np
 import numpy.typing as npt
 
-from popsnet.engines import ENGINES, Engine, Outcome, Outcomes, Tally
+from popsnet.engines import ENGINES, Engine, Instance, Outcome, Outcomes, Tally
 from popsnet.engines.outcome import COLUMNS, UNKNOWN
 from popsnet.errors import InputError
 from popsnet.experiment import Experiment
@@ -99,20 +99,28 @@ def write_trace(
 ) -> Run:
     """Do one run and write its trace, as it happens, to an open file."""
     require_traceable(experiment)
-    begin = time.perf_counter()
-    instance, trace = experiment.instance(number), TraceWriter(file)
-    trace.begin(
-        experiment.network,
-        experiment.router,
-        experiment.variant,
-        experiment.seed,
-        instance.array(),
-        experiment.buffers,
-        words=experiment.resolved_router.words_on(experiment.network, experiment.resolved_variant),
-    )
-    outcome = engine.execute(instance, [trace, *observers])
-    trace.end(outcome.slots, outcome.delivered, outcome.lost_packets)
+    begin, instance = time.perf_counter(), experiment.instance(number)
+
+    def execute(trace: Observer) -> Outcome:
+        return engine.execute(instance, [trace, *observers])
+
+    outcome = trace_instance(instance, experiment.seed, file, execute)
     return Run(experiment, number, outcome, time.perf_counter() - begin)
+
+
+def trace_instance(
+    instance: Instance, seed: int, file: TextIO, execute: Callable[[Observer], Outcome]
+) -> Outcome:
+    """Write the trace of what ``execute`` does with an instance, as it happens."""
+    network, router, variant = instance.network, instance.router, instance.resolved_variant
+    buffers, words = router.buffers_on(network, variant), router.words_on(network, variant)
+    destination, trace = instance.array(), TraceWriter(file)
+    trace.begin(
+        network, router.name, variant.name, seed, destination, buffers, instance.start, words
+    )
+    outcome = execute(trace)
+    trace.end(outcome.slots, outcome.delivered, outcome.lost_packets)
+    return outcome
 
 
 def run_traced(

@@ -20,14 +20,15 @@ from popsnet.network import Network, require_network
 from popsnet.permutations import make_permutation, require_permutation
 from popsnet.progress import patient_progress
 from popsnet.report import Fact, Report, Reported
-from popsnet.routing import Router, Variant, get_router
+from popsnet.routing import get_router
+from popsnet.runs.run import trace_instance
 from popsnet.schedules.bounds import lower_bound
 from popsnet.schedules.construction import make_schedule
 from popsnet.schedules.demand import Demand
 from popsnet.schedules.files import demand_of_matrix, read_demand, read_matrix
 from popsnet.schedules.schedule import Schedule
 from popsnet.system import available_memory
-from popsnet.trace import Event, Observer, TraceWriter
+from popsnet.trace import Event, Observer
 
 _ROUTER = "offline"
 _VARIANT = "standard"
@@ -70,17 +71,10 @@ class Scheduled(Reported):
 
     def write_trace(self, path: str | Path, observers: Sequence[Observer] = ()) -> Outcome:
         """Execute every message and write a trace, which ``check_trace`` replays."""
-        demand, instance = self.demand, self._instance()
-        buffers = instance.router.buffers_on(demand.network, _VARIANT)
         with write_whole(Path(path)) as file:
-            trace = TraceWriter(file)
-            trace.begin(
-                demand.network, _ROUTER, _VARIANT, self.seed, demand.destination, buffers,
-                instance.start, get_router(_ROUTER).words_on(demand.network, _VARIANT),
-            )  # fmt: skip
-            outcome = self.execute([trace, *observers])
-            trace.end(outcome.slots, outcome.delivered, outcome.lost_packets)
-        return outcome
+            return trace_instance(
+                self._instance(), self.seed, file, lambda trace: self.execute([trace, *observers])
+            )
 
     def write_csv(self, path: str | Path) -> None:
         """Write a row per message: slot (from 1), sender, coupler, listener, packet.
@@ -133,12 +127,12 @@ class Scheduled(Reported):
         return f"<schedule of {what}: {self.slots:,} slots>"
 
     def _instance(self) -> Instance:
-        """A permutation by the router that is registered; else one with the buffers it needs."""
-        demand, network = self.demand, self.demand.network
-        claimed = get_router(_ROUTER).buffers_on(network, _VARIANT)
+        """A run of the off-line router with this schedule, and with the buffers it needs."""
+        demand, network, offline = self.demand, self.demand.network, get_router(_ROUTER)
+        claimed = offline.buffers_on(network, _VARIANT)
         buffers = claimed if demand.h == 1 else max(claimed, self.schedule.peak_buffers())
-        variants = {_VARIANT: Variant(self.schedule.route)}
-        router = Router(name=_ROUTER, summary="", slots="", buffers=buffers, variants=variants)
+        variant = replace(offline.variant(_VARIANT), route=self.schedule.route, buffers=buffers)
+        router = replace(offline, variants={_VARIANT: variant})
         start = None if demand.starts_in_order else demand.source
         return Instance(network, router, _VARIANT, demand.destination, Coins(0), 1, start)
 
