@@ -11,10 +11,9 @@ from popsnet.compiled import compiled
 from popsnet.couplers import Couplers, Light
 from popsnet.errors import Rule, RuleViolation
 from popsnet.memory import Memory, Seen, differ, first_outside, first_repeat, inside, plain
-from popsnet.network import Network
+from popsnet.network import I32, Network
 from popsnet.slot import NO_PACKET, Inbox, Ints, Kind, Slot
 
-I32 = npt.NDArray[np.int32]
 Bools = npt.NDArray[np.bool_]
 
 _PACKET = Kind.PACKET  # members of an Enum are slow to look up

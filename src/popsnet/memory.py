@@ -9,11 +9,9 @@ import numpy.typing as npt
 
 from popsnet.compiled import compiled
 from popsnet.errors import Rule, RuleViolation
-from popsnet.network import Network
+from popsnet.network import I32, I64, Network
 from popsnet.slot import Inbox, Ints, Kind
 
-I32 = npt.NDArray[np.int32]
-I64 = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
 _FREE = -2  # never a packet's number, nor NO_PACKET

@@ -196,7 +196,7 @@ def test_the_network_is_given_in_three_ways() -> None:
         route(Network(4, 2), 2)
     with pytest.raises(InputError, match="leave out router, seed"):
         route(Experiment(4, 2), router="direct", seed=1)
-    for given in ({"seed": 0}, {"router": "mei-rizzi"}, {"max_steps": 1000}, {"variant": None}):
+    for given in ({"seed": 0}, {"router": "mei-rizzi"}, {"max_steps": 1000}):
         with pytest.raises(InputError, match="leave out"):  # also if it is the default
             route(Experiment(4, 2), **given)
 

@@ -397,7 +397,7 @@ def test_a_file_that_changes_meanwhile_is_noticed(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="not what the work began with"):
         pickle.loads(sent)
     again = shard.execute_shards(experiment, range(1))  # it has what it was made with
-    assert again.tallies() == before.tallies()
+    assert again.outcomes.table.tolist() == before.outcomes.table.tolist()
 
 
 def test_a_router_from_a_file_goes_to_other_processes(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from popsnet.report.table import Column, ColumnKind, Table, as_text, flat, note, shown
+from popsnet.report.table import Column, ColumnKind, Note, Table, as_text, flat, shown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -100,13 +100,13 @@ class Report:
     def renderables(self) -> Iterator[RenderableType]:
         """Yield what a terminal shows, part by part."""
         if self.title:
-            yield note(self.title)
+            yield Note(self.title)
         if labelled := self._labelled():
             yield from labelled.renderables()
         for part in self.parts:
-            yield from [note(part)] if isinstance(part, str) else part.renderables()
+            yield from [Note(part)] if isinstance(part, str) else part.renderables()
         if self.verdict:
-            yield note(self.verdict)
+            yield Note(self.verdict)
 
     def _labelled(self) -> Table | None:
         rows = [

@@ -173,7 +173,7 @@ class Table:
         if self.rows:
             yield self._renderable()
         if self.caption:
-            yield note(self.caption)
+            yield Note(self.caption)
 
     def _renderable(self) -> rich.table.Table:
         """Return the rows for a terminal: narrow, numbers to the right and never broken."""
@@ -221,8 +221,8 @@ _WIDTH = 80
 
 
 @dataclass(frozen=True, slots=True)
-class _Paragraph:
-    """Text for a terminal."""
+class Note:
+    """A paragraph for a terminal: broken at spaces only, so that paths stay whole."""
 
     text: str
 
@@ -234,11 +234,6 @@ class _Paragraph:
         for line in self.text.splitlines():
             parts = wrap(line, options.max_width, break_long_words=False, break_on_hyphens=False)
             yield from (Text(part, overflow="ignore") for part in parts or [""])
-
-
-def note(text: str) -> RenderableType:
-    """Return a paragraph for a terminal: broken at spaces only, so that paths stay whole."""
-    return _Paragraph(text)
 
 
 def rendered(console: Console, parts: Iterable[RenderableType]) -> str:

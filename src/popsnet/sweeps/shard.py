@@ -14,7 +14,7 @@ import numba
 import numpy as np
 
 import popsnet
-from popsnet.engines import Engine, Outcomes, Session, Tally, choose_engine
+from popsnet.engines import Engine, Outcomes, Session, choose_engine
 from popsnet.errors import PopsnetError
 from popsnet.experiment import Experiment
 from popsnet.trace import Event
@@ -64,11 +64,6 @@ class Shards:
     outcomes: Outcomes
     provenance: Provenance
     """The same for each of the shards."""
-
-    def tallies(self) -> list[Tally]:
-        """Return the tally of each shard."""
-        places = np.arange(len(self.outcomes)).reshape(-1, SHARD_RUNS)
-        return [Tally.of(self.outcomes.take(ten)) for ten in places]
 
 
 class _Opened(threading.local):

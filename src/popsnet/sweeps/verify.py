@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from popsnet.engines import Tally
 from popsnet.errors import InputError
 from popsnet.experiment import Experiment, whole_number
 from popsnet.progress import Progress, patient_progress
@@ -74,13 +75,12 @@ def verify(
         Workers(workers=workers) as crew,
         patient_progress("verifying", len(work), progress, "shards") as report,
     ):
-        for again in crew.do(work):
-            (tally,), shard = again.tallies(), again.numbers[0]
+        for compared, again in enumerate(crew.do(work), start=1):
+            tally, shard = Tally.of(again.outcomes), again.numbers[0]
             kept = store.shard(again.experiment, shard)
             if tally != kept:
                 where = f"Shard {shard} of experiment {again.experiment.digest}"
                 flaws.append(f"{where} is {kept}, and comes to {tally} here.")
-            compared += 1
             report(compared)
     return Verification(str(store.path), tuple(flaws), compared, tuple(unknown))
 
