@@ -10,12 +10,13 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from popsnet.engines import Tally
+from popsnet.engines.outcome import HISTOGRAMS, TOTALS, Tally
 from popsnet.errors import InputError
 from popsnet.experiment import Experiment
 from popsnet.files import require_writable, write_whole
 from popsnet.report import Column, Fact, Report, Row, Table, counted
 from popsnet.report.table import NOTHING, ColumnKind, shown
+from popsnet.runs.summary import LABELS
 from popsnet.stats.inference import summarize_counts
 from popsnet.sweeps.shard import SHARD_RUNS, Provenance, shards_of
 
@@ -71,7 +72,7 @@ def experiment_report(store: Store, name: str) -> Report:
     labels |= {key: (key.replace("_", " "), "text") for key in experiment.identity}
     facts = [Fact(key, value, *labels[key]) for key, value in row.items()]
     notes = [
-        f"Runs by {_COUNTS[name]}: "
+        f"Runs by {LABELS[name]}: "
         + ", ".join(f"{value:,}: {runs:,}" for value, runs in sorted(one.items()))
         for name, one in tally.histograms.items()
         if one
@@ -96,12 +97,6 @@ def _made_by(origins: Sequence[Provenance]) -> list[str]:
     return [*made, f"{seconds:,.2f} s of work, the last at {last}."]
 
 
-_COUNTS = {
-    "steps": "steps",
-    "slots": "slots",
-    "slots_delivered": "slots until the last delivery",
-    "lost": "packets lost",
-}
 _FIGURES: dict[str, ColumnKind] = {
     "mean": "number", "sd": "number", "min": "integer", "max": "integer",
 }  # fmt: skip
@@ -109,13 +104,11 @@ _LABELS: dict[str, tuple[str, ColumnKind]] = {
     "runs": ("runs", "integer"),
     "capped": ("capped runs", "integer"),
     **{
-        f"{name}_{figure}": (f"{words}, {figure}", kind)
-        for name, words in _COUNTS.items()
+        f"{name}_{figure}": (f"{LABELS[name]}, {figure}", kind)
+        for name in HISTOGRAMS
         for figure, kind in _FIGURES.items()
     },
-    "collisions": ("couplers hit twice or more", "integer"),
-    "destroyed": ("messages destroyed", "integer"),
-    "messages": ("messages sent", "integer"),
+    **{name: (LABELS[name], "integer") for name in TOTALS},
 }
 
 
@@ -161,9 +154,7 @@ def row_of(experiment: Experiment, tally: Tally) -> dict[str, Any]:
     """Return an experiment and figures of its runs, if there are any, as one row."""
     row: dict[str, Any] = {
         "experiment": experiment.digest,
-        "d": experiment.d,
-        "g": experiment.g,
-        "n": experiment.network.n,
+        **experiment.network.to_dict(),
         **{name: value for name, value in experiment.identity.items() if name not in "dg"},
         "runs": tally.runs,
         "capped": tally.capped,
@@ -176,7 +167,7 @@ def row_of(experiment: Experiment, tally: Tally) -> dict[str, Any]:
     lost = summarize_counts(tally.lost)
     total = sum(packets * runs for packets, runs in tally.lost.items())
     row |= {"lost": total, "lost_mean": lost.mean, "lost_max": lost.max}
-    row |= {name: getattr(tally, name) for name in ("collisions", "destroyed", "messages")}
+    row |= {name: getattr(tally, name) for name in TOTALS}
     return row | {
         f"{name}_histogram": {str(value): one[value] for value in sorted(one)}
         for name, one in tally.histograms.items()
