@@ -99,7 +99,9 @@ def route(
         whole_number("threads", threads, 1)
     if trace is not None:
         if runs != 1:
-            raise InputError(f"trace = {trace}: it records one run, and runs = {runs}; give 1.")
+            raise InputError(
+                f"trace = {trace}: it records one run, and runs = {runs}; give runs = 1."
+            )
         require_writable(Path(trace))
         require_traceable(experiment)
     chosen = choose_engine(engine, experiment, runs=runs, traced=trace is not None)
