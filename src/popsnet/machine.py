@@ -19,7 +19,7 @@ Bools = npt.NDArray[np.bool_]
 _PACKET = Kind.PACKET  # members of an Enum are slow to look up
 
 
-@dataclass(slots=True)
+@dataclass
 class Counters:
     """What happened so far."""
 

@@ -337,7 +337,10 @@ def _listeners(listening: Listening) -> dict[str, Any]:
     """The processors that listen, and the group that each listens to, as fields of a slot."""
     if not isinstance(listening, tuple):
         listening = np.arange(len(listening), dtype=np.int32), listening
-    return dict(zip(("listeners", "listened"), listening, strict=bool(listening)))
+    if not listening:
+        return {}
+    listeners, listened = listening
+    return {"listeners": listeners, "listened": listened}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from functools import partial
 
 from popsnet.engines.outcome import Outcome
@@ -49,7 +48,7 @@ def execute(instance: Instance, observers: Sequence[Observer] = ()) -> Outcome:
         survivors.append(packets - memory.delivered)
     lost = memory.lost().tolist()
     return Outcome(
-        **asdict(machine.counters),
+        **vars(machine.counters),
         slots_delivered=memory.last_delivery,
         steps=len(survivors),
         delivered=memory.delivered,
