@@ -242,13 +242,13 @@ def test_what_is_wrong_is_refused_by_the_name_of_the_parameter(
 
 
 def test_a_stored_experiment_says_why_it_cannot_be_run() -> None:
-    gone = Experiment.recorded(4, 4, "vanished", "1", "standard", "random", 0, 0, 1000)
+    gone = Experiment.recorded((4, 4, "vanished", "1", "standard", "random", 0, 0, 1000))
     assert gone.network == Network(4, 4)
     with pytest.raises(InputError, match="read from a store"):
         route(gone)
     with pytest.raises(InputError, match="no router 'vanished'"):
         gone.reopened()
-    newer = Experiment.recorded(4, 4, "direct", "99", "standard", "random", 0, 0, 1000)
+    newer = Experiment.recorded((4, 4, "direct", "99", "standard", "random", 0, 0, 1000))
     with pytest.raises(InputError, match="the version here is 1, not 99"):
         newer.reopened()
 

@@ -103,8 +103,8 @@ def test_a_run_without_a_picture_says_why(reason: str) -> None:
     run = NO_PICTURE[reason]()
     html = run._repr_html_()
     assert reason in html
-    assert html.startswith("<table>")
-    assert f"<td>{run.outcome.slots}</td>" in html
+    assert html.startswith(f"<p>{run.experiment}</p>")
+    assert f">{run.outcome.slots}</td>" in html
     with pytest.raises(InputError, match=reason):
         view(run)
 

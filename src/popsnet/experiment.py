@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from hashlib import blake2b
 from pathlib import Path
@@ -155,11 +155,9 @@ class Experiment:
         network = Network(d, g)
         found = find_router(router)
         chosen = found.resolve(variant, network)
-        max_steps = whole_number("max_steps", max_steps)
-        if not 1 <= max_steps <= MOST_STEPS:
-            raise InputError(f"max_steps = {max_steps}: it must be from 1 to {MOST_STEPS:,}.")
-        seeds = {"seed": seed, "permutation_seed": permutation_seed}
-        seed, permutation_seed = (seed_number(name, value) for name, value in seeds.items())
+        max_steps = whole_number("max_steps", max_steps, 1, MOST_STEPS)
+        seed = seed_number("seed", seed)
+        permutation_seed = seed_number("permutation_seed", permutation_seed)
         resolved = resolve_permutation(permutation, network)
         self._fill(
             network.d, network.g, found.name, _version(found), chosen.name, resolved.name,
@@ -172,18 +170,15 @@ class Experiment:
             object.__setattr__(self, one.name, value)
 
     @classmethod
-    def recorded(
-        cls, *values: Any, router_file: str = "", permutation_file: str = ""
-    ) -> Experiment:
-        """Return the experiment with these nine fields, as a store has them.
+    def recorded(cls, values: Iterable[Any], files: Iterable[str] = ("", "")) -> Experiment:
+        """Return the experiment with these nine fields, as a store has them, and its files.
 
         It can be looked up and compared; to run it, :meth:`reopened` finds its router here.
         """
         experiment = object.__new__(cls)
-        experiment._fill(*values, router_file, permutation_file, None)
+        experiment._fill(*values, *files, None)
         for name in ("d", "g", "max_steps"):
-            if getattr(experiment, name) < 1:
-                raise InputError(f"{name} = {getattr(experiment, name)}: it must be at least 1.")
+            whole_number(name, getattr(experiment, name), 1)
         return experiment
 
     def reopened(self, unnamed: Mapping[str, Any] = MappingProxyType({})) -> Experiment:
@@ -257,8 +252,7 @@ class Experiment:
         try:
             record = json.loads(text)
             values = [record[one.name] for one in fields(cls) if one.compare]
-            recorded = cls.recorded(*values, **{name: record[name] for name in _FILES})
-            return recorded.reopened()
+            return cls.recorded(values, [record[name] for name in _FILES]).reopened()
         except (TypeError, ValueError, KeyError, AttributeError) as error:
             raise InputError(f"This is not an experiment as JSON: {error!r}.") from error
 
@@ -378,35 +372,38 @@ def _received(
     values: tuple[Any, ...], files: tuple[str, str], as_recorded: bool, unnamed: dict[str, Any]
 ) -> Experiment:
     """Return an experiment that was pickled."""
-    recorded = Experiment.recorded(*values, router_file=files[0], permutation_file=files[1])
+    recorded = Experiment.recorded(values, files)
     if as_recorded:
         return recorded
     if "router" in unnamed:
         return recorded.reopened(unnamed)
     with _receiving:  # the file of a router must not be loaded by two threads at once
-        if (values, files) not in _received_before:
-            _received_before[values, files] = _reopened(recorded, unnamed)
-        return _received_before[values, files]
+        try:
+            if (values, files) not in _received_before:
+                _received_before[values, files] = recorded.reopened(unnamed)
+            return _received_before[values, files]
+        except InputError as error:
+            raise InputError(
+                f"{recorded} is not what the work began with: {error} Begin again."
+            ) from error
 
 
 _received_before: dict[tuple[Any, Any], Experiment] = {}
 """So that a file is not loaded for every piece of work."""
 
 
-def _reopened(recorded: Experiment, unnamed: Mapping[str, Any]) -> Experiment:
-    try:
-        return recorded.reopened(unnamed)
-    except InputError as error:
-        raise InputError(
-            f"{recorded} is not what the work began with: {error} Begin again."
-        ) from error
-
-
-def whole_number(name: str, value: object) -> int:
-    """Return the value of a parameter as an int; refuse what is not an integer."""
+def whole_number(
+    name: str, value: object, least: int | None = None, most: int | None = None
+) -> int:
+    """Return the value of a parameter as an int; refuse what is not an integer in a range."""
     if isinstance(value, bool) or not hasattr(value, "__index__"):
         raise InputError(f"{name} = {value!r}: it must be an integer.")
-    return operator.index(value)
+    number = operator.index(value)
+    if least is not None and number < least:
+        raise InputError(f"{name} = {number}: it must be at least {least:,}.")
+    if most is not None and number > most:
+        raise InputError(f"{name} = {number}: it must be at most {most:,}.")
+    return number
 
 
 def seed_number(name: str, value: object) -> int:

@@ -10,17 +10,16 @@ import numpy.typing as npt
 from popsnet.compiled import compiled
 from popsnet.couplers import Couplers, Light
 from popsnet.errors import Rule, RuleViolation
-from popsnet.memory import Memory, Seen, first_outside, first_repeat, inside, plain, rises
-from popsnet.network import Network
+from popsnet.memory import Memory, Seen, differ, first_outside, first_repeat, inside, plain
+from popsnet.network import I32, Network
 from popsnet.slot import NO_PACKET, Inbox, Ints, Kind, Slot
 
-I32 = npt.NDArray[np.int32]
 Bools = npt.NDArray[np.bool_]
 
 _PACKET = Kind.PACKET  # members of an Enum are slow to look up
 
 
-@dataclass(slots=True)
+@dataclass
 class Counters:
     """What happened so far."""
 
@@ -214,26 +213,14 @@ def _may_send(
 ) -> bool:
     """Whether senders exist and are different, and groups and packets, if any, exist."""
     exist = inside(senders, 0, len(seen)) and inside(groups, 0, g)
-    return exist and inside(packets, least, there) and _differ(seen, loop, senders)
+    return exist and inside(packets, least, there) and differ(seen, loop, senders)
 
 
 @compiled
 def _may_listen(seen: I32, loop: int, listeners: I32, listened: I32, g: int) -> bool:
     """Whether listeners exist and are different, and groups exist."""
     exist = inside(listeners, 0, len(seen)) and inside(listened, 0, g)
-    return exist and _differ(seen, loop, listeners)
-
-
-@compiled
-def _differ(seen: I32, loop: int, processors: I32) -> bool:
-    """Whether processors that exist are all different; mostly they come in rising order."""
-    if rises(processors):
-        return True
-    for k in range(len(processors)):
-        if seen[processors[k]] == loop:
-            return False
-        seen[processors[k]] = loop
-    return True
+    return exist and differ(seen, loop, listeners)
 
 
 @compiled

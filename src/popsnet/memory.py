@@ -9,11 +9,9 @@ import numpy.typing as npt
 
 from popsnet.compiled import compiled
 from popsnet.errors import Rule, RuleViolation
-from popsnet.network import Network
+from popsnet.network import I32, I64, Network
 from popsnet.slot import Inbox, Ints, Kind
 
-I32 = npt.NDArray[np.int32]
-I64 = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
 _FREE = -2  # never a packet's number, nor NO_PACKET
@@ -272,7 +270,7 @@ def _first(marked: Bools) -> int:
 
 def first_repeat(numbers: I32, bound: int) -> int | None:
     """The smallest number that occurs twice among numbers in [0, bound), if any does."""
-    if rises(numbers) or not _repeats(numbers, bound):
+    if differ(np.zeros(bound, dtype=np.int32), 1, numbers):
         return None
     return int(np.argmax(np.bincount(numbers, minlength=bound) > 1))
 
@@ -308,14 +306,15 @@ def rises(numbers: I32) -> bool:
 
 
 @compiled
-def _repeats(numbers: I32, bound: int) -> bool:
-    """Whether any number occurs twice."""
-    seen = np.zeros(bound, dtype=np.bool_)
-    for number in numbers:
-        if seen[number]:
-            return True
-        seen[number] = True
-    return False
+def differ(seen: I32, loop: int, processors: I32) -> bool:
+    """Whether processors that exist are all different; mostly they come in rising order."""
+    if rises(processors):
+        return True
+    for k in range(len(processors)):
+        if seen[processors[k]] == loop:
+            return False
+        seen[processors[k]] = loop
+    return True
 
 
 @compiled

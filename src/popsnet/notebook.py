@@ -5,18 +5,17 @@ from __future__ import annotations
 import io
 from collections.abc import Sequence
 from dataclasses import replace
-from html import escape
 from pathlib import Path
 
 from popsnet.engines import Outcome, choose_engine
 from popsnet.errors import InputError, PopsnetError
 from popsnet.experiment import Experiment
 from popsnet.progress import patient_progress
-from popsnet.report import Column, Fact, Report, Row, Table
-from popsnet.runs.run import Run, Runs
-from popsnet.runs.tracing import require_traceable, write_trace
+from popsnet.report import Column, Fact, Report, Row, Table, counted
+from popsnet.runs.run import Run, Runs, require_traceable, write_trace
+from popsnet.runs.summary import LABELS
 from popsnet.trace import Event
-from popsnet.trace.checker import check_trace
+from popsnet.trace.checker import TraceCheck, check_trace
 from popsnet.viewer import MOST_TEXT, Page, Recording, require_showable, too_long
 
 _MOST_INLINE = 16_000_000
@@ -27,10 +26,10 @@ def record(experiment: Experiment, number: int, room: int = MOST_TEXT) -> tuple[
     """Do a run and keep its trace; give up when the trace is longer than ``room``."""
     require_showable(experiment.network)
     file = _Bounded(f"{experiment.router} ({experiment.variant})", room)
-    with patient_progress(f"{experiment.router} on {experiment.network}", None) as update:
+    with patient_progress(f"{experiment.router} on {experiment.network}") as report:
 
         def watch(event: Event) -> None:
-            update(0, f"step {event.step + 1}, {event.pending:,} packets pending")
+            report(detail=f"step {event.step + 1}, {event.pending:,} packets pending")
 
         run = write_trace(experiment, number, file, [watch])
     return run, Recording.of(file.getvalue())
@@ -87,10 +86,10 @@ def page_of(*runs: Run | Experiment | Path | str) -> tuple[Page, Report]:
             assert trace is not None
             recording, row = trace, _checked(Path(one))
         elif isinstance(one, Run):
-            recording, row = recorded(one, room), _row(one)
+            recording, row = recorded(one, room), _row(one.experiment, one.outcome)
         else:
             run, recording = record(one, 0, room)
-            row = _row(run)
+            row = _row(one, run.outcome)
         room -= len(recording.text)
         recordings.append(recording)
         rows.append(row)
@@ -136,35 +135,21 @@ def _require_distinct(experiments: Sequence[Experiment]) -> None:
             raise InputError(f"{one.router} ({one.variant}) is given twice; once will do.")
 
 
-def _row(run: Run) -> dict[str, object]:
-    experiment, outcome = run.experiment, run.outcome
-    return {
-        "router": experiment.router,
-        "variant": experiment.variant,
-        "d": experiment.d,
-        "g": experiment.g,
-        "packets": experiment.network.n,
-        "slots": outcome.slots,
-        "delivered": outcome.delivered,
-        "lost": outcome.lost,
-        "collisions": outcome.collisions,
-    }
+def _row(of: Experiment | TraceCheck, found: Outcome | TraceCheck) -> dict[str, object]:
+    """What was run and what came out, of a run or of a trace that was checked."""
+    network = of.network
+    whose = {"router": of.router, "variant": of.variant, "d": network.d, "g": network.g}
+    counts = {name: getattr(found, name) for name in ("slots", "delivered", "lost", "collisions")}
+    return {**whose, "packets": network.n, **counts}
 
 
 def _checked(path: Path) -> dict[str, object]:
     """Check a trace in a file; one that is torn is refused."""
     with patient_progress(f"checking {path.name}", path.stat().st_size) as update:
         found = check_trace(path, update)
-    return {
-        "router": found.router,
-        "variant": found.variant,
-        "d": found.network.d,
-        "g": found.network.g,
+    return _row(found, found) | {
         "packets": found.packets,
-        "slots": found.slots,
-        "delivered": found.delivered,
         "lost": len(found.lost) if found.tells_holdings else None,
-        "collisions": found.collisions,
         "trace": str(path),
         "ok": found.ok,
         "violation_count": found.violation_count,
@@ -173,11 +158,8 @@ def _checked(path: Path) -> dict[str, object]:
 
 
 def _violations(row: Row) -> str:
-    count = row["violation_count"]
-    return (
-        f"popsnet check finds {count:,} {'violation' if count == 1 else 'violations'} in "
-        f"{row['trace']}, the first: {row['first_violation']}"
-    )
+    found = f"{counted(row['violation_count'], 'violation')} in {row['trace']}"
+    return f"popsnet check finds {found}, the first: {row['first_violation']}"
 
 
 class _Bounded(io.StringIO):
@@ -185,8 +167,7 @@ class _Bounded(io.StringIO):
 
     def __init__(self, name: str, room: int) -> None:
         super().__init__()
-        self._name = name
-        self._room = room
+        self._name, self._room = name, room
 
     def write(self, text: str) -> int:
         if self.tell() + len(text) > self._room:
@@ -203,16 +184,9 @@ def _counts(outcome: Outcome) -> Outcome:
 
 
 def _table(run: Run, reason: str) -> str:
-    outcome = run.outcome
-    rows = [
-        ("slots", f"{outcome.slots:,}{' (capped)' if outcome.capped else ''}"),
-        ("of them to the last delivery", f"{outcome.slots_delivered:,}"),
-        ("steps", f"{outcome.steps:,}"),
-        ("packets delivered", f"{outcome.delivered:,}"),
-        ("packets lost", f"{outcome.lost:,}"),
-        ("couplers hit twice or more", f"{outcome.collisions:,}"),
-    ]
-    name = f"{run.experiment.router} ({run.experiment.variant})"
-    rows = [("network", f"{run.experiment.network}"), ("router", name), *rows]
-    cells = "".join(f"<tr><th>{escape(a)}</th><td>{escape(b)}</td></tr>" for a, b in rows)
-    return f"<table>{cells}</table><p>There is no figure of this run. {escape(reason)}</p>"
+    names = ("slots", "slots_delivered", "steps", "delivered", "lost", "collisions")
+    words = {"delivered": "packets delivered", **LABELS}
+    facts = [Fact(name, getattr(run, name), words[name]) for name in names]
+    capped = "The run was capped. " if run.outcome.capped else ""
+    note = f"{capped}There is no figure of this run. {reason}"
+    return Report(str(run.experiment), tuple(facts), (note,))._repr_html_()

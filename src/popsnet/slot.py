@@ -143,15 +143,9 @@ class Slot:
         >>> slot.packets, slot.listeners, slot.listened
         (array([0, 2]), array([0, 1, 2, 3], dtype=int32), array([1, 1, 0, 0]))
         """
-        listeners, listened = _listeners(listening)
-        return cls(
-            senders=senders,
-            groups=groups,
-            packets=senders if packets is None else packets,
-            listeners=listeners,
-            listened=listened,
-            **options,
-        )
+        packets = senders if packets is None else packets
+        heard = _listeners(listening)
+        return cls(senders=senders, groups=groups, packets=packets, **heard, **options)
 
     @classmethod
     def forward(
@@ -201,16 +195,10 @@ class Slot:
         >>> Slot.acknowledge(inbox, inbox.groups).kind
         <Kind.ACK: 1>
         """
-        listeners, listened = _listeners(listening)
         return cls(
-            senders=inbox.receivers,
-            groups=groups,
-            kind=Kind.ACK,
-            packets=inbox.packets,
-            listeners=listeners,
-            listened=listened,
-            **options,
-        )
+            senders=inbox.receivers, groups=groups, kind=Kind.ACK, packets=inbox.packets,
+            **_listeners(listening), **options,
+        )  # fmt: skip
 
     @classmethod
     def send_control(
@@ -245,17 +233,10 @@ class Slot:
         >>> slot.kind, slot.control_bits
         (<Kind.CONTROL: 2>, 3)
         """
-        listeners, listened = _listeners(listening)
         return cls(
-            senders=senders,
-            groups=groups,
-            kind=Kind.CONTROL,
-            contents=contents,
-            bits=bits,
-            listeners=listeners,
-            listened=listened,
-            **options,
-        )
+            senders=senders, groups=groups, kind=Kind.CONTROL, contents=contents, bits=bits,
+            **_listeners(listening), **options,
+        )  # fmt: skip
 
     @classmethod
     def broadcast(
@@ -352,11 +333,14 @@ class Slot:
         return messages if self.fanout is None else np.repeat(messages, self.fanout)
 
 
-def _listeners(listening: Listening) -> tuple[Ints, Ints]:
-    """The processors that listen, and the group that each listens to."""
-    if isinstance(listening, tuple):
-        return listening or (_nobody(), _nobody())
-    return np.arange(len(listening), dtype=np.int32), listening
+def _listeners(listening: Listening) -> dict[str, Any]:
+    """The processors that listen, and the group that each listens to, as fields of a slot."""
+    if not isinstance(listening, tuple):
+        listening = np.arange(len(listening), dtype=np.int32), listening
+    if not listening:
+        return {}
+    listeners, listened = listening
+    return {"listeners": listeners, "listened": listened}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -33,7 +33,7 @@ def test_plan_says_why(cli: Cli) -> None:
 
 
 def test_bad_input_is_refused(cli: Cli, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="nothing to compare"):
+    with pytest.raises(InputError, match="runs = 0: it must be at least 1"):
         compare(Network(2, 2), runs=0)
     assert cli("compare", 2**9, 2**9).code == 2
     assert cli("compare", 2, 2, "--figure", tmp_path / "x.txt").code == 2

@@ -99,7 +99,7 @@ def test_a_schedule_that_cannot_be_run_is_refused(cli: Cli, patient: Router) -> 
 def test_where_no_router_takes_schedules_that_is_said(
     cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("popsnet.routing.all_routers", list)
+    monkeypatch.setattr("popsnet.all_routers", list)
     finished = cli("route", 4, 4, "--schedule", "1")
     assert finished.code == 2
     assert "mei-rizzi takes no --schedule; no router here does." in finished.err

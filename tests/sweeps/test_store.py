@@ -292,7 +292,7 @@ def test_what_affects_a_result_changes_the_identity_and_nothing_else() -> None:
 
 def test_the_name_of_a_point_stays_what_it_is() -> None:
     """Or the stores there are would be of no use."""
-    one = Experiment.recorded(4, 8, "router", "1", "variant", "random", 0, 2**64 - 1, 1000)
+    one = Experiment.recorded((4, 8, "router", "1", "variant", "random", 0, 2**64 - 1, 1000))
     assert one.digest == "799e738319e38d392a117c611695ad9c"
 
 

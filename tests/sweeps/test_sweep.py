@@ -30,7 +30,7 @@ from popsnet.sweeps.rows import RESULTS
 from popsnet.sweeps.runner import collect, work_on
 from popsnet.sweeps.shard import Shards
 from popsnet.sweeps.store import Store
-from popsnet.sweeps.sweep import Sweep, read_sweep
+from popsnet.sweeps.sweep import Sweep
 from tests.conftest import Cli
 
 T = TypeVar("T")
@@ -38,7 +38,7 @@ T = TypeVar("T")
 
 def sweep_of(folder: Path, text: str) -> Sweep:
     (folder / "sweep.toml").write_text(text)
-    return read_sweep(folder / "sweep.toml")
+    return Sweep.read(folder / "sweep.toml")
 
 
 def networks(sweep: Sweep) -> list[tuple[int, int]]:
@@ -182,7 +182,7 @@ BAD = {
     "no runs": (SQUARE + "runs = 0", "runs = 0: Expected `int` >= 1"),
     "runs in words": (SQUARE + "runs = '5'", "runs = '5': Expected `int`, got `str`"),
     "no seed": (SQUARE + "seed = -1", "seed = -1: a seed must be"),
-    "no steps": (SQUARE + "max_steps = 0", "max_steps = 0: it must be from 1"),
+    "no steps": (SQUARE + "max_steps = 0", "max_steps = 0: it must be at least 1"),
     "no yes": (
         SQUARE + "skip_inapplicable = 1",
         "skip_inapplicable = 1: Expected `bool`, got `int`",
@@ -397,7 +397,7 @@ def test_a_file_that_changes_meanwhile_is_noticed(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="not what the work began with"):
         pickle.loads(sent)
     again = shard.execute_shards(experiment, range(1))  # it has what it was made with
-    assert again.tallies() == before.tallies()
+    assert again.outcomes.table.tolist() == before.outcomes.table.tolist()
 
 
 def test_a_router_from_a_file_goes_to_other_processes(tmp_path: Path) -> None:

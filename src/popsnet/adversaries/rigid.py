@@ -29,7 +29,7 @@ from popsnet.coins import Coins
 from popsnet.errors import InputError
 from popsnet.network import Network
 from popsnet.permutations import make_permutation
-from popsnet.progress import Progress, watched
+from popsnet.progress import Progress, patient_progress
 from popsnet.report import Column, Report, Reported, Table, facts_of
 from popsnet.routing import Router, find_router
 from popsnet.slot import Ints, Kind, Slot
@@ -143,8 +143,8 @@ def attack_rigid(
     if isinstance(router, str):
         router = find_router(router)
     variant = router.choose_variant(variant, network)
-    with watched(progress, "watching", 1) as (_, where):
-        attack = partial(_attack, router, variant, network, where)
+    with patient_progress("watching", None, progress) as update:
+        attack = partial(_attack, router, variant, network, partial(update, None))
         try:
             return attack(slots)
         except _Differs as first:

@@ -38,22 +38,20 @@ def _facts(row: Row) -> str:
     return "\n".join([row["summary"], *lines, ""])
 
 
+_FIELDS = (
+    "name", "summary", "applies", "online", "slots", "buffers", "memory", "messages", "randomness",
+    "variants", "engines", "reference",
+)  # fmt: skip
+
+
 def _record(router: Router) -> dict[str, object]:
     held = None if callable(router.buffers) else router.buffers
     words = "as many packets per processor as the network needs"
-    return {
-        "name": router.name,
-        "summary": router.summary,
-        "applies": router.applies,
-        "online": router.online,
-        "slots": router.slots,
+    return {name: getattr(router, name, None) for name in _FIELDS} | {
         "buffers": held,
         "memory": router.memory or (f"{held} packets per processor" if held else words),
-        "messages": router.messages,
-        "randomness": router.randomness,
         "variants": list(router.variants),
         "engines": _engines(router),
-        "reference": router.reference,
     }
 
 

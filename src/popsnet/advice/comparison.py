@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy.typing as npt
 
@@ -14,17 +14,14 @@ from popsnet.advice.recommendation import Forecast, forecast
 from popsnet.errors import InputError
 from popsnet.experiment import MAX_STEPS, Experiment, whole_number
 from popsnet.network import Network, shape_of
-from popsnet.progress import Progress, watched
-from popsnet.report import Column, Fact, Report, Reported, Row, Table, data_frame
+from popsnet.progress import Progress, Update, patient_progress
+from popsnet.report import Column, Fact, Report, Reported, Row, Table, counted, facts_of
 from popsnet.routing import Route, Router, all_routers, find_router
 from popsnet.runs.route import route
 from popsnet.runs.run import Runs
 from popsnet.schedules.bounds import lower_bound
 from popsnet.schedules.demand import Demand
 from popsnet.trace import Event
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Candidate: TypeAlias = str | Path | Router | Route
 Candidates: TypeAlias = Sequence[Candidate | tuple[Candidate, str | None]]
@@ -67,11 +64,6 @@ class Compared:
         return int(self._ran.slots.max())
 
     @property
-    def capped(self) -> int:
-        """Runs that were stopped, so that the mean is a lower bound."""
-        return int(self._ran.capped.sum())
-
-    @property
     def undelivered(self) -> int:
         """Packets that were not delivered, in all runs together."""
         return self._ran.undelivered
@@ -97,7 +89,7 @@ class Compared:
                 "mean_collisions": float(runs.collisions.mean()),
                 "peak_buffers": None if buffers is None else int(buffers.max()),
                 "control_bits": None if bits is None else int(bits.max()),
-                "capped": self.capped,
+                "capped": int(runs.capped.sum()),
                 "lost": int(runs.lost.sum()),
                 "undelivered": runs.undelivered,
             }
@@ -133,14 +125,6 @@ class Comparison(Reported):
     done: tuple[Compared, ...]
     left_out: tuple[Compared, ...]
 
-    def to_records(self) -> list[dict[str, Any]]:
-        """Return a dictionary per router that was run."""
-        return [one.to_record() for one in self.done]
-
-    def to_dataframe(self) -> pd.DataFrame:
-        """Return a pandas data frame with a row per router; needs ``popsnet[pandas]``."""
-        return data_frame(self.to_records())
-
     def __getitem__(self, router: str) -> Runs:
         """The runs of one router, by name; of several variants of one, as the table names them."""
         found = [one for one in self.done if one.label == router]
@@ -152,8 +136,7 @@ class Comparison(Reported):
 
     def report(self) -> Report:
         """Return the comparison as it is shown."""
-        permutations = f"{self.runs:,} {'permutation' if self.runs == 1 else 'permutations'}"
-        title = f"{self.network}: {permutations}, the same for all routers"
+        title = f"{self.network}: {counted(self.runs, 'permutation')}, the same for all routers"
         bound = f"Lower bound for any schedule, mean: {self.lower_bound:.1f}"
         left_out = [one.to_record() for one in self.left_out]
         notes = [
@@ -161,15 +144,10 @@ class Comparison(Reported):
             for one in self.left_out
             if one.expected is not None
         ]
-        facts = (
-            Fact("network", self.network.to_dict()),
-            Fact("runs", self.runs),
-            Fact("lower_bound", self.lower_bound),
-            Fact("left_out", left_out),
-        )
+        facts = (*facts_of(self, "network", "runs", "lower_bound"), Fact("left_out", left_out))
         missing = any(one.undelivered for one in self.done)
         columns = tuple(one for one in _COLUMNS if missing or one.key != "undelivered")
-        table = Table("routers", title, columns, self.to_records())
+        table = Table("routers", title, columns, [one.to_record() for one in self.done])
         failed = [one.label for one in self.done if one.failed]
         verdict = "Every packet was delivered."
         if missing:
@@ -247,9 +225,7 @@ def compare(
     >>> found["direct"].slots
     array([8, 8, 8, 8, 8])
     """
-    network, runs = Network(*shape_of(d, g)), whole_number("runs", runs)
-    if runs < 1:
-        raise InputError(f"runs = {runs}: there is nothing to compare; give at least 1.")
+    network, runs = Network(*shape_of(d, g)), whole_number("runs", runs, 1)
     if network.n > MOST_PROCESSORS:
         raise InputError(
             f"n = {network.n:,}: every message of every router is executed; give at most "
@@ -264,8 +240,11 @@ def compare(
     ]  # fmt: skip
     if not experiments:
         raise InputError("routers = []: there is nothing to compare; give at least one router.")
-    with watched(progress, f"routing on {network}", len(experiments) * runs) as (report, watch):
-        found = [_compared(one, runs, report, watch) for one in experiments]
+    found = []
+    with patient_progress(f"routing on {network}", len(experiments) * runs, progress) as report:
+        for one in experiments:
+            found.append(_compared(one, runs, report))
+            report(len(found) * runs)
     ran = (one for one in found if one.runs is not None)
     done = tuple(sorted(ran, key=lambda one: (one.undelivered > 0, one.mean_slots)))
     left_out = tuple(one for one in found if one.runs is None)
@@ -283,20 +262,16 @@ def _chosen(
     return [(find_router(router), variant) for router, variant in pairs]
 
 
-def _compared(
-    experiment: Experiment, runs: int, report: Callable[[int], None], watch: Callable[[str], None]
-) -> Compared:
+def _compared(experiment: Experiment, runs: int, report: Update) -> Compared:
     expected = forecast(experiment.resolved_router, experiment.network)
     slots = expected.slots if expected else 0
     if slots > min(_MOST_SLOTS, _MOST_MESSAGES / experiment.network.n):
-        report(runs)
         return Compared(experiment, None, expected)
 
     def observe(event: Event) -> None:
-        watch(f"{experiment.router}, slot {event.slot:,}")
+        report(detail=f"{experiment.router}, slot {event.slot:,}")
 
     done = route(experiment, runs=runs, engine="slots", observers=[observe], progress=False)
-    report(runs)
     return Compared(experiment, done, expected)
 
 

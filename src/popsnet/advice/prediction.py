@@ -4,31 +4,21 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import islice
 from math import expm1
 
+from popsnet import theory
 from popsnet.errors import InputError
 from popsnet.experiment import Experiment, whole_number
 from popsnet.network import Network, shape_of
-from popsnet.report import Column, Fact, Report, Reported, Row, Table
+from popsnet.report import Column, Fact, Report, Reported, Row, Table, facts_of
 from popsnet.routing import all_bounds
 from popsnet.routing.relay import plan
 from popsnet.runs.phase_analysis import StepAnalysis, analyse_phases
 from popsnet.runs.route import route
 from popsnet.stats.inference import summarize_counts
-from popsnet.theory import (
-    TAILS,
-    Bound,
-    C,
-    bounds_on,
-    c_with_slot_five,
-    expected_steps,
-    expected_sweeps,
-    loads,
-    lost_share,
-    smallest_g,
-)
+from popsnet.theory import Bound
 from popsnet.theory.tails import square_fails
 
 _MOST_PROCESSORS = 2**22
@@ -89,11 +79,7 @@ class Prediction(Reported):
     def report(self) -> Report:
         """Return the predictions as they are shown."""
         network, constants = self.network, self.constants
-        facts = (
-            Fact("network", network.to_dict()),
-            Fact("runs", self.runs),
-            Fact("constants", dict(constants)),
-        )
+        facts = (*facts_of(self, "network", "runs"), Fact("constants", dict(constants)))
         parts: list[Table | str] = ["", self._means()]
         if constants:
             parts.append(
@@ -107,16 +93,11 @@ class Prediction(Reported):
         return Report(title, facts, tuple(parts))
 
     def _means(self) -> Table:
-        columns = [
-            Column("router", kind="text"),
-            Column("variant", kind="text"),
-            Column("steps"),
-            Column("slots"),
-        ]
-        measured = [Column("measured_steps"), Column("measured_slots")]
-        rows = [asdict(one) for one in self.means]
-        columns += measured if self.runs else []
-        return Table("predictions", "Randomized routers, fluid limit", tuple(columns), rows)
+        columns = (
+            Column("router", kind="text"), Column("variant", kind="text"), Column("steps"),
+            Column("slots"), Column("measured_steps"), Column("measured_slots"),
+        )[: 6 if self.runs else 4]  # fmt: skip
+        return Table("predictions", "Randomized routers, fluid limit", columns, self.means)
 
     def _tail(self) -> Table:
         columns = [Column("steps", "more than", "integer"), _short("fluid", "fluid limit")]
@@ -127,11 +108,8 @@ class Prediction(Reported):
     def _bounds(self) -> Table:
         references = list(dict.fromkeys(bound.reference for bound, _ in self.bounds))
         rows = [
-            {
-                **{name: getattr(bound, name) for name in _FIELDS},
-                "slots": slots,
-                "leading": bound.leading,
-            }
+            {name: getattr(bound, name) for name in _FIELDS}
+            | {"slots": slots, "leading": bound.leading}
             for bound, slots in self.bounds
         ]
         columns = (
@@ -201,9 +179,7 @@ def predict(
     >>> [round(one.slots, 1) for one in predict(64, 64).means]
     [33.8, 16.2, 16.1]
     """
-    network, runs = Network(*shape_of(d, g)), whole_number("runs", runs)
-    if runs < 0:
-        raise InputError(f"runs = {runs}: give 0 for theory alone, or a number of runs.")
+    network, runs = Network(*shape_of(d, g)), whole_number("runs", runs, 0)
     if phases and (network.d < network.g or network.n > _MOST_PROCESSORS):
         raise InputError(
             f"{network}: the phases are those of a run of mei-rizzi, which needs d >= g, with n up "
@@ -225,7 +201,7 @@ def predict(
 
 def _predicted(network: Network) -> Iterator[PredictedMean]:
     if network.d >= network.g:
-        steps, sweeps = expected_steps(network), expected_sweeps(network)
+        steps, sweeps = theory.expected_steps(network), theory.expected_sweeps(network)
         variant = "published" if network.d == network.g else "idealized"
         yield PredictedMean("mei-rizzi", variant, steps, 5 * steps)
         yield PredictedMean("relay", "S", sweeps, 1 + (2 * network.blocks + 1) * sweeps)
@@ -254,7 +230,7 @@ def _share_above(steps: Counter[int], most: int) -> float | None:
 def _tail(network: Network, measured: Counter[int]) -> Iterator[TailProbability]:
     """P(steps > s), by the fluid limit and in runs, while it is neither 1 nor 0."""
     longest = max(measured, default=0)
-    for steps, load in enumerate(islice(loads(network.d / network.g), 2000), start=1):
+    for steps, load in enumerate(islice(theory.loads(network.d / network.g), 2000), start=1):
         fluid, share = -expm1(-load * network.couplers / 2), _share_above(measured, steps)
         if fluid < 1e-6 and steps >= longest:
             break
@@ -267,17 +243,21 @@ def _constants(network: Network) -> dict[str, float]:
     ratio = network.d / network.g
     if ratio < 1:
         return {}
-    return {"c": C, "c_with_slot_5": c_with_slot_five(ratio), "lost_share": lost_share(ratio)}
+    return {
+        "c": theory.C,
+        "c_with_slot_5": theory.c_with_slot_five(ratio),
+        "lost_share": theory.lost_share(ratio),
+    }
 
 
 def _bounds(network: Network) -> tuple[tuple[Bound, float | None], ...]:
-    found: Sequence[tuple[Bound, float | None]] = bounds_on(network, all_bounds())
+    found: Sequence[tuple[Bound, float | None]] = theory.bounds_on(network, all_bounds())
     return tuple(sorted(found, key=lambda one: one[0].kind == "lower"))
 
 
 def _tail_bounds(network: Network, measured: Counter[int]) -> Iterator[TailBound]:
     """The paper's inequalities for this g, and from which g on they say anything."""
-    for tail in TAILS if 1 < network.g <= network.d else ():
+    for tail in theory.TAILS if 1 < network.g <= network.d else ():
         steps = tail.steps(network.g) if tail.steps else None
         is_whole = tail.fails is square_fails and steps and network.d == network.g
         yield TailBound(
@@ -285,7 +265,7 @@ def _tail_bounds(network: Network, measured: Counter[int]) -> Iterator[TailBound
             tail.reference,
             steps,
             tail.fails(network.g),
-            smallest_g(tail.fails),
+            theory.smallest_g(tail.fails),
             _share_above(measured, steps) if is_whole and steps else None,
         )
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from popsnet.errors import InputError
 from popsnet.network import Network, shape_of
-from popsnet.report import Column, Fact, Report, Reported, Table
+from popsnet.report import Column, Fact, Report, Reported, Table, facts_of
 from popsnet.routing import Route, Router, all_routers, find_router
 
 
@@ -97,28 +97,17 @@ class Recommendation(Reported):
 
     def report(self) -> Report:
         """Return the recommendation as it is shown."""
-        facts = (
-            Fact("network", self.network.to_dict()),
-            Fact("router", self.router),
-            Fact("variant", self.variant),
-            Fact("reason", self.why),
-        )
-        table = Table("routers", f"Expected slots on {self.network}", _COLUMNS, self.to_records())
-        return Report("", facts, (table, f"Use {self.router}: {self.why}"))
-
-    def to_records(self) -> list[dict[str, object]]:
-        """Return a dictionary per router, the quickest first."""
-        return [
+        facts = (*facts_of(self, "network", "router", "variant"), Fact("reason", self.why))
+        rows = [
             {
                 "router": one.router.name,
-                "variant": one.variant,
-                "slots": one.slots,
-                "exact": one.exact,
-                "reason": one.reason,
+                **{name: getattr(one, name) for name in ("variant", "slots", "exact", "reason")},
                 "online": one.router.online,
             }
             for one in self.forecasts
         ]
+        table = Table("routers", f"Expected slots on {self.network}", _COLUMNS, rows)
+        return Report("", facts, (table, f"Use {self.router}: {self.why}"))
 
 
 _COLUMNS = (

@@ -1,1 +1,1 @@
-"""The command line. What a command does is a module of its own, imported when it is called."""
+"""The command line. Commands load the library when they are called, so that help is quick."""

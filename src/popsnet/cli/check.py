@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+import popsnet
 from popsnet.cli.output import reporting
 from popsnet.errors import InputError
-from popsnet.report import Column, Fact, Report, Table
+from popsnet.progress import patient_progress
+from popsnet.report import Column, Fact, Report, Table, counted, facts_of
 
 if TYPE_CHECKING:
     from popsnet.trace.checker import TraceCheck
@@ -20,9 +22,6 @@ def check(
     trace: Annotated[Path, typer.Argument(metavar="TRACE", help="A file that --trace wrote.")],
 ) -> Report:
     """Replay a trace by the rules of the network alone; exit 1 if it breaks any."""
-    from popsnet.progress import patient_progress
-    from popsnet.trace.checker import check_trace
-
     if trace.suffix.lower() == ".csv":
         raise InputError(
             f"{trace} is a table, and only a trace can be checked: popsnet schedule writes one "
@@ -30,7 +29,7 @@ def check(
         )
     size = trace.stat().st_size if trace.is_file() else None
     with patient_progress(f"checking {trace.name}", size) as update:
-        found = check_trace(trace, update)
+        found = popsnet.check_trace(trace, update)
     return _report(trace, found)
 
 
@@ -41,37 +40,22 @@ def _report(trace: Path, found: TraceCheck) -> Report:
         f"{found.slots:,} slots, {found.messages:,} messages, {found.collisions:,} collisions, "
         f"{found.delivered:,} of {found.packets:,} packets delivered, {lost}"
     )
-    facts = {
-        "trace": str(trace),
-        "network": network.to_dict(),
-        "router": found.router,
-        "variant": found.variant,
-        "packets": found.packets,
-        "slots": found.slots,
-        "messages": found.messages,
-        "collisions": found.collisions,
-        "delivered": found.delivered,
-        "undelivered": found.undelivered,
-        "lost": found.lost if found.tells_holdings else None,
-        "violation_count": count,
-    }
+    facts = facts_of(
+        found, "network", "router", "variant", "packets", "slots", "messages", "collisions",
+        "delivered", "undelivered", "violation_count",
+    )  # fmt: skip
+    known = Fact("trace", str(trace)), Fact("lost", found.lost if found.tells_holdings else None)
+    numbers = (Column(name, kind="integer") for name in ("line", "slot", "processor"))
+    columns = (*numbers, Column("rule", kind="text"))
     more = count - len(found.violations)
     caption = f"… and {more:,} more" if more else ""
     verdict = "OK: no rule broken, every packet at its destination."
     if not found.ok:
-        verdict = f"FAILED: {count:,} {'violation' if count == 1 else 'violations'}"
+        verdict = f"FAILED: {counted(count, 'violation')}"
     return Report(
         f"{trace}: {found.router} ({found.variant}) on {network}, n = {network.n:,}",
-        tuple(Fact(key, value) for key, value in facts.items()),
-        (counts, Table("violations", "", _COLUMNS, found.violations, caption)),
+        known + facts,
+        (counts, Table("violations", "", columns, found.violations, caption)),
         verdict,
         found.ok,
     )
-
-
-_COLUMNS = (
-    Column("line", kind="integer"),
-    Column("slot", kind="integer"),
-    Column("processor", kind="integer"),
-    Column("rule", kind="text"),
-)

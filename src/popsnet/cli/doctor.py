@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import os
+import platform
 from collections.abc import Iterator
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
+from math import isqrt
 from typing import NamedTuple
 
+import popsnet
 from popsnet.cli.output import reporting
+from popsnet.progress import patient_progress
 from popsnet.report import Column, Report, Table
 
 _NEEDED = ("numpy", "numba", "scipy", "msgspec", "psutil", "platformdirs", "typer", "rich")
+
+
 _OPTIONAL = {
     "matplotlib": "figures: pip install 'popsnet[plots]'",
     "pandas": "results as data frames: pip install 'popsnet[pandas]'",
@@ -28,15 +37,10 @@ class Finding(NamedTuple):
 @reporting
 def doctor() -> Report:
     """Say what is installed and usable here; exit 1 if something needed does not work."""
-    from popsnet.progress import patient_progress
-
     with patient_progress("trying libraries and engines", None):
         findings = [*_libraries(), *_engines(), *_computer()]
-    columns = (
-        Column("what", kind="text"),
-        Column("ok", " ", "text", lambda row: "ok" if row.ok else "missing"),
-        Column("detail", kind="text"),
-    )
+    ok = Column("ok", " ", "text", lambda row: "ok" if row.ok else "missing")
+    columns = Column("what", kind="text"), ok, Column("detail", kind="text")
     broken = [one.what for one in findings if one.needed and not one.ok]
     verdict = "OK: all that popsnet needs works here."
     if broken:
@@ -45,12 +49,8 @@ def doctor() -> Report:
 
 
 def _libraries() -> Iterator[Finding]:
-    import platform
-
-    import popsnet
-
-    yield Finding("popsnet", True, True, popsnet.__version__)
     python = f"{platform.python_version()} on {platform.platform()}"
+    yield Finding("popsnet", True, True, popsnet.__version__)
     yield Finding("python", True, True, python)
     for name in _NEEDED:
         yield _library(name, True, "needed")
@@ -59,9 +59,6 @@ def _libraries() -> Iterator[Finding]:
 
 
 def _library(name: str, needed: bool, use: str) -> Finding:
-    from importlib import import_module
-    from importlib.metadata import PackageNotFoundError, version
-
     try:
         import_module(name)
         return Finding(name, True, needed, version(name))
@@ -72,25 +69,20 @@ def _library(name: str, needed: bool, use: str) -> Finding:
 def _engines() -> Iterator[Finding]:
     """An engine is usable if it routes."""
     from popsnet.engines import ENGINES
-    from popsnet.runs.route import route
 
     for name in ENGINES:
-        outcome = route(4, 4, engine=name, progress=False)[0].outcome
+        outcome = popsnet.route(4, 4, engine=name, progress=False)[0].outcome
         routes = outcome.delivered == 16
         detail = f"routes POPS(4, 4) in {outcome.slots} slots" if routes else "does not route"
         yield Finding(f"engine {name}", routes, True, detail)
 
 
 def _computer() -> Iterator[Finding]:
-    import os
-    from math import isqrt
-
     from popsnet.engines import ENGINES
-    from popsnet.experiment import Experiment
     from popsnet.system import available_memory
 
     memory = available_memory()
-    g = isqrt(memory // ENGINES["slots"].memory(Experiment(1, 1)))
+    g = isqrt(memory // ENGINES["slots"].memory(popsnet.Experiment(1, 1)))
     largest = f"POPS({g:,}, {g:,}), n = {g * g:,}, with engine slots"
     yield Finding("processors", True, False, f"{os.cpu_count()} cores")
     yield Finding("memory", True, False, f"{memory / 1e9:.1f} GB available")

@@ -6,21 +6,22 @@ from typing import Annotated
 
 import typer
 
-from popsnet.cli.options import D, G, complete_permutation
+import popsnet
+from popsnet.cli import options as opt
 from popsnet.cli.output import reporting
 from popsnet.report import Report
 
 
 @reporting
 def exact(
-    d: D,
-    g: G,
+    d: opt.D,
+    g: opt.G,
     router: Annotated[str, typer.Option(help="mei-rizzi or relay.")] = "mei-rizzi",
     permutation: Annotated[
         str,
         typer.Option(
             help="random for the mean over all permutations; or one, by name or from a file.",
-            autocompletion=complete_permutation,
+            autocompletion=opt.complete_permutation,
         ),
     ] = "random",
     all_packets: Annotated[
@@ -29,8 +30,6 @@ def exact(
     upto: Annotated[int | None, typer.Option(help="List at most this many steps.")] = None,
 ) -> Report:
     """Work out the exact distribution of the steps on a tiny POPS(D, G), as fractions."""
-    from popsnet.exact import exact_steps
-
-    return exact_steps(
+    return popsnet.exact.exact_steps(
         d, g, router=router, permutation=permutation, all_packets=all_packets, upto=upto
     ).report()

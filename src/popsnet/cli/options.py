@@ -2,51 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from popsnet.errors import InputError
+from popsnet.files import require_writable
+
 STORE = Path("results.sqlite")
 """Where results are kept if nothing else is said."""
 
 
-def _completing(names: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:
+def _completing(module: str, name: str, *others: str) -> Callable[[str], list[str]]:
+    """Complete by what the package has under a name, which is looked up when it is needed."""
+
     def complete(incomplete: str) -> list[str]:
-        return [name for name in names() if name.startswith(incomplete)]
+        found = getattr(import_module(f"popsnet.{module}"), name)
+        names = [one.name for one in found()] if callable(found) else found
+        return [one for one in (*others, *names) if one.startswith(incomplete)]
 
     return complete
 
 
-def _routers() -> list[str]:
-    from popsnet.routing import all_routers
-
-    return [router.name for router in all_routers()]
-
-
-def _permutations() -> list[str]:
-    from popsnet.permutations import NAMES
-
-    return [*NAMES, "shift:d"]
+def require_file(path: Path | None) -> Path | None:
+    """Refuse a file that cannot be written, before any work is done."""
+    if path is not None:
+        require_writable(path)
+    return path
 
 
-def _engines() -> list[str]:
-    from popsnet.engines import ENGINES
+def require_figure(path: Path | None) -> Path | None:
+    """Refuse a file that a figure cannot be written to, before any work is done."""
+    if path is None:
+        return None
+    if find_spec("matplotlib") is None:
+        raise InputError("--figure needs matplotlib, not installed: pip install 'popsnet[plots]'")
+    from matplotlib.backend_bases import FigureCanvasBase
 
-    return ["auto", *ENGINES]
+    endings = [f".{name}" for name in sorted(FigureCanvasBase.get_supported_filetypes())]
+    if path.suffix.lower() not in endings:
+        raise InputError(f"--figure {path}: the name must end in one of {', '.join(endings)}.")
+    return require_file(path)
 
 
-def _sorting_networks() -> list[str]:
-    from popsnet.sorting import NETWORKS
+complete_router = _completing("routing", "all_routers")
+complete_permutation = _completing("permutations", "NAMES", "shift:d")
+complete_sorting_network = _completing("sorting", "NETWORKS")
 
-    return list(NETWORKS)
-
-
-complete_router = _completing(_routers)
-complete_permutation = _completing(_permutations)
-complete_sorting_network = _completing(_sorting_networks)
-
+SORTING_NETWORKS = "merge-exchange, bitonic or bag-tree."
 PERMUTATIONS = (
     "random, keyed, identity, reversal, transpose, bit-reversal, shuffle, shift (by 1), shift:K, "
     "shift:d, group-permutation, tornado; or a file: .npy, .csv, .json."
@@ -66,7 +73,11 @@ Variant = Annotated[
 ]
 Permutation = Annotated[str, typer.Option(help=PERMUTATIONS, autocompletion=complete_permutation)]
 Engine = Annotated[
-    str, typer.Option(help="auto, objects, slots or fused.", autocompletion=_completing(_engines))
+    str,
+    typer.Option(
+        help="auto, objects, slots or fused.",
+        autocompletion=_completing("engines", "ENGINES", "auto"),
+    ),
 ]
 Seed = Annotated[int, typer.Option(help="Seed of the router's coins.")]
 PermutationSeed = Annotated[int, typer.Option(help="Seed of the permutations.")]
@@ -77,5 +88,8 @@ Trace = Annotated[
 ]
 Figure = Annotated[
     Path | None,
-    typer.Option(help="Draw a figure to this file: .svg, .png, .pdf, or another format."),
+    typer.Option(
+        help="Draw a figure to this file: .svg, .png, .pdf, or another format.",
+        callback=require_figure,
+    ),
 ]

@@ -9,20 +9,22 @@ from contextlib import nullcontext, redirect_stdout
 from contextvars import ContextVar
 from functools import wraps
 from inspect import Parameter, signature
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
 from popsnet.errors import InputError
+from popsnet.progress import patient_progress
+from popsnet.report import Fact, Report, Table
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
     from rich.console import RenderableType
-
-    from popsnet.report import Report, Table
 
 INTERRUPTED = 130
 
-Command: TypeAlias = "Callable[..., Report]"
+Command: TypeAlias = Callable[..., Report]
 
 _OPTIONS = {
     "json": Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")],
@@ -71,9 +73,8 @@ def reporting(command: Command) -> Callable[..., None]:
         Parameter(name, Parameter.KEYWORD_ONLY, default=False, annotation=annotation)
         for name, annotation in _OPTIONS.items()
     ]
-    parameters = [
-        one.replace(kind=Parameter.KEYWORD_ONLY) for one in own.parameters.values()
-    ] + added
+    named = [one.replace(kind=Parameter.KEYWORD_ONLY) for one in own.parameters.values()]
+    parameters = named + added
     run.__signature__ = own.replace(  # type: ignore[attr-defined]
         parameters=parameters, return_annotation=None
     )
@@ -91,6 +92,28 @@ def show(table: Table) -> None:
     if for_people():
         _print_parts(table.renderables())
         typer.echo()
+
+
+def with_file(report: Report, what: str, path: Path, key: str = "out") -> Report:
+    """Say in the report that a file was written."""
+    return report.plus(Fact(key, str(path)), f"{what} written to {path}.")
+
+
+def with_trace(report: Report, trace: Path | None) -> Report:
+    """Say in the report where the trace is, if one was written, and how to check it."""
+    if trace is None:
+        return report
+    text = f"Trace written to {trace}; popsnet check {trace} replays it."
+    return report.plus(Fact("trace", str(trace)), text)
+
+
+def with_figure(report: Report, path: Path, figure: Figure) -> Report:
+    """Write a figure, and say so in the report."""
+    from popsnet.plots.style import save_one
+
+    with patient_progress(f"drawing {path.name}", None):
+        save_one(figure, path)
+    return with_file(report, "Figure", path, "figure")
 
 
 def _print(report: Report, json: bool, csv: bool) -> None:

@@ -8,7 +8,9 @@ from typing import Annotated
 
 import typer
 
-from popsnet.cli.output import Interrupted, reporting, show
+import popsnet
+from popsnet.cli.output import Interrupted, reporting
+from popsnet.cli.output import show as show_table
 from popsnet.report import Report, Table
 
 
@@ -34,10 +36,9 @@ def paper(
     ] = False,
 ) -> Report:
     """Make the paper's tables and figures, with verdicts and theory; resume where it stopped."""
-    from popsnet.paper import reproduce
-
     try:
-        report = reproduce(out, runs=runs, max_n=max_n, full=full, show=show).report()
+        done = popsnet.paper.reproduce(out, runs=runs, max_n=max_n, full=full, show=show_table)
+        report = done.report()
     except KeyboardInterrupt:
         message = f"Interrupted: what is done is in {out}; the same command goes on."
         raise Interrupted(message) from None

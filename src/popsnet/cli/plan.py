@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from popsnet.cli.options import D, G
+import popsnet
+from popsnet.cli import options as opt
 from popsnet.cli.output import reporting
 from popsnet.report import Report
 
 
 @reporting
-def plan(d: D, g: G) -> Report:
+def plan(d: opt.D, g: opt.G) -> Report:
     """Say which router to use on POPS(D, G), and how many slots each should take."""
-    from popsnet.advice import recommend
-
-    return recommend(d, g).report()
+    return popsnet.recommend(d, g).report()

@@ -1,4 +1,4 @@
-"""``popsnet results``: list, show, export, merge, verify."""
+"""``popsnet results``."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from typing import Annotated
 
 import typer
 
+import popsnet
 from popsnet.cli.options import STORE, StoreFile
 from popsnet.cli.output import reporting
 from popsnet.errors import InputError
-from popsnet.report import Column, Fact, Report, Table
+from popsnet.report import Column, Fact, Report, Table, counted
 
 app = typer.Typer(help="List, show, export, merge and verify results.", no_args_is_help=True)
 
@@ -20,9 +21,7 @@ app = typer.Typer(help="List, show, export, merge and verify results.", no_args_
 @reporting
 def list_(store: StoreFile = STORE) -> Report:
     """List every experiment with its runs and means."""
-    from popsnet.sweeps import Store
-
-    with Store(store) as results:
+    with popsnet.Store(store) as results:
         return results.report()
 
 
@@ -35,10 +34,9 @@ def show(
     store: StoreFile = STORE,
 ) -> Report:
     """Show one experiment: what it is, its histograms, where and when it was run."""
-    from popsnet.sweeps import Store
     from popsnet.sweeps.reports import experiment_report
 
-    with Store(store) as results:
+    with popsnet.Store(store) as results:
         return experiment_report(results, experiment)
 
 
@@ -49,11 +47,9 @@ def export(
     store: StoreFile = STORE,
 ) -> Report:
     """Write a table with one row per experiment."""
-    from popsnet.sweeps import Store
-
-    with Store(store) as results:
+    with popsnet.Store(store) as results:
         count = results.export(file)
-    words = f"{count:,} {'experiment' if count == 1 else 'experiments'} written to {file}."
+    words = f"{counted(count, 'experiment')} written to {file}."
     return Report("", (Fact("file", str(file)), Fact("experiments", count)), (words,))
 
 
@@ -64,14 +60,12 @@ def merge(
     store: StoreFile = STORE,
 ) -> Report:
     """Take over what other stores have; results that contradict each other are an error."""
-    from popsnet.sweeps import Store
-
     for other in others:
         if store.exists() and other.exists() and store.samefile(other):
             raise InputError(f"{other} is the store to merge into; give others.")
     with ExitStack() as opened:  # refuses what is not a store, before any work
-        stores = [opened.enter_context(Store(other)) for other in others]
-        results = opened.enter_context(Store(store, create=True))
+        stores = [opened.enter_context(popsnet.Store(other)) for other in others]
+        results = opened.enter_context(popsnet.Store(store, create=True))
         rows = [{"store": str(one.path), "new_shards": results.merge(one)} for one in stores]
     columns = Column("store", kind="text"), Column("new_shards", kind="integer")
     return Report("", (Fact("store", str(store)),), (Table("merged", "", columns, rows),))
@@ -86,8 +80,5 @@ def verify(
     every: Annotated[bool, typer.Option("--all", help="Run all shards again.")] = False,
 ) -> Report:
     """Check a store and run some of its shards again; exit 1 if something is wrong."""
-    from popsnet.sweeps import Store
-    from popsnet.sweeps import verify as verify_store
-
-    with Store(store) as results:
-        return verify_store(results, None if every else shards, seed).report()
+    with popsnet.Store(store) as results:
+        return popsnet.verify(results, None if every else shards, seed).report()

@@ -7,21 +7,22 @@ from typing import Annotated
 
 import typer
 
-from popsnet.cli.figures import require_figure, with_figure
-from popsnet.cli.options import PERMUTATIONS, D, Figure, G, PermutationSeed, complete_permutation
-from popsnet.cli.output import reporting
+import popsnet
+from popsnet.cli import options as opt
+from popsnet.cli.output import reporting, with_figure, with_file, with_trace
 from popsnet.errors import InputError
-from popsnet.report import Fact, Report
+from popsnet.report import Report
 
 
 @reporting
 def schedule(
-    d: D,
-    g: G,
+    d: opt.D,
+    g: opt.G,
     permutation: Annotated[
         str | None,
         typer.Option(
-            help=f"{PERMUTATIONS} Random if nothing is given.", autocompletion=complete_permutation
+            help=f"{opt.PERMUTATIONS} Random if nothing is given.",
+            autocompletion=opt.complete_permutation,
         ),
     ] = None,
     demand: Annotated[
@@ -34,7 +35,7 @@ def schedule(
             help="A file with G × G counts of packets, a row per source group: .csv, .npy."
         ),
     ] = None,
-    permutation_seed: PermutationSeed = 0,
+    permutation_seed: opt.PermutationSeed = 0,
     seed: Annotated[int, typer.Option(help="Seed of the walks that colour the packets.")] = 0,
     trace: Annotated[
         Path | None, typer.Option(help="Write what happens in every slot to this file.")
@@ -48,42 +49,29 @@ def schedule(
             "packet.",
         ),
     ] = None,
-    figure: Figure = None,
+    figure: opt.Figure = None,
 ) -> Report:
     """Make a schedule without collisions for everything that is to be sent on POPS(D, G)."""
-    from popsnet.network import Network
-    from popsnet.runs.schedule import schedule as make
-
     _require_files(out, trace, figure)
-    made = make(
-        Network(d, g), demand, permutation=permutation, matrix=matrix,
+    made = popsnet.schedule(
+        popsnet.Network(d, g), demand, permutation=permutation, matrix=matrix,
         permutation_seed=permutation_seed, seed=seed, trace=trace,
     )  # fmt: skip
-    report = made.report()
-    if trace is not None:
-        said = f"Trace written to {trace}; popsnet check {trace} replays it."
-        report = report.plus(Fact("trace", str(trace)), said)
+    report = with_trace(made.report(), trace)
     if out is not None:
         made.write_csv(out)
-        report = report.plus(Fact("out", str(out)), f"Schedule written to {out}.")
-    if figure is None:
-        return report
-    from popsnet.plots.schedule import draw_schedule
-
-    return with_figure(report, draw_schedule(made.schedule), figure)
+        report = with_file(report, "Schedule", out)
+    if figure is not None:
+        report = with_figure(report, figure, popsnet.plots.draw_schedule(made.schedule))
+    return report
 
 
 def _require_files(out: Path | None, trace: Path | None, figure: Path | None) -> None:
-    from popsnet.files import require_writable
-
-    if out is not None:
+    if out is not None and out.suffix.lower() != ".csv":
         if out.suffix.lower() in (".jsonl", ".json"):
             raise InputError(f"--out {out} is a table, .csv; use --trace {out} for a trace.")
-        if out.suffix.lower() != ".csv":
-            raise InputError(f"--out {out}: the name must end in .csv.")
-        require_writable(out)
-    require_figure(figure)
-    if trace is not None:
-        for option, other in (("--out", out), ("--figure", figure)):
-            if other is not None and other.resolve() == trace.resolve():
-                raise InputError(f"--trace and {option} are both {other}; give two names.")
+        raise InputError(f"--out {out}: the name must end in .csv.")
+    opt.require_file(out)
+    for option, other in (("--out", out), ("--figure", figure)):
+        if trace is not None and other is not None and other.resolve() == trace.resolve():
+            raise InputError(f"--trace and {option} are both {other}; give two names.")

@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from popsnet.cli.figures import require_figure, with_figure
-from popsnet.cli.options import complete_sorting_network
-from popsnet.cli.output import reporting
+import popsnet
+from popsnet.cli import options as opt
+from popsnet.cli.output import reporting, with_figure
 from popsnet.report import Report
 
 
@@ -18,9 +18,7 @@ def sorting_network(
     name: Annotated[
         str,
         typer.Argument(
-            metavar="NAME",
-            help="merge-exchange, bitonic or bag-tree.",
-            autocompletion=complete_sorting_network,
+            metavar="NAME", help=opt.SORTING_NETWORKS, autocompletion=opt.complete_sorting_network
         ),
     ],
     n: Annotated[int, typer.Argument(metavar="N", help="Wires.")],
@@ -28,7 +26,11 @@ def sorting_network(
         int, typer.Option(help="Seed of the bag tree's matchings, and of --check.")
     ] = 0,
     figure: Annotated[
-        Path | None, typer.Option(help="Draw a Knuth diagram to this file: .svg, .png, .pdf, …")
+        Path | None,
+        typer.Option(
+            help="Draw a Knuth diagram to this file: .svg, .png, .pdf, …",
+            callback=opt.require_figure,
+        ),
     ] = None,
     check: Annotated[
         bool,
@@ -39,13 +41,8 @@ def sorting_network(
     ] = False,
 ) -> Report:
     """Make a sorting network; exit 1 if it is found not to sort."""
-    from popsnet.sorting import examine, make_network
-
-    require_figure(figure)
-    if figure is None:
-        return examine(name, n, seed=seed, check=check, growth=growth).report()
-    from popsnet.plots import draw_network
-
-    drawn = draw_network(make_network(name, n, seed))  # refuses what does not fit a page
-    found = examine(name, n, seed=seed, check=check, growth=growth)
-    return with_figure(found.report(), drawn, figure)
+    drawn = None
+    if figure is not None:  # first: what does not fit a page is refused before any work
+        drawn = popsnet.plots.draw_network(popsnet.sorting.make_network(name, n, seed))
+    report = popsnet.sorting.examine(name, n, seed=seed, check=check, growth=growth).report()
+    return report if figure is None or drawn is None else with_figure(report, figure, drawn)

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+import popsnet
 from popsnet.cli.options import STORE, StoreFile
 from popsnet.cli.output import Interrupted, reporting
 from popsnet.report import Report
@@ -21,16 +22,15 @@ def sweep(
     ] = None,
 ) -> Report:
     """Do all runs that a file asks for, except those that the store has already."""
-    from popsnet.sweeps import Store, collect, read_sweep
     from popsnet.sweeps.reports import sweep_report
     from popsnet.sweeps.runner import require_workers, shards_done
     from popsnet.sweeps.shard import SHARD_RUNS
 
-    wanted = read_sweep(file)
+    wanted = popsnet.Sweep.read(file)
     require_workers(workers)
-    with Store(store, create=True) as results:
+    with popsnet.Store(store, create=True) as results:
         try:
-            collect(wanted, store=results, workers=workers)
+            popsnet.collect(wanted, store=results, workers=workers)
         except KeyboardInterrupt:
             done, total = shards_done(wanted, results)
             message = (

@@ -7,29 +7,28 @@ from typing import Annotated
 
 import typer
 
-from popsnet.cli.figures import require_figure, with_figure
-from popsnet.cli.options import D, G
-from popsnet.cli.output import reporting
+import popsnet
+from popsnet.cli import options as opt
+from popsnet.cli.output import reporting, with_figure
 from popsnet.report import Report
 
 
 @reporting
 def theory(
-    d: D,
-    g: G,
+    d: opt.D,
+    g: opt.G,
     runs: Annotated[int, typer.Option(help="Runs of each randomized router, to compare with.")] = 0,
     figure: Annotated[
         Path | None,
-        typer.Option(help="Draw a run beside the phases of the proof to this file: .svg, .png, …"),
+        typer.Option(
+            help="Draw a run beside the phases of the proof to this file: .svg, .png, …",
+            callback=opt.require_figure,
+        ),
     ] = None,
 ) -> Report:
     """Say what mathematics says of routing on POPS(D, G): fluid limits, bounds, tails."""
-    from popsnet.advice import predict
-
-    require_figure(figure)
-    found = predict(d, g, runs=runs, phases=figure is not None)
-    if figure is None:
-        return found.report()
-    from popsnet.plots import draw_phases
-
-    return with_figure(found.report(), draw_phases(found.phases), figure)
+    found = popsnet.predict(d, g, runs=runs, phases=figure is not None)
+    report = found.report()
+    if figure is not None:
+        report = with_figure(report, figure, popsnet.plots.draw_phases(found.phases))
+    return report

@@ -5,17 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from popsnet.cli.options import MaxSteps, Permutation, PermutationSeed, Seed, complete_router
+import popsnet
+from popsnet.cli import options as opt
 from popsnet.cli.output import Interrupted, for_people, reporting
 from popsnet.errors import InputError
 from popsnet.report import Fact, Report
-
-if TYPE_CHECKING:
-    from popsnet.experiment import Experiment
 
 _ROUTER = "mei-rizzi"
 _NAMED = re.compile(r"(.+?\.py|[^:]+)(?::(.+))?", re.DOTALL)
@@ -38,37 +36,33 @@ def view(
         typer.Option(
             metavar="NAME[:VARIANT]",
             help=f"A router, {_ROUTER} if none is given; repeat it for runs side by side.",
-            autocompletion=complete_router,
+            autocompletion=opt.complete_router,
         ),
     ] = None,
-    permutation: Permutation = "random",
-    seed: Seed = 0,
-    permutation_seed: PermutationSeed = 0,
-    max_steps: MaxSteps = 1000,
-    out: Annotated[Path, typer.Option("--out", "-o", help="The page to write.")] = Path(
-        "view.html"
-    ),
+    permutation: opt.Permutation = "random",
+    seed: opt.Seed = 0,
+    permutation_seed: opt.PermutationSeed = 0,
+    max_steps: opt.MaxSteps = 1000,
+    out: Annotated[
+        Path, typer.Option("--out", "-o", help="The page to write.", callback=opt.require_file)
+    ] = Path("view.html"),
     no_open: Annotated[
         bool, typer.Option("--no-open", help="Write the page and open no browser.")
     ] = False,
 ) -> Report:
     """Play runs slot by slot in the browser: one page, nothing to install."""
-    from popsnet.experiment import Experiment
-    from popsnet.files import require_writable
-    from popsnet.network import Network
     from popsnet.notebook import page_of
     from popsnet.viewer import require_showable
 
-    require_writable(out)
-    runs: list[Experiment | Path]
+    runs: list[popsnet.Experiment | Path]
     try:
         if _is_network(what):
             d, g = map(int, what)
-            require_showable(Network(d, g))
+            require_showable(popsnet.Network(d, g))
             routers = [_named(text) for text in router or [_ROUTER]]
             _refuse_overwriting(_files([name for name, _ in routers], permutation), out)
             runs = [
-                Experiment(
+                popsnet.Experiment(
                     d, g, router=name, variant=variant, permutation=permutation, seed=seed,
                     permutation_seed=permutation_seed, max_steps=max_steps,
                 )

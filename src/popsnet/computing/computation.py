@@ -19,7 +19,7 @@ from popsnet.errors import InputError
 from popsnet.files import write_whole
 from popsnet.machine import Machine
 from popsnet.network import Network, require_network
-from popsnet.progress import Progress, reporter
+from popsnet.progress import Progress, patient_progress
 from popsnet.report import Fact, Report, Reported, facts_of
 from popsnet.slot import Inbox
 from popsnet.sorting import NETWORKS, make_network
@@ -132,8 +132,8 @@ def compute(
         "sum": moves.add_all(network, values),
         "prefix-sums": moves.add_prefixes(network, values),
     }
-    with reporter(progress, f"computing on {network}", "slots") as report:
-        done = execute_steps(network, steps[what], lambda now: report(now, count * slots))
+    with patient_progress(f"computing on {network}", count * slots, progress, "slots") as report:
+        done = execute_steps(network, steps[what], report)
     expected: dict[str, Callable[[], Values]] = {
         "move": lambda: values[processors ^ 1 << dimension],
         "sum": lambda: np.full_like(values, values.sum()),
@@ -245,9 +245,8 @@ def sort(
     made = make_network(comparators, network.n, seed)
     bound = made.depth * moves.move_slots(network)
     begin = time.perf_counter()
-    with reporter(progress, f"sorting on {network}", "slots") as report:
-        steps = moves.sort_values(network, made, given)
-        done = execute_steps(network, steps, lambda slots: report(slots, bound))
+    with patient_progress(f"sorting on {network}", bound, progress, "slots") as report:
+        done = execute_steps(network, moves.sort_values(network, made, given), report)
     in_order = np.array_equal(done.values, np.sort(given))
     return Sorted(
         network, done.values, done.slots, done.messages, done.collisions, comparators,

@@ -6,18 +6,10 @@
 """
 
 from popsnet.engines.engine import ENGINES, choose_engine
-from popsnet.engines.outcome import Outcome, Outcomes
+from popsnet.engines.outcome import Outcome, Outcomes, Tally
 from popsnet.engines.session import Engine, Session
-from popsnet.engines.tally import Tally
 from popsnet.experiment import Instance
 
 __all__ = [
-    "ENGINES",
-    "Engine",
-    "Instance",
-    "Outcome",
-    "Outcomes",
-    "Session",
-    "Tally",
-    "choose_engine",
-]
+    "ENGINES", "Engine", "Instance", "Outcome", "Outcomes", "Session", "Tally", "choose_engine",
+]  # fmt: skip

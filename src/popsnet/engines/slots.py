@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from popsnet.engines.messages import MessageEngine
 from popsnet.engines.outcome import Outcome
+from popsnet.engines.session import MessageEngine
 from popsnet.errors import InputError
 from popsnet.experiment import Instance
 from popsnet.machine import Machine
@@ -46,18 +46,14 @@ def execute(instance: Instance, observers: Sequence[Observer] = ()) -> Outcome:
     running.close()
     if machine.counters.slots:
         survivors.append(packets - memory.delivered)
-    counters, lost = machine.counters, memory.lost().tolist()
+    lost = memory.lost().tolist()
     return Outcome(
-        slots=counters.slots,
+        **vars(machine.counters),
         slots_delivered=memory.last_delivery,
         steps=len(survivors),
         delivered=memory.delivered,
         lost=len(lost),
-        collisions=counters.collisions,
-        destroyed=counters.destroyed,
-        messages=counters.messages,
         peak_buffers=memory.peak,
-        control_bits=counters.control_bits,
         capped=slot is not None,
         survivors=tuple(survivors),
         lost_packets=tuple(lost),

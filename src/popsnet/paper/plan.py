@@ -13,7 +13,7 @@ from popsnet.experiment import Experiment, whole_number
 from popsnet.network import Network
 from popsnet.paper.published import LARGEST, RUNS, SMALLEST, Printed, printed_rows
 from popsnet.routing import Router, all_routers
-from popsnet.sweeps.shard import SHARD_RUNS, require_runs
+from popsnet.sweeps.shard import MOST_RUNS, SHARD_RUNS
 
 _MANY = 1000
 """Runs where they cost little: a mean of ours that is sharper than the one in print."""
@@ -91,7 +91,7 @@ class PaperPlan:
 
 def make_plan(runs: int | None = None, max_n: int | None = None, full: bool = False) -> PaperPlan:
     """The plan for these wishes; refuses what cannot be done, before any work."""
-    if runs is not None and require_runs(runs) % SHARD_RUNS:
+    if runs is not None and whole_number("runs", runs, 1, MOST_RUNS) % SHARD_RUNS:
         raise InputError(f"runs = {runs}: runs are kept by tens; give 10, 20, 30, …")
     if max_n is not None and not SMALLEST <= whole_number("max_n", max_n) <= LARGEST:
         raise InputError(

@@ -1,6 +1,7 @@
 """Figures, with matplotlib (the ``plots`` extra)."""
 
 from popsnet.plots.comparators import draw_network
+from popsnet.plots.comparison import draw_comparison
 from popsnet.plots.conflicts import draw_conflicts
 from popsnet.plots.journey import draw_journey
 from popsnet.plots.lower_bounds import (
@@ -34,6 +35,7 @@ __all__ = [
     "DistributionBars",
     "Fitted",
     "Series",
+    "draw_comparison",
     "draw_conflicts",
     "draw_congestion",
     "draw_distributions",

@@ -1,6 +1,8 @@
 """Results as they are shown: tables, facts, notes and a verdict as text, JSON, CSV and HTML."""
 
 from popsnet.report.report import Fact, Report, Reported, facts_of
-from popsnet.report.table import Column, Row, Table, data_frame
+from popsnet.report.table import Column, Row, Table, counted, data_frame
 
-__all__ = ["Column", "Fact", "Report", "Reported", "Row", "Table", "data_frame", "facts_of"]
+__all__ = [
+    "Column", "Fact", "Report", "Reported", "Row", "Table", "counted", "data_frame", "facts_of",
+]  # fmt: skip

@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from popsnet.report.table import Column, ColumnKind, Table, as_text, flat, note, shown
+from popsnet.report.table import Column, ColumnKind, Note, Table, as_text, flat, shown
 
 if TYPE_CHECKING:
+    import pandas as pd
     from rich.console import RenderableType
 
 
@@ -86,23 +87,26 @@ class Report:
         tables = {table.name: table.records() for table in self.tables}
         return {**facts, **tables, **({"ok": self.ok} if self.verdict or not self.ok else {})}
 
+    @property
+    def first_table(self) -> Table:
+        """The first table, or the facts as one if there is none."""
+        facts = {fact.key: fact.value for fact in self.facts}
+        return self.tables[0] if self.tables else Table("facts", "", (), [dict(flat(facts))])
+
     def csv(self) -> str:
         """Return the first table, or the facts if there is none, as comma-separated values."""
-        facts = {fact.key: fact.value for fact in self.facts}
-        return (
-            self.tables[0] if self.tables else Table("facts", "", (), [dict(flat(facts))])
-        ).csv()
+        return self.first_table.csv()
 
     def renderables(self) -> Iterator[RenderableType]:
         """Yield what a terminal shows, part by part."""
         if self.title:
-            yield note(self.title)
+            yield Note(self.title)
         if labelled := self._labelled():
             yield from labelled.renderables()
         for part in self.parts:
-            yield from [note(part)] if isinstance(part, str) else part.renderables()
+            yield from [Note(part)] if isinstance(part, str) else part.renderables()
         if self.verdict:
-            yield note(self.verdict)
+            yield Note(self.verdict)
 
     def _labelled(self) -> Table | None:
         rows = [
@@ -133,6 +137,14 @@ class Reported:
     def report(self) -> Report:
         """Return the result as it is shown."""
         raise NotImplementedError
+
+    def to_records(self) -> list[dict[str, Any]]:
+        """Return the rows of the first table, or the facts, as dictionaries."""
+        return self.report().first_table.records()
+
+    def to_dataframe(self) -> pd.DataFrame:
+        """Return the first table, or the facts, as a data frame; needs ``popsnet[pandas]``."""
+        return self.report().first_table.to_dataframe()
 
     def __str__(self) -> str:
         return str(self.report())

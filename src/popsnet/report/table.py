@@ -47,6 +47,15 @@ def shown(value: object, kind: ColumnKind) -> str:
     return NOTHING if value is None else _SHOWN[kind](value)
 
 
+def counted(number: int, noun: str) -> str:
+    """Return a number with what it counts.
+
+    >>> counted(1, "run"), counted(2000, "run")
+    ('1 run', '2,000 runs')
+    """
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 @dataclass(frozen=True, slots=True)
 class Column:
     """A column that people see.
@@ -164,7 +173,7 @@ class Table:
         if self.rows:
             yield self._renderable()
         if self.caption:
-            yield note(self.caption)
+            yield Note(self.caption)
 
     def _renderable(self) -> rich.table.Table:
         """Return the rows for a terminal: narrow, numbers to the right and never broken."""
@@ -221,8 +230,8 @@ def _least_width(column: Column, texts: Sequence[str]) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class _Paragraph:
-    """Text for a terminal."""
+class Note:
+    """A paragraph for a terminal: broken at spaces only, so that paths stay whole."""
 
     text: str
 
@@ -234,11 +243,6 @@ class _Paragraph:
         for line in self.text.splitlines():
             parts = wrap(line, options.max_width, break_long_words=False, break_on_hyphens=False)
             yield from (Text(part, overflow="ignore") for part in parts or [""])
-
-
-def note(text: str) -> RenderableType:
-    """Return a paragraph for a terminal: broken at spaces only, so that paths stay whole."""
-    return _Paragraph(text)
 
 
 def rendered(console: Console, parts: Iterable[RenderableType]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,44 +12,26 @@ import numpy.typing as npt
 
 from popsnet.engines import Engine, Outcomes, choose_engine
 from popsnet.errors import InputError
-from popsnet.experiment import MAX_STEPS, Experiment, whole_number
+from popsnet.experiment import Experiment, whole_number
 from popsnet.files import require_writable
 from popsnet.network import Network, shape_of
-from popsnet.progress import Progress, watched
+from popsnet.progress import Progress, Update, patient_progress
 from popsnet.routing import Route, Router
-from popsnet.runs.run import Runs
-from popsnet.runs.tracing import require_traceable, run_traced
+from popsnet.runs.run import Runs, require_traceable, run_traced
 from popsnet.trace import Event, Observer
-
-
-class _Default:
-    """Stands for the default of a parameter, so that a value given can be told from it."""
-
-    def __init__(self, value: object) -> None:
-        self.value = value
-
-    def __repr__(self) -> str:
-        return repr(self.value)
-
-
-_ROUTER: Any = _Default("mei-rizzi")
-_VARIANT: Any = _Default(None)
-_PERMUTATION: Any = _Default("random")
-_SEED: Any = _Default(0)
-_MAX_STEPS: Any = _Default(MAX_STEPS)
 
 
 def route(
     d: Network | Experiment | int,
     g: int | None = None,
     *,
-    router: str | Path | Router | Route = _ROUTER,
-    variant: str | None = _VARIANT,
-    permutation: str | Path | npt.ArrayLike = _PERMUTATION,
+    router: str | Path | Router | Route | None = None,
+    variant: str | None = None,
+    permutation: str | Path | npt.ArrayLike | None = None,
     runs: int = 1,
-    seed: int = _SEED,
-    permutation_seed: int = _SEED,
-    max_steps: int = _MAX_STEPS,
+    seed: int | None = None,
+    permutation_seed: int | None = None,
+    max_steps: int | None = None,
     first: int = 0,
     engine: str = "auto",
     threads: int | None = None,
@@ -69,7 +51,7 @@ def route(
     g : int
         Groups, if the first argument is a number.
     router, variant, permutation, seed, permutation_seed, max_steps
-        See :class:`Experiment`.
+        See :class:`Experiment`, which has their defaults.
     runs : int
         How many runs; each has its own permutation and coins.
     first : int
@@ -107,31 +89,27 @@ def route(
     >>> runs.slots.min() >= 10, runs.lost.sum()
     (np.True_, np.int64(0))
     """
-    parameters = {
-        "router": router,
-        "variant": variant,
-        "permutation": permutation,
-        "seed": seed,
-        "permutation_seed": permutation_seed,
-        "max_steps": max_steps,
-    }
-    experiment = _experiment(d, g, parameters)
-    runs, first = whole_number("runs", runs), whole_number("first", first)
-    if runs < 1:
-        raise InputError(f"runs = {runs}: there is nothing to do; give at least 1.")
-    if not 0 <= first <= 2**62 - runs:
-        raise InputError(f"first = {first}: runs are numbered from 0 to 2^62.")
-    if threads is not None and whole_number("threads", threads) < 1:
-        raise InputError(f"threads = {threads}: it must be at least 1.")
+    experiment = _experiment(
+        d, g, router=router, variant=variant, permutation=permutation, seed=seed,
+        permutation_seed=permutation_seed, max_steps=max_steps,
+    )  # fmt: skip
+    runs = whole_number("runs", runs, 1)
+    first = whole_number("first", first, 0, 2**62 - runs)
+    if threads is not None:
+        whole_number("threads", threads, 1)
     if trace is not None:
-        _require_one(Path(trace), runs)
+        if runs != 1:
+            raise InputError(
+                f"trace = {trace}: it records one run, and runs = {runs}; give runs = 1."
+            )
+        require_writable(Path(trace))
         require_traceable(experiment)
     chosen = choose_engine(engine, experiment, runs=runs, traced=trace is not None)
-    numbers, done, seconds = range(first, first + runs), [], []
+    numbers, done, seconds, finished = range(first, first + runs), [], [], 0
     what = f"{experiment.router} on {experiment.network}"
-    with watched(progress, what, runs) as (report, watch):
+    with patient_progress(what, runs, progress) as report:
         shown = not callable(progress) and progress is not False
-        watching = [_on(watch), *observers] if shown else observers
+        watching = [_on(report), *observers] if shown else observers
         try:
             if trace is not None:
                 run = run_traced(experiment, first, Path(trace), watching, chosen)
@@ -140,7 +118,8 @@ def route(
                 for block, share in _blocks(experiment, chosen, numbers, watching, threads):
                     done.append(block)
                     seconds.append(share)
-                    report(len(block))
+                    finished += len(block)
+                    report(finished)
         except KeyboardInterrupt as stop:
             kept = _runs(experiment, chosen, numbers, done, seconds)
             stop.runs = kept  # type: ignore[attr-defined]
@@ -150,24 +129,17 @@ def route(
 
 
 def _experiment(
-    network: Network | Experiment | int, g: int | None, parameters: dict[str, Any]
+    network: Network | Experiment | int, g: int | None, **parameters: Any
 ) -> Experiment:
-    given = {name: one for name, one in parameters.items() if not isinstance(one, _Default)}
+    given = {name: value for name, value in parameters.items() if value is not None}
     if not isinstance(network, Experiment):
         return Experiment(*shape_of(network, g), **given)
-    if g is not None or given:
-        names = ", ".join([*(["g"] if g is not None else []), *given])
+    if given := given if g is None else {"g": g, **given}:
         raise InputError(
-            f"The experiment has its parameters already; leave out {names}, or use "
+            f"The experiment has its parameters already; leave out {', '.join(given)}, or use "
             "experiment.replaced(...)."
         )
     return network
-
-
-def _require_one(trace: Path, runs: int) -> None:
-    if runs != 1:
-        raise InputError(f"trace = {trace}: it records one run, and runs = {runs}; give runs = 1.")
-    require_writable(trace)
 
 
 def _blocks(
@@ -186,12 +158,12 @@ def _blocks(
             begin = time.perf_counter()
 
 
-def _on(watch: Callable[[str], None]) -> Observer:
+def _on(report: Update) -> Observer:
     """Show how far the present run is."""
 
     def observe(event: Event) -> None:
         where = f"step {event.step + 1}, slot {event.slot:,}"
-        watch(f"{where}, {event.pending:,} packets pending")
+        report(detail=f"{where}, {event.pending:,} packets pending")
 
     return observe
 

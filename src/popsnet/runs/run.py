@@ -1,24 +1,27 @@
-"""The results of runs: one run, and many as columns."""
+"""The results of runs: one run, which can be traced, and many as columns."""
 
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, TextIO, overload
 
 import numpy as np
 import numpy.typing as npt
 
-from popsnet.engines import Outcome, Outcomes, Tally
+from popsnet.engines import ENGINES, Engine, Instance, Outcome, Outcomes, Tally
 from popsnet.engines.outcome import COLUMNS, UNKNOWN
 from popsnet.errors import InputError
 from popsnet.experiment import Experiment
-from popsnet.report import Report, data_frame
+from popsnet.files import write_whole
+from popsnet.report import Report, counted, data_frame
 from popsnet.runs.summary import LABELS, RunsSummary, bars
 from popsnet.stats.inference import summarize_array
+from popsnet.trace import Observer, TraceWriter
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -53,8 +56,6 @@ class Run:
 
     def trace(self) -> str:
         """Execute the run again, message by message, and return its trace as text."""
-        from popsnet.runs.tracing import write_trace
-
         file = io.StringIO()
         write_trace(self.experiment, self.number, file)
         return file.getvalue()
@@ -64,8 +65,6 @@ class Run:
 
         ``popsnet.check_trace`` replays the file by the rules alone.
         """
-        from popsnet.runs.tracing import run_traced
-
         run_traced(self.experiment, self.number, Path(path))
         return Path(path)
 
@@ -80,6 +79,60 @@ class Run:
         from popsnet.notebook import shown
 
         return shown(self)
+
+
+def require_traceable(experiment: Experiment) -> None:
+    """Refuse to trace a variant that gives no route."""
+    if experiment.idealized:
+        raise InputError(
+            f"Variant {experiment.variant} of {experiment.router} gives statistics only, not a "
+            "route to be traced."
+        )
+
+
+def write_trace(
+    experiment: Experiment,
+    number: int,
+    file: TextIO,
+    observers: Sequence[Observer] = (),
+    engine: Engine = ENGINES["slots"],
+) -> Run:
+    """Do one run and write its trace, as it happens, to an open file."""
+    require_traceable(experiment)
+    begin, instance = time.perf_counter(), experiment.instance(number)
+
+    def execute(trace: Observer) -> Outcome:
+        return engine.execute(instance, [trace, *observers])
+
+    outcome = trace_instance(instance, experiment.seed, file, execute)
+    return Run(experiment, number, outcome, time.perf_counter() - begin)
+
+
+def trace_instance(
+    instance: Instance, seed: int, file: TextIO, execute: Callable[[Observer], Outcome]
+) -> Outcome:
+    """Write the trace of what ``execute`` does with an instance, as it happens."""
+    network, router, variant = instance.network, instance.router, instance.resolved_variant
+    buffers, words = router.buffers_on(network, variant), router.words_on(network, variant)
+    destination, trace = instance.array(), TraceWriter(file)
+    trace.begin(
+        network, router.name, variant.name, seed, destination, buffers, instance.start, words
+    )
+    outcome = execute(trace)
+    trace.end(outcome.slots, outcome.delivered, outcome.lost_packets)
+    return outcome
+
+
+def run_traced(
+    experiment: Experiment,
+    number: int,
+    path: Path,
+    observers: Sequence[Observer] = (),
+    engine: Engine = ENGINES["slots"],
+) -> Run:
+    """Do one run and write its trace to a file, which appears when the run has ended."""
+    with write_whole(path) as file:
+        return write_trace(experiment, number, file, observers, engine)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -278,10 +331,11 @@ class Runs(Sequence[Run]):
         return {"run": np.array(self.numbers), **counts, "seconds": self.seconds}
 
     def __repr__(self) -> str:
-        runs = f"{len(self):,} {'run' if len(self) == 1 else 'runs'}"
-        return f"<{runs} of {self.experiment}{self._in_short() if len(self) else ''}>"
+        return f"<{counted(len(self), 'run')} of {self.experiment}{self._in_short()}>"
 
     def _in_short(self) -> str:
+        if not len(self):
+            return ""
         capped, missing = int(self.capped.sum()), self.undelivered
         least = "at least " if capped else ""
         text = f", {least}{self.slots.mean():.2f} slots on average"

@@ -6,6 +6,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,14 +20,15 @@ from popsnet.network import Network, require_network
 from popsnet.permutations import make_permutation, require_permutation
 from popsnet.progress import patient_progress
 from popsnet.report import Fact, Report, Reported
-from popsnet.routing import Router, Variant, get_router
+from popsnet.routing import get_router
+from popsnet.runs.run import trace_instance
 from popsnet.schedules.bounds import lower_bound
 from popsnet.schedules.construction import make_schedule
 from popsnet.schedules.demand import Demand
 from popsnet.schedules.files import demand_of_matrix, read_demand, read_matrix
 from popsnet.schedules.schedule import Schedule
 from popsnet.system import available_memory
-from popsnet.trace import Event, Observer, TraceWriter
+from popsnet.trace import Event, Observer
 
 _ROUTER = "offline"
 _VARIANT = "standard"
@@ -69,17 +71,10 @@ class Scheduled(Reported):
 
     def write_trace(self, path: str | Path, observers: Sequence[Observer] = ()) -> Outcome:
         """Execute every message and write a trace, which ``check_trace`` replays."""
-        demand, instance = self.demand, self._instance()
-        buffers = instance.router.buffers_on(demand.network, _VARIANT)
         with write_whole(Path(path)) as file:
-            trace = TraceWriter(file)
-            trace.begin(
-                demand.network, _ROUTER, _VARIANT, self.seed, demand.destination, buffers,
-                instance.start, get_router(_ROUTER).words_on(demand.network, _VARIANT),
-            )  # fmt: skip
-            outcome = self.execute([trace, *observers])
-            trace.end(outcome.slots, outcome.delivered, outcome.lost_packets)
-        return outcome
+            return trace_instance(
+                self._instance(), self.seed, file, lambda trace: self.execute([trace, *observers])
+            )
 
     def write_csv(self, path: str | Path) -> None:
         """Write a row per message: slot (from 1), sender, coupler, listener, packet.
@@ -128,23 +123,16 @@ class Scheduled(Reported):
         return Report(title, facts, (), verdict, ok=outcome.delivered == demand.packets)
 
     def __repr__(self) -> str:
-        return (
-            f"<schedule of {self.demand.packets:,} packets on {self.demand.network}: "
-            f"{self.slots:,} slots>"
-        )
+        what = f"{self.demand.packets:,} packets on {self.demand.network}"
+        return f"<schedule of {what}: {self.slots:,} slots>"
 
     def _instance(self) -> Instance:
-        """A permutation by the router that is registered; else one with the buffers it needs."""
-        demand, network = self.demand, self.demand.network
-        claimed = get_router(_ROUTER).buffers_on(network, _VARIANT)
+        """A run of the off-line router with this schedule, and with the buffers it needs."""
+        demand, network, offline = self.demand, self.demand.network, get_router(_ROUTER)
+        claimed = offline.buffers_on(network, _VARIANT)
         buffers = claimed if demand.h == 1 else max(claimed, self.schedule.peak_buffers())
-        router = Router(
-            name=_ROUTER,
-            summary="",
-            slots="",
-            buffers=buffers,
-            variants={_VARIANT: Variant(self.schedule.route)},
-        )
+        variant = replace(offline.variant(_VARIANT), route=self.schedule.route, buffers=buffers)
+        router = replace(offline, variants={_VARIANT: variant})
         start = None if demand.starts_in_order else demand.source
         return Instance(network, router, _VARIANT, demand.destination, Coins(0), 1, start)
 
@@ -195,9 +183,9 @@ def schedule(
     seed_number("seed", seed)
     if trace is not None:
         require_writable(Path(trace))
-    wanted = make_demand(
-        network, demand, permutation=permutation, packets=packets, matrix=matrix,
-        permutation_seed=permutation_seed,
+    wanted = _demand(
+        network, permutation_seed, demand=demand, permutation=permutation, packets=packets,
+        matrix=matrix,
     )  # fmt: skip
     _require_room(network, wanted.packets, traced=trace is not None)
     begin = time.perf_counter()
@@ -207,48 +195,29 @@ def schedule(
     return done if trace is None else replace(done, outcome=done.write_trace(trace))
 
 
-def make_demand(
-    network: Network,
-    demand: Demand | npt.ArrayLike | str | Path | None = None,
-    *,
-    permutation: str | Path | npt.ArrayLike | None = None,
-    packets: str | Path | npt.ArrayLike | None = None,
-    matrix: str | Path | npt.ArrayLike | None = None,
-    permutation_seed: int = 0,
-) -> Demand:
+def _demand(network: Network, permutation_seed: int, **given: Any) -> Demand:
     """Return what is to be sent, given in one of the ways of :func:`schedule`."""
     require_network(network)
     _require_room(network, network.n, traced=False)
-    given = {"demand": demand, "permutation": permutation, "packets": packets, "matrix": matrix}
-    named = [name for name, value in given.items() if value is not None]
-    if len(named) > 1:
-        raise InputError(f"{' and '.join(named)} each say what is to be sent; give one of them.")
-    if isinstance(demand, Demand):
-        return _on_network(demand, network)
-    if isinstance(demand, str):
-        permutation = demand
-    elif isinstance(demand, Path) or (demand is not None and np.ndim(demand) == 2):
-        packets = demand
-    elif demand is not None:
-        permutation = demand
-    if packets is not None:
-        return _of_packets(network, packets)
-    if matrix is not None:
-        return _of_matrix(network, matrix)
-    chosen = "random" if permutation is None else permutation
-    if isinstance(chosen, str | Path):
+    given = {name: value for name, value in given.items() if value is not None}
+    if len(given) > 1:
+        raise InputError(f"{' and '.join(given)} each say what is to be sent; give one of them.")
+    ((name, value),) = given.items() or [("permutation", "random")]
+    if name == "demand" and isinstance(value, Demand):
+        if value.network != network:
+            raise InputError(f"The demand is for {value.network}, not for {network}.")
+        return value
+    if name == "matrix":
+        return _of_matrix(network, value)
+    if name == "packets" or (name == "demand" and (isinstance(value, Path) or np.ndim(value) == 2)):
+        return _of_packets(network, value)
+    if isinstance(value, str | Path):
         seed_number("permutation_seed", permutation_seed)
         coins = Coins(permutation_seed).for_run(0)  # as the first run of an experiment
-        destination = make_permutation(str(chosen), network, coins)
+        destination = make_permutation(str(value), network, coins)
     else:
-        destination = require_permutation(np.asarray(chosen), network.n, "permutation")
+        destination = require_permutation(np.asarray(value), network.n, "permutation")
     return Demand.of_permutation(network, destination)
-
-
-def _on_network(demand: Demand, network: Network) -> Demand:
-    if demand.network != network:
-        raise InputError(f"The demand is for {demand.network}, not for {network}.")
-    return demand
 
 
 def _of_packets(network: Network, packets: str | Path | npt.ArrayLike) -> Demand:

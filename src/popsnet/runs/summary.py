@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from popsnet.report import Column, Fact, Report, Reported, Row, Table
+from popsnet.report import Column, Fact, Report, Reported, Row, Table, counted, facts_of
 from popsnet.stats.inference import Summary
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 I64 = npt.NDArray[np.int64]
 
 
-class RunsSummary(Reported, Mapping[str, Summary]):
+class RunsSummary(Reported, dict[str, Summary]):
     """Mean, spread and range of the counts of runs: by name, as text, or as HTML.
 
     Examples
@@ -33,16 +33,8 @@ class RunsSummary(Reported, Mapping[str, Summary]):
     """
 
     def __init__(self, runs: Runs, figures: Mapping[str, Summary]) -> None:
-        self._runs, self._figures = runs, figures
-
-    def __getitem__(self, name: str) -> Summary:
-        return self._figures[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._figures)
-
-    def __len__(self) -> int:
-        return len(self._figures)
+        super().__init__(figures)
+        self._runs = runs
 
     @property
     def capped(self) -> int:
@@ -56,21 +48,17 @@ class RunsSummary(Reported, Mapping[str, Summary]):
     def report(self) -> Report:
         """Return the summary as it is shown, with a row per run for programs."""
         runs, one = self._runs, self._runs.experiment
-        number = f"{len(runs):,} {'run' if len(runs) == 1 else 'runs'}"
         title = (
             f"{one.network}: {one.network.n:,} processors in {one.g:,} groups of {one.d:,}\n"
-            f"{number} of {one.router} ({one.variant}), engine {runs.engine}\n"
+            f"{counted(len(runs), 'run')} of {one.router} ({one.variant}), engine {runs.engine}\n"
             f"permutation {one.shown_permutation}, seed {one.seed}, "
             f"permutation seed {one.permutation_seed}"
         )
         facts = (
-            Fact("network", one.network.to_dict()),
-            Fact("router", one.router),
-            Fact("variant", one.variant),
+            *facts_of(one, "network", "router", "variant"),
             Fact("engine", runs.engine),
             Fact("permutation", one.shown_permutation),
-            Fact("seed", one.seed),
-            Fact("permutation_seed", one.permutation_seed),
+            *facts_of(one, "seed", "permutation_seed"),
             Fact("lost", int(runs.lost.sum())),
             Fact("capped", self.capped),
         )
@@ -149,8 +137,8 @@ def bars(values: I64, counts: I64) -> str:
     scaled = np.maximum(np.round(_HEIGHT * heights / heights.max()), heights > 0).astype(np.int64)
     drawn = "".join(
         f'<rect x="{place * _WIDTH}" y="{_HEIGHT - size}" width="{_WIDTH - 2}" height="{size}" '
-        f'fill="currentColor" opacity="0.6"><title>{_slots(least + place * each, each)}: {runs:,} '
-        f"{'run' if runs == 1 else 'runs'}</title></rect>"
+        f'fill="currentColor" opacity="0.6"><title>{_slots(least + place * each, each)}: '
+        f"{counted(runs, 'run')}</title></rect>"
         for place, (size, runs) in enumerate(zip(scaled.tolist(), heights.tolist(), strict=True))
         if size
     )

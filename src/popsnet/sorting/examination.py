@@ -11,7 +11,7 @@ from statistics import fmean
 import numpy as np
 
 from popsnet.errors import InputError
-from popsnet.progress import Progress, watched
+from popsnet.progress import Progress, patient_progress
 from popsnet.report import Column, Fact, Report, Reported, Table, facts_of
 from popsnet.sorting.bag_tree import BagTree, bag_tree
 from popsnet.sorting.batcher import merge_exchange_depth
@@ -154,13 +154,15 @@ def examine(
             f"growth = True compares bag-tree with merge-exchange; {name} is known exactly."
         )
     grown = verdict = None
-    with watched(progress, f"examining {name}", 1) as (_, where):
+    with patient_progress(f"examining {name}", None, progress) as report:
         if growth:
             largest = n.bit_length() - 1
-            grown = measure_growth(largest, watch=lambda row: where(f"2^{row.exponent} wires"))
+            grown = measure_growth(
+                largest, watch=lambda row: report(None, f"2^{row.exponent} wires")
+            )
         if check:
             verdict = check_network(
-                network, seed=seed, watch=lambda passes: where(f"{passes} passes done")
+                network, seed=seed, watch=lambda passes: report(None, f"{passes} passes done")
             )
     return Examined(network, seed, NETWORKS[name].proved, verdict, grown)
 

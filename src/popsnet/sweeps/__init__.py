@@ -2,7 +2,7 @@
 
 from popsnet.sweeps.runner import collect
 from popsnet.sweeps.store import Store
-from popsnet.sweeps.sweep import Sweep, read_sweep
+from popsnet.sweeps.sweep import Sweep
 from popsnet.sweeps.verify import verify
 
-__all__ = ["Store", "Sweep", "collect", "read_sweep", "verify"]
+__all__ = ["Store", "Sweep", "collect", "verify"]

@@ -1,19 +1,28 @@
-"""What a store has, as it is shown: all experiments, one of them, or those of a sweep."""
+"""What a store has, as it is shown and exported: all experiments, one of them, or a sweep's."""
 
 from __future__ import annotations
 
+import io
+import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+from popsnet.engines.outcome import HISTOGRAMS, TOTALS, Tally
+from popsnet.errors import InputError
 from popsnet.experiment import Experiment
-from popsnet.report import Column, Fact, Report, Row, Table
+from popsnet.files import require_writable, write_whole
+from popsnet.report import Column, Fact, Report, Row, Table, counted
 from popsnet.report.table import NOTHING, ColumnKind, shown
-from popsnet.sweeps.export import row_of
+from popsnet.runs.summary import LABELS
+from popsnet.stats.inference import summarize_counts
 from popsnet.sweeps.shard import SHARD_RUNS, Provenance, shards_of
-from popsnet.sweeps.store import Store
-from popsnet.sweeps.sweep import Sweep
+
+if TYPE_CHECKING:
+    from popsnet.sweeps.store import Store
+    from popsnet.sweeps.sweep import Sweep
 
 _SHORT = 6
 """Characters of an experiment's name that a list shows."""
@@ -24,7 +33,7 @@ def store_report(store: Store) -> Report:
     rows = [row_of(one, store.unbroken(one)) for one in store.experiments()]
     name = Column("experiment", "name", show=lambda row: row["experiment"][:_SHORT])
     table = Table("experiments", "", (name, *_COLUMNS), rows)
-    count = f"{len(rows):,} {'experiment' if len(rows) == 1 else 'experiments'} in {store.path}."
+    count = f"{counted(len(rows), 'experiment')} in {store.path}."
     return Report("", (Fact("store", str(store.path)),), (table, count))
 
 
@@ -63,7 +72,7 @@ def experiment_report(store: Store, name: str) -> Report:
     labels |= {key: (key.replace("_", " "), "text") for key in experiment.identity}
     facts = [Fact(key, value, *labels[key]) for key, value in row.items()]
     notes = [
-        f"Runs by {_COUNTS[name]}: "
+        f"Runs by {LABELS[name]}: "
         + ", ".join(f"{value:,}: {runs:,}" for value, runs in sorted(one.items()))
         for name, one in tally.histograms.items()
         if one
@@ -83,19 +92,11 @@ def _made_by(origins: Sequence[Provenance]) -> list[str]:
         f"numba {one.numba}, on {one.machine}"
         for one in origins
     )
-    made = [
-        f"{count:,} {'shard' if count == 1 else 'shards'}: {text}" for text, count in alike.items()
-    ]
+    made = [f"{counted(count, 'shard')}: {text}" for text, count in alike.items()]
     seconds, last = sum(one.seconds for one in origins), max(one.finished for one in origins)
     return [*made, f"{seconds:,.2f} s of work, the last at {last}."]
 
 
-_COUNTS = {
-    "steps": "steps",
-    "slots": "slots",
-    "slots_delivered": "slots until the last delivery",
-    "lost": "packets lost",
-}
 _FIGURES: dict[str, ColumnKind] = {
     "mean": "number", "sd": "number", "min": "integer", "max": "integer",
 }  # fmt: skip
@@ -103,13 +104,11 @@ _LABELS: dict[str, tuple[str, ColumnKind]] = {
     "runs": ("runs", "integer"),
     "capped": ("capped runs", "integer"),
     **{
-        f"{name}_{figure}": (f"{words}, {figure}", kind)
-        for name, words in _COUNTS.items()
+        f"{name}_{figure}": (f"{LABELS[name]}, {figure}", kind)
+        for name in HISTOGRAMS
         for figure, kind in _FIGURES.items()
     },
-    "collisions": ("couplers hit twice or more", "integer"),
-    "destroyed": ("messages destroyed", "integer"),
-    "messages": ("messages sent", "integer"),
+    **{name: (LABELS[name], "integer") for name in TOTALS},
 }
 
 
@@ -149,3 +148,72 @@ _COLUMNS = (
     _at_least("slots_delivered_mean", "last delivery"),
     Column("lost", kind="integer"),
 )
+
+
+def row_of(experiment: Experiment, tally: Tally) -> dict[str, Any]:
+    """Return an experiment and figures of its runs, if there are any, as one row."""
+    row: dict[str, Any] = {
+        "experiment": experiment.digest,
+        **experiment.network.to_dict(),
+        **{name: value for name, value in experiment.identity.items() if name not in "dg"},
+        "runs": tally.runs,
+        "capped": tally.capped,
+    }
+    if not tally.runs:
+        return row
+    for name in ("steps", "slots", "slots_delivered"):
+        one = summarize_counts(tally.histograms[name])
+        row |= {f"{name}_{figure}": value for figure, value in asdict(one).items()}
+    lost = summarize_counts(tally.lost)
+    total = sum(packets * runs for packets, runs in tally.lost.items())
+    row |= {"lost": total, "lost_mean": lost.mean, "lost_max": lost.max}
+    row |= {name: getattr(tally, name) for name in TOTALS}
+    return row | {
+        f"{name}_histogram": {str(value): one[value] for value in sorted(one)}
+        for name, one in tally.histograms.items()
+    }
+
+
+def export(rows: Sequence[dict[str, Any]], path: Path) -> None:
+    """Write rows to a file, whole; its ending says how."""
+    write = FORMATS.get(path.suffix.lower())
+    if write is None:
+        raise InputError(f"{path}: results are written to files ending in {', '.join(FORMATS)}.")
+    if not rows:
+        raise InputError(f"There are no results to write to {path}; a sweep makes some.")
+    require_writable(path)
+    content = write(rows)
+    with write_whole(path) as file:
+        file.buffer.write(content)
+
+
+def _as_json(rows: Sequence[dict[str, Any]]) -> bytes:
+    return (json.dumps({"experiments": list(rows)}, indent=2) + "\n").encode()
+
+
+def _as_csv(rows: Sequence[dict[str, Any]]) -> bytes:
+    return Table("experiments", "", (), rows).csv().encode()
+
+
+def _as_parquet(rows: Sequence[dict[str, Any]]) -> bytes:
+    """Histograms are texts, as in a CSV file."""
+    try:
+        import pyarrow as pa
+        from pyarrow import parquet
+    except ImportError as error:
+        raise InputError(
+            f"Parquet needs pyarrow ({error}): pip install 'popsnet[parquet]', or export to .csv "
+            "or .json."
+        ) from error
+    seeds = {"seed": pa.uint64(), "permutation_seed": pa.uint64()}
+    columns = {name: [row[name] for row in rows] for name in rows[0]}
+    for name in columns:
+        if name.endswith("_histogram"):
+            columns[name] = [json.dumps(one) for one in columns[name]]
+    arrays = {name: pa.array(one, type=seeds.get(name)) for name, one in columns.items()}
+    sink = io.BytesIO()
+    parquet.write_table(pa.table(arrays), sink)
+    return sink.getvalue()
+
+
+FORMATS = {".csv": _as_csv, ".json": _as_json, ".parquet": _as_parquet}

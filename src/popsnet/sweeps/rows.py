@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from popsnet.engines import Outcomes, Tally
-from popsnet.engines.tally import HISTOGRAMS, TOTALS
+from popsnet.engines.outcome import HISTOGRAMS, TOTALS
 from popsnet.errors import InputError, StoreError
 from popsnet.experiment import Experiment
 from popsnet.sweeps.shard import SHARD_RUNS, Shards
@@ -57,9 +57,8 @@ def experiment_of(row: Row, path: Path) -> Experiment:
     """Return the experiment of a row; refuse what cannot be one, in the name of the store."""
     _, d, g, router, version, variant, permutation, seed, permutation_seed, max_steps = row
     try:
-        seeds = int(seed), int(permutation_seed)
-        names = router, version, variant, permutation
-        return Experiment.recorded(d, g, *names, *seeds, max_steps)
+        names, seeds = (router, version, variant, permutation), (int(seed), int(permutation_seed))
+        return Experiment.recorded((d, g, *names, *seeds, max_steps))
     except (TypeError, ValueError):
         raise StoreError(f"{path}: experiment {row[0]} has numbers that cannot be read.") from None
 
@@ -99,11 +98,8 @@ def _texts(outcomes: Outcomes, name: str) -> list[str]:
     alike: dict[bytes, str] = {}
     texts = []
     for row in ordered:
-        key = row.tobytes()
-        if key not in alike:
-            alike[key] = json.dumps(
-                {str(one): times for one, times in Counter(row.tolist()).items()}
-            )
+        if (key := row.tobytes()) not in alike:
+            alike[key] = json.dumps(Counter(row.tolist()))
         texts.append(alike[key])
     return texts
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
 from contextlib import nullcontext
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from threading import Event
 from typing import TypeAlias
@@ -15,8 +16,8 @@ from popsnet import system
 from popsnet.engines import Tally, choose_engine
 from popsnet.errors import InputError
 from popsnet.experiment import Experiment, whole_number
-from popsnet.progress import Progress, reporter
-from popsnet.sweeps.shard import LARGE, SHARD_RUNS, Shards, execute_shards, require_runs, shards_of
+from popsnet.progress import Progress, patient_progress
+from popsnet.sweeps.shard import LARGE, MOST_RUNS, SHARD_RUNS, Shards, execute_shards, shards_of
 from popsnet.sweeps.store import Store
 from popsnet.sweeps.sweep import Sweep
 
@@ -30,8 +31,8 @@ Work: TypeAlias = tuple[Experiment, range]
 
 def require_workers(workers: int | None) -> None:
     """Refuse a number of workers that could do nothing."""
-    if workers is not None and whole_number("workers", workers) < 1:
-        raise InputError(f"workers = {workers}: it must be at least 1.")
+    if workers is not None:
+        whole_number("workers", workers, 1)
 
 
 def collect(
@@ -81,30 +82,32 @@ def collect(
     wanted = _pairs(experiments, runs)
     require_workers(workers)
     for experiment, _ in wanted:
-        _require_storable(experiment)
+        if not experiment.storable:
+            raise InputError(
+                f"Router {experiment.router} is not registered, so that its results could not be "
+                "told from those of a later version; put it into a file with "
+                "@popsnet.register(...) and give the file."
+            )
         choose_engine("auto", experiment)
     most = _most_shards(wanted)
     total = sum(most.values())
     with (
         nullcontext(store) if isinstance(store, Store) else Store(store, create=True) as kept,
         Workers(executor, workers) as crew,
-        reporter(progress, "runs", "shards") as report,
+        patient_progress("runs", total, progress, "shards") as report,
     ):
         missing = {
             experiment: kept.missing(experiment, count * SHARD_RUNS)
             for experiment, count in sorted(most.items(), key=lambda item: item[0].network.n)
         }
         done = total - sum(map(len, missing.values()))
-        work = [
-            one
-            for experiment, shards in missing.items()
-            for one in work_on(experiment, shards, crew.count)
-        ]
+        pieces = (work_on(one, shards, crew.count) for one, shards in missing.items())
+        work = list(chain.from_iterable(pieces))
         try:
             for finished in crew.do(work):
                 kept.put(finished)
                 done += len(finished.numbers)
-                report(done, total)
+                report(done)
         except BaseException:
             for finished in crew.stop():
                 kept.put(finished)
@@ -117,7 +120,7 @@ def collect(
 def _pairs(experiments: Wanted, runs: int | None) -> list[tuple[Experiment, int]]:
     """Every experiment with the number of its runs."""
     if runs is not None:
-        runs = require_runs(runs)
+        runs = whole_number("runs", runs, 1, MOST_RUNS)
     if isinstance(experiments, Sweep):
         return [(one, runs or count) for one, count in experiments.wanted]
     if isinstance(experiments, Experiment):
@@ -131,17 +134,8 @@ def _pairs(experiments: Wanted, runs: int | None) -> list[tuple[Experiment, int]
             )
         if count is None:
             raise InputError(f"runs = None: say how many runs of {experiment} to do.")
-        pairs.append((experiment, require_runs(count)))
+        pairs.append((experiment, whole_number("runs", count, 1, MOST_RUNS)))
     return pairs
-
-
-def _require_storable(experiment: Experiment) -> None:
-    if not experiment.storable:
-        raise InputError(
-            f"Router {experiment.router} is not registered, so that its results could not be told "
-            "from those of a later version; put it into a file with @popsnet.register(...) and "
-            "give the file."
-        )
 
 
 def _most_shards(wanted: Iterable[tuple[Experiment, int]]) -> dict[Experiment, int]:

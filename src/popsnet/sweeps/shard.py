@@ -14,9 +14,9 @@ import numba
 import numpy as np
 
 import popsnet
-from popsnet.engines import Engine, Outcomes, Session, Tally, choose_engine
-from popsnet.errors import InputError, PopsnetError
-from popsnet.experiment import Experiment, whole_number
+from popsnet.engines import Engine, Outcomes, Session, choose_engine
+from popsnet.errors import PopsnetError
+from popsnet.experiment import Experiment
 from popsnet.trace import Event
 
 SHARD_RUNS = 10
@@ -36,16 +36,6 @@ class Stopped(PopsnetError):
 def shards_of(runs: int) -> int:
     """Return how many shards hold this many runs, rounded up to whole shards."""
     return -(-runs // SHARD_RUNS)
-
-
-def require_runs(runs: int) -> int:
-    """Refuse a number of runs that cannot be kept."""
-    runs = whole_number("runs", runs)
-    if runs < 1:
-        raise InputError(f"runs = {runs}: there is nothing to do; give at least 1.")
-    if runs > MOST_RUNS:
-        raise InputError(f"runs = {runs:,}: an experiment has at most {MOST_RUNS:,} runs.")
-    return runs
 
 
 @dataclass(frozen=True)
@@ -74,11 +64,6 @@ class Shards:
     outcomes: Outcomes
     provenance: Provenance
     """The same for each of the shards."""
-
-    def tallies(self) -> list[Tally]:
-        """Return the tally of each shard."""
-        places = np.arange(len(self.outcomes)).reshape(-1, SHARD_RUNS)
-        return [Tally.of(self.outcomes.take(ten)) for ten in places]
 
 
 class _Opened(threading.local):
@@ -144,22 +129,13 @@ def _require_whole(experiment: Experiment, outcomes: Outcomes) -> None:
 
 
 @cache
-def _here() -> dict[str, str]:
-    return {
-        "popsnet": popsnet.__version__,
-        "python": platform.python_version(),
-        "numpy": np.__version__,
-        "numba": numba.__version__,
-        "machine": f"{platform.node()} {platform.machine()}",
-    }
+def _here() -> tuple[str, str, str, str, str]:
+    """The versions of popsnet, Python, NumPy and Numba, and the machine."""
+    versions = popsnet.__version__, platform.python_version(), np.__version__, numba.__version__
+    return *versions, f"{platform.node()} {platform.machine()}"
 
 
 def _provenance(experiment: Experiment, engine: str, seconds: float) -> Provenance:
-    return Provenance(
-        engine=engine,
-        **_here(),
-        router_file=experiment.router_file,
-        permutation_file=experiment.permutation_file,
-        seconds=round(seconds, 6),
-        finished=datetime.now(UTC).isoformat(timespec="seconds"),
-    )
+    files = experiment.router_file, experiment.permutation_file
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    return Provenance(engine, *_here(), *files, round(seconds, 6), now)

@@ -21,7 +21,8 @@ from popsnet.experiment import Experiment
 from popsnet.files import require_writable
 from popsnet.report import Report, data_frame
 from popsnet.sweeps import rows as stored
-from popsnet.sweeps.rows import RESULTS, Row
+from popsnet.sweeps.reports import export, row_of, store_report
+from popsnet.sweeps.rows import Row
 from popsnet.sweeps.shard import SHARD_RUNS, Provenance, Shards, shards_of
 
 if TYPE_CHECKING:
@@ -88,13 +89,10 @@ class Store:
 
     def put(self, done: Shards) -> None:
         """Keep shards, in one transaction. What is there already must be the same."""
-        rows = {
-            "points": [stored.point_row(done.experiment)],
-            "shards": stored.shard_rows(done),
-            "provenance": stored.provenance_rows(done),
-        }
+        point = stored.point_row(done.experiment)
+        shards, provenance = stored.shard_rows(done), stored.provenance_rows(done)
         with self._errors_named(), self._transaction():
-            self._insert(rows)
+            self._insert([point], shards, provenance)
 
     def missing(self, experiment: Experiment, runs: int) -> list[int]:
         """Return the shards of an experiment that this many runs need and that are not there."""
@@ -162,14 +160,10 @@ class Store:
 
     def report(self) -> Report:
         """Return the experiments and the means of their runs, as they are shown."""
-        from popsnet.sweeps.reports import store_report
-
         return store_report(self)
 
     def to_records(self) -> list[dict[str, Any]]:
         """Return a dictionary per experiment: what was run, and figures of its runs."""
-        from popsnet.sweeps.export import row_of
-
         tallies = ((one, self.unbroken(one)) for one in self.experiments())
         return [row_of(one, tally) for one, tally in tallies if tally.runs]
 
@@ -179,8 +173,6 @@ class Store:
 
     def export(self, path: str | Path) -> int:
         """Write a row per experiment to a file: .csv, .json or .parquet; return how many."""
-        from popsnet.sweeps.export import export
-
         records = self.to_records()
         export(records, Path(path))
         return len(records)
@@ -204,8 +196,7 @@ class Store:
         pairs = zip(other.rows("shards"), other.rows("provenance"), strict=True)
         with self._errors_named(), self._transaction():
             for shard, provenance in pairs:
-                point = points[shard[0]]
-                self._insert({"points": [point], "shards": [shard], "provenance": [provenance]})
+                self._insert([points[shard[0]]], [shard], [provenance])
         return self._count() - before
 
     def flaws(self) -> list[str]:
@@ -245,11 +236,11 @@ class Store:
         if state != "ok":
             raise StoreError(f"{self.path} is damaged ({state}); restore it from a backup.")
 
-    def _insert(self, rows: dict[str, list[Row]]) -> None:
-        for table in RESULTS:
-            if self._insert_new(table, rows[table]) < len(rows[table]):
-                self._require_same(table, rows[table])
-        self._insert_new("provenance", rows["provenance"])
+    def _insert(self, points: list[Row], shards: list[Row], provenance: list[Row]) -> None:
+        for table, rows in (("points", points), ("shards", shards)):
+            if self._insert_new(table, rows) < len(rows):
+                self._require_same(table, rows)
+        self._insert_new("provenance", provenance)
 
     def _require_same(self, table: str, rows: list[Row]) -> None:
         """Refuse rows that differ from what is there under their key."""
@@ -307,9 +298,9 @@ def _require_sqlite(path: Path, create: bool) -> None:
     """Refuse what is no database, before SQLite is asked: it would answer late."""
     if create:
         require_writable(path)
-    if not path.is_file() and not create:
-        raise StoreError(f"There is no store {path}; a sweep writes one.")
     if not path.is_file():
+        if not create:
+            raise StoreError(f"There is no store {path}; a sweep writes one.")
         return
     with path.open("rb") as file:
         first = file.read(len(_MAGIC))

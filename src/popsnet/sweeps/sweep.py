@@ -11,7 +11,7 @@ import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from fractions import Fraction
 from functools import reduce
 from math import isqrt
@@ -59,8 +59,24 @@ class Sweep:
 
     @classmethod
     def read(cls, path: str | Path) -> Sweep:
-        """Return the sweep that a TOML file describes; see docs/reference/sweep-format.md."""
-        return read_sweep(Path(path))
+        """Return the sweep that a TOML file describes; see docs/reference/sweep-format.md.
+
+        What cannot be done is refused, with its place.
+        """
+        path = Path(path)
+        table = _read(path)
+        grids = table.pop("grid", None)
+        are_tables = isinstance(grids, list) and all(isinstance(one, dict) for one in grids)
+        if not grids or not are_tables:
+            raise InputError(f"{path} has no grid; begin one with a line [[grid]].")
+        sweeps = (
+            _grid(f"{path}, grid {number}", {**table, **grid}, path.parent)
+            for number, grid in enumerate(grids, start=1)
+        )
+        sweep = reduce(add, sweeps)
+        if not sweep.experiments:
+            raise InputError(f"{path}: nothing of it applies: {'; '.join(sweep.skipped)}")
+        return sweep
 
     @classmethod
     def of_grid(cls, **keys: Any) -> Sweep:
@@ -76,26 +92,7 @@ class Sweep:
         return f"<sweep of {len(self.experiments):,} experiments, {sum(self.runs):,} runs>"
 
     def __add__(self, other: Sweep) -> Sweep:
-        return Sweep(
-            self.experiments + other.experiments,
-            self.runs + other.runs,
-            self.labels + other.labels,
-            self.skipped + other.skipped,
-        )
-
-
-def read_sweep(path: Path) -> Sweep:
-    """The sweep that a file describes; refuses what cannot be done, and says where it is."""
-    table = _read(path)
-    grids = table.pop("grid", None)
-    if not isinstance(grids, list) or not grids or not all(isinstance(one, dict) for one in grids):
-        raise InputError(f"{path} has no grid; begin one with a line [[grid]].")
-    with_names = enumerate(grids, start=1)
-    sweeps = (_grid(f"{path}, grid {i}", {**table, **one}, path.parent) for i, one in with_names)
-    sweep = reduce(add, sweeps)
-    if not sweep.experiments:
-        raise InputError(f"{path}: nothing of it applies: {'; '.join(sweep.skipped)}")
-    return sweep
+        return Sweep(*(getattr(self, one.name) + getattr(other, one.name) for one in fields(self)))
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -163,15 +160,10 @@ class _Grid(Struct, frozen=True):
 
     def sweep(self) -> Sweep:
         """All experiments that apply."""
-        routers = {name: _router(name) for name in self.routers}
-        self._require_variants(list(routers.values()))
-        found = [
-            one
-            for network, router, variant in itertools.product(
-                self.networks(), routers.values(), self.variants or (None,)
-            )
-            for one in self._experiments(network, router, variant)
-        ]
+        routers = list(map(_router, self.routers))
+        self._require_variants(routers)
+        chosen = itertools.product(self.networks(), routers, self.variants or (None,))
+        found = list(itertools.chain.from_iterable(itertools.starmap(self._experiments, chosen)))
         inapplicable = [one for one in found if isinstance(one, str)]
         if inapplicable and not self.skip_inapplicable:
             raise InputError(
@@ -195,15 +187,10 @@ class _Grid(Struct, frozen=True):
             _require_file(permutation)
             try:
                 experiment = Experiment(
-                    network.d,
-                    network.g,
-                    router=router,
-                    variant=chosen,
-                    permutation=permutation,
-                    seed=self.seed,
-                    permutation_seed=self.permutation_seed,
+                    network.d, network.g, router=router, variant=chosen, permutation=permutation,
+                    seed=self.seed, permutation_seed=self.permutation_seed,
                     max_steps=self.max_steps,
-                )
+                )  # fmt: skip
             except PermutationError as error:
                 find_permutation(permutation)  # a name that means nothing is a slip
                 yield f"Permutation {permutation} on {network}: {error}"

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import numpy as np
 
+from popsnet.engines import Tally
 from popsnet.errors import InputError
 from popsnet.experiment import Experiment, whole_number
-from popsnet.progress import Progress, reporter
-from popsnet.report import Fact, Report, Reported
+from popsnet.progress import Progress, patient_progress
+from popsnet.report import Report, Reported, counted, facts_of
 from popsnet.sweeps.runner import Work, Workers
 from popsnet.sweeps.store import Store
 
@@ -30,9 +31,9 @@ class Verification(Reported):
 
     def report(self) -> Report:
         """Return what was found as it is shown."""
-        facts = tuple(Fact(name, value) for name, value in asdict(self).items())
+        facts = facts_of(self, "store", "flaws", "compared", "unknown")
         notes = [f"Not run again: {text}" for text in self.unknown]
-        done = f"{self.compared:,} {'shard' if self.compared == 1 else 'shards'} run again"
+        done = f"{counted(self.compared, 'shard')} run again"
         verdict = (
             f"FAILED: {self.store} has {len(self.flaws):,} flaws; {done}."
             if self.flaws
@@ -61,25 +62,26 @@ def verify(
     workers, progress
         See :func:`collect`.
     """
-    if shards is not None and whole_number("shards", shards) < 0:
-        raise InputError(f"shards = {shards}: it must be at least 0, or None for all.")
-    if whole_number("seed", seed) < 0:
-        raise InputError(f"seed = {seed}: it must be at least 0.")
+    if shards is not None:
+        whole_number("shards", shards, 0)
+    whole_number("seed", seed, 0)
     flaws = store.flaws()
     if flaws:
         return Verification(str(store.path), tuple(flaws))
     stored = [(one, shard) for one in store.experiments() for shard in store.shards(one)]
     work, unknown = _work(store, _sample(stored, shards, seed))
     compared = 0
-    with Workers(workers=workers) as crew, reporter(progress, "verifying", "shards") as report:
-        for again in crew.do(work):
-            (tally,), shard = again.tallies(), again.numbers[0]
+    with (
+        Workers(workers=workers) as crew,
+        patient_progress("verifying", len(work), progress, "shards") as report,
+    ):
+        for compared, again in enumerate(crew.do(work), start=1):
+            tally, shard = Tally.of(again.outcomes), again.numbers[0]
             kept = store.shard(again.experiment, shard)
             if tally != kept:
                 where = f"Shard {shard} of experiment {again.experiment.digest}"
                 flaws.append(f"{where} is {kept}, and comes to {tally} here.")
-            compared += 1
-            report(compared, len(work))
+            report(compared)
     return Verification(str(store.path), tuple(flaws), compared, tuple(unknown))
 
 
@@ -96,17 +98,13 @@ def _work(store: Store, chosen: Iterable[tuple[Experiment, int]]) -> tuple[list[
     """The shards that can be done again, and why others cannot."""
     work: list[Work] = []
     unknown: dict[str, None] = {}
-    opened: dict[tuple[Experiment, str, str], Experiment] = {}
+    opened: dict[tuple[Experiment, tuple[str, str]], Experiment] = {}
     for experiment, shard in chosen:
         origin = store.provenance(experiment, shard)
-        files = origin.router_file, origin.permutation_file
-        key = (experiment, *files)
+        key = experiment, (origin.router_file, origin.permutation_file)
         try:
             if key not in opened:
-                fields = experiment.identity.values()
-                recorded = Experiment.recorded(
-                    *fields, router_file=files[0], permutation_file=files[1]
-                )
+                recorded = Experiment.recorded(experiment.identity.values(), key[1])
                 opened[key] = recorded.reopened()
         except InputError as error:
             unknown[f"Experiment {experiment.digest}: {error}"] = None

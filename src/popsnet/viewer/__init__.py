@@ -1,14 +1,5 @@
 """The viewer: one HTML page that plays runs slot by slot, with nothing to install or to fetch."""
 
-from popsnet.viewer.page import MOST_GROUPS, MOST_PROCESSORS, Page, require_showable
-from popsnet.viewer.recording import MOST_TEXT, Recording, too_long
+from popsnet.viewer.page import MOST_TEXT, Page, Recording, require_showable, too_long
 
-__all__ = [
-    "MOST_GROUPS",
-    "MOST_PROCESSORS",
-    "MOST_TEXT",
-    "Page",
-    "Recording",
-    "require_showable",
-    "too_long",
-]
+__all__ = ["MOST_TEXT", "Page", "Recording", "require_showable", "too_long"]

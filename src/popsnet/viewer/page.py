@@ -1,4 +1,4 @@
-"""The page: everything in one file.
+"""The page: recordings of runs, and everything that plays them, in one file.
 
 What comes from a trace is data on it, compressed, and never markup: a hostile trace cannot become
 code. The policy in the head lets the browser run the one program whose hash it names, and fetch
@@ -8,6 +8,7 @@ nothing.
 from __future__ import annotations
 
 import gzip
+import io
 import json
 import re
 from base64 import b64encode
@@ -17,18 +18,21 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from html import escape
 from pathlib import Path
+from typing import NamedTuple
 
 from popsnet.errors import InputError, TraceFormatError
 from popsnet.files import write_whole
 from popsnet.network import Network
-from popsnet.trace.reader import Header
-from popsnet.viewer.recording import MOST_TEXT, Recording, too_long
+from popsnet.trace.reader import Header, TraceReader
 from popsnet.viewer.script import read_static, script_text
 
 MOST_GROUPS = 256
 """A picture of more than 256 × 256 couplers has none that could be seen."""
 
 MOST_PROCESSORS = 2**17
+
+MOST_TEXT = 64_000_000
+"""Bytes of traces on one page; a browser holds several times as much."""
 
 _HEIGHT = 720
 """Of the page inside a notebook, in pixels."""
@@ -53,6 +57,51 @@ def require_showable(network: Network) -> None:
             f"{network} has n = {network.n:,} processors, and the viewer shows up to "
             f"{MOST_PROCESSORS:,}; choose a smaller d or g."
         )
+
+
+class Recording(NamedTuple):
+    """A trace with the name that the page gives it."""
+
+    name: str
+    text: str
+    file: str = ""
+    """Where it comes from; added to the name where another run has the same."""
+
+    @classmethod
+    def of(cls, text: str, file: str = "") -> Recording:
+        """A recording named after its router and variant."""
+        header = cls(file or "the trace", text).header()
+        return cls(f"{header.router} ({header.variant})", text, file)
+
+    @classmethod
+    def read(cls, path: Path) -> Recording:
+        """The trace in a file, of which only the header is looked at."""
+        try:
+            size = path.stat().st_size
+            if size > MOST_TEXT:
+                raise too_long(f"{path} has {size:,} bytes, and a page has room for {MOST_TEXT:,}")
+            text = path.read_bytes().decode("utf-8-sig", errors="replace")
+        except OSError as error:
+            raise TraceFormatError(f"{path} cannot be read: {error.strerror}.") from error
+        return cls.of(text, path.name)
+
+    @property
+    def label(self) -> str:
+        """What to call it in an error: its name, and the file if it comes from one."""
+        return f"{self.file}, {self.name}" if self.file else self.name
+
+    def header(self) -> Header:
+        """What the first line says."""
+        return TraceReader(self.name, io.BytesIO(self.encoded())).header
+
+    def encoded(self) -> bytes:
+        """The text as bytes; half a character, which no file can hold, becomes a question mark."""
+        return self.text.encode(errors="replace")
+
+
+def too_long(what: str) -> InputError:
+    """The error for more text than there is room for."""
+    return InputError(f"{what}; show fewer runs, a smaller network or fewer steps.")
 
 
 @dataclass(frozen=True, slots=True)

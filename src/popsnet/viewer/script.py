@@ -7,16 +7,9 @@ from functools import cache
 from importlib.resources import files
 
 MODULES = (
-    "trace.js",
-    "words.js",
-    "shapes.js",
-    "network.js",
-    "matrix.js",
-    "conflicts.js",
-    "charts.js",
-    "player.js",
-    "main.js",
-)
+    "trace.js", "words.js", "shapes.js", "network.js", "matrix.js", "conflicts.js", "charts.js",
+    "player.js", "main.js",
+)  # fmt: skip
 """Each after those it imports from."""
 
 _IMPORT = re.compile(r'^import\s*\{[^}]*\}\s*from\s*"\./[\w-]+\.js";\n', re.MULTILINE)

@@ -15,7 +15,7 @@ import pytest
 from popsnet.sweeps.rows import RESULTS
 from popsnet.sweeps.runner import collect
 from popsnet.sweeps.store import Store
-from popsnet.sweeps.sweep import read_sweep
+from popsnet.sweeps.sweep import Sweep
 
 COMMAND = Path(sys.executable).parent / "popsnet"
 HERE = Path(__file__).parent
@@ -67,7 +67,7 @@ def test_killed_at_random_moments(tmp_path: Path) -> None:
     file, store, whole = tmp_path / "s.toml", tmp_path / "r.sqlite", tmp_path / "whole.sqlite"
     file.write_text(SWEEP)
     with Store(whole, create=True) as uninterrupted:
-        collect(read_sweep(file), store=uninterrupted)
+        collect(Sweep.read(file), store=uninterrupted)
     expected = results(whole)
     command = [str(COMMAND), "sweep", str(file), "--store", str(store)]
     random, there, kills = Random(20), 0, 0

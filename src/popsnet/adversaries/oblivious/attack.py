@@ -18,7 +18,7 @@ from popsnet.coins import Coins
 from popsnet.engines import Outcome
 from popsnet.errors import InputError
 from popsnet.network import Network
-from popsnet.progress import Progress, reporter
+from popsnet.progress import Progress, patient_progress
 from popsnet.report import Column, Report, Reported, Table, facts_of
 from popsnet.routing import Router
 from popsnet.theory.lower_bounds import guaranteed_congestion
@@ -198,10 +198,8 @@ def attack_paths(
         )
     paths = recorded(paths, network)
     least = guaranteed_congestion(network)
-    with reporter(progress, "paths", "destinations") as report:
-        popular = construction.popularity(
-            paths, network, least, lambda done: report(done, network.n)
-        )
+    with patient_progress("paths", network.n, progress, "destinations") as report:
+        popular = construction.popularity(paths, network, least, report)
 
     def try_built(built: Built) -> Trial:
         destination = complete(network.n, built.sources, built.destinations)

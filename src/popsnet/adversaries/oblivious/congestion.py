@@ -18,7 +18,7 @@ from popsnet.adversaries.oblivious.crossing import congestion
 from popsnet.adversaries.oblivious.paths import PATH_SYSTEMS, PathSystem
 from popsnet.errors import InputError
 from popsnet.network import Network
-from popsnet.progress import Progress, watched
+from popsnet.progress import Progress, patient_progress
 from popsnet.report import Column, Report, Reported, Table
 from popsnet.theory.lower_bounds import guaranteed_congestion
 
@@ -91,15 +91,15 @@ def measure_congestion(
     """
     cases = [(g, paths) for g in sizes_to(largest) for paths in PATH_SYSTEMS.values()]
     averages = []
-    with watched(progress, "congestion", len(cases)) as (report, where):
+    with patient_progress("congestion", len(cases), progress) as report:
         for g, paths in cases:
-            where(f"{paths.name}, g = {g}")
+            report(detail=f"{paths.name}, g = {g}")
             average = average_congestion(paths, Network(g, g), runs, seed)
             if g <= worst:
                 attack = attack_paths(paths, Network(g, g), 1, progress=False)
                 average = replace(average, worst=attack.matching.congestion)
             averages.append(average)
-            report(1)
+            report(len(averages))
     return CongestionStudy(tuple(averages))
 
 

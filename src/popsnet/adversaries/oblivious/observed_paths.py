@@ -12,7 +12,7 @@ from popsnet.coins import Coins
 from popsnet.errors import InputError
 from popsnet.network import Network
 from popsnet.permutations.uniform import UniformPermutation
-from popsnet.progress import Progress, reporter
+from popsnet.progress import Progress, patient_progress
 from popsnet.routing import Router, find_router
 from popsnet.slot import Inbox, Ints, Kind, Slot
 
@@ -49,9 +49,9 @@ def observe(
     if router.variant(variant).idealized:
         raise InputError(f"Variant {variant} of {router.name} gives statistics only, no paths.")
     seen: dict[tuple[int, int], list[int]] = {}
-    with reporter(progress, "watching", "shifts") as report:
+    with patient_progress("watching", network.n, progress, "shifts") as report:
         for shift in range(network.n):
-            report(shift, network.n)
+            report(shift)
             destination = np.roll(network.processors, -shift)
             for way in _ways(router, variant, network, destination, Coins(0)):
                 seen[way[0], way[-1]] = way

@@ -16,7 +16,7 @@ from popsnet.adversaries.two_hop.algorithm import TwoHop, find_two_hop, recorded
 from popsnet.adversaries.two_hop.keeping import Marking, Round, mark, round_of
 from popsnet.errors import InputError
 from popsnet.network import Network
-from popsnet.progress import Progress, patient_progress, watched
+from popsnet.progress import Progress, patient_progress
 from popsnet.report import Fact, Report, Reported, facts_of
 from popsnet.theory.lower_bounds import guaranteed_rounds
 
@@ -119,12 +119,12 @@ def attack_two_hop(
     tables: list[Round] = []
 
     def marking_of(rounds: int) -> Marking | None:
-        where(f"{2 * rounds} slots")
+        report(detail=f"{2 * rounds} slots")
         while len(tables) < rounds:
             tables.append(round_of(algorithm, network, len(tables)))
         return mark(network, tables[:rounds])
 
-    with watched(progress, "marking", 1) as (_, where):
+    with patient_progress("marking", None, progress) as report:
         marking = _longest(network, marking_of, most_rounds)
         rounds = len(marking.rounds)
         destination = _permutation(network, marking)

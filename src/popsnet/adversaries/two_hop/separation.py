@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from statistics import fmean
 
 from popsnet.adversaries.execution import sizes_to, uniform_permutations, verdict
@@ -12,7 +13,7 @@ from popsnet.adversaries.two_hop.attack import MOST_ROUNDS, TwoHopAttack, attack
 from popsnet.adversaries.two_hop.execution import Needed, at_least, randomized_slots
 from popsnet.errors import InputError
 from popsnet.network import Network
-from popsnet.progress import Progress, watched
+from popsnet.progress import Progress, patient_progress
 from popsnet.report import Column, Report, Reported, Table
 
 
@@ -137,8 +138,10 @@ def measure_separation(
     """Measure both sides on POPS(g, g), g = 8, 16, … ``largest``, for all algorithms that ship."""
     sizes, algorithms = sizes_to(largest), list(FAMILIES.values())
     points = []
-    with watched(progress, "attacking", len(sizes)) as (report, where):
+    with patient_progress("attacking", len(sizes), progress) as report:
+        watch = partial(report, None)
         for g in sizes:
-            points.append(separation(Network(g, g), algorithms, runs, most_rounds, where))
-            report(1)
+            network = Network(g, g)
+            points.append(separation(network, algorithms, runs, most_rounds, watch))
+            report(len(points))
     return SeparationStudy(tuple(points), most_rounds)

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
-from popsnet.engines.objects.coupler import Message, Packet
-from popsnet.engines.objects.processor import Order, Processor, ProcessorPhase, Script
+from popsnet.engines.objects.processor import (
+    Message,
+    Order,
+    Packet,
+    Processor,
+    ProcessorPhase,
+    Script,
+)
 from popsnet.routing.mei_rizzi import INTERMEDIATE_GROUP, PHASES
 
 
@@ -28,12 +34,6 @@ class MeiRizzi(Processor):
         )
         return [self.intermediate], Message("packet", self.original)
 
-    def listen_1(self) -> int | None:
-        return self.residue
-
-    def hear_1(self, message: Message) -> None:
-        self.store(message)
-
     # Slot 2: every copy that arrived is sent to its temporary destination group.
 
     def send_2(self) -> Order | None:
@@ -42,9 +42,6 @@ class MeiRizzi(Processor):
         copy, self.floating = self.floating, None
         self.temporary = copy.destination % self.network.g
         return [self.temporary], Message("packet", copy)
-
-    def listen_2(self) -> int | None:
-        return self.residue
 
     def hear_2(self, message: Message) -> None:
         self.store(message)
@@ -85,19 +82,13 @@ class MeiRizzi(Processor):
         copy, self.floating = self.floating, None
         return [copy.destination // self.network.d], Message("packet", copy)
 
-    def listen_5(self) -> int | None:
-        return self.residue
-
-    def hear_5(self, message: Message) -> None:
-        self.receive(message)
-
 
 _STEP = (
-    ProcessorPhase(PHASES[0], MeiRizzi.send_1, MeiRizzi.listen_1, MeiRizzi.hear_1, True),
-    ProcessorPhase(PHASES[1], MeiRizzi.send_2, MeiRizzi.listen_2, MeiRizzi.hear_2, True),
+    ProcessorPhase(PHASES[0], MeiRizzi.send_1, MeiRizzi.listen_residue, MeiRizzi.store, True),
+    ProcessorPhase(PHASES[1], MeiRizzi.send_2, MeiRizzi.listen_residue, MeiRizzi.hear_2, True),
     ProcessorPhase(PHASES[2], MeiRizzi.send_3, MeiRizzi.listen_3, MeiRizzi.hear_3, False),
     ProcessorPhase(PHASES[3], MeiRizzi.send_4, MeiRizzi.listen_4, MeiRizzi.hear_4, False),
-    ProcessorPhase(PHASES[4], MeiRizzi.send_5, MeiRizzi.listen_5, MeiRizzi.hear_5, False),
+    ProcessorPhase(PHASES[4], MeiRizzi.send_5, MeiRizzi.listen_residue, MeiRizzi.receive, False),
 )
 
 MEI_RIZZI = Script(MeiRizzi, (), _STEP)

@@ -1,13 +1,53 @@
-"""A processor: what it knows and holds, whatever router it follows."""
+"""Packets, messages, couplers, and a processor: what it holds, whatever router it follows."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
 from popsnet.coins import Coins
-from popsnet.engines.objects.coupler import Message, Packet
 from popsnet.network import Network
+
+
+@dataclass(frozen=True, slots=True)
+class Packet:
+    """A packet knows where it comes from and where it goes."""
+
+    source: int
+    destination: int
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A packet itself, an ack that names it, or a control message with a number in it."""
+
+    kind: str
+    packet: Packet | None
+    number: int = 1
+    bits: int = 1
+    """Of the number; an ack carries nothing, but that it is there says something."""
+
+
+class Coupler:
+    """Coupler c(b, a): broadcasts to group b the message a processor of group a sends.
+
+    Two or more messages in a slot destroy each other. What comes out then is what comes out
+    of a silent coupler: nothing.
+    """
+
+    __slots__ = ("messages",)
+
+    def __init__(self) -> None:
+        self.messages: list[Message] = []
+
+    def send(self, message: Message) -> None:
+        self.messages.append(message)
+
+    def propagate(self) -> Message | None:
+        """What the listeners hear in this slot."""
+        return self.messages[0] if len(self.messages) == 1 else None
+
 
 Order: TypeAlias = tuple[Sequence[int], Message]
 """A message, and the groups it is sent to."""
@@ -15,10 +55,6 @@ Order: TypeAlias = tuple[Sequence[int], Message]
 
 class BufferFull(Exception):
     """A copy arrived while the buffer for copies was in use."""
-
-    def __init__(self, processor: int) -> None:
-        super().__init__(processor)
-        self.processor = processor
 
 
 class Processor:
@@ -51,6 +87,10 @@ class Processor:
         """The group that this processor listens to for packets."""
         return self.number % self.network.g
 
+    def listen_residue(self) -> int | None:
+        """Listen to that group."""
+        return self.residue
+
     def packets_held(self) -> list[int]:
         """What is in the buffers."""
         buffers = (self.original, self.floating, self.received)
@@ -59,7 +99,7 @@ class Processor:
     def store(self, message: Message) -> None:
         """Keep the packet that was heard in the buffer there is for a copy."""
         if self.floating is not None:
-            raise BufferFull(self.number)
+            raise BufferFull
         self.floating = message.packet
 
     def receive(self, message: Message) -> None:

@@ -6,12 +6,18 @@ from collections import Counter
 from collections.abc import Sequence
 
 from popsnet.coins import Coins
-from popsnet.engines.messages import MessageEngine
-from popsnet.engines.objects.coupler import Coupler, Message
 from popsnet.engines.objects.mei_rizzi import MEI_RIZZI
-from popsnet.engines.objects.processor import BufferFull, Processor, ProcessorPhase, Script
+from popsnet.engines.objects.processor import (
+    BufferFull,
+    Coupler,
+    Message,
+    Processor,
+    ProcessorPhase,
+    Script,
+)
 from popsnet.engines.objects.sweep import SWEEP
 from popsnet.engines.outcome import Outcome
+from popsnet.engines.session import MessageEngine
 from popsnet.errors import Rule, RuleViolation
 from popsnet.experiment import Experiment, Instance
 from popsnet.network import Network
@@ -95,10 +101,10 @@ class Simulator:
             return
         try:
             phase.hear(processor, message)
-        except BufferFull as full:
+        except BufferFull:
             assert message.packet is not None
             detail = f"packet {message.packet.source} finds its buffers full"
-            raise RuleViolation(self.slots, full.processor, Rule.BUFFERS, detail) from None
+            raise RuleViolation(self.slots, processor.number, Rule.BUFFERS, detail) from None
 
     def _put(self, processor: Processor, groups: Sequence[int], message: Message) -> list[Coupler]:
         packet = None if message.packet is None else message.packet.source

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from popsnet.coins import Coins
-from popsnet.engines.objects.coupler import Message
-from popsnet.engines.objects.processor import Order, Processor, ProcessorPhase, Script
+from popsnet.engines.objects.processor import Message, Order, Processor, ProcessorPhase, Script
 from popsnet.routing.relay.bijection import CELLS
 from popsnet.routing.relay.router import SEED
 
@@ -71,9 +70,6 @@ class Sweeper(Processor):
         self.asked = self.relay_of(self.original.destination)
         return [self.asked], Message("packet", self.original)
 
-    def listen_1(self) -> int | None:
-        return self.residue
-
     def hear_1(self, message: Message) -> None:
         self.store(message)
         self.stored = True
@@ -88,9 +84,6 @@ class Sweeper(Processor):
 
     def listen_2(self) -> int | None:
         return None if self.received is not None else self.relay_of(self.number)
-
-    def hear_2(self, message: Message) -> None:
-        self.receive(message)
 
     # Slot 3: every relay that stored a packet tells the group it came from, in a map of one bit.
 
@@ -109,8 +102,10 @@ SWEEP = Script(
     Sweeper,
     (ProcessorPhase("seed", Sweeper.send_seed, Sweeper.listen_seed, Sweeper.hear_seed, False),),
     (
-        ProcessorPhase("sweep: attempt", Sweeper.send_1, Sweeper.listen_1, Sweeper.hear_1, True),
-        ProcessorPhase("sweep: delivery", Sweeper.send_2, Sweeper.listen_2, Sweeper.hear_2, False),
+        ProcessorPhase(
+            "sweep: attempt", Sweeper.send_1, Sweeper.listen_residue, Sweeper.hear_1, True
+        ),
+        ProcessorPhase("sweep: delivery", Sweeper.send_2, Sweeper.listen_2, Sweeper.receive, False),
         ProcessorPhase("sweep: acks", Sweeper.send_3, Sweeper.listen_3, Sweeper.hear_3, False),
     ),
 )
