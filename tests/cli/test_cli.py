@@ -375,7 +375,7 @@ def test_the_doctor_notices_what_is_missing(cli: Cli, monkeypatch: pytest.Monkey
     finished = cli("doctor")
     assert finished.code == 0
     assert "missing" in finished.out
-    monkeypatch.setattr("popsnet.cli.tools._NEEDED", ("a_library_that_is_not",))
+    monkeypatch.setattr("popsnet.cli.doctor._NEEDED", ("a_library_that_is_not",))
     finished = cli("doctor")
     assert finished.code == 1
     assert "FAILED: these are needed and do not work: a_library_that_is_not." in finished.out

@@ -221,7 +221,6 @@ EXCEPTIONS = {
     "exact": "the exact chains are of two routers",
     "experiment.py": "the default router",
     "paper": "the paper's own comparison",
-    "runs/route.py": "the default router",
     "runs/schedule.py": "a schedule is executed as the router that makes schedules",
     "sweeps/sweep.py": "the default router",
 }

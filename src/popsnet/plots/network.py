@@ -27,7 +27,7 @@ Coupler: TypeAlias = tuple[int, int]
 """The groups that it leads to and comes from."""
 
 
-class Message(NamedTuple):
+class SentMessage(NamedTuple):
     """What a processor sent on one coupler."""
 
     sender: int
@@ -53,10 +53,10 @@ class Stroke(NamedTuple):
         return Line2D([], [], label=label, **self.looks)
 
 
-def messages_of(network: Network, sends: Sequence[Send]) -> list[Message]:
+def messages_of(network: Network, sends: Sequence[Send]) -> list[SentMessage]:
     """All messages of a slot, one for each coupler that a processor sends on."""
     return [
-        Message(sender, (to, network.group(sender)), kind, packet)
+        SentMessage(sender, (to, network.group(sender)), kind, packet)
         for sender, groups, kind, packet in sends
         for to in groups
     ]

@@ -13,7 +13,7 @@ from matplotlib.lines import Line2D
 
 from popsnet.errors import InputError
 from popsnet.network import Network
-from popsnet.plots.network import Message, SlotDiagram, Stroke, messages_of
+from popsnet.plots.network import SentMessage, SlotDiagram, Stroke, messages_of
 from popsnet.plots.style import BLUE, GREEN, GREY, PALE, VERMILLION, centred, settled, styled
 from popsnet.trace.reader import SlotLine, read_trace
 
@@ -105,7 +105,9 @@ def _stroke(kind: str) -> Stroke:
     return _PACKET if kind == "packet" else _CONTROL
 
 
-def _draw_used_coupler(diagram: SlotDiagram, x: float, message: Message, collided: bool) -> None:
+def _draw_used_coupler(
+    diagram: SlotDiagram, x: float, message: SentMessage, collided: bool
+) -> None:
     _, coupler, kind, packet = message
     name = f"{packet}" if kind == "packet" else "bits" if packet is None else f"ack {packet}"
     text, size = ("×", 10) if collided else (name, 8 if kind == "packet" else 6)
