@@ -50,9 +50,9 @@ def test_csv_has_a_row_with_all_figures(cli: Cli) -> None:
 
 
 def test_all_lines_fit_80_columns() -> None:
-    made = schedule(Network(5, 3), matrix=np.full((3, 3), 10**4))
+    made = schedule(Network(5, 3), matrix=np.full((3, 3), 1200))
     assert max(map(len, str(made).splitlines())) <= 80
-    assert repr(made) == "<schedule of 90,000 packets on POPS(5, 3): 20,000 slots>"
+    assert repr(made) == "<schedule of 10,800 packets on POPS(5, 3): 2,400 slots>"
     assert "<td>lower bound for any schedule</td>" in made._repr_html_()
 
 
