@@ -27,7 +27,7 @@ RESIDENT = 2**20
 W = TypeVar("W")
 P = TypeVar("P")
 
-Report: TypeAlias = Callable[[int, int, int], None]
+StepReport: TypeAlias = Callable[[int, int, int], None]
 """Is called with the steps that are done, the slots and the packets that are not delivered."""
 
 
@@ -59,7 +59,7 @@ class LargeRun(ABC):
         self._stored: npt.NDArray[Any] | None = None
 
     @abstractmethod
-    def steps(self, instance: Instance, report: Report) -> Iterator[np.void]:
+    def steps(self, instance: Instance, report: StepReport) -> Iterator[np.void]:
         """Route one permutation; gives the row of the log of each step."""
 
     def targets(self, destination: Destinations) -> tuple[npt.NDArray[Any], KeyedRounds]:

@@ -12,7 +12,7 @@ from typing import Any, NoReturn, Self
 import numpy as np
 
 from popsnet.engines.fused.arrays import I64, U8, Records
-from popsnet.engines.fused.kernel import RESIDENT, Kernel, LargeRun, Report, Seeds
+from popsnet.engines.fused.kernel import RESIDENT, Kernel, LargeRun, StepReport, Seeds
 from popsnet.engines.fused.team import Team
 from popsnet.engines.outcome import COLUMNS, UNKNOWN, Outcome, Outcomes
 from popsnet.engines.session import Session
@@ -71,7 +71,7 @@ class FusedSession:
             raise
         return outcome_of(kernel, rows)
 
-    def _steps(self, instance: Instance, report: Report) -> Iterator[np.void]:
+    def _steps(self, instance: Instance, report: StepReport) -> Iterator[np.void]:
         """Do a run on one thread; gives the row of each step when it is done."""
         kernel, work = self.kernel, self._workspace
         log = np.zeros(kernel.max_steps, dtype=kernel.runs.LOG)

@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 
 from popsnet.engines.fused.arrays import U16, U64
-from popsnet.engines.fused.kernel import KeyedRounds, LargeRun, Report
+from popsnet.engines.fused.kernel import KeyedRounds, LargeRun, StepReport
 from popsnet.engines.fused.mei_rizzi import partitioned
 from popsnet.engines.fused.mei_rizzi.layout import MeiRizziLayout, MeiRizziProgram
 from popsnet.engines.fused.mei_rizzi.passes import FLAGS, SPARE
@@ -143,7 +143,7 @@ class PartitionedRun(LargeRun):
             "second": (-(-(2**self.cell_bits) // 8), np.uint64),
         }
 
-    def steps(self, instance: Instance, report: Report) -> Iterator[np.void]:
+    def steps(self, instance: Instance, report: StepReport) -> Iterator[np.void]:
         """Route one permutation; gives the row of the log of each step."""
         packets, seed = self._packets(*self.targets(instance.destination)), instance.coins.seed
         undelivered, step = self.layout.d * self.layout.g, 0
@@ -155,7 +155,7 @@ class PartitionedRun(LargeRun):
 
     def _some_steps(
         self, packets: partitioned.PartitionedPackets, seed: np.uint64, first: int,
-        undelivered: int, report: Report,
+        undelivered: int, report: StepReport,
     ) -> Iterator[np.void]:  # fmt: skip
         """Do as many steps as there are tallies for, all threads together."""
         last = min(first + _STEPS_AT_A_TIME, self.program.max_steps)

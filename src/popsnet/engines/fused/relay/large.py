@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from popsnet.engines.fused.arrays import Records
-from popsnet.engines.fused.kernel import LargeRun, Report
+from popsnet.engines.fused.kernel import LargeRun, StepReport
 from popsnet.engines.fused.relay.global_or import global_or
 from popsnet.engines.fused.relay.grid import grid
 from popsnet.engines.fused.relay.layout import TALLY, RelayLayout, RelayPackets, RelayWorkspace
@@ -36,7 +36,7 @@ class DividedRun(LargeRun):
         self.bits = np.zeros((2, layout.blocks * layout.words), dtype=np.uint64)
         self.tallies = np.zeros((team.size, GAP), dtype=TALLY)[:, 0]
 
-    def steps(self, instance: Instance, report: Report) -> Iterator[np.void]:
+    def steps(self, instance: Instance, report: StepReport) -> Iterator[np.void]:
         """Route one permutation; gives the row of the log of each step."""
         layout, program, public = self.layout, self.program, self.public
         destination, keyed = self.targets(instance.destination)
