@@ -4,7 +4,7 @@
     ├── InputError              what was asked for cannot be done; the cure is in the text
     │   ├── PermutationError    not a permutation of [0, n), or a file that holds none
     │   ├── SizeError           the network does not fit in this machine's memory
-    │   ├── StoreError          a file that is no store of results, or one that contradicts itself
+    │   ├── StoreError          a file that is not a store, or one that contradicts itself
     │   └── TraceFormatError    a file that is not a readable trace
     └── RuleViolation           a router broke a rule of the machine
 
@@ -45,9 +45,9 @@ class Rule(StrEnum):
 
     PROCESSOR_EXISTS = "processors are numbered 0 to n - 1"
     GROUP_EXISTS = "groups are numbered 0 to g - 1"
-    ONE_MESSAGE = "a processor sends at most one message a slot"
+    ONE_MESSAGE = "a processor sends at most one message per slot"
     COUPLER_SET = "a message goes to a non-empty set of couplers, each named once"
-    ONE_LISTENED = "a processor listens to at most one coupler a slot"
+    ONE_LISTENED = "a processor listens to at most one coupler per slot"
     PACKET_EXISTS = "packets are numbered 0 to n - 1, and a packet message names its packet"
     SENDS_WHAT_IT_HOLDS = "a processor sends only packets it holds"
     KEEPS_WHAT_IT_HEARD = "a processor stores only a packet it heard in the slot just past"

@@ -55,7 +55,7 @@ class Machine:
         self._seen = Seen(network.n)
 
     def execute(self, slot: Slot) -> Inbox:
-        """Let everybody send and listen at once; return what was heard."""
+        """Execute one slot and return what was heard."""
         number = self.counters.slots + 1
         owners = None if slot.fanout is None else slot.owners
         only = slot.kind if isinstance(slot.kind, Kind) else None

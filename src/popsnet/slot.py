@@ -38,7 +38,7 @@ def _whole_numbers(name: str, values: npt.ArrayLike) -> Ints:
     if array.dtype in (np.int32, np.int64):
         return array
     if array.max() > np.iinfo(np.int64).max:
-        raise ValueError(f"{name} holds {array.max()}, which is no number of anything here.")
+        raise ValueError(f"{name} holds {array.max()}, which does not fit in 64 bits.")
     return array.astype(np.int64)
 
 

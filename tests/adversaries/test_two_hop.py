@@ -194,7 +194,7 @@ def test_algorithms_of_a_file(tmp_path: Path) -> None:
         (
             "from itertools import count\ncalls = count()\n"
             "def c_out(d, g, i, t):\n    return next(calls) % g",
-            "no function of processor and slot: for processor 0 in slot 1 it gives group 0 and, "
+            "not a function of processor and slot: for processor 0 in slot 1 it gives group 0 and, "
             "asked again, group 2",
         ),
         ("def c_out(d, g, i, t):\n    return g", "gives group 3 for processor 0 in slot 1"),

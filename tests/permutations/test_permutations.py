@@ -152,7 +152,7 @@ def test_files_give_back_what_was_written(
     [
         ("short.csv", "0\n1\n2", "has 3 entries.*n = 4"),
         ("long.json", "[0, 1, 2, 3, 4]", "has 5 entries"),
-        ("twice.csv", "0\n1\n1\n2", "entries 1 and 2 are both 1, and nobody is sent to 3"),
+        ("twice.csv", "0\n1\n1\n2", "entries 1 and 2 are both 1, and no entry is 3"),
         ("outside.json", "[0, 1, 2, 4]", "entry 3 is 4, outside 0 to 3"),
         ("negative.csv", "0\n1\n2\n-3", "entry 3 is -3, outside"),
         ("words.csv", "0\n1\ntwo\n3", "line 3.*not whole numbers"),

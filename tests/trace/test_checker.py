@@ -273,7 +273,7 @@ HOLDINGS_TAMPERED: dict[str, tuple[Callable[[Lines], Any], str]] = {
     "fewer buffers": (lambda lines: lines[0].__setitem__("buffers", 1), "than its router claims"),
     "a loss that is none": (
         lambda lines: lines[-1]["outcome"].update(lost=1, lost_packets=[3]),
-        "claims 1 lost (packets 3); nobody holds 0 (none)",
+        "claims 1 lost (packets 3); the replay finds 0 (none)",
     ),
     "a packet thrown away at the start": (
         lambda lines: lines[1]["drops"].append([lines[1]["sends"][-1][0]] * 2),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import platform
 from collections.abc import Iterator
 from importlib import import_module
@@ -79,11 +78,11 @@ def _engines() -> Iterator[Finding]:
 
 def _computer() -> Iterator[Finding]:
     from popsnet.engines import ENGINES
-    from popsnet.system import available_memory
+    from popsnet.system import available_memory, threads_here
 
     memory = available_memory()
     g = isqrt(memory // ENGINES["slots"].memory(popsnet.Experiment(1, 1)))
     largest = f"POPS({g:,}, {g:,}), n = {g * g:,}, with engine slots"
-    yield Finding("processors", True, False, f"{os.cpu_count()} cores")
+    yield Finding("processors", True, False, f"{threads_here()} cores")
     yield Finding("memory", True, False, f"{memory / 1e9:.1f} GB available")
     yield Finding("largest square network", True, False, largest)

@@ -25,7 +25,7 @@ def dimensions(network: Network) -> int:
     """The dimension m of a hypercube of n = 2^m processors; refuses other n."""
     if network.n & (network.n - 1):
         raise InputError(
-            f"{network}: n = {network.n} is no power of two, and a hypercube has 2^m processors."
+            f"{network}: n = {network.n} is not a power of two, and a hypercube has 2^m processors."
         )
     return network.n.bit_length() - 1
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import platform
 import re
 from datetime import UTC, datetime
@@ -21,6 +20,7 @@ from popsnet.notebook import record
 from popsnet.paper.figures import PaperFigure
 from popsnet.paper.plan import PaperPlan
 from popsnet.plots import save
+from popsnet.system import threads_here
 from popsnet.viewer import Page
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def provenance(plan: PaperPlan) -> list[tuple[str, str]]:
         ("program", f"popsnet {popsnet.__version__}"),
         ("Python", f"{platform.python_version()}"),
         ("libraries", ", ".join(f"{name} {version(name)}" for name in _LIBRARIES)),
-        ("machine", f"{platform.platform()}, {os.cpu_count()} cores"),
+        ("machine", f"{platform.platform()}, {threads_here()} cores"),
         ("date", datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")),
         ("runs", f"{_runs(plan):,} on networks of n ≤ {plan.max_n:,}"),
         ("seeds", "; ".join(f"coins {coins}, permutations {other}" for coins, other in seeds)),

@@ -79,8 +79,8 @@ def _fault(values: npt.NDArray[Any], n: int) -> str:
     twice, never = int(np.argmax(times > 1)), int(np.argmax(times == 0))
     first, second = np.flatnonzero(values == twice)[:2]
     return (
-        f"is not a permutation: entries {first} and {second} are both {twice}, and nobody is sent "
-        f"to {never}."
+        f"is not a permutation: entries {first} and {second} are both {twice}, and no entry is "
+        f"{never}."
     )
 
 

@@ -1,4 +1,4 @@
-"""mei-rizzi: the randomized router of the paper, five slots a step, and its repair for d > g."""
+"""mei-rizzi: the randomized router of the paper, five slots per step, and its repair for d > g."""
 
 from __future__ import annotations
 
@@ -156,8 +156,8 @@ def participation(network: Network, step: int) -> int:
     "mei-rizzi",
     variant="published",
     default=_default,
-    summary="each packet by a random and a temporary group, acknowledged, until all are home",
-    slots="O(d/g + log log g) with high probability, 5 a step",
+    summary="each packet by a random and a temporary group, acknowledged, until all are delivered",
+    slots="O(d/g + log log g) with high probability, 5 per step",
     buffers=BUFFERS,
     messages="acks of 1 bit",
     applies="d >= g; published loses packets for d > g",

@@ -24,7 +24,7 @@ _CLAIMS = Claims(
     summary="knows the whole permutation beforehand: two hops by an edge colouring",
     slots="1 for d = 1, else 2⌈d/g⌉, always",
     buffers=lambda network: 1 if network.d <= network.g else 2,
-    memory="1 packet a processor for d ≤ g, 2 for d > g",
+    memory="1 packet per processor for d ≤ g, 2 for d > g",
     reference="Mei and Rizzi, Routing permutations in POPS networks (2003)",
     online=False,
     claims=_CLAIMS,

@@ -49,7 +49,7 @@ _ALTERNATING = np.array(
 
 @dataclass(frozen=True)
 class SortingVerdict:
-    """What was tried, and what came of it."""
+    """The result of a zero-one check."""
 
     sorts: bool
     """No input that was tried came out unsorted."""
@@ -65,7 +65,7 @@ def check_network(
     network: ComparatorNetwork, samples: int = 1024, rounds: int = 8, seed: int = 0,
     watch: Callable[[int], None] = lambda passes: None,
 ) -> SortingVerdict:  # fmt: skip
-    """Try all inputs for n ≤ 20; above, samples, then an adversary for so many rounds.
+    """Try all inputs for n ≤ 20; above, samples, then an adversary for ``rounds`` rounds.
 
     Takes size · 2^n / 64 operations, or size · (samples + 256 · rounds) / 64. The network is made
     anew for every pass, 1 + rounds of them; ``watch`` is told after each.

@@ -1,4 +1,4 @@
-"""Sweeps: a TOML file that says which points are wanted, and how many runs of each.
+"""Sweeps: a TOML file that says which experiments are wanted, and how many runs of each.
 
 The format is in docs/reference/sweep-format.md. Everything is checked before any work starts.
 """

@@ -57,7 +57,7 @@ class _PrivateCoins(Coins):
         if len(processors) and not 0 <= processors.min() <= processors.max() < self._n:
             raise LocalityError(
                 f"Coins are drawn for a processor outside 0 to {self._n - 1}: they would belong "
-                "to nobody, and a router has no public coins but those it broadcasts."
+                "to no processor, and a router has no public coins but those it broadcasts."
             )
         mine = self._original.words(purpose, step, processors)
         theirs = super().words(purpose, step, processors)
@@ -260,7 +260,7 @@ def _side_by_side(
         else:
             raise LocalityError(
                 f"Two runs have the phases {a.name[0]!r} and {b.name[0]!r} in different order, "
-                "though nobody could tell the runs apart at the start."
+                "though no processor could tell the runs apart at the start."
             )
 
 

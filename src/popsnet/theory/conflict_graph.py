@@ -39,11 +39,11 @@ class ConflictGraph:
         """The graph of the packets that are pending: of all, unless told."""
         if len(destination) != network.n:
             raise InputError(
-                f"{len(destination)} destinations for {network}: give {network.n}, one a processor."
+                f"{len(destination)} destinations for {network}: give {network.n}, one per processor."
             )
         if not np.array_equal(np.sort(destination), network.processors):
             raise PermutationError(
-                f"The destinations are no permutation of 0 to {network.n - 1}; give each once."
+                f"The destinations are not a permutation of 0 to {network.n - 1}; give each once."
             )
         packets = np.arange(network.n) if pending is None else np.asarray(pending)
         targets = np.asarray(destination)[packets] % network.g

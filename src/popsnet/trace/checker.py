@@ -295,7 +295,7 @@ class _Replay:
             self._compare(outcome)
         gone = set(found.lost)
         for packet in found.undelivered:
-            what = "is lost: nobody holds it" if packet in gone else "never reached it"
+            what = "is lost: no processor holds it" if packet in gone else "never reached it"
             self._violation(self.destination[packet], f"its packet {packet} {what}")
 
     def _compare(self, outcome: OutcomeLine) -> None:
@@ -314,7 +314,7 @@ class _Replay:
         if self.buffers is not None and (claimed, outcome.lost) != (found.lost, len(found.lost)):
             self._violation(
                 None,
-                f"the outcome claims {outcome.lost} lost ({_some(claimed)}); nobody holds "
+                f"the outcome claims {outcome.lost} lost ({_some(claimed)}); the replay finds "
                 f"{len(found.lost)} ({_some(found.lost)})",
             )
         if not 0 <= outcome.lost <= found.packets - outcome.delivered:

@@ -90,7 +90,7 @@ def _require_same(name: str, slot: int, first: Ints, again: Ints) -> None:
     if differs.any():
         i = int(np.argmax(differs))
         raise InputError(
-            f"{name} is no function of processor and slot: for processor {i} in slot {slot} it "
+            f"{name} is not a function of processor and slot: for processor {i} in slot {slot} it "
             f"gives group {first[i]} and, asked again, group {again[i]}. A deterministic two-hop "
             "algorithm gives the same group always."
         )

@@ -12,7 +12,7 @@ from typing import Any, NoReturn, Self
 import numpy as np
 
 from popsnet.engines.fused.arrays import I64, U8, Records
-from popsnet.engines.fused.kernel import RESIDENT, Kernel, LargeRun, StepReport, Seeds
+from popsnet.engines.fused.kernel import RESIDENT, Kernel, LargeRun, Seeds, StepReport
 from popsnet.engines.fused.team import Team
 from popsnet.engines.outcome import COLUMNS, UNKNOWN, Outcome, Outcomes
 from popsnet.engines.session import Session

@@ -72,7 +72,7 @@ _CLAIMS = Claims(
     slots="O(⌈d/g⌉ log n): 2⌈d/g⌉ a stage of about 124 log2 n - 600, and ⌈g/d⌉ + 1; "
     "a second step if it had to be repaired",
     buffers=lambda network: 2 if network.d <= network.g else 3,
-    memory="2 packets a processor for d <= g, else 3",
+    memory="2 packets per processor for d <= g, else 3",
     messages="bits",
     reference="Ajtai, Komlós and Szemerédi, 1983, as Paterson, 1990, and Seiferas, 2009",
     claims=_CLAIMS,

@@ -163,7 +163,7 @@ def _explain(schedule: RelaySchedule, network: Network) -> str:
     summary="public coins; one contended hop to a relay that parks, acks by the window",
     slots="about 3 log2 log2 g + 8 at d = g, 6 d/g at d >> g; the plan says how many to expect",
     buffers=2,
-    memory="2 + ⌈d/g⌉ packets a processor; 2 + y for XY(x,y), census one more, roll call g + 2",
+    memory="2 + ⌈d/g⌉ packets per processor; 2 + y for XY(x,y), census one more, roll call g + 2",
     messages="a seed of 64 bits, maps of a window's w bits, bits; census g counters of log2 d bits",
     randomness="a public seed, private coins",
     reference="popsnet's own; docs/explanation/relay.md",

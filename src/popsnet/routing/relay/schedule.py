@@ -85,7 +85,7 @@ def parse_schedule(text: str) -> RelaySchedule:
     """The schedule that a text like ``P2 P1 P(5,5) F R2 | R1`` stands for."""
     strange = next((sign for sign in text if not sign.isascii()), None)
     if strange is not None:
-        raise InputError(f"Schedule {text!r}: {strange!r} is no sign of schedules. {_MADE_OF}")
+        raise InputError(f"Schedule {text!r}: {strange!r} is not allowed in a schedule. {_MADE_OF}")
     before, *after = text.split("|")
     if len(after) > 1:
         raise InputError(f"Schedule {text!r} has {len(after)} bars; it may have one.")
@@ -135,7 +135,7 @@ def _stage(letter: str, numbers: str) -> RelayStage:
     maker, counts, expected = _MAKERS[letter]
     digits = re.findall(r"\d+", numbers)
     if any(len(number) > _MOST_DIGITS for number in digits):
-        raise InputError(f"Stage {letter}: a number of so many digits is not from 1 to {WIDEST}.")
+        raise InputError(f"Stage {letter}: numbers must be from 1 to {WIDEST}.")
     values = [int(number) for number in digits]
     if len(values) not in counts:
         raise InputError(f"Stage '{letter}{numbers}': {letter} takes {expected}.")
