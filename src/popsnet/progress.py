@@ -1,4 +1,4 @@
-"""Progress for people who wait: a bar on standard error, after two seconds, on a terminal or in a notebook."""
+"""Progress for people who wait: after two seconds, on a terminal or in a notebook."""
 
 from __future__ import annotations
 

@@ -336,9 +336,9 @@ def test_a_conflict_graph_knows_its_degrees() -> None:
 def test_a_conflict_graph_refuses_what_does_not_fit() -> None:
     with pytest.raises(InputError, match="3 destinations"):
         ConflictGraph.of(Network(2, 2), np.array([0, 1, 2]))
-    with pytest.raises(PermutationError, match="no permutation of 0 to 3"):
+    with pytest.raises(PermutationError, match="not a permutation of 0 to 3"):
         ConflictGraph.of(Network(2, 2), np.array([0, 1, 2, 2]))
-    with pytest.raises(PermutationError, match="no permutation of 0 to 3"):
+    with pytest.raises(PermutationError, match="not a permutation of 0 to 3"):
         ConflictGraph.of(Network(2, 2), np.array([1, 2, 3, 4]))
     with pytest.raises(ValueError, match="one length"):
         ConflictGraph(Network(2, 2), np.array([0]), np.array([0]), np.array([0, 1]))

@@ -39,7 +39,7 @@ class ConflictGraph:
         """The graph of the packets that are pending: of all, unless told."""
         if len(destination) != network.n:
             raise InputError(
-                f"{len(destination)} destinations for {network}: give {network.n}, one per processor."
+                f"{len(destination)} destinations for {network}: give {network.n}, one each."
             )
         if not np.array_equal(np.sort(destination), network.processors):
             raise PermutationError(

@@ -226,7 +226,7 @@ def test_the_command_line_takes_variants_with_a_name(cli: Cli, variant: str) -> 
         ("Q", "does not begin with a stage"),
         ("P1 | P1 | P1", "2 bars"),
         ("XY(1,1)", "needs d < g"),
-        ("P" + 5000 * "1", "so many digits"),
+        ("P" + 5000 * "1", "numbers must be from 1"),
     ],
 )
 @pytest.mark.parametrize("option", ["--schedule", "--variant"])
