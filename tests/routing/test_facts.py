@@ -9,7 +9,7 @@ import json
 import re
 import sys
 from base64 import b64decode
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -256,3 +256,40 @@ def test_no_other_module_knows_a_router_by_name() -> None:
         if path.parts[0] != "routing" and any(names_in(text) for text in strings_of(module)):
             naming.add(path.parts[0] if path.parts[0] in EXCEPTIONS else path.as_posix())
     assert naming == set(EXCEPTIONS)
+
+
+@pytest.mark.parametrize(
+    ("make", "complaint"),
+    [
+        (lambda: Expectation(7, True, "r"), "slots = 7: give a function"),  # type: ignore[arg-type]
+        (lambda: Claims(5), "expected = 5: give an Expectation"),  # type: ignore[arg-type]
+        (lambda: Claims(None, (3,)), "bounds must be"),  # type: ignore[arg-type]
+        (lambda: Words("a", ["x"]), "phases = "),  # type: ignore[arg-type]
+        (lambda: Words("a", {5: "x"}), "phases = "),  # type: ignore[dict-item]
+        (lambda: Words("a", conflict_graph="z"), "conflict_graph = 'z'"),  # type: ignore[arg-type]
+        (lambda: Words(lambda network: 1 / 0).on(Network(2, 2)), "fails on POPS"),  # type: ignore[arg-type, return-value]
+    ],
+)
+def test_facts_of_the_wrong_type_are_refused(make: Callable[[], object], complaint: str) -> None:
+    with pytest.raises(InputError, match=complaint):
+        make()
+
+
+@pytest.mark.parametrize(
+    ("fact", "code"),
+    [
+        ("claims=None", "plan"),
+        ("words='no'", "route"),
+        ("claims=Claims(Expectation(lambda n: 1 / 0, True, 'r'))", ""),
+    ],
+)
+def test_a_file_with_wrong_facts_is_refused(cli: Cli, tmp_path: Path, fact: str, code: str) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text(
+        "from popsnet import register\nfrom popsnet.routing.direct import direct\n"
+        "from popsnet.routing.facts import Claims, Expectation\n"
+        f"register('mine', summary='s', slots='s', buffers=2, {fact})(direct)\n"
+    )
+    finished = cli("compare", 3, 3, "--runs", 1, "--router", path)
+    assert (finished.code, finished.out) == (2, "")
+    assert "mine" in finished.err

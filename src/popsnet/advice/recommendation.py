@@ -35,7 +35,13 @@ def forecast(router: Router, network: Network) -> Forecast | None:
     expected = router.claims.expected
     if expected is None or not router.applies_to(network):
         return None
-    slots = float(expected.slots(network))
+    try:
+        slots = float(expected.slots(network))
+    except Exception as error:
+        raise InputError(
+            f"The expected slots of router {router.name} cannot be computed on {network}: "
+            f"{error!r:.60}"
+        ) from error
     if not slots >= 0:
         raise InputError(
             f"Router {router.name} expects {slots} slots on {network}; give 0 or more."

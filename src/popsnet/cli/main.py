@@ -143,7 +143,9 @@ def main() -> None:
         print(f"Error: {error}", file=sys.stderr)
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(2)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, SystemError) as end:
+        if not _was_interrupted(end):  # compiled code wraps an interrupt in a SystemError
+            raise
         print("Interrupted.", file=sys.stderr)
         sys.exit(130)
 

@@ -28,6 +28,10 @@ class Expectation:
     reason: str
     """How that is known, in a few words."""
 
+    def __post_init__(self) -> None:
+        if not callable(self.slots):
+            raise InputError(f"slots = {self.slots!r:.40}: give a function of a network.")
+
 
 @dataclass(frozen=True)
 class Claims:
@@ -35,6 +39,12 @@ class Claims:
 
     expected: Expectation | None = None
     bounds: tuple[Bound, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.expected, Expectation | None):
+            raise InputError(f"expected = {self.expected!r:.40}: give an Expectation.")
+        if not all(isinstance(bound, Bound) for bound in self.bounds):
+            raise InputError("bounds must be a tuple of Bound.")
 
 
 NO_CLAIMS = Claims()
@@ -67,6 +77,15 @@ class Words:
     phases: Phases = field(default_factory=dict)
     conflict_graph: Literal["group", "residue"] = "group"
 
+    def __post_init__(self) -> None:
+        texts = isinstance(self.phases, Mapping) and all(
+            isinstance(one, str) for one in self.phases
+        )
+        if not texts:
+            raise InputError(f"phases = {self.phases!r:.40}: give a mapping of patterns to texts.")
+        if self.conflict_graph not in ("group", "residue"):
+            raise InputError(f"conflict_graph = {self.conflict_graph!r:.40}: give group, residue.")
+
     def on(self, network: Network) -> TraceWords:
         """Return the texts for a network, without what is empty."""
         words: TraceWords = {}
@@ -86,7 +105,10 @@ NO_WORDS = Words()
 
 def told(text: Text, network: Network) -> str:
     """Return the text for a network."""
-    words = text(network) if callable(text) else text
+    try:
+        words = text(network) if callable(text) else text
+    except Exception as error:
+        raise InputError(f"a function of its words fails on {network}: {error!r:.60}") from error
     if not isinstance(words, str):
         raise InputError(f"{words!r:.40} is not a text; a router explains itself in text.")
     return words

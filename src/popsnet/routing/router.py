@@ -112,7 +112,10 @@ class Router:
 
     def words_on(self, network: Network, variant: str | Variant) -> TraceWords:
         """What the header of a trace says to explain the variant; the summary, if nothing else."""
-        words = self.variant(variant).words.on(network)
+        try:
+            words = self.variant(variant).words.on(network)
+        except InputError as error:
+            raise InputError(f"Router {self.name}: {error}") from error
         return {"explanation": self.summary, **words} if self.summary else words
 
     def applies_to(self, network: Network) -> bool:
@@ -281,6 +284,9 @@ def register(
         router = Router(name=name, variants={variant: first}, **facts)
         if not callable(router.buffers):
             _held(router.buffers)
+        for fact, kind in ((router.claims, Claims), (words, Words)):
+            if not isinstance(fact, kind):
+                raise InputError(f"Router {name}: {fact!r:.40} is not {kind.__name__}(…).")
         _ROUTERS[name] = router
         return route
 

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Annotated, Any, TypeAlias, TypeVar
+from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 
 from msgspec import UNSET, Meta, Struct, UnsetType, convert, field
 from msgspec.json import Decoder
@@ -46,7 +46,7 @@ class Header(Struct, frozen=True):
     """What the router does, in a sentence."""
     phases: dict[str, str] = {}
     """A sentence for each phase."""
-    conflict_graph: str = ""
+    conflict_graph: Literal["group", "residue"] = "group"
     """What the conflict graph of a step is drawn of."""
 
 

@@ -147,6 +147,7 @@ function readHeader(number, line, name) {
   }
   const { explanation = "", phases = {}, conflict_graph: by = "group" } = line;
   if (!Number.isInteger(line.seed)) fail(number, `seed is ${shown(line.seed)}, not a number`);
+  if (by !== "group" && by !== "residue") fail(number, `conflict_graph is ${shown(by)}, not group or residue`);
   return {
     name, d, g, n,
     router: asText(number, line.router, "router"),
@@ -158,7 +159,7 @@ function readHeader(number, line, name) {
     buffers: line.buffers ?? null,
     explanation: asText(number, explanation, "explanation").slice(0, MOST_WORDS),
     phases: readPhases(number, phases),
-    byResidue: asText(number, by, "conflict_graph") === "residue",
+    byResidue: by === "residue",
     slots: [],
     outcome: null,
     problems: [],
