@@ -94,7 +94,7 @@ class Memory:
     def _require_heard(self, processors: Ints, packets: Ints) -> None:
         processors, packets = self._numbers(processors, packets)
         rule = Rule.KEEPS_WHAT_IT_HEARD
-        unheard = _first(self._heard[processors] != self._slot << 32 | packets.astype(np.int64))
+        unheard = _first_unheard(self._heard, self._slot, processors, packets)
         what = "stores packet {packet}, which it has not just heard"
         self._refuse(unheard, processors, packets, rule, what)
         self._require_once(processors, rule, "stores what it heard twice")
@@ -113,7 +113,7 @@ class Memory:
 
     def _require_undelivered(self, processors: Ints, packets: Ints) -> None:
         processors, packets = self._numbers(processors, packets)
-        delivered = _first(self._home[packets] & (self._destination[packets] == processors))
+        delivered = _first_delivered(self._home, self._destination, processors, packets)
         what = "drops packet {packet}, which was delivered to it"
         self._refuse(delivered, processors, packets, Rule.DROPS_WHAT_IT_HOLDS, what)
 
@@ -134,7 +134,7 @@ class Memory:
     def _require_due(self, processors: Ints, packets: Ints) -> None:
         processors, packets = self._numbers(processors, packets)
         rule = Rule.DELIVERS_HOME
-        wrong = _first(self._home[packets] | (self._destination[packets] != processors))
+        wrong = _first_not_due(self._home, self._destination, processors, packets)
         what = "delivers packet {packet}, which is not for it or was delivered before"
         self._refuse(wrong, processors, packets, rule, what)
         self._require_once(processors, rule, "delivers its packet twice")
@@ -263,14 +263,36 @@ def plain(numbers: Ints) -> I32:
     return np.ascontiguousarray(numbers, dtype=np.int32)
 
 
-def _first(marked: Bools) -> int:
-    """The position of the first that is marked, or -1."""
-    return int(np.argmax(marked)) if marked.any() else -1
+@compiled
+def _first_unheard(heard: I64, slot: int, processors: I32, packets: I32) -> int:
+    """The first whose packet is not what it heard in the slot, or -1."""
+    for k in range(len(processors)):
+        if heard[processors[k]] != slot << 32 | packets[k]:
+            return k
+    return -1
+
+
+@compiled
+def _first_delivered(home: Bools, destination: I32, processors: I32, packets: I32) -> int:
+    """The first whose packet was delivered to it, or -1."""
+    for k in range(len(processors)):
+        if home[packets[k]] and destination[packets[k]] == processors[k]:
+            return k
+    return -1
+
+
+@compiled
+def _first_not_due(home: Bools, destination: I32, processors: I32, packets: I32) -> int:
+    """The first whose packet is not for it or was delivered before, or -1."""
+    for k in range(len(processors)):
+        if home[packets[k]] or destination[packets[k]] != processors[k]:
+            return k
+    return -1
 
 
 def first_repeat(numbers: I32, bound: int) -> int | None:
     """The smallest number that occurs twice among numbers in [0, bound), if any does."""
-    if differ(np.zeros(bound, dtype=np.int32), 1, numbers):
+    if rises(numbers) or differ(np.zeros(bound, dtype=np.int32), 1, numbers):
         return None
     return int(np.argmax(np.bincount(numbers, minlength=bound) > 1))
 

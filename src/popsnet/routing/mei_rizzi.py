@@ -9,7 +9,7 @@ from math import ceil
 import numpy as np
 
 from popsnet.coins import Coins
-from popsnet.memory import Memory
+from popsnet.memory import Bools, Memory
 from popsnet.network import Network
 from popsnet.routing.facts import Claims, Expectation, Words
 from popsnet.routing.router import register, register_variant
@@ -192,8 +192,11 @@ def mei_rizzi(network: Network, destination: Ints, coins: Coins, memory: Memory)
     g, listening = network.g, _one_per_coupler(network)
     pending: Ints = network.processors
     own_residue, step = pending % g, 0
+    waiting = np.ones(network.n, dtype=np.bool_)
     while pending.size:
-        arrived, pending = yield from _until_acks(network, coins, memory, step, pending, listening)
+        arrived, pending = yield from _until_acks(
+            network, coins, memory, step, waiting, pending, listening
+        )
         groups = network.group(arrived.destinations)
         options = SlotOptions(phase=PHASES[4], step=step, conflict_free=network.d == g)
         home = yield Slot.forward(arrived, groups, own_residue, **options)
@@ -231,8 +234,9 @@ def _two_hops(
 
 
 def _until_acks(
-    network: Network, coins: Coins, memory: Memory, step: int, pending: Ints, listening: Listening
-) -> Generator[Slot, Inbox, tuple[Inbox, Ints]]:
+    network: Network, coins: Coins, memory: Memory, step: int, waiting: Bools, pending: Ints,
+    listening: Listening,
+) -> Generator[Slot, Inbox, tuple[Inbox, Ints]]:  # fmt: skip
     """Slots 1 to 4: what the temporary groups stored, and the sources that have no ack yet.
 
     Acks for what arrived go back the way it came; never two on a coupler.
@@ -250,9 +254,8 @@ def _until_acks(
     back, options["phase"] = came_from[acks.receivers], PHASES[3]
     confirmed = yield Slot.acknowledge(acks, back, (taking, intermediate), **options)
     memory.drop(confirmed.receivers, confirmed.receivers)
-    waiting = np.ones(network.n, dtype=np.bool_)
     waiting[confirmed.receivers] = False
-    return arrived, pending[waiting[pending]]
+    return arrived, np.flatnonzero(waiting).astype(np.int32)
 
 
 def deferred(
@@ -276,12 +279,14 @@ def deferred(
     pending: Ints = processors
     stored = np.full(n, NO_PACKET, dtype=np.int32)  # the copy that waits at a processor
     target = np.full(n, NO_PACKET, dtype=np.int32)  # and its destination
-    step = 0
+    waiting, step = np.ones(n, dtype=np.bool_), 0
     while pending.size or (unabridged and (stored != NO_PACKET).any()):
         listens_to = _turns(network, index, step % blocks)
         listeners = processors[(listens_to >= 0) & (stored == NO_PACKET)]
         listening = listeners, listens_to[listeners]
-        arrived, pending = yield from _until_acks(network, coins, memory, step, pending, listening)
+        arrived, pending = yield from _until_acks(
+            network, coins, memory, step, waiting, pending, listening
+        )
         stored[arrived.receivers] = arrived.packets
         target[arrived.receivers] = arrived.destinations
         yield from _bring_home(network, memory, stored, target, step, step % blocks)
