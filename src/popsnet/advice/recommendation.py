@@ -14,7 +14,7 @@ from popsnet.routing import Route, Router, all_routers, find_router
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """The slots a router should take, and why that is thought."""
+    """The slots that a router should take, and how that is known."""
 
     router: Router
     variant: str

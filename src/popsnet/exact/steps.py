@@ -26,7 +26,7 @@ LARGEST = {"mei-rizzi": {1: 1, 2: 12, 3: 5}, "relay": {1: 8, 2: 8, 3: 5, 4: 4}}
 _LEFT = Fraction(1, 10**6)
 
 _DIGITS = 2**106
-"""A square root of a fraction is worked out on so many times it, squared: beyond a float's."""
+"""The scale on which the square root of a fraction is computed: more digits than a float has."""
 
 
 def taking_part(network: Network, step: int) -> Fraction:

@@ -165,14 +165,14 @@ def _of_steps(rows: PaperRows) -> str:
         f"tables is at most {LEVEL:.0%}. * The paper's two tables differ from each other here, by "
         f"the same test at {DOUBT_LEVEL:.0%} for all its rows. † Heavy tail: runs that stall for "
         "hundreds of steps are too rare for a hundred runs to meet, so that their mean and sd are "
-        "both too small and a t test is no good. Our sd stands for the paper's, and resampling "
+        "both too small and a t test is not valid. Our sd stands for the paper's, and resampling "
         "decides alone; with fewer than a thousand runs of ours it is left open. "
         "≥ Some runs were capped."
     )
 
 
 _OF_SLOTS = (
-    "Mean slots, five a step. The paper prints no standard deviation here: five times that of its "
+    "Mean slots, five per step. The paper prints no standard deviation: five times that of its "
     "steps is taken, and a hundred runs. The rival is the deterministic router the paper compares "
     "with: as printed; = if its published formula, as the paper corrects it, says the same; "
     "executed, by our deterministic router with the fewest slots, in parentheses by its formula "

@@ -12,6 +12,7 @@ a second family, at :data:`DOUBT_LEVEL`.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -44,13 +45,13 @@ FEWEST_FOR_A_TAIL = 1000
 """With fewer runs a sample may lack its tail, and says nothing about one that has it."""
 
 
-class Judged:
+class Judged(ABC):
     """Rows with verdicts."""
 
     @property
+    @abstractmethod
     def verdicts(self) -> list[str]:
         """The verdicts of all rows that are compared."""
-        raise NotImplementedError
 
     @property
     def comparisons(self) -> int:

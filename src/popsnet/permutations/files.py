@@ -51,7 +51,7 @@ def write_permutation(path: Path, permutation: Ints) -> None:
 
 
 def require_permutation(values: npt.NDArray[Any], n: int, origin: str) -> npt.NDArray[np.int32]:
-    """Return the values as destinations of packets 0 to n - 1; refuse what is no permutation."""
+    """Return the values as destinations of packets 0 to n - 1; refuse what is not one."""
     fault = _fault(values, n)
     if fault:
         raise PermutationError(f"{origin} {fault}")

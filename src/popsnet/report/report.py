@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from html import escape
@@ -131,12 +132,12 @@ class Report:
         )
 
 
-class Reported:
+class Reported(ABC):
     """A result that has a report: it is its text, and what a notebook shows of it."""
 
+    @abstractmethod
     def report(self) -> Report:
         """Return the result as it is shown."""
-        raise NotImplementedError
 
     def to_records(self) -> list[dict[str, Any]]:
         """Return the rows of the first table, or the facts, as dictionaries."""

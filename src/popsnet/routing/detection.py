@@ -19,7 +19,7 @@ DETECTED = "+or"
 
 
 def detected(route: Route) -> Route:
-    """The same router, with ⌈g/d⌉ + 1 slots more a step, that ends when every processor knows.
+    """The same router, with ⌈g/d⌉ + 1 slots more per step, that ends when every processor knows.
 
     Without it only the simulation sees that a randomized router is done. After each step
     every processor that still waits for its packet objects. When no processor does, all packets are

@@ -146,7 +146,7 @@ def _of_exact(theory: Theory) -> str:
 _OF_FLUID = (
     "Mean slots ± standard error, the exact mean where the chain was solved, the prediction of the "
     "fluid limit, which is for large g, and what was measured less the prediction. Mei-rizzi is "
-    "counted as in the paper's tables, five slots a step; relay until every source knows, by the "
+    "counted as in the paper's tables, five slots per step; relay until every source knows, by the "
     "schedule it plans from its fluid limit, but not where it goes by one hop. Runs that are all "
     "alike count as if one were off by a step. ≥ Some runs were capped."
 )

@@ -71,7 +71,7 @@ class RelayState:
         return {"phase": phase, "step": self.step, "conflict_free": True}
 
     def fresh_bijection(self, size: int) -> Bijection:
-        """The next public bijection of [0, size), one a group; see there when it is turned."""
+        """Return the next public bijection of [0, size), one per group."""
         g, number = self.network.g, self._bijections
         self._bijections += 1
         if self._latest is None or number < FRESH or self.network.d != g:

@@ -251,7 +251,7 @@ def scatter(
     key = step_key(plan.seed, plan.program.purposes.intermediate, step)
     all_groups = buckets.low == 0 and buckets.high == layout.g
     first_table, entries = work.first.view(np.uint8), work.survivors
-    narrow, everybody = entries.itemsize == 4, step >= len(thresholds)
+    narrow, all_take_part = entries.itemsize == 4, step >= len(thresholds)
     for block in range(plan.cuts[part], plan.cuts[part + 1]):
         first, first_name = block * size, block % layout.batch * words * 64
         bits, begin = packets.bits[block * words :], origin(key, np.uint64(first))
@@ -264,7 +264,7 @@ def scatter(
             packets.sizes[block] = m
         else:
             codes, m = work.numbers, unpack(bits, words, work.numbers)
-        if not everybody:
+        if not all_take_part:
             coin = thresholds[step]
             m = passes.take_part(codes, m, layout.number_bits, begin, coin, work.taking)
             passes.pick(codes, work.taking, m, work.taken)
@@ -287,7 +287,7 @@ def scatter(
         if not listed:
             passes.rename(entries, survivors, name_bits, codes, first_name)
             aim(layout, packets, entries, survivors, first, first_name, name_bits)
-        elif not everybody:
+        elif not all_take_part:
             passes.rename(entries, survivors, name_bits, work.taking, first_name)
         if narrow:
             append(layout, buckets, work.scattered, entries, survivors, part)
