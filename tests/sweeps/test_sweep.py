@@ -154,7 +154,7 @@ BAD = {
     "d true": ("[[grid]]\nd = true\ng = 4", "d = True: Expected `int`, got `bool`"),
     "half a group": ("[[grid]]\nshapes = [[4, 4.5]]", "shapes = 4.5: Expected `int`, got `float`"),
     "an empty list": ("[[grid]]\nd = []\ng = 4", "d = []: Expected `array` of length >= 1"),
-    "a value twice": ("[[grid]]\nd = [4, 4]\ng = 4", "d: 4 is there twice"),
+    "a value twice": ("[[grid]]\nd = [4, 4]\ng = 4", "d: 4 is given twice"),
     "no ratio": ("[[grid]]\nn = 4\nratio = '1/0'", "ratio = '1/0': d/g is a positive number"),
     "a ratio below 0": ("[[grid]]\nn = 4\nratio = -1", "ratio = -1: d/g is a positive number"),
     "a date": (SQUARE + "label = 2026-01-01", "label = datetime.date(2026, 1, 1): Expected `str`"),
@@ -194,7 +194,7 @@ BAD = {
     "small groups": ("[[grid]]\nd = 4\ng = 5", "does not apply to POPS(4, 5)"),
     "nothing left": (
         "[[grid]]\nd = 4\ng = 5\nskip_inapplicable = true",
-        "nothing of it applies: Router mei-rizzi",
+        "none of it applies: Router mei-rizzi",
     ),
     "the second grid": (SQUARE + "[[grid]]\nd = 5", "sweep.toml, grid 2: networks are given"),
 }

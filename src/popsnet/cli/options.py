@@ -16,6 +16,9 @@ from popsnet.files import require_writable
 STORE = Path("results.sqlite")
 """Where results are kept if nothing else is said."""
 
+FIGURES = (".svg", ".png", ".pdf")
+"""The endings of figures."""
+
 
 def _completing(module: str, name: str, *others: str) -> Callable[[str], list[str]]:
     """Complete by what the package has under a name, which is looked up when it is needed."""
@@ -41,11 +44,8 @@ def require_figure(path: Path | None) -> Path | None:
         return None
     if find_spec("matplotlib") is None:
         raise InputError("--figure needs matplotlib, not installed: pip install 'popsnet[plots]'")
-    from matplotlib.backend_bases import FigureCanvasBase
-
-    endings = [f".{name}" for name in sorted(FigureCanvasBase.get_supported_filetypes())]
-    if path.suffix.lower() not in endings:
-        raise InputError(f"--figure {path}: the name must end in one of {', '.join(endings)}.")
+    if path.suffix.lower() not in FIGURES:
+        raise InputError(f"--figure {path}: the name must end in {', '.join(FIGURES)}.")
     return require_file(path)
 
 
@@ -88,8 +88,5 @@ Trace = Annotated[
 ]
 Figure = Annotated[
     Path | None,
-    typer.Option(
-        help="Draw a figure to this file: .svg, .png, .pdf, or another format.",
-        callback=require_figure,
-    ),
+    typer.Option(help="Draw a figure to this file: .svg, .png or .pdf.", callback=require_figure),
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from io import BytesIO, StringIO
 from pathlib import Path
@@ -13,9 +13,14 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.style import context
 from matplotlib.ticker import Locator
+from matplotlib.transforms import ScaledTranslation
 from matplotlib.typing import LineStyleType
 
+from popsnet.errors import InputError
 from popsnet.files import write_whole
+
+FORMATS = ("svg", "png", "pdf")
+"""The formats in which figures are saved."""
 
 BLUE, VERMILLION, GREEN, PURPLE = "#0072b2", "#d55e00", "#009e73", "#cc79a7"
 ORANGE, SKY, BLACK = "#e69f00", "#56b4e9", "#000000"
@@ -75,7 +80,7 @@ _SETTINGS: dict[Any, Any] = {
 
 @contextmanager
 def styled() -> Iterator[None]:
-    """Whatever is drawn inside has this style, not the user's; also a decorator."""
+    """Draw in this style, not the user's; also a decorator."""
     with context(["default", _SETTINGS]):
         yield
 
@@ -111,7 +116,7 @@ def centred(axes: Axes, x: float, y: float, text: str, size: float, **options: A
 
 
 def with_legend(figure: Figure, columns: int = 3) -> Figure:
-    """The figure with one legend below all panels, each label once, and settled."""
+    """Add one legend below all panels, with each label once, and settle the figure."""
     found: dict[str, Artist] = {}
     for axes in figure.axes:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
@@ -132,8 +137,19 @@ class Columns:
             raise ValueError(f"{self}: {', '.join(columns)} are not of one length.")
 
 
+def mark_lower_bounds(axes: Axes, points: Sequence[tuple[float, float]], label: str) -> None:
+    """Put a sign "at least" above points."""
+    if points:
+        lift = ScaledTranslation(0, 6.5 / 72, axes.figure.dpi_scale_trans)
+        axes.plot(
+            *zip(*points, strict=True), linestyle="none", marker=r"$\geq$", markersize=6,
+            markeredgewidth=0, color=GREY, clip_on=False, transform=axes.transData + lift,
+            label=label,
+        )  # fmt: skip
+
+
 def settled(figure: Figure) -> Figure:
-    """The figure with everything in its final place: later drawing would move it a little."""
+    """Put everything into its final place: later drawing would move it a little."""
     for _ in range(3):
         figure.draw_without_rendering()
     figure.set_layout_engine("none")
@@ -149,21 +165,24 @@ def save(figure: Figure, folder: Path, stem: str) -> tuple[Path, Path]:
 
 
 def save_one(figure: Figure, path: Path) -> None:
-    """Write a figure in the format that the name says, any that matplotlib has."""
+    """Write a figure in the format that the name of the file says: .svg, .png or .pdf."""
     form = path.suffix.lower().removeprefix(".")
+    if form not in FORMATS:
+        endings = ", ".join(f".{one}" for one in FORMATS)
+        raise InputError(f"{path}: figures are written to files ending in {endings}.")
     with write_whole(path) as file:
         if form == "svg":
             file.write(svg_text(figure))
             return
-        drawn = BytesIO()
+        drawn, undated = BytesIO(), {"CreationDate": None} if form == "pdf" else None
         with styled():
-            figure.savefig(drawn, format=form, dpi=_DOTS_PER_INCH)
+            figure.savefig(drawn, format=form, dpi=_DOTS_PER_INCH, metadata=undated)
         file.buffer.write(drawn.getvalue())
 
 
 @styled()
 def svg_text(figure: Figure) -> str:
-    """The figure as an ``<svg>`` element, which is a file and a part of a page; no date in it."""
+    """Return the figure as an ``<svg>`` element, for a file or a part of a page; undated."""
     file = StringIO()
     figure.savefig(file, format="svg", metadata={"Date": None})
     text = file.getvalue()
