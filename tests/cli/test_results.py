@@ -81,7 +81,7 @@ def test_what_lies_beyond_a_gap_is_not_counted(cli: Cli, store: Path) -> None:
     assert [one["runs"] for one in listed] == [0, 20, 20, 20]
     assert "slots_mean" not in listed[0]
     assert cli("results", "list").code == 0
-    assert "beyond a shard that is missing: 1." in cli("results", "show", point).out
+    assert "beyond a missing one, not counted: 1." in cli("results", "show", point).out
     assert json.loads(cli("results", "show", point, "--json").out)["shards"][0]["shard"] == 1
 
 
@@ -124,6 +124,9 @@ def test_merging_twice_changes_nothing(cli: Cli, store: Path) -> None:
         assert finished.out.split("\n")[1].split() == ["results.sqlite", str(new)]
     change(store, "UPDATE shards SET collisions = collisions + 1")
     finished = cli("results", "merge", "results.sqlite", "--store", "all.sqlite")
+    assert (finished.code, "its runs do not add up" in finished.err) == (2, True)
+    change(store, "DELETE FROM runs")
+    finished = cli("results", "merge", "results.sqlite", "--store", "all.sqlite")
     assert finished.code == 2
     assert "has another result for shard 0" in finished.err
 
@@ -136,6 +139,8 @@ def test_verify_finds_what_is_wrong(cli: Cli, store: Path) -> None:
         "store": "results.sqlite", "ok": True, "flaws": [], "compared": 8, "unknown": [],
     }  # fmt: skip
     change(store, "UPDATE shards SET messages = messages + 1 WHERE shard = 1")
+    assert cli("results", "verify", "--shards", 0).code == 1
+    change(store, "DELETE FROM runs")
     assert cli("results", "verify", "--shards", 0).code == 0
     finished = cli("results", "verify", "--all")
     assert finished.code == 1
@@ -174,8 +179,8 @@ def test_a_result_of_another_version_is_kept_apart(
 BAD = {
     "no store": (("list", "--store", "none"), "There is no store none"),
     "no results": (("list", "--store", "p.npy"), "not a store of results"),
-    "no experiment": (("show", "x"), "0 experiments in results.sqlite begin with 'x'"),
-    "many experiments": (("show", ""), "4 experiments in results.sqlite begin with ''"),
+    "no experiment": (("show", "x"), "0 experiments in results.sqlite have names that begin with 'x'"),
+    "many experiments": (("show", ""), "4 experiments in results.sqlite have names that begin with ''"),
     "no format": (("export", "r.xls"), "r.xls: results are written to files ending in .csv"),
     "nowhere": (("export", "none/r.csv"), "There is no folder"),
     "itself": (("merge", "./results.sqlite"), "is the store to merge into"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import ExitStack
 from functools import wraps
 from inspect import Parameter, signature
@@ -58,7 +59,11 @@ def selecting(command: Command) -> Command:
         from popsnet.sweeps import Selection
 
         filters = {name: options.pop(name) for name in _FILTERS}
-        return command(only=Selection(**{k: v for k, v in filters.items() if v}), **options)
+        try:
+            return command(only=Selection(**{k: v for k, v in filters.items() if v}), **options)
+        except InputError as error:  # which speaks of parameters
+            names = "|".join((*_FILTERS, "x"))
+            raise InputError(re.sub(rf"^({names}) = ", r"--\1 ", str(error))) from error
 
     own = signature(command, eval_str=True)
     kept = [one for one in own.parameters.values() if one.name != "only"]

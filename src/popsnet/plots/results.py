@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FixedLocator, LogFormatter, MaxNLocator
+from matplotlib.ticker import FixedLocator, LogLocator, MaxNLocator
 
 from popsnet.errors import InputError
 from popsnet.plots import style
@@ -37,8 +37,9 @@ def draw_results(
 
     Lines are divided further by permutation, seed, cap and shape where these differ. A mean of
     runs of which some were capped is a lower bound; it is marked "≥" and has no interval. Means
-    are over all runs up to the first missing shard. The y axis is logarithmic if the means differ
-    by a factor of 20 or more.
+    are over all runs up to the first missing shard. A router that chooses a schedule for each
+    network, such as relay, has one line for all of them. The y axis is logarithmic if the means
+    differ by a factor of 20 or more.
 
     Parameters
     ----------
@@ -103,8 +104,9 @@ def _set_y(axes: Axes, curves: Curves) -> None:
     axes.set_ylabel(f"{_MEASURES[curves.measure]}: mean, 95 % interval")
     if min(means) > 0 and max(means) >= _WIDE_RANGE * min(means):
         axes.set_yscale("log")
-        axes.yaxis.set_major_formatter(LogFormatter(minor_thresholds=(2, 0.5)))
-        axes.yaxis.set_minor_formatter(LogFormatter(minor_thresholds=(2, 0.5)))
+        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5), numticks=99))
+        axes.yaxis.set_major_formatter(lambda value, _: f"{value:,g}")
+        axes.minorticks_off()
     elif max(means) == 0:
         axes.set_ylim(0, 1)
     else:

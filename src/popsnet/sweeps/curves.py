@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import inf
@@ -13,6 +14,7 @@ from popsnet.engines.outcome import HISTOGRAMS
 from popsnet.errors import InputError
 from popsnet.experiment import Experiment
 from popsnet.report import Column, Fact, Report, Reported, Row, Table, counted
+from popsnet.routing import all_routers
 from popsnet.stats.inference import Estimate, confidence_interval, summarize_counts
 from popsnet.sweeps.selection import EVERYTHING, Selection
 from popsnet.sweeps.store import Store
@@ -101,7 +103,8 @@ def result_curves(
     """Return the means of a store's experiments as lines, one per router and variant.
 
     Lines are divided further by what else differs: the permutation, the seeds, the cap, and
-    the shape of the network, so that no line has two values at one place.
+    the shape of the network, so that no line has two values at one place. A router that chooses
+    a schedule for each network, such as relay, has one line for all of them.
 
     Parameters
     ----------
@@ -133,9 +136,26 @@ def result_curves(
     if "permutation" not in differing:
         common.append(f"permutation {_short(experiments[0].permutation)}")
     lines: dict[str, list[CurvePoint]] = {}
+    joined = _with_schedules(experiments, differing)
     for point in sorted(points, key=lambda point: point.x):
-        lines.setdefault(_label(point.experiment, differing, shape), []).append(point)
+        label = _label(point.experiment, differing, shape, joined)
+        lines.setdefault(label, []).append(point)
     return Curves(x, measure, dict(sorted(lines.items())), tuple(common))
+
+
+def _with_schedules(experiments: Sequence[Experiment], differing: Sequence[str]) -> set[str]:
+    """Return the routers that have one of several schedules on every network: one line each."""
+    variants: dict[str, set[str]] = {}
+    for one in experiments:
+        variants.setdefault(one.router, set()).add(one.variant)
+    several = {router for router, names in variants.items() if len(names) > 1}
+    keys = Counter(
+        (one.router, one.network, *(getattr(one, name) for name in differing))
+        for one in experiments
+    )
+    twice = {router for (router, *_), count in keys.items() if count > 1}
+    known = {router.name for router in all_routers() if router.schedules is not None}
+    return (several & known) - twice
 
 
 def _shape(experiments: Sequence[Experiment], x: str) -> str | None:
@@ -148,8 +168,11 @@ def _shape(experiments: Sequence[Experiment], x: str) -> str | None:
     return None if unstructured else name
 
 
-def _label(experiment: Experiment, differing: Sequence[str], shape: str | None) -> str:
-    parts = [f"{experiment.router} ({experiment.variant})"]
+def _label(
+    experiment: Experiment, differing: Sequence[str], shape: str | None, joined: Collection[str]
+) -> str:
+    several = experiment.router in joined
+    parts = [f"{experiment.router} ({'its schedules' if several else experiment.variant})"]
     for name in differing:
         value = _short(str(getattr(experiment, name)))
         parts.append(value if name == "permutation" else f"{name.replace('_', ' ')} {value}")
