@@ -179,8 +179,14 @@ def test_a_result_of_another_version_is_kept_apart(
 BAD = {
     "no store": (("list", "--store", "none"), "There is no store none"),
     "no results": (("list", "--store", "p.npy"), "not a store of results"),
-    "no experiment": (("show", "x"), "0 experiments in results.sqlite have names that begin with 'x'"),
-    "many experiments": (("show", ""), "4 experiments in results.sqlite have names that begin with ''"),
+    "no experiment": (
+        ("show", "x"),
+        "0 experiments in results.sqlite have names that begin with 'x'",
+    ),
+    "many experiments": (
+        ("show", ""),
+        "4 experiments in results.sqlite have names that begin with ''",
+    ),
     "no format": (("export", "r.xls"), "r.xls: results are written to files ending in .csv"),
     "nowhere": (("export", "none/r.csv"), "There is no folder"),
     "itself": (("merge", "./results.sqlite"), "is the store to merge into"),

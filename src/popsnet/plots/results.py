@@ -83,7 +83,6 @@ def draw_curves(curves: Curves) -> Figure:
     rows = -(-(count + 1) // columns)
     figure, (axes,) = style.row_of_axes(1, 3.2 + 0.17 * rows)
     axes.set_title(curves.title)
-    _set_y(axes, curves)
     _set_x(axes, curves)
     for number, (label, line) in enumerate(curves.lines.items()):
         look = style.LOOKS[number % len(style.LOOKS)]
@@ -96,6 +95,7 @@ def draw_curves(curves: Curves) -> Figure:
         )  # fmt: skip
     capped = [(float(one.x), one.mean) for one in curves.points if one.capped]
     style.mark_lower_bounds(axes, capped, "at least: some runs were capped")
+    _set_y(axes, curves)  # only now: limits that are set before would stay
     return style.with_legend(figure, columns)
 
 

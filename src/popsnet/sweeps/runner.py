@@ -104,7 +104,7 @@ def collect(
 
     >>> tallies = popsnet.collect(experiments, until_se="2%", store="results.sqlite")
     >>> [tally.runs for tally in tallies]
-    [90, 50]
+    [190, 50]
     """
     require_workers(workers)
     goals = Goals.of(experiments, runs, until_se, max_runs, part)
