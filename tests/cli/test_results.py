@@ -1,4 +1,4 @@
-"""popsnet results: list, show, export, merge, verify."""
+"""popsnet results: list, show, plot, export, merge, verify."""
 
 from __future__ import annotations
 
@@ -58,6 +58,55 @@ def test_list_and_show(cli: Cli, store: Path) -> None:
         assert {key: full[key] for key in point} == point
         assert [one["shard"] for one in full["shards"]] == [0, 1]
         assert full["shards"][0]["engine"] == ("slots" if point["router"] == "direct" else "fused")
+
+
+def test_filters_are_those_of_list_export_and_plot(cli: Cli, store: Path) -> None:
+    options = ("--router", "mei-rizzi", "--n", "17:")
+    text = cli("results", "list", *options).out
+    assert "1 of 4 experiments in results.sqlite." in text
+    listed = json.loads(cli("results", "list", *options, "--json").out)["experiments"]
+    assert [(one["router"], one["n"]) for one in listed] == [("mei-rizzi", 64)]
+    assert "1 experiment written" in cli("results", "export", "r.csv", *options).out
+    assert "20 runs written" in cli("results", "export", "r.csv", "--per-run", *options).out
+    drawn = cli("results", "plot", "--figure", "f.svg", *options, "--json")
+    points = json.loads(drawn.out)["points"]
+    assert [(one["n"], one["mean"]) for one in points] == [(64, listed[0]["slots_mean"])]
+    some = cli("results", "list", "--permutation", "file.npy", "--permutation", "x").out
+    assert "1 of 4 experiments" in some
+
+
+def test_names_are_whole_in_80_columns(
+    cli: Cli, store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("more.toml").write_text(
+        "runs = 1000\n[[grid]]\nshapes = [[64, 64]]\npermutations = 'group-permutation'\n"
+    )
+    assert cli("sweep", "more.toml").code == 0
+    monkeypatch.setenv("COLUMNS", "80")
+    lines = cli("results", "list").out.splitlines()
+    assert len(lines) <= 3 + 5
+    assert any("mei-rizzi (published), group-permutation" in line for line in lines)
+    assert all(len(line) <= 80 for line in lines)
+
+
+def test_show_suggests_experiments_by_name(cli: Cli, store: Path) -> None:
+    finished = cli("results", "show", "Mei-Rizzi")
+    listed = json.loads(cli("results", "list", "--router", "mei-rizzi", "--json").out)
+    assert finished.code == 2
+    assert "Experiments with 'Mei-Rizzi': " in finished.err
+    for one in listed["experiments"]:
+        name = f"{one['experiment'][:6]} (mei-rizzi ({one['variant']})"
+        assert name in finished.err
+    assert "direct" not in finished.err
+
+
+def test_rows_that_were_not_kept_are_said(cli: Cli, store: Path) -> None:
+    change(store, "DELETE FROM runs WHERE shard = 0")
+    finished = cli("results", "export", "r.csv", "--per-run")
+    assert "40 runs written to r.csv." in finished.out
+    assert "40 runs left out: popsnet 0.1 made them" in finished.out
+    found = json.loads(cli("results", "export", "r.csv", "--per-run", "--json").out)
+    assert (found["runs"], found["runs_without_counts"]) == (40, 40)
 
 
 def test_csv_of_the_list_is_what_is_exported(cli: Cli, store: Path) -> None:
@@ -191,6 +240,12 @@ BAD = {
     "nowhere": (("export", "none/r.csv"), "There is no folder"),
     "itself": (("merge", "./results.sqlite"), "is the store to merge into"),
     "nothing to merge": (("merge", "none", "--store", "new"), "There is no store none"),
+    "no router": (("list", "--router", "mei"), "--router mei: results.sqlite has no such"),
+    "no n": (("export", "r.csv", "--n", "1:2"), "--n 1:2: results.sqlite has no such"),
+    "no range": (("plot", "--figure", "f.svg", "--d", "x"), "--d x: give a number, or a range"),
+    "no axis": (("plot", "--figure", "f.svg", "--x", "m"), "--x m: give one of n, d, g, d/g."),
+    "no measure": (("plot", "--figure", "f.svg", "--measure", "m"), "--measure m: give one of"),
+    "no figure": (("plot", "--figure", "f.doc"), "--figure f.doc: the name must end in .svg"),
     "fewer than none": (("verify", "--shards", -1), "--shards -1"),
     "no seed": (("verify", "--seed", -1), "--seed -1"),
 }
@@ -216,6 +271,6 @@ def test_a_store_without_results_has_none(cli: Cli, tmp_path: Path) -> None:
 
 
 def test_help(cli: Cli) -> None:
-    for command in ([], ["list"], ["show"], ["export"], ["merge"], ["verify"]):
+    for command in ([], ["list"], ["show"], ["plot"], ["export"], ["merge"], ["verify"]):
         assert cli("results", *command, "--help").code == 0
     assert cli("sweep", "--help").code == 0

@@ -57,8 +57,7 @@ def test_a_signal_ends_a_sweep_with_what_is_done(
         while not Path("begun").exists():
             assert process.poll() is None
             time.sleep(0.02)
-        if workers > 1:
-            wait_for_shards(process)
+        wait_for_shards(process)
         process.send_signal(number)
         out, err = process.communicate()
     assert process.returncode == code
