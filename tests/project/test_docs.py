@@ -280,7 +280,7 @@ def test_the_example_of_the_sweep_format_is_one(
     monkeypatch.chdir(tmp_path)
     (sweep,) = blocks(SWEEP_FORMAT, "toml")
     Path("sweep.toml").write_text(sweep)
-    assert len(commands(SWEEP_FORMAT)) == 5
+    assert len(commands(SWEEP_FORMAT)) == 7
     for command in commands(SWEEP_FORMAT):
         finished = cli(*command)
         assert finished.code == 0, (command, finished.err)
@@ -292,7 +292,7 @@ def test_the_example_of_the_sweep_format_is_one(
 
 def test_the_sweep_format_names_every_key_and_column(tmp_path: Path) -> None:
     with Store(tmp_path / "r", create=True) as store:
-        tables = ("points", "shards", "provenance")
+        tables = ("points", "shards", "runs", "provenance")
         columns = [store.columns(table) for table in tables]
     for name in (*GRID_KEYS, *tables, *(column for names in columns for column in names)):
         assert f"`{name}`" in SWEEP_FORMAT, name
