@@ -1,18 +1,26 @@
-"""Execute a page of the documents from top to bottom; CONTRIBUTING.md has the rules."""
+"""Execute a page of the documents from top to bottom; CONTRIBUTING.md has the rules.
+
+``python -m tests.project.pages PAGE...`` executes pages and writes what their commands print now
+into their ``console`` blocks.
+"""
 
 from __future__ import annotations
 
 import doctest
+import io
 import os
 import re
 import shlex
 import subprocess
 import sys
+import webbrowser
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
+from popsnet.cli.main import main
 from popsnet.routing import plugin, router
 from tests.conftest import Cli, Finished
 
@@ -136,7 +144,10 @@ class Page:
             code = int(block.notes.get("exit code", 2 if refused else 0))
             assert finished.code == code, (command, finished.code, finished.out + finished.err)
             if shown.strip():
-                require_same(command, shown, finished.err if refused else finished.out)
+                self._compare(block, command, shown, finished.err if refused else finished.out)
+
+    def _compare(self, block: Block, command: str, shown: str, printed: str) -> None:
+        require_same(command, shown, printed)
 
     def _sh(self, block: Block) -> None:
         code = int(block.notes.get("exit code", 0))
@@ -217,3 +228,60 @@ def routers_kept() -> Iterator[None]:
         for store, before in kept:
             store.clear()
             store.update(before)
+
+
+class _Renewed(Page):
+    """A page whose ``console`` blocks get what is printed now."""
+
+    def __init__(self, text: str, cli: Cli, folder: Path) -> None:
+        super().__init__(text, cli, folder)
+        self.text = text
+
+    def _compare(self, block: Block, command: str, shown: str, printed: str) -> None:
+        try:
+            require_same(command, shown, printed)
+        except AssertionError:
+            printed = "".join(f"{line.rstrip()}\n" for line in printed.strip("\n").splitlines())
+            assert self.text.count(shown) == 1, f"line {block.line}: ambiguous, edit it by hand"
+            self.text = self.text.replace(shown.rstrip("\n") + "\n", printed)
+
+
+def _call(*arguments: object) -> Finished:
+    """Call the command line in this process."""
+    raw = io.BytesIO(), io.BytesIO()
+    out, err = (io.TextIOWrapper(one, encoding="utf-8", write_through=True) for one in raw)
+    sys.argv = ["popsnet", *map(str, arguments)]
+    code: object = 0
+    with redirect_stdout(out), redirect_stderr(err):
+        try:
+            main()
+        except SystemExit as ended:
+            code = ended.code
+    texts = (one.getvalue().decode() for one in raw)
+    return Finished(code if isinstance(code, int) else int(code is not None), *texts)
+
+
+def renew(path: Path) -> None:
+    """Execute a page and write what its commands print now into it."""
+    page = path.resolve()
+    with TemporaryDirectory() as name, chdir(name), routers_kept():
+        folder, programs = Path(name, "page"), Path(name, "programs")
+        prepare(folder, programs)
+        with chdir(folder):
+            renewed = _Renewed(page.read_text(encoding="utf-8"), _call, programs)
+            renewed.execute()
+    page.write_text(renewed.text, encoding="utf-8")
+
+
+def prepare(folder: Path, programs: Path) -> None:
+    """Make the folders that a page is executed in."""
+    (folder / "docs").mkdir(parents=True)
+    programs.mkdir()
+    (folder / "docs/examples").symlink_to(ROOT / "docs/examples")
+
+
+if __name__ == "__main__":
+    os.environ |= {"COLUMNS": str(WIDTH), "MPLBACKEND": "agg"}
+    webbrowser.open = lambda *_, **__: False  # no page opens a window
+    for given in sys.argv[1:]:
+        renew(Path(given))

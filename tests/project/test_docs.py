@@ -21,7 +21,16 @@ from popsnet.sweeps.sweep import GRID_KEYS
 from popsnet.theory import deterministic_slots
 from popsnet.trace import Event, TraceWords, TraceWriter
 from tests.conftest import Cli
-from tests.project.pages import ROOT, WIDTH, Page, blocks, pages, require_same, routers_kept
+from tests.project.pages import (
+    ROOT,
+    WIDTH,
+    Page,
+    blocks,
+    pages,
+    prepare,
+    require_same,
+    routers_kept,
+)
 
 RELAY = (ROOT / "docs/explanation/relay.md").read_text()
 SORTING_NETWORKS = (ROOT / "docs/explanation/sorting-networks.md").read_text()
@@ -37,9 +46,7 @@ Execute = Callable[[str], None]
 def execute(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Execute]:
     """Executes a page in an empty folder, which becomes the present one."""
     folder, programs = tmp_path / "page", tmp_path / "programs"
-    (folder / "docs").mkdir(parents=True)
-    programs.mkdir()
-    (folder / "docs/examples").symlink_to(ROOT / "docs/examples")
+    prepare(folder, programs)
     monkeypatch.chdir(folder)
     monkeypatch.setenv("COLUMNS", str(WIDTH))
     monkeypatch.setenv("MPLBACKEND", "agg")
