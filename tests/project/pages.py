@@ -242,8 +242,10 @@ class _Renewed(Page):
             require_same(command, shown, printed)
         except AssertionError:
             printed = "".join(f"{line.rstrip()}\n" for line in printed.strip("\n").splitlines())
-            assert self.text.count(shown) == 1, f"line {block.line}: ambiguous, edit it by hand"
-            self.text = self.text.replace(shown.rstrip("\n") + "\n", printed)
+            asked = f"$ {command}\n"
+            old = asked + shown.rstrip("\n") + "\n"
+            assert old in self.text, f"line {block.line}: edit it by hand"
+            self.text = self.text.replace(old, asked + printed, 1)
 
 
 def _call(*arguments: object) -> Finished:
@@ -269,8 +271,10 @@ def renew(path: Path) -> None:
         prepare(folder, programs)
         with chdir(folder):
             renewed = _Renewed(page.read_text(encoding="utf-8"), _call, programs)
-            renewed.execute()
-    page.write_text(renewed.text, encoding="utf-8")
+            try:
+                renewed.execute()
+            finally:
+                page.write_text(renewed.text, encoding="utf-8")
 
 
 def prepare(folder: Path, programs: Path) -> None:

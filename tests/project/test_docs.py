@@ -219,6 +219,25 @@ def test_the_permutations_on_the_pages_are_those_of_their_runs(
         assert f"π = {header['destination']}" in text
 
 
+def test_the_story_of_packet_3_in_the_tutorial_is_true() -> None:
+    """What its slots say there, beside the trace."""
+    text = (ROOT / "docs/tutorials/first-run.md").read_text()
+    story = {int(slot): said for slot, said in re.findall(r"\*\*Slots? (\d+).*?\*\*(.*)", text)}
+    lines = map(json.loads, popsnet.route(4, 4)[0].trace().splitlines()[1:-1])
+    sent = {
+        line["slot"]: send for line in lines for send in line["sends"] if send[3] == 3
+    }  # fmt: skip
+    assert sent == {
+        1: [3, [1], "packet", 3], 6: [3, [1], "packet", 3], 7: [4, [2], "packet", 3],
+        8: [9, [1], "ack", 3], 9: [4, [0], "ack", 3], 10: [9, [0], "packet", 3],
+    }  # fmt: skip
+    assert set(story) == {1, 2, 6, 7, 8, 10}
+    for slot in (1, 6, 7, 10):
+        sender, (group,), _, _ = sent[slot]
+        assert f"Processor {sender} " in story[slot]
+        assert f"group {group}" in story[slot]
+
+
 def test_the_table_of_depths_begins_as_the_programs_does(cli: Cli) -> None:
     """As far as it is made in a moment; the whole table is a long test."""
     (block,) = blocks(SORTING_NETWORKS, "console")
