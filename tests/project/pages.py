@@ -1,7 +1,7 @@
 """Execute a page of the documents from top to bottom; CONTRIBUTING.md has the rules.
 
 ``python -m tests.project.pages PAGE...`` executes pages and writes what their commands print now
-into their ``console`` blocks.
+into their ``console`` blocks and doctests.
 """
 
 from __future__ import annotations
@@ -131,10 +131,13 @@ class Page:
             block.text, self.names, where, where, block.line
         )
         said: list[str] = []
-        runner = doctest.DocTestRunner(_Checker(), verbose=False, optionflags=doctest.ELLIPSIS)
+        runner = _Runner(_Checker(), verbose=False, optionflags=doctest.ELLIPSIS)
         runner.run(asked, out=said.append, clear_globs=False)
-        assert not runner.failures, "".join(said)
         self.names.update(asked.globs)
+        self._report(runner, "".join(said))
+
+    def _report(self, runner: _Runner, said: str) -> None:
+        assert not runner.failures, said
 
     def _console(self, block: Block) -> None:
         for sample in re.split(r"^\$ ", "\n".join(joined(block.text)), flags=re.MULTILINE)[1:]:
@@ -175,6 +178,20 @@ _UNKNOWN = (
     "name the block's language: python, console or sh for what is run, text or another of "
     f"{', '.join(sorted(NOT_EXECUTED))} for what is not"
 )
+
+
+class _Runner(doctest.DocTestRunner):
+    """Keeps what examples printed that did not print what they should."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.wrong: list[tuple[doctest.Example, str]] = []
+
+    def report_failure(
+        self, out: Any, test: doctest.DocTest, example: doctest.Example, got: str
+    ) -> None:
+        super().report_failure(out, test, example, got)
+        self.wrong.append((example, got))
 
 
 class _Checker(doctest.OutputChecker):
@@ -231,7 +248,7 @@ def routers_kept() -> Iterator[None]:
 
 
 class _Renewed(Page):
-    """A page whose ``console`` blocks get what is printed now."""
+    """A page whose ``console`` blocks and doctests get what is printed now."""
 
     def __init__(self, text: str, cli: Cli, folder: Path) -> None:
         super().__init__(text, cli, folder)
@@ -242,10 +259,16 @@ class _Renewed(Page):
             require_same(command, shown, printed)
         except AssertionError:
             printed = "".join(f"{line.rstrip()}\n" for line in printed.strip("\n").splitlines())
-            asked = f"$ {command}\n"
-            old = asked + shown.rstrip("\n") + "\n"
-            assert old in self.text, f"line {block.line}: edit it by hand"
-            self.text = self.text.replace(old, asked + printed, 1)
+            self._replace(f"$ {command}\n", shown.rstrip("\n") + "\n", printed)
+
+    def _report(self, runner: _Runner, said: str) -> None:
+        assert runner.failures == len(runner.wrong), said  # an error, not another output
+        for example, got in runner.wrong:
+            self._replace(f">>> {example.source}", example.want, got)
+
+    def _replace(self, asked: str, old: str, new: str) -> None:
+        assert asked + old in self.text, f"edit this by hand:\n{asked}{new}"
+        self.text = self.text.replace(asked + old, asked + new, 1)
 
 
 def _call(*arguments: object) -> Finished:
