@@ -264,7 +264,8 @@ class _Renewed(Page):
     def _report(self, runner: _Runner, said: str) -> None:
         assert runner.failures == len(runner.wrong), said  # an error, not another output
         for example, got in runner.wrong:
-            self._replace(f">>> {example.source}", example.want, got)
+            source = "\n... ".join(example.source.splitlines())
+            self._replace(f">>> {source}\n", example.want, got)
 
     def _replace(self, asked: str, old: str, new: str) -> None:
         assert asked + old in self.text, f"edit this by hand:\n{asked}{new}"
