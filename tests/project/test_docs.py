@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from msgspec import Struct
 
 import popsnet
 from popsnet.routing.deterministic import batcher_slots, datta_slots
@@ -20,6 +21,7 @@ from popsnet.sweeps.store import Store
 from popsnet.sweeps.sweep import GRID_KEYS
 from popsnet.theory import deterministic_slots
 from popsnet.trace import Event, TraceWords, TraceWriter
+from popsnet.trace.reader import Header, OutcomeLine, SlotLine
 from tests.conftest import Cli
 from tests.project.pages import (
     ROOT,
@@ -191,6 +193,12 @@ def test_every_line_of_the_trace_format_is_one() -> None:
     for example, line in zip((header, slot, outcome), written.getvalue().splitlines(), strict=True):
         assert list(example) == list(json.loads(line))
     assert list(outcome["outcome"]) == ["slots", "delivered", "lost", "lost_packets"]
+
+
+@pytest.mark.parametrize("line", [Header, SlotLine, OutcomeLine])
+def test_the_trace_format_names_every_field(line: type[Struct]) -> None:
+    for name in line.__struct_fields__:
+        assert f"`{name}`" in TRACE_FORMAT, name
 
 
 def test_the_sweep_format_names_every_key_and_column(tmp_path: Path) -> None:
