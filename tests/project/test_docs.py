@@ -8,6 +8,7 @@ import json
 import re
 import shlex
 from collections.abc import Callable, Iterator
+from inspect import signature
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,7 @@ from msgspec import Struct
 import popsnet
 from popsnet.routing.deterministic import batcher_slots, datta_slots
 from popsnet.routing.relay import plan
+from popsnet.routing.router import RouterFacts
 from popsnet.sweeps.store import Store
 from popsnet.sweeps.sweep import GRID_KEYS
 from popsnet.theory import deterministic_slots
@@ -193,6 +195,16 @@ def test_every_line_of_the_trace_format_is_one() -> None:
     for example, line in zip((header, slot, outcome), written.getvalue().splitlines(), strict=True):
         assert list(example) == list(json.loads(line))
     assert list(outcome["outcome"]) == ["slots", "delivered", "lost", "lost_packets"]
+
+
+def test_the_rules_for_routers_name_every_fact_and_every_kind_of_slot() -> None:
+    text = (ROOT / "docs/reference/writing-routers.md").read_text()
+    facts = {*signature(popsnet.register).parameters, *RouterFacts.__annotations__}
+    for name in facts - {"name", "facts"}:
+        assert f"`{name}`" in text, name
+    for name, method in vars(popsnet.Slot).items():
+        if isinstance(method, classmethod):
+            assert f"`Slot.{name}(" in text, name
 
 
 @pytest.mark.parametrize("line", [Header, SlotLine, OutcomeLine])
