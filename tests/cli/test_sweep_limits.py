@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from popsnet.sweeps import runner
 from popsnet.sweeps.rows import RESULTS
 from popsnet.sweeps.store import Store
 from tests.conftest import Cli
@@ -61,7 +60,7 @@ def test_time_ends_a_sweep_and_the_same_command_does_the_rest(
     cli: Cli, sweep: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = iter(range(10**9))
-    monkeypatch.setattr(runner.time, "monotonic", lambda: float(next(now)))
+    monkeypatch.setattr("popsnet.sweeps.runner.time.monotonic", lambda: float(next(now)))
     finished = cli("sweep", "sweep.toml", "--time", "2s", "--workers", 1)
     assert (finished.code, finished.err) == (0, "")
     text = " ".join(finished.out.split())

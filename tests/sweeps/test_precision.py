@@ -93,7 +93,7 @@ def test_the_limit_ends_what_is_never_precise(tmp_path: Path) -> None:
         ({"until_se": "1%", "max_runs": 100, "runs": 101}, "has 101 runs in any case"),
     ):
         with pytest.raises(InputError, match=complaint):
-            collect(wanted, store=tmp_path / "r", **options)  # type: ignore[arg-type]
+            collect(wanted, store=tmp_path / "r", **options)
 
 
 def test_the_bias_of_stopping_is_small() -> None:

@@ -187,7 +187,7 @@ def _short(value: str) -> str:
 
 def _equation(size: str, experiment: Experiment) -> str:
     value = _SIZES[size](experiment)
-    return "d = g" if (size, value) == ("d/g", 1) else f"{size} = {value}"
+    return "d = g" if size == "d/g" and value == 1 else f"{size} = {value}"
 
 
 def _point(experiment: Experiment, tally: Tally, x: str, measure: str) -> CurvePoint:

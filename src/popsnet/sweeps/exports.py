@@ -47,7 +47,7 @@ class RunTable:
         return (first + np.arange(SHARD_RUNS)).ravel()
 
     def column(self, name: str) -> npt.NDArray[Any]:
-        """Return one count of every run: ``slots``, ``steps``, ``delivered``, ``capped`` …"""
+        """Return one count of every run, such as ``"slots"`` or ``"capped"``."""
         if name not in RUN_COLUMNS:
             raise InputError(f"name = {name!r}: give one of {', '.join(RUN_COLUMNS)}.")
         values = self.counts[:, RUN_COLUMNS.index(name)]
@@ -145,7 +145,7 @@ def run_columns(tables: Sequence[RunTable]) -> dict[str, npt.NDArray[Any]]:
     }
     columns["run"] = np.concatenate([np.empty(0, np.int64), *(one.numbers for one in tables)])
     for name in RUN_COLUMNS:
-        columns[name] = np.concatenate([table.column(name) for table in tables] or [[]])
+        columns[name] = np.concatenate([table.column(name) for table in tables] or [np.empty(0)])
     return columns
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -90,6 +90,7 @@ class Goals:
         most: dict[Experiment, int] = {}
         for experiment, count in wanted:
             most[experiment] = max(most.get(experiment, 0), count)
+        stages: dict[Experiment, Sequence[Sequence[int]]]
         if precision is not None:
             mine = most if which is None else which.experiments(most)
             stages = {
@@ -97,12 +98,12 @@ class Goals:
             }
         else:
             whole = {one: shards_of(count) for one, count in most.items()}
-            parted = {one: range(end) for one, end in whole.items()}
-            stages = {
-                one: [shards]
-                for one, shards in (which.shards(whole) if which else parted).items()
-                if shards
-            }
+            shares: Mapping[Experiment, Sequence[int]] = (
+                {one: range(end) for one, end in whole.items()}
+                if which is None
+                else which.shards(whole)
+            )
+            stages = {one: [shards] for one, shards in shares.items() if shards}
         goals = {one: Goal(one, several, precision) for one, several in stages.items()}
         return cls(wanted, goals, precision, which)
 

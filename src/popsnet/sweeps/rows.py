@@ -145,8 +145,7 @@ def run_rows(shards: Shards) -> list[Row]:
 
 
 _encode = msgspec.msgpack.Encoder().encode
-_Counts = tuple[(int | tuple[(int,) * SHARD_RUNS],) * len(RUN_COLUMNS)]  # type: ignore[misc]
-_decode = msgspec.msgpack.Decoder(_Counts).decode
+_decode = msgspec.msgpack.Decoder(list[int | list[int]]).decode
 
 
 def counts_of(rows: Sequence[Row], path: Path) -> I64:
@@ -156,15 +155,17 @@ def counts_of(rows: Sequence[Row], path: Path) -> I64:
     return table.transpose(0, 2, 1).reshape(-1, len(RUN_COLUMNS))
 
 
-def _ten_runs(row: Row, path: Path) -> list[Sequence[int]]:
+def _ten_runs(row: Row, path: Path) -> list[list[int]]:
     point, shard, counts = row
     try:
-        columns = _decode(counts)
+        columns = [[one] * SHARD_RUNS if isinstance(one, int) else one for one in _decode(counts)]
     except (msgspec.MsgspecError, TypeError):
+        columns = []
+    if [len(one) for one in columns] != [SHARD_RUNS] * len(RUN_COLUMNS):
         raise StoreError(
             f"{path}: shard {shard} of experiment {point} has runs that cannot be read."
-        ) from None
-    return [(one,) * SHARD_RUNS if isinstance(one, int) else one for one in columns]
+        )
+    return columns
 
 
 def provenance_rows(shards: Shards) -> list[Row]:

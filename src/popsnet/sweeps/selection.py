@@ -58,7 +58,7 @@ class Selection:
     def _agrees(self, name: str, experiment: Experiment) -> bool:
         if name in _NUMBERS:
             least, most = _range(name, getattr(self, name))
-            return least <= getattr(experiment.network, name) <= most
+            return bool(least <= getattr(experiment.network, name) <= most)
         value, names = getattr(experiment, name), self._names(name)
         kind, _, _ = value.partition(":")
         return not names or value in names or (kind.startswith("file.") and kind in names)

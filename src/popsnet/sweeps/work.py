@@ -7,7 +7,8 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import NamedTuple, TypeAlias, TypeVar
+from dataclasses import dataclass
+from typing import TypeAlias, TypeVar
 
 from popsnet.engines import choose_engine
 from popsnet.errors import InputError
@@ -114,7 +115,8 @@ class Queue:
         return found
 
 
-class Part(NamedTuple):
+@dataclass(frozen=True)
+class Part:
     """One of several parts of a sweep: ``number`` counts from 1 to ``count``."""
 
     number: int
