@@ -45,7 +45,7 @@ def require_figure(path: Path | None) -> Path | None:
     if find_spec("matplotlib") is None:
         raise InputError("--figure needs matplotlib, not installed: pip install 'popsnet[plots]'")
     if path.suffix.lower() not in FIGURES:
-        raise InputError(f"--figure {path}: the name must end in {', '.join(FIGURES)}.")
+        raise InputError(f"--figure {path}: the name must end in one of {', '.join(FIGURES)}.")
     return require_file(path)
 
 
