@@ -88,5 +88,5 @@ Trace = Annotated[
 ]
 Figure = Annotated[
     Path | None,
-    typer.Option(help="Draw a figure to this file: .svg, .png or .pdf.", callback=require_figure),
+    typer.Option(help="Write a figure to this file: .svg, .png or .pdf.", callback=require_figure),
 ]
