@@ -7,13 +7,15 @@ from functools import cache
 from importlib.resources import files
 
 MODULES = (
-    "trace.js", "words.js", "shapes.js", "network.js", "matrix.js", "conflicts.js", "charts.js",
-    "player.js", "main.js",
+    "trace.js", "words.js", "shapes.js", "save.js", "network.js", "matrix.js", "conflicts.js",
+    "charts.js", "guide.js", "player.js", "panel.js", "opening.js", "link.js", "main.js",
 )  # fmt: skip
 """Each after those it imports from."""
 
 _IMPORT = re.compile(r'^import\s*\{[^}]*\}\s*from\s*"\./[\w-]+\.js";\n', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=(?:async function|function|class|const|let)\b)", re.MULTILINE)
+_COMMENT = re.compile(r"^[ \t]*(?://.*|/\*(?:(?!\*/)[\s\S])*\*/[ \t]*)\n", re.MULTILINE)
+_INDENT = re.compile(r"^[ \t]+", re.MULTILINE)
 _LEFT = re.compile(r"^(?:import|export)\b.*", re.MULTILINE)
 
 
@@ -35,4 +37,4 @@ def join_ready(name: str, text: str) -> str:
         raise ValueError(f"{name}: {left[0]!r} is neither an import by name nor a plain export.")
     if re.search("</script|<!--", text, re.IGNORECASE):
         raise ValueError(f"{name}: </script or <!-- would end the program in the middle.")
-    return text
+    return _INDENT.sub("", _COMMENT.sub("", text))
