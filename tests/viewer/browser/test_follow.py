@@ -80,9 +80,9 @@ def test_the_packet_stays_lit_from_slot_to_slot(visit: Visit) -> None:
     for t in range(1, replay.slots + 1):
         tab.click("#forward")
         state = replay.states[t]
-        beams = sum(len(groups) for _, groups, _, carried in state.sends if carried == packet)
-        beams += sum(message.packet == packet for message in state.heard.values())
-        assert tab.locator(".slot .beam.followed").count() == beams
+        signals = sum(len(groups) for _, groups, _, carried in state.sends if carried == packet)
+        signals += sum(message.packet == packet for message in state.heard.values())
+        assert tab.locator(".slot .signal.followed").count() == signals
         current = tab.locator(".history .current").all()
         slots = {one.get_attribute("data-slot") for one in current}
         assert slots == ({str(t)} if any(at == t for at, _ in replay.history(packet)) else set())

@@ -31,7 +31,7 @@ HOSTILE = [
 PLAYED = """() => {
   const press = (id) => document.getElementById(id).click();
   const told = (selector) => document.querySelector(selector).textContent;
-  const [name, alarm] = [told("h2"), document.querySelector(".run .alarm")?.textContent ?? ""];
+  const [name, alarm] = [told("h2"), document.querySelector(".run .warning")?.textContent ?? ""];
   press("forward");
   const words = told(".slot-words");
   for (const id of ["as-matrix", "last", "as-matrix", "collision", "keys", "close"]) press(id);

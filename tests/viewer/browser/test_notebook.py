@@ -24,6 +24,7 @@ def framed(visit: Visit) -> Frame:
 
 def test_the_page_plays_in_a_notebook(visit: Visit) -> None:
     frame = framed(visit)
+    frame.click("#first")
     frame.click("#forward")
     assert frame.text_content(".slot-words") == Replay(run_of(4, 4).text).words(1)
     frame.check("#as-matrix")

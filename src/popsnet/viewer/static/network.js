@@ -8,7 +8,7 @@ const COLUMN = 8; // up to this many groups the couplers stand in one column, as
 const MOST_CHIPS = 3; // per processor; the rest is given as a number
 const GAP = 12; // between groups
 const TOP = 34; // for headings
-const LEAST_ROW = 20; // pixels of a row whose numbers can be read
+const LEAST_ROW = 18; // pixels of a row whose numbers can be read
 
 /** @typedef {{ wide: number, high: number }} Room pixels that a figure may take */
 
@@ -34,7 +34,8 @@ function layoutOf(run, most, room) {
   const high = Math.max(couplersHigh, processorsHigh);
   const least = LEAST_ROW / Math.min(row, inColumn ? box : row);
   const fitting = room.high / (TOP + high + 8);
-  const wished = fitting < least ? Math.max(least, Math.min(1, room.wide / 640)) : Math.min(1.5, fitting);
+  const comfortable = Math.max(least, Math.min(1, room.wide / 640)); // for those who have to scroll anyway
+  const wished = fitting < least * 0.8 ? comfortable : Math.max(least, Math.min(1.5, fitting));
   const tight = room.wide < 560;
   const words = Math.max(12, Math.min(17, 11 / wished)); // the size of headings and labels
   const label = tight ? words + 6 : words * 4.4 + 4;
@@ -42,7 +43,7 @@ function layoutOf(run, most, room) {
   const middleWide = inColumn ? boxWide : g * box;
   const rest = label + 2 * store + 4 * radius + middleWide + 22;
   const span = Math.max(56, Math.min(n <= 16 ? 190 : 150, (room.wide / wished - rest) / 2));
-  const scale = Math.max(Math.min(wished, room.wide / (rest + 2 * span)), least * 0.75);
+  const scale = Math.max(Math.min(wished, room.wide / (rest + 2 * span)), least * 0.9);
   const left = label + store + radius + 8;
   const middle = left + radius + span + middleWide / 2;
   const right = middle + middleWide / 2 + span + radius;

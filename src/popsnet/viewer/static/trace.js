@@ -453,11 +453,11 @@ class Replay {
     if (run.outcome === null) return;
     const { slots, delivered, lost, packets } = run.outcome;
     const last = run.slots.at(-1) ?? run.initial;
-    if (slots !== run.slots.length) this.problem(`the outcome claims ${slots} slots instead of ${run.slots.length}`);
-    if (delivered < 0 || delivered > last.delivered) this.problem(`the outcome claims ${delivered} packets delivered instead of ${last.delivered}`);
-    if (this.told && lost !== this.lost) this.problem(`the outcome claims ${lost} packets lost instead of ${this.lost}`);
+    if (slots !== run.slots.length) this.problem(`the outcome gives ${slots} slots instead of ${run.slots.length}`);
+    if (delivered < 0 || delivered > last.delivered) this.problem(`the outcome gives ${delivered} as delivered instead of ${last.delivered}`);
+    if (this.told && lost !== this.lost) this.problem(`the outcome gives ${lost} as lost instead of ${this.lost}`);
     else if (this.told && !this.areLost(packets)) this.problem("the outcome names the wrong packets as lost");
-    else if (lost < 0 || lost > run.packets - delivered) this.problem(`the outcome claims ${lost} packets lost and ${delivered} delivered of ${run.packets}`);
+    else if (lost < 0 || lost > run.packets - delivered) this.problem(`the outcome gives ${lost} as lost and ${delivered} as delivered of ${run.packets}`);
   }
 
   areLost(packets) {
