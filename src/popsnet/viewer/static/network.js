@@ -4,7 +4,8 @@ import { couplerName, messageName } from "./words.js";
 import { standalone } from "./save.js";
 import { chip, chipWidth, svg } from "./shapes.js";
 
-const COLUMN = 8; // up to this many groups the couplers stand in one column, as in the paper
+const COLUMN = 8; // up to this many groups the couplers stand in one column, as in the paper, if it is not too high
+const LEAST_BOX = 21; // of a coupler with something written on it
 const MOST_CHIPS = 3; // per processor; the rest is given as a number
 const GAP = 12; // between groups
 const TOP = 34; // for headings
@@ -27,8 +28,8 @@ function layoutOf(run, most, room) {
   const digits = `${Math.max(n, run.packets) - 1}✓`;
   const chips = Math.min(most, MOST_CHIPS);
   const store = chips * (chipWidth(digits, size) + 3) + (most > MOST_CHIPS ? size * 1.6 : 0);
-  const inColumn = g <= COLUMN;
-  const box = inColumn ? Math.max(21, Math.min(row, (n * row) / (g * g))) : g <= 24 ? 22 : 12;
+  const inColumn = g <= COLUMN && g * g * LEAST_BOX <= 1.6 * n * row;
+  const box = inColumn ? Math.max(LEAST_BOX, Math.min(row, (n * row) / (g * g))) : g <= COLUMN ? row : g <= 24 ? 22 : 12;
   const couplersHigh = inColumn ? g * g * box + (g - 1) * GAP : 0;
   const processorsHigh = n * row + (g - 1) * GAP;
   const high = Math.max(couplersHigh, processorsHigh);
@@ -281,8 +282,8 @@ export class NetworkView {
     if (state === "collided") {
       const arm = tall * 0.32;
       box.append(svg("path", { class: "cross", d: `M${x - arm},${y - arm} L${x + arm},${y + arm} M${x + arm},${y - arm} L${x - arm},${y + arm}` }));
-    } else if (state === "idle" && run.g <= 4) write("name", couplerName(run, c), tall * 0.5);
-    else if (tall > 15) write("contents", text, layout.inColumn ? tall * 0.62 : 9);
+    } else if (state === "idle" && run.g <= 4 && layout.inColumn) write("name", couplerName(run, c), tall * 0.5);
+    else if (tall > 15) write("contents", text, layout.inColumn ? tall * 0.62 : tall * 0.5);
     return box;
   }
 
