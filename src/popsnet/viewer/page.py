@@ -108,7 +108,7 @@ class Recording(NamedTuple):
         return TraceReader(self.name, io.BytesIO(self.encoded())).header
 
     def encoded(self) -> bytes:
-        """Encode the text. Half a surrogate pair, which UTF-8 cannot hold, becomes a question mark."""
+        """Encode the text, with a question mark for half a surrogate pair."""
         return self.text.encode(errors="replace")
 
 
