@@ -116,7 +116,7 @@ class Page {
     const high = Math.max(LEAST_HIGH, window.innerHeight - top - byId("player").offsetHeight - ROOM_FOR_WORDS);
     this.room = { wide: place.clientWidth, high: Math.round(high) };
     for (const panel of this.panels) panel.fit(this.room);
-    this.player.show(this.player.slot, false);
+    this.player.show(this.player.slot, this.player.moves);
     if (this.score) this.tally(this.player.slot);
   }
 
@@ -174,7 +174,8 @@ class Page {
       m: () => { if (!byId("as-matrix").disabled) this.setMatrix(!this.asMatrix); },
       "?": () => byId("help").showModal(),
     }[event.key];
-    if (!act || pressed) return;
+    const scrolls = event.target.matches(".figure") && event.key.startsWith("Arrow"); // a figure wider than the screen
+    if (!act || pressed || scrolls) return;
     event.preventDefault();
     act();
   }
@@ -365,7 +366,8 @@ async function openFiles(files) {
 function setTheme(theme) {
   if (theme === "") delete document.documentElement.dataset.theme;
   else document.documentElement.dataset.theme = theme;
-  host.popsnet?.player.show(host.popsnet.player.slot, false); // the matrix takes its colours from the page
+  const player = host.popsnet?.player;
+  player?.show(player.slot, player.moves); // the matrix takes its colours from the page
 }
 
 async function begin() {

@@ -38,7 +38,7 @@ function layoutOf(run, most, room) {
   const comfortable = Math.max(least, Math.min(1, room.wide / 640)); // for those who have to scroll anyway
   const wished = fitting < least * 0.8 ? comfortable : Math.max(least, Math.min(1.5, fitting));
   const tight = room.wide < 560;
-  const words = Math.max(12, Math.min(17, 11 / wished)); // the size of headings and labels
+  const words = Math.max(8.5, Math.min(17, 12 / wished)); // the size of headings and labels
   const label = tight ? words + 6 : words * 4.4 + 4;
   const boxWide = inColumn ? Math.max(34, row * 1.5) : box * 0.9;
   const middleWide = inColumn ? boxWide : g * box;
