@@ -214,8 +214,10 @@ class Page {
   follow(packet) {
     const { packets } = this.runs[0];
     const known = packet === null || (Number.isInteger(packet) && packet >= 0 && packet < packets);
-    byId("notice").textContent = known ? "" : `There are packets 0 to ${packets - 1}.`;
-    if (!known) return;
+    if (!known) {
+      byId("notice").textContent = `There are packets 0 to ${packets - 1}.`;
+      return;
+    }
     this.followed = packet;
     byId("packet").value = packet ?? "";
     byId("unfollow").hidden = packet === null;
@@ -234,6 +236,7 @@ class Page {
     byId("back").disabled = byId("first").disabled = player.slot === 0;
     byId("forward").disabled = byId("last").disabled = player.slot === this.slots;
     byId("speed").value = player.speed;
+    byId("notice").textContent = "";
     if (this.score) this.tally(player.slot);
     if (this.opened && this.linked && !player.playing && !player.automatic) writeFragment(this.fragment());
   }
