@@ -230,7 +230,7 @@ BROKEN: dict[str, tuple[Callable[[], str], int, str]] = {
         1,
         "processor 15 drops packet 0, which it does not hold",
     ),
-    "to nobody": (lambda: first_send(1, []), 1, "sends to no group"),
+    "to no group": (lambda: first_send(1, []), 1, "sends to no group"),
     "to one twice": (lambda: first_send(1, [1, 1]), 1, "sends to a group twice"),
     "a parcel": (lambda: first_send(2, "parcel"), 1, 'the unknown kind "parcel"'),
     "no number": (lambda: first_send(3, None), 1, "sends a packet without a number"),
@@ -281,10 +281,10 @@ def test_broken_rules_are_told_and_the_rest_is_played(visit: Visit) -> None:
         last = int(tab.inner_text("#of").removeprefix("of "))
         assert last == count() - 2
         slot = last if at == -1 else at
-        alarm = tab.inner_text(".run .warning")
-        assert alarm.startswith("This trace breaks the rules of the network "), name
+        warning = tab.inner_text(".run .warning")
+        assert warning.startswith("This trace breaks the rules of the network "), name
         where = "at the start" if slot == 0 else f"in slot {slot}"
-        assert f", first {where}: " in alarm, (name, alarm)
+        assert f", first {where}: " in warning, (name, warning)
         tab.evaluate("(slot) => popsnet.player.jump(slot)", slot)
         why = tab.inner_text(".why")
         assert re.search(f"Rules broken: .*{message}", why), (name, why)

@@ -123,7 +123,7 @@ def test_a_packet_that_does_not_exist_is_not_followed(visit: Visit) -> None:
         assert not tab.is_visible(".story")
 
 
-def test_an_emptied_field_follows_nobody(visit: Visit) -> None:
+def test_an_emptied_field_follows_no_packet(visit: Visit) -> None:
     tab = visit([run_of(4, 4)])
     tab.fill("#packet", "2")
     tab.press("#packet", "Enter")

@@ -75,7 +75,7 @@ export function compose({ title, text, figure, legend }) {
   );
 }
 
-/** Lines of at most so many characters, broken between words. */
+/** Break a text between words into lines of at most this many characters. */
 function wrapped(text, most) {
   const lines = [""];
   for (const word of text.split(" ").filter((one) => one !== "")) {
