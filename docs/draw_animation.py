@@ -1,4 +1,4 @@
-"""Draws a run as an SVG that moves by itself: style sheets alone, so that it plays in an ``<img>``."""
+"""Draws a run as an SVG that moves: by its style sheet alone, so that it plays in an ``<img>``."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,6 +27,8 @@ SECONDS, END = 2.2, 4.0
 
 GROWN, ARRIVES, HEARD, GOES = 0.34, 0.4, 0.72, 0.92
 """Parts of a slot: light is at the couplers, leaves them, is heard, and is switched off."""
+
+AT_ONCE = "animation-timing-function: step-end;"
 
 WIDTH, LEFT, MIDDLE, RIGHT = 760, 150, 392, 634
 TOP, PITCH, GAP, RADIUS, HALF = 58, 25, 14, 10.5, 31
@@ -205,10 +207,11 @@ def footer_of(
     for moment in moments:
         slot = moment.line.slot
         yield text(24, y, f"slot {slot}", f"word large bold start {moment.name}")
-        yield text(88, y, WORDS[moment.line.phase], f"word large start {moment.name}")
+        yield text(94, y, WORDS[moment.line.phase], f"word large start {moment.name}")
         x = 24 + (slot - 1) * 26
         past = " past" if slot <= STILL else ""
-        yield f'<rect class="tick{past} t{slot}" x="{x}" y="{y + 22:g}" width="22" height="7" rx="3"/>'
+        size = f'y="{y + 22:g}" width="22" height="7" rx="3"'
+        yield f'<rect class="tick{past} t{slot}" x="{x}" {size}/>'
         yield text(WIDTH - 24, y + 26, f"{arrived} of {n} delivered", f"word end s{slot} before")
         arrived += len(deliveries(moment.line, destination))
         yield text(
@@ -230,62 +233,56 @@ def deliveries(line: SlotLine, destination: Sequence[int]) -> Mapping[int, int]:
 def keyframes_of(moments: Sequence[Moment]) -> Iterator[str]:
     """When the light of each slot is seen."""
     seconds = len(moments) * SECONDS + END
-    yield f".in, .out, .use, .word, .held, .got, .tick {{ animation: {seconds:g}s linear infinite; }}"
-    yield ".still { opacity: 0; }"
+    moving = ".in, .out, .use, .word, .held, .got, .tick"
+    yield f"{moving} {{ animation: {seconds:g}s linear infinite; }} .still {{ opacity: 0; }}"
     for moment in moments:
-        k, at = moment.line.slot, moment.at
-        yield (
-            f"@keyframes in{k} {{ 0%, {at(0)} {{ opacity: 0; stroke-dashoffset: 1.05; }} "
-            f"{at(0.01)} {{ opacity: 1; stroke-dashoffset: 1.05; }} "
-            f"{at(GROWN)}, {at(GOES)} {{ opacity: 1; stroke-dashoffset: 0; }} "
-            f"{at(1)}, 100% {{ opacity: 0; stroke-dashoffset: 0; }} }}"
-        )
-        yield (
-            f"@keyframes out{k} {{ 0%, {at(ARRIVES)} {{ opacity: 0; stroke-dashoffset: 1.05; }} "
-            f"{at(ARRIVES + 0.01)} {{ opacity: 1; stroke-dashoffset: 1.05; }} "
-            f"{at(HEARD)}, {at(GOES)} {{ opacity: 1; stroke-dashoffset: 0; }} "
-            f"{at(1)}, 100% {{ opacity: 0; stroke-dashoffset: 0; }} }}"
-        )
-        for name, first, end in (
-            ("use", GROWN, 1.0),
-            ("word", 0.0, 1.0),
-            ("before", 0.0, HEARD),
-            ("after", HEARD, 1.0),
-        ):
-            yield seen(f"{name}{k}", at(first), at(end))
-        yield f"@keyframes t{k} {{ 0%, {at(0)} {{ fill: var(--line); }} {at(0.01)}, 100% {{ fill: var(--packet); }} }}"
-        yield f".in.s{k} {{ animation-name: in{k}; }} .out.s{k} {{ animation-name: out{k}; }}"
-        yield f".use.s{k} {{ animation-name: use{k}; }} .word.s{k} {{ animation-name: word{k}; }}"
-        yield f".word.before.s{k} {{ animation-name: before{k}; }} .word.after.s{k} {{ animation-name: after{k}; }}"
-        yield f".tick.t{k} {{ animation-name: t{k}; }}"
-    yield seen("last", moments[-1].at(1), "100%") + " .last { animation-name: last; }"
-
-
-def seen(name: str, start: str, end: str) -> str:
-    """Keyframes of something that is there from one moment to another."""
-    return (
-        f"@keyframes {name} {{ 0%, {start} {{ opacity: 0; animation-timing-function: step-end; }} "
-        f"{start}, {end} {{ opacity: 1; animation-timing-function: step-end; }} "
-        f"{end}, 100% {{ opacity: {1 if end == '100%' else 0}; }} }}"
-    )
+        slot, at = moment.line.slot, moment.at
+        yield animated(f".in.s{slot}", f"in{slot}", growing(moment, 0, GROWN))
+        yield animated(f".out.s{slot}", f"out{slot}", growing(moment, ARRIVES, HEARD))
+        yield animated(f".use.s{slot}", f"use{slot}", seen(at(GROWN), at(1)))
+        yield animated(f".word.s{slot}", f"word{slot}", seen(at(0), at(1)))
+        yield animated(f".before.s{slot}", f"before{slot}", seen(at(0), at(HEARD)))
+        yield animated(f".after.s{slot}", f"after{slot}", seen(at(HEARD), at(1)))
+        yield animated(f".t{slot}", f"t{slot}", filled("line", at(0), "packet"))
+    yield animated(".last", "last", seen(moments[-1].at(1), "100%"))
 
 
 def states_of(moments: Sequence[Moment], destination: Sequence[int]) -> Iterator[str]:
     """When a source has an acknowledgement, and when a destination has its packet."""
     for moment in moments:
-        change, k = moment.at(HEARD), moment.line.slot
-        done = [f".h{one}" for one, packet in moment.line.drops if one == packet]
-        got = [f".g{one}" for one in deliveries(moment.line, destination)]
-        for names, word, before, after in (
-            (done, "rid", "held", "paper"),
-            (got, "got", "paper", "done"),
-        ):
-            if names:
-                yield (
-                    f"@keyframes {word}{k} {{ 0%, {change} {{ fill: var(--{before}); "
-                    f"animation-timing-function: step-end; }} {change}, 100% {{ fill: var(--{after}); }} }}"
-                )
-                yield f"{', '.join(names)} {{ animation-name: {word}{k}; }}"
+        slot, change = moment.line.slot, moment.at(HEARD)
+        acknowledged = [f".h{one}" for one, packet in moment.line.drops if one == packet]
+        received = [f".g{one}" for one in deliveries(moment.line, destination)]
+        if acknowledged:
+            yield animated(", ".join(acknowledged), f"h{slot}", filled("held", change, "paper"))
+        if received:
+            yield animated(", ".join(received), f"g{slot}", filled("paper", change, "done"))
+
+
+def animated(selector: str, name: str, frames: str) -> str:
+    """Keyframes, and what they move."""
+    return f"@keyframes {name} {{ {frames} }} {selector} {{ animation-name: {name}; }}"
+
+
+def growing(moment: Moment, start: float, end: float) -> str:
+    """Light that leaves at one part of a slot and arrives at another, until the slot is over."""
+    at, away = moment.at, "stroke-dashoffset: 1.05;"
+    return (
+        f"0%, {at(start)} {{ opacity: 0; {away} }} {at(start + 0.01)} {{ opacity: 1; {away} }} "
+        f"{at(end)}, {at(GOES)} {{ opacity: 1; stroke-dashoffset: 0; }} "
+        f"{at(1)}, 100% {{ opacity: 0; stroke-dashoffset: 0; }}"
+    )
+
+
+def seen(start: str, end: str) -> str:
+    """Something that is there from one moment to another."""
+    after = "" if end == "100%" else f"{end}, 100% {{ opacity: 0; }}"
+    return f"0% {{ opacity: 0; {AT_ONCE} }} {start}, {end} {{ opacity: 1; {AT_ONCE} }} {after}"
+
+
+def filled(before: str, change: str, after: str) -> str:
+    """A colour that becomes another in one moment."""
+    return f"0% {{ fill: var(--{before}); {AT_ONCE} }} {change}, 100% {{ fill: var(--{after}); }}"
 
 
 def text(x: float, y: float, words: str, looks: str = "") -> str:

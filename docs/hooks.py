@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from command_reference import commands_page
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files, InclusionLevel
 from mkdocs.structure.pages import Page as SitePage
@@ -26,9 +27,10 @@ WATCHED = {
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add the pages from beside docs, and the pages of the viewer."""
+    """Add the pages from beside docs, the reference of the commands, and runs to watch."""
     for name in PAGES:
         files.append(File.generated(config, name, content=(ROOT / name).read_text("utf-8")))
+    files.append(File.generated(config, "reference/commands.md", content=commands_page()))
     for name, runs in WATCHED.items():
         page = File.generated(
             config, f"watch/{name}.html", content=watched(runs), inclusion=InclusionLevel.NOT_IN_NAV
