@@ -9,9 +9,7 @@ from typing import Literal, NamedTuple
 
 from PIL import Image
 from playwright.sync_api import Browser, sync_playwright
-
-from popsnet import route
-from popsnet.viewer import Page, Recording
+from watch import WATCHED, page_of
 
 IMAGES = Path(__file__).parent / "images"
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
@@ -19,20 +17,11 @@ QUIET = ("--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-backgroun
 WIDE = 1280
 
 
-class Run(NamedTuple):
-    """A router with its variant, and the seed of its coins."""
-
-    router: str
-    variant: str | None = None
-    seed: int = 0
-
-
 class Shot(NamedTuple):
     """A page in one slot."""
 
-    d: int
-    g: int
-    runs: tuple[Run, ...]
+    page: str
+    """Its name in ``WATCHED``."""
     slot: int
     high: int
     theme: Literal["light", "dark"] = "light"
@@ -42,32 +31,19 @@ class Shot(NamedTuple):
 
 
 SHOTS = {
-    "viewer": Shot(4, 4, (Run("mei-rizzi"), Run("relay", "S")), 2, 972, top="#score"),
-    "viewer-3-3-light": Shot(3, 3, (Run("mei-rizzi"),), 1, 1090, follow=4),
-    "viewer-6-6-side-by-side-dark": Shot(
-        6, 6, (Run("mei-rizzi"), Run("relay", "S")), 2, 1472, "dark", top="#score"
-    ),
-    "viewer-64-64-matrix-light": Shot(64, 64, (Run("mei-rizzi"),), 6, 1180),
+    "viewer": Shot("two-routers", 2, 972, top="#score"),
+    "viewer-3-3-light": Shot("one-packet", 1, 1090, follow=4),
+    "viewer-6-6-side-by-side-dark": Shot("side-by-side", 2, 1472, "dark", top="#score"),
+    "viewer-64-64-matrix-light": Shot("matrix", 6, 1180),
+    "viewer-lost-packets": Shot("lost-packets", 10, 800, top="#score"),
+    "viewer-schedule": Shot("schedule", 1, 1090),
 }
-
-
-def page_of(shot: Shot) -> Page:
-    """The runs of a shot, on the same permutation."""
-    recordings = []
-    with TemporaryDirectory() as folder:
-        for place, run in enumerate(shot.runs):
-            trace = Path(folder) / f"{place}.jsonl"
-            route(
-                shot.d, shot.g, router=run.router, variant=run.variant, seed=run.seed, trace=trace
-            )
-            recordings.append(Recording.of(trace.read_text()))
-    return Page.of(recordings)
 
 
 def take(browser: Browser, shot: Shot, path: Path) -> None:
     """The picture of a page, as whoever has scrolled to its runs sees it."""
     with TemporaryDirectory() as folder:
-        address = page_of(shot).save(Path(folder) / "page.html").as_uri()
+        address = page_of(WATCHED[shot.page]).save(Path(folder) / "page.html").as_uri()
         context = browser.new_context(
             viewport={"width": WIDE, "height": shot.high},
             color_scheme=shot.theme,
