@@ -69,9 +69,9 @@ bench: setup
 	$(BIN)/python benchmarks/bench.py
 	$(BIN)/python benchmarks/colouring.py
 
-# The notice that is switched off advertises the next version of the tool.
+# Quietly, warnings would not count. The notice that is switched off is about another tool.
 docs: setup
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 	@echo "Open site/index.html in a browser."
 
 picture: setup

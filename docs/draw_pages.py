@@ -1,4 +1,4 @@
-"""Photographs pages of the viewer for the documents: runs anybody can repeat, in Chromium."""
+"""Photographs pages of the viewer for the documents, in Chromium."""
 
 import shutil
 import sys
@@ -28,20 +28,25 @@ class Shot(NamedTuple):
     follow: int | None = None
     top: str = "#runs"
     """What is at the upper edge."""
+    wide: int = WIDE
+    """The width of the image: of the gallery's, less than that of the page."""
 
 
 SHOTS = {
-    "viewer": Shot("two-routers", 2, 972, top="#score"),
     "viewer-3-3-light": Shot("one-packet", 1, 1090, follow=4),
     "viewer-6-6-side-by-side-dark": Shot("side-by-side", 2, 1472, "dark", top="#score"),
     "viewer-64-64-matrix-light": Shot("matrix", 6, 1180),
-    "viewer-lost-packets": Shot("lost-packets", 10, 800, top="#score"),
-    "viewer-schedule": Shot("schedule", 1, 1090),
+    "gallery/two-routers": Shot("two-routers", 2, 960, top="#score", wide=640),
+    "gallery/one-packet": Shot("one-packet", 1, 960, follow=4, wide=640),
+    "gallery/lost-packets": Shot("lost-packets", 10, 960, top="#score", wide=640),
+    "gallery/schedule": Shot("schedule", 1, 960, wide=640),
+    "gallery/side-by-side": Shot("side-by-side", 2, 960, "dark", top="#score", wide=640),
+    "gallery/matrix": Shot("matrix", 6, 960, wide=640),
 }
 
 
 def take(browser: Browser, shot: Shot, path: Path) -> None:
-    """The picture of a page, as whoever has scrolled to its runs sees it."""
+    """Photograph a page, as a reader sees it who has scrolled to its runs."""
     with TemporaryDirectory() as folder:
         address = page_of(WATCHED[shot.page]).save(Path(folder) / "page.html").as_uri()
         context = browser.new_context(
@@ -59,9 +64,10 @@ def take(browser: Browser, shot: Shot, path: Path) -> None:
             tab.press("#packet", "Enter")
         tab.evaluate("document.activeElement.blur()")
         tab.locator(shot.top).evaluate("(top) => scrollTo(0, top.offsetTop - 8)")
-        with Image.open(BytesIO(tab.screenshot())) as picture:
+        with Image.open(BytesIO(tab.screenshot())).convert("RGB") as picture:
+            picture.thumbnail((shot.wide, shot.high))
             # a few colours and their shades: 256 are enough, at a third of the size
-            small = picture.convert("RGB").quantize(256, dither=Image.Dither.NONE)
+            small = picture.quantize(256, dither=Image.Dither.NONE)
             small.save(path, optimize=True)
         context.close()
 
@@ -70,7 +76,7 @@ def draw() -> None:
     """All of them, if there is a browser."""
     chromium = next((path for name in CHROMIUM if (path := shutil.which(name))), None)
     if chromium is None:
-        print("No Chromium here: the pictures of the viewer stay as they are.", file=sys.stderr)
+        print("No Chromium here: the images of the viewer stay as they are.", file=sys.stderr)
         return
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=QUIET)

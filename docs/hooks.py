@@ -30,12 +30,14 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     """Turn links between docs and the rest of the repository into links of the site.
 
     In the repository a page beside docs is one level above it; on the site it is inside. The
-    source of a module is not on the site, so a link to it becomes its name.
+    source of a module is not on the site, so a link to it becomes its name. An image of a run to
+    watch leads to itself in the repository, and to the run on the site.
     """
     if page.parent is None:
         page.meta["hide"] = ["navigation"]  # a page of its own has nothing beside it
     if page.file.src_uri in PAGES:
         markdown = markdown.replace("](docs/", "](")
+    markdown = re.sub(r"\)\]\(images/gallery/([\w-]+)\.png\)", r")](watch/\1.html)", markdown)
     names = "|".join(map(re.escape, PAGES))
     markdown = re.sub(rf"\]\(\.\./((?:\.\./)*(?:{names}))", r"](\1", markdown)
     return re.sub(
