@@ -179,14 +179,15 @@ def light_of(diagram: Diagram, moment: Moment) -> Iterator[str]:
         for _, coupler, kind, _ in sent
     }
     for sender, coupler, _, _ in sent:
-        ends = (LEFT + RADIUS, diagram.processor(sender), MIDDLE - HALF, diagram.coupler(*coupler))
-        yield path(ends, f"in {looks[coupler]} {moment.name}")
+        y, goal = diagram.processor(sender), diagram.coupler(*coupler)
+        yield path((LEFT + RADIUS, y, MIDDLE - HALF, goal), f"in {looks[coupler]} {moment.name}")
     for listener, group in line.listens:
         coupler = (network.group(listener), group)
         if load[coupler] == 1:
-            y = diagram.processor(listener)
-            ends = (MIDDLE + HALF, diagram.coupler(*coupler), RIGHT - RADIUS, y)
-            yield path(ends, f"out {looks[coupler]} {moment.name}")
+            y, goal = diagram.coupler(*coupler), diagram.processor(listener)
+            yield path(
+                (MIDDLE + HALF, y, RIGHT - RADIUS, goal), f"out {looks[coupler]} {moment.name}"
+            )
     for _, coupler, kind, packet in {message[1]: message for message in sent}.values():
         word = "✕" if load[coupler] > 1 else f"{packet}" if kind == "packet" else ack_or_seed(line)
         used = box(diagram, coupler, word, looks[coupler], looks[coupler])

@@ -27,7 +27,7 @@ PACKAGES = sorted(
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The whole site; a link or an anchor that leads nowhere is an error (unless it is quiet)."""
     folder = tmp_path_factory.mktemp("site")
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", folder]
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)]
     built = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert built.returncode == 0, built.stdout + built.stderr
     return folder
@@ -90,6 +90,15 @@ def test_the_readme_is_short_and_its_links_lead_somewhere() -> None:
     assert len(links) > 15
     for link in links:
         assert (ROOT / link).exists(), link
+
+
+def test_the_summary_of_the_paper_is_that_of_the_kept_tables() -> None:
+    page = (DOCS / "reference/paper.md").read_text(encoding="utf-8")
+    kept = (ROOT / "results/paper/tables.txt").read_text(encoding="utf-8")
+    (shown,) = re.findall(r"```text\n(.*?)```", page, re.DOTALL)
+    assert " ".join(shown.split()) in " ".join(kept.split())
+    (agree,) = re.findall(r"\[(\d+ of \d+ comparisons)\]\(results/paper\)", README)
+    assert f"{agree} agree with the paper" in kept
 
 
 def test_the_moving_figure_is_of_a_real_run() -> None:
