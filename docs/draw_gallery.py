@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 
 DOCS = Path(__file__).parent
 PAGE = DOCS / "gallery.md"
-BLOCK = re.compile(r"^```(python|sh)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r"^```(\w+)(?: title=\"(.*?)\")?\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
 def draw(page: str) -> None:
@@ -22,8 +22,10 @@ def draw(page: str) -> None:
     with TemporaryDirectory() as folder:
         os.chdir(folder)
         try:
-            for language, block in BLOCK.findall(page):
-                if language == "python":
+            for language, file, block in BLOCK.findall(page):
+                if file:
+                    Path(file).write_text(block, encoding="utf-8")
+                elif language == "python":
                     exec(block, names)  # noqa: S102
                 else:
                     run(block)
