@@ -57,14 +57,15 @@ def view(
         if _is_network(what):
             d, g = map(int, what)
             require_showable(popsnet.Network(d, g))
-            runs = [
+            experiments = [
                 popsnet.Experiment(
                     d, g, router=name, permutation=permutation, seed=seed,
                     permutation_seed=permutation_seed, max_steps=max_steps,
                 )
                 for name in router or [_ROUTER]
             ]  # fmt: skip
-            _refuse_overwriting(_files(runs), out)
+            _refuse_overwriting(_files(experiments), out)
+            runs = [*experiments]
         else:
             _refuse_options(context, what[0])
             _refuse_overwriting({Path(name): "a trace to be shown" for name in what}, out)
