@@ -1,4 +1,4 @@
-"""Photographs pages of the viewer for the documents, in Chromium."""
+"""Take screenshots of viewer pages for the documents, in Chromium; every run can be repeated."""
 
 import shutil
 import sys
@@ -33,20 +33,20 @@ class Shot(NamedTuple):
 
 
 SHOTS = {
-    "viewer-3-3-light": Shot("one-packet", 1, 1090, follow=4),
+    "viewer-3-3-light": Shot("one-packet", 1, 860, follow=4),
     "viewer-6-6-side-by-side-dark": Shot("side-by-side", 2, 1472, "dark", top="#score"),
     "viewer-64-64-matrix-light": Shot("matrix", 6, 1180),
-    "gallery/two-routers": Shot("two-routers", 2, 960, top="#score", wide=640),
-    "gallery/one-packet": Shot("one-packet", 1, 960, follow=4, wide=640),
-    "gallery/lost-packets": Shot("lost-packets", 10, 960, top="#score", wide=640),
-    "gallery/schedule": Shot("schedule", 1, 960, wide=640),
-    "gallery/side-by-side": Shot("side-by-side", 2, 960, "dark", top="#score", wide=640),
-    "gallery/matrix": Shot("matrix", 6, 960, wide=640),
+    "gallery/two-routers": Shot("two-routers", 2, 900, top="body", wide=640),
+    "gallery/one-packet": Shot("one-packet", 1, 900, top="body", follow=4, wide=640),
+    "gallery/lost-packets": Shot("lost-packets", 10, 900, top="body", wide=640),
+    "gallery/schedule": Shot("schedule", 1, 900, top="body", wide=640),
+    "gallery/side-by-side": Shot("side-by-side", 2, 900, "dark", top="body", wide=640),
+    "gallery/matrix": Shot("matrix", 6, 900, top="body", wide=640),
 }
 
 
 def take(browser: Browser, shot: Shot, path: Path) -> None:
-    """Photograph a page, as a reader sees it who has scrolled to its runs."""
+    """Save a page as a reader sees it who has scrolled to its runs."""
     with TemporaryDirectory() as folder:
         address = page_of(WATCHED[shot.page]).save(Path(folder) / "page.html").as_uri()
         context = browser.new_context(
@@ -55,14 +55,9 @@ def take(browser: Browser, shot: Shot, path: Path) -> None:
             reduced_motion="reduce",
         )
         tab = context.new_page()
-        tab.goto(address)
+        followed = "" if shot.follow is None else f"&follow={shot.follow}"
+        tab.goto(f"{address}#slot={shot.slot}{followed}")
         tab.wait_for_selector("html[data-ready]", state="attached")
-        tab.fill("#slot", str(shot.slot))
-        tab.press("#slot", "Enter")
-        if shot.follow is not None:
-            tab.fill("#packet", str(shot.follow))
-            tab.press("#packet", "Enter")
-        tab.evaluate("document.activeElement.blur()")
         tab.locator(shot.top).evaluate("(top) => scrollTo(0, top.offsetTop - 8)")
         with Image.open(BytesIO(tab.screenshot())).convert("RGB") as picture:
             picture.thumbnail((shot.wide, shot.high))
@@ -73,10 +68,13 @@ def take(browser: Browser, shot: Shot, path: Path) -> None:
 
 
 def draw() -> None:
-    """All of them, if there is a browser."""
+    """Take all screenshots, if there is a browser."""
     chromium = next((path for name in CHROMIUM if (path := shutil.which(name))), None)
     if chromium is None:
-        print("No Chromium here: the images of the viewer stay as they are.", file=sys.stderr)
+        print(
+            "Chromium is not installed: the screenshots of the viewer stay as they are.",
+            file=sys.stderr,
+        )
         return
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=QUIET)

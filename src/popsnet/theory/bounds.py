@@ -93,7 +93,7 @@ BOUNDS = (
           f"{PAPER}, section 2.2; repaired in docs/explanation/two-hop-routing.md",
           lambda n: guaranteed_rounds(n) > 0, lambda n: 2 * guaranteed_rounds(n)),
 )  # fmt: skip
-"""Bounds of the literature on all routers, or on a class of them."""
+"""Lower bounds, and the bounds of routers that popsnet does not implement."""
 
 
 def bounds_on(
