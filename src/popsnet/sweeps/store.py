@@ -455,7 +455,7 @@ def _require_sqlite(path: Path, create: bool) -> None:
         require_writable(path)
     if not path.is_file():
         if not create:
-            raise StoreError(f"There is no store {path}. popsnet sweep writes one.")
+            raise StoreError(f"The store {path} does not exist. popsnet sweep writes one.")
         return
     with path.open("rb") as file:
         first = file.read(len(_MAGIC))
