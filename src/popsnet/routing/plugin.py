@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 import sys
 from hashlib import blake2b
 from importlib.machinery import SourceFileLoader
@@ -17,8 +18,23 @@ _LOADED: dict[Path, tuple[str, ...]] = {}
 """By file: the routers it has registered, so that it can be loaded again."""
 
 
+_NAMED = re.compile(r"(.+?\.py|[^:]+)(?::(.+))?", re.DOTALL)
+
 _BUFFERS = 16
 """Packets that a processor may hold under a function that claims no number itself."""
+
+
+def split_variant(text: str) -> tuple[str, str | None]:
+    """Split ``NAME[:VARIANT]``, as routers are named in one text.
+
+    Examples
+    --------
+    >>> split_variant("relay:S R2"), split_variant("mine.py:fast"), split_variant("direct")
+    (('relay', 'S R2'), ('mine.py', 'fast'), ('direct', None))
+    """
+    if (named := _NAMED.fullmatch(text)) is None:
+        raise InputError(f"router = {text!r}: give the name of a router, or NAME:VARIANT.")
+    return named[1], named[2]
 
 
 def find_router(router: str | Path | Router | Route) -> Router:
