@@ -21,18 +21,17 @@ def route(
     variant: opt.Variant = None,
     schedule: Annotated[
         str | None,
-        typer.Option(help="A variant written out, for routers that make variants of a text."),
+        typer.Option(help='A schedule for relay, for example "P2 P1 R2".'),
     ] = None,
     permutation: opt.Permutation = "random",
     detect: Annotated[
         bool,
         typer.Option(
             "--detect",
-            help="A global OR after every step, so that every processor knows the end. Its slots "
-            "count.",
+            help="After every step, let all processors find out whether they are done.",
         ),
     ] = False,
-    runs: Annotated[int, typer.Option(help="Runs, each with its own permutation and coins.")] = 1,
+    runs: Annotated[int, typer.Option(help="Number of runs, each with its own permutation and coins.")] = 1,
     seed: opt.Seed = 0,
     permutation_seed: opt.PermutationSeed = 0,
     engine: opt.Engine = "auto",

@@ -11,13 +11,13 @@ import typer
 
 import popsnet
 from popsnet.cli import options as opt
+from popsnet.cli.browser import open_in_browser
 from popsnet.cli.output import Interrupted, for_people, reporting
 from popsnet.errors import InputError
 from popsnet.report import Fact, Report
 
 _ROUTER = "mei-rizzi"
-_NAMED = re.compile(r"(.+?\.py|[^:]+)(?::(.+))?", re.DOTALL)
-_SCREENS = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
+_NUMBER = re.compile(r"\s?-?[0-9]+")
 
 
 @reporting
@@ -26,16 +26,16 @@ def view(
     what: Annotated[
         list[str],
         typer.Argument(
-            metavar="TRACE… | D G",
-            help="Files that --trace wrote; or processors per group, and groups. A file whose "
-            "name is a number is given as ./4.",
+            metavar="D G | TRACE...",
+            help="Processors per group and number of groups, or files that --trace wrote.",
         ),
     ],
     router: Annotated[
         list[str] | None,
         typer.Option(
             metavar="NAME[:VARIANT]",
-            help=f"A router, {_ROUTER} if none is given; repeat it for runs side by side.",
+            help=f"A router (default {_ROUTER}), or a file.py that registers one. Repeat the "
+            "option for runs side by side.",
             autocompletion=opt.complete_router,
         ),
     ] = None,
@@ -46,11 +46,9 @@ def view(
     out: Annotated[
         Path, typer.Option("--out", "-o", help="The page to write.", callback=opt.require_file)
     ] = Path("view.html"),
-    no_open: Annotated[
-        bool, typer.Option("--no-open", help="Write the page and open no browser.")
-    ] = False,
+    no_open: opt.NoOpen = False,
 ) -> Report:
-    """Play runs slot by slot in the browser: one page, nothing to install."""
+    """Play runs slot by slot in the browser."""
     from popsnet.notebook import page_of
     from popsnet.viewer import require_showable
 
@@ -59,14 +57,14 @@ def view(
         if _is_network(what):
             d, g = map(int, what)
             require_showable(popsnet.Network(d, g))
-            routers = [_named(text) for text in router or [_ROUTER]]
-            _refuse_overwriting(_files([name for name, _ in routers], permutation), out)
+            routers = router or [_ROUTER]
+            _refuse_overwriting(_files(routers, permutation), out)
             runs = [
                 popsnet.Experiment(
-                    d, g, router=name, variant=variant, permutation=permutation, seed=seed,
+                    d, g, router=name, permutation=permutation, seed=seed,
                     permutation_seed=permutation_seed, max_steps=max_steps,
                 )
-                for name, variant in routers
+                for name in routers
             ]  # fmt: skip
         else:
             _refuse_options(context, what[0])
@@ -76,7 +74,7 @@ def view(
     except KeyboardInterrupt:
         raise Interrupted("Interrupted: no page is written.") from None
     page.save(out)
-    opened = for_people() and not no_open and _open(out)
+    opened = for_people() and not no_open and open_in_browser(out)
     return report.plus(
         Fact("page", str(out)),
         Fact("bytes", out.stat().st_size),
@@ -86,7 +84,7 @@ def view(
 
 def _is_network(what: Sequence[str]) -> bool:
     """Whether D and G are given, and not files."""
-    numbers = [name for name in what if name.isascii() and name.isdigit()]
+    numbers = [name.strip() for name in what if _NUMBER.fullmatch(name)]
     if numbers and len(numbers) == len(what) == 2:
         return True
     if numbers:
@@ -95,13 +93,6 @@ def _is_network(what: Sequence[str]) -> bool:
             f"called {numbers[0]} is ./{numbers[0]}."
         )
     return False
-
-
-def _named(text: str) -> tuple[str, str | None]:
-    """Split NAME[:VARIANT]."""
-    if (named := _NAMED.fullmatch(text)) is None:
-        raise InputError(f"--router {text!r}: give the name of a router, or NAME:VARIANT.")
-    return named[1], named[2]
 
 
 def _refuse_options(context: typer.Context, trace: str) -> None:
@@ -119,8 +110,10 @@ def _refuse_options(context: typer.Context, trace: str) -> None:
 def _files(routers: Sequence[str], permutation: str) -> dict[Path, str]:
     """Return the files that runs are done from, and what each of them is."""
     from popsnet.permutations.files import SUFFIXES
+    from popsnet.routing import split_variant
 
-    files = {Path(name): "the file of a router" for name in routers if name.endswith(".py")}
+    names = (split_variant(name)[0] for name in routers)
+    files = {Path(name): "the file of a router" for name in names if name.endswith(".py")}
     if Path(permutation).suffix.lower() in SUFFIXES:
         files[Path(permutation)] = "the permutation to be routed"
     return files
@@ -133,17 +126,3 @@ def _refuse_overwriting(files: Mapping[Path, str], out: Path) -> None:
                 f"--out {out} is {what}, and the page would take its place; give the page another "
                 "name."
             )
-
-
-def _open(page: Path) -> bool:
-    """Show the page, where there is a screen; say whether a browser took it."""
-    import os
-    import sys
-    import webbrowser
-
-    if sys.platform == "linux" and not any(os.environ.get(name) for name in _SCREENS):
-        return False
-    try:
-        return webbrowser.open(page.resolve().as_uri())
-    except webbrowser.Error:
-        return False
