@@ -16,9 +16,7 @@ from popsnet.report import Fact, Report
 if TYPE_CHECKING:
     from popsnet.slot import Ints
 
-app = typer.Typer(
-    help="Build permutations that an algorithm of a given class cannot route fast.", no_args_is_help=True
-)
+app = typer.Typer(help="Build permutations that an algorithm of a given class cannot route fast.")
 
 
 def _require_out(out: Path | None) -> Path | None:

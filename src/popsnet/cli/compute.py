@@ -16,7 +16,9 @@ from popsnet.report import Report
 def compute(
     what: Annotated[str, typer.Argument(metavar="WHAT", help="move, sum or prefix-sums.")],
     d: opt.D,
-    g: Annotated[int, typer.Argument(metavar="G", help="Number of groups; D·G must be a power of two.")],
+    g: Annotated[
+        int, typer.Argument(metavar="G", help="Number of groups; D·G must be a power of two.")
+    ],
     dimension: Annotated[int, typer.Option(help="Dimension of the move.")] = 0,
     seed: Annotated[int, typer.Option(help="Random seed of the values.")] = 0,
 ) -> Report:

@@ -25,7 +25,8 @@ def exact(
         ),
     ] = "random",
     all_packets: Annotated[
-        bool, typer.Option("--all-packets", help="For D > G: let every packet take part in every step.")
+        bool,
+        typer.Option("--all-packets", help="For D > G: let every packet take part in every step."),
     ] = False,
     upto: Annotated[int | None, typer.Option(help="List at most this many steps.")] = None,
 ) -> Report:

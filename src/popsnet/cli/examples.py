@@ -29,5 +29,6 @@ EXAMPLES = {
     "sorting-network": "popsnet sorting-network merge-exchange 16 --check",
     "routers": "popsnet routers",
     "doctor": "popsnet doctor",
+    "cite": "popsnet cite",
 }
 """By the words of the command."""

@@ -8,7 +8,7 @@ import os
 import re
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Annotated
@@ -19,6 +19,7 @@ import popsnet
 from popsnet.cli import (
     adversary,
     check,
+    cite,
     compare,
     compute,
     demo,
@@ -38,7 +39,7 @@ from popsnet.cli import (
     view,
 )
 from popsnet.cli.exit_codes import ExitCode
-from popsnet.cli.usage import Command, Group
+from popsnet.cli.usage import Command, Group, example_of
 from popsnet.errors import InputError, PopsnetError
 
 app = typer.Typer(
@@ -77,26 +78,32 @@ _COMMANDS = {
     "Experiments": (sweep.sweep, results.app, paper.paper),
     "Limits and theory": (theory.theory, exact.exact, adversary.app),
     "Sorting and computing": (sort.sort, compute.compute, sorting_network.sorting_network),
-    "About": (routers.routers, doctor.doctor),
+    "About": (routers.routers, doctor.doctor, cite.cite),
 }
 """As ``popsnet --help`` lists them."""
 
 _GROUPS = {results.app: "results", adversary.app: "adversary"}
 
 
-def _add(panel: str, command: object) -> None:
-    if isinstance(command, typer.Typer):
-        app.add_typer(command, name=_GROUPS[command], cls=Group, rich_help_panel=panel)
-        for one in command.registered_commands:
-            one.cls = Command
-    else:
-        assert callable(command)
-        app.command(cls=Command, rich_help_panel=panel)(command)
+def _add(panel: str, command: Callable[..., None]) -> None:
+    example = example_of(command.__name__)
+    app.command(cls=Command, epilog=example, rich_help_panel=panel)(command)
+
+
+def _add_group(panel: str, group: typer.Typer) -> None:
+    name = _GROUPS[group]
+    app.add_typer(group, name=name, cls=Group, rich_help_panel=panel)
+    for one in group.registered_commands:
+        assert one.callback is not None
+        one.cls, one.epilog = Command, example_of(f"{name} {one.name or one.callback.__name__}")
 
 
 for panel, commands in _COMMANDS.items():
     for command in commands:
-        _add(panel, command)
+        if isinstance(command, typer.Typer):
+            _add_group(panel, command)
+        else:
+            _add(panel, command)
 
 
 _PARAMETERS = "|".join(
@@ -157,9 +164,14 @@ def _run() -> int:
             raise
         return _interrupted()
     except Exception as error:
-        if not hasattr(error, "format_message"):
+        if hasattr(error, "format_message"):
+            return _of_usage_error(error)
+        from popsnet.routing.plugin import users_frames
+
+        if not (frames := users_frames(error)):
             raise
-        return _of_usage_error(error)
+        _complain(f"the code of a router failed.\n{frames.rstrip()}")
+        return ExitCode.FAILED
 
 
 def _of_usage_error(error: Exception) -> int:

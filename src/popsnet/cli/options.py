@@ -48,7 +48,9 @@ def require_figure(path: Path | None) -> Path | None:
     if path is None:
         return None
     if find_spec("matplotlib") is None:
-        raise InputError(f"--figure needs matplotlib, which is not installed. {how_to_install('plots')}")
+        raise InputError(
+            f"--figure needs matplotlib, which is not installed. {how_to_install('plots')}"
+        )
     from matplotlib.backend_bases import FigureCanvasBase
 
     endings = [f".{name}" for name in sorted(FigureCanvasBase.get_supported_filetypes())]
@@ -77,9 +79,7 @@ Router = Annotated[
         autocompletion=complete_router,
     ),
 ]
-Variant = Annotated[
-    str | None, typer.Option(help="A variant of the router.")
-]
+Variant = Annotated[str | None, typer.Option(help="A variant of the router.")]
 Permutation = Annotated[str, typer.Option(help=PERMUTATIONS, autocompletion=complete_permutation)]
 Engine = Annotated[
     str,
@@ -98,8 +98,5 @@ Trace = Annotated[
 ]
 Figure = Annotated[
     Path | None,
-    typer.Option(
-        help="Write a figure to this file: .svg, .png or .pdf.",
-        callback=require_figure,
-    ),
+    typer.Option(help="Write a figure to this file: .svg, .png or .pdf.", callback=require_figure),
 ]

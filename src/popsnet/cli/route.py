@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+from itertools import chain
 from typing import Annotated
 
 import typer
@@ -12,26 +14,30 @@ from popsnet.cli.output import Interrupted, reporting, with_trace
 from popsnet.errors import InputError
 from popsnet.report import Fact, Report
 
+_ROUTER = "mei-rizzi"
+_MOST_SEEN = 2**10
+"""On larger networks a single packet can hardly be seen on the page."""
+
 
 @reporting
 def route(
     d: opt.D,
     g: opt.G,
-    router: opt.Router = "mei-rizzi",
+    router: opt.Router = _ROUTER,
     variant: opt.Variant = None,
     schedule: Annotated[
-        str | None,
-        typer.Option(help='A schedule for relay, for example "P2 P1 R2".'),
+        str | None, typer.Option(help='A schedule for relay, for example "P2 P1 R2".')
     ] = None,
     permutation: opt.Permutation = "random",
     detect: Annotated[
         bool,
         typer.Option(
-            "--detect",
-            help="After every step, let all processors find out whether they are done.",
+            "--detect", help="After every step, let all processors find out whether they are done."
         ),
     ] = False,
-    runs: Annotated[int, typer.Option(help="Number of runs, each with its own permutation and coins.")] = 1,
+    runs: Annotated[
+        int, typer.Option(help="Number of runs, each with its own permutation and coins.")
+    ] = 1,
     seed: opt.Seed = 0,
     permutation_seed: opt.PermutationSeed = 0,
     engine: opt.Engine = "auto",
@@ -62,14 +68,37 @@ def route(
 
 def _report(done: popsnet.Runs) -> Report:
     seconds = float(done.seconds.sum())
-    return done.report().plus(Fact("seconds", seconds), f"Routed in {seconds:,.2f} s.")
+    report = done.report().plus(Fact("seconds", seconds), f"Routed in {seconds:,.2f} s.")
+    return report.plus(*_pointer(done.experiment))
+
+
+def _pointer(experiment: popsnet.Experiment) -> list[str]:
+    """Return the command that shows the first run, if the viewer can show it."""
+    if experiment.network.n > _MOST_SEEN or experiment.idealized:
+        return []
+    router, permutation = experiment.resolved_router, experiment.permutation_file
+    name = experiment.router_file or experiment.router
+    if experiment.variant != router.choose_variant(None, experiment.network):
+        name += f":{experiment.variant}"
+    options = {
+        "--router": (name, _ROUTER),
+        "--permutation": (permutation or experiment.permutation, "random"),
+        "--seed": (experiment.seed, 0),
+        "--permutation-seed": (experiment.permutation_seed, 0),
+        "--max-steps": (experiment.max_steps, 1000),
+    }
+    given = ((key, str(value)) for key, (value, default) in options.items() if value != default)
+    words = (str(experiment.d), str(experiment.g), *chain.from_iterable(given))
+    return [f"See it: popsnet view {shlex.join(words)}"]
 
 
 def _require_schedules(router: str, variant: str | None) -> None:
     """Refuse a schedule beside a variant, and one for a router that takes none."""
+    from popsnet.routing import find_variant
+
     if variant is not None:
         raise InputError("A schedule is a variant; give --schedule or --variant, not both.")
-    if popsnet.find_router(router).schedules is None:
+    if find_variant(router, None)[0].schedules is None:
         able = ", ".join(one.name for one in popsnet.all_routers() if one.schedules is not None)
         which = f"these do: {able}" if able else "no router here does"
         raise InputError(f"Router {router} takes no --schedule; {which}.")

@@ -19,11 +19,7 @@ def schedule(
     d: opt.D,
     g: opt.G,
     permutation: Annotated[
-        str | None,
-        typer.Option(
-            help=opt.PERMUTATIONS,
-            autocompletion=opt.complete_permutation,
-        ),
+        str | None, typer.Option(help=opt.PERMUTATIONS, autocompletion=opt.complete_permutation)
     ] = None,
     demand: Annotated[
         Path | None,
@@ -42,11 +38,7 @@ def schedule(
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(
-            "--out",
-            "-o",
-            help="Write the schedule as .csv with a row per message.",
-        ),
+        typer.Option("--out", "-o", help="Write the schedule as .csv with a row per message."),
     ] = None,
     figure: opt.Figure = None,
 ) -> Report:

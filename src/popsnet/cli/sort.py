@@ -28,7 +28,7 @@ def sort(
     out: Annotated[
         Path | None,
         typer.Option(
-            "--out", "-o", help="Write the sorted values to this file: .npy, or text with one per line.",
+            "--out", "-o", help="Write the sorted values to this file: .npy, or text.",
             callback=opt.require_file,
         ),
     ] = None,

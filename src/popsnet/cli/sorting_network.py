@@ -22,9 +22,7 @@ def sorting_network(
         ),
     ],
     n: Annotated[int, typer.Argument(metavar="N", help="Number of wires.")],
-    seed: Annotated[
-        int, typer.Option(help="Random seed of bag-tree and of --check.")
-    ] = 0,
+    seed: Annotated[int, typer.Option(help="Random seed of bag-tree and of --check.")] = 0,
     figure: Annotated[
         Path | None,
         typer.Option(
@@ -34,10 +32,13 @@ def sorting_network(
     ] = None,
     check: Annotated[
         bool,
-        typer.Option("--check", help="Try all inputs of zeros and ones (for N > 20, a random sample)."),
+        typer.Option(
+            "--check", help="Try all inputs of zeros and ones (for N > 20, a random sample)."
+        ),
     ] = False,
     growth: Annotated[
-        bool, typer.Option("--growth", help="Show the depth of bag-tree for every power of two up to N.")
+        bool,
+        typer.Option("--growth", help="Show the depth of bag-tree for every power of two up to N."),
     ] = False,
 ) -> Report:
     """Make a sorting network, draw it, or check that it sorts."""

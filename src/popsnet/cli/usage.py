@@ -36,7 +36,7 @@ _LIKE_NUMBERS = re.compile(r"-\d+")
 
 
 class Command(TyperCommand):
-    """A command whose help has an example, and whose errors repeat what was typed."""
+    """A command whose errors repeat what was typed."""
 
     def get_params(self, ctx: Any) -> list[Any]:
         """Return the parameters; a flag has no type that its help would have to name."""
@@ -45,12 +45,6 @@ class Command(TyperCommand):
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         """Return the parts of the usage line, with arguments as the help names them."""
         return [re.sub(r"^\{(.*)\}$", r"\1", one) for one in super().collect_usage_pieces(ctx)]
-
-    def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Write the help, with the example of the command."""
-        if example := EXAMPLES.get(words_of(ctx)):
-            self.epilog = f"Example: {example}"
-        super().format_help(ctx, formatter)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read arguments and options; a negative size is a size and not an option."""
@@ -106,9 +100,10 @@ class Group(TyperGroup):
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Return the names of the commands, in the order of their examples."""
-        first = words_of(ctx).split()
-        order = [words.split()[len(first)] for words in EXAMPLES if words.split()[: len(first)] == first]
-        return sorted(super().list_commands(ctx), key=[*order, *super().list_commands(ctx)].index)
+        prefix, names = f"{words_of(ctx)} ".lstrip(), super().list_commands(ctx)
+        examples = [words for words in EXAMPLES if words.startswith(prefix)]
+        order = [words.removeprefix(prefix).split()[0] for words in examples]
+        return sorted(names, key=[*order, *names].index)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Find the command, or say which one may have been meant."""
@@ -124,6 +119,12 @@ class Group(TyperGroup):
             meant = prefix + close
         cure = f"Did you mean popsnet {meant}?" if meant else f"Give one of: {', '.join(known)}."
         raise InputError(f"There is no command {words!r}. {cure}")
+
+
+def example_of(command: str) -> str | None:
+    """Return the last line of a command's help, given its words."""
+    example = EXAMPLES.get(command.rstrip("_").replace("_", "-"))
+    return f"Example: {example}" if example else None
 
 
 def words_of(ctx: Any) -> str:

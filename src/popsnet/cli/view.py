@@ -57,15 +57,14 @@ def view(
         if _is_network(what):
             d, g = map(int, what)
             require_showable(popsnet.Network(d, g))
-            routers = router or [_ROUTER]
-            _refuse_overwriting(_files(routers, permutation), out)
             runs = [
                 popsnet.Experiment(
                     d, g, router=name, permutation=permutation, seed=seed,
                     permutation_seed=permutation_seed, max_steps=max_steps,
                 )
-                for name in routers
+                for name in router or [_ROUTER]
             ]  # fmt: skip
+            _refuse_overwriting(_files(runs), out)
         else:
             _refuse_options(context, what[0])
             _refuse_overwriting({Path(name): "a trace to be shown" for name in what}, out)
@@ -107,16 +106,11 @@ def _refuse_options(context: typer.Context, trace: str) -> None:
             )
 
 
-def _files(routers: Sequence[str], permutation: str) -> dict[Path, str]:
-    """Return the files that runs are done from, and what each of them is."""
-    from popsnet.permutations.files import SUFFIXES
-    from popsnet.routing import split_variant
-
-    names = (split_variant(name)[0] for name in routers)
-    files = {Path(name): "the file of a router" for name in names if name.endswith(".py")}
-    if Path(permutation).suffix.lower() in SUFFIXES:
-        files[Path(permutation)] = "the permutation to be routed"
-    return files
+def _files(runs: Sequence[popsnet.Experiment]) -> dict[Path, str]:
+    """Return the files that experiments come from, and what each of them is."""
+    routers = {Path(one.router_file): "the file of a router" for one in runs if one.router_file}
+    files = (one.permutation_file for one in runs if one.permutation_file)
+    return routers | {Path(name): "the permutation to be routed" for name in files}
 
 
 def _refuse_overwriting(files: Mapping[Path, str], out: Path) -> None:

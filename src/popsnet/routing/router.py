@@ -368,6 +368,6 @@ def get_router(name: str) -> Router:
     except KeyError:
         known = ", ".join(sorted(_ROUTERS))
         raise InputError(
-            f"There is no router {name!r}.{did_you_mean(name, _ROUTERS)} Give one of: {known}; or a "
-            "file name.py that registers one."
+            f"There is no router {name!r}.{did_you_mean(name, _ROUTERS)} Give one of: {known}; or "
+            "a file name.py that registers one."
         ) from None
