@@ -165,9 +165,9 @@ def test_files_give_back_what_was_written(
         ("huge.json", "[0, 1, 2, 100000000000000000000]", "too large"),
         ("torn.json", "[0, 1, 2", "not a whole JSON file"),
         ("foreign.json", '{"other": 1}', "no list of destinations"),
-        ("torn.npy", "\x93NUMPY", "not a whole .npy file"),
+        ("torn.npy", "\x93NUMPY", "not a complete .npy file"),
         ("binary.csv", "\x00\xff", "not a CSV text file|not whole numbers|entries"),
-        ("zip.npy", "PK\x03\x04", "not a whole .npy file"),
+        ("zip.npy", "PK\x03\x04", "not a complete .npy file"),
         ("digits.json", "[" + "1" * 5000 + "]", "not a whole JSON file"),
         ("heading.csv", "0.5\n3\n2\n1\n0", "line 1.*not whole numbers"),
         ("kind.txt", "0 1 2 3", "ends in .npy, .csv, .json"),
@@ -186,7 +186,7 @@ def test_bad_arrays_are_refused(tmp_path: Path) -> None:
     for array, complaint in (
         (np.arange(4.0), "type float64"),
         (np.arange(4).reshape(2, 2), r"shape \(2, 2\)"),
-        (np.array([0, 1, 2, None]), "not a whole .npy file"),
+        (np.array([0, 1, 2, None]), "not a complete .npy file"),
     ):
         np.save(path, array, allow_pickle=True)
         with pytest.raises(PermutationError, match=complaint):

@@ -46,7 +46,7 @@ _CLAIMS = Claims(
     Expectation(datta_slots, exact=True, reason="formula: strips sorted by merge exchange"),
     (Bound("datta", "upper", "k(4 lg² + 2 lg + 9) - ⌈k/g⌉ for d = kg, g = 2^lg; else alike",
            "always", "any d, g",
-           "popsnet's documentation, page 'deterministic\', after Datta and Soundaralakshmi",
+           "popsnet's documentation, page 'deterministic', after Datta and Soundaralakshmi",
            slots=datta_slots),),
 )  # fmt: skip
 
