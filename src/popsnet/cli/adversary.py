@@ -95,7 +95,7 @@ def congestion(
 def rigid(
     d: opt.D,
     g: opt.G,
-    router: opt.Router = "direct",
+    router: opt.Router = "datta",
     variant: opt.Variant = None,
     slots: Annotated[
         int | None,

@@ -39,7 +39,7 @@ from popsnet.cli import (
     view,
 )
 from popsnet.cli.exit_codes import ExitCode
-from popsnet.cli.usage import Command, Group, example_of
+from popsnet.cli.usage import Command, Group, Stopped, example_of
 from popsnet.errors import InputError, PopsnetError
 
 app = typer.Typer(
@@ -141,7 +141,7 @@ def main() -> None:
             stream.reconfigure(errors="replace")  # a terminal without ± is no reason to fail
     with _sigterm_interrupts():
         code = _run()
-    sys.exit(_flushed(code))
+    sys.exit(int(_flushed(code)))
 
 
 def _run() -> int:
@@ -159,8 +159,10 @@ def _run() -> int:
         return ExitCode.BAD_INPUT if isinstance(error, InputError) else ExitCode.FAILED
     except OSError as error:
         return _of_os_error(error)
-    except (KeyboardInterrupt, SystemError) as end:
-        if not _was_interrupted(end):  # compiled code wraps an interrupt in a SystemError
+    except (Stopped, KeyboardInterrupt):
+        return _interrupted()
+    except SystemError as end:
+        if not _was_interrupted(end):  # compiled code wraps an interrupt in one
             raise
         return _interrupted()
     except Exception as error:
@@ -186,8 +188,6 @@ def _of_usage_error(error: Exception) -> int:
 def _of_system_exit(end: SystemExit) -> int:
     if isinstance(end.__context__, BrokenPipeError):
         return ExitCode.BROKEN_PIPE
-    if _was_interrupted(end):
-        return _interrupted()
     return end.code if isinstance(end.code, int) else int(bool(end.code))
 
 

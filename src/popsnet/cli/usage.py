@@ -35,6 +35,10 @@ RENAMED_OPTIONS = {
 _LIKE_NUMBERS = re.compile(r"-\d+")
 
 
+class Stopped(BaseException):
+    """An interrupt that a command has said nothing about yet."""
+
+
 class Command(TyperCommand):
     """A command whose errors repeat what was typed."""
 
@@ -44,7 +48,8 @@ class Command(TyperCommand):
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         """Return the parts of the usage line, with arguments as the help names them."""
-        return [re.sub(r"^\{(.*)\}$", r"\1", one) for one in super().collect_usage_pieces(ctx)]
+        pieces = super().collect_usage_pieces(ctx)
+        return [re.sub(r"^\{(.*?(\.\.\.)?)\}(?(2)(\.\.\.)?)", r"\1", one) for one in pieces]
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read arguments and options; a negative size is a size and not an option."""
@@ -97,6 +102,13 @@ class Group(TyperGroup):
                 options = [name for one in self.get_params(ctx) for name in one.opts]
                 _refuse_option(words_of(ctx), error.option_name, options)  # type: ignore[attr-defined]
             raise
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command; an interrupt that it does not deal with is told from its own exits."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt as stop:
+            raise Stopped from stop
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Return the names of the commands, in the order of their examples."""

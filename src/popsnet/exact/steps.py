@@ -201,7 +201,7 @@ def steps_distribution(
     """
     if router not in ROUTERS:
         raise InputError(
-            f"router = {router!r}: exact chains exist for {' and '.join(ROUTERS)}."
+            f"router = {router}: exact chains exist for {' and '.join(ROUTERS)}."
             f"{did_you_mean(router, ROUTERS)}"
         )
     if all_packets and router == "relay":
