@@ -94,6 +94,6 @@ def _report(page: Page, runs: Sequence[Run], path: Path, opened: bool) -> Report
             f"Two routers send the same {_D * _G} packets on POPS({_D}, {_G}): {taken}. A coupler "
             "that is crossed out had a collision, and its messages are destroyed.",
             f"The page {shown}: {path}",
-            "Try next: popsnet view 8 8 --router relay, popsnet compare 8 8, popsnet plan 64 64.",
+            "Try next: popsnet view 8 8, popsnet compare 8 8, popsnet plan 64 64",
         ),
     )
