@@ -52,12 +52,12 @@ def view(
     from popsnet.notebook import page_of
     from popsnet.viewer import require_showable
 
-    runs: Sequence[popsnet.Experiment | Path]
+    runs: list[popsnet.Experiment | Path]
     try:
         if _is_network(what):
             d, g = map(int, what)
             require_showable(popsnet.Network(d, g))
-            runs = experiments = [
+            experiments = [
                 popsnet.Experiment(
                     d, g, router=name, permutation=permutation, seed=seed,
                     permutation_seed=permutation_seed, max_steps=max_steps,
@@ -65,6 +65,7 @@ def view(
                 for name in router or [_ROUTER]
             ]  # fmt: skip
             _refuse_overwriting(_files(experiments), out)
+            runs = [*experiments]
         else:
             _refuse_options(context, what[0])
             _refuse_overwriting({Path(name): "a trace to be shown" for name in what}, out)
