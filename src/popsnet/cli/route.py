@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from itertools import chain
 from typing import Annotated
@@ -56,33 +57,32 @@ def route(
     )  # fmt: skip
     if detect:
         experiment = experiment.replaced(variant=experiment.variant + DETECTED)
+    if variant is not None or detect:
+        router = _with_variant(router, experiment.variant)
     try:
         done = popsnet.route(experiment, runs=runs, engine=engine, trace=trace)
     except KeyboardInterrupt as stop:
         if not isinstance(kept := getattr(stop, "runs", None), popsnet.Runs):
             raise
         message = f"Interrupted: {len(kept)} of {runs} runs were finished."
-        raise Interrupted(message, _report(kept) if len(kept) else None) from None
-    return with_trace(_report(done), trace)
+        report = _report(kept, router, permutation) if len(kept) else None
+        raise Interrupted(message, report) from None
+    return with_trace(_report(done, router, permutation), trace)
 
 
-def _report(done: popsnet.Runs) -> Report:
+def _report(done: popsnet.Runs, router: str, permutation: str) -> Report:
     seconds = float(done.seconds.sum())
     report = done.report().plus(Fact("seconds", seconds), f"Routed in {seconds:,.2f} s.")
-    return report.plus(*_pointer(done.experiment))
+    return report.plus(*_pointer(done.experiment, router, permutation))
 
 
-def _pointer(experiment: popsnet.Experiment) -> list[str]:
+def _pointer(experiment: popsnet.Experiment, router: str, permutation: str) -> list[str]:
     """Return the command that shows the first run, if the viewer can show it."""
     if experiment.network.n > _MOST_SEEN or experiment.idealized:
         return []
-    router, permutation = experiment.resolved_router, experiment.permutation_file
-    name = experiment.router_file or experiment.router
-    if experiment.variant != router.choose_variant(None, experiment.network):
-        name += f":{experiment.variant}"
     options = {
-        "--router": (name, _ROUTER),
-        "--permutation": (permutation or experiment.permutation, "random"),
+        "--router": (router, _ROUTER),
+        "--permutation": (permutation, "random"),
         "--seed": (experiment.seed, 0),
         "--permutation-seed": (experiment.permutation_seed, 0),
         "--max-steps": (experiment.max_steps, 1000),
@@ -90,6 +90,12 @@ def _pointer(experiment: popsnet.Experiment) -> list[str]:
     given = ((key, str(value)) for key, (value, default) in options.items() if value != default)
     words = (str(experiment.d), str(experiment.g), *chain.from_iterable(given))
     return [f"See it: popsnet view {shlex.join(words)}"]
+
+
+def _with_variant(router: str, variant: str) -> str:
+    """Return NAME:VARIANT for a router that may have been given as such already."""
+    name = re.match(r".+?\.py|[^:]+", router)
+    return f"{name[0] if name else router}:{variant}"
 
 
 def _require_schedules(router: str, variant: str | None) -> None:
