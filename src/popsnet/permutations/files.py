@@ -122,7 +122,7 @@ def _read_plain_csv(path: Path) -> npt.NDArray[np.int64] | None:
             heading = [cell.strip().lower() for cell in file.readline().split(",")]
         with warnings.catch_warnings():
             warnings.simplefilter("error")  # NumPy warns of an empty file, for example
-            table = np.loadtxt(
+            table: npt.NDArray[np.int64] = np.loadtxt(
                 path, np.int64, comments=None, delimiter=",", ndmin=2, encoding="utf-8-sig",
                 skiprows=int(heading in _HEADINGS),
             )  # fmt: skip
