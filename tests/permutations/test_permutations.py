@@ -201,7 +201,9 @@ def test_files_of_numbers_are_read_by_numpy_as_by_the_careful_reader(
     assert quick.tolist() == files._read_any_csv(path).tolist() == [1, 0, 2]
 
 
-@pytest.mark.parametrize("text", ["1\ntwo\n", "", "0,1,2\n", "0,1\n0,0\n", "0,1\n-1,0\n", "1.5\n"])
+@pytest.mark.parametrize(
+    "text", ["1\ntwo\n", "", "0,1,2\n", "0,1\n0,0\n", "1,1\n-1,0\n", "1.5\n", f"{10**20}\n"]
+)
 def test_other_files_are_left_to_the_careful_reader(text: str, tmp_path: Path) -> None:
     (tmp_path / "p.csv").write_text(text)
     assert files._read_plain_csv(tmp_path / "p.csv") is None

@@ -126,16 +126,16 @@ def _read_plain_csv(path: Path) -> npt.NDArray[np.int64] | None:
                 path, np.int64, comments=None, delimiter=",", ndmin=2, encoding="utf-8-sig",
                 skiprows=int(heading in _HEADINGS),
             )  # fmt: skip
-    except (ValueError, Warning):
+    except (ValueError, OverflowError, Warning):
         return None
     if table.shape[1] == 1:
         return table[:, 0]
     if table.shape[1] != 2:
         return None
     source, destination = table.T[::-1] if heading == _HEADINGS[-1] else table.T
-    if (np.bincount(source.clip(0, len(source)), minlength=len(source) + 1)[:-1] != 1).any():
+    if not np.array_equal(np.sort(source), np.arange(len(source))):
         return None
-    values = np.empty_like(destination)
+    values = np.empty(len(source), dtype=np.int64)
     values[source] = destination
     return values
 
