@@ -1,4 +1,4 @@
-"""Photographs pages of the viewer for the documents: runs anybody can repeat, in Chromium."""
+"""Take screenshots of viewer pages for the documents, in Chromium; every run can be repeated."""
 
 import shutil
 import sys
@@ -42,8 +42,8 @@ class Shot(NamedTuple):
 
 
 SHOTS = {
-    "viewer": Shot(4, 4, (Run("mei-rizzi"), Run("relay", "S")), 2, 972, top="#score"),
-    "viewer-3-3-light": Shot(3, 3, (Run("mei-rizzi"),), 1, 1090, follow=4),
+    "viewer": Shot(4, 4, (Run("mei-rizzi"), Run("relay", "S")), 2, 900, top="body"),
+    "viewer-3-3-light": Shot(3, 3, (Run("mei-rizzi"),), 1, 860, follow=4),
     "viewer-6-6-side-by-side-dark": Shot(
         6, 6, (Run("mei-rizzi"), Run("relay", "S")), 2, 1472, "dark", top="#score"
     ),
@@ -52,7 +52,7 @@ SHOTS = {
 
 
 def page_of(shot: Shot) -> Page:
-    """The runs of a shot, on the same permutation."""
+    """Return the page of a shot; its runs have the same permutation."""
     recordings = []
     with TemporaryDirectory() as folder:
         for place, run in enumerate(shot.runs):
@@ -65,7 +65,7 @@ def page_of(shot: Shot) -> Page:
 
 
 def take(browser: Browser, shot: Shot, path: Path) -> None:
-    """The picture of a page, as whoever has scrolled to its runs sees it."""
+    """Save a page as a reader sees it who has scrolled to its runs."""
     with TemporaryDirectory() as folder:
         address = page_of(shot).save(Path(folder) / "page.html").as_uri()
         context = browser.new_context(
@@ -74,14 +74,9 @@ def take(browser: Browser, shot: Shot, path: Path) -> None:
             reduced_motion="reduce",
         )
         tab = context.new_page()
-        tab.goto(address)
+        followed = "" if shot.follow is None else f"&follow={shot.follow}"
+        tab.goto(f"{address}#slot={shot.slot}{followed}")
         tab.wait_for_selector("html[data-ready]", state="attached")
-        tab.fill("#slot", str(shot.slot))
-        tab.press("#slot", "Enter")
-        if shot.follow is not None:
-            tab.fill("#packet", str(shot.follow))
-            tab.press("#packet", "Enter")
-        tab.evaluate("document.activeElement.blur()")
         tab.locator(shot.top).evaluate("(top) => scrollTo(0, top.offsetTop - 8)")
         with Image.open(BytesIO(tab.screenshot())) as picture:
             # a few colours and their shades: 256 are enough, at a third of the size
@@ -91,10 +86,13 @@ def take(browser: Browser, shot: Shot, path: Path) -> None:
 
 
 def draw() -> None:
-    """All of them, if there is a browser."""
+    """Take all screenshots, if there is a browser."""
     chromium = next((path for name in CHROMIUM if (path := shutil.which(name))), None)
     if chromium is None:
-        print("No Chromium here: the pictures of the viewer stay as they are.", file=sys.stderr)
+        print(
+            "Chromium is not installed: the screenshots of the viewer stay as they are.",
+            file=sys.stderr,
+        )
         return
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=QUIET)
