@@ -63,6 +63,7 @@ def test_the_example_runs(
     words: str, cli: Cli, prepared: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(prepared)
+    monkeypatch.setattr("tempfile.tempdir", str(prepared))
     name = popsnet.Experiment(4, 4).digest[:6]
     example = EXAMPLES[words].replace("EXPERIMENT", name).replace(*SMALLER.get(words, ("", "")))
     finished = cli(*shlex.split(example)[1:])
