@@ -1,4 +1,4 @@
-"""Which runs are wanted: for the paper's tables, its rival, tables it does not have, and theory."""
+"""Plan the runs: for the paper's tables, its rival, our own tables, and theory."""
 
 from __future__ import annotations
 
@@ -90,13 +90,24 @@ class PaperPlan:
 
 
 def make_plan(runs: int | None = None, max_n: int | None = None, full: bool = False) -> PaperPlan:
-    """The plan for these wishes; refuses what cannot be done, before any work."""
+    """Plan all runs, and refuse parameters out of range before any work.
+
+    Raises
+    ------
+    InputError
+        If a parameter is out of range, or ``runs`` is given together with ``full``, which chooses
+        the runs of every row itself.
+    """
+    if full and runs is not None:
+        raise InputError(
+            f"runs = {runs}: full = True chooses the runs of every row itself; give one of the two."
+        )
     if runs is not None and whole_number("runs", runs, 1, MOST_RUNS) % SHARD_RUNS:
-        raise InputError(f"runs = {runs}: runs are kept by tens; give 10, 20, 30, …")
+        raise InputError(f"runs = {runs}: must be a multiple of ten; give 10, 20, 30, …")
     if max_n is not None and not SMALLEST <= whole_number("max_n", max_n) <= LARGEST:
         raise InputError(
-            f"max_n = {max_n}: the paper's networks have n = {SMALLEST} to {LARGEST:,} "
-            "processors; give a number of that range."
+            f"max_n = {max_n}: must be {SMALLEST} to {LARGEST:,}, the sizes of the paper's "
+            "networks."
         )
     largest = max_n or LARGEST
     rows = [row for row in printed_rows() if row.network.n <= largest]
