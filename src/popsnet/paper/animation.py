@@ -21,7 +21,7 @@ from popsnet.trace import Event, Send
 _LEFT, _MIDDLE, _RIGHT, _WIDTH = 70, 235, 400, 470
 _ROW, _GAP, _TOP = 22, 12, 78
 _RADIUS, _HALF = 9, 15
-_SECONDS = 1.1
+_SECONDS = 0.9
 """How long a slot is shown."""
 
 _HELD = 3

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, islice, zip_longest
+from itertools import accumulate, cycle, islice, zip_longest
 from typing import TypeVar
 
 import numpy as np
@@ -21,6 +21,7 @@ from popsnet.paper.theory.predictions import FluidRow
 from popsnet.paper.theory.section import Theory
 from popsnet.paper.theory.separation import SeparationRow
 from popsnet.plots import CurveKind, Decline, Dot, Series
+from popsnet.plots.style import LOOKS
 from popsnet.routing import find_router
 from popsnet.routing.relay import expected_slots, fractions
 from popsnet.routing.relay.schedule import RelaySchedule
@@ -43,6 +44,9 @@ _CONFLICT_SEED = 8
 
 _PAPER, _THEORY = CurveKind.PUBLISHED, CurveKind.THEORY
 AnyRow = TypeVar("AnyRow", StepsRow, SlotsRow)
+
+_LOOKS = {"mei-rizzi": 0, "relay": 3}
+"""The looks of routers that are in several figures."""
 
 _FOLLOWED = 10
 _MOST_FOLLOWED = 2**16
@@ -122,7 +126,7 @@ def _by_ratio(rows: Sequence[AnyRow]) -> dict[int, list[AnyRow]]:
 
 
 def _headline(rows: Sequence[SlotsRow]) -> Iterator[PaperFigure]:
-    """The paper's router as printed and as run here, and relay; few things, to be read at once."""
+    """Draw the paper's router, printed and measured, and relay."""
     panels = {
         _shape(ratio): [
             *_series("paper's router, ours", same, lambda row: row.mean),
@@ -226,9 +230,10 @@ def _losses(rows: Sequence[RouterRow]) -> Iterator[PaperFigure]:
     for row in rows:
         if row.lost_share:
             losing.setdefault((row.router, row.variant, row.d // row.g), []).append(row)
+    losers = sorted({f"{router} ({variant})" for router, variant, _ in losing})
     series = [
         Series(
-            f"{router} ({variant}), {_shape(ratio)}",
+            f"{router} ({variant}), {_shape(ratio)}" if len(losers) > 1 else _shape(ratio),
             tuple(row.n for row in same),
             tuple(row.lost_share for row in same),
             tuple(row.lost_sd for row in same),
@@ -240,16 +245,17 @@ def _losses(rows: Sequence[RouterRow]) -> Iterator[PaperFigure]:
     if series:
         yield PaperFigure(
             "losses",
-            "Lost packets as a share of all, where any are lost. Bars show the standard deviation "
-            "of a run.",
+            f"Packets lost by {' and '.join(losers)}, as a share of all. Bars show the standard "
+            "deviation of a run.",
             "Lost packets against processors, a line for each router and d/g that loses any.",
             plots.draw_losses(series),
         )
 
 
 def _routers(rows: Sequence[RouterRow]) -> Iterator[PaperFigure]:
-    """Draw every router on every network; idealized variants, which are statistics, apart."""
-    looks = {router: look for look, router in enumerate(sorted({row.router for row in rows}))}
+    """Draw every router on every network, without idealized variants, which are statistics."""
+    others = sorted({row.router for row in rows} - set(_LOOKS))
+    looks = _LOOKS | dict(zip(others, cycle(set(range(len(LOOKS))) - set(_LOOKS.values()))))
     found: dict[str, list[Dot]] = {}
     variants: dict[str, dict[str, int]] = {}
     for row in rows:

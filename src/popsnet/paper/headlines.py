@@ -80,5 +80,5 @@ def _relay(rows: Sequence[RelayRow]) -> Iterator[Headline]:
             "the slots with relay, our own router",
             f"Compared with the paper's router on {counted(len(relayed), 'network')}. relay lost "
             f"{counted(sum(row.lost for row in rows), 'packet')}.",
-            "relay",
+            "own-router",
         )

@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 _LIBRARIES = ("numpy", "numba", "scipy", "matplotlib")
 _METADATA = re.compile(r"<metadata>.*?</metadata>", re.DOTALL)
 _NAME = re.compile(r' id="([^"]*)"')
+_PAGE = 'style="fill: #ffffff"'
+"""The background of a figure and of its panels; white markers have an edge as well."""
+
 _USE = re.compile(r'(href="#|url\(#)([^")]*)')
 
 _LOSING_SEED = 17
@@ -63,6 +66,7 @@ def embed(number: int, figure: PaperFigure, folder: Path) -> dict[str, str]:
     """Save a figure, and return it for a page where it has this number."""
     vector, _ = save(figure.figure, folder, figure.stem)
     svg = _with_own_names(vector.read_text(encoding="utf-8"), f"p{number}-")
+    svg = svg.replace(_PAGE, 'style="fill: none"')  # a page has its own colour
     svg = svg.replace("<svg ", f'<svg role="img" aria-label="{escape(figure.alt)}" ', 1)
     own = Markup(svg)  # noqa: S704 - our own figure
     return {"stem": figure.stem, "caption": figure.caption, "svg": own}

@@ -17,8 +17,11 @@ Sign = tuple[str, str]
 
 TIME_DIVISION: Sign = (
     "§",
-    "relay's plan is direct: one hop, which is time division in max(d, g) slots. The ratio "
-    "compares with time division, not with relaying.",
+    "relay's plan is direct: one hop, which is time division in max(d, g) slots.",
+)
+RATIO_TO_TIME_DIVISION: Sign = (
+    TIME_DIVISION[0],
+    f"{TIME_DIVISION[1]} The ratio compares with time division, not with relaying.",
 )
 CAPPED: Sign = ("≥", "Some runs were capped: the value is a lower bound.")
 
@@ -41,7 +44,7 @@ def explained(
     name: str, title: str, columns: tuple[Column, ...], rows: Sequence[Row], *,
     lead: str, signs: Sequence[Sign] = (), note: str = "",
 ) -> PaperTable:  # fmt: skip
-    """Return a table with its caption.
+    r"""Return a table with its caption.
 
     Examples
     --------
@@ -49,12 +52,13 @@ def explained(
     >>> columns = (Column("slots", kind="text"),)
     >>> table = explained("t", "Slots", columns, [{"slots": "8 *"}], lead="All.", signs=signs)
     >>> table.caption
-    'All. * Doubtful.'
+    'All.\n* Doubtful.'
     """
     table = PaperTable(name, title, columns, rows, lead=lead, note=note)
     cells = "".join(cell for line in table.cells() for cell in line)
     used = tuple(sign for sign in signs if sign[0][0] in cells)
-    caption = " ".join([lead, *(f"{sign} {meaning}" for sign, meaning in used), note]).strip()
+    lines = [lead, *(f"{sign} {meaning}" for sign, meaning in used), note]
+    caption = "\n".join(filter(None, lines))
     return replace(table, caption=caption, signs=used)
 
 
@@ -131,7 +135,7 @@ _SLOTS = (
     Column("published_deterministic", "rival", show=_rival),
     Column("executed", show=_executed),
     Column("relay"),
-    with_time_division(formatted("relay_ratio", "ratio", "× {:.2f}")),
+    with_time_division(formatted("relay_ratio", "ratio", "×{:.2f}")),
 )
 
 _ROUTERS = (
@@ -154,8 +158,8 @@ _RELAY = (
     _mean("known"),
     Column("max", kind="integer"),
     RUNS_DONE,
-    with_time_division(formatted("mei_rizzi_ratio", "paper's router", "× {:.2f}")),
-    with_time_division(formatted("deterministic_ratio", "rival", "× {:.2f}")),
+    with_time_division(formatted("mei_rizzi_ratio", "paper's router", "×{:.2f}")),
+    with_time_division(formatted("deterministic_ratio", "rival", "×{:.2f}")),
     Column("variant", "schedule", "text"),
 )
 
@@ -193,7 +197,7 @@ def paper_tables(rows: PaperRows) -> tuple[PaperTable, ...]:
                 ("=", "The published formula, as the paper corrects it, gives the printed value."),
                 ("≠", "It gives another value."),
                 ("()", "By formula alone: executing it would take too long."),
-                TIME_DIVISION,
+                RATIO_TO_TIME_DIVISION,
                 CAPPED,
             ),
             note="The paper prints no standard deviation of slots; five times that of its steps "
@@ -216,11 +220,11 @@ def paper_tables(rows: PaperRows) -> tuple[PaperTable, ...]:
             note="A packet is lost when no processor holds it any more.",
         ),
         explained(
-            "relay", "relay, our own router", _RELAY, rows.relay,
+            "relay", "Slots of relay, our own router", _RELAY, rows.relay,
             lead="Not in the paper. Slots of relay: planned from d and g alone, until the last "
             "delivery, and until every source knows; then how many times as many slots the paper's "
             "router and its rival take.",
-            signs=(TIME_DIVISION, CAPPED),
+            signs=(RATIO_TO_TIME_DIVISION, CAPPED),
             note="The other tables count relay's slots until every source knows. The paper's "
             "router is counted as in the paper, the rival by its formula.",
         ),

@@ -20,6 +20,9 @@ _FILLS: tuple[Literal["full", "none", "left"], ...] = ("full", "none", "left")
 _SPREAD = 0.62
 """The part of a row's height that its dots are spread over."""
 
+_WIDEST = 120
+"""Characters of a legend's line."""
+
 _MOST_FINE = 12
 """Up to this many doublings of n, ticks are a factor of 4 apart, and beyond it 16."""
 
@@ -116,7 +119,7 @@ def draw_steps(panels: Mapping[str, Sequence[Series]]) -> Figure:
         _plot(axes, series, title)
         axes.yaxis.set_major_locator(MaxNLocator(integer=True))
     row[0].set_ylabel("steps")
-    return style.with_legend(figure)
+    return style.with_legend(figure, columns=4)
 
 
 @style.styled()
@@ -159,7 +162,7 @@ def draw_dots(rows: Mapping[str, Sequence[Dot]]) -> Figure:
     values are both seen.
     """
     labels = list(dict.fromkeys(dot.label for dots in rows.values() for dot in dots))
-    figure, (axes,) = style.row_of_axes(1, 1.0 + 0.36 * len(rows))
+    figure, (axes,) = style.row_of_axes(1, 1.0 + 0.4 * len(rows))
     for label in labels:
         drawn = [
             (dot, place + _SPREAD * (labels.index(label) / max(len(labels) - 1, 1) - 0.5))
@@ -177,8 +180,11 @@ def draw_dots(rows: Mapping[str, Sequence[Dot]]) -> Figure:
             if dot.text:
                 axes.annotate(
                     dot.text, (dot.slots, y), xytext=(5, 0), textcoords="offset points",
-                    va="center", fontsize=6.5, color=look.colour,
+                    va="center", fontsize=6.5, color=style.GREY,
                 )  # fmt: skip
+    for place in range(0, len(rows), 2):
+        axes.axhspan(place - 0.5, place + 0.5, color=style.PALE, alpha=0.25, linewidth=0, zorder=0)
+    axes.grid(visible=False, axis="y")
     axes.set_yticks(range(len(rows)), list(rows))
     axes.set_ylim(len(rows) - 0.5, -0.5)
     axes.set_xscale("log")
@@ -192,13 +198,13 @@ def draw_dots(rows: Mapping[str, Sequence[Dot]]) -> Figure:
 @style.styled()
 def draw_losses(series: Sequence[Series]) -> Figure:
     """Draw the share of all packets that is lost, against n."""
-    figure, (axes,) = style.row_of_axes(1, 3.0, 0.75 * style.WIDTH)
+    figure, (axes,) = style.row_of_axes(1, 2.7)
     _plot(axes, series)
     axes.set_ylim(bottom=0)
     axes.set_ylabel("packets lost")
     axes.yaxis.set_major_locator(MaxNLocator(steps=[1, 2, 5, 10]))
     axes.yaxis.set_major_formatter(lambda part, _: f"{100 * part:g}%")
-    return style.with_legend(figure, columns=2)
+    return style.with_legend(figure, columns=max(1, min(3, _WIDEST // max(map(_length, series)))))
 
 
 @style.styled()
@@ -270,6 +276,15 @@ def draw_distributions(distributions: Sequence[DistributionBars]) -> Figure:
     return style.with_legend(figure, columns=2)
 
 
+def _length(series: Series) -> int:
+    """Return the characters of a series in a legend, its marker included."""
+    return 8 + len(_label(series))
+
+
+def _label(series: Series) -> str:
+    return series.label if series.error is None else f"{series.label} (± {series.error_is})"
+
+
 def _power_of_two(n: float, _: object) -> str:
     return "2" + f"{round(log2(n))}".translate(_RAISED)
 
@@ -282,8 +297,7 @@ def _plot(axes: Axes, series: Sequence[Series], title: str = "") -> None:
     ticks = LogLocator(base=16 if doublings > _MOST_FINE else 4, numticks=99)
     style.log2_axis(axes, "number of processors n", ticks, _power_of_two)
     for one in series:
-        label = one.label if one.error is None else f"{one.label} (± {one.error_is})"
-        axes.errorbar(one.x, one.y, yerr=one.error, label=label, **_looks(one))
+        axes.errorbar(one.x, one.y, yerr=one.error, label=_label(one), **_looks(one))
 
 
 def _looks(series: Series) -> dict[str, Any]:
