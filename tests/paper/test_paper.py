@@ -173,7 +173,7 @@ def test_what_contradicts_itself_is_refused(cli: Cli, tmp_path: Path) -> None:
 
 def test_time_division_is_marked_and_not_counted_for_relay() -> None:
     """On POPS(4, 4) relay's plan is direct, on POPS(16, 16) it is not."""
-    plan = make_plan(runs=10, max_n=256)
+    plan = replace(make_plan(runs=10, max_n=256), rivals=(), routers=(), exact=())
     rows = make_rows(plan, results_of(plan))
     marked = {(row.d, row.g): row.time_division for row in rows.relay}
     assert (marked[4, 4], marked[16, 16]) == (True, False)
@@ -195,7 +195,7 @@ def test_time_division_is_marked_and_not_counted_for_relay() -> None:
 
 
 def test_headlines_are_what_the_rows_say() -> None:
-    plan = make_plan(runs=10, max_n=64)
+    plan = replace(make_plan(runs=10, max_n=64), rivals=(), exact=())
     rows = make_rows(plan, results_of(plan))
     reproduced, lost = headlines(plan, rows)  # relay's plan is direct on all of them
     judged = [{one.verdict, two.verdict} for one, two in zip(rows.steps, rows.slots, strict=True)]

@@ -131,7 +131,14 @@ def _headline(rows: Sequence[SlotsRow]) -> Iterator[PaperFigure]:
         _shape(ratio): [
             *_series("paper's router, ours", same, lambda row: row.mean),
             *_series("paper's router, printed", same, lambda row: row.published_slots, _PAPER),
-            *_series("relay", same, lambda row: row.relay, look=3),
+            *_series("relay", same, lambda row: None if row.time_division else row.relay, look=3),
+            *_series(
+                "relay's plan is direct (time division)",
+                same,
+                lambda row: row.relay if row.time_division else None,
+                _PAPER,
+                3,
+            ),
         ]
         for ratio, same in _by_ratio(rows).items()
     }
@@ -140,9 +147,9 @@ def _headline(rows: Sequence[SlotsRow]) -> Iterator[PaperFigure]:
             "headline",
             "Mean slots against the number of processors: the paper's router as printed and as run "
             "here, and relay, our own router.",
-            "Line charts of slots against processors. Printed and measured values of the paper's "
-            "router coincide; relay lies below both.",
-            plots.draw_slots(panels, size=(6.2, 3.5), columns=3),
+            "Line charts of slots against processors, one for each d/g: the paper's router, "
+            "printed and measured, and relay.",
+            plots.draw_slots(panels, size=(6.2, 3.6), columns=2),
         )
 
 
@@ -152,8 +159,8 @@ def _performance(rows: PaperRows) -> Iterator[PaperFigure]:
         yield PaperFigure(
             "steps",
             "Steps against processors: printed, ours, by the fluid limit, and the stages of relay.",
-            "Line charts of steps against processors for each d/g; printed and measured values "
-            "coincide.",
+            "Line charts of steps against processors, one for each d/g: printed, measured and "
+            "predicted.",
             plots.draw_steps(steps),
         )
     slots = {
@@ -165,8 +172,7 @@ def _performance(rows: PaperRows) -> Iterator[PaperFigure]:
             "slots",
             "Slots against processors, logarithmic: the randomized router, its deterministic "
             "rival, and relay, our own router.",
-            "Line charts of slots against processors for each d/g. The rival takes the most slots "
-            "and grows fastest; relay takes the fewest.",
+            "Line charts of slots against processors, one for each d/g, for all three routers.",
             plots.draw_slots(slots, log=True),
         )
 
@@ -310,8 +316,8 @@ def _undelivered(rows: Sequence[RelayRow]) -> Iterator[PaperFigure]:
             "The fraction of packets not yet delivered, measured and by the fluid limit, for the "
             f"paper's router, counted as in the paper, and relay; {_FOLLOWED} runs each. The lower "
             "edge is half a packet.",
-            "Undelivered packets fall faster with relay than with the paper's router, and both "
-            "follow their fluid limits.",
+            "Curves of undelivered packets against slots, one panel for each d/g, for the paper's "
+            "router and for relay.",
             plots.draw_undelivered(panels, least),
         )
 
@@ -389,8 +395,8 @@ def _separation(rows: Sequence[SeparationRow]) -> Iterator[PaperFigure]:
             "Two hops, d = g: the slots by which the adversary delays each deterministic algorithm "
             f"(its search ends at {rows[0].most_slots}), the bound proved for all of them, and the "
             "mean slots of the randomized algorithm ± standard error.",
-            "Forced delays of deterministic algorithms grow with the number of groups; the "
-            "randomized algorithm stays nearly level.",
+            "Line charts of slots against groups: forced delays of deterministic algorithms, the "
+            "bound, and the randomized algorithm.",
             plots.draw_separation(
                 [row.g for row in rows],
                 {name: [row.reached[name] for row in rows] for name in rows[0].reached},

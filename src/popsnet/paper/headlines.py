@@ -44,7 +44,10 @@ def _reproduced(plan: PaperPlan, rows: PaperRows) -> Iterator[Headline]:
     judged = [pair for pair in pairs if OPEN not in pair]
     if not judged:
         return
-    basis = [f"Steps and slots agree with the printed values (family-wise error rate {LEVEL:.0%})."]
+    basis = [
+        "Rows where steps and slots both agree with the printed values (family-wise error rate "
+        f"{LEVEL:.0%})."
+    ]
     if still_open := len(pairs) - len(judged):
         basis.append(f"{counted(still_open, 'row')} without a verdict: too few runs.")
     if plan.left_out:
