@@ -178,7 +178,8 @@ def test_time_division_is_marked_and_not_counted_for_relay() -> None:
     marked = {(row.d, row.g): row.time_division for row in rows.relay}
     assert (marked[4, 4], marked[16, 16]) == (True, False)
     assert all(row.time_division == (row.variant == "direct") for row in rows.relay)
-    assert all(row.time_division == marked[row.d, row.g] for row in (*rows.steps, *rows.slots))
+    for row, other in zip(rows.steps, rows.slots, strict=True):
+        assert row.time_division == other.time_division == marked[row.d, row.g]
     steps, slots, _, relay = paper_tables(rows)
     for table in (steps, slots, relay):
         assert list(table.records()[0])[-1] == "time_division"
@@ -208,11 +209,13 @@ def test_headlines_are_what_the_rows_say() -> None:
     one = replace(rows.slots[0], verdict="differs")
     (changed, *_) = headlines(plan, replace(rows, slots=(one, *rows.slots[1:])))
     assert changed.number == f"{judged.count({'agrees'}) - 1} of 5"
+    too_few = "too few runs"
     nothing = PaperRows(
-        *(tuple(replace(row, verdict="too few runs") for row in same)
-          for same in (rows.steps, rows.slots)),
-        (), (),
-    )  # fmt: skip
+        tuple(replace(row, verdict=too_few) for row in rows.steps),
+        tuple(replace(row, verdict=too_few) for row in rows.slots),
+        (),
+        (),
+    )
     assert headlines(plan, nothing) == []
     assert "0 of 0" not in " ".join(findings(plan, nothing).values())
 

@@ -198,12 +198,12 @@ def test_dots_have_a_row_for_each_network_and_equal_values_are_apart() -> None:
     (axes,) = dots().axes
     assert [label.get_text() for label in axes.get_yticklabels()] == ["POPS(2, 2)", "POPS(4, 4)"]
     drawn = {line.get_label(): line for line in axes.get_lines()}
+    heights = {label: np.asarray(line.get_ydata(), dtype=float) for label, line in drawn.items()}
     assert list(drawn) == ["direct", "published", "safe"]
-    assert np.round(drawn["direct"].get_ydata()).tolist() == [0, 1]
+    assert np.round(heights["direct"]).tolist() == [0, 1]
     assert [text.get_text() for text in axes.texts] == ["10%"]
     assert drawn["published"].get_fillstyle() != drawn["safe"].get_fillstyle()
-    apart = drawn["safe"].get_ydata()[0] - 1, drawn["published"].get_ydata()[0]
-    assert apart[0] != apart[1]
+    assert heights["safe"][0] - 1 != heights["published"][0]
 
 
 def test_losses_are_parts_of_all_packets() -> None:

@@ -242,7 +242,7 @@ def _still(network: Network) -> Iterator[str]:
     for group in range(network.g):
         y = _TOP + group * (_tall(network) + _GAP) + _tall(network) // 2 + 4
         yield f'<text class="name" x="{(_LEFT - _RADIUS) / 2:g}" y="{y}">group {group}</text>'
-    for coupler in product(range(network.g), repeat=2):
+    for coupler in product(range(network.g), range(network.g)):
         y = _coupler_height(network, coupler)
         yield (f'<rect x="{_MIDDLE - _HALF}" y="{y - 7}" width="{2 * _HALF}" height="14" rx="3"/>')
     for processor in range(network.n):
