@@ -75,7 +75,7 @@ def _lost(rows: Sequence[RouterRow]) -> Iterator[Headline]:
 
 
 def _relay(rows: Sequence[RelayRow]) -> Iterator[Headline]:
-    """Compare where packets are relayed: time division is no achievement of relay."""
+    """Compare relay with the paper's router on the networks where it relays packets."""
     relayed = [row for row in rows if row.mei_rizzi_ratio is not None and not row.time_division]
     if relayed:
         yield Headline(

@@ -36,6 +36,14 @@ class Reproduction(Reported):
 
     Attributes
     ----------
+    folder : Path
+        Where the files were written.
+    plan : PaperPlan
+        The experiments, and the runs of each.
+    rows : PaperRows
+        The rows of the paper's tables and of our own.
+    theory : Theory
+        The rows of the tables of theory.
     origin : tuple of pairs of str
         When and with what the runs were made.
     pages : tuple of Path
