@@ -179,7 +179,7 @@ BAD = {
     "trace of many": (("route", 4, 4, "--runs", 2, "--trace", "t"), "--runs 1"),
     "trace nowhere": (("route", 4, 4, "--trace", "/no/such/folder/t"), "no folder"),
     "trace to a device": (("route", 4, 4, "--trace", "/dev/null"), "cannot be replaced"),
-    "a name too long": (("route", 4, 4, "--trace", "t" * 300), "cannot be the name"),
+    "a name too long": (("route", 4, 4, "--trace", "t" * 300), "cannot be used as the name"),
     "a long file name": (("route", 4, 4, "--permutation", "t" * 300 + ".csv"), "could not be read"),
     "digits without end": (("route", "9" * 3000, "9" * 3000), "at most 2^63 - 1"),
     "a number as option": (("check", "-5"), "-5"),
@@ -201,7 +201,7 @@ BAD = {
     "too few runs for a shard": (("paper", "--runs", 5), "--runs 5: runs are kept by tens"),
     "a network not in the paper": (("paper", "--max-n", 3), "--max-n 3: the paper's networks"),
     "a file for a folder": (("paper", "--out", "/dev/null"), "/dev/null is a file"),
-    "no folder in a file": (("paper", "--out", "/dev/null/x"), "cannot be a folder"),
+    "no folder in a file": (("paper", "--out", "/dev/null/x"), "cannot be used as a folder"),
     "unknown option": (("route", 4, 4, "--rnus", 3), "--rnus"),
     "no command": (("rout",), "rout"),
 }

@@ -155,21 +155,21 @@ def test_files_give_back_what_was_written(
         ("twice.csv", "0\n1\n1\n2", "entries 1 and 2 are both 1, and no entry is 3"),
         ("outside.json", "[0, 1, 2, 4]", "entry 3 is 4, outside 0 to 3"),
         ("negative.csv", "0\n1\n2\n-3", "entry 3 is -3, outside"),
-        ("words.csv", "0\n1\ntwo\n3", "line 3.*not whole numbers"),
+        ("words.csv", "0\n1\ntwo\n3", "line 3.*not integers"),
         ("ragged.csv", "0,1\n1,0\n2\n3,3", "line 3 has 1 columns"),
         ("three.csv", "0,1,2\n1,0,2\n2,2,2\n3,3,2", "line 1 has 3 columns"),
         ("sources.csv", "0,1\n1,0\n1,2\n3,3", "each of 0 to 3 once"),
         ("empty.csv", "", "has 0 entries"),
-        ("float.json", "[0, 1, 2, 3.0]", "entry 3 is 3.0, not a whole number"),
+        ("float.json", "[0, 1, 2, 3.0]", "entry 3 is 3.0, not an integer"),
         ("bool.json", "[0, true, 2, 3]", "entry 1 is True"),
         ("huge.json", "[0, 1, 2, 100000000000000000000]", "too large"),
-        ("torn.json", "[0, 1, 2", "not a whole JSON file"),
+        ("torn.json", "[0, 1, 2", "not a complete JSON file"),
         ("foreign.json", '{"other": 1}', "no list of destinations"),
-        ("torn.npy", "\x93NUMPY", "not a whole .npy file"),
-        ("binary.csv", "\x00\xff", "not a CSV text file|not whole numbers|entries"),
-        ("zip.npy", "PK\x03\x04", "not a whole .npy file"),
-        ("digits.json", "[" + "1" * 5000 + "]", "not a whole JSON file"),
-        ("heading.csv", "0.5\n3\n2\n1\n0", "line 1.*not whole numbers"),
+        ("torn.npy", "\x93NUMPY", "not a complete .npy file"),
+        ("binary.csv", "\x00\xff", "not a CSV text file|not integers|entries"),
+        ("zip.npy", "PK\x03\x04", "not a complete .npy file"),
+        ("digits.json", "[" + "1" * 5000 + "]", "not a complete JSON file"),
+        ("heading.csv", "0.5\n3\n2\n1\n0", "line 1.*not integers"),
         ("kind.txt", "0 1 2 3", "ends in .npy, .csv, .json"),
     ],
 )
@@ -186,7 +186,7 @@ def test_bad_arrays_are_refused(tmp_path: Path) -> None:
     for array, complaint in (
         (np.arange(4.0), "type float64"),
         (np.arange(4).reshape(2, 2), r"shape \(2, 2\)"),
-        (np.array([0, 1, 2, None]), "not a whole .npy file"),
+        (np.array([0, 1, 2, None]), "not a complete .npy file"),
     ):
         np.save(path, array, allow_pickle=True)
         with pytest.raises(PermutationError, match=complaint):
