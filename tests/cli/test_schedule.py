@@ -35,7 +35,7 @@ def test_slots_are_as_promised_over_a_grid_of_shapes(cli: Cli) -> None:
 def test_the_summary_and_the_trace(cli: Cli) -> None:
     finished = cli("schedule", 8, 4, "--permutation", "reversal", "--trace", "s.jsonl")
     assert finished.code == 0
-    for line in ("slots", "lower bound", "gap", "couplers in use", "100.0%", "32 of 32 packets"):
+    for line in ("lower bound", "above the bound", "couplers in use", "100.0%", "32 of 32 packets"):
         assert line in finished.out
     checked = cli("check", "s.jsonl", "--json")
     report = json.loads(checked.out)
@@ -152,7 +152,7 @@ def test_bad_demands_are_refused_with_the_row_that_is_wrong(name: str, cli: Cli)
         (["--figure", "x.txt"], "--figure x.txt: the name must end in one of ."),
         (["--out", "no/x.csv"], "There is no folder"),
         (["--demand", "missing.csv"], "could not be read"),
-        (["--demand", "a.csv", "--matrix", "b.csv"], "demand and matrix each say what is"),
+        (["--demand", "a.csv", "--matrix", "b.csv"], "demand and matrix each give the packets"),
         (["--permutation", "nonsense"], "There is no permutation"),
         (["--seed", "-1"], "--seed -1: a seed must be"),
         (["--permutation-seed", "-1"], "--permutation-seed -1: a seed must be"),
@@ -165,9 +165,9 @@ def test_other_mistakes(options: list[str], complaint: str, cli: Cli) -> None:
 
 
 def test_sizes_that_are_none_or_too_large(cli: Cli) -> None:
-    assert "give d >= 1" in cli("schedule", 0, 2).err
+    assert "must be at least 1" in cli("schedule", 0, 2).err
     assert "-3 is below 1" in cli("schedule", 4, -3).err
-    assert "GB can be had here" in cli("schedule", 10**5, 10**5).err
+    assert "GB are available here" in cli("schedule", 10**5, 10**5).err
 
 
 @pytest.mark.parametrize(("d", "g"), [(1, 1), (1, 4), (4, 3), (40, 16), (3, 70)])
