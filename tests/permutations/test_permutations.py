@@ -164,7 +164,7 @@ def test_files_give_back_what_was_written(
         ("bool.json", "[0, true, 2, 3]", "entry 1 is True"),
         ("huge.json", "[0, 1, 2, 100000000000000000000]", "too large"),
         ("torn.json", "[0, 1, 2", "not a complete JSON file"),
-        ("foreign.json", '{"other": 1}', "no list of destinations"),
+        ("foreign.json", '{"other": 1}', "not contain a list of destinations"),
         ("torn.npy", "\x93NUMPY", "not a complete .npy file"),
         ("binary.csv", "\x00\xff", "not a CSV text file|not integers|entries"),
         ("zip.npy", "PK\x03\x04", "not a complete .npy file"),
