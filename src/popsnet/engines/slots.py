@@ -61,7 +61,7 @@ def execute(instance: Instance, observers: Sequence[Observer] = ()) -> Outcome:
 
 
 def _resume(name: str, running: Slots, inbox: Inbox | None) -> Slot | None:
-    """The router's next slot, None when it has ended; what it raises is marked as its own."""
+    """Return the router's next slot, or None when it has ended; mark its exceptions."""
     try:
         slot = next(running) if inbox is None else running.send(inbox)
     except StopIteration:
