@@ -41,7 +41,15 @@ _FORMAT = 1
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Instance:
-    """One run to execute: a permutation, a router and its coins."""
+    """One run to execute: a permutation, a router and its coins.
+
+    Examples
+    --------
+    >>> import popsnet
+    >>> instance = popsnet.Experiment(2, 2, permutation="identity").instance(0)
+    >>> instance.network, instance.resolved_variant.name, instance.array()
+    (Network(d=2, g=2), 'published', array([0, 1, 2, 3], dtype=int32))
+    """
 
     network: Network
     router: Router
