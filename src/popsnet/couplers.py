@@ -81,7 +81,7 @@ def _send(
     table: I32, numbers: I64 | None, row: np.uint64, factor: np.uint64, shift: np.uint64,
     senders: I32, groups: I32,
 ) -> tuple[int, int]:  # fmt: skip
-    """Put each transmission on its coupler; return collided couplers and destroyed messages."""
+    """Put transmissions on couplers, and count collided couplers and destroyed messages."""
     collided, met = 0, 0
     for k in range(len(groups)):
         coupler = U64(groups[k]) * row + (U64(senders[k]) * factor >> shift)

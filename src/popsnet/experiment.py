@@ -60,9 +60,9 @@ class Instance:
     max_steps: int
     """The run is capped after this many steps."""
     start: Ints | None = None
-    """Where each packet starts, if it is not packet i at processor i; for the slots engine."""
+    """Where each packet starts, if packet i does not start at processor i (engine slots only)."""
     max_slots: int | None = None
-    """The run is capped after this many slots of one step; by default :attr:`most_slots`."""
+    """The run is capped after this many slots of one step, by default :attr:`most_slots`."""
 
     @property
     def resolved_variant(self) -> Variant:
@@ -146,7 +146,7 @@ class Experiment:
     permutation_file: str = field(compare=False)
     """The file that the permutation was read from, if any."""
     _parts: _Parts | None = field(compare=False, repr=False)
-    """The router, variant and permutation; None for an experiment read from a store."""
+    """The router, variant and permutation, None for an experiment read from a store."""
 
     def __init__(
         self,
@@ -507,7 +507,7 @@ def _has_name(router: Router) -> bool:
 
 
 def _version(router: Router) -> str:
-    """Return the version of a router; one without a name is told apart by its object."""
+    """Return the version of a router, with a number if it has no name."""
     if _has_name(router):
         return router.version
     if router not in _unregistered:

@@ -25,7 +25,7 @@ class Counters:
 
     slots: int = 0
     messages: int = 0
-    """Messages sent; a multicast is one message."""
+    """Messages sent. A multicast is one message."""
     collisions: int = 0
     """Couplers with two or more messages, summed over slots."""
     destroyed: int = 0

@@ -290,7 +290,7 @@ class Memory:
             self._changes.append((change, processors.copy(), packets.copy()))
 
     def _hear(self, slot: int, inbox: Inbox, only: Kind | None = None) -> None:
-        """Let receivers store these packets until the next slot; for the machine alone.
+        """Let receivers store these packets until the next slot. Only the machine calls this.
 
         ``only`` is the kind of all messages, if they are of one kind.
         """
@@ -424,7 +424,7 @@ def rises(numbers: I32) -> bool:
 
 @compiled
 def differ(seen: I32, loop: int, processors: I32) -> bool:
-    """Return whether processors are all different; most often they are in ascending order."""
+    """Return whether processors are all different, as they are if in ascending order."""
     if rises(processors):
         return True
     for k in range(len(processors)):
@@ -485,7 +485,7 @@ def _may_deliver(
 
 @compiled
 def _put_in(cells: I32, heard: I64, processors: I32, packets: I32) -> tuple[int, int]:
-    """Store each packet; return the first without a free buffer, or -1, and the most held."""
+    """Store packets, and return the first without a free buffer, or -1, and the most held."""
     peak = 0
     for k in range(len(processors)):
         j, free, held = processors[k], -1, 1

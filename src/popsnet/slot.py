@@ -374,7 +374,7 @@ class Slot:
 
     @property
     def control_bits(self) -> int:
-        """The bits in a message of this slot, not counting packets; 0 if there is no message."""
+        """The bits in a message of this slot, not counting packets, 0 if there is no message."""
         if isinstance(self.kind, Kind):
             only_packets = self.kind is Kind.PACKET
         else:

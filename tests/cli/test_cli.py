@@ -196,7 +196,7 @@ BAD = {
     ),
     "no trace without messages": (
         ("route", 8, 8, "--engine", "fused", "--trace", "t"),
-        "no messages to trace",
+        "executes no messages, so it cannot write a trace",
     ),
     "too few runs for a shard": (("paper", "--runs", 5), "--runs 5: runs are kept by tens"),
     "a network not in the paper": (("paper", "--max-n", 3), "--max-n 3: the paper's networks"),

@@ -239,9 +239,10 @@ def _until_acks(
     network: Network, coins: Coins, memory: Memory, step: int, waiting: Bools, pending: Ints,
     listening: Listening,
 ) -> Generator[Slot, Inbox, tuple[Inbox, Ints]]:  # fmt: skip
-    """Execute slots 1 to 4; return what temporary groups stored, and sources without an ack.
+    """Execute slots 1 to 4.
 
-    Acks for copies that arrived go back the way the copies came, never two on a coupler.
+    Returns what the temporary groups stored, and the sources without an ack. Acks for copies that
+    arrived go back the way the copies came, never two on a coupler.
     """
     taking, intermediate, copies, arrived = yield from _two_hops(
         network, coins, memory, step, pending, listening

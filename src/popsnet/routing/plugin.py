@@ -138,9 +138,10 @@ _MODULE = "popsnet_router_"
 
 
 def users_frames(error: BaseException) -> str:
-    """Return the part of a traceback that lies in a user's file, and the error; empty if none does.
+    """Return the part of a traceback that lies in a user's file, and the error.
 
-    The frames of popsnet and of libraries say nothing about a mistake in a router.
+    Returns an empty text if no part does. The frames of popsnet and of libraries say nothing about
+    a mistake in a router.
     """
     frames = (
         traceback.FrameSummary(frame.f_code.co_filename, line, frame.f_code.co_name)

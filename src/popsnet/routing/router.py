@@ -161,7 +161,7 @@ class Router:
         return f"<router {self.name}: {self.summary}>"
 
     def buffers_on(self, network: Network, variant: str | Variant) -> int:
-        """Return the number of packets that a processor may hold; the machine enforces it.
+        """Return the number of packets that a processor may hold, which the machine enforces.
 
         Parameters
         ----------

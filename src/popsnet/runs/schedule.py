@@ -139,7 +139,7 @@ class Scheduled(Reported):
                 file.writelines(f"{number + 1},{s},{c},{heard},{p}\n" for s, c, heard, p in rows)
 
     def report(self) -> Report:
-        """Return the report that the command line prints; execute the schedule if necessary.
+        """Return the report that the command line prints, and execute the schedule for it.
 
         Returns
         -------

@@ -71,7 +71,7 @@ class FusedEngine:
         return ExperimentSession(experiment, kernel_of(experiment), threads)
 
     def execute(self, instance: Instance, observers: Sequence[Observer] = ()) -> Outcome:
-        """Execute one run; observers are called after every step instead of every slot."""
+        """Execute one run, and call observers after every step instead of every slot."""
         with FusedSession(kernel_of(instance)) as session:
             return session.execute(instance, observers)
 

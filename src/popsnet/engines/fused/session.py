@@ -56,7 +56,7 @@ class FusedSession:
         self._team.close()
 
     def execute(self, instance: Instance, observers: Sequence[Observer] = ()) -> Outcome:
-        """Route one permutation; observers are called after every step."""
+        """Route one permutation, and call observers after every step."""
         kernel, variant = self.kernel, instance.resolved_variant
         if variant.name != kernel.variant.name:
             raise ValueError(f"This kernel runs {kernel.variant.name}, not {variant.name}.")

@@ -92,7 +92,7 @@ def swap_values(
 def _decide(
     low: I32, high: I32, packets: I32, destinations: I32, keys: I64, heard: I32, targets: I32
 ) -> tuple[I32, I32]:
-    """Decide what each end drops; the high end hears what the low end has sent, and vice versa."""
+    """Decide what each end drops. The high end hears what the low end sent, and vice versa."""
     m = len(low)
     dropped = np.empty(2 * m, dtype=np.int32)
     for i in range(m):

@@ -78,7 +78,7 @@ def _demand(network: Network, low: I32, high: I32) -> Demand:
 
 
 def _indices(network: Network, low: I32, high: I32) -> I32 | None:
-    """Return indices as colours if they are a proper colouring; see :func:`_by_index`."""
+    """Return indices as colours if they are a proper colouring, by :func:`_by_index`."""
     if not 1 < network.d >= network.g or not len(low):
         return None
     colours = np.empty(2 * len(low), dtype=np.int32)

@@ -95,7 +95,7 @@ def multipliers(seed: int, number: int, groups: int) -> U64:
 def place(
     row: U64, value: np.uint64, size: np.uint64, mask: np.uint64, half: np.uint64
 ) -> np.uint64:
-    """Return the place of one value by the row of its group; mask = 2^m - 1, half = ⌈m / 2⌉."""
+    """Return the place of a value by the row of its group, mask = 2^m - 1, half = ⌈m / 2⌉."""
     x = value
     while True:
         for r in range(ROUNDS):

@@ -47,7 +47,7 @@ def census_slots(network: Network) -> int:
 
 
 def census(state: RelayState) -> Slots:
-    """Route in 2k + N + 2⌈log₂ g⌉ + 2 slots, none with a conflict; g must divide d.
+    """Route in 2k + N + 2⌈log₂ g⌉ + 2 slots, none with a conflict, if g divides d.
 
     1. Sources spread (k slots). A public bijection of [0, d) gives source (a, l) a group X and a
        slot s: its place mod g and div g. In slot s it sends to X, where the set (X, a) listens, the

@@ -214,7 +214,7 @@ register_variant(
     ),
 )
 def by_census(network: Network, destination: Ints, coins: Coins, memory: Memory) -> Slots:
-    """Route in about 3d/g slots, if a message may hold g counters; see :func:`census`."""
+    """Route by :func:`census` in about 3d/g slots, if a message may hold g counters."""
     state = yield from _begin(network, destination, coins, memory)
     while state.pending.size:
         yield from census(state)

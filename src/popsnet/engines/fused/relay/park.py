@@ -24,7 +24,7 @@ def park(
     layout: RelayLayout, packets: RelayPackets, work: RelayWorkspace, rows: U64, table: U32,
     windows: I64, keys: U64, swept: bool, first: int, last: int, tally: RelayTally,
 ) -> None:  # fmt: skip
-    """Execute a stage with these windows; ``keys`` are of their coins, unused by a sweep."""
+    """Execute a stage with these windows and the keys of their coins, unused by a sweep."""
     before = windows.sum() + (len(windows) if len(windows) > 1 else 0)  # slots before deliveries
     for block in range(first, last):
         if work.stop[0] != 0:
@@ -174,7 +174,7 @@ def store(
     layout: RelayLayout, packets: RelayPackets, work: RelayWorkspace, block: int, order: U32,
     alone: int, number: int, window: int, before: int, tally: RelayTally,
 ) -> None:  # fmt: skip
-    """Store in sets, in the order of slots, what they have room for; deliver and acknowledge."""
+    """Store what sets have room for, in the order of slots, deliver and acknowledge it."""
     k, first_word, stamp = np.uint64(layout.k), block * layout.words, np.uint16(number + 1)
     acks, stored, latest = _0, _0, _0
     for q in range(alone):

@@ -40,7 +40,7 @@ def begin(
 def load(
     layout: RelayLayout, packets: RelayPackets, bits: U64, work: RelayWorkspace, block: int
 ) -> int:
-    """Write the packets of a block whose bit is set with their destinations; return how many."""
+    """Write the packets of a block whose bit is set, their destinations, and return how many."""
     part = bits[block * layout.words : (block + 1) * layout.words]
     m = unpack(part, layout.words, work.numbers)
     look_up(packets, work.numbers, m, block * layout.rows * layout.d, work.targets)

@@ -263,7 +263,7 @@ def route_many(
 def summarize(
     layout: RelayLayout, program: Program, log: Records, steps: I64, table: Records, survivors: I64
 ) -> None:
-    """Sum up the log, as :meth:`CompiledRuns.summarize` says; a run's last row has the sums."""
+    """Sum up the log, whose last row of a run has the sums, as :meth:`CompiledRuns.summarize`."""
     start = 0
     for run in range(len(steps)):
         for step in range(start, start + steps[run]):
