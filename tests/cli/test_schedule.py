@@ -166,7 +166,7 @@ def test_other_mistakes(options: list[str], complaint: str, cli: Cli) -> None:
 
 def test_sizes_that_are_none_or_too_large(cli: Cli) -> None:
     assert "must be at least 1" in cli("schedule", 0, 2).err
-    assert "-3 is below 1" in cli("schedule", 4, -3).err
+    assert "g = -3: the number of groups" in cli("schedule", 4, -3).err
     assert "GB are available here" in cli("schedule", 10**5, 10**5).err
 
 

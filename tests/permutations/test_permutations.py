@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scipy.stats import chisquare
 
 from popsnet import Coins, Experiment, Network, PermutationError, make_permutation
-from popsnet.permutations import NAMES, read_permutation, uniform
+from popsnet.permutations import NAMES, files, read_permutation, uniform
 
 SHAPES = [(1, 1), (1, 5), (5, 1), (2, 2), (4, 4), (3, 5), (5, 3), (8, 4), (4, 8)]
 
@@ -179,6 +179,34 @@ def test_bad_files_are_refused_with_place_and_reason(
     (tmp_path / name).write_text(text, encoding="latin-1")
     with pytest.raises(PermutationError, match=complaint):
         read_permutation(tmp_path / name, 4)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1\n0\n2\n",
+        "destination\n1\n0\n2\n",
+        "\ufeffsource, Destination\n2,2\n0,1\n1,0\n",
+        "destination,source\n2,2\n1,0\n0,1\n",
+        "2,2\r\n0,1\r\n\r\n1,0",
+    ],
+)
+def test_files_of_numbers_are_read_by_numpy_as_by_the_careful_reader(
+    text: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "p.csv"
+    path.write_text(text, encoding="utf-8", newline="")
+    quick = files._read_plain_csv(path)
+    assert quick is not None
+    assert quick.tolist() == files._read_any_csv(path).tolist() == [1, 0, 2]
+
+
+@pytest.mark.parametrize(
+    "text", ["1\ntwo\n", "", "0,1,2\n", "0,1\n0,0\n", "1,1\n-1,0\n", "1.5\n", f"{10**20}\n"]
+)
+def test_other_files_are_left_to_the_careful_reader(text: str, tmp_path: Path) -> None:
+    (tmp_path / "p.csv").write_text(text)
+    assert files._read_plain_csv(tmp_path / "p.csv") is None
 
 
 def test_bad_arrays_are_refused(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What adversaries reach: congestion, growth of the packets in reach, and the separation."""
+"""Figures of adversaries: congestion, growth of the packets in reach, and the separation."""
 
 from __future__ import annotations
 
@@ -44,7 +44,9 @@ def draw_congestion(found: CongestionStudy) -> Figure:
     figure, (left, right) = style.row_of_axes(2, 3.3)
     left.set_yscale("log", base=2)
     left.yaxis.set_major_formatter(style.plain_number)
-    _plot_over_g(left, "the permutation that was built", worst)
+    largest = max((max(one.x) for one in worst[:-1]), default=max(sizes))
+    until = f", up to g = {largest:g}" if largest < max(sizes) else ""
+    _plot_over_g(left, f"the permutation that was built{until}", worst)
     _plot_over_g(right, "random permutations, mean", means, formulas=1)
     right.set_ylim(bottom=0)
     left.set_ylabel("congestion")
@@ -72,7 +74,7 @@ def draw_growth(attack: RigidAttack) -> Figure:
 
 
 def draw_separation_study(found: SeparationStudy) -> Figure:
-    """Draw slots against g: what adversaries reached, and what the randomized one needs."""
+    """Draw the slots that adversaries force and those of the randomized algorithm, against g."""
     points = found.points
     return draw_separation(
         [one.network.g for one in points],
@@ -90,10 +92,10 @@ def draw_separation(
     needed: Sequence[float], error: Sequence[float] | None = None, *, limit: int,
     capped: Sequence[bool],
 ) -> Figure:  # fmt: skip
-    """Draw slots against g: what adversaries reached, and what the randomized algorithm needs.
+    """Draw the slots that adversaries force and those of the randomized algorithm, against g.
 
-    ``reached`` is by algorithm, and at least so much where it is the ``limit`` of the search;
-    ``needed`` is at least so much where runs were ``capped``. All are on the left; on the right
+    ``reached`` is by algorithm; ``limit``, the end of the search, is a lower bound.
+    ``needed`` is a lower bound where runs were ``capped``. All are on the left; on the right is
     only the algorithm that looks random, which is delayed least.
     """
     x = tuple(sizes)
@@ -127,7 +129,7 @@ def _formula(label: str, x: Sequence[float], y: Sequence[float]) -> Series:
 
 
 def _plot(axes: Axes, lines: Sequence[Series], formulas: int = 0) -> None:
-    """Draw the lines; so many formulas have been drawn before, in other panels."""
+    """Draw the lines, after this many formulas in other panels."""
     for line in lines:
         if line.kind is CurveKind.THEORY:
             dashes = _FORMULAS[formulas % len(_FORMULAS)]
@@ -147,7 +149,7 @@ def _plot(axes: Axes, lines: Sequence[Series], formulas: int = 0) -> None:
             axes.plot(
                 *zip(*cut, strict=True), linestyle="none",
                 marker=r"$\geq$", markersize=6, markeredgewidth=0, color=style.GREY, clip_on=False,
-                transform=axes.transData + lift, label="at least: no more was tried",
+                transform=axes.transData + lift, label="lower bound: the search ended there",
             )  # fmt: skip
 
 

@@ -84,7 +84,7 @@ class RunsSummary(Reported, dict[str, Summary]):
     def _verdict(self) -> str:
         runs, variant = self._runs, self._runs.experiment.variant
         missing = runs.undelivered
-        text = f"{missing:,} packets not delivered" if missing else "every packet delivered"
+        text = f"{missing:,} packets not delivered" if missing else "Every packet delivered"
         text += f"; {int(runs.lost.sum()):,} lost{_named(runs)}; capped runs: {self.capped:,}."
         if runs.experiment.idealized:
             text += f" Variant {variant} is idealized: these are statistics, not routes."
@@ -100,7 +100,7 @@ LABELS = {
     "destroyed": "messages destroyed",
     "lost": "packets lost",
     "peak_buffers": "peak buffer use",
-    "control_bits": "most bits in a control message",
+    "control_bits": "most bits of a control message",
 }
 """The labels of the counts that are summarized."""
 
