@@ -177,7 +177,7 @@ BAD = {
     "d of zero": (("route", 0, 4), "d = 0"),
     "g of zero": (("route", 4, 0), "g = 0"),
     "negative d": (("route", -2, 4), "d = -2: the number of processors"),
-    "negative g": (("route", 4, -2), "g = -2: the number of groups is at least 1"),
+    "negative g": (("route", 4, -2), "g = -2: the number of groups must be at least 1"),
     "not a number": (("route", "four", 4), "D = 'four' is not an integer."),
     "small groups": (("route", 4, 5), "needs d >= g"),
     "unknown router": (("route", 4, 4, "--router", "nope"), "no router 'nope'"),
