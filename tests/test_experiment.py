@@ -166,15 +166,16 @@ def test_what_has_no_name_cannot_come_back_from_json() -> None:
     for one in (Experiment(2, 2, permutation=[3, 2, 1, 0]), Experiment(2, 2, router=one_hop)):
         with pytest.raises(InputError, match="cannot be written as JSON"):
             one.to_json()
-    for text in (
-        "",
-        "[]",
-        "{}",
-        '{"d": 4}',
-        Experiment(2, 2).to_json().replace('"d": 2', '"d": 0'),
-        Experiment(2, 2).to_json().replace('"published"', "3"),
+    complete = Experiment(2, 2).to_json()
+    for text, message in (
+        ("", "this is not JSON"),
+        ("[]", r"a JSON object, as to_json writes it; this is \[\]"),
+        ("{}", "lacks d, g, router, version, .*permutation_file. Write it with to_json"),
+        (complete.replace('"seed": 0, ', ""), "lacks seed. Write it"),
+        (complete.replace('"d": 2', '"d": 0'), "d = 0: it must be at least 1"),
+        (complete.replace('"published"', "3"), "wrong type"),
     ):
-        with pytest.raises(InputError):
+        with pytest.raises(InputError, match=message):
             Experiment.from_json(text)
 
 
@@ -295,7 +296,7 @@ def test_what_was_read_stays_what_it_is(tmp_path: Path) -> None:
     assert one.replaced(seed=1).replaced(seed=0) == one
     assert route(one, runs=5).tally == before
     assert collect([one], runs=10, store=tmp_path / "r")[0] == route(one, runs=10).tally
-    with pytest.raises(InputError, match="not what the work began with"):
+    with pytest.raises(InputError, match="has changed since the work began"):
         pickle.loads(pickle.dumps(one))
 
 

@@ -26,7 +26,7 @@ def test_numpy_integers_become_plain_ones() -> None:
 @pytest.mark.parametrize("value", [0, -1, True, 2.0, "4", None])
 @pytest.mark.parametrize("name", ["d", "g"])
 def test_what_is_no_size_is_refused_by_name_and_value(name: str, value: Any) -> None:
-    with pytest.raises(InputError, match=f"{name} = {value!r}.*>= 1"):
+    with pytest.raises(InputError, match=f"{name} = {value!r}.*at least 1"):
         Network(**{"d": 2, "g": 2} | {name: value})
 
 

@@ -117,7 +117,7 @@ def test_a_run_is_shown_as_it_was_whatever_became_of_its_file(tmp_path: Path) ->
     sent, page = pickle.dumps(run), view(run)
     np.save(file, permutation(16, seed=1))
     assert view(run) == page
-    with pytest.raises(InputError, match="not what the work began with: the permutation here is"):
+    with pytest.raises(InputError, match="changed since the work began: the permutation here is"):
         pickle.loads(sent)
     file.unlink()
     assert view(run) == page

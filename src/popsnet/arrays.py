@@ -1,4 +1,4 @@
-"""Arrays of numbers from files; what is damaged is refused with the place."""
+"""Arrays of numbers read from files. A damaged file is refused, with the place of the damage."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ def named_errors(path: Path, refuse: type[InputError]) -> Iterator[None]:
 def read_npy(path: Path, refuse: type[InputError] = InputError) -> npt.NDArray[Any]:
     """Read the one array of a ``.npy`` file.
 
-    NumPy parses the head of a file as Python. Python 3.11 counts the depth of what it parses for
-    all threads together, and raises SystemError if another one is at it: so one at a time, and
-    once more if it was not ours.
+    NumPy parses the header of a file as Python. Python 3.11 counts the nesting depth of the parser
+    for all threads together, and raises SystemError if another thread is parsing. So files are
+    loaded one at a time, and again if the error came from another thread.
     """
     loaded: Any = None
     for attempt in range(1, _ATTEMPTS + 1):
@@ -48,12 +48,12 @@ def read_npy(path: Path, refuse: type[InputError] = InputError) -> npt.NDArray[A
                     f"{path} is not a complete .npy file of numbers. Write it with numpy.save."
                 ) from error
     if not isinstance(loaded, np.ndarray):
-        raise refuse(f"{path} is an archive of arrays; give a .npy file with one.")
+        raise refuse(f"{path} is an archive of arrays; give a .npy file, which holds one array.")
     return loaded
 
 
 def read_rows(path: Path, refuse: type[InputError] = InputError) -> list[tuple[int, list[str]]]:
-    """Read a CSV file: each row that is not empty with the number of its line."""
+    """Read the rows of a CSV file that are not empty, each with its line number."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             return [(line, row) for line, row in enumerate(csv.reader(file), start=1) if any(row)]
@@ -64,8 +64,8 @@ def read_rows(path: Path, refuse: type[InputError] = InputError) -> list[tuple[i
 def parse_integers(
     path: Path, line: int, row: list[str], refuse: type[InputError] = InputError
 ) -> list[int]:
-    """Parse the cells of a row."""
+    """Parse the cells of a row as integers."""
     try:
         return [int(cell) for cell in row]
     except ValueError:
-        raise refuse(f"{path}, line {line}: {row} are not whole numbers.") from None
+        raise refuse(f"{path}, line {line}: {row} are not integers.") from None

@@ -1,10 +1,10 @@
 """Coins: every random draw is a pure function of (seed, purpose, step, processor).
 
-There is no generator with a state anywhere in routing, so a draw does not depend on who drew
-before, on the order of processors, on threads or on the engine. A draw is the finalizer of
+There is no generator with a state anywhere in routing, so a draw does not depend on earlier
+draws, on the order of processors, on threads or on the engine. A draw is the finalizer of
 splitmix64 (Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014) applied
 to a key for (seed, purpose, step) plus the processor's number times the golden ratio: the same
-words splitmix64 gives, addressed by position.
+words that splitmix64 gives, addressed by position.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _SECOND = 0x94D049BB133111EB
 
 
 def _mix(word: int) -> int:
-    """The splitmix64 finalizer on one word: a bijection of the 64-bit integers."""
+    """Apply the splitmix64 finalizer, a bijection of the 64-bit integers, to one word."""
     word = ((word ^ (word >> 30)) * _FIRST) & _MASK
     word = ((word ^ (word >> 27)) * _SECOND) & _MASK
     return word ^ (word >> 31)
@@ -40,32 +40,99 @@ def _absorb(key: int, word: int) -> int:
 
 @lru_cache
 def number_of(purpose: str) -> int:
-    """The 64-bit number that stands for a purpose in keys."""
+    """Return the 64-bit number that stands for a purpose in keys."""
     return int.from_bytes(blake2b(purpose.encode(), digest_size=8).digest(), "little")
 
 
 @dataclass(frozen=True)
 class Coins:
-    """The coins of all processors, fixed by one seed in [0, 2^64)."""
+    """The random draws of all processors in one run, fixed by a seed.
+
+    A draw is a function of the seed, a purpose, a step and a processor. There is no state: the
+    same question always gets the same answer, in any order and on any number of threads.
+
+    Parameters
+    ----------
+    seed : int
+        The seed, from 0 to 2^64 - 1.
+
+    Raises
+    ------
+    InputError
+        If the seed is out of range.
+
+    Notes
+    -----
+    The numbers are those of splitmix64 (Steele, Lea, Flood, 2014), addressed by position.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from popsnet import Coins
+    >>> coins = Coins(1)
+    >>> coins.draws(10, "intermediate group", 0, np.arange(5))
+    array([6, 0, 7, 6, 3], dtype=int32)
+    >>> coins.draw(10, "intermediate group", 0, 3)
+    6
+    """
 
     seed: int
 
     def __post_init__(self) -> None:
         if not 0 <= self.seed <= _MASK:
-            raise InputError(f"seed = {self.seed}: a seed is a whole number from 0 to 2^64 - 1.")
+            raise InputError(f"seed = {self.seed}: a seed must be an integer from 0 to 2^64 - 1.")
 
     def for_run(self, run: int) -> Coins:
-        """The coins of one run of many: independent of those of every other run."""
+        """Return the coins of one run of many, independent of those of every other run.
+
+        Parameters
+        ----------
+        run : int
+            The number of the run.
+
+        Returns
+        -------
+        Coins
+            The coins of that run.
+        """
         return Coins(self.key("run", run))
 
     def key(self, purpose: str, step: int) -> int:
-        """The 64-bit key that all draws for this purpose and step start from."""
+        """Return the 64-bit key from which all draws for a purpose and a step are computed.
+
+        Parameters
+        ----------
+        purpose : str
+            What the draws are for. Draws for different purposes are independent.
+        step : int
+            The step of the router.
+
+        Returns
+        -------
+        int
+            The key, from 0 to 2^64 - 1.
+        """
         return _absorb(_absorb(_mix(self.seed), number_of(purpose)), step)
 
     def words(
         self, purpose: str, step: int, processors: npt.NDArray[np.integer[Any]]
     ) -> npt.NDArray[np.uint64]:
-        """One 64-bit word for each processor; different processors get different words."""
+        """Draw one 64-bit word for each processor.
+
+        Parameters
+        ----------
+        purpose : str
+            What the draws are for.
+        step : int
+            The step of the router.
+        processors : array of int
+            The processors that draw.
+
+        Returns
+        -------
+        array of uint64
+            A word per processor. Different processors get different words.
+        """
         if processors.dtype != np.int32:
             processors = processors.astype(np.int64, copy=False)
         words = np.empty(processors.shape, dtype=np.uint64)
@@ -75,9 +142,27 @@ class Coins:
     def draws(
         self, bound: int, purpose: str, step: int, processors: npt.NDArray[np.integer[Any]]
     ) -> npt.NDArray[np.int32]:
-        """A uniform number in [0, bound) for each processor, bound at most 2^31.
+        """Draw a uniform integer in [0, bound) for each processor.
 
-        The upper 32 bits of the word are scaled by bound: no value is likelier than another
+        Parameters
+        ----------
+        bound : int
+            The number of values, at most 2^31.
+        purpose : str
+            What the draws are for.
+        step : int
+            The step of the router.
+        processors : array of int
+            The processors that draw.
+
+        Returns
+        -------
+        array of int32
+            A number per processor.
+
+        Notes
+        -----
+        The upper 32 bits of the word are scaled by bound: no value is more likely than another
         by more than one part in 2^32 / bound.
         """
         words = self.words(purpose, step, processors)
@@ -89,20 +174,38 @@ class Coins:
     def chances(
         self, threshold: int, purpose: str, step: int, processors: npt.NDArray[np.integer[Any]]
     ) -> npt.NDArray[np.bool_]:
-        """Whether each processor's coin says yes: with probability threshold / 2^32.
+        """Draw True with probability threshold / 2^32 for each processor.
 
-        It is made of the lower 32 bits of the word, independent of :meth:`draws` of the same
+        Parameters
+        ----------
+        threshold : int
+            From 0 (never) to 2^32 (always).
+        purpose : str
+            What the draws are for.
+        step : int
+            The step of the router.
+        processors : array of int
+            The processors that draw.
+
+        Returns
+        -------
+        array of bool
+            A value per processor.
+
+        Notes
+        -----
+        The lower 32 bits of the word decide, so this is independent of :meth:`draws` for the same
         purpose and step.
         """
         words = self.words(purpose, step, processors)
         return (words & np.uint64(0xFFFFFFFF)) < np.uint64(threshold)
 
     def draw(self, bound: int, purpose: str, step: int, processor: int) -> int:
-        """What :meth:`draws` gives one processor, in plain integers."""
+        """Return what :meth:`draws` gives one processor, as a Python integer."""
         return (self.word(purpose, step, processor) >> 32) * bound >> 32
 
     def word(self, purpose: str, step: int, processor: int) -> int:
-        """What :meth:`words` gives one processor, in plain integers."""
+        """Return what :meth:`words` gives one processor, as a Python integer."""
         return _mix(self.key(purpose, step) + (processor + 1) * _GOLDEN & _MASK)
 
 

@@ -1,13 +1,13 @@
 """The one decorator for functions that Numba compiles, and where their machine code is kept.
 
-Numba keeps machine code on disk and uses it as long as the file of the function is the same. It
-does not look at the files of the functions called, although their code is part of what is kept:
-after an edit of a callee, a caller in another file goes on with the old one. So the code is kept
-in a folder named after all kernel sources together. An edit to any of them gives a new folder, in
-which everything is compiled again.
+Numba keeps machine code on disk and uses it as long as the function's own file is unchanged. It
+does not look at the files of the functions that it calls, although their code is part of what is
+kept: after an edit of a callee, a caller in another file goes on using the old code. So the code is
+kept in a folder named after all kernel sources together. An edit to any of them gives a new folder,
+in which everything is compiled again.
 
-A constant that a kernel takes from another module is part of its code too: such a module has to
-be a kernel source itself, or the constant an argument.
+A constant that a kernel takes from another module is part of its code too: such a module must be a
+kernel source itself, or the constant must be an argument.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _interpreting = False
 
 
 def kernel_digest(package: Path) -> str:
-    """A short name for the kernel sources below a folder, this file, Numba and NumPy.
+    """Return a short name for the kernel sources below a folder, this file, Numba and NumPy.
 
     A kernel source is a module that imports this one, which its text shows.
     """
@@ -54,7 +54,7 @@ def kernel_digest(package: Path) -> str:
 
 
 def cache_folder(package: Path) -> Path:
-    """The folder for the code of these kernel sources, made if it is not there."""
+    """Return the folder for the code of these kernel sources, and create it if it is missing."""
     digest = kernel_digest(package)
     try:
         return _opened(_user_cache() / digest)
@@ -63,7 +63,7 @@ def cache_folder(package: Path) -> Path:
 
 
 def use_cache_for(package: Path) -> None:
-    """Keep the code of functions decorated from now on by the kernel sources of this package."""
+    """Keep the code of functions decorated from now on in the folder for this package's sources."""
     global _folder
     _folder = cache_folder(package)
 
@@ -85,8 +85,8 @@ def compiled(*, inline: bool) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
 def compiled(function: Any = None, /, *, inline: bool = False) -> Any:
     """Compile a function at its first call, or take its code from the cache.
 
-    It runs without the interpreter's lock, checks no index and divides as NumPy does; sums keep
-    their order. ``inline=True`` is for tiny functions: Numba puts them into their callers.
+    It runs without the interpreter's lock, does not check indices and divides as NumPy does. Sums
+    keep their order. ``inline=True`` is for tiny functions: Numba puts them into their callers.
     """
 
     def compiled_later(function: Callable[..., object]) -> object:
@@ -99,7 +99,7 @@ def compiled(function: Any = None, /, *, inline: bool = False) -> Any:
                 use_cache_for(Path(__file__).parent)
             config: Any = numba.config
             before = config.CACHE_DIR
-            # Numba reads it here and never again. Functions of others stay where they were.
+            # Numba reads it here and never again. Other packages' functions stay where they were.
             config.CACHE_DIR = str(_folder)
             try:
                 dispatcher = numba.njit(
@@ -118,7 +118,7 @@ def compiled(function: Any = None, /, *, inline: bool = False) -> Any:
 
 
 def _name_files_apart(dispatcher: Any) -> None:
-    """Give the code of every signature a file name that nobody else will choose.
+    """Give the code of every signature a file name that no other process will choose.
 
     Numba numbers these files by its index, without a lock. Two processes that compile two
     signatures of a function at once choose the same number, and from then on the index may give
@@ -131,7 +131,7 @@ def _name_files_apart(dispatcher: Any) -> None:
 
 
 def _user_cache() -> Path:
-    """The folder of the user's choice, or the one that the operating system has for caches."""
+    """Return the folder that the user chose, or the operating system's folder for caches."""
     import numba
     from platformdirs import user_cache_path
 
@@ -143,7 +143,7 @@ def _user_cache() -> Path:
 
 
 def _private_folder() -> Path:
-    """A folder for temporary use that nobody else can write to: what it holds will be run."""
+    """Return a temporary folder that no other user can write to: the code in it will be run."""
     if hasattr(os, "getuid"):
         folder = Path(tempfile.gettempdir()) / f"popsnet-{os.getuid()}"
         with suppress(OSError):
@@ -156,19 +156,19 @@ def _private_folder() -> Path:
 
 
 def _opened(folder: Path) -> Path:
-    """Make a folder that can be written to, mark it as used, and make room if it is new."""
+    """Create a folder that can be written to, mark it as used, and remove old ones if it is new."""
     is_new = not folder.exists()
     folder.mkdir(parents=True, exist_ok=True)
     tempfile.TemporaryFile(dir=folder).close()
     os.utime(folder)
     if is_new:
-        with suppress(OSError):  # another process does the same just now
+        with suppress(OSError):  # another process is doing the same
             _prune(folder)
     return folder
 
 
 def _prune(newest: Path) -> None:
-    """Remove the code of sources long gone; a process that still uses it compiles again."""
+    """Remove the code of old sources. A process that still uses it compiles again."""
     digest = re.compile(f"[0-9a-f]{{{len(newest.name)}}}")
     others = [one for one in newest.parent.iterdir() if digest.fullmatch(one.name)]
     others.remove(newest)

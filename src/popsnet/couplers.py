@@ -18,11 +18,11 @@ U64 = np.uint64
 _SILENT = -1
 _COLLIDED = -2
 _UNUSED = -1
-_PADDING = 16  # or, for g a power of two, all of a column would share a few places in the cache
+_PADDING = 16  # without it, if g is a power of two, a column would share a few cache lines
 
 
-class Light(NamedTuple):
-    """What happened on the couplers in a slot; the arrays are good until the next one."""
+class Transmitted(NamedTuple):
+    """What the couplers did in a slot. The arrays are valid until the next slot."""
 
     listeners: I32  # positions of the listeners that heard a message
     heard: I32  # positions of the transmissions they heard
@@ -33,9 +33,9 @@ class Light(NamedTuple):
 class Couplers:
     """All couplers of a network, in rows: c(b, a) is number a of row b.
 
-    A table with a cell a coupler is kept while g² is within a small multiple of n. Where groups
+    A table with one cell per coupler is kept while g² is within a small multiple of n. Where groups
     are many and small (d much less than g) only the couplers in use have cells, found by hashing,
-    so that POPS(1, 65536) needs memory for its 65,536 messages, not for its 2^32 couplers.
+    so POPS(1, 65536) needs memory for its 65,536 messages, not for its 2^32 couplers.
     """
 
     def __init__(self, network: Network) -> None:
@@ -48,8 +48,8 @@ class Couplers:
         if network.couplers <= max(4 * network.n, 2**16):
             self._table = np.full(network.g * int(self._row), _SILENT, dtype=np.int32)
 
-    def carry(self, senders: I32, groups: I32, listeners: I32, listened: I32) -> Light:
-        """Send from each sender to a group, then hear at each listener what a group sent to it.
+    def carry(self, senders: I32, groups: I32, listeners: I32, listened: I32) -> Transmitted:
+        """Send from each sender to a group, then find what each listener hears from its group.
 
         A coupler with two or more messages delivers nothing.
         """
@@ -63,12 +63,12 @@ class Couplers:
         count = _listen(table, numbers, *shape, listeners, listened, self._at, self._heard)
         if numbers is None:
             _silence(table, *shape, senders, groups)
-        return Light(self._at[:count], self._heard[:count], collided, destroyed)
+        return Transmitted(self._at[:count], self._heard[:count], collided, destroyed)
 
 
 @compiled(inline=True)
 def _cell(numbers: I64, coupler: np.uint64) -> np.uint64:
-    """Where a coupler has its cell, or would get one."""
+    """Find the cell of a coupler, or the one that it would get."""
     last = U64(len(numbers) - 1)
     at = mix(coupler) & last
     while numbers[at] != _UNUSED and numbers[at] != np.int64(coupler):
@@ -81,7 +81,7 @@ def _send(
     table: I32, numbers: I64 | None, row: np.uint64, factor: np.uint64, shift: np.uint64,
     senders: I32, groups: I32,
 ) -> tuple[int, int]:  # fmt: skip
-    """Put each transmission on its coupler: how many couplers collided, messages destroyed."""
+    """Put transmissions on couplers, and count collided couplers and destroyed messages."""
     collided, met = 0, 0
     for k in range(len(groups)):
         coupler = U64(groups[k]) * row + (U64(senders[k]) * factor >> shift)
@@ -100,7 +100,7 @@ def _listen(
     table: I32, numbers: I64 | None, row: np.uint64, factor: np.uint64, shift: np.uint64,
     listeners: I32, listened: I32, at: I32, heard: I32,
 ) -> int:  # fmt: skip
-    """Who hears which transmission; returns how many do."""
+    """Write down which listeners hear which transmission, and return how many do."""
     s = 0
     for i in range(len(listeners)):
         coupler = (U64(listeners[i]) * factor >> shift) * row + U64(listened[i])

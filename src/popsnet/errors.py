@@ -1,8 +1,8 @@
-"""Everything popsnet raises on purpose.
+"""The exceptions that popsnet raises on purpose.
 
     PopsnetError
-    ├── InputError              what was asked for cannot be done; the cure is in the text
-    │   ├── PermutationError    not a permutation of [0, n), or a file that holds none
+    ├── InputError              a value cannot be used; the message says how to correct it
+    │   ├── PermutationError    not a permutation of [0, n), or a file without one
     │   ├── SizeError           the network does not fit in this machine's memory
     │   ├── StoreError          a file that is not a store, or one that contradicts itself
     │   └── TraceFormatError    a file that is not a readable trace
@@ -54,31 +54,101 @@ def _plain(name: str) -> str:
 
 
 class PopsnetError(Exception):
-    """Root of all errors raised on purpose."""
+    """Base class of all errors that popsnet raises on purpose.
+
+    Examples
+    --------
+    >>> import popsnet
+    >>> try:
+    ...     popsnet.route(4, 4, router="no-such-router")
+    ... except popsnet.PopsnetError:
+    ...     print("not routed")
+    not routed
+    """
 
 
 class InputError(PopsnetError):
-    """A value that cannot be used: the text gives the value, the rule and the cure."""
+    """A value cannot be used. The message gives the value, the rule and the cure.
+
+    Examples
+    --------
+    >>> import popsnet
+    >>> popsnet.Network(0, 4)
+    Traceback (most recent call last):
+        ...
+    popsnet.errors.InputError: d = 0: the number of processors per group must be at least 1.
+    """
 
 
 class PermutationError(InputError):
-    """The destinations are not a permutation of [0, n)."""
+    """The destinations are not a permutation of [0, n).
+
+    Examples
+    --------
+    >>> import popsnet
+    >>> try:
+    ...     popsnet.route(2, 2, permutation=[0, 1, 1, 2])
+    ... except popsnet.PermutationError:
+    ...     print("not a permutation")
+    not a permutation
+    """
 
 
 class SizeError(InputError):
-    """The network would not fit in memory."""
+    """The network does not fit in memory, or has more processors than are supported.
+
+    Examples
+    --------
+    >>> import popsnet
+    >>> try:
+    ...     popsnet.route(2**16, 2**16, permutation="identity")
+    ... except popsnet.SizeError:
+    ...     print("too large")
+    too large
+    """
 
 
 class StoreError(InputError):
-    """The file is not a store of results that can be used, or results contradict each other."""
+    """The file is not a usable store of results, or its results contradict each other.
+
+    Examples
+    --------
+    >>> import popsnet
+    >>> from pathlib import Path
+    >>> _ = Path("notes.txt").write_text("not a store")
+    >>> try:
+    ...     popsnet.Store("notes.txt")
+    ... except popsnet.StoreError:
+    ...     print("not a store")
+    not a store
+    """
 
 
 class TraceFormatError(InputError):
-    """The file is not a trace that can be read."""
+    """The file is not a trace that can be read.
+
+    Examples
+    --------
+    >>> import popsnet
+    >>> from pathlib import Path
+    >>> _ = Path("notes.txt").write_text("not a trace")
+    >>> try:
+    ...     popsnet.check_trace("notes.txt")
+    ... except popsnet.TraceFormatError:
+    ...     print("not a trace")
+    not a trace
+    """
 
 
 class Rule(StrEnum):
-    """The rules of a POPS network, in the words used to report a violation."""
+    """The rules of a POPS network, in the words used to report a violation.
+
+    Examples
+    --------
+    >>> import popsnet
+    >>> print(popsnet.Rule.ONE_MESSAGE)
+    a processor sends at most one message per slot
+    """
 
     PROCESSOR_EXISTS = "processors are numbered 0 to n - 1"
     GROUP_EXISTS = "groups are numbered 0 to g - 1"
@@ -96,7 +166,31 @@ class Rule(StrEnum):
 
 
 class RuleViolation(PopsnetError):
-    """A router did what the machine forbids: an error in the router, never repaired."""
+    """A router broke a rule of the machine. This is an error in the router.
+
+    Parameters
+    ----------
+    slot : int
+        The slot, counting from 1.
+    processor : int
+        The processor that broke the rule.
+    rule : Rule
+        The rule.
+    detail : str
+        What the processor did.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import popsnet
+    >>> machine = popsnet.Machine(popsnet.Network(2, 2), np.arange(4), buffers=1)
+    >>> sends = popsnet.Slot.send_packets(np.array([1]), np.array([0]), packets=np.array([3]))
+    >>> try:
+    ...     machine.execute(sends)
+    ... except popsnet.RuleViolation as broken:
+    ...     print(f"processor {broken.processor}: {broken.detail}")
+    processor 1: it sends packet 3, which it does not hold
+    """
 
     def __init__(self, slot: int, processor: int, rule: Rule, detail: str) -> None:
         super().__init__(f"slot {slot}, processor {processor}: {detail} (rule: {rule})")
@@ -106,5 +200,5 @@ class RuleViolation(PopsnetError):
         self.detail = detail
 
     def __reduce__(self) -> tuple[type[RuleViolation], tuple[int, int, Rule, str]]:
-        """It can be sent to another process."""
+        """Return what another process needs to make the same exception."""
         return type(self), (self.slot, self.processor, self.rule, self.detail)

@@ -36,12 +36,20 @@ MAX_STEPS = 1000
 _FILES = ("router_file", "permutation_file")
 
 _FORMAT = 1
-"""Raised if the same fields come to mean other runs."""
+"""Increased if the same fields come to mean other runs."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Instance:
-    """One permutation to route, and how."""
+    """One run to execute: a permutation, a router and its coins.
+
+    Examples
+    --------
+    >>> import popsnet
+    >>> instance = popsnet.Experiment(2, 2, permutation="identity").instance(0)
+    >>> instance.network, instance.resolved_variant.name, instance.array()
+    (Network(d=2, g=2), 'published', array([0, 1, 2, 3], dtype=int32))
+    """
 
     network: Network
     router: Router
@@ -52,9 +60,9 @@ class Instance:
     max_steps: int
     """The run is capped after this many steps."""
     start: Ints | None = None
-    """Where each packet starts, if it is not packet i at processor i; for the slots engine."""
+    """Where each packet starts, if packet i does not start at processor i (engine slots only)."""
     max_slots: int | None = None
-    """The run is capped after this many slots of one step; see :attr:`most_slots`."""
+    """The run is capped after this many slots of one step, by default :attr:`most_slots`."""
 
     @property
     def resolved_variant(self) -> Variant:
@@ -63,15 +71,15 @@ class Instance:
 
     @property
     def most_slots(self) -> int:
-        """Slots of one step after which a router that never ends is stopped.
+        """Slots of one step after which the run is stopped.
 
-        The default is 10^6 + 2000n, more than any router that ships takes. The longest is aks,
-        up to about 1100n slots on one group of 4096.
+        The default is 10^6 + 2000n, more than any router that ships needs. The longest is aks,
+        with up to about 1100n slots on one group of 4096.
         """
         return 10**6 + 2000 * self.network.n if self.max_slots is None else self.max_slots
 
     def array(self) -> Ints:
-        """Return all destinations; compute them if they are not stored."""
+        """Return the destinations of all packets, computed now if they are not stored."""
         if isinstance(self.destination, np.ndarray):
             return self.destination
         destination = self.destination.array()
@@ -89,21 +97,21 @@ class Experiment:
     Parameters
     ----------
     d, g : int
-        Processors per group, and groups.
+        Processors per group, and groups, each at least 1.
     router : str, Path, Router or generator function
         The name of a registered router, a file ``name.py`` that registers one, a
         :class:`Router`, or a generator function. ``"NAME:VARIANT"`` names the variant as well.
     variant : str, optional
-        A variant of the router, or a schedule for routers that read one. The router chooses if
-        it is not given.
+        A variant of the router, or a schedule for routers that read one. By default the router
+        chooses.
     permutation : str, Path or array
         The name of a permutation, a file (``.npy``, ``.csv``, ``.json``), or n destinations.
     seed : int
-        The seed of the router's coins.
+        The seed of the router's coins, from 0 to 2^64 - 1.
     permutation_seed : int
-        The seed of the permutations.
+        The seed of the permutations, from 0 to 2^64 - 1.
     max_steps : int
-        A run is capped after this many steps.
+        A run is capped after this many steps, at most 10^6.
 
     Raises
     ------
@@ -126,10 +134,10 @@ class Experiment:
     g: int
     router: str
     version: str
-    """The version of the router; for a router from a file it has a digest of the file."""
+    """The version of the router. For a router from a file it contains a digest of the file."""
     variant: str
     permutation: str
-    """A name; for a file or an array, its kind and a digest."""
+    """A name, or for a file or an array its kind and a digest."""
     seed: int
     permutation_seed: int
     max_steps: int
@@ -138,7 +146,7 @@ class Experiment:
     permutation_file: str = field(compare=False)
     """The file that the permutation was read from, if any."""
     _parts: _Parts | None = field(compare=False, repr=False)
-    """The router, variant and permutation; None for an experiment read from a store."""
+    """The router, variant and permutation, None for an experiment read from a store."""
 
     def __init__(
         self,
@@ -171,9 +179,29 @@ class Experiment:
 
     @classmethod
     def recorded(cls, values: Iterable[Any], files: Iterable[str] = ("", "")) -> Experiment:
-        """Return the experiment with these nine fields, as a store has them, and its files.
+        """Return the experiment with these fields, as a store keeps them.
 
-        It can be looked up and compared; to run it, :meth:`reopened` finds its router here.
+        It can be looked up and compared. To run it, :meth:`reopened` finds its router and its
+        permutation.
+
+        Parameters
+        ----------
+        values : iterable
+            The values of :attr:`identity`, in order.
+        files : iterable of str
+            The file of the router and that of the permutation, empty if there is none.
+
+        Returns
+        -------
+        Experiment
+            The experiment, which cannot be run yet.
+
+        Examples
+        --------
+        >>> import popsnet
+        >>> experiment = popsnet.Experiment(4, 4)
+        >>> popsnet.Experiment.recorded(experiment.identity.values()) == experiment
+        True
         """
         experiment = object.__new__(cls)
         experiment._fill(*values, *files, None)
@@ -182,14 +210,29 @@ class Experiment:
         return experiment
 
     def reopened(self, unnamed: Mapping[str, Any] = MappingProxyType({})) -> Experiment:
-        """Return the same experiment with its router and permutation as they are here now.
+        """Return the same experiment with its router and permutation found again.
 
-        What has no name, a router or a permutation, is given beside it.
+        Parameters
+        ----------
+        unnamed : mapping
+            The ``router`` or the ``permutation``, if it has no name under which to find it.
+
+        Returns
+        -------
+        Experiment
+            An equal experiment, which can be run.
 
         Raises
         ------
         InputError
-            If they are not here, or are not those that the experiment was made with.
+            If they are missing, or are not those that the experiment was made with.
+
+        Examples
+        --------
+        >>> import popsnet
+        >>> recorded = popsnet.Experiment.recorded(popsnet.Experiment(4, 4).identity.values())
+        >>> popsnet.route(recorded.reopened()).delivered
+        array([16])
         """
         if self.permutation.startswith("array:") and "permutation" not in unnamed:
             raise InputError("its permutation was given as an array, which is not kept.")
@@ -204,9 +247,23 @@ class Experiment:
         return here
 
     def replaced(self, **changes: Any) -> Experiment:
-        """Return the same experiment with other values of some parameters.
+        """Return the experiment with some parameters replaced.
 
-        Another network or router chooses its variant anew.
+        Parameters
+        ----------
+        **changes
+            New values of parameters of :class:`Experiment`. If the network or the router is
+            replaced, the variant is chosen again unless it is given.
+
+        Returns
+        -------
+        Experiment
+            The new experiment.
+
+        Raises
+        ------
+        InputError
+            If there is no parameter of that name, or its value is wrong.
 
         Examples
         --------
@@ -221,50 +278,109 @@ class Experiment:
             given |= {"permutation": here.permutation}
         unknown = changes.keys() - given.keys()
         if unknown:
-            raise InputError(f"There is no parameter {', '.join(sorted(unknown))}.")
+            raise InputError(
+                f"There is no parameter {', '.join(sorted(unknown))}; choose from "
+                f"{', '.join(sorted(given))}."
+            )
         if changes.keys() & {"d", "g", "router"}:
             del given["variant"]
         return Experiment(**{**given, **changes})
 
     @property
     def identity(self) -> dict[str, Any]:
-        """What decides the runs, by name; the digest is made of it."""
+        """The parameters that decide the runs, by name."""
         return {one.name: getattr(self, one.name) for one in fields(self) if one.compare}
 
     @property
     def digest(self) -> str:
-        """The name of the experiment in a store: a hash of its identity."""
+        """The ID of the experiment in a store: a hash of its identity."""
         text = json.dumps({"format": _FORMAT, **self.identity}, sort_keys=True)
         return blake2b(text.encode(), digest_size=16).hexdigest()
 
     def to_json(self) -> str:
-        """Return the experiment as a JSON object, from which :meth:`from_json` makes it again."""
+        """Return the experiment as a JSON object, which :meth:`from_json` reads.
+
+        Returns
+        -------
+        str
+            A JSON object with the fields of the experiment.
+
+        Raises
+        ------
+        InputError
+            If the router or the permutation has no name.
+
+        Examples
+        --------
+        >>> import json, popsnet
+        >>> json.loads(popsnet.Experiment(4, 4).to_json())["variant"]
+        'published'
+        """
         if self._unnamed:
             raise InputError(
                 f"{self} cannot be written as JSON: its router or its permutation has no name; "
-                "give files."
+                "give it as a file."
             )
         return json.dumps({**self.identity, **{name: getattr(self, name) for name in _FILES}})
 
     @classmethod
     def from_json(cls, text: str) -> Experiment:
-        """Return the experiment that :meth:`to_json` wrote; its files must be where they were."""
+        """Return the experiment that :meth:`to_json` wrote.
+
+        Parameters
+        ----------
+        text : str
+            The JSON object. Files that it names must still be in the same place.
+
+        Returns
+        -------
+        Experiment
+            The experiment.
+
+        Raises
+        ------
+        InputError
+            If the text is not an experiment, or its router or permutation is not found.
+
+        Examples
+        --------
+        >>> import popsnet
+        >>> text = popsnet.Experiment(4, 4, seed=3).to_json()
+        >>> popsnet.Experiment.from_json(text).seed
+        3
+        """
         try:
             record = json.loads(text)
-            values = [record[one.name] for one in fields(cls) if one.compare]
-            return cls.recorded(values, [record[name] for name in _FILES]).reopened()
-        except (TypeError, ValueError, KeyError, AttributeError) as error:
-            raise InputError(f"This is not an experiment as JSON: {error!r}.") from error
+        except (TypeError, ValueError) as error:
+            raise InputError(
+                f"An experiment is a JSON object; this is not JSON: {error}."
+            ) from error
+        if not isinstance(record, dict):
+            raise InputError(
+                f"An experiment is a JSON object, as to_json writes it; this is {text:.60}."
+            )
+        names = [*(one.name for one in fields(cls) if one.compare), *_FILES]
+        if missing := [name for name in names if name not in record]:
+            raise InputError(
+                f"The JSON object is not a complete experiment: it lacks {', '.join(missing)}. "
+                "Write it with to_json."
+            )
+        values = [record[name] for name in names]
+        files = [values.pop() for _ in _FILES][::-1]
+        try:
+            return cls.recorded(values, files).reopened()
+        except (TypeError, ValueError, AttributeError) as error:
+            raise InputError(f"The JSON object has a field of the wrong type: {error}.") from error
 
     def __reduce__(self) -> tuple[Callable[..., Experiment], tuple[Any, ...]]:
-        """Send names, and what has no name; the other side finds the rest under the names."""
+        """Return names, and what has no name. The receiver finds the rest under the names."""
         files = self.router_file, self.permutation_file
         values = tuple(self.identity.values())
         return _received, (values, files, self._parts is None, self._unnamed)
 
     @property
     def _unnamed(self) -> dict[str, Any]:
-        """What another process could not find under its name."""
+        """The router or the permutation that another process could not find under its name."""
         unnamed: dict[str, Any] = {}
         if self._parts is not None and not _has_name(self._parts.router):
             unnamed["router"] = self._parts.router
@@ -275,7 +391,7 @@ class Experiment:
 
     @property
     def network(self) -> Network:
-        """The network."""
+        """The network, ``Network(d, g)``."""
         return Network(self.d, self.g)
 
     @property
@@ -290,29 +406,29 @@ class Experiment:
 
     @property
     def idealized(self) -> bool:
-        """Whether the variant gives statistics only, never a route."""
+        """Whether the variant gives statistics only, not a route."""
         return self.resolved_variant.idealized
 
     @property
     def buffers(self) -> int:
-        """Packets that a processor may hold."""
+        """The number of packets that a processor may hold."""
         return self.resolved_router.buffers_on(self.network, self.resolved_variant)
 
     @property
     def shown_permutation(self) -> str:
-        """The permutation as a person names it: the file where there is one."""
+        """The name of the permutation, or its file if it has one."""
         return self.permutation_file or self.permutation
 
     @property
     def storable(self) -> bool:
-        """Whether the name and version of the router say what it does, so results can be kept."""
+        """Whether a store keeps results: the router's name and version identify what it does."""
         return self._parts is None or is_storable(self._parts.router)
 
     def __str__(self) -> str:
         return f"{self.router} ({self.variant}) on {self.network}"
 
     def __repr__(self) -> str:
-        """As it would be written, where router and permutation have names."""
+        """Return the call that makes the experiment, if router and permutation have names."""
         return (
             f"Experiment({self.d}, {self.g}, router={self.router_file or self.router!r}, "
             f"variant={self.variant!r}, permutation={self.shown_permutation!r}, seed={self.seed}, "
@@ -320,7 +436,24 @@ class Experiment:
         )
 
     def instance(self, run: int) -> Instance:
-        """Return one run: its permutation and its coins."""
+        """Return one run of the sequence: its permutation and its coins.
+
+        Parameters
+        ----------
+        run : int
+            The number of the run, at least 0.
+
+        Returns
+        -------
+        Instance
+            What an engine executes.
+
+        Examples
+        --------
+        >>> import popsnet
+        >>> popsnet.Experiment(2, 2, permutation="reversal").instance(0).array()
+        array([3, 2, 1, 0], dtype=int32)
+        """
         here = self._here
         of_run = Coins(self.permutation_seed).for_run(run)
         destination = here.permutation.destination(self.network, of_run)
@@ -328,19 +461,36 @@ class Experiment:
         return Instance(self.network, here.router, here.variant, destination, coins, self.max_steps)
 
     def destination(self, run: int) -> Ints:
-        """Return the permutation of a run."""
+        """Return the permutation of a run.
+
+        Parameters
+        ----------
+        run : int
+            The number of the run, at least 0.
+
+        Returns
+        -------
+        array of int
+            The destination of each packet.
+
+        Examples
+        --------
+        >>> import popsnet
+        >>> popsnet.Experiment(2, 2, permutation="shift:1").destination(0)
+        array([1, 2, 3, 0], dtype=int32)
+        """
         return self.instance(run).array()
 
     @property
     def _here(self) -> _Parts:
         if self._parts is None:
-            raise InputError(f"{self} was read from a store; reopened() gives one that can be run.")
+            raise InputError(f"{self} was read from a store and cannot be run; use reopened().")
         return self._parts
 
 
 @dataclass(frozen=True, slots=True)
 class _Parts:
-    """What the names of an experiment stand for here."""
+    """The objects that the names of an experiment stand for."""
 
     router: Router
     variant: Variant
@@ -348,16 +498,16 @@ class _Parts:
 
 
 _unregistered: list[Router] = []
-"""Routers that are not registered; their places tell them apart."""
+"""Routers that are not registered. Their positions tell them apart."""
 
 
 def _has_name(router: Router) -> bool:
-    """Whether another process finds the router: in the register, or in its file."""
+    """Return whether another process finds the router: in the register, or in its file."""
     return bool(router.file) or is_registered(router)
 
 
 def _version(router: Router) -> str:
-    """The version of a router; one that has no name is known by what it is in this program."""
+    """Return the version of a router, with a number if it has no name."""
     if _has_name(router):
         return router.version
     if router not in _unregistered:
@@ -371,7 +521,7 @@ _receiving = Lock()
 def _received(
     values: tuple[Any, ...], files: tuple[str, str], as_recorded: bool, unnamed: dict[str, Any]
 ) -> Experiment:
-    """Return an experiment that was pickled."""
+    """Return the experiment that was pickled."""
     recorded = Experiment.recorded(values, files)
     if as_recorded:
         return recorded
@@ -384,7 +534,7 @@ def _received(
             return _received_before[values, files]
         except InputError as error:
             raise InputError(
-                f"{recorded} is not what the work began with: {error} Begin again."
+                f"{recorded} has changed since the work began: {error} Start again."
             ) from error
 
 
@@ -395,7 +545,7 @@ _received_before: dict[tuple[Any, Any], Experiment] = {}
 def whole_number(
     name: str, value: object, least: int | None = None, most: int | None = None
 ) -> int:
-    """Return the value of a parameter as an int; refuse what is not an integer in a range."""
+    """Return the value of a parameter as an int, and refuse one that is not in the range."""
     if isinstance(value, bool) or not hasattr(value, "__index__"):
         raise InputError(f"{name} = {value!r}: it must be an integer.")
     number = operator.index(value)
@@ -407,7 +557,7 @@ def whole_number(
 
 
 def seed_number(name: str, value: object) -> int:
-    """Return the value of a parameter as a seed; refuse what is not one."""
+    """Return the value of a parameter as a seed, and refuse one that is not in the range."""
     seed = whole_number(name, value)
     if not 0 <= seed < 2**64:
         raise InputError(f"{name} = {seed}: a seed must be an integer from 0 to 2^64 - 1.")

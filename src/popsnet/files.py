@@ -13,36 +13,40 @@ from popsnet.errors import InputError
 
 
 def require_writable(path: Path) -> None:
-    """Refuse a path that no file can be written to, before any work is done."""
+    """Refuse a path at which a file cannot be written, before any work is done."""
     try:
         path = path.resolve()
         if path.is_dir():
             raise InputError(f"{path} is a folder; give the name of a file to write.")
         if path.exists() and not (path.is_file() and os.access(path, os.W_OK)):
-            raise InputError(f"{path} is there and cannot be replaced; give another name.")
+            raise InputError(f"{path} exists and cannot be replaced; give another name.")
         if not path.parent.is_dir():
             raise InputError(f"There is no folder {path.parent} to write in; create it first.")
         if not os.access(path.parent, os.W_OK):
             raise InputError(f"The folder {path.parent} cannot be written to; choose another.")
     except (OSError, RuntimeError) as error:
-        raise InputError(f"{path} cannot be the name of a file to write: {error}.") from error
+        raise InputError(
+            f"{path} cannot be used as the name of a file to write: {error}."
+        ) from error
 
 
 def make_folder(path: Path) -> None:
-    """Make sure that there is such a folder and that files can be written in it."""
+    """Create a folder if it is missing, and refuse one in which files cannot be written."""
     try:
         path.mkdir(parents=True, exist_ok=True)
     except FileExistsError as error:
         raise InputError(f"{path} is a file; give the name of a folder to write in.") from error
     except OSError as error:
-        raise InputError(f"{path} cannot be a folder to write in: {error.strerror}.") from error
+        raise InputError(
+            f"{path} cannot be used as a folder to write in: {error.strerror}."
+        ) from error
     if not os.access(path, os.W_OK | os.X_OK):
         raise InputError(f"The folder {path} cannot be written to; choose another.")
 
 
 @contextmanager
 def write_whole(path: Path) -> Iterator[TextIO]:
-    """Open a text file that takes the place of ``path`` only if the block ends well."""
+    """Open a text file that replaces ``path`` only if the block ends without an exception."""
     require_writable(path)
     path = path.resolve()
     with _errors_named(path):
@@ -61,7 +65,7 @@ def write_whole(path: Path) -> Iterator[TextIO]:
 
 @contextmanager
 def _errors_named(path: Path) -> Iterator[None]:
-    """An error of writing carries no file name of its own; give it this one."""
+    """Raise errors of writing, which carry no file name of their own, with this one."""
     try:
         yield
     except OSError as error:

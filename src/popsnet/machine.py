@@ -1,4 +1,4 @@
-"""The machine: executes one slot by the rules and counts what happens."""
+"""The machine: it executes slots by the rules, and counts messages and collisions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from popsnet.compiled import compiled
-from popsnet.couplers import Couplers, Light
+from popsnet.couplers import Couplers, Transmitted
 from popsnet.errors import Rule, RuleViolation
 from popsnet.memory import Memory, Seen, differ, first_outside, first_repeat, inside, plain
 from popsnet.network import I32, Network
@@ -21,27 +21,63 @@ _PACKET = Kind.PACKET  # members of an Enum are slow to look up
 
 @dataclass
 class Counters:
-    """What happened so far."""
+    """What a machine has counted so far."""
 
     slots: int = 0
     messages: int = 0
-    """Messages sent; a multicast is one message."""
+    """Messages sent. A multicast is one message."""
     collisions: int = 0
-    """Couplers hit by two or more messages, summed over slots."""
+    """Couplers with two or more messages, summed over slots."""
     destroyed: int = 0
-    """Arrivals of messages at such couplers."""
+    """Messages that arrived at such couplers."""
     control_bits: int = 0
-    """The most bits of any message sent, besides the packet it may carry."""
+    """The largest number of bits in a message, not counting the packet that it may carry."""
 
 
 class Machine:
-    """A POPS network with one packet a processor, executing slots.
+    """A POPS network with its packets, which executes slots.
 
-    With ``start`` there are as many packets as it names processors, each where it says.
+    Every rule of the model is checked for every slot before anything moves.
 
-    Every rule of the model is checked for every slot before anything moves, and a broken one
-    raises :class:`RuleViolation`. Time and memory of a slot are linear in the messages sent
-    and the processors that listen, after O(n + min(g², n)) once.
+    Parameters
+    ----------
+    network : Network
+        The network.
+    destination : array of int
+        The destination of each packet.
+    buffers : int
+        The number of packets that a processor may hold.
+    start : array of int, optional
+        The processor at which each packet starts. By default packet i starts at processor i.
+
+    Attributes
+    ----------
+    network : Network
+        The network.
+    memory : Memory
+        The packets that each processor holds.
+    counters : Counters
+        Slots, messages and collisions so far.
+
+    Notes
+    -----
+    Time and memory of a slot are linear in the messages sent and the processors that listen,
+    after O(n + min(g², n)) once.
+
+    Examples
+    --------
+    Processor 0 of POPS(2, 2) sends its packet to group 1, where processor 3 listens.
+
+    >>> import numpy as np
+    >>> from popsnet import Machine, Network, Slot
+    >>> machine = Machine(Network(2, 2), np.array([3, 1, 2, 0]), buffers=2)
+    >>> listening = np.array([3]), np.array([0])
+    >>> inbox = machine.execute(Slot.send_packets(np.array([0]), np.array([1]), listening))
+    >>> inbox.receivers, inbox.packets, inbox.destinations
+    (array([3]), array([0]), array([3], dtype=int32))
+    >>> machine.memory.deliver(inbox.receivers, inbox.packets)
+    >>> machine.memory.delivered, machine.counters.messages
+    (1, 1)
     """
 
     def __init__(
@@ -55,7 +91,23 @@ class Machine:
         self._seen = Seen(network.n)
 
     def execute(self, slot: Slot) -> Inbox:
-        """Execute one slot and return what was heard."""
+        """Execute one slot and return what was received.
+
+        Parameters
+        ----------
+        slot : Slot
+            What every processor sends and listens to.
+
+        Returns
+        -------
+        Inbox
+            One row for each processor that received a message.
+
+        Raises
+        ------
+        RuleViolation
+            If the slot breaks a rule of the model.
+        """
         number = self.counters.slots + 1
         owners = None if slot.fanout is None else slot.owners
         only = slot.kind if isinstance(slot.kind, Kind) else None
@@ -64,24 +116,24 @@ class Machine:
             self._check_listeners(number, slot)
         _require_bits(number, slot)
         by = slot.senders if owners is None else slot.senders[owners]
-        light = self._couplers.carry(
+        carried = self._couplers.carry(
             plain(by), plain(slot.groups), plain(slot.listeners), plain(slot.listened)
         )
-        if slot.conflict_free and light.destroyed:
+        if slot.conflict_free and carried.destroyed:
             victim = _first_met(slot.groups, by // self.network.d, self.network.g)
             detail = f"its message to group {slot.groups[victim]} met another"
             raise RuleViolation(number, int(by[victim]), Rule.CONFLICT_FREE, detail)
-        self._count(slot, light)
-        messages = light.heard if owners is None else plain(owners[light.heard])
-        inbox = self._inbox(slot, light.listeners, messages)
+        self._count(slot, carried)
+        messages = carried.heard if owners is None else plain(owners[carried.heard])
+        inbox = self._inbox(slot, carried.listeners, messages)
         self.memory._hear(number, inbox, only)
         return inbox
 
-    def _count(self, slot: Slot, light: Light) -> None:
+    def _count(self, slot: Slot, carried: Transmitted) -> None:
         self.counters.slots += 1
         self.counters.messages += len(slot.senders)
-        self.counters.collisions += light.collided
-        self.counters.destroyed += light.destroyed
+        self.counters.collisions += carried.collided
+        self.counters.destroyed += carried.destroyed
         self.counters.control_bits = max(self.counters.control_bits, slot.control_bits)
 
     def _inbox(self, slot: Slot, at: I32, messages: I32) -> Inbox:
@@ -106,7 +158,7 @@ class Machine:
         )
 
     def _obeys(self, slot: Slot, only: Kind) -> bool:
-        """Whether nothing that is checked below is wrong with messages of one kind: in one go."""
+        """Check messages of one kind in one pass, and return whether they break no rule."""
         g, there = self.network.g, len(self._destination)
         senders, packets = plain(slot.senders), plain(slot.packet_numbers)
         sent = _may_send(
@@ -138,7 +190,7 @@ class Machine:
         unnamed = packets == NO_PACKET
         if unnamed.any():
             sender = int(senders[np.argmax(unnamed)])
-            detail = "it sends a packet message that names none"
+            detail = "it sends a packet message that names no packet"
             raise RuleViolation(number, sender, Rule.PACKET_EXISTS, detail)
         first = int(np.argmax(missing))
         detail = f"it sends packet {packets[first]}, which it does not hold"
@@ -155,7 +207,7 @@ class Machine:
 def _require_range(
     slot: int, values: Ints, processors: Ints, bound: int, rule: Rule, what: str, low: int = 0
 ) -> None:
-    """All values lie in [low, bound); the processor at the first that does not is to blame."""
+    """Require all values to lie in [low, bound), or blame the processor of the first outside."""
     first = first_outside(plain(values), low, bound)
     if first >= 0:
         detail = what if rule is Rule.PROCESSOR_EXISTS else f"{what} {values[first]}, of {bound}"
@@ -169,7 +221,7 @@ def _require_distinct(slot: int, processors: Ints, n: int, rule: Rule, detail: s
 
 
 def _require_sets(slot: int, multicast: Slot, owners: Ints, g: int) -> None:
-    """Every multicast names at least one group, and none of them twice."""
+    """Require that every multicast names at least one group, and none twice."""
     assert multicast.fanout is not None
     if len(multicast.fanout) and multicast.fanout.min() < 1:
         sender = int(multicast.senders[np.argmin(multicast.fanout)])
@@ -183,7 +235,7 @@ def _require_sets(slot: int, multicast: Slot, owners: Ints, g: int) -> None:
 
 
 def _require_bits(number: int, slot: Slot) -> None:
-    """The contents of every message fit in the bits that the slot gives it."""
+    """Require that the contents of every message fit in the bits that the slot gives it."""
     if slot.bits is None or slot.contents is None or not slot.contents.size:
         return
     share = slot.bits // slot.numbers_a_message
@@ -191,7 +243,7 @@ def _require_bits(number: int, slot: Slot) -> None:
     if int(numbers.min()) >= 0 and int(numbers.max()).bit_length() <= share:
         return
     unfit = numbers < 0
-    if share < 8 * numbers.dtype.itemsize:  # a shift by more has no meaning
+    if share < 8 * numbers.dtype.itemsize:  # a larger shift is undefined
         unfit |= numbers >> share != 0
     if unfit.any():
         message, column = np.argwhere(unfit)[0]
@@ -200,7 +252,7 @@ def _require_bits(number: int, slot: Slot) -> None:
 
 
 def _first_met(to: Ints, sent_by: Ints, g: int) -> int:
-    """The position of the first of two transmissions on one coupler."""
+    """Return the position of the first of two transmissions on one coupler."""
     couplers = to.astype(np.int64) * g + sent_by
     _, firsts, inverse = np.unique(couplers, return_index=True, return_inverse=True)
     before = firsts[inverse]
@@ -211,14 +263,14 @@ def _first_met(to: Ints, sent_by: Ints, g: int) -> int:
 def _may_send(
     seen: I32, loop: int, senders: I32, groups: I32, packets: I32, g: int, least: int, there: int
 ) -> bool:
-    """Whether senders exist and are different, and groups and packets, if any, exist."""
+    """Return whether senders exist and are different, and groups and packets, if any, exist."""
     exist = inside(senders, 0, len(seen)) and inside(groups, 0, g)
     return exist and inside(packets, least, there) and differ(seen, loop, senders)
 
 
 @compiled
 def _may_listen(seen: I32, loop: int, listeners: I32, listened: I32, g: int) -> bool:
-    """Whether listeners exist and are different, and groups exist."""
+    """Return whether listeners exist and are different, and groups exist."""
     exist = inside(listeners, 0, len(seen)) and inside(listened, 0, g)
     return exist and differ(seen, loop, listeners)
 
@@ -228,9 +280,9 @@ def _hear(
     listeners: I32, listened: I32, sent: I32, destination: I32, at: I32, messages: I32,
     receivers: I32, groups: I32, packets: I32, destinations: I32,
 ) -> None:  # fmt: skip
-    """Write down who hears which group and packet, and where that is to go.
+    """Write down which group and packet each receiver hears, and the packet's destination.
 
-    Positions are unsigned, for Numba looks twice at an index that might be negative, and every loop
+    Positions are unsigned, because Numba checks an index that might be negative, and every loop
     gathers from one array.
     """
     for s in range(len(at)):

@@ -1,4 +1,4 @@
-"""Who holds which packet: the buffers of all processors, kept by the machine."""
+"""The packet buffers of all processors, kept and checked by the machine."""
 
 from __future__ import annotations
 
@@ -24,15 +24,41 @@ _INT32 = np.dtype(np.int32)
 class Memory:
     """The packet buffers of all processors.
 
-    At the start processor i holds packet i, or packet p is at processor ``start[p]``. What a
-    processor hears is gone after the slot unless it is stored; storing, dropping and delivering
-    are the router's to say and the machine's to check. A delivered packet stays in a buffer of
-    its destination.
+    A packet that a processor hears is gone after the slot unless it is stored. The router says
+    what processors store, drop and deliver, and the memory checks it. A delivered packet stays in
+    a buffer of its destination.
 
-    All methods take arrays of equal length: ``processors[k]`` does it with ``packets[k]``.
+    The methods take arrays of equal length: ``processors[k]`` acts on ``packets[k]``.
 
-    What is done is checked in one compiled pass. Only if that finds anything wrong, the checks are
-    made one by one, for an error that says what and who.
+    Parameters
+    ----------
+    network : Network
+        The network.
+    destination : array of int
+        The destination of each packet.
+    buffers : int
+        The number of packets that a processor may hold.
+    start : array of int, optional
+        The processor at which each packet starts. By default packet i starts at processor i.
+
+    Notes
+    -----
+    An action is checked in one compiled pass. Only if that finds a fault, the checks are made one
+    by one, for an error that names the processor and the rule.
+
+    Examples
+    --------
+    A router uses the memory that it is given. Here is one on its own.
+
+    >>> import numpy as np
+    >>> from popsnet import Memory, Network
+    >>> memory = Memory(Network(2, 2), np.array([0, 3, 2, 1]), buffers=2)
+    >>> memory.deliver(np.array([0, 2]), np.array([0, 2]))  # held by their destinations
+    >>> memory.delivered, memory.awaiting()
+    (2, array([1, 3]))
+    >>> memory.drop(np.array([1]), np.array([1]))
+    >>> memory.lost()
+    array([1])
     """
 
     def __init__(
@@ -45,7 +71,7 @@ class Memory:
         self._destination = plain(destination)
         self._cells = np.full((buffers, network.n), _FREE, dtype=np.int32)
         self._heard = np.full(network.n, _NOTHING, dtype=np.int64)  # when, and which packet
-        self._home = np.zeros(self._packets, dtype=np.bool_)
+        self._arrived = np.zeros(self._packets, dtype=np.bool_)
         self._seen = Seen(network.n)
         if start is None:
             self._cells[0] = np.arange(network.n, dtype=np.int32)
@@ -55,7 +81,7 @@ class Memory:
         self._changes: list[tuple[int, I32, I32]] | None = None
 
     def _begin(self, start: Ints) -> int:
-        """Put every packet where it starts; the most that start at one processor."""
+        """Put every packet where it starts, and return the most that start at one processor."""
         processors, packets = self._numbers(start, np.arange(self._packets, dtype=np.int32))
         full, peak = _put_in(self._cells, self._heard, processors, packets)
         what = f"starts with packet {{packet}} and more than the {len(self._cells)} claimed"
@@ -64,21 +90,32 @@ class Memory:
 
     @property
     def peak(self) -> int:
-        """The most packets any processor has held at once."""
+        """The largest number of packets that a processor has held at once."""
         return self._peak
 
     @property
     def delivered(self) -> int:
-        """Packets delivered so far."""
+        """The number of packets delivered so far."""
         return self._delivered
 
     @property
     def last_delivery(self) -> int:
-        """The slot in which a packet was delivered last, counting from 1; 0 if none was."""
+        """The slot of the last delivery, counting from 1, or 0 if there was none."""
         return self._last_delivery
 
     def store(self, processors: Ints, packets: Ints) -> None:
-        """Keep packets heard in the slot just past, one buffer each."""
+        """Store packets that were heard in the last slot, each in a free buffer.
+
+        Parameters
+        ----------
+        processors, packets : array of int
+            The processors that store, and the packet that each of them stores.
+
+        Raises
+        ------
+        RuleViolation
+            If a processor did not hear the packet in the last slot, or has no free buffer.
+        """
         pairs = _pairs(processors, packets)
         if not _may_store(self._heard, self._slot, *self._seen.next(), self._packets, *pairs):
             self._require_heard(processors, packets)
@@ -100,9 +137,20 @@ class Memory:
         self._require_once(processors, rule, "stores what it heard twice")
 
     def drop(self, processors: Ints, packets: Ints) -> None:
-        """Free the buffers of packets that are held."""
+        """Free the buffers of packets that are held.
+
+        Parameters
+        ----------
+        processors, packets : array of int
+            The processors that drop a packet, and the packet of each.
+
+        Raises
+        ------
+        RuleViolation
+            If a processor does not hold the packet, or the packet was delivered to it.
+        """
         pairs = _pairs(processors, packets)
-        if not _may_drop(self._home, self._destination, self._n, *pairs):
+        if not _may_drop(self._arrived, self._destination, self._n, *pairs):
             self._require_undelivered(processors, packets)
         processors, packets = pairs
         missing = _take_out(self._cells, processors, packets)
@@ -113,14 +161,25 @@ class Memory:
 
     def _require_undelivered(self, processors: Ints, packets: Ints) -> None:
         processors, packets = self._numbers(processors, packets)
-        delivered = _first_delivered(self._home, self._destination, processors, packets)
+        delivered = _first_delivered(self._arrived, self._destination, processors, packets)
         what = "drops packet {packet}, which was delivered to it"
         self._refuse(delivered, processors, packets, Rule.DROPS_WHAT_IT_HOLDS, what)
 
     def deliver(self, processors: Ints, packets: Ints) -> None:
-        """Hand packets to their destinations for good: just heard there, or held there."""
+        """Deliver packets that their destinations heard in the last slot, or hold.
+
+        Parameters
+        ----------
+        processors, packets : array of int
+            The destinations, and the packet of each.
+
+        Raises
+        ------
+        RuleViolation
+            If a packet is not for the processor, was delivered before, or is not there.
+        """
         pairs = _pairs(processors, packets)
-        if not _may_deliver(self._home, self._destination, *self._seen.next(), *pairs):
+        if not _may_deliver(self._arrived, self._destination, *self._seen.next(), *pairs):
             self._require_due(processors, packets)
         processors, packets = pairs
         absent = ~self.holds(processors, packets)
@@ -128,25 +187,42 @@ class Memory:
             self.store(processors, packets)
         else:
             self.store(processors[absent], packets[absent])
-        _mark(packets, self._home)
+        _mark(packets, self._arrived)
         self._count_delivered(len(packets))
 
     def _require_due(self, processors: Ints, packets: Ints) -> None:
         processors, packets = self._numbers(processors, packets)
         rule = Rule.DELIVERS_HOME
-        wrong = _first_not_due(self._home, self._destination, processors, packets)
+        wrong = _first_not_due(self._arrived, self._destination, processors, packets)
         what = "delivers packet {packet}, which is not for it or was delivered before"
         self._refuse(wrong, processors, packets, rule, what)
         self._require_once(processors, rule, "delivers its packet twice")
 
     def assume_delivered(self, packets: Ints) -> None:
-        """For idealized variants: count packets as delivered that were not; see there."""
+        """Count packets as delivered that were not: for idealized variants.
+
+        Parameters
+        ----------
+        packets : array of int
+            The packets, each still held by its source.
+        """
         self.drop(packets, packets)
-        self._home[packets] = True
+        self._arrived[packets] = True
         self._count_delivered(len(packets))
 
     def holds(self, processors: Ints, packets: Ints) -> Bools:
-        """Whether each processor holds the packet."""
+        """Return whether each processor holds the packet.
+
+        Parameters
+        ----------
+        processors, packets : array of int
+            The processors, and the packet that each is asked for.
+
+        Returns
+        -------
+        array of bool
+            An entry per pair.
+        """
         pairs = _pairs(processors, packets)
         wrong = first_outside(pairs[0], 0, self._n)
         if wrong >= 0:
@@ -156,27 +232,46 @@ class Memory:
         return held
 
     def hold_all(self, processors: I32, packets: I32) -> bool:
-        """Whether each processor, all of which exist, holds the packet."""
+        """Return whether every processor, all of which exist, holds its packet."""
         return _hold_all(self._cells, processors, packets)
 
     def awaiting(self) -> npt.NDArray[np.intp]:
-        """The processors to which a packet has not been delivered yet, as each of them knows."""
-        return np.unique(self._destination[~self._home]).astype(np.intp)
+        """Return the processors that wait for a packet.
+
+        Every processor knows this of itself, so a router may use it.
+
+        Returns
+        -------
+        array of int
+            The processors, in ascending order.
+        """
+        return np.unique(self._destination[~self._arrived]).astype(np.intp)
 
     def lost(self) -> npt.NDArray[np.intp]:
-        """The packets that no processor holds any more."""
-        held = self._home.copy()
+        """Return the packets that no processor holds any more.
+
+        Returns
+        -------
+        array of int
+            The packets, in ascending order.
+        """
+        held = self._arrived.copy()
         _mark(self._cells.ravel(), held)
         return np.flatnonzero(~held)
 
     def keep_journal(self) -> None:
-        """From now on write down what is stored and dropped."""
+        """Record from now on what is stored and dropped."""
         self._changes = []
 
     def read_journal(self) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
-        """What was stored and what dropped since it was read last: (processor, packet), in order.
+        """Return what was stored and what was dropped since the journal was last read.
 
-        What was dropped and stored again is not among them.
+        A packet that was dropped and stored again by the same processor is in neither list.
+
+        Returns
+        -------
+        tuple of two lists
+            Pairs (processor, packet), in order: those stored, and those dropped.
         """
         holds: Counter[tuple[int, int]] = Counter()
         for change, processors, packets in self._changes or ():
@@ -195,9 +290,9 @@ class Memory:
             self._changes.append((change, processors.copy(), packets.copy()))
 
     def _hear(self, slot: int, inbox: Inbox, only: Kind | None = None) -> None:
-        """For the machine alone: these packets may be stored until the next slot.
+        """Let receivers store these packets until the next slot. Only the machine calls this.
 
-        ``only`` says of which kind all messages are, if they are of one.
+        ``only`` is the kind of all messages, if they are of one kind.
         """
         self._slot = slot
         if only is None:
@@ -207,7 +302,7 @@ class Memory:
         _note(self._heard, slot, plain(inbox.receivers), plain(inbox.packets))
 
     def _numbers(self, processors: Ints, packets: Ints) -> tuple[I32, I32]:
-        """The same numbers, checked, for the loops below."""
+        """Return the same numbers, checked, for the loops below."""
         for numbers, bound, rule in (
             (processors, self._n, Rule.PROCESSOR_EXISTS),
             (packets, self._packets, Rule.PACKET_EXISTS),
@@ -222,16 +317,16 @@ class Memory:
             raise RuleViolation(self._slot, twice, rule, detail)
 
     def _refuse(self, at: int, processors: Ints, packets: Ints, rule: Rule, detail: str) -> None:
-        """Blame the processor at a position, if it is one."""
+        """Blame the processor at a position, unless that is negative."""
         if at >= 0:
             text = detail.format(packet=int(packets[at]))
             raise RuleViolation(self._slot, int(processors[at]), rule, text)
 
 
 class Seen:
-    """A place for every processor, for loops that look for one that comes twice.
+    """An array with an entry per processor, for loops that look for repeated processors.
 
-    A loop writes its own number where it has been, so that nothing has to be cleared for the next.
+    A loop writes its own number where it has been, so nothing has to be cleared for the next.
     """
 
     def __init__(self, n: int) -> None:
@@ -239,7 +334,7 @@ class Seen:
         self._loops = 0
 
     def next(self) -> tuple[I32, int]:
-        """The places, and the number of the loop that uses them now."""
+        """Return the array, and the number of the loop that uses it now."""
         if self._loops == _MOST_LOOPS:
             self._by.fill(0)
             self._loops = 0
@@ -254,7 +349,7 @@ def _pairs(processors: Ints, packets: Ints) -> tuple[I32, I32]:
 
 
 def plain(numbers: Ints) -> I32:
-    """Of the one type that loops are compiled for; what it cannot hold is out of all ranges."""
+    """Return numbers of the type that loops are compiled for, clipped to its range."""
     if numbers.dtype is _INT32 and numbers.flags.c_contiguous:
         return numbers  # type: ignore[return-value]
     if numbers.dtype != np.int32:
@@ -265,7 +360,7 @@ def plain(numbers: Ints) -> I32:
 
 @compiled
 def _first_unheard(heard: I64, slot: int, processors: I32, packets: I32) -> int:
-    """The first whose packet is not what it heard in the slot, or -1."""
+    """Return the first whose packet is not what it heard in the slot, or -1."""
     for k in range(len(processors)):
         if heard[processors[k]] != slot << 32 | packets[k]:
             return k
@@ -273,25 +368,25 @@ def _first_unheard(heard: I64, slot: int, processors: I32, packets: I32) -> int:
 
 
 @compiled
-def _first_delivered(home: Bools, destination: I32, processors: I32, packets: I32) -> int:
-    """The first whose packet was delivered to it, or -1."""
+def _first_delivered(arrived: Bools, destination: I32, processors: I32, packets: I32) -> int:
+    """Return the first whose packet was delivered to it, or -1."""
     for k in range(len(processors)):
-        if home[packets[k]] and destination[packets[k]] == processors[k]:
+        if arrived[packets[k]] and destination[packets[k]] == processors[k]:
             return k
     return -1
 
 
 @compiled
-def _first_not_due(home: Bools, destination: I32, processors: I32, packets: I32) -> int:
-    """The first whose packet is not for it or was delivered before, or -1."""
+def _first_not_due(arrived: Bools, destination: I32, processors: I32, packets: I32) -> int:
+    """Return the first whose packet is not for it or was delivered before, or -1."""
     for k in range(len(processors)):
-        if home[packets[k]] or destination[packets[k]] != processors[k]:
+        if arrived[packets[k]] or destination[packets[k]] != processors[k]:
             return k
     return -1
 
 
 def first_repeat(numbers: I32, bound: int) -> int | None:
-    """The smallest number that occurs twice among numbers in [0, bound), if any does."""
+    """Return the smallest number in [0, bound) that occurs twice, if any does."""
     if rises(numbers) or differ(np.zeros(bound, dtype=np.int32), 1, numbers):
         return None
     return int(np.argmax(np.bincount(numbers, minlength=bound) > 1))
@@ -299,7 +394,7 @@ def first_repeat(numbers: I32, bound: int) -> int | None:
 
 @compiled
 def inside(numbers: I32, low: int, bound: int) -> bool:
-    """Whether all numbers are in [low, bound); without a branch, so that it is done in vectors."""
+    """Return whether all numbers are in [low, bound), without a branch, so in vectors."""
     least, most, all_inside = np.int32(low), np.int32(bound - 1), True
     for k in range(len(numbers)):
         all_inside &= numbers[k] >= least
@@ -309,7 +404,7 @@ def inside(numbers: I32, low: int, bound: int) -> bool:
 
 @compiled
 def first_outside(numbers: I32, low: int, bound: int) -> int:
-    """The position of the first number that is not in [low, bound), or -1."""
+    """Return the position of the first number that is not in [low, bound), or -1."""
     if inside(numbers, low, bound):
         return -1
     k = 0
@@ -320,7 +415,7 @@ def first_outside(numbers: I32, low: int, bound: int) -> int:
 
 @compiled
 def rises(numbers: I32) -> bool:
-    """Whether each number is larger than the one before."""
+    """Return whether each number is larger than the one before."""
     larger = True
     for k in range(1, len(numbers)):
         larger &= numbers[k - 1] < numbers[k]
@@ -329,7 +424,7 @@ def rises(numbers: I32) -> bool:
 
 @compiled
 def differ(seen: I32, loop: int, processors: I32) -> bool:
-    """Whether processors that exist are all different; mostly they come in rising order."""
+    """Return whether processors are all different, as they are if in ascending order."""
     if rises(processors):
         return True
     for k in range(len(processors)):
@@ -341,7 +436,7 @@ def differ(seen: I32, loop: int, processors: I32) -> bool:
 
 @compiled
 def _note(heard: I64, slot: int, receivers: I32, packets: I32) -> None:
-    """Remember who hears which packet in a slot."""
+    """Remember which packet each receiver hears in a slot."""
     for k in range(len(receivers)):
         heard[receivers[k]] = slot << 32 | packets[k]
 
@@ -350,7 +445,7 @@ def _note(heard: I64, slot: int, receivers: I32, packets: I32) -> None:
 def _may_store(
     heard: I64, slot: int, seen: I32, loop: int, there: int, processors: I32, packets: I32
 ) -> bool:
-    """Whether all exist, are different, and have just heard their packets."""
+    """Return whether all exist, are different, and have just heard their packets."""
     for k in range(len(processors)):
         j, packet = processors[k], packets[k]
         if j < 0 or j >= len(heard) or packet < 0 or packet >= there:
@@ -362,27 +457,27 @@ def _may_store(
 
 
 @compiled
-def _may_drop(home: Bools, destination: I32, n: int, processors: I32, packets: I32) -> bool:
-    """Whether all exist, and no packet was delivered to its processor."""
+def _may_drop(arrived: Bools, destination: I32, n: int, processors: I32, packets: I32) -> bool:
+    """Return whether all exist, and no packet was delivered to its processor."""
     for k in range(len(processors)):
         j, packet = processors[k], packets[k]
-        if j < 0 or j >= n or packet < 0 or packet >= len(home):
+        if j < 0 or j >= n or packet < 0 or packet >= len(arrived):
             return False
-        if home[packet] and destination[packet] == j:
+        if arrived[packet] and destination[packet] == j:
             return False
     return True
 
 
 @compiled
 def _may_deliver(
-    home: Bools, destination: I32, seen: I32, loop: int, processors: I32, packets: I32
+    arrived: Bools, destination: I32, seen: I32, loop: int, processors: I32, packets: I32
 ) -> bool:
-    """Whether all exist, are different, and have packets due to them."""
+    """Return whether all exist, are different, and their packets are due to them."""
     for k in range(len(processors)):
         j, packet = processors[k], packets[k]
-        if j < 0 or j >= len(seen) or packet < 0 or packet >= len(home):
+        if j < 0 or j >= len(seen) or packet < 0 or packet >= len(arrived):
             return False
-        if home[packet] or destination[packet] != j or seen[j] == loop:
+        if arrived[packet] or destination[packet] != j or seen[j] == loop:
             return False
         seen[j] = loop
     return True
@@ -390,7 +485,7 @@ def _may_deliver(
 
 @compiled
 def _put_in(cells: I32, heard: I64, processors: I32, packets: I32) -> tuple[int, int]:
-    """Use a free buffer each. The first that has none, or -1; and the most packets held now."""
+    """Store packets, and return the first without a free buffer, or -1, and the most held."""
     peak = 0
     for k in range(len(processors)):
         j, free, held = processors[k], -1, 1
@@ -409,10 +504,10 @@ def _put_in(cells: I32, heard: I64, processors: I32, packets: I32) -> tuple[int,
 
 @compiled
 def _take_out(cells: I32, processors: I32, packets: I32) -> int:
-    """Free the buffer of each packet. The first that is not there, or -1."""
+    """Free the buffer of each packet, and return the first that is not there, or -1."""
     for k in range(len(processors)):
         j, at = processors[k], -1
-        for b in range(len(cells)):  # to the end: which buffer it is cannot be foretold
+        for b in range(len(cells)):  # to the end: a branch would not be predictable
             at = b if cells[b, j] == packets[k] else at
         if at < 0:
             return k
@@ -422,7 +517,7 @@ def _take_out(cells: I32, processors: I32, packets: I32) -> int:
 
 @compiled
 def _find(cells: I32, processors: I32, packets: I32, held: Bools) -> None:
-    """Whether each packet is in a buffer of its processor."""
+    """Find whether each packet is in a buffer of its processor."""
     for k in range(len(processors)):
         j, found = processors[k], False
         for b in range(len(cells)):
@@ -432,7 +527,7 @@ def _find(cells: I32, processors: I32, packets: I32, held: Bools) -> None:
 
 @compiled
 def _hold_all(cells: I32, processors: I32, packets: I32) -> bool:
-    """Whether all packets are in buffers of their processors."""
+    """Return whether all packets are in buffers of their processors."""
     for k in range(len(processors)):
         j, found = processors[k], False
         for b in range(len(cells)):
@@ -444,7 +539,7 @@ def _hold_all(cells: I32, processors: I32, packets: I32) -> bool:
 
 @compiled
 def _mark(packets: I32, marks: Bools) -> None:
-    """Mark all packets that there are."""
+    """Mark all packets, skipping free buffers."""
     for packet in packets:
         if packet != _FREE:
             marks[packet] = True

@@ -1,4 +1,4 @@
-"""The network: how many processors, groups and couplers there are, and their numbers."""
+"""The network POPS(d, g): its processors, groups and couplers, and their numbers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, overload
 
 from popsnet.errors import InputError
 
-if TYPE_CHECKING:  # NumPy is loaded when arrays are used: `popsnet --help` needs none
+if TYPE_CHECKING:  # NumPy is loaded when arrays are used: `popsnet --help` does not need it
     import numpy as np
     import numpy.typing as npt
 
@@ -33,12 +33,18 @@ class Network:
     Parameters
     ----------
     d : int
-        Processors in a group, at least 1.
+        Processors per group, at least 1.
     g : int
         Groups, at least 1.
 
+    Raises
+    ------
+    InputError
+        If d or g is not a positive integer, or n = d·g exceeds 2^63 - 1.
+
     Examples
     --------
+    >>> from popsnet import Network
     >>> network = Network(3, 2)
     >>> network.n, network.couplers, network.blocks
     (6, 4, 2)
@@ -50,42 +56,51 @@ class Network:
     g: int
 
     def __post_init__(self) -> None:
-        for name, meaning in (("d", "processors in a group"), ("g", "groups")):
+        for name, meaning in (("d", "processors per group"), ("g", "groups")):
             value = getattr(self, name)
             try:
                 number = operator.index(value)
             except TypeError:
                 raise InputError(
-                    f"{name} = {value!r} is not a whole number of {meaning}; give an integer >= 1."
+                    f"{name} = {value!r}: the number of {meaning} must be an integer of at least 1."
                 ) from None
             if isinstance(value, bool) or number < 1:
-                raise InputError(
-                    f"{name} = {value!r}: the number of {meaning} is at least 1; give {name} >= 1."
-                )
+                raise InputError(f"{name} = {value!r}: the number of {meaning} must be at least 1.")
             object.__setattr__(self, name, number)
         if self.n > _LARGEST:
-            raise InputError("n = d·g is at most 2^63 - 1; choose a smaller d or g.")
+            raise InputError("n = d·g must be at most 2^63 - 1; choose a smaller d or g.")
 
     def __str__(self) -> str:
         return f"POPS({self.d}, {self.g})"
 
     def to_dict(self) -> dict[str, int]:
-        """Return d, g and n, as results have them."""
+        """Return d, g and n as a dictionary.
+
+        Returns
+        -------
+        dict
+            The keys ``d``, ``g`` and ``n``.
+
+        Examples
+        --------
+        >>> Network(3, 2).to_dict()
+        {'d': 3, 'g': 2, 'n': 6}
+        """
         return {"d": self.d, "g": self.g, "n": self.n}
 
     @property
     def n(self) -> int:
-        """Number of processors."""
+        """The number of processors, d·g."""
         return self.d * self.g
 
     @property
     def couplers(self) -> int:
-        """Number of couplers."""
+        """The number of couplers, g²."""
         return self.g * self.g
 
     @property
     def blocks(self) -> int:
-        """Number of blocks of g indices in a group: ⌈d/g⌉. The last block may be smaller.
+        """The number of blocks of g indices in a group, ⌈d/g⌉. The last block may be smaller.
 
         Examples
         --------
@@ -107,7 +122,7 @@ class Network:
         """
         import numpy as np
 
-        # Annotated for the networks that routers can run on; others do not fit into memory.
+        # Annotated for the networks that routers can run on; larger ones do not fit in memory.
         kind: Any = np.int32 if self.n < 2**31 else np.int64
         return np.arange(self.n, dtype=kind)
 
@@ -223,7 +238,7 @@ class Network:
 
 
 def _joined(high: Any, base: int, low: Any, bound: int) -> Any:
-    """``high * base + low``, for arrays in a type that can hold bound - 1."""
+    """Return ``high * base + low``, for arrays in a type that can hold bound - 1."""
     if hasattr(high, "dtype"):
         high = _holding(high, bound)
     else:
@@ -239,10 +254,10 @@ def _holding(numbers: Any, bound: int) -> Any:
 
 
 def shape_of(network: Network | int, g: int | None) -> tuple[int, int]:
-    """Return d and g, given as a network or as two numbers."""
+    """Return d and g from a network or from two numbers."""
     if isinstance(network, Network):
         if g is not None:
-            raise InputError(f"{network} has its number of groups already; leave out g = {g!r}.")
+            raise InputError(f"g = {g!r}: {network} has a number of groups already; leave out g.")
         return network.d, network.g
     if g is None:
         raise InputError(f"g is missing beside d = {network!r}; give a network, or d and g.")
@@ -250,6 +265,6 @@ def shape_of(network: Network | int, g: int | None) -> tuple[int, int]:
 
 
 def require_network(network: Network) -> None:
-    """Refuse what is not a network."""
+    """Refuse a value that is not a network."""
     if not isinstance(network, Network):
         raise InputError(f"network = {network!r:.60}: give a Network, as in Network(4, 4).")

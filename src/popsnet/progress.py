@@ -15,29 +15,39 @@ _PATIENCE_SECONDS = 2.0
 _SECONDS_BETWEEN_UPDATES = 0.05
 
 Progress: TypeAlias = Callable[[int, int], None] | bool | None
-"""A function of what is done and the total; None for a bar on a terminal, False for nothing."""
+"""A function of the amount done and the total, None for a bar on a terminal, False for nothing."""
 
 _Show: TypeAlias = Callable[[float, str], None]
 
 
 class Update(Protocol):
-    """Tells how much is done, or, for people alone, where the work is just now."""
+    """Reports how much is done, or only shows people where the work is."""
 
-    def __call__(self, done: int | None = None, detail: str = "") -> None: ...
+    def __call__(self, done: int | None = None, detail: str = "") -> None:
+        """Report the amount done, or a detail to show.
+
+        Parameters
+        ----------
+        done : int, optional
+            The amount done so far.
+        detail : str
+            What to show beside the bar.
+        """
+        ...
 
 
 @contextmanager
 def patient_progress(
     what: str, total: int | None = None, progress: Progress = None, unit: str = ""
 ) -> Iterator[Update]:
-    """Return a function to be told how far work is, which shows it as ``progress`` asks.
+    """Return a function that reports how far work is, shown as ``progress`` asks.
 
-    A total of None or 1 is work of unknown length. Without a detail people see how many of the
+    Work with a total of None or 1 has unknown length. Without a detail people see how many of the
     ``unit`` are done, if that is given.
     """
     if not callable(progress) and progress not in (None, True, False):
         raise InputError(
-            f"progress = {progress!r}: give a function of what is done and the total, or False."
+            f"progress = {progress!r}: give a function of the amount done and the total, or False."
         )
     done_before = 0
     quiet = callable(progress) or progress is False
@@ -93,7 +103,7 @@ def _bar(what: str, total: int | None) -> Iterator[_Show]:
 
 @contextmanager
 def _patience(begin: Callable[[], None], end: Callable[[], None]) -> Iterator[None]:
-    """Begin after two seconds, if the work takes so long, and end with it."""
+    """Begin after two seconds, if the work takes that long, and end with it."""
     timer = threading.Timer(_PATIENCE_SECONDS, begin)
     timer.daemon = True
     timer.start()
@@ -107,7 +117,7 @@ def _patience(begin: Callable[[], None], end: Callable[[], None]) -> Iterator[No
 
 @contextmanager
 def _line(what: str) -> Iterator[_Show]:
-    """Show a line that is written again and again, for notebooks, which have no terminal."""
+    """Show a line that is rewritten, for notebooks, which have no terminal."""
     begin = time.monotonic()
     next_update, written = begin + _PATIENCE_SECONDS, False
 

@@ -15,34 +15,41 @@ import numpy.typing as npt
 Ints = npt.NDArray[np.integer[Any]]
 
 Listening: TypeAlias = Ints | tuple[Ints, Ints] | tuple[()]
-"""The group that every processor listens to; or those that listen, and the group of each."""
+"""The group that every processor listens to, or the listeners and the group of each."""
 
 NO_PACKET = -1
-"""Stands for "no packet" wherever a packet's number is expected."""
+"""The packet number of a message that concerns no packet."""
 
 
 class Kind(IntEnum):
-    """What a message is: a packet, the acknowledgement of one, or anything else."""
+    """The kind of a message: a packet, an acknowledgement of one, or any other message.
+
+    Examples
+    --------
+    >>> from popsnet import Kind
+    >>> list(Kind)
+    [<Kind.PACKET: 0>, <Kind.ACK: 1>, <Kind.CONTROL: 2>]
+    """
 
     PACKET = 0
     ACK = 1
     CONTROL = 2
 
 
-def _whole_numbers(name: str, values: npt.ArrayLike) -> Ints:
+def _integers(name: str, values: npt.ArrayLike) -> Ints:
     array = np.asarray(values)
     if array.size == 0:
         array = array.astype(np.int32)
     if array.ndim != 1 or array.dtype.kind not in "iu":
-        raise ValueError(f"{name} is not a row of whole numbers.")
+        raise ValueError(f"{name} must be a one-dimensional array of integers.")
     if array.dtype in (np.int32, np.int64):
         return array
     if array.max() > np.iinfo(np.int64).max:
-        raise ValueError(f"{name} holds {array.max()}, which does not fit in 64 bits.")
+        raise ValueError(f"{name} contains {array.max()}, which does not fit in 64 bits.")
     return array.astype(np.int64)
 
 
-def _nobody() -> Ints:
+def _empty() -> Ints:
     return np.empty(0, dtype=np.int32)
 
 
@@ -57,39 +64,71 @@ class SlotOptions(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Slot:
-    """What all processors do in one slot, as flat arrays.
-
-    Message i is sent by processor ``senders[i]``. It concerns packet ``packets[i]`` (numbered
-    by its source; ``NO_PACKET`` for none) and a control message may carry ``contents[i]``, one
-    row of any shape. A packet message always carries the packet's destination.
-
-    Message i goes to group ``groups[i]``. A multicast gives ``fanout``: message i then goes to
-    the next ``fanout[i]`` entries of ``groups``, which lists the targets of all messages in turn.
-
-    ``bits`` is how many bits each control message of this slot carries; its contents must fit.
-    Contents are whole numbers then, from 0 on. If a row has several they share the bits evenly.
-    Without ``bits`` contents count with all bits of their type.
-
-    Processor ``listeners[i]`` listens to group ``listened[i]``.
-
-    ``phase`` and ``step`` name the slot for people and traces and change nothing. With
-    ``conflict_free`` the router promises that no two messages meet; the machine enforces this.
+    """What all processors send and listen to in one slot, as flat arrays.
 
     The constructors :meth:`send_packets`, :meth:`forward`, :meth:`acknowledge`,
     :meth:`send_control` and :meth:`broadcast` write the common slots in fewer words. They take
     the listeners as one argument: an array with the group that every processor listens to, or
     a pair of arrays, ``(listeners, listened)``.
+
+    Parameters
+    ----------
+    senders : array of int
+        Message i is sent by processor ``senders[i]``.
+    groups : array of int
+        Message i goes to group ``groups[i]``, or with ``fanout`` to several groups.
+    fanout : array of int, optional
+        For multicasts: message i goes to the next ``fanout[i]`` entries of ``groups``, which
+        lists the target groups of all messages in turn.
+    kind : Kind or array of int
+        The kind of all messages, or of each of them.
+    packets : array of int, optional
+        The packet that each message concerns, numbered by its source, or ``NO_PACKET``. A packet
+        message also carries the packet's destination.
+    contents : array, optional
+        What control messages carry: ``contents[i]`` is a number or a row of any shape.
+    bits : int, optional
+        The number of bits in each control message. Contents must then be integers of at least 0
+        that fit; several numbers in a row share the bits evenly. Without ``bits``, contents
+        count with all bits of their type.
+    listeners, listened : array of int
+        Processor ``listeners[i]`` listens to group ``listened[i]``.
+    phase : str
+        The name of the slot, for people and traces.
+    step : int
+        The step of the router, counting from 0. Runs are capped by it.
+    conflict_free : bool
+        Whether the router promises that no two messages meet on a coupler. The machine enforces
+        this.
+
+    Raises
+    ------
+    ValueError
+        If the arrays are not integers, or their lengths do not match. Whether the slot obeys the
+        rules of the network is checked by :class:`Machine`.
+
+    Examples
+    --------
+    Processor 0 sends packet 0 to group 1, where processor 3 listens to group 0.
+
+    >>> import numpy as np
+    >>> from popsnet import Slot
+    >>> one = lambda number: np.array([number])
+    >>> slot = Slot(senders=one(0), groups=one(1), packets=one(0), listeners=one(3),
+    ...             listened=one(0), phase="to group 1")
+    >>> slot.kind, slot.phase
+    (<Kind.PACKET: 0>, 'to group 1')
     """
 
-    senders: Ints = field(default_factory=_nobody)
-    groups: Ints = field(default_factory=_nobody)
+    senders: Ints = field(default_factory=_empty)
+    groups: Ints = field(default_factory=_empty)
     fanout: Ints | None = None
     kind: Kind | Ints = Kind.PACKET
     packets: Ints | None = None
     contents: npt.NDArray[Any] | None = None
     bits: int | None = None
-    listeners: Ints = field(default_factory=_nobody)
-    listened: Ints = field(default_factory=_nobody)
+    listeners: Ints = field(default_factory=_empty)
+    listened: Ints = field(default_factory=_empty)
     phase: str = ""
     step: int = 0
     conflict_free: bool = False
@@ -98,13 +137,15 @@ class Slot:
         for name in ("senders", "groups", "fanout", "kind", "packets", "listeners", "listened"):
             value = getattr(self, name)
             if value is not None and not isinstance(value, Kind):
-                object.__setattr__(self, name, _whole_numbers(name, value))
+                object.__setattr__(self, name, _integers(name, value))
         if not isinstance(self.phase, str):
-            raise ValueError(f"phase is {self.phase!r}, not a text.")
+            raise ValueError(f"phase = {self.phase!r}: it must be a string.")
         if self.bits is not None:
             self._require_numbers(self.bits)
         if self.fanout is not None and self.fanout.min(initial=0) < 0:
-            raise ValueError(f"fanout holds {self.fanout.min()}; a message goes to 1 or more.")
+            raise ValueError(
+                f"fanout contains {self.fanout.min()}; every message must go to 1 or more groups."
+            )
         messages = len(self.senders)
         targets = messages if self.fanout is None else int(self.fanout.sum())
         self._require_length("groups", targets)
@@ -112,7 +153,7 @@ class Slot:
             self._require_length(name, messages)
         self._require_length("listened", len(self.listeners))
         if not isinstance(self.kind, Kind) and not np.isin(self.kind, list(Kind)).all():
-            raise ValueError(f"kind holds values other than {[int(kind) for kind in Kind]}.")
+            raise ValueError(f"kind contains values other than {[int(kind) for kind in Kind]}.")
 
     @classmethod
     def send_packets(
@@ -124,7 +165,7 @@ class Slot:
         packets: Ints | None = None,
         **options: Unpack[SlotOptions],
     ) -> Slot:
-        """Let processors send packets, each sender its own unless ``packets`` says otherwise.
+        """Make a slot in which processors send packets, by default their own.
 
         Parameters
         ----------
@@ -136,6 +177,11 @@ class Slot:
             The packet that each sender sends, by default the packet with the sender's number.
         **options
             ``fanout``, ``phase``, ``step`` and ``conflict_free``, as in :class:`Slot`.
+
+        Returns
+        -------
+        Slot
+            The slot.
 
         Examples
         --------
@@ -151,18 +197,23 @@ class Slot:
     def forward(
         cls, inbox: Inbox, groups: Ints, listening: Listening = (), **options: Unpack[SlotOptions]
     ) -> Slot:
-        """Let every processor that received a packet send it on.
+        """Make a slot in which every processor that received a packet sends it on.
 
         Parameters
         ----------
         inbox : Inbox
-            What was received; ``inbox.at(rows)`` selects who forwards.
+            What was received. ``inbox.at(rows)`` selects the processors that forward.
         groups : array of int
             The group that each row of the inbox goes to.
         listening : array of int, or pair of arrays of int
             The group that every processor listens to, or ``(listeners, listened)``.
         **options
             ``fanout``, ``phase``, ``step`` and ``conflict_free``, as in :class:`Slot`.
+
+        Returns
+        -------
+        Slot
+            The slot.
 
         Examples
         --------
@@ -182,9 +233,23 @@ class Slot:
     def acknowledge(
         cls, inbox: Inbox, groups: Ints, listening: Listening = (), **options: Unpack[SlotOptions]
     ) -> Slot:
-        """Let every processor that heard of a packet, itself or an ack of it, send an ack.
+        """Make a slot in which every processor that heard a packet, or an ack of it, sends an ack.
 
-        The parameters are those of :meth:`forward`.
+        Parameters
+        ----------
+        inbox : Inbox
+            What was received. ``inbox.at(rows)`` selects the processors that acknowledge.
+        groups : array of int
+            The group that each ack goes to, a row of the inbox each.
+        listening : array of int, or pair of arrays of int
+            The group that every processor listens to, or ``(listeners, listened)``.
+        **options
+            ``fanout``, ``phase``, ``step`` and ``conflict_free``, as in :class:`Slot`.
+
+        Returns
+        -------
+        Slot
+            The slot.
 
         Examples
         --------
@@ -211,7 +276,7 @@ class Slot:
         bits: int | None = None,
         **options: Unpack[SlotOptions],
     ) -> Slot:
-        """Let processors send control messages.
+        """Make a slot in which processors send control messages.
 
         Parameters
         ----------
@@ -225,6 +290,11 @@ class Slot:
             The bits that each message carries, by default those of the type of its contents.
         **options
             ``fanout``, ``phase``, ``step`` and ``conflict_free``, as in :class:`Slot`.
+
+        Returns
+        -------
+        Slot
+            The slot.
 
         Examples
         --------
@@ -249,7 +319,7 @@ class Slot:
         bits: int | None = None,
         **options: Unpack[SlotOptions],
     ) -> Slot:
-        """Let processors send to all g groups: each its own packet, or a control message.
+        """Make a slot in which processors send a packet or a control message to all g groups.
 
         Parameters
         ----------
@@ -265,6 +335,11 @@ class Slot:
             The bits that each control message carries.
         **options
             ``phase``, ``step`` and ``conflict_free``, as in :class:`Slot`.
+
+        Returns
+        -------
+        Slot
+            The slot.
 
         Examples
         --------
@@ -286,20 +361,20 @@ class Slot:
     def _require_numbers(self, bits: int) -> None:
         object.__setattr__(self, "bits", index(bits))
         if bits < 0:
-            raise ValueError(f"bits is {bits}; a message carries 0 or more.")
+            raise ValueError(f"bits = {bits}: it must be at least 0.")
         if self.contents is None or not self.contents.size:
             return
         if (of := self.contents.dtype).kind not in "biu":
-            raise ValueError(f"contents of {bits} bits are whole numbers, not of type {of}.")
+            raise ValueError(f"contents of {bits} bits must be integers, not of type {of}.")
 
     @property
     def numbers_a_message(self) -> int:
-        """How many numbers the contents of a message are."""
+        """The number of numbers in the contents of a message."""
         return 0 if self.contents is None else prod(self.contents.shape[1:])
 
     @property
     def control_bits(self) -> int:
-        """The bits that a message of this slot carries, besides packets; 0 if there is none."""
+        """The bits in a message of this slot, not counting packets, 0 if there is no message."""
         if isinstance(self.kind, Kind):
             only_packets = self.kind is Kind.PACKET
         else:
@@ -321,7 +396,7 @@ class Slot:
 
     @property
     def packet_numbers(self) -> Ints:
-        """The packet every message concerns."""
+        """The packet that every message concerns, or ``NO_PACKET``."""
         if self.packets is None:
             return np.broadcast_to(np.int32(NO_PACKET), self.senders.shape)
         return self.packets
@@ -334,7 +409,7 @@ class Slot:
 
 
 def _listeners(listening: Listening) -> dict[str, Any]:
-    """The processors that listen, and the group that each listens to, as fields of a slot."""
+    """Return the processors that listen, and the group of each, as fields of a slot."""
     if not isinstance(listening, tuple):
         listening = np.arange(len(listening), dtype=np.int32), listening
     if not listening:
@@ -345,12 +420,36 @@ def _listeners(listening: Listening) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Inbox:
-    """What was heard in one slot: one row for every processor that received a message.
+    """What was received in one slot: one row per processor that received a message.
 
     A processor that heard nothing has no row, whether its coupler was silent or two messages
-    destroyed each other on it: nobody can tell the two apart. ``groups`` is where the receiver
-    listened; ``destinations`` comes with packets and is ``NO_PACKET`` for other messages. A
-    message does not name its sender.
+    destroyed each other on it: a router cannot tell the two apart. A message does not name its
+    sender.
+
+    Parameters
+    ----------
+    receivers : array of int
+        The processors that received a message.
+    groups : array of int
+        The group that each receiver listened to.
+    kinds : array of int
+        The kind of each message, as in :class:`Kind`.
+    packets : array of int
+        The packet that each message concerns, or ``NO_PACKET``.
+    destinations : array of int
+        The destination of each packet received, ``NO_PACKET`` for other messages.
+    contents : array or None
+        The contents of the messages, if the slot had any.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from popsnet import Machine, Network, Slot
+    >>> machine = Machine(Network(1, 3), np.array([1, 2, 0]), buffers=1)
+    >>> listening = np.array([1, 2]), np.array([0, 0])
+    >>> inbox = machine.execute(Slot.broadcast(np.array([0]), 3, listening))
+    >>> inbox.receivers, inbox.packets, inbox.destinations
+    (array([1, 2]), array([0, 0]), array([1, 1], dtype=int32))
     """
 
     receivers: Ints
@@ -361,7 +460,26 @@ class Inbox:
     contents: npt.NDArray[Any] | None
 
     def at(self, rows: Ints | npt.NDArray[np.bool_]) -> Inbox:
-        """Only these rows: given by a mask, or by position."""
+        """Return an inbox with some of the rows.
+
+        Parameters
+        ----------
+        rows : array of bool or int
+            A mask, or positions.
+
+        Returns
+        -------
+        Inbox
+            These rows alone.
+
+        Examples
+        --------
+        >>> ids = np.array([4, 5])
+        >>> inbox = Inbox(receivers=ids, groups=ids, kinds=ids * 0, packets=ids, destinations=ids,
+        ...               contents=None)
+        >>> inbox.at(inbox.receivers == 5).packets
+        array([5])
+        """
         return Inbox(
             receivers=self.receivers[rows],
             groups=self.groups[rows],
@@ -373,4 +491,4 @@ class Inbox:
 
 
 Slots: TypeAlias = Generator[Slot, Inbox, None]
-"""What a router is when it runs: it yields slots and is sent inboxes."""
+"""A running router: it yields slots and is sent inboxes."""

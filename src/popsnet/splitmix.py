@@ -14,27 +14,27 @@ _ONE, _27, _30, _31 = np.uint64(1), np.uint64(27), np.uint64(30), np.uint64(31)
 
 @compiled(inline=True)
 def premix(w: np.uint64) -> np.uint64:
-    """The splitmix64 finalizer up to its last shift, which leaves the upper 31 bits as they are."""
+    """Apply the splitmix64 finalizer up to its last shift, which keeps the upper 31 bits."""
     w = (w ^ (w >> _30)) * _FIRST
     return (w ^ (w >> _27)) * _SECOND
 
 
 @compiled(inline=True)
 def mix(w: np.uint64) -> np.uint64:
-    """The splitmix64 finalizer."""
+    """Apply the splitmix64 finalizer."""
     w = premix(w)
     return w ^ (w >> _31)
 
 
 @compiled(inline=True)
 def word(key: np.uint64, number: np.uint64) -> np.uint64:
-    """The word of one processor (or position) under a key."""
+    """Return the word of one processor (or position) under a key."""
     return mix(key + (number + _ONE) * _GOLDEN)
 
 
 @compiled(inline=True)
 def origin(key: np.uint64, first: np.uint64) -> np.uint64:
-    """Where the words of numbers counted from ``first`` begin.
+    """Return the origin of the words of numbers counted from ``first``.
 
     ``word(key, first + k)`` is ``mix(word_from(origin(key, first), k))``. With few bits in k the
     product takes two short multiplications instead of three where vectors have no long ones.
@@ -44,18 +44,18 @@ def origin(key: np.uint64, first: np.uint64) -> np.uint64:
 
 @compiled(inline=True)
 def word_from(begin: np.uint64, k: np.uint64) -> np.uint64:
-    """What to mix for the k-th number from an origin."""
+    """Return what to mix for the k-th number from an origin."""
     return begin + k * _GOLDEN
 
 
 @compiled(inline=True)
 def step_key(seed: np.uint64, purpose: np.uint64, step: int) -> np.uint64:
-    """``Coins(seed).key(purpose, step)``, the purpose given by its number."""
+    """Return ``Coins(seed).key(purpose, step)``, the purpose given by its number."""
     key = mix((mix(seed) ^ purpose) + _GOLDEN)
     return mix((key ^ np.uint64(step)) + _GOLDEN)
 
 
 @compiled(inline=True)
 def run_key(seed: np.uint64, purpose: np.uint64, run: int) -> np.uint64:
-    """``Coins(seed).for_run(run).seed``."""
+    """Return ``Coins(seed).for_run(run).seed``."""
     return step_key(seed, purpose, run)

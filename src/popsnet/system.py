@@ -1,4 +1,4 @@
-"""What this computer can give: memory and processors, on Linux, macOS and Windows."""
+"""Available memory and processors of this computer, on Linux, macOS and Windows."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def threads_here() -> int:
 
 
 def _left_in_cgroups() -> Iterator[int]:
-    """The bytes that every limited control group around this process leaves."""
+    """Yield the bytes that each limited control group around this process leaves."""
     for line in _read(_MEMBERSHIP).splitlines():
         if not line.startswith("0::/"):  # other numbers are those of version 1
             continue

@@ -78,7 +78,7 @@ def test_a_comparison_has_the_runs_of_every_router() -> None:
     assert found.to_dataframe()["mean_slots"].is_monotonic_increasing
     assert "POPS(8, 8): 4 permutations, the same for all routers" in str(found)
     assert "<table>" in found._repr_html_()
-    with pytest.raises(InputError, match="'datta' is not one of those that were run: "):
+    with pytest.raises(InputError, match="'datta' is not one of the routers that were run"):
         found["datta"]
     reversal = np.arange(64)[::-1]
     one = compare(8, 8, routers=[("relay", "S"), "direct"], permutation=reversal, runs=2, seed=9)

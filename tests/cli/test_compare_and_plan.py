@@ -26,7 +26,7 @@ def test_compare_prints_and_draws(cli: Cli, tmp_path: Path) -> None:
 
 
 def test_plan_says_why(cli: Cli) -> None:
-    assert "Use batcher: 21 slots, always the same" in cli("plan", 1, 64).out
+    assert "Use batcher: 21 slots on every permutation" in cli("plan", 1, 64).out
     result = json.loads(cli("plan", 1024, 1024, "--json").out)
     assert result["router"] == "relay"
     assert "on average" in result["reason"]
@@ -59,4 +59,4 @@ def test_compare_has_the_options_of_the_library(cli: Cli) -> None:
     capped = cli("compare", 8, 8, "--router", "mei-rizzi", "--runs", 2, "--max-steps", 1)
     assert capped.code == 0
     assert {"not", "delivered"} <= set(capped.out.split())
-    assert "Packets are missing only where runs were capped." in capped.out
+    assert "Packets are undelivered only in runs that were capped." in capped.out

@@ -35,7 +35,7 @@ def test_slots_are_as_promised_over_a_grid_of_shapes(cli: Cli) -> None:
 def test_the_summary_and_the_trace(cli: Cli) -> None:
     finished = cli("schedule", 8, 4, "--permutation", "reversal", "--trace", "s.jsonl")
     assert finished.code == 0
-    for line in ("slots", "lower bound", "gap", "couplers in use", "100.0%", "32 of 32 packets"):
+    for line in ("lower bound", "above the bound", "couplers in use", "100.0%", "32 of 32 packets"):
         assert line in finished.out
     checked = cli("check", "s.jsonl", "--json")
     report = json.loads(checked.out)
@@ -115,7 +115,7 @@ WRONG = {
     "d1.csv": ("--demand", "0,3\n1,6\n", "line 2: destination 6 is outside 0 to 5"),
     "d2.csv": ("--demand", "0,3\n\n-1,2\n", "line 3: source -1 is outside 0 to 5"),
     "d3.csv": ("--demand", "0,3\n1\n", "line 2 has 1 columns"),
-    "d4.csv": ("--demand", "0,3\n1,x\n", "line 2: ['1', 'x'] are not whole numbers"),
+    "d4.csv": ("--demand", "0,3\n1,x\n", "line 2: ['1', 'x'] are not integers"),
     "d5.csv": ("--demand", "0\n1\n", "a demand has two columns"),
     "d6.csv": ("--demand", "", "has no row of numbers"),
     "d7.csv": ("--demand", f"0,{10**30}\n", "line 1 holds a number that is too large"),
@@ -152,7 +152,7 @@ def test_bad_demands_are_refused_with_the_row_that_is_wrong(name: str, cli: Cli)
         (["--figure", "x.txt"], "--figure x.txt: the name must end in one of ."),
         (["--out", "no/x.csv"], "There is no folder"),
         (["--demand", "missing.csv"], "could not be read"),
-        (["--demand", "a.csv", "--matrix", "b.csv"], "demand and matrix each say what is"),
+        (["--demand", "a.csv", "--matrix", "b.csv"], "demand and matrix each give the packets"),
         (["--permutation", "nonsense"], "There is no permutation"),
         (["--seed", "-1"], "--seed -1: a seed must be"),
         (["--permutation-seed", "-1"], "--permutation-seed -1: a seed must be"),
@@ -165,7 +165,7 @@ def test_other_mistakes(options: list[str], complaint: str, cli: Cli) -> None:
 
 
 def test_sizes_that_are_none_or_too_large(cli: Cli) -> None:
-    assert "give d >= 1" in cli("schedule", 0, 2).err
+    assert "must be at least 1" in cli("schedule", 0, 2).err
     assert "g = -3: the number of groups" in cli("schedule", 4, -3).err
     assert "GB are available here" in cli("schedule", 10**5, 10**5).err
 

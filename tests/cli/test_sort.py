@@ -68,7 +68,11 @@ def test_keys_come_from_files(cli: Cli, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("text", "complaint"),
-    [("1 2 3", "give 4 numbers"), ("a b", "is not a file of numbers"), ("1 2 3 nan", "no place")],
+    [
+        ("1 2 3", "must contain 4 numbers"),
+        ("a b", "is not a file of numbers"),
+        ("1 2 3 nan", "cannot be ordered"),
+    ],
 )
 def test_bad_keys_are_refused(cli: Cli, tmp_path: Path, text: str, complaint: str) -> None:
     (tmp_path / "k.txt").write_text(text)

@@ -36,7 +36,7 @@ def test_a_move_takes_as_many_slots_as_in_the_literature(d: int, g: int) -> None
 
 
 def test_what_is_no_hypercube_is_refused() -> None:
-    with pytest.raises(InputError, match="not a power of two"):
+    with pytest.raises(InputError, match="must be a power of two"):
         execute_steps(Network(3, 4), add_all(Network(3, 4), np.arange(12)))
     with pytest.raises(InputError, match="dimensions 0 to 3"):
         execute_steps(Network(4, 4), move(Network(4, 4), np.arange(16), 4))

@@ -15,8 +15,8 @@ LARGE = "fused large"
 
 UNSUPPORTED = [
     ("objects", "d > g|d < g", "it needs d = g"),
-    ("objects", "idealized|deferred|P1", "it has mei-rizzi (published) and relay (S) only"),
-    ("objects|fused", "direct", "it has mei-rizzi and relay only"),
+    ("objects", "idealized|deferred|P1", "it runs only mei-rizzi (published) and relay (S)"),
+    ("objects|fused", "direct", "it runs only mei-rizzi and relay"),
     ("fused", "losses", "slot 5 decides which packets are lost, and it does not execute it"),
     ("fused", "test_the_trace_is_that_of_slots", "it executes no messages"),
     ("fused", "test_buffers_are_counted", "it does not follow buffers"),

@@ -44,5 +44,5 @@ def test_the_option(cli: Cli) -> None:
     assert cli("route", 64, 64, "--router", "relay", "--detect").code == 0
     assert cli("route", 256, 256, "--router", "relay", "--detect").code == 0
     assert cli("route", 8, 8, "--variant", "idealized", "--detect").code == 2
-    with pytest.raises(InputError, match="nothing to detect"):
+    with pytest.raises(InputError, match="cannot have termination detection"):
         get_router("mei-rizzi").variant("idealized+or")

@@ -154,9 +154,9 @@ def test_the_summary_explains_where_nothing_else_does() -> None:
 
 
 def test_words_are_text() -> None:
-    with pytest.raises(InputError, match="7 is not a text"):
+    with pytest.raises(InputError, match="7 is not a string"):
         Words(phases={"*": 7}).on(Network(2, 2))  # type: ignore[dict-item]
-    with pytest.raises(InputError, match="None is not a text"):
+    with pytest.raises(InputError, match="None is not a string"):
         Words(lambda network: None).on(Network(2, 2))  # type: ignore[arg-type,return-value]
 
 

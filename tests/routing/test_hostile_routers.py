@@ -38,7 +38,7 @@ def written(folder: Path, body: str) -> Path:
         (ENDS, "router hostile raises SystemExit: 0"),
         (ENDS_AT_ONCE, "router hostile raises SystemExit: 0"),
         (YIELDS_NOTHING, "Router hostile yields None; a router yields slots"),
-        (RETURNS, "Router hostile gives 5 and no slots"),
+        (RETURNS, "Router hostile returns 5, not slots"),
     ],
 )
 @pytest.mark.parametrize(

@@ -205,7 +205,7 @@ def test_a_router_may_go_on_after_the_last_delivery_to_tell_the_sources() -> Non
 
 def test_names_are_taken_once() -> None:
     route = get_router("direct").variants["standard"].route
-    with pytest.raises(InputError, match="registered already"):
+    with pytest.raises(InputError, match="already registered"):
         register("direct", summary="", slots="", buffers=1)(route)
 
 

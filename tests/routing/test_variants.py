@@ -152,7 +152,7 @@ def test_an_engine_may_have_all_variants_that_are_not_named(patient: Router) -> 
     for router, variant in [*others, ("patient", "(3, 2) P1"), ("patient", "standard")]:
         said = reason(router, variant)
         assert said is not None
-        assert said.startswith("it has mei-rizzi (published, idealized, deferred) and the schedule")
+        assert said.startswith("it runs only mei-rizzi (published, idealized, deferred) and the ")
 
 
 @pytest.mark.usefixtures("forget_routers")

@@ -165,7 +165,7 @@ def test_an_interrupt_keeps_the_runs_that_were_finished() -> None:
         route(4, 4, runs=10, progress=interrupt)
     kept: Runs = stopped.value.runs  # type: ignore[attr-defined]
     assert list(kept) == list(route(4, 4, runs=3))
-    assert stopped.value.__notes__ == ["3 of 10 runs were finished: attribute runs has them."]
+    assert stopped.value.__notes__ == ["3 of 10 runs were finished; the attribute runs has them."]
 
 
 WRONG: dict[str, tuple[dict[str, Any], str]] = {
@@ -174,7 +174,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "far": ({"first": 2**64 - 2, "runs": 2}, "it must be at most 4,611,"),
     "threads": ({"threads": 0}, "threads = 0: it must be at least 1"),
     "engine": ({"engine": "warp"}, "engine = 'warp': there is no such engine"),
-    "trace": ({"runs": 2, "trace": "t"}, "trace = t: it records one run, and runs = 2"),
+    "trace": ({"runs": 2, "trace": "t"}, "trace = t: a trace records one run, not runs = 2"),
     "trace of statistics": ({"variant": "idealized", "trace": "t"}, "statistics only"),
     "trace by fused": ({"engine": "fused", "trace": "t"}, "use engine='slots'"),
 }
@@ -192,7 +192,7 @@ def test_the_network_is_given_in_three_ways() -> None:
     assert list(route(d=4, g=2)) == list(one)
     with pytest.raises(InputError, match="g is missing beside d = 4"):
         route(4)
-    with pytest.raises(InputError, match="leave out g = 2"):
+    with pytest.raises(InputError, match=r"g = 2: .*leave out g"):
         route(Network(4, 2), 2)
     with pytest.raises(InputError, match="leave out router, seed"):
         route(Experiment(4, 2), router="direct", seed=1)

@@ -32,7 +32,7 @@ def test_a_schedule_is_made_of_anything_to_be_sent(tmp_path: Path) -> None:
     again.write_csv(tmp_path / "t.csv")
     assert (tmp_path / "t.csv").read_text().startswith("slot,sender,coupler,listener,packet\n")
     for wrong, complaint in (
-        ({"permutation": "random", "matrix": matrix}, "permutation and matrix each say"),
+        ({"permutation": "random", "matrix": matrix}, "permutation and matrix each give"),
         ({"matrix": matrix[:2]}, r"matrix has shape \(2, 4\)"),
         ({"packets": [1, 2]}, r"packets has shape \(2,\)"),
         ({"demand": popsnet.schedule(Network(2, 2)).demand}, r"for POPS\(2, 2\), not for"),

@@ -150,7 +150,7 @@ BAD = {
         "shapes = [4, 4, 4]: Expected `array` of length 2",
     ),
     "no pairs": ("[[grid]]\nshapes = [4, 4]", "shapes = 4: Expected `array`, got `int`"),
-    "d of zero": ("[[grid]]\nd = 0\ng = 4", "d = 0: the number of processors in a group"),
+    "d of zero": ("[[grid]]\nd = 0\ng = 4", "d = 0: the number of processors per group"),
     "d in words": ("[[grid]]\nd = 'four'\ng = 4", "d = 'four': Expected `int`, got `str`"),
     "d true": ("[[grid]]\nd = true\ng = 4", "d = True: Expected `int`, got `bool`"),
     "half a group": ("[[grid]]\nshapes = [[4, 4.5]]", "shapes = 4.5: Expected `int`, got `float`"),
@@ -396,7 +396,7 @@ def test_a_file_that_changes_meanwhile_is_noticed(tmp_path: Path) -> None:
     before = shard.execute_shards(pickle.loads(sent), range(1))
     np.save(path, np.arange(16)[::-1])
     experiment_module._received_before.clear()  # as in another process
-    with pytest.raises(InputError, match="not what the work began with"):
+    with pytest.raises(InputError, match="has changed since the work began"):
         pickle.loads(sent)
     again = shard.execute_shards(experiment, range(1))  # it has what it was made with
     assert again.outcomes.table.tolist() == before.outcomes.table.tolist()

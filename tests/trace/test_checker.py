@@ -171,10 +171,13 @@ TAMPERED: dict[str, tuple[Callable[[Lines], Any], str]] = {
     "a destination too few": (lambda lines: lines[0]["destination"].pop(), "not a permutation"),
     "another d": (lambda lines: lines[0].__setitem__("d", 5), "not a permutation"),
     "nobody listens in slot 5": (stop_listening, "never reached it"),
-    "a slot left out": (lambda lines: lines.pop(3), "numbered in turn"),
-    "a slot repeated": (lambda lines: lines.insert(2, lines[1]), "numbered in turn"),
-    "slots exchanged": (lambda lines: lines.insert(1, lines.pop(2)), "numbered in turn"),
-    "a step that goes back": (lambda lines: lines[1].__setitem__("step", 1), "steps never go back"),
+    "a slot left out": (lambda lines: lines.pop(3), "numbered in order"),
+    "a slot repeated": (lambda lines: lines.insert(2, lines[1]), "numbered in order"),
+    "slots exchanged": (lambda lines: lines.insert(1, lines.pop(2)), "numbered in order"),
+    "a step that goes back": (
+        lambda lines: lines[1].__setitem__("step", 1),
+        "steps never decrease",
+    ),
     "the last slot left out": (lambda lines: lines.pop(-2), "never reached it"),
     "the outcome left out": (lambda lines: lines.pop(), "no outcome line"),
     "a line after the outcome": (lambda lines: lines.append(lines[1]), "follow the outcome"),
@@ -228,7 +231,7 @@ def test_a_trace_that_says_half_of_who_holds_what_is_refused(
     del part[field]
     told = cli("check", write(tmp_path / "t", lines))
     assert told.code == 2
-    assert "come together or not at all" in told.err
+    assert "give both or neither" in told.err
 
 
 def test_no_buffers_at_all_are_refused(lines: Lines, tmp_path: Path, cli: Cli) -> None:
@@ -316,7 +319,7 @@ def test_a_last_hop_to_another_group_is_always_found(
         ("hello\n", "not JSON"),
         ("[1, 2]\n", "one JSON object per line"),
         ('{"format": "other"}\n', "not a popsnet trace"),
-        ('{"format": "popsnet-trace", "version": 2}\n', "version 2; this program reads 1"),
+        ('{"format": "popsnet-trace", "version": 2}\n', "version 2; popsnet reads version 1"),
         ('{"format": "popsnet-trace", "version": 1, "d": 2}\n', "missing required field `g`"),
         ("\x93NUMPY\x01\x00", "not JSON"),
         ("[" * 100_000 + "\n", "not JSON"),
@@ -341,7 +344,7 @@ LATER += (
     ("fields", "complaint"),
     [
         ('"unknown": "\xff"', "not JSON"),
-        ('"unknown": NaN', "there is no NaN"),
+        ('"unknown": NaN', "NaN is not allowed"),
         (f'"unknown": {"9" * 5000}', "not JSON"),
         (f'"unknown": {"[" * 5000}{"]" * 5000}', "not JSON"),
         ('"sends": [[0, [0], "packet", true]]', r"sends\[0\]\[3\] is True: Expected `int | null`"),
@@ -349,7 +352,7 @@ LATER += (
         ('"listens": [[0, 0.0]]', r"listens\[0\]\[1\] is 0.0: Expected `int`, got `float`"),
         ('"step": -1', "step is -1: Expected `int` >= 0"),
         ('"step": null', "step is None: Expected `int`, got `null`"),
-        ('"keeps": []', '"keeps" is there, and the header has no "buffers"'),
+        ('"keeps": []', '"keeps" is present, and the header has no "buffers"'),
         ('"outcome": "\\ud800"', "line 2"),
         ('"outcome": {"slots": 1, "delivered": "1", "lost": 0}', "outcome.delivered is '1'"),
     ],
@@ -478,7 +481,7 @@ def test_a_capped_run_is_confirmed_to_have_packets_left(permutation: str, tmp_pa
 
 
 def test_a_trace_is_checked_in_a_file() -> None:
-    with pytest.raises(InputError, match=r"not as Run; run\.write_trace\(path\) writes one"):
+    with pytest.raises(InputError, match=r"not a Run; write the trace with run\.write_trace"):
         popsnet.check_trace(route(2, 2)[0])  # type: ignore[arg-type]
 
 

@@ -1,4 +1,4 @@
-"""Which router to use: expected slots of all that apply, and runs on the same permutations."""
+"""Which router to use: expected slots, runs on the same permutations, and predictions."""
 
 from popsnet.advice.comparison import compare
 from popsnet.advice.prediction import predict

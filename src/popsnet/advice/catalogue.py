@@ -16,7 +16,7 @@ _TRIED = (Network(64, 64), Network(16, 4), Network(4, 16))
 
 
 def catalogue() -> Report:
-    """Return every router: where it applies, its slots, memory, messages, coins and engines."""
+    """Return a table of all routers: networks, slots, memory, messages, coins and engines."""
     rows = [_record(router) for router in all_routers()]
     columns = (Column("name", "router", "text"), Column("summary", "facts", "text", _facts))
     return Report(parts=(Table("routers", "", columns, rows),))
@@ -56,7 +56,7 @@ def _record(router: Router) -> dict[str, object]:
 
 
 def _engines(router: Router) -> list[str]:
-    """The engines that run a variant of the router, found by trying on some networks."""
+    """Return the engines that run a variant of the router on some of the networks tried."""
     found = list(_experiments(router))
     return [
         name

@@ -1,4 +1,4 @@
-"""Every router that applies, on the same permutations."""
+"""Comparison of routers on the same permutations."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ Candidates: TypeAlias = Sequence[Candidate | tuple[Candidate, str | None]]
 
 MOST_PROCESSORS = 2**16
 _MOST_MESSAGES = 2**25
-"""A run with more of them, n for each slot expected, is left out."""
+"""A router is left out if a run has more messages than this, counting n per slot."""
 _MOST_SLOTS = 5000
-"""So is one of more slots, however small."""
+"""A router is left out if it is expected to take more slots than this."""
 
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """A router and its runs; without runs, only what is expected of it."""
+    """A router and its runs, or only its forecast if it was not run."""
 
     experiment: Experiment
     runs: Runs | None
@@ -48,29 +48,29 @@ class Compared:
 
     @property
     def label(self) -> str:
-        """The router, with its variant if that is not the router's own choice."""
+        """The name of the router, with its variant if the router would not choose that itself."""
         name, chosen = self.router.name, self.router.choose_variant(None, self.experiment.network)
         variant = self.experiment.variant
         return name if variant == chosen else f"{name} ({variant})"
 
     @property
     def mean_slots(self) -> float:
-        """Slots until every source knows, on average."""
+        """The mean number of slots until every source knows."""
         return float(self._ran.slots.mean())
 
     @property
     def worst_slots(self) -> int:
-        """Slots of the longest run."""
+        """The slots of the longest run."""
         return int(self._ran.slots.max())
 
     @property
     def undelivered(self) -> int:
-        """Packets that were not delivered, in all runs together."""
+        """The number of packets that were not delivered, in all runs together."""
         return self._ran.undelivered
 
     @property
     def failed(self) -> bool:
-        """Whether packets are lost, or missing though the run was not capped."""
+        """Whether a run lost packets, or ended with packets undelivered without being capped."""
         return self._ran.failed
 
     @property
@@ -79,7 +79,7 @@ class Compared:
         return self.runs
 
     def to_record(self) -> dict[str, Any]:
-        """Return the figures as a dictionary; None where there were no runs."""
+        """Return the statistics as a dictionary, with None if there were no runs."""
         figures: dict[str, Any] = dict.fromkeys(_FIGURES)
         if (runs := self.runs) is not None:
             buffers, bits = runs.peak_buffers, runs.control_bits
@@ -113,29 +113,43 @@ _FIGURES = (
 
 @dataclass(frozen=True, repr=False)
 class Comparison(Reported):
-    """Routers on the same permutations, the quickest first, and what was left out.
+    """Routers on the same permutations, the fastest first, as :func:`compare` returns them.
 
-    Those that did not deliver every packet come last.
+    Routers that did not deliver every packet come last. ``comparison["direct"]`` gives the runs of
+    one router.
+
+    Parameters
+    ----------
+    network : Network
+        The network.
+    runs : int
+        The runs of each router.
+    lower_bound : float
+        The mean lower bound of the permutations.
+    done, left_out : tuple of Compared
+        The routers that were run, and those that would have taken too long.
     """
 
     network: Network
     runs: int
     lower_bound: float
-    """The mean over the permutations; no schedule of one takes fewer slots than its bound."""
+    """The mean over the permutations of the slots that any schedule of each needs."""
     done: tuple[Compared, ...]
     left_out: tuple[Compared, ...]
 
     def __getitem__(self, router: str) -> Runs:
-        """The runs of one router, by name; of several variants of one, as the table names them."""
+        """Return the runs of one router by its name, or by its label in the table."""
         found = [one for one in self.done if one.label == router]
         found = found or [one for one in self.done if one.router.name == router]
         if len(found) != 1:
             known = ", ".join(one.label for one in self.done)
-            raise InputError(f"{router!r} is not one of those that were run: {known}.")
+            raise InputError(
+                f"{router!r} is not one of the routers that were run; choose from {known}."
+            )
         return found[0]._ran
 
     def report(self) -> Report:
-        """Return the comparison as it is shown."""
+        """Return the report that the command line prints."""
         title = f"{self.network}: {counted(self.runs, 'permutation')}, the same for all routers"
         bound = f"Lower bound for any schedule, mean: {self.lower_bound:.1f}"
         left_out = [one.to_record() for one in self.left_out]
@@ -151,7 +165,7 @@ class Comparison(Reported):
         failed = [one.label for one in self.done if one.failed]
         verdict = "Every packet was delivered."
         if missing:
-            verdict = "Packets are missing only where runs were capped."
+            verdict = "Packets are undelivered only in runs that were capped."
         if failed:
             verdict = f"FAILED: not every packet was delivered by {', '.join(failed)}."
         return Report("", facts, (table, bound, *notes), verdict, ok=not failed)
@@ -191,30 +205,44 @@ def compare(
     max_steps: int = MAX_STEPS,
     progress: Progress = None,
 ) -> Comparison:
-    """Run routers on the same permutations: run r has the same one for all of them.
+    """Compare routers on the same permutations.
+
+    Run r has the same permutation for all routers.
 
     Parameters
     ----------
     d : int or Network
-        Processors per group, or a network. Every message is executed, so that n may be at most
+        Processors per group, or a network. Every message is executed, so n must be at most
         65,536.
     g : int
         Groups, if the first argument is a number.
     routers : sequence, optional
-        Names, files, routers or generator functions, or pairs of one of these and a variant;
-        every router that ships and applies, if not given. A router that should take more than
-        5000 slots is left out.
+        Names, files, routers or generator functions, or pairs of one of these and a variant. By
+        default every router that ships and applies to the network. A router that is expected to
+        take more than 5000 slots is left out.
     runs : int
-        Runs of each router.
+        The runs of each router, at least 1.
     permutation : str, Path or array
-        As for :func:`route`.
+        The name of a permutation, a file, or n destinations.
     seed, permutation_seed : int
-        The seed of the coins, and that of the permutations.
+        The seeds of the coins and of the permutations, from 0 to 2^64 - 1.
     max_steps : int
         A run is capped after this many steps.
     progress : function, bool or None
         A function that is called with the runs done and the total. None shows a bar on a
         terminal after two seconds, False shows nothing.
+
+    Returns
+    -------
+    Comparison
+        The routers and their runs, the fastest first.
+
+    Raises
+    ------
+    InputError
+        If a parameter is wrong.
+    RuleViolation
+        If a router breaks a rule of the machine.
 
     Examples
     --------
@@ -228,8 +256,8 @@ def compare(
     network, runs = Network(*shape_of(d, g)), whole_number("runs", runs, 1)
     if network.n > MOST_PROCESSORS:
         raise InputError(
-            f"n = {network.n:,}: every message of every router is executed; give at most "
-            f"{MOST_PROCESSORS:,} processors, or use recommend()."
+            f"n = {network.n:,}: every message of every router is executed, so n must be at most "
+            f"{MOST_PROCESSORS:,}; choose a smaller network, or use recommend()."
         )
     experiments = [
         Experiment(
@@ -254,7 +282,7 @@ def compare(
 def _chosen(
     network: Network, routers: Candidates | Candidate | None
 ) -> list[tuple[Router, str | None]]:
-    """The routers to run, each with a variant or its own choice."""
+    """Return the routers to run, each with a variant, or None if the router chooses."""
     if routers is None:
         return [(one, None) for one in all_routers() if not one.file and one.applies_to(network)]
     several = routers if isinstance(routers, list | tuple) else [routers]

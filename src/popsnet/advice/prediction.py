@@ -1,4 +1,4 @@
-"""What mathematics says of routing on a network: fluid limits, bounds and tails, beside runs."""
+"""Predictions for a network: fluid limits, bounds and tail probabilities, beside runs."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from popsnet.theory import Bound
 from popsnet.theory.tails import square_fails
 
 _MOST_PROCESSORS = 2**22
-"""Of a run that is followed through the phases of the proof."""
+"""The largest network on which a run is followed through the phases of the proof."""
 
 
 @dataclass(frozen=True, slots=True)
 class PredictedMean:
-    """The mean steps and slots of a router by its fluid limit, and those of runs."""
+    """The mean steps and slots of a router in its fluid limit, and those of runs."""
 
     router: str
     variant: str
@@ -48,36 +48,39 @@ class TailProbability:
 
 @dataclass(frozen=True, slots=True)
 class TailBound:
-    """An inequality of the paper on a network."""
+    """A tail bound of the paper, evaluated on a network."""
 
     statement: str
     reference: str
     steps: int | None
     fails_at_most: float
     smallest_g: int | None
-    """The g from which on the bound is below 1."""
+    """The smallest g for which the bound is below 1."""
     measured: float | None
     """The share of runs that took more steps."""
 
 
 @dataclass(frozen=True, repr=False)
 class Prediction(Reported):
-    """Predictions for a network, beside the means of runs if there were any."""
+    """Predictions for a network, beside the means of runs if there were any.
+
+    :func:`predict` returns it.
+    """
 
     network: Network
     runs: int
     means: tuple[PredictedMean, ...]
     tail: tuple[TailProbability, ...]
     constants: Mapping[str, float]
-    """The paper's c, c with slot 5 counted, and the share of packets that are lost there."""
+    """The paper's c, c with slot 5 counted, and the share of packets that are lost in slot 5."""
     bounds: tuple[tuple[Bound, float | None], ...]
-    """With the slots on this network; upper bounds first."""
+    """The bounds with their slots on this network, upper bounds first."""
     tail_bounds: tuple[TailBound, ...]
     phases: tuple[StepAnalysis, ...]
     """The steps of a run of mei-rizzi, if they were asked for."""
 
     def report(self) -> Report:
-        """Return the predictions as they are shown."""
+        """Return the report that the command line prints."""
         network, constants = self.network, self.constants
         facts = (*facts_of(self, "network", "runs"), Fact("constants", dict(constants)))
         parts: list[Table | str] = ["", self._means()]
@@ -97,12 +100,17 @@ class Prediction(Reported):
             Column("router", kind="text"), Column("variant", kind="text"), Column("steps"),
             Column("slots"), Column("measured_steps"), Column("measured_slots"),
         )[: 6 if self.runs else 4]  # fmt: skip
-        return Table("predictions", "Randomized routers, fluid limit", columns, self.means)
+        return Table(
+            "predictions",
+            "Randomized routers: expected slots in the fluid limit",
+            columns,
+            self.means,
+        )
 
     def _tail(self) -> Table:
         columns = [Column("steps", "more than", "integer"), _short("fluid", "fluid limit")]
         columns += [_short("measured", "measured")] if self.runs else []
-        title = "mei-rizzi: the probability of more steps"
+        title = "mei-rizzi: probability of more than this many steps"
         return Table("tail", title, tuple(columns) if self.tail else (), self.tail)
 
     def _bounds(self) -> Table:
@@ -130,10 +138,10 @@ class Prediction(Reported):
             Column("steps", "in steps", "integer"),
             _short("fails_at_most", "fails at most"),
             *((_short("measured", "measured"),) if self.runs else ()),
-            _short("smallest_g", "below 1 from g"),
+            _short("smallest_g", "below 1 from g ="),
             Column("reference", "section", "text"),
         )
-        title = "The paper's tail bounds; from 1 on they say nothing"
+        title = "The paper's tail bounds (a bound of 1 or more says nothing)"
         shown = columns if self.tail_bounds else ()
         return Table("tail_bounds", title, shown, self.tail_bounds)
 
@@ -149,7 +157,7 @@ def _short(key: str, heading: str) -> Column:
 
 
 def _shortened(value: float | None) -> str:
-    """A number in few digits, however small or large."""
+    """Return a number in few digits, however small or large it is."""
     if value is None:
         return "–"
     if isinstance(value, int):
@@ -160,7 +168,7 @@ def _shortened(value: float | None) -> str:
 def predict(
     d: Network | int, g: int | None = None, *, runs: int = 0, phases: bool = False
 ) -> Prediction:
-    """Predict the slots of the randomized routers, and list every bound that is known.
+    """Predict the slots of the randomized routers, and list all known bounds.
 
     Parameters
     ----------
@@ -169,21 +177,35 @@ def predict(
     g : int
         Groups, if the first argument is a number.
     runs : int
-        Runs of each randomized router, to be compared with the predictions.
+        Runs of each randomized router, to compare with the predictions. By default none.
     phases : bool
-        Whether to follow a run of mei-rizzi through the phases of the proof; needs d ≥ g.
+        Whether to follow a run of mei-rizzi through the phases of the proof. Needs d ≥ g.
+
+    Returns
+    -------
+    Prediction
+        Means, tail probabilities and bounds.
+
+    Raises
+    ------
+    InputError
+        If a parameter is wrong, or the phases are not defined on the network.
+
+    Notes
+    -----
+    The predictions are fluid limits, exact as g tends to infinity with d/g fixed.
 
     Examples
     --------
-    >>> from popsnet.advice import predict
-    >>> [round(one.slots, 1) for one in predict(64, 64).means]
+    >>> import popsnet
+    >>> [round(one.slots, 1) for one in popsnet.predict(64, 64).means]
     [33.8, 16.2, 16.1]
     """
     network, runs = Network(*shape_of(d, g)), whole_number("runs", runs, 0)
     if phases and (network.d < network.g or network.n > _MOST_PROCESSORS):
         raise InputError(
-            f"{network}: the phases are those of a run of mei-rizzi, which needs d >= g, with n up "
-            f"to {_MOST_PROCESSORS:,}; give another network."
+            f"{network}: phases are those of a run of mei-rizzi, so d must be at least g and n at "
+            f"most {_MOST_PROCESSORS:,}; choose another network."
         )
     measured = [_measured(network, one, runs) for one in _predicted(network)]
     steps = measured[0][1] if network.d >= network.g else Counter[int]()
@@ -212,7 +234,7 @@ def _predicted(network: Network) -> Iterator[PredictedMean]:
 def _measured(
     network: Network, one: PredictedMean, runs: int
 ) -> tuple[PredictedMean, Counter[int]]:
-    """Add the means of runs; the histogram of their steps."""
+    """Return the prediction with the means of runs, and the histogram of their steps."""
     if not runs:
         return one, Counter()
     done = route(network, router=one.router, variant=one.variant, runs=runs).tally
@@ -221,14 +243,14 @@ def _measured(
 
 
 def _share_above(steps: Counter[int], most: int) -> float | None:
-    """The share of runs with more steps; None without runs."""
+    """Return the share of runs with more steps, None without runs."""
     if not steps:
         return None
     return sum(runs for number, runs in steps.items() if number > most) / steps.total()
 
 
 def _tail(network: Network, measured: Counter[int]) -> Iterator[TailProbability]:
-    """P(steps > s), by the fluid limit and in runs, while it is neither 1 nor 0."""
+    """Yield P(steps > s) in the fluid limit and in runs, while it is neither 1 nor 0."""
     longest = max(measured, default=0)
     for steps, load in enumerate(islice(theory.loads(network.d / network.g), 2000), start=1):
         fluid, share = -expm1(-load * network.couplers / 2), _share_above(measured, steps)
@@ -239,7 +261,7 @@ def _tail(network: Network, measured: Counter[int]) -> Iterator[TailProbability]
 
 
 def _constants(network: Network) -> dict[str, float]:
-    """The paper's constant, and what slot 5 makes of it."""
+    """Return the paper's constant, and its value with slot 5 counted."""
     ratio = network.d / network.g
     if ratio < 1:
         return {}
@@ -256,7 +278,7 @@ def _bounds(network: Network) -> tuple[tuple[Bound, float | None], ...]:
 
 
 def _tail_bounds(network: Network, measured: Counter[int]) -> Iterator[TailBound]:
-    """The paper's inequalities for this g, and from which g on they say anything."""
+    """Yield the paper's tail bounds for this g, and the g from which they are below 1."""
     for tail in theory.TAILS if 1 < network.g <= network.d else ():
         steps = tail.steps(network.g) if tail.steps else None
         is_whole = tail.fails is square_fails and steps and network.d == network.g

@@ -1,4 +1,4 @@
-"""How many slots each router should take on a network, and so which one to use."""
+"""The slots that each router is expected to take on a network, and so which one to use."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from popsnet.routing import Route, Router, all_routers, find_router
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """The slots that a router should take, and how that is known."""
+    """The slots that a router is expected to take, and the basis of that estimate."""
 
     router: Router
     variant: str
@@ -25,12 +25,12 @@ class Forecast:
 
 
 def forecast(router: Router, network: Network) -> Forecast | None:
-    """What is expected of a router; None if it does not apply, or does not say.
+    """Return the forecast of a router, None if it does not apply or does not state one.
 
     Raises
     ------
     InputError
-        If what the router expects is not a number of slots.
+        If the expected slots cannot be computed, or are not a number of at least 0.
     """
     expected = router.claims.expected
     if expected is None or not router.applies_to(network):
@@ -44,14 +44,14 @@ def forecast(router: Router, network: Network) -> Forecast | None:
         ) from error
     if not slots >= 0:
         raise InputError(
-            f"Router {router.name} expects {slots} slots on {network}; give 0 or more."
+            f"Router {router.name} expects {slots} slots on {network}; it must be at least 0."
         )
     variant = router.choose_variant(None, network)
     return Forecast(router, variant, slots, expected.exact, expected.reason)
 
 
 def forecasts(network: Network, routers: Iterable[Router] | None = None) -> list[Forecast]:
-    """Forecast these routers, or all that are not from a file; sorted, the quickest first."""
+    """Return the forecasts of these routers, or of all that ship, the fastest first."""
     if routers is None:
         routers = (router for router in all_routers() if not router.file)
     found = [forecast(router, network) for router in routers]
@@ -63,12 +63,21 @@ def forecasts(network: Network, routers: Iterable[Router] | None = None) -> list
 
 @dataclass(frozen=True, repr=False)
 class Recommendation(Reported):
-    """The router to use on a network, and why."""
+    """The router to use on a network, and the forecasts of all, as :func:`recommend` returns it.
+
+    Parameters
+    ----------
+    network : Network
+        The network.
+    best : Forecast
+        The forecast of the router to use.
+    forecasts : tuple of Forecast
+        Those of every router that applies, the fastest first.
+    """
 
     network: Network
     best: Forecast
     forecasts: tuple[Forecast, ...]
-    """Of every router that applies, the quickest first."""
 
     @property
     def router(self) -> str:
@@ -77,32 +86,32 @@ class Recommendation(Reported):
 
     @property
     def variant(self) -> str:
-        """The variant it would run."""
+        """The variant that it runs on the network."""
         return self.best.variant
 
     @property
     def slots(self) -> float:
-        """Slots that it should take."""
+        """The expected number of slots."""
         return self.best.slots
 
     @property
     def why(self) -> str:
-        """The reason in words, with the next best router."""
+        """The reason, with the next best router."""
         best = self.best
         others = [
             one for one in self.forecasts if one.router.online and one.router is not best.router
         ]
         slots = f"{best.slots:,.0f}" if best.exact else f"about {best.slots:,.1f}"
-        certain = "always the same" if best.exact else "on average"
-        text = f"{slots} slots, {certain}, the fewest of all on-line routers"
+        certain = "on every permutation" if best.exact else "on average"
+        text = f"{slots} slots {certain}, the fewest of all on-line routers"
         if not others:
             return f"{text}."
         if others[0].slots == best.slots:
-            return f"{text}; {others[0].router.name} takes as many."
+            return f"{text}; {others[0].router.name} takes the same number."
         return f"{text}; next is {others[0].router.name} with {others[0].slots:,.1f}."
 
     def report(self) -> Report:
-        """Return the recommendation as it is shown."""
+        """Return the report that the command line prints."""
         facts = (*facts_of(self, "network", "router", "variant"), Fact("reason", self.why))
         rows = [
             {
@@ -133,7 +142,9 @@ def recommend(
     *,
     routers: Sequence[str | Path | Router | Route] | None = None,
 ) -> Recommendation:
-    """Recommend the on-line router that should take the fewest slots; of equals one without coins.
+    """Recommend the on-line router with the fewest expected slots.
+
+    Of two routers with the same number, one without coins is preferred.
 
     Parameters
     ----------
@@ -142,13 +153,18 @@ def recommend(
     g : int
         Groups, if the first argument is a number.
     routers : sequence, optional
-        Names, files, routers or generator functions to choose from; every router that ships, if
-        not given. A router that does not state its expected slots is left out.
+        Names, files, routers or generator functions to choose from. By default every router that
+        ships. A router that does not state its expected slots is left out.
+
+    Returns
+    -------
+    Recommendation
+        The router, and the forecasts of all.
 
     Raises
     ------
     InputError
-        If nothing is expected of any on-line router among them.
+        If none of the routers is on-line, applies to the network and states its expected slots.
 
     Examples
     --------
@@ -156,7 +172,7 @@ def recommend(
     >>> popsnet.recommend(64, 64).router
     'relay'
     >>> popsnet.recommend(popsnet.Network(4, 4)).why
-    '4 slots, always the same, the fewest of all on-line routers; relay takes as many.'
+    '4 slots on every permutation, the fewest of all on-line routers; relay takes the same number.'
     """
     network = Network(*shape_of(d, g))
     found = forecasts(network, None if routers is None else map(find_router, routers))

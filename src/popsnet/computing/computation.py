@@ -25,20 +25,20 @@ from popsnet.slot import Inbox
 from popsnet.sorting import NETWORKS, make_network
 
 MOST_VALUES = 2**20
-"""The most values that are sorted or added up."""
+"""The largest number of values that are sorted or added."""
 
 COMPUTATIONS = ("move", "sum", "prefix-sums")
-"""What can be computed, by name."""
+"""The names of the computations."""
 
 _LARGEST = 1000
 _MOST_LISTED = 1024
-"""Values that a report has all of."""
+"""The largest number of values that a report lists in full."""
 _FEW = 3
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Executed:
-    """The value of every processor in the end, and what it took."""
+    """The final value of every processor, and the slots and messages that it took."""
 
     network: Network
     values: Values
@@ -50,7 +50,7 @@ class Executed:
 def execute_steps(
     network: Network, steps: Steps, watch: Callable[[int], None] = lambda slots: None
 ) -> Executed:
-    """Execute every slot; ``watch`` is told how many are done."""
+    """Execute every slot, and call ``watch`` with the number done."""
     machine = Machine(network, network.processors, 1)
     inbox: Inbox | None = None
     while True:
@@ -65,18 +65,30 @@ def execute_steps(
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Computed(Executed, Reported):
-    """The result of a computation on a hypercube, compared with NumPy's."""
+    """The result of a computation on a hypercube, compared with NumPy's.
+
+    :func:`compute` returns it. The attributes are ``network``, ``values`` (one per processor),
+    ``slots``, ``messages``, ``collisions``, and those below.
+
+    Examples
+    --------
+    >>> import popsnet
+    >>> done = popsnet.compute(popsnet.Network(2, 2), "prefix-sums", seed=1)
+    >>> done.slots, done.correct
+    (4, True)
+    """
 
     what: str
+    """The name of the computation."""
     moves: int
-    """Moves along a dimension of the hypercube."""
+    """The number of moves along a dimension of the hypercube."""
     slots_per_move: int
-    """The most slots of a move, as in the literature."""
+    """The largest number of slots of a move, as in the literature."""
     correct: bool
     """Whether NumPy computes the same values."""
 
     def report(self) -> Report:
-        """Return the cost of the computation, and whether the values are right."""
+        """Return the cost of the computation, and whether the values are correct."""
         facts = facts_of(
             self, "network", "what", "moves", "slots", "slots_per_move", "messages", "collisions",
             "correct",
@@ -100,21 +112,38 @@ def compute(
     Parameters
     ----------
     network : Network
-        The network; n is a power of two, at most 2^20.
+        The network. n must be a power of two, at most 2^20.
     what : {"move", "sum", "prefix-sums"}
-        Along ``dimension`` of a hypercube neighbours exchange their values; every processor
-        learns the sum; processor j learns the sum of values 0 … j.
+        ``move``: neighbours along ``dimension`` of a hypercube exchange their values. ``sum``:
+        every processor learns the sum. ``prefix-sums``: processor j learns the sum of values
+        0 … j.
     dimension : int
-        The dimension of a move.
+        The dimension of a move, from 0 to m - 1.
     seed : int
         The seed of the values.
     progress : function, bool or None
-        As for :func:`sort`.
+        A function that is called with the slots done and the total. None shows a bar on a
+        terminal after two seconds, False shows nothing.
+
+    Returns
+    -------
+    Computed
+        The values, the slots and whether NumPy computes the same.
+
+    Raises
+    ------
+    InputError
+        If a parameter is wrong.
+
+    Notes
+    -----
+    A move takes 2⌈d/g⌉ slots, or one if d = 1 (Sahni, "The partitioned optical passive stars
+    network: simulations and fundamental operations", 2000). Sums take log2 n moves.
 
     Examples
     --------
     >>> import popsnet
-    >>> done = compute(popsnet.Network(4, 4), "sum")
+    >>> done = popsnet.compute(popsnet.Network(4, 4), "sum")
     >>> done.moves, done.slots, done.correct
     (4, 8, True)
     """
@@ -125,7 +154,7 @@ def compute(
             f"{', '.join(COMPUTATIONS)}."
         )
     if network.n > MOST_VALUES:
-        raise InputError(f"n = {network.n:,}: give at most {MOST_VALUES:,} processors.")
+        raise InputError(f"n = {network.n:,}: it must be at most {MOST_VALUES:,} processors.")
     count, slots = 1 if what == "move" else moves.dimensions(network), moves.move_slots(network)
     processors = network.processors
     values = Coins(seed).draws(_LARGEST, "values to add", 0, processors).astype(np.int64)
@@ -156,18 +185,31 @@ def random_values(network: Network, seed: int) -> npt.NDArray[np.int64]:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Sorted(Executed, Reported):
-    """Values in order, and what it took to sort them on the machine."""
+    """Sorted values, and the slots and messages that it took to sort them.
+
+    :func:`sort` returns it. The attributes are ``network``, ``values`` in order, ``slots``,
+    ``messages``, ``collisions``, and those below.
+
+    Examples
+    --------
+    >>> import popsnet
+    >>> done = popsnet.sort(popsnet.Network(2, 2), [3, 1, 2, 0])
+    >>> done.depth, done.in_order
+    (3, True)
+    """
 
     comparators: str
     """The name of the sorting network."""
     proved: bool
     """Whether it is proved that the sorting network sorts."""
     depth: int
-    """Its stages."""
+    """The number of its stages."""
     most_slots: int
+    """The largest number of slots that sorting can take."""
     in_order: bool
-    """Whether the values really are those given, in order."""
+    """Whether the values are those given, in order, by comparison with another sort."""
     seconds: float
+    """The time that sorting took."""
 
     def report(self) -> Report:
         """Return the cost of sorting, some values, and whether they are in order."""
@@ -196,7 +238,7 @@ class Sorted(Executed, Reported):
 
 
 def _listed(values: Values) -> list[object]:
-    """For JSON, which has no infinite numbers: they are texts."""
+    """Return values for JSON, which has no infinite numbers: those are texts."""
     return [one if np.isfinite(one) else str(one) for one in values.tolist()]
 
 
@@ -213,16 +255,30 @@ def sort(
     Parameters
     ----------
     network : Network
-        The network; n may be at most 2^20.
+        The network. n must be at most 2^20.
     values : array or Path, optional
-        One value per processor, or a file of them; random integers if not given.
+        One number per processor, or a file of them. By default random integers.
     comparators : {"merge-exchange", "bitonic", "bag-tree"}
         The sorting network.
     seed : int
         The seed of random values, and of a bag tree.
     progress : function, bool or None
-        A function that is called with the slots done and the most there can be. None shows a
-        bar on a terminal after two seconds, False shows nothing.
+        A function that is called with the slots done and the largest number possible. None
+        shows a bar on a terminal after two seconds, False shows nothing.
+
+    Returns
+    -------
+    Sorted
+        The values in order, and the slots that it took.
+
+    Raises
+    ------
+    InputError
+        If a parameter is wrong.
+
+    Notes
+    -----
+    Each stage of the sorting network takes at most 2⌈d/g⌉ slots, or one if d = 1.
 
     Examples
     --------
@@ -233,7 +289,7 @@ def sort(
     """
     require_network(network)
     if network.n > MOST_VALUES:
-        raise InputError(f"n = {network.n:,}: at most {MOST_VALUES:,} values are sorted.")
+        raise InputError(f"n = {network.n:,}: it must be at most {MOST_VALUES:,} values.")
     if isinstance(values, Path):
         values = read_keys(values, network.n)
     given = random_values(network, seed) if values is None else np.asarray(values)
@@ -243,7 +299,7 @@ def sort(
             f"n = {network.n:,} numbers, one per processor."
         )
     if given.dtype.kind == "f" and np.isnan(given).any():
-        raise InputError("values has nan, which has no place in any order; give numbers.")
+        raise InputError("values contains nan, which cannot be ordered; give numbers.")
     made = make_network(comparators, network.n, seed)
     bound = made.depth * moves.move_slots(network)
     begin = time.perf_counter()
@@ -257,7 +313,33 @@ def sort(
 
 
 def read_keys(path: Path, n: int) -> Values:
-    """Read n numbers: ``.npy``, or text with spaces, commas or line ends between them."""
+    """Read n numbers from a file.
+
+    Parameters
+    ----------
+    path : Path
+        A ``.npy`` file, or a text with spaces, commas or line ends between the numbers.
+    n : int
+        How many numbers the file must contain.
+
+    Returns
+    -------
+    array
+        Integers, or floating-point numbers if some are.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, or does not contain n numbers.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from popsnet.computing import read_keys
+    >>> _ = Path("keys.txt").write_text("3, 1, 2")
+    >>> read_keys(Path("keys.txt"), 3)
+    array([3, 1, 2])
+    """
     values: npt.NDArray[Any]
     with named_errors(path, InputError):
         if path.suffix.lower() == ".npy":
@@ -268,7 +350,9 @@ def read_keys(path: Path, n: int) -> Values:
             except ValueError as error:
                 raise InputError(f"{path} is not a file of numbers: {error}.") from error
     if values.ndim != 1 or values.dtype.kind not in "iuf" or len(values) != n:
-        raise InputError(f"{path} holds {values.dtype} of shape {values.shape}; give {n} numbers.")
+        raise InputError(
+            f"{path} has type {values.dtype} and shape {values.shape}; it must contain {n} numbers."
+        )
     return values
 
 
@@ -280,7 +364,23 @@ def _numbers(words: list[str]) -> Values:
 
 
 def write_keys(path: Path, values: Values) -> None:
-    """Write numbers: ``.npy``, or text with one in a line."""
+    """Write numbers to a file.
+
+    Parameters
+    ----------
+    path : Path
+        A ``.npy`` file, or any other for a text with one number per line.
+    values : array
+        The numbers.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from popsnet.computing import write_keys
+    >>> write_keys(Path("keys.txt"), np.array([3, 1, 2]))
+    >>> Path("keys.txt").read_text().split()
+    ['3', '1', '2']
+    """
     with write_whole(path) as file:
         if path.suffix.lower() == ".npy":
             np.save(file.buffer, values)

@@ -22,28 +22,30 @@ Steps: TypeAlias = Generator[Slot, Inbox, Values]
 
 
 def dimensions(network: Network) -> int:
-    """The dimension m of a hypercube of n = 2^m processors; refuses other n."""
+    """Return the dimension m of a hypercube of n = 2^m processors, and refuse other n."""
     if network.n & (network.n - 1):
         raise InputError(
-            f"{network}: n = {network.n} is not a power of two, and a hypercube has 2^m processors."
+            f"{network}: n = {network.n} must be a power of two: a hypercube has 2^m processors."
         )
     return network.n.bit_length() - 1
 
 
 def move_slots(network: Network) -> int:
-    """Slots of a move, or of a stage of comparators, at most: one for d = 1, else 2⌈d/g⌉.
+    """Return the most slots of a move or a stage of comparators: one if d = 1, else 2⌈d/g⌉.
 
     As in Sahni, "The partitioned optical passive stars network: simulations and fundamental
-    operations" (2000), where every move of a SIMD hypercube takes as many.
+    operations" (2000), where every move of a SIMD hypercube takes this many.
     """
     return permutation_slots(network)
 
 
 def move(network: Network, values: Values, dimension: int) -> Steps:
-    """Along a dimension: processors whose numbers differ in that bit learn each other's value."""
+    """Exchange values between processors whose numbers differ in one bit."""
     there = dimensions(network)
     if not there:
-        raise InputError(f"{network} has one processor and no dimension to move along.")
+        raise InputError(
+            f"{network} has one processor and no dimension to move along; choose a larger network."
+        )
     if not 0 <= dimension < there:
         raise InputError(f"dimension = {dimension}: {network} has dimensions 0 to {there - 1}.")
     bit = np.int32(1 << dimension)
@@ -55,14 +57,14 @@ def move(network: Network, values: Values, dimension: int) -> Steps:
 
 
 def add_all(network: Network, values: Values) -> Steps:
-    """Data sum: every processor has the sum of all in log2 n moves."""
+    """Compute the sum of all values at every processor, in log2 n moves."""
     for dimension in range(dimensions(network)):
         values = values + (yield from move(network, values, dimension))
     return values
 
 
 def add_prefixes(network: Network, values: Values) -> Steps:
-    """Prefix sums: processor j has the sum of values 0 … j in log2 n moves.
+    """Compute prefix sums, the sum of values 0 … j at processor j, in log2 n moves.
 
     Each keeps the sum over its subcube so far, which it exchanges, and its own prefix within it:
     the upper half adds the sum of the lower.
@@ -80,8 +82,8 @@ def add_prefixes(network: Network, values: Values) -> Steps:
 def sort_values(network: Network, comparators: ComparatorNetwork, values: Values) -> Steps:
     """Send values through a comparator network whose wires are the processors.
 
-    In each stage partners learn each other's value; the lower keeps the smaller, the other the
-    larger. A stage of d > g in which few take part may need less than 2⌈d/g⌉ slots.
+    In each stage partners learn each other's value. The lower keeps the smaller value, the other
+    the larger. For d > g a stage in which few take part may need fewer than 2⌈d/g⌉ slots.
     """
     values = values.copy()
     for number, stage in enumerate(comparators, start=1):

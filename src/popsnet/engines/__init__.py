@@ -1,8 +1,8 @@
-"""Engines: ways to execute a router. Same seeds, same trajectory, in every one of them.
+"""Engines: ways to execute a router. The same seeds give the same run in all of them.
 
 ``objects``  processors and couplers as objects, for d = g; the specification
 ``slots``    any router on the array machine, every message of every slot
-``fused``    the paper's router and relay, compiled: only what decides who survives
+``fused``    the paper's router and relay, compiled: only what decides which packets survive
 """
 
 from popsnet.engines.engine import ENGINES, choose_engine

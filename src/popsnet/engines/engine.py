@@ -1,4 +1,4 @@
-"""The engines there are, and the one policy that chooses among them."""
+"""The engines, and the policy that chooses among them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _FEW_RUNS = 256
 """Up to this many packets and runs, ``auto`` executes every message."""
 
 _TRACE_BYTES_PER_PROCESSOR = 700
-"""For the lists that one slot is turned into on its way to a file; measured, rounded up."""
+"""For the lists of one slot on their way to a file: measured, rounded up."""
 
 ENGINES: dict[str, Engine] = {
     engine.name: engine for engine in (objects.ENGINE, slots.ENGINE, fused.ENGINE)
@@ -30,9 +30,24 @@ def choose_engine(
 ) -> Engine:
     """Return the engine of that name, or choose one for ``auto``.
 
-    ``auto`` is ``slots`` for a trace, for what ``fused`` does not support, and for up to 256 runs
-    with 2^21 packets in all; otherwise it is ``fused``. Without a number of runs there are many.
-    Unless ``fitting`` is False, the experiment must fit in the memory that is available now.
+    Parameters
+    ----------
+    name : {"auto", "objects", "slots", "fused"}
+        The name. ``auto`` is ``slots`` for a trace, for experiments that ``fused`` does not
+        support, and for up to 256 runs with 2^21 packets in all. Otherwise it is ``fused``.
+    experiment : Experiment
+        The experiment.
+    runs : int, optional
+        The number of runs, by default many.
+    traced : bool
+        Whether a trace is written.
+    fitting : bool
+        Whether the experiment must fit in the memory that is available now.
+
+    Returns
+    -------
+    Engine
+        The engine.
 
     Raises
     ------
@@ -40,6 +55,15 @@ def choose_engine(
         If there is no such engine, or it cannot run the experiment.
     SizeError
         If the experiment does not fit in the memory that is available here.
+
+    Examples
+    --------
+    >>> from popsnet import Experiment
+    >>> from popsnet.engines import choose_engine
+    >>> choose_engine("auto", Experiment(8, 8), runs=10).name
+    'slots'
+    >>> choose_engine("auto", Experiment(8, 8), runs=100_000).name
+    'fused'
     """
     unable = None
     if name == "auto":
@@ -63,7 +87,7 @@ def choose_engine(
         )
     if traced and not engine.messages:
         raise InputError(
-            f"Engine {name} has no messages to trace; use engine='slots', which executes them."
+            f"Engine {name} executes no messages, so it cannot write a trace; use engine='slots'."
         )
     if fitting:
         _require_memory(experiment, engine, traced)
@@ -83,14 +107,14 @@ def _require_memory(experiment: Experiment, engine: Engine, traced: bool) -> Non
 
 
 def _other(experiment: Experiment, engine: Engine) -> str:
-    """Say what could run an experiment that the engine cannot."""
+    """Return what could run an experiment that the engine cannot."""
     if ENGINES["slots"].supports(experiment) is None:
         return "Use engine='slots', which runs every router."
     return _smallest(experiment, engine, traced=False) or "Choose a smaller d or g."
 
 
 def _smallest(experiment: Experiment, engine: Engine, traced: bool) -> str | None:
-    """Advise what takes the least memory, where that fits: fused with a computed permutation."""
+    """Return the choice that takes the least memory, if that fits: fused and keyed."""
     fused_engine = ENGINES["fused"]
     if traced or (engine is fused_engine and experiment.permutation == "keyed"):
         return None

@@ -1,4 +1,4 @@
-"""What runs come to: one by one, many as columns, and their exact histograms, which add up."""
+"""Outcomes of runs: of one run, of many as columns, and their exact histograms."""
 
 from __future__ import annotations
 
@@ -13,41 +13,67 @@ import numpy.typing as npt
 I64 = npt.NDArray[np.int64]
 
 UNKNOWN = -1
-"""Stands in a column for a count that the engine does not keep."""
+"""The value in a column of a count that the engine does not keep."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The result of routing one permutation."""
+    """The result of routing one permutation.
+
+    Parameters
+    ----------
+    slots : int
+        Slots until the router ended.
+    slots_delivered : int
+        The slot of the last delivery, 0 if there was none.
+    steps : int
+        Steps of the router.
+    delivered : int
+        Packets delivered to their destinations.
+    lost : int
+        Packets that no processor holds any more.
+    collisions : int
+        Couplers with two or more messages, summed over slots.
+    destroyed : int
+        Messages that were destroyed in collisions.
+    messages : int
+        Messages sent. A multicast is one message.
+    peak_buffers : int or None
+        The most packets that a processor held at once, None if the engine does not count them.
+    control_bits : int or None
+        The most bits in a message, besides packets, None if the engine does not count them.
+    capped : bool
+        Whether the run was stopped at its largest number of steps, or of slots in a step.
+    survivors : tuple of int
+        The packets that were not delivered after each step.
+    lost_packets : tuple of int
+        The packets that are lost.
+
+    Examples
+    --------
+    >>> import popsnet
+    >>> outcome = popsnet.route(4, 4, router="direct")[0].outcome
+    >>> outcome.slots, outcome.delivered, outcome.survivors
+    (4, 16, (0,))
+    """
 
     slots: int
     slots_delivered: int
-    """The slot in which the last packet to be delivered was delivered; 0 if none was."""
     steps: int
     delivered: int
-    """Packets delivered to their destinations."""
     lost: int
-    """Packets that no processor holds any more."""
     collisions: int
-    """Couplers hit by two or more messages, summed over slots."""
     destroyed: int
-    """Arrivals of messages at such couplers."""
     messages: int
-    """Messages sent; a multicast is one."""
     peak_buffers: int | None
-    """The most packets any processor held at once; None if the engine does not count them."""
     control_bits: int | None
-    """The most bits of any message, besides packets; None if the engine does not count them."""
     capped: bool
-    """Whether the run was stopped at its largest number of steps, or of slots in a step."""
     survivors: tuple[int, ...]
-    """Packets not delivered after each step."""
     lost_packets: tuple[int, ...] = ()
-    """The packets that are lost."""
 
     @property
     def slots_known(self) -> int | None:
-        """Slots until every packet is delivered and its source knows; None if never."""
+        """The slots until every packet is delivered and its source knows, None if never."""
         undelivered = any(self.survivors[-1:])
         return None if self.capped or undelivered else self.slots
 
@@ -56,7 +82,7 @@ COLUMNS = (
     "slots", "slots_delivered", "steps", "delivered", "lost", "collisions", "destroyed",
     "messages", "peak_buffers", "control_bits", "capped",
 )  # fmt: skip
-"""The counts of a run, in the order in which tables of them have their columns."""
+"""The counts of a run, in the order of the columns of tables."""
 
 _PLACE = {name: place for place, name in enumerate(COLUMNS)}
 _STEPS, _LOST = _PLACE["steps"], _PLACE["lost"]
@@ -66,12 +92,25 @@ _STEPS, _LOST = _PLACE["steps"], _PLACE["lost"]
 class Outcomes:
     """The outcomes of many runs as columns.
 
-    Run i has as many entries of ``survivors`` as steps, and of ``lost_packets`` as lost packets;
-    those of all runs follow each other.
+    Parameters
+    ----------
+    table : array of int64
+        A row per run and a column for each count.
+    survivors : array of int64
+        The packets that were not delivered after each step: of the first run, then of the second,
+        and so on. A run has as many entries as steps.
+    lost_packets : array of int64
+        The lost packets in the same way. A run has as many entries as lost packets.
+
+    Examples
+    --------
+    >>> import popsnet
+    >>> outcomes = popsnet.route(4, 4, router="direct", runs=3).outcomes
+    >>> len(outcomes), outcomes.column("slots")
+    (3, array([4, 4, 4]))
     """
 
     table: I64
-    """A row per run, a column for each of ``COLUMNS``."""
     survivors: I64
     lost_packets: I64
 
@@ -81,7 +120,7 @@ class Outcomes:
 
     @classmethod
     def of(cls, outcomes: Iterable[Outcome]) -> Outcomes:
-        """Return some outcomes as columns."""
+        """Return outcomes as columns."""
         done = list(outcomes)
         rows = [
             [UNKNOWN if (value := getattr(one, name)) is None else int(value) for name in COLUMNS]
@@ -95,7 +134,7 @@ class Outcomes:
 
     @classmethod
     def joined(cls, parts: Sequence[Outcomes]) -> Outcomes:
-        """Return several tables as one."""
+        """Concatenate the runs of several tables."""
         return cls(
             np.concatenate([one.table for one in parts] or [np.empty((0, len(COLUMNS)), np.int64)]),
             _joined([one.survivors for one in parts]),
@@ -137,18 +176,18 @@ class Outcomes:
         )
 
     def take(self, places: I64) -> Outcomes:
-        """Return the runs at these places."""
+        """Return the outcomes of the runs at these places."""
         steps, lost = self.table[:, _STEPS], self.table[:, _LOST]
         survivors = _pieces(self.survivors, steps, places)
         return Outcomes(self.table[places], survivors, _pieces(self.lost_packets, lost, places))
 
     def __reduce__(self) -> tuple[type[Outcomes], tuple[I64, I64, I64]]:
-        """Made again where it is received, so that its arrays are read-only there, too."""
+        """Return what makes it again where it is received, with read-only arrays."""
         return type(self), (self.table, self.survivors, self.lost_packets)
 
 
 def _pieces(values: I64, lengths: I64, places: I64) -> I64:
-    """The values of the runs at these places, if any are kept."""
+    """Return the values of the runs at these places, if any are kept."""
     if not len(values):
         return values
     starts, wanted = (lengths.cumsum() - lengths)[places], lengths[places]
@@ -172,17 +211,32 @@ TOTALS = ("collisions", "destroyed", "messages")
 
 @dataclass(frozen=True)
 class Tally:
-    """Counts over runs. A histogram says how many runs came to each value."""
+    """Counts of many runs: exact histograms and sums, which can be added.
+
+    Parameters
+    ----------
+    runs, capped : int
+        The runs, and those of them that were capped. Capped runs are in the histograms, too.
+    steps, slots, slots_delivered, lost : Counter
+        Histograms: how many runs have each value. ``slots_delivered`` is the slot of the last
+        delivery, ``lost`` the number of lost packets.
+    collisions, destroyed, messages : int
+        Sums over all runs.
+
+    Examples
+    --------
+    >>> import popsnet
+    >>> tally = popsnet.route(4, 4, router="direct", runs=3).tally
+    >>> (tally + tally).slots
+    Counter({4: 6})
+    """
 
     runs: int = 0
     capped: int = 0
-    """Runs that were capped; their steps and slots are in the histograms."""
     steps: Counter[int] = field(default_factory=Counter)
     slots: Counter[int] = field(default_factory=Counter)
     slots_delivered: Counter[int] = field(default_factory=Counter)
-    """The slot of a run's last delivery."""
     lost: Counter[int] = field(default_factory=Counter)
-    """Packets lost by a run."""
     collisions: int = 0
     destroyed: int = 0
     messages: int = 0
@@ -200,7 +254,17 @@ class Tally:
         return {name: getattr(self, name) for name in HISTOGRAMS}
 
     def mean(self, name: str = "slots") -> float:
-        """Return the mean over the runs of one of the counts that have a histogram.
+        """Return the mean of a count over the runs.
+
+        Parameters
+        ----------
+        name : {"slots", "steps", "slots_delivered", "lost"}
+            A count that has a histogram.
+
+        Returns
+        -------
+        float
+            The mean.
 
         Examples
         --------

@@ -1,4 +1,4 @@
-"""What an engine is, and a session of one; engines that execute every message."""
+"""The protocols of engines and their sessions, and engines that execute every message."""
 
 from __future__ import annotations
 
@@ -14,17 +14,26 @@ from popsnet.trace import Observer
 
 
 class Session(Protocol):
-    """Runs of one experiment, one after another, with the same threads and memory."""
+    """Runs of one experiment, one after another, with the same threads and memory.
+
+    Examples
+    --------
+    >>> from popsnet import Experiment
+    >>> from popsnet.engines import ENGINES
+    >>> with ENGINES["slots"].open(Experiment(4, 4, router="direct")) as session:
+    ...     session.tally(range(3)).slots
+    Counter({4: 3})
+    """
 
     def run(self, numbers: range, observers: Sequence[Observer] = ()) -> Iterator[Outcomes]:
-        """Do the runs of these numbers; results come in order, some runs at a time.
+        """Execute the runs of these numbers, and yield results in order, some runs at a time.
 
-        Observers are called from the calling thread, after every slot or now and then.
+        Observers are called on the calling thread, after every slot or now and then.
         """
         ...
 
     def tally(self, numbers: range, observers: Sequence[Observer] = ()) -> Tally:
-        """Do the runs of these numbers and return their histograms."""
+        """Execute the runs of these numbers and return their histograms."""
         return reduce(add, map(Tally.of, self.run(numbers, observers)), Tally())
 
     def close(self) -> None:
@@ -39,7 +48,16 @@ class Session(Protocol):
 
 
 class Engine(Protocol):
-    """A way to execute routers."""
+    """A way to execute routers.
+
+    Examples
+    --------
+    >>> from popsnet import Experiment
+    >>> from popsnet.engines import ENGINES
+    >>> sorted(ENGINES)
+    ['fused', 'objects', 'slots']
+    >>> ENGINES["fused"].supports(Experiment(4, 4, router="relay", variant="P1"))
+    """
 
     @property
     def name(self) -> str:
@@ -48,7 +66,7 @@ class Engine(Protocol):
 
     @property
     def messages(self) -> bool:
-        """Whether it executes messages, which can be traced, or only what decides who survives."""
+        """Whether the engine executes every message, so that runs can be traced."""
         ...
 
     def supports(self, experiment: Experiment) -> str | None:
@@ -56,19 +74,19 @@ class Engine(Protocol):
         ...
 
     def memory(self, experiment: Experiment) -> int:
-        """Return the bytes that a session takes, rounded up."""
+        """Return the bytes of memory that a session needs, rounded up."""
         ...
 
     def batch(self, experiment: Experiment) -> int:
-        """Return how many runs to hand to a worker at once, so that the handing over is cheap."""
+        """Return how many runs to give to a worker at once, to keep the overhead small."""
         ...
 
     def open(self, experiment: Experiment, threads: int | None = None) -> Session:
-        """Open a session; it uses this many threads, or all there are."""
+        """Open a session with this many threads, by default as many as processors."""
         ...
 
     def execute(self, instance: Instance, observers: Sequence[Observer] = ()) -> Outcome:
-        """Do one run of anything that the engine can run."""
+        """Execute one run of anything that the engine can run."""
         ...
 
 
@@ -84,9 +102,9 @@ class MessageEngine:
     name: str
     route: Execute
     bytes_per_processor: int
-    """Memory of a run besides the buffers, measured and rounded up."""
+    """The memory of a run besides the buffers, measured and rounded up."""
     obstacle: Callable[[Experiment], str | None]
-    """Why it cannot run an experiment, or None if it can."""
+    """Returns why the engine cannot run an experiment, or None if it can."""
     messages: bool = True
 
     def supports(self, experiment: Experiment) -> str | None:
@@ -96,20 +114,20 @@ class MessageEngine:
         return self.obstacle(experiment)
 
     def memory(self, experiment: Experiment) -> int:
-        """Return the bytes that a run takes, rounded up."""
+        """Return the bytes of memory that a run needs, rounded up."""
         per_processor = self.bytes_per_processor + _BUFFER_BYTES * experiment.buffers
         return experiment.network.n * per_processor
 
     def batch(self, experiment: Experiment) -> int:
-        """Return 1: a run may take long, and what a worker does at once is kept as a whole."""
+        """Return 1: a run may take long, and a worker's results are kept as a whole."""
         return 1
 
     def open(self, experiment: Experiment, threads: int | None = None) -> Session:
-        """Open a session, which does one run after another on the calling thread."""
+        """Open a session, which executes one run after another on the calling thread."""
         return _MessageSession(self, experiment)
 
     def execute(self, instance: Instance, observers: Sequence[Observer] = ()) -> Outcome:
-        """Do one run."""
+        """Execute one run."""
         return self.route(instance, observers)
 
 

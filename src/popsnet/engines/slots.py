@@ -84,7 +84,7 @@ def _require_next_step(name: str, slots: int, step: int, slot: Slot) -> None:
 
 
 def _resume(name: str, running: Slots, inbox: Inbox | None) -> Slot | None:
-    """The router's next slot, None when it has ended; what it raises is marked as its own."""
+    """Return the router's next slot, or None when it has ended, and mark its exceptions."""
     try:
         slot = next(running) if inbox is None else running.send(inbox)
     except StopIteration:

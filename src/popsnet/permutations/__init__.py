@@ -1,4 +1,4 @@
-"""Permutations: what is to be routed. ``permutation[i]`` is the destination of packet i."""
+"""Permutations to route: ``permutation[i]`` is the destination of packet i."""
 
 from popsnet.permutations.files import (
     read_permutation,

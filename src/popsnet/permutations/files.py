@@ -3,8 +3,8 @@
 ``.npy``   a one-dimensional array of integers
 ``.json``  a list of integers, or an object whose "destination" is one
 ``.csv``   one destination per row, in order of the packets; or two columns, source and
-           destination, in any order. A first row that is not numbers is taken as a heading;
-           if it says destination, source, the columns are taken in that order.
+           destination, in any order. A first row without numbers is taken as a header line;
+           if it is "destination,source", the columns are read in that order.
 """
 
 from __future__ import annotations
@@ -26,7 +26,33 @@ from popsnet.slot import Ints
 
 
 def read_permutation(path: Path, n: int) -> npt.NDArray[np.int32]:
-    """Read the permutation of [0, n) that a file holds."""
+    """Read a permutation of [0, n) from a file.
+
+    Parameters
+    ----------
+    path : Path
+        A file that ends in ``.npy``, ``.csv`` or ``.json``.
+    n : int
+        The number of packets.
+
+    Returns
+    -------
+    array of int32
+        The destination of each packet.
+
+    Raises
+    ------
+    PermutationError
+        If the file cannot be read or does not hold a permutation.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from popsnet.permutations import read_permutation
+    >>> _ = Path("reversal.csv").write_text("2 1 0".replace(" ", chr(10)))
+    >>> read_permutation(Path("reversal.csv"), 3)
+    array([2, 1, 0], dtype=int32)
+    """
     _require_suffix(path)
     with named_errors(path, PermutationError):
         values = _READERS[path.suffix.lower()](path)
@@ -34,13 +60,54 @@ def read_permutation(path: Path, n: int) -> npt.NDArray[np.int32]:
 
 
 def require_permutation_file(path: Path) -> None:
-    """Refuse a name under which no permutation can be written, before any work is done."""
+    """Refuse a path at which a permutation cannot be written, before any work is done.
+
+    Parameters
+    ----------
+    path : Path
+        The file to write later.
+
+    Raises
+    ------
+    InputError
+        If the ending is not known, or the file cannot be written.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from popsnet.permutations import require_permutation_file
+    >>> require_permutation_file(Path("worst.txt"))
+    Traceback (most recent call last):
+        ...
+    popsnet.errors.PermutationError: worst.txt: a permutation file ends in .npy, .csv, .json.
+    """
     _require_suffix(path)
     require_writable(path)
 
 
 def write_permutation(path: Path, permutation: Ints) -> None:
-    """Write a permutation in the form that the name's ending says."""
+    """Write a permutation in the format that the ending of the file name gives.
+
+    Parameters
+    ----------
+    path : Path
+        A file that ends in ``.npy``, ``.csv`` or ``.json``.
+    permutation : array of int
+        The destination of each packet.
+
+    Raises
+    ------
+    InputError
+        If the ending is not known, or the file cannot be written.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from popsnet.permutations import write_permutation
+    >>> write_permutation(Path("worst.json"), np.array([2, 1, 0]))
+    >>> Path("worst.json").read_text()
+    '[2, 1, 0]'
+    """
     require_permutation_file(path)
     with write_whole(path) as file:
         if path.suffix.lower() == ".npy":
@@ -52,7 +119,33 @@ def write_permutation(path: Path, permutation: Ints) -> None:
 
 
 def require_permutation(values: npt.NDArray[Any], n: int, origin: str) -> npt.NDArray[np.int32]:
-    """Return the values as destinations of packets 0 to n - 1; refuse what is not one."""
+    """Return the values as destinations, and refuse them if they are not a permutation.
+
+    Parameters
+    ----------
+    values : array
+        The destinations of packets 0 to n - 1.
+    n : int
+        The number of packets.
+    origin : str
+        What to call the values in an error.
+
+    Returns
+    -------
+    array of int32
+        The destinations.
+
+    Raises
+    ------
+    PermutationError
+        If the values are not a permutation of [0, n).
+
+    Examples
+    --------
+    >>> from popsnet.permutations import require_permutation
+    >>> require_permutation(np.array([2, 0, 1]), 3, "permutation")
+    array([2, 0, 1], dtype=int32)
+    """
     fault = _fault(values, n)
     if fault:
         raise PermutationError(f"{origin} {fault}")
@@ -60,16 +153,16 @@ def require_permutation(values: npt.NDArray[Any], n: int, origin: str) -> npt.ND
 
 
 def _fault(values: npt.NDArray[Any], n: int) -> str:
-    """Where it fails to be a permutation of [0, n), if it does."""
+    """Return why the values are not a permutation of [0, n), or an empty text."""
     if values.ndim != 1:
-        return f"has shape {values.shape}; a permutation is one row of n = {n} numbers."
+        return f"has shape {values.shape}; a permutation is a row of n = {n} integers."
     if len(values) != n:
         return (
             f"has {len(values)} entries; the network has n = {n} processors and needs one "
             "destination for each."
         )
     if values.dtype.kind not in "iu":
-        return f"holds values of type {values.dtype}; destinations are whole numbers."
+        return f"has values of type {values.dtype}; destinations must be integers."
     outside = (values < 0) | (values >= n)
     if outside.any():
         i = int(np.argmax(outside))
@@ -94,16 +187,17 @@ def _read_json(path: Path) -> npt.NDArray[Any]:
     try:
         data = json.loads(path.read_text(encoding="utf-8-sig"))
     except (ValueError, RecursionError) as error:
-        raise PermutationError(f"{path} is not a whole JSON file ({error}).") from error
+        raise PermutationError(f"{path} is not a complete JSON file ({error}).") from error
     if isinstance(data, dict):
         data = data.get("destination")
     if not isinstance(data, list):
         raise PermutationError(
-            f'{path} holds no list of destinations; give [1, 0, …] or {{"destination": [1, 0, …]}}.'
+            f"{path} does not contain a list of destinations; give [1, 0, …] or "
+            '{"destination": [1, 0, …]}.'
         )
     for i, value in enumerate(data):
         if type(value) is not int:
-            raise PermutationError(f"{path}: entry {i} is {value!r}, not a whole number.")
+            raise PermutationError(f"{path}: entry {i} is {value!r}, not an integer.")
     return _as_array(data, path)
 
 
@@ -156,7 +250,7 @@ def _read_any_csv(path: Path) -> npt.NDArray[Any]:
 
 
 def _require_pairs(path: Path, table: list[tuple[int, list[int]]]) -> None:
-    """Every row has a source and a destination, and every source one row."""
+    """Require a source and a destination in every row, and every source once."""
     for line, row in table:
         if len(row) != 2:
             raise PermutationError(
@@ -164,7 +258,7 @@ def _require_pairs(path: Path, table: list[tuple[int, list[int]]]) -> None:
                 "(source, destination) in every row."
             )
     lines: dict[int, int] = {}
-    rule = f"the first column is the source; it must hold each of 0 to {len(table) - 1} once."
+    rule = f"the first column is the source and must contain each of 0 to {len(table) - 1} once."
     for line, (source, _) in table:
         if source in lines:
             earlier = f"source {source} has a packet already, in line {lines[source]}"
@@ -186,7 +280,9 @@ def _as_array(values: list[int], path: Path) -> npt.NDArray[np.int64]:
     try:
         return np.array(values, dtype=np.int64)
     except OverflowError:
-        raise PermutationError(f"{path} holds a number that is too large.") from None
+        raise PermutationError(
+            f"{path} contains a number that is too large; destinations are less than n."
+        ) from None
 
 
 _READERS: dict[str, Callable[[Path], npt.NDArray[Any]]] = {

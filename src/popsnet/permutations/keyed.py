@@ -2,9 +2,10 @@
 
 A Feistel network of four rounds permutes [0, 4^h), the smallest such range with n ≤ 4^h (256 at
 least). A value that falls outside [0, n) is put through again until it falls inside (cycle
-walking): fewer than four times on average from n = 65 on. The inverse runs the rounds backwards.
+walking): fewer than four times on average for n ≥ 65. The inverse runs the rounds backwards.
 Luby and Rackoff (1988) showed why so few rounds suffice if the round function is good; here it
-is multiplications and shifts, and the tests compare what matters with uniform permutations.
+consists of multiplications and shifts, and the tests compare its statistics with those of uniform
+permutations.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ U64 = npt.NDArray[np.uint64]
 
 @dataclass(frozen=True)
 class KeyedPermutation:
-    """The permutation of [0, n) that a seed stands for; takes no memory."""
+    """The permutation of [0, n) that coins stand for, computed without being stored."""
 
     n: int
     coins: Coins
@@ -41,27 +42,27 @@ class KeyedPermutation:
 
     @property
     def half(self) -> int:
-        """Bits in half a value: four at least, for on a handful of values rounds are few."""
+        """The bits in half a value, at least four: on few values four rounds mix too little."""
         return max(((self.n - 1).bit_length() + 1) // 2, 4)
 
     def array(self) -> npt.NDArray[np.int32]:
-        """All destinations, stored after all."""
+        """Return all destinations."""
         out = np.empty(self.n, dtype=np.int32)
         _places(out, self.n, self.half, self.keys)
         return out
 
     def place(self, i: int) -> int:
-        """Where i goes."""
+        """Return the destination of packet i."""
         return int(place(np.uint64(i), np.uint64(self.n), np.uint64(self.half), self.keys))
 
     def source(self, j: int) -> int:
-        """What goes to j."""
+        """Return the packet that goes to processor j."""
         return int(_source(np.uint64(j), np.uint64(self.n), np.uint64(self.half), self.keys))
 
 
 @compiled(inline=True)
 def _round(x: np.uint64, key: np.uint64, half: np.uint64) -> np.uint64:
-    """The round function: the upper bits of a mixed word."""
+    """Compute the round function: the upper bits of a mixed word."""
     return mix(x + key) >> (_64 - half)
 
 
@@ -69,7 +70,7 @@ def _round(x: np.uint64, key: np.uint64, half: np.uint64) -> np.uint64:
 def permute(
     i: np.uint64, half: np.uint64, k0: np.uint64, k1: np.uint64, k2: np.uint64, k3: np.uint64
 ) -> np.uint64:
-    """Four rounds on [0, 4^half), without a branch."""
+    """Apply four rounds on [0, 4^half), without a branch."""
     left, right = i >> half, i & ((_1 << half) - _1)
     left ^= _round(right, k0, half)
     right ^= _round(left, k1, half)
@@ -80,7 +81,7 @@ def permute(
 
 @compiled
 def place(i: np.uint64, n: np.uint64, half: np.uint64, keys: U64) -> np.uint64:
-    """Where i goes, i < n."""
+    """Return the destination of packet i < n."""
     i = permute(i, half, keys[0], keys[1], keys[2], keys[3])
     while i >= n:
         i = permute(i, half, keys[0], keys[1], keys[2], keys[3])
@@ -89,7 +90,7 @@ def place(i: np.uint64, n: np.uint64, half: np.uint64, keys: U64) -> np.uint64:
 
 @compiled
 def _source(j: np.uint64, n: np.uint64, half: np.uint64, keys: U64) -> np.uint64:
-    """What goes to j: the rounds of ``permute``, backwards."""
+    """Return the packet that goes to processor j, by the rounds of ``permute`` backwards."""
     while True:
         left, right = j >> half, j & ((_1 << half) - _1)
         right ^= _round(left, keys[3], half)

@@ -1,4 +1,4 @@
-"""Permutations however they are given: by name, as a file, or as an array.
+"""Permutations given by name, as a file or as an array.
 
 Processor j = (b, l) has group b = j div d and index l = j mod d.
 """
@@ -24,39 +24,39 @@ from popsnet.slot import Ints
 
 Array: TypeAlias = npt.NDArray[np.int32]
 Destinations: TypeAlias = Ints | KeyedPermutation | UniformPermutation
-"""All destinations, or what computes them."""
+"""All destinations, or an object that computes them."""
 
 Maker: TypeAlias = Callable[[Network, Coins], Array | KeyedPermutation | UniformPermutation]
 
 
 def random(network: Network, coins: Coins) -> UniformPermutation:
-    """Uniform among all n! permutations."""
+    """Draw a permutation that is uniform among all n! permutations."""
     return UniformPermutation(network.n, coins)
 
 
 def keyed(network: Network, coins: Coins) -> KeyedPermutation:
-    """A bijection computed from a key, as good as uniform here; see ``keyed``."""
+    """Draw a bijection that is computed from a key, as good as a uniform one here."""
     return KeyedPermutation(network.n, coins)
 
 
 def identity(network: Network, coins: Coins) -> Array:
-    """Every packet is for the processor it starts at."""
+    """Send every packet to the processor at which it starts."""
     return network.processors
 
 
 def reversal(network: Network, coins: Coins) -> Array:
-    """Packet i goes to n - 1 - i."""
+    """Send packet i to n - 1 - i."""
     return network.n - 1 - network.processors
 
 
 def transpose(network: Network, coins: Coins) -> Array:
-    """The g × d matrix of processors, transposed: (b, l) to number l·g + b."""
+    """Transpose the g × d matrix of processors: (b, l) goes to number l·g + b."""
     j = network.processors
     return network.index(j) * network.g + network.group(j)
 
 
 def bit_reversal(network: Network, coins: Coins) -> Array:
-    """The bits of i in reverse order; n must be a power of two."""
+    """Reverse the bits of i, for n a power of two."""
     _require_power_of_two(network)
     forward, reverse = network.processors, np.zeros(network.n, dtype=np.int32)
     for _ in range(network.n.bit_length() - 1):
@@ -68,12 +68,12 @@ def bit_reversal(network: Network, coins: Coins) -> Array:
 def _require_power_of_two(network: Network) -> None:
     if network.n & (network.n - 1):
         raise PermutationError(
-            f"bit-reversal needs n to be a power of two; {network} has n = {network.n}."
+            f"bit-reversal: n must be a power of two; {network} has n = {network.n}."
         )
 
 
 def shuffle(network: Network, coins: Coins) -> Array:
-    """The perfect shuffle: i to 2i mod (n - 1), the last in place; 2i mod n for odd n."""
+    """Shuffle perfectly: i to 2i mod (n - 1), the last to itself, and 2i mod n for odd n."""
     n = network.n
     doubled = 2 * np.arange(n, dtype=np.int64) % max(n - 1 + n % 2, 1)
     if n % 2 == 0:
@@ -82,19 +82,19 @@ def shuffle(network: Network, coins: Coins) -> Array:
 
 
 def shift(network: Network, coins: Coins, by: int = 1) -> Array:
-    """Packet i goes to i + by mod n."""
+    """Send packet i to (i + by) mod n."""
     return np.roll(network.processors, -(by % network.n))
 
 
 def group_permutation(network: Network, coins: Coins) -> Array:
-    """(b, l) to (s(b), l), s a uniform permutation of the groups: all share one coupler."""
+    """Send (b, l) to (s(b), l), s a uniform permutation: a group shares one coupler."""
     target = UniformPermutation(network.g, coins, "group permutation").array()
     j = network.processors
     return network.processor(target[network.group(j)], network.index(j))
 
 
 def tornado(network: Network, coins: Coins) -> Array:
-    """(b, l) to (b + ⌈g/2⌉ - 1 mod g, l): almost half way round the groups, as on a ring."""
+    """Send (b, l) to (b + ⌈g/2⌉ - 1 mod g, l), almost half way round a ring of groups."""
     return shift(network, coins, by=((network.g + 1) // 2 - 1) * network.d)
 
 
@@ -108,15 +108,64 @@ NAMES: dict[str, Maker] = {
 
 
 def make_permutation(name: str, network: Network, coins: Coins) -> Array:
-    """The permutation of that name, ``shift:K`` (K a number, or ``d``), or that of a file."""
+    """Return the permutation of that name, or that of a file.
+
+    Parameters
+    ----------
+    name : str
+        One of the names in :data:`popsnet.permutations.NAMES`, ``shift:K`` where K is an integer
+        or ``d``, or a file that ends in ``.npy``, ``.csv`` or ``.json``.
+    network : Network
+        The network.
+    coins : Coins
+        The coins of random permutations.
+
+    Returns
+    -------
+    array of int32
+        The destination of each packet.
+
+    Raises
+    ------
+    PermutationError
+        If there is no such permutation, or none on this network.
+
+    Examples
+    --------
+    >>> import popsnet
+    >>> popsnet.make_permutation("transpose", popsnet.Network(2, 3), popsnet.Coins(0))
+    array([0, 3, 1, 4, 2, 5], dtype=int32)
+    """
     made = find_permutation(name, network)(network, coins)
     return made.array() if isinstance(made, KeyedPermutation | UniformPermutation) else made
 
 
 def find_permutation(name: str, network: Network | None = None) -> Maker:
-    """Return what makes the permutation of that name.
+    """Return the function that makes the permutation of that name.
 
-    Refuses a name that means nothing, and one that is not defined on the network.
+    Parameters
+    ----------
+    name : str
+        A name or a file, as for :func:`make_permutation`.
+    network : Network, optional
+        The network on which the permutation must be defined.
+
+    Returns
+    -------
+    function
+        Takes a network and coins, and returns the destinations or an object that computes them.
+
+    Raises
+    ------
+    PermutationError
+        If there is no such permutation, or none on this network.
+
+    Examples
+    --------
+    >>> from popsnet import Coins, Network
+    >>> from popsnet.permutations import find_permutation
+    >>> find_permutation("reversal")(Network(2, 2), Coins(0))
+    array([3, 2, 1, 0], dtype=int32)
     """
     if name == "bit-reversal" and network is not None:
         _require_power_of_two(network)
@@ -140,23 +189,23 @@ def _shift_by(distance: str) -> Maker:
         by = int(distance)
     except ValueError:
         raise PermutationError(
-            f"'shift:{distance}': a shift is by a whole number or by d, as in shift:1 or shift:d."
+            f"'shift:{distance}': a shift must be by an integer or by d, as in shift:1 or shift:d."
         ) from None
     return lambda network, coins: shift(network, coins, by=by)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ResolvedPermutation:
-    """A permutation for every run."""
+    """The permutations of all runs of an experiment."""
 
     name: str
-    """What identifies it: a name; for a file or an array, its kind and a digest."""
+    """Its name, or for a file or an array its kind and a digest."""
     file: str = ""
-    """The file it was read from, if any."""
+    """The file that it was read from, if any."""
     make: Maker | None = None
     """Makes the permutation of a run from its coins."""
     array: Array | None = None
-    """The permutation of all runs, if it is there as an array."""
+    """The permutation of all runs, if it was given as a file or an array."""
 
     def destination(self, network: Network, coins: Coins) -> Destinations:
         """Return the permutation of the run that has these coins."""
@@ -169,7 +218,7 @@ class ResolvedPermutation:
 def resolve_permutation(
     permutation: str | Path | npt.ArrayLike | ResolvedPermutation, network: Network
 ) -> ResolvedPermutation:
-    """Return a permutation; refuse what is not one on the network."""
+    """Return a permutation, and refuse one that does not fit the network."""
     if isinstance(permutation, ResolvedPermutation):
         if permutation.array is not None:
             require_permutation(permutation.array, network.n, permutation.file or "permutation")
@@ -180,8 +229,8 @@ def resolve_permutation(
     make = find_permutation(name, network)
     if network.n >= 2**31 and make not in (keyed, random):
         raise SizeError(
-            f"permutation = {name!r} has 31-bit numbers and {network} has n = {network.n:,} "
-            "processors; give 'keyed' or 'random'."
+            f"permutation = {name!r} is limited to n < 2^31 and {network} has n = {network.n:,} "
+            "processors; use 'keyed' or 'random'."
         )
     if path.suffix.lower() in SUFFIXES:
         return _of_file(path, network)
@@ -207,7 +256,7 @@ def _of_file(path: Path, network: Network) -> ResolvedPermutation:
     values.flags.writeable = False
     digest = _digest(path.read_bytes())
     if (values != read_permutation(path, network.n)).any():
-        raise PermutationError(f"{path} was changed while it was read; try again.")
+        raise PermutationError(f"{path} changed while it was being read; try again.")
     return ResolvedPermutation(
         f"file{path.suffix.lower()}:{digest}", str(path.resolve()), array=values
     )

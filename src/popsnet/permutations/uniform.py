@@ -1,12 +1,12 @@
-"""Uniform permutations: scatter into buckets that fit in the cache, shuffle each.
+"""Uniform permutations: scatter into buckets that fit in the cache, then shuffle each bucket.
 
 Every item draws a bucket, and the items of each bucket are put in uniform random order by
-Fisher and Yates' shuffle. The buckets one after another are a uniform permutation (Rao 1961,
+the Fisher-Yates shuffle. The buckets one after another are a uniform permutation (Rao 1961,
 Sandelius 1962). Up to 2^20 items there is one bucket and nothing to scatter.
 
-Draws are words of ``coins``. Eight items share a word for their buckets, a byte each; in the
-shuffle every place has its own. A place is chosen among i by scaling 40 bits, so that none is
-likelier than another by more than i parts in 2^40.
+Draws are words of ``coins``. Eight items share a word for their buckets, a byte each. In the
+shuffle every place has a word of its own. A place is chosen among i by scaling 40 bits, so that
+none is more likely than another by more than i parts in 2^40.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from popsnet.compiled import compiled
 from popsnet.splitmix import word
 
 CHUNK = 1024
-"""Draws made at a time; as many numbers are the scratch that shuffling needs."""
+"""Draws made at a time, and the scratch numbers that shuffling needs."""
 
 RANDOM = "random permutation"
 """The purpose of the coins that make the permutation called ``random``."""
@@ -32,13 +32,13 @@ RANDOM = "random permutation"
 _NO_BUCKETS = 2**20
 _BUCKET_BITS = 18
 _MOST_BITS = 6
-"""More buckets than 2^6 would be more streams than a first-level cache can follow."""
+"""More than 2^6 buckets would be more write streams than a first-level cache can follow."""
 
 _24, _40 = np.uint64(24), np.uint64(40)
 _ONE = np.uint64(1)
 _LANES = 4
 _GAP = 16
-"""Numbers between what different threads write to: a cache line and the one fetched with it."""
+"""Numbers between the parts of different threads: a cache line and the one fetched with it."""
 
 Places = npt.NDArray[np.uint16] | npt.NDArray[np.uint32]
 U8 = npt.NDArray[np.uint8]
@@ -47,25 +47,28 @@ U64 = npt.NDArray[np.uint64]
 I64 = npt.NDArray[np.int64]
 
 Map: TypeAlias = Callable[[Callable[[int], Any], Iterable[int]], Iterable[Any]]
-"""Does some work for each of several numbers: ``map``, or that of an executor."""
+"""A function like ``map``, or that of an executor."""
 
 
 @dataclass(frozen=True)
 class UniformPermutation:
-    """The permutation of [0, n), uniform among all n!, that coins stand for."""
+    """The permutation of [0, n) that coins stand for, uniform among all n!."""
 
     n: int
     coins: Coins
     purpose: str = RANDOM
 
     def array(self) -> npt.NDArray[np.int32]:
-        """All destinations."""
+        """Return all destinations."""
         places = np.empty(self.n, dtype=np.uint32)
         self.write(places, self.n)
         return places.view(np.int32)
 
     def write(self, places: Places, modulus: int, threads: int = 1, each: Map = map) -> None:
-        """Write all destinations mod ``modulus``; ``each`` spreads the work over threads. O(n)."""
+        """Write all destinations mod ``modulus`` in O(n) time.
+
+        ``each`` spreads the work over threads.
+        """
         if self.n <= _NO_BUCKETS:
             fill(places, modulus)
             limits = [0, self.n]
@@ -81,7 +84,7 @@ class UniformPermutation:
         list(each(shuffle_some, range(threads)))
 
     def _scatter(self, places: Places, modulus: int, threads: int, each: Map) -> list[int]:
-        """Put every item into its bucket, and say where the buckets begin and end."""
+        """Put every item into its bucket, and return where the buckets begin and end."""
         bits = min((self.n - 1).bit_length() - _BUCKET_BITS, _MOST_BITS)
         key = np.uint64(self.coins.key(self.purpose, 0))
         cuts = [self.n * t // threads // 8 * 8 for t in range(threads)] + [self.n]
@@ -114,7 +117,7 @@ def fill(places: Places, modulus: int) -> None:
 
 @compiled
 def survey(counts: I64, bits: int, key: np.uint64, first: int, last: int, drawn: U64) -> None:
-    """How many of the items first … last - 1 draw each bucket.
+    """Count how many of the items first … last - 1 draw each bucket.
 
     Neighbours are counted in different lanes, so that none waits for the one before.
     """
@@ -143,7 +146,7 @@ def scatter(
 
 @compiled
 def draw_bytes(key: np.uint64, first: int, drawn: U64) -> U8:
-    """A byte for each item from ``first`` on, eight of them from a word."""
+    """Draw a byte for each item from ``first`` on, eight of them from a word."""
     start = np.uint64(first // 8)
     for k in range(CHUNK // 8):
         drawn[k] = word(key, start + np.uint64(k))
@@ -152,7 +155,7 @@ def draw_bytes(key: np.uint64, first: int, drawn: U64) -> U8:
 
 @compiled
 def draw_places(key: np.uint64, low: int, first: int, m: int, drawn: U32) -> None:
-    """For place low + i, i = first, first + 1, …: a uniform number from 0 to i."""
+    """Draw a uniform number from 0 to i for place low + i, i = first, first + 1, …."""
     for k in range(m):
         i = np.uint64(first) + np.uint64(k)
         drawn[k] = ((word(key, np.uint64(low) + i) >> _24) * (i + _ONE)) >> _40
@@ -160,14 +163,14 @@ def draw_places(key: np.uint64, low: int, first: int, m: int, drawn: U32) -> Non
 
 @compiled
 def shuffle(places: Places, low: int, high: int, key: np.uint64, drawn: U32) -> None:
-    """Fisher and Yates' shuffle of places[low:high], from the end."""
+    """Shuffle places[low:high] by Fisher and Yates' method, from the end."""
     part = places[low:high]
     for end in range(high - low, 1, -CHUNK):
         m = min(CHUNK, end - 1)
         draw_places(key, low, end - m, m, drawn)
         first = np.uint64(end - m)
         for k in range(m):
-            q = np.uint64(m - 1 - k)  # unsigned: Numba looks twice at what might be negative
+            q = np.uint64(m - 1 - k)  # unsigned: Numba checks an index that might be negative
             i, j = first + q, drawn[q]
             kept = part[i]
             part[i] = part[j]

@@ -1,4 +1,4 @@
-"""Results as they are shown: tables, facts, notes and a verdict as text, JSON, CSV and HTML."""
+"""Reports of results: tables, facts, notes and a verdict as text, JSON, CSV and HTML."""
 
 from popsnet.report.report import Fact, Report, Reported, facts_of
 from popsnet.report.table import Column, Row, Table, counted, data_frame

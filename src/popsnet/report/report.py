@@ -1,4 +1,4 @@
-"""Reports: facts, tables, notes and a verdict, emitted as text, JSON, CSV or HTML."""
+"""Reports: facts, tables, notes and a verdict, as text, JSON, CSV or HTML."""
 
 from __future__ import annotations
 
@@ -17,19 +17,58 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A value with a name; one with a label is shown to people, the others are for programs."""
+    """A named value. With a label it is shown to people, otherwise it is for programs only.
+
+    Parameters
+    ----------
+    key : str
+        Its name in JSON.
+    value : object
+        A value that JSON can represent.
+    label : str
+        Its name for people.
+    kind : {"text", "integer", "number", "share", "flag"}
+        The type of the value, which decides how it is shown.
+    text : str
+        What to show instead of the value.
+
+    Examples
+    --------
+    >>> from popsnet.report import Fact, Report
+    >>> print(Report("A run", (Fact("lost", 0.25, "packets lost", "share"),)))
+    A run
+    packets lost 25.0%
+    """
 
     key: str
     value: object
-    """A value that JSON has."""
     label: str = ""
     kind: ColumnKind = "integer"
     text: str = ""
-    """What is shown, where it takes more than the value."""
 
 
 def facts_of(result: object, *names: str) -> tuple[Fact, ...]:
-    """Return attributes of a result as facts for programs, under their own names."""
+    """Return attributes of a result as facts for programs.
+
+    Parameters
+    ----------
+    result : object
+        The result.
+    *names : str
+        The names of its attributes.
+
+    Returns
+    -------
+    tuple of Fact
+        The attributes under their own names. One with a method ``to_dict`` is a dictionary.
+
+    Examples
+    --------
+    >>> from popsnet import Network
+    >>> from popsnet.report import facts_of
+    >>> [(fact.key, fact.value) for fact in facts_of(Network(2, 3), "d", "g")]
+    [('d', 2), ('g', 3)]
+    """
     values = ((name, getattr(result, name)) for name in names)
     return tuple(
         Fact(name, value.to_dict() if hasattr(value, "to_dict") else value)
@@ -39,28 +78,28 @@ def facts_of(result: object, *names: str) -> tuple[Fact, ...]:
 
 @dataclass(frozen=True)
 class Report:
-    """A result as it is shown.
+    """A result as people and programs see it.
 
     Parameters
     ----------
     title : str
-        What this is about, in a line or a few.
+        The title, of one or a few lines.
     facts : tuple of Fact
         Single values.
     parts : tuple of Table and str
         Tables and notes, in the order in which they are read.
     verdict : str
-        The conclusion, in words.
+        The conclusion.
     ok : bool
-        Whether everything that was checked holds.
+        Whether all checks passed.
 
     Examples
     --------
-    >>> report = Report("POPS(2, 3)", (Fact("n", 6, "processors"),), verdict="OK: all is well.")
+    >>> report = Report("POPS(2, 3)", (Fact("n", 6, "processors"),), verdict="OK: n = d·g.")
     >>> print(report)
     POPS(2, 3)
     processors 6
-    OK: all is well.
+    OK: n = d·g.
     >>> report.to_dict()
     {'n': 6, 'ok': True}
     """
@@ -77,20 +116,20 @@ class Report:
         return tuple(part for part in self.parts if isinstance(part, Table))
 
     def plus(self, *items: Fact | Table | str) -> Report:
-        """Return the report with more facts, tables or notes at its end."""
+        """Return the report with more facts, tables or notes at the end."""
         facts = tuple(item for item in items if isinstance(item, Fact))
         parts = tuple(item for item in items if not isinstance(item, Fact))
         return replace(self, facts=self.facts + facts, parts=self.parts + parts)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return facts and tables as plain values, and whether the checks hold if there are any."""
+        """Return facts and tables as plain values, and ``ok`` if anything was checked."""
         facts = {fact.key: fact.value for fact in self.facts}
         tables = {table.name: table.records() for table in self.tables}
         return {**facts, **tables, **({"ok": self.ok} if self.verdict or not self.ok else {})}
 
     @property
     def first_table(self) -> Table:
-        """The first table, or the facts as one if there is none."""
+        """The first table, or a table of the facts if there is none."""
         facts = {fact.key: fact.value for fact in self.facts}
         return self.tables[0] if self.tables else Table("facts", "", (), [dict(flat(facts))])
 
@@ -99,7 +138,7 @@ class Report:
         return self.first_table.csv()
 
     def renderables(self) -> Iterator[RenderableType]:
-        """Yield what a terminal shows, part by part."""
+        """Yield the parts that a terminal shows."""
         if self.title:
             yield Note(self.title)
         if labelled := self._labelled():
@@ -133,18 +172,28 @@ class Report:
 
 
 class Reported(ABC):
-    """A result that has a report: it is its text, and what a notebook shows of it."""
+    """A result that is shown as its report, on a terminal and in a notebook.
+
+    Examples
+    --------
+    >>> from popsnet.report import Report, Reported
+    >>> class Answer(Reported):
+    ...     def report(self):
+    ...         return Report("The answer is 42.")
+    >>> Answer()
+    The answer is 42.
+    """
 
     @abstractmethod
     def report(self) -> Report:
-        """Return the result as it is shown."""
+        """Return the report that the command line prints."""
 
     def to_records(self) -> list[dict[str, Any]]:
         """Return the rows of the first table, or the facts, as dictionaries."""
         return self.report().first_table.records()
 
     def to_dataframe(self) -> pd.DataFrame:
-        """Return the first table, or the facts, as a data frame; needs ``popsnet[pandas]``."""
+        """Return the first table, or the facts, as a data frame. Needs ``popsnet[pandas]``."""
         return self.report().first_table.to_dataframe()
 
     def __str__(self) -> str:

@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 NOTHING = "–"
-"""Shown where there is no value."""
+"""Shown if there is no value."""
 
 Row: TypeAlias = Any
-"""A mapping, or an instance of a dataclass or a named tuple; all rows of a table are alike."""
+"""A mapping, or an instance of a dataclass or a named tuple. A table has rows of one type."""
 
 ColumnKind: TypeAlias = Literal["text", "integer", "number", "share", "flag"]
-"""The type of a column: what its values are, and so how they are shown and aligned."""
+"""The type of the values of a column, which decides how they are shown and aligned."""
 
 _SHOWN: dict[ColumnKind, Callable[[Any], str]] = {
     "text": str,
@@ -39,8 +39,10 @@ _SHOWN: dict[ColumnKind, Callable[[Any], str]] = {
 
 
 def shown(value: object, kind: ColumnKind) -> str:
-    """Return a value as people see it.
+    """Return the text of a value.
 
+    Examples
+    --------
     >>> shown(1234.5, "number"), shown(None, "integer"), shown(True, "flag")
     ('1,234.50', '–', 'yes')
     """
@@ -48,8 +50,23 @@ def shown(value: object, kind: ColumnKind) -> str:
 
 
 def counted(number: int, noun: str) -> str:
-    """Return a number with what it counts.
+    """Return a number with the noun that it counts.
 
+    Parameters
+    ----------
+    number : int
+        The number.
+    noun : str
+        The noun in the singular, whose plural ends in s.
+
+    Returns
+    -------
+    str
+        The number and the noun.
+
+    Examples
+    --------
+    >>> from popsnet.report import counted
     >>> counted(1, "run"), counted(2000, "run")
     ('1 run', '2,000 runs')
     """
@@ -65,11 +82,17 @@ class Column:
     key : str
         The field of a row that it shows.
     heading : str
-        The words above it; the key if not given.
-    kind : str
-        The type of its values: text, integer, number, share or flag.
+        The heading, by default the key.
+    kind : {"text", "integer", "number", "share", "flag"}
+        The type of its values.
     show : function, optional
-        The cell of a row, where it takes more than one value to write it.
+        Returns the text of a row's cell, if it depends on more than the value.
+
+    Examples
+    --------
+    >>> from popsnet.report import Column
+    >>> Column("mean_slots").title, Column("mean_slots").cell({"mean_slots": 33.806})
+    ('mean slots', '33.81')
     """
 
     key: str
@@ -79,16 +102,16 @@ class Column:
 
     @property
     def title(self) -> str:
-        """The words above the column."""
+        """The heading of the column."""
         return self.heading or self.key.replace("_", " ")
 
     @property
     def is_text(self) -> bool:
-        """Whether it is aligned to the left, and may be broken into lines."""
+        """Whether it is aligned to the left and may be wrapped."""
         return self.kind in ("text", "flag")
 
     def cell(self, row: Row) -> str:
-        """Return the text of a row's cell."""
+        """Return the text of a row in this column."""
         if self.show is not None:
             return self.show(row)
         value = row.get(self.key) if isinstance(row, Mapping) else getattr(row, self.key)
@@ -99,8 +122,23 @@ class Column:
 class Table:
     """Rows of one kind, with the columns that people see.
 
-    Programs get all fields of the rows, as JSON, CSV or a data frame; people get the columns,
-    as text or HTML. A table without columns is for programs alone.
+    Programs get all fields of the rows, as JSON, CSV or a data frame. People get the columns,
+    as text or HTML. A table without columns is for programs only.
+
+    Parameters
+    ----------
+    name : str
+        The key of the table in JSON, and its name as a file.
+    title : str
+        The title.
+    columns : tuple of Column
+        The columns that people see.
+    rows : sequence
+        Mappings, or instances of a dataclass or a named tuple.
+    caption : str
+        The text below the table.
+    every : int
+        People see the first row, and then one row in this many.
 
     Examples
     --------
@@ -114,29 +152,27 @@ class Table:
     """
 
     name: str
-    """The key of the table in JSON, and its name as a file."""
     title: str
     columns: tuple[Column, ...]
     rows: Sequence[Row]
     caption: str = ""
     every: int = 1
-    """People see the first row and then one in this many."""
 
     def cells(self) -> list[list[str]]:
-        """Return the texts of the rows that people see."""
+        """Return the texts of the cells in the rows that people see."""
         shown = self.rows[:: self.every]
         return [[column.cell(row) for column in self.columns] for row in shown]
 
     def records(self) -> list[dict[str, Any]]:
-        """Return the rows as dictionaries; a mapping in a dataclass becomes a key per item."""
+        """Return the rows as dictionaries. A mapping in a dataclass becomes a key per item."""
         return [dict(_fields(row)) for row in self.rows]
 
     def to_dataframe(self) -> pd.DataFrame:
-        """Return a pandas data frame with all fields; needs ``popsnet[pandas]``."""
+        """Return a pandas data frame with all fields. Needs ``popsnet[pandas]``."""
         return data_frame(self.records())
 
     def csv(self) -> str:
-        """Return all fields as comma-separated values, with a heading; mappings as JSON."""
+        """Return all fields as comma-separated values with a header line. Mappings are JSON."""
         text, records = io.StringIO(), self.records()
         names = dict.fromkeys(name for record in records for name in record)
         headings = list(names) or [column.key for column in self.columns]
@@ -146,7 +182,7 @@ class Table:
         return text.getvalue()
 
     def write_csv(self, folder: Path) -> None:
-        """Write the rows to a file that is named after the table."""
+        """Write the rows to a CSV file that is named after the table."""
         with write_whole(folder / f"{self.name}.csv") as file:
             file.write(self.csv())
 
@@ -163,7 +199,7 @@ class Table:
         return f"<table>{heading}{''.join(line('td', cells) for cells in self.cells())}</table>"
 
     def renderables(self) -> Iterator[RenderableType]:
-        """Yield what a terminal shows: the title, the rows if there are any, the caption."""
+        """Yield the parts that a terminal shows: title, rows if there are any, caption."""
         from rich.text import Text
 
         if not self.columns:
@@ -176,7 +212,7 @@ class Table:
             yield Note(self.caption)
 
     def side_by_side(self, width: int) -> rich.table.Table | None:
-        """Return the rows for a terminal, numbers to the right and never broken, if they fit."""
+        """Return the rows for a terminal, with numbers never wrapped, if they fit."""
         import rich.table
         from rich.text import Text
 
@@ -236,7 +272,7 @@ _WIDTH = 80
 
 
 def _least_width(column: Column, texts: Sequence[str]) -> int:
-    """The width that breaks no number, and no word that is not too long."""
+    """Return the width at which no number, and no word of usual length, is broken."""
     parts = " ".join(texts).split() if column.is_text else texts
     longest = max(map(len, [*column.title.split(), *parts]), default=0)
     return min(longest, _WIDEST_WORD) if column.is_text else longest
@@ -257,7 +293,7 @@ class _Rows:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A paragraph for a terminal: broken at spaces only, so that paths stay whole."""
+    """A paragraph for a terminal, wrapped at spaces only, so that paths stay whole."""
 
     text: str
     indent: int = 0
@@ -277,7 +313,7 @@ class Note:
 
 
 def rendered(console: Console, parts: Iterable[RenderableType]) -> str:
-    """Return what a console shows of the parts, one after the other; nothing is cut off."""
+    """Return what a console shows of the parts, one after the other, without cutting any."""
     with console.capture() as captured:
         for part in parts:
             console.print(part, crop=False)
@@ -292,7 +328,29 @@ def as_text(parts: Iterable[RenderableType]) -> str:
 
 
 def data_frame(columns: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> pd.DataFrame:
-    """Return a pandas data frame, or say how to install pandas."""
+    """Return a pandas data frame, or say how to install pandas.
+
+    Parameters
+    ----------
+    columns : mapping, or sequence of mappings
+        Columns by name, or rows.
+
+    Returns
+    -------
+    pandas.DataFrame
+        The data frame.
+
+    Raises
+    ------
+    InputError
+        If pandas is not installed.
+
+    Examples
+    --------
+    >>> from popsnet.report import data_frame
+    >>> data_frame([{"d": 4, "slots": 8}, {"d": 8, "slots": 16}]).shape
+    (2, 2)
+    """
     try:
         import pandas as pd
     except ImportError as error:
@@ -315,7 +373,7 @@ def _csv_value(value: Any) -> Any:
 
 
 def flat(fields: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield names and values; a field that is a mapping gives a name per item."""
+    """Yield names and values. A field that is a mapping gives a name per item."""
     for name, field in fields.items():
         if isinstance(field, Mapping):
             yield from ((f"{name}_{key}", value) for key, value in field.items())

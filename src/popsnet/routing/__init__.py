@@ -1,4 +1,4 @@
-"""Routers: one idea a file. Importing this package registers those that ship."""
+"""Routers, one idea per file. Importing this package registers those that ship."""
 
 from popsnet.routing import deterministic as deterministic
 from popsnet.routing import direct as direct

@@ -1,4 +1,4 @@
-"""Termination detection: after every step a global OR tells all whether a packet is missing."""
+"""Termination detection: after every step a global OR tells every processor whether to go on."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from popsnet.slot import Inbox, Ints, Slot, Slots
 Route = Callable[[Network, Ints, Coins, Memory], Slots]
 
 DETECTED = "+or"
-"""What the name of a variant ends in if it has termination detection."""
+"""The ending of the name of a variant with termination detection."""
 
 
 def detected(route: Route) -> Route:
-    """The same router, with ⌈g/d⌉ + 1 slots more per step, that ends when every processor knows.
+    """Return the same router with ⌈g/d⌉ + 1 more slots per step, so that every processor knows.
 
-    Without it only the simulation sees that a randomized router is done. After each step
-    every processor that still waits for its packet objects. When no processor does, all packets are
+    Without them only the simulation sees that a randomized router is done. After each step every
+    processor that still waits for its packet objects. When no processor does, all packets are
     delivered, and every processor has heard so.
     """
 
@@ -35,7 +35,7 @@ def detected(route: Route) -> Route:
                 slot = next(running) if inbox is None else running.send(inbox)
             except StopIteration:
                 break
-            if isinstance(slot, Slot) and slot.step > step:  # what is no slot the engine refuses
+            if isinstance(slot, Slot) and slot.step > step:  # the engine refuses what is not a slot
                 if not (yield from _ask(network, memory, step)):
                     return
                 step = slot.step
@@ -46,7 +46,7 @@ def detected(route: Route) -> Route:
 
 
 def detected_words(words: Words) -> Words:
-    """The words of a variant, and of the question after every step."""
+    """Return the words of a variant, with those of the question after every step."""
 
     def explain(network: Network) -> str:
         asked = "After every step all processors are asked whether they have their packets."
@@ -56,5 +56,5 @@ def detected_words(words: Words) -> Words:
 
 
 def _ask(network: Network, memory: Memory, step: int) -> Generator[Slot, Inbox, bool]:
-    """Whether a processor waits for its packet, which each knows of itself."""
-    return (yield from global_or(network, memory.awaiting(), phase="all home?", step=step))
+    """Ask whether a processor waits for its packet, which each knows of itself."""
+    return (yield from global_or(network, memory.awaiting(), phase="all delivered?", step=step))

@@ -1,4 +1,4 @@
-"""direct: one hop, time-division."""
+"""direct: one hop by time division."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ from popsnet.theory.bounds import Bound
 
 _PHASE = "to destination"
 WORDS = Words(
-    "One hop, at a time computed from the numbers: nothing collides, but max(d, g) slots are "
-    "needed.",
+    "One hop, in a slot computed from source and destination: nothing collides, but max(d, g) "
+    "slots are needed.",
     {_PHASE: "Packets go to their destinations, each on a coupler of its own."},
 )
 
 
 def direct_slots(network: Network) -> int:
-    """max(d, g) slots, for every permutation."""
+    """Return max(d, g), the slots for every permutation."""
     return max(network.d, network.g)
 
 
 _CLAIMS = Claims(
     Expectation(direct_slots, exact=True, reason="formula: max(d, g)"),
-    (Bound("direct", "upper", "max(d, g)", "always", "any d, g", "time-division",
+    (Bound("direct", "upper", "max(d, g)", "always", "any d, g", "time division",
            slots=direct_slots),),
 )  # fmt: skip
 
 
 @register(
     "direct",
-    summary="one hop, time-division: no coins, no acks, no collisions",
+    summary="one hop by time division: no coins, no acks, no collisions",
     slots="max(d, g), always",
     buffers=2,
     messages="none",

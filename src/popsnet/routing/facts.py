@@ -1,4 +1,4 @@
-"""What a router states about itself: expected slots, bounds, and words that explain its traces."""
+"""What a router states about itself: expected slots, bounds, and texts that explain its traces."""
 
 from __future__ import annotations
 
@@ -12,21 +12,37 @@ from popsnet.theory.bounds import Bound
 from popsnet.trace import TraceWords
 
 Text: TypeAlias = str | Callable[[Network], str]
-"""A sentence or two, always the same or made for a network."""
+"""A sentence or two, or a function that writes it for a network."""
 
 Phases: TypeAlias = Mapping[str, Text]
-"""What happens in a phase, by pattern; see :class:`Words`."""
+"""What happens in a phase, by pattern, as in :class:`Words`."""
 
 
 @dataclass(frozen=True)
 class Expectation:
-    """The slots that the default variant of a router is expected to take."""
+    """The slots that the default variant of a router is expected to take.
+
+    Parameters
+    ----------
+    slots : function of a network
+        Returns the expected slots.
+    exact : bool
+        Whether every permutation takes exactly this many slots.
+    reason : str
+        The basis of the estimate, in a few words.
+
+    Examples
+    --------
+    >>> from popsnet import Network
+    >>> from popsnet.routing import Expectation
+    >>> one_by_one = Expectation(lambda network: network.n, exact=True, reason="a packet per slot")
+    >>> one_by_one.slots(Network(4, 4))
+    16
+    """
 
     slots: Callable[[Network], float]
     exact: bool
-    """Whether every permutation takes exactly this many."""
     reason: str
-    """How that is known, in a few words."""
 
     def __post_init__(self) -> None:
         if not callable(self.slots):
@@ -35,7 +51,21 @@ class Expectation:
 
 @dataclass(frozen=True)
 class Claims:
-    """What is known about the slots of a router, in numbers."""
+    """What a router claims about its slots, in numbers.
+
+    Parameters
+    ----------
+    expected : Expectation, optional
+        The slots that the default variant is expected to take.
+    bounds : tuple of popsnet.theory.Bound
+        Upper bounds on its slots.
+
+    Examples
+    --------
+    >>> import popsnet
+    >>> popsnet.find_router("direct").claims.expected.slots(popsnet.Network(4, 16))
+    16
+    """
 
     expected: Expectation | None = None
     bounds: tuple[Bound, ...] = ()
@@ -52,22 +82,24 @@ NO_CLAIMS = Claims()
 
 @dataclass(frozen=True)
 class Words:
-    """What the header of a trace says about a variant, for the viewer to show.
+    """Texts in the header of a trace that explain a variant, for the viewer to show.
 
     Parameters
     ----------
     explanation : str or function of a network
         What the router does, in a sentence or two.
     phases : mapping
-        From patterns to what happens in a phase: a text, or a function of a network. In a pattern
-        ``*`` stands for any characters. A phase is explained by the first pattern that matches all
-        of it.
+        Maps patterns to what happens in a phase: a text, or a function of a network. In a pattern
+        ``*`` stands for any characters. The first pattern that matches the whole name of a phase
+        explains it.
     conflict_graph : {"group", "residue"}
         The nodes for destinations in the conflict graph of a step: their groups, or their numbers
         mod g.
 
     Examples
     --------
+    >>> from popsnet import Network
+    >>> from popsnet.routing import Words
     >>> words = Words("One hop.", {"slot *": lambda network: f"One of {network.d} slots."})
     >>> words.on(Network(3, 2))
     {'explanation': 'One hop.', 'phases': {'slot *': 'One of 3 slots.'}}
@@ -84,10 +116,12 @@ class Words:
         if not texts:
             raise InputError(f"phases = {self.phases!r:.40}: give a mapping of patterns to texts.")
         if self.conflict_graph not in ("group", "residue"):
-            raise InputError(f"conflict_graph = {self.conflict_graph!r:.40}: give group, residue.")
+            raise InputError(
+                f"conflict_graph = {self.conflict_graph!r:.40}: give 'group' or 'residue'."
+            )
 
     def on(self, network: Network) -> TraceWords:
-        """Return the texts for a network, without what is empty."""
+        """Return the texts for a network, without those that are empty."""
         words: TraceWords = {}
         if explanation := told(self.explanation, network):
             words["explanation"] = explanation
@@ -110,5 +144,7 @@ def told(text: Text, network: Network) -> str:
     except Exception as error:
         raise InputError(f"a function of its words fails on {network}: {error!r:.60}") from error
     if not isinstance(words, str):
-        raise InputError(f"{words!r:.40} is not a text; a router explains itself in text.")
+        raise InputError(
+            f"{words!r:.40} is not a string; the explanation of a router must be a string."
+        )
     return words

@@ -1,4 +1,4 @@
-"""mei-rizzi: the randomized router of the paper, five slots per step, and its repair for d > g."""
+"""mei-rizzi: the randomized router of the paper, five slots per step, and a repair for d > g."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from popsnet.theory.bounds import PAPER, Bound
 from popsnet.theory.fluid import expected_steps
 
 BUFFERS = 3
-"""The processor's own packet, the packet it is to receive, and one copy on its way."""
+"""The processor's own packet, the packet for it, and one copy on its way."""
 
 INTERMEDIATE_GROUP = "mei-rizzi intermediate group"
 """The purpose of the router's coins."""
@@ -33,21 +33,21 @@ PHASES = (
 
 
 def _expected_slots(network: Network) -> float:
-    """Five slots per step, and for d > g the last copies wait for their block of indices."""
+    """Return five slots per step, and for d > g the wait of the last copies for their block."""
     return 5 * expected_steps(network) + (network.blocks - 1) / 2
 
 
 def _thinned_slots(network: Network) -> float:
-    """5⌈4(d/g - 1)⌉: the steps in which packets take part by chance.
+    """Return 5⌈4(d/g - 1)⌉, the slots of the steps in which packets take part at random.
 
-    With c + ε = 4, in the limit of large g; afterwards no group has more than g packets. The bound
-    of the router is this and O(log log g) more.
+    This is with c + ε = 4, in the limit of large g. Afterwards no group has more than g packets.
+    The bound of the router is this and O(log log g) more.
     """
     return 5 * ceil(4 * (network.d / network.g - 1))
 
 
 def _deferred_slots(network: Network) -> float:
-    """5⌈4(d/g - 1)⌉ + k - 1 for d = kg: the thinned steps, and the last copies' wait."""
+    """Return 5⌈4(d/g - 1)⌉ + k - 1 for d = kg, with the wait of the last copies."""
     return _thinned_slots(network) + network.d // network.g - 1
 
 
@@ -58,10 +58,10 @@ _CLAIMS = Claims(
               "d = g, asymptotic; its constants: the tail bounds", f"{PAPER}, section 3.1",
               lambda network: network.d == network.g),
         Bound("mei-rizzi, d > g", "upper", "5⌈4(d/g - 1)⌉ + O(log log g)", "with high probability",
-              "counts what survives slot 2 as home", f"{PAPER}, section 3.2",
+              "counts what survives slot 2 as delivered", f"{PAPER}, section 3.2",
               lambda network: network.d > network.g, _thinned_slots, leading=True),
         Bound("mei-rizzi, deferred", "upper", "5⌈4(d/g - 1)⌉ + d/g - 1 + O(log log g)",
-              "with high probability", "d > g, g divides d; loses nothing",
+              "with high probability", "d > g, g divides d; loses no packet",
               "popsnet's documentation, pages 'mei-rizzi-analysis' and 'exact-chains'",
               lambda network: network.d > network.g and network.d % network.g == 0,
               _deferred_slots, leading=True),
@@ -73,16 +73,16 @@ _FIVE = (
     "acknowledgement, and to the destination."
 )
 _UP_TO_SLOT_2 = {
-    PHASES[0]: "Each packet that takes part is sent to a group drawn at random. Two of one group "
-    "that draw the same coupler destroy each other.",
+    PHASES[0]: "Each packet that takes part is sent to a group drawn at random. Two packets of one "
+    "group that draw the same coupler destroy each other.",
     PHASES[1]: "Packets that came through are sent on towards their temporary groups (destination "
     "number modulo g). They can collide a second time here.",
 }
 _UP_TO_SLOT_4 = {
     **_UP_TO_SLOT_2,
-    PHASES[2]: "Every processor that heard a packet in the slot before says so, back along its "
-    "way.",
-    PHASES[3]: "The acknowledgement is passed on to the source, which gives its packet up. A "
+    PHASES[2]: "Every processor that heard a packet in the slot before acknowledges it, back the "
+    "way it came.",
+    PHASES[3]: "The acknowledgement is passed on to the source, which drops its packet. A "
     "source that hears nothing tries again in the next step.",
 }
 
@@ -95,25 +95,25 @@ def _explain(network: Network) -> str:
         )
     return (
         f"{_FIVE} A packet can be destroyed in the first two, and is sent again. Because d > g it "
-        "can also be destroyed in the fifth, after its source was told that it is safe: then it "
-        "is lost."
+        "can also be destroyed in the fifth, after its source was told that it is safe, and then "
+        "it is lost."
     )
 
 
 def _explain_slot_5(network: Network) -> str:
     sent = "Packets that reached their temporary group go on to their destinations."
     if network.d == network.g:
-        return f"{sent} For d = g no two want the same coupler."
+        return f"{sent} For d = g no two need the same coupler."
     return (
-        f"{sent} Because d > g, two may want the same coupler: both are destroyed, and they are "
-        "lost, for their sources have given them up."
+        f"{sent} Because d > g, two may need the same coupler: both are destroyed, and they are "
+        "lost, because their sources have dropped them."
     )
 
 
 _PUBLISHED = Words(_explain, {**_UP_TO_SLOT_4, PHASES[4]: _explain_slot_5}, "residue")
 _DEFERRED = Words(
     f"{_FIVE} The repair for d > g: a copy waits in its temporary group until the last hop is "
-    "safe, so that what was acknowledged cannot be lost.",
+    "safe, so that a packet that was acknowledged cannot be lost.",
     {
         **_UP_TO_SLOT_4,
         PHASES[4]: "Copies for one block of g destinations in every group go to their "
@@ -126,7 +126,8 @@ _IDEALIZED = Words(
     f"{_FIVE} Only the first two are executed, as the paper's tables count them.",
     {
         **_UP_TO_SLOT_2,
-        "* (assumed)": "What survived slot 2 counts as delivered; this slot is not executed.",
+        "* (assumed)": "Packets that survived slot 2 count as delivered; this slot is not "
+        "executed.",
     },
     "residue",
 )
@@ -143,10 +144,10 @@ def _default(network: Network) -> str:
 
 
 def participation(network: Network, step: int) -> int:
-    """In 2^32 parts, the probability that a packet takes part in a step 0, 1, ….
+    """Return the probability that a packet takes part in step 0, 1, …, in units of 2^-32.
 
-    With c + ε = 4 in the paper's law, step s = 1, 2, … has g / (d - g(s - 1)/4) while
-    s ≤ ⌈4(d/g - 1)⌉; afterwards every packet takes part. For d = g that is from the start.
+    With c + ε = 4 in the paper's rule, step s = 1, 2, … has g / (d - g(s - 1)/4) while
+    s ≤ ⌈4(d/g - 1)⌉. Afterwards every packet takes part. For d = g that is from the start.
     """
     d, g = network.d, network.g
     return (4 * g << 32) // (4 * d - g * step) if g * step < 4 * (d - g) else 2**32
@@ -156,7 +157,7 @@ def participation(network: Network, step: int) -> int:
     "mei-rizzi",
     variant="published",
     default=_default,
-    summary="each packet by a random and a temporary group, acknowledged, until all are delivered",
+    summary="each packet by a random and a temporary group, with acks, until all are delivered",
     slots="O(d/g + log log g) with high probability, 5 per step",
     buffers=BUFFERS,
     messages="acks of 1 bit",
@@ -175,19 +176,19 @@ def mei_rizzi(network: Network, destination: Ints, coins: Coins, memory: Memory)
     (1), which passes it on to the temporary group, the destination's number mod g (2). Acks
     go back the same way (3, 4), and the source that hears one drops its original. The
     temporary group sends the copy to its destination (5). In slots 1 and 2 the processor with
-    index a < g listens to group a; an ack is heard by the processor that sent the copy; in slot 5
+    index a < g listens to group a. An ack is heard by the processor that sent the copy. In slot 5
     processor j listens to group j mod g.
 
-    For d > g a packet takes part in a step by the law of section 3.2 of the paper, and the
-    bound is O(d/g + log log g).
+    For d > g a packet takes part in a step with the probability of section 3.2 of the paper, and
+    the bound is O(d/g + log log g).
 
     Copies may meet in slots 1 and 2. In slots 3 and 4 two messages never meet, and for d = g not
-    in slot 5 either (Proposition 3.1 of the paper); the machine checks it on every run. For d > g
+    in slot 5 either (Proposition 3.1 of the paper). The machine checks this on every run. For d > g
     destinations in one group that are equal mod g share a coupler in slot 5. Copies for them meet
     there, after their sources have heard the ack and dropped them: **these packets are lost**.
 
-    The router stops when every source has its ack. No processor could know that: the
-    simulation looks, to end the run, and nothing a processor does depends on it.
+    The router stops when every source has its ack. No processor can know that: only the
+    simulation looks, to end the run, and nothing that a processor does depends on it.
     """
     g, listening = network.g, _one_per_coupler(network)
     pending: Ints = network.processors
@@ -199,15 +200,15 @@ def mei_rizzi(network: Network, destination: Ints, coins: Coins, memory: Memory)
         )
         groups = network.group(arrived.destinations)
         options = SlotOptions(phase=PHASES[4], step=step, conflict_free=network.d == g)
-        home = yield Slot.forward(arrived, groups, own_residue, **options)
+        heard = yield Slot.forward(arrived, groups, own_residue, **options)
         memory.drop(arrived.receivers, arrived.packets)
-        mine = home.destinations == home.receivers
-        memory.deliver(home.receivers[mine], home.packets[mine])
+        mine = heard.destinations == heard.receivers
+        memory.deliver(heard.receivers[mine], heard.packets[mine])
         step += 1
 
 
 def _one_per_coupler(network: Network) -> tuple[Ints, Ints]:
-    """In every group the processor with index a < g listens to group a."""
+    """Let the processor with index a < g of every group listen to group a."""
     processors = network.processors
     index = network.index(processors)
     first = index < network.g
@@ -217,13 +218,14 @@ def _one_per_coupler(network: Network) -> tuple[Ints, Ints]:
 def _two_hops(
     network: Network, coins: Coins, memory: Memory, step: int, pending: Ints, listening: Listening
 ) -> Generator[Slot, Inbox, tuple[Ints, Ints, Inbox, Inbox]]:
-    """Slots 1 and 2: who takes part, by which groups, what these heard, and temporary groups.
+    """Execute slots 1 and 2, in which each pending source takes part by its own coin.
 
-    Each pending source takes part by its own coin.
+    Returns the sources that take part, their intermediate groups, and what these groups and the
+    temporary groups heard.
     """
-    g, chance, taking = network.g, participation(network, step), pending
-    if chance < 2**32:
-        taking = pending[coins.chances(chance, INTERMEDIATE_GROUP, step, pending)]
+    g, threshold, taking = network.g, participation(network, step), pending
+    if threshold < 2**32:
+        taking = pending[coins.chances(threshold, INTERMEDIATE_GROUP, step, pending)]
     intermediate = coins.draws(g, INTERMEDIATE_GROUP, step, taking)
     copies = yield Slot.send_packets(taking, intermediate, listening, phase=PHASES[0], step=step)
     memory.store(copies.receivers, copies.packets)
@@ -237,9 +239,10 @@ def _until_acks(
     network: Network, coins: Coins, memory: Memory, step: int, waiting: Bools, pending: Ints,
     listening: Listening,
 ) -> Generator[Slot, Inbox, tuple[Inbox, Ints]]:  # fmt: skip
-    """Slots 1 to 4: what the temporary groups stored, and the sources that have no ack yet.
+    """Execute slots 1 to 4.
 
-    Acks for what arrived go back the way it came; never two on a coupler.
+    Returns what the temporary groups stored, and the sources without an ack. Acks for copies that
+    arrived go back the way the copies came, never two on a coupler.
     """
     taking, intermediate, copies, arrived = yield from _two_hops(
         network, coins, memory, step, pending, listening
@@ -261,17 +264,17 @@ def _until_acks(
 def deferred(
     network: Network, destination: Ints, coins: Coins, memory: Memory, *, unabridged: bool = False
 ) -> Slots:
-    """The repair for d > g: a copy waits in its temporary group until its slot 5 is safe.
+    """Route for d > g without losses: a copy waits in its temporary group until slot 5 is safe.
 
     A group has k = ⌈d/g⌉ blocks of g processors, the last one perhaps smaller. In slot 5 of step
     s only copies for block s mod k are sent: destinations of one group and block differ mod g,
     so that two of them never share a coupler. The others wait. In slots 1 and 2 the processor
-    with index g(s mod k) + a listens to group a (index a, where there is no such processor), if
-    it has no copy that waits: so k times as many buffers take turns, one a processor as before.
-    A copy that is stored cannot be lost, and the ack that its source hears is true.
+    with index g(s mod k) + a listens to group a (index a, if there is no such processor), if
+    it has no copy that waits: so k times as many buffers take turns, one per processor as before.
+    A copy that is stored cannot be lost, so the ack that its source hears is true.
 
-    After the last ack at most k - 1 more slots of kind 5 bring the waiting copies home. When all
-    is done is for the simulation to see, as in :func:`mei_rizzi`. If ``unabridged``, every step has
+    After the last ack at most k - 1 more slots of kind 5 deliver the waiting copies. Only the
+    simulation sees that the run is over, as in :func:`mei_rizzi`. If ``unabridged``, every step has
     all its slots, because no processor knows which step is the last.
     """
     n, blocks, processors = network.n, network.blocks, network.processors
@@ -289,11 +292,11 @@ def deferred(
         )
         stored[arrived.receivers] = arrived.packets
         target[arrived.receivers] = arrived.destinations
-        yield from _bring_home(network, memory, stored, target, step, step % blocks)
+        yield from _deliver_block(network, memory, stored, target, step, step % blocks)
         step += 1
     block = step % blocks
     while (stored != NO_PACKET).any():
-        yield from _bring_home(network, memory, stored, target, step - 1, block)
+        yield from _deliver_block(network, memory, stored, target, step - 1, block)
         block = (block + 1) % blocks
 
 
@@ -307,7 +310,7 @@ register_variant(
 
 
 def _turns(network: Network, index: Ints, block: int) -> Ints:
-    """The group each processor listens to in slots 1 and 2, or -1 if it is not its turn."""
+    """Return the group each processor listens to in slots 1 and 2, or -1 if it does not."""
     d, g = network.d, network.g
     listens_to = np.full(len(index), -1, dtype=np.int32)
     here = index // g == block
@@ -317,21 +320,21 @@ def _turns(network: Network, index: Ints, block: int) -> Ints:
     return listens_to
 
 
-def _bring_home(
+def _deliver_block(
     network: Network, memory: Memory, stored: Ints, target: Ints, step: int, block: int
 ) -> Slots:
-    """Slot 5: the copies for one block of every group go to their destinations."""
+    """Execute slot 5: send the copies for one block of every group to their destinations."""
     g, processors = network.g, network.processors
     senders = processors[(stored != NO_PACKET) & (network.index(target) // g == block)]
     listeners = processors[network.index(processors) // g == block]
     options = SlotOptions(phase=PHASES[4], step=step, conflict_free=True)
     groups, packets, listening = network.group(target[senders]), stored[senders], listeners % g
-    home = yield Slot.send_packets(
+    heard = yield Slot.send_packets(
         senders, groups, (listeners, listening), packets=packets, **options
     )
     memory.drop(senders, packets)
     stored[senders] = NO_PACKET
-    memory.deliver(home.receivers, home.packets)
+    memory.deliver(heard.receivers, heard.packets)
 
 
 @register_variant(
@@ -340,10 +343,10 @@ def _bring_home(
 def idealized(network: Network, destination: Ints, coins: Coins, memory: Memory) -> Slots:
     """Count a packet as delivered once it survives slots 1 and 2, whatever slots 3 to 5 would do.
 
-    On d = g that is what happens. On d > g it is what the paper's tables report, and not what
-    happens: several destinations share a coupler in slot 5. Packets take part by the paper's law
-    (section 3.2). In group x the processor with index a < g listens to group a, so that every
-    coupler has one listener. Slots 3 to 5 are empty here: they are assumed, not executed.
+    For d = g that is what happens. For d > g it is what the paper's tables report, and not what
+    happens: several destinations share a coupler in slot 5. Packets take part with the paper's
+    probability (section 3.2). In group x the processor with index a < g listens to group a, so
+    every coupler has one listener. Slots 3 to 5 are empty here: they are assumed, not executed.
     """
     listening, pending = _one_per_coupler(network), network.processors
     waiting = np.ones(network.n, dtype=np.bool_)

@@ -1,4 +1,4 @@
-"""offline: the optimum that on-line routers are measured against."""
+"""offline: the router that knows the permutation, with which on-line routers are compared."""
 
 from __future__ import annotations
 
@@ -29,8 +29,7 @@ _CLAIMS = Claims(
     online=False,
     claims=_CLAIMS,
     words=Words(
-        "All that is to be sent was known beforehand: it goes in two hops, or one, without a "
-        "collision.",
+        "All packets were known beforehand: they go in two hops, or one, without a collision.",
         {
             "to relay": "Packets go to their relays, each on a coupler of its own: the schedule "
             "was computed beforehand.",
@@ -42,8 +41,8 @@ def offline(network: Network, destination: Ints, coins: Coins, memory: Memory) -
     """Route any permutation in one slot for d = 1, and in 2⌈d/g⌉ for d > 1.
 
     The packets are the edges of a bipartite multigraph of degree d between source groups and
-    destination groups. It has a proper colouring, and the colour says in which round of two
-    slots, and by which group, the packet goes: nothing ever collides. O(n log d) time.
-    See :func:`popsnet.routing.offline.make_schedule`.
+    destination groups. It has a proper edge colouring with d colours, and the colour of a packet
+    says in which round of two slots, and by way of which group, it is sent: nothing ever collides.
+    Takes O(n log d) time. See :func:`popsnet.schedules.make_schedule`.
     """
     return schedule_permutation(network, destination).follow(memory)

@@ -1,4 +1,4 @@
-"""Routers from a user's own file."""
+"""Routers by name, as functions, and from files of users."""
 
 from __future__ import annotations
 
@@ -16,22 +16,27 @@ from popsnet.routing import router as registry
 from popsnet.routing.router import Route, Router, Variant
 
 _LOADED: dict[Path, tuple[str, ...]] = {}
-"""By file: the routers it has registered, so that it can be loaded again."""
+"""The routers that each file has registered, so that it can be loaded again."""
 
 
 _BUFFERS = 16
-"""Packets that a processor may hold under a function that claims no number itself."""
+"""Packets that a processor may hold if a router is given as a function."""
 
 
 def find_router(router: str | Path | Router | Route) -> Router:
-    """Return a router, however it is given.
+    """Return the router that a name, a file or a function stands for.
 
     Parameters
     ----------
-    router
+    router : str, Path, Router or generator function
         The name of a registered router, a file ``name.py`` that registers one, a
         :class:`Router`, or a generator function. A function that is not registered becomes a
-        router of its own name in which a processor may hold 16 packets.
+        router of the function's name, in which a processor may hold 16 packets.
+
+    Returns
+    -------
+    Router
+        The router.
 
     Raises
     ------
@@ -133,9 +138,10 @@ _MODULE = "popsnet_router_"
 
 
 def users_frames(error: BaseException) -> str:
-    """Return the part of a traceback that lies in a user's file, and the error; empty if none does.
+    """Return the part of a traceback that lies in a user's file, and the error.
 
-    The frames of popsnet and of libraries say nothing about a mistake in a router.
+    Returns an empty text if no part does. The frames of popsnet and of libraries say nothing about
+    a mistake in a router.
     """
     frames = (
         traceback.FrameSummary(frame.f_code.co_filename, line, frame.f_code.co_name)
@@ -147,12 +153,12 @@ def users_frames(error: BaseException) -> str:
 
 
 class _Loader(SourceFileLoader):
-    """Runs the text that is there: a kept compilation may be that of an earlier edit."""
+    """Loads the present text of a file: a cached compilation may be that of an earlier edit."""
 
     text = b""
 
     def get_code(self, fullname: str) -> CodeType:
-        """The code of the file as it is now."""
+        """Compile the file as it is now."""
         self.text = self.get_data(self.path)
         code: CodeType = self.source_to_code(self.text, self.path)
         return code
@@ -164,7 +170,7 @@ def _require_file(path: Path, what: str) -> None:
 
 
 def execute_file(path: Path, what: str = "a router") -> tuple[ModuleType, bytes]:
-    """Run a user's file, which is to hold ``what``; give the module and the text it was."""
+    """Run a user's file that contains ``what``, and return the module and its text."""
     _require_file(path, what)
     name = f"{_MODULE}{path.stem}"
     loader = _Loader(name, str(path))

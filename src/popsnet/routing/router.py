@@ -1,7 +1,7 @@
-"""What a router is, and the register of those there are.
+"""Routers, and the register of all of them.
 
 A router is a generator function. It yields slots and is sent inboxes until every packet is
-home, and it says what each processor stores, drops and delivers through the machine's memory:
+delivered, and it says what each processor stores, drops and delivers through the machine's memory:
 
     @register("name", ...)
     def route(network, destination, coins, memory):
@@ -9,11 +9,11 @@ home, and it says what each processor stores, drops and delivers through the mac
         memory.deliver(inbox.receivers, inbox.packets)
 
 It acts for all processors at once, as array code. It must let each of them decide from what
-that processor knows: d, g, its own number, ``destination`` at its own place, its own coins and
-what it has heard. ``popsnet.testing.check_locality`` finds routers that know more. A router that is
+that processor knows: d, g, its own number, its own entry of ``destination``, its own coins and
+what it has heard. ``popsnet.testing.check_locality`` finds routers that use more. A router that is
 meant to know more registers with ``online=False``.
 
-A variant's name with ``+or`` behind it is that variant with termination detection.
+The name of a variant followed by ``+or`` is that variant with termination detection.
 """
 
 from __future__ import annotations
@@ -45,23 +45,43 @@ def _anywhere(network: Network) -> str | None:
 
 @dataclass(frozen=True)
 class Variant:
-    """One way to run a router."""
+    """One way to run a router.
+
+    Parameters
+    ----------
+    route : generator function
+        A function of the network, the destinations, the coins and the memory that yields slots.
+    obstacle : function of a network
+        Returns why the variant does not apply to a network, or None if it does.
+    name : str
+        The canonical name.
+    schedule : object
+        The parsed schedule, if the variant was given as a text.
+    idealized : bool
+        Whether the variant makes an assumption and gives statistics only, not a route.
+    buffers : int or function of a network, optional
+        Packets that a processor may hold, if the router's claim does not hold for the variant.
+    unabridged : generator function, optional
+        The route without any slot left out, for termination detection, if it differs.
+    words : Words
+        Texts that explain its traces.
+
+    Examples
+    --------
+    >>> import popsnet
+    >>> variant = popsnet.find_router("mei-rizzi").variant("idealized")
+    >>> variant.name, variant.idealized
+    ('idealized', True)
+    """
 
     route: Route
     obstacle: Obstacle = _anywhere
-    """Why the variant does not apply to a network, or None if it does."""
     name: str = ""
-    """The canonical name; :meth:`Router.resolve` fills it in."""
     schedule: object = None
-    """What the router made of the text that names the variant, if it was written out."""
     idealized: bool = False
-    """It takes something for granted, and gives statistics only, never a route."""
     buffers: Buffers | None = None
-    """Packets a processor may hold, if it is not what the router says."""
     unabridged: Route | None = None
-    """The route without any slot left out, for termination detection, if it is another one."""
     words: Words = NO_WORDS
-    """What its traces say to explain it."""
 
 
 Schedules: TypeAlias = Callable[[str], Variant]
@@ -69,48 +89,116 @@ Schedules: TypeAlias = Callable[[str], Variant]
 
 @dataclass(frozen=True, repr=False)
 class Router:
-    """A registered router and what it claims."""
+    """A router with its variants and what it claims.
+
+    :func:`register` makes one of a generator function, :func:`find_router` finds one.
+
+    Parameters
+    ----------
+    name : str
+        The name.
+    summary : str
+        What the router does, in a line.
+    slots : str
+        The bound on its slots, in the notation of the paper.
+    buffers : int or function of a network
+        Packets that a processor may hold. The machine enforces this.
+    variants : mapping
+        The variants by name. The first is the default.
+    memory : str
+        What ``buffers`` is in words, if it depends on the network.
+    messages : str
+        The control messages that it sends, and their bits.
+    applies : str
+        The networks to which it applies.
+    randomness : str
+        The coins that it uses.
+    reference : str
+        Where it was published.
+    version : str
+        Changed whenever the same seeds give other runs than before.
+    file : str
+        The file that it was loaded from, if any. Its version then contains a digest of the file.
+    default : function of a network, optional
+        Returns the name of the variant to run on a network, instead of the first.
+    online : bool
+        Whether processors know only what they are told. An off-line router knows everything.
+    schedules : function of a text, optional
+        Makes a variant, with its canonical name, of a text that is not the name of a variant, or
+        raises InputError.
+    claims : Claims
+        Its expected slots and its bounds, in numbers.
+
+    Examples
+    --------
+    >>> import popsnet
+    >>> router = popsnet.find_router("direct")
+    >>> router
+    <router direct: one hop by time division: no coins, no acks, no collisions>
+    >>> router.applies_to(popsnet.Network(4, 64)), router.buffers
+    (True, 2)
+    """
 
     name: str
     summary: str
     slots: str
-    """The bound on its slots, in the notation of the paper."""
     buffers: Buffers
-    """Packets a processor may hold, always or on a network; see :meth:`buffers_on`."""
     variants: Mapping[str, Variant]
-    """By name."""
     memory: str = ""
-    """In words what ``buffers`` is, where it depends on the network."""
     messages: str = ""
-    """The control messages it sends, and how many bits they have."""
     applies: str = "any d and g"
     randomness: str = "none"
     reference: str = ""
     version: str = "1"
-    """Raised whenever the same seeds give other runs than before."""
     file: str = ""
-    """The file it was loaded from, if any; its version then has a digest of that file."""
     default: Callable[[Network], str] | None = None
-    """Which variant to run on a network; the first, if it does not say."""
     online: bool = True
-    """Whether processors know only what they are told; an off-line router knows everything."""
     schedules: Schedules | None = None
-    """Makes a variant of a text that is not the name of one, with its canonical name;
-    raises InputError."""
     claims: Claims = NO_CLAIMS
-    """Its expected slots and its bounds, in numbers."""
 
     def __repr__(self) -> str:
         return f"<router {self.name}: {self.summary}>"
 
     def buffers_on(self, network: Network, variant: str | Variant) -> int:
-        """Packets a processor of the network may hold; the machine enforces it."""
+        """Return the number of packets that a processor may hold, which the machine enforces.
+
+        Parameters
+        ----------
+        network : Network
+            The network.
+        variant : str or Variant
+            The variant, or its name.
+
+        Returns
+        -------
+        int
+            The number of packets, at least 1.
+
+        Examples
+        --------
+        >>> import popsnet
+        >>> popsnet.find_router("offline").buffers_on(popsnet.Network(8, 4), "standard")
+        2
+        """
         buffers = self.variant(variant).buffers
         buffers = self.buffers if buffers is None else buffers
         return _held(buffers(network) if callable(buffers) else buffers)
 
     def words_on(self, network: Network, variant: str | Variant) -> TraceWords:
-        """What the header of a trace says to explain the variant; the summary, if nothing else."""
+        """Return the texts that explain the variant in the header of a trace.
+
+        Parameters
+        ----------
+        network : Network
+            The network.
+        variant : str or Variant
+            The variant, or its name.
+
+        Returns
+        -------
+        TraceWords
+            The texts by key. Without an explanation of its own a variant has the router's summary.
+        """
         try:
             words = self.variant(variant).words.on(network)
         except InputError as error:
@@ -118,16 +206,46 @@ class Router:
         return {"explanation": self.summary, **words} if self.summary else words
 
     def applies_to(self, network: Network) -> bool:
-        """Whether a variant of it applies to the network."""
+        """Return whether a variant of the router applies to the network.
+
+        Parameters
+        ----------
+        network : Network
+            The network.
+
+        Returns
+        -------
+        bool
+            Whether one of the variants that have a name applies.
+        """
         return any(one.obstacle(network) is None for one in self.variants.values())
 
     def resolve(self, name: str | None, network: Network) -> Variant:
-        """Return the variant to run on a network: the default if none is named.
+        """Return the variant to run on a network.
+
+        Parameters
+        ----------
+        name : str or None
+            The name of a variant, or a schedule. By default the router chooses.
+        network : Network
+            The network.
+
+        Returns
+        -------
+        Variant
+            The variant, with its canonical name.
 
         Raises
         ------
         InputError
             If there is no such variant, or it does not apply to the network.
+
+        Examples
+        --------
+        >>> import popsnet
+        >>> router = popsnet.find_router("mei-rizzi")
+        >>> router.resolve(None, popsnet.Network(8, 4)).name
+        'deferred'
         """
         if name is None:
             name = self.default(network) if self.default else next(iter(self.variants))
@@ -140,7 +258,20 @@ class Router:
         return variant
 
     def choose_variant(self, name: str | None, network: Network) -> str:
-        """Return the canonical name of the variant that :meth:`resolve` returns."""
+        """Return the canonical name of the variant that :meth:`resolve` returns.
+
+        Parameters
+        ----------
+        name : str or None
+            The name of a variant, or a schedule. By default the router chooses.
+        network : Network
+            The network.
+
+        Returns
+        -------
+        str
+            The canonical name.
+        """
         return self.resolve(name, network).name
 
     def start(
@@ -151,11 +282,46 @@ class Router:
         coins: Coins,
         memory: Memory,
     ) -> Slots:
-        """Start the variant; the error for what is not a generator says what came instead."""
+        """Start a variant, and refuse a function that is not a generator function.
+
+        Parameters
+        ----------
+        variant : str or Variant
+            The variant, or its name.
+        network : Network
+            The network.
+        destination : array of int
+            The destination of each packet.
+        coins : Coins
+            The coins of the run.
+        memory : Memory
+            The memory of the machine.
+
+        Returns
+        -------
+        generator
+            Yields slots and is sent inboxes.
+        """
         return _started(self.name, self.variant(variant).route, network, destination, coins, memory)
 
     def variant(self, name: str | Variant) -> Variant:
-        """Return the variant of that name, or the one that is made of it."""
+        """Return the variant of that name, or the one that a schedule stands for.
+
+        Parameters
+        ----------
+        name : str or Variant
+            The name of a variant, a schedule, or a variant itself.
+
+        Returns
+        -------
+        Variant
+            The variant.
+
+        Raises
+        ------
+        InputError
+            If there is no such variant.
+        """
         if isinstance(name, Variant):
             return name
         if name.endswith(DETECTED):
@@ -170,10 +336,11 @@ class Router:
         raise InputError(f"Router {self.name} has no variant {name!r}.{meant} It has: {names}.")
 
     def _detected(self, variant: Variant) -> Variant:
-        """The variant with termination detection."""
+        """Return the variant with termination detection."""
         if variant.idealized:
             raise InputError(
-                f"Variant {variant.name} of {self.name} gives statistics only, nothing to detect."
+                f"Variant {variant.name} of {self.name} gives statistics only, so it cannot have "
+                "termination detection; leave out +or."
             )
         route = detected(partial(_started, self.name, variant.unabridged or variant.route))
         words, name = detected_words(variant.words), variant.name + DETECTED
@@ -190,8 +357,8 @@ def _started(
         raise InputError(exit_of(name, error)) from error
     if not isinstance(running, Generator):
         raise InputError(
-            f"Router {name} gives {running!r:.40} and no slots; a router is a generator "
-            "function, one that yields its slots."
+            f"Router {name} returns {running!r:.40}, not slots; a router must be a generator "
+            "function, which yields its slots."
         )
     return running
 
@@ -200,11 +367,11 @@ def _require_signature(name: str, route: Route) -> None:
     try:
         parameters = signature(route)
         parameters.bind(*_GIVEN)
-    except ValueError:  # it has none that can be read
+    except ValueError:  # it has no signature that can be read
         return
     except TypeError as error:
         raise InputError(
-            f"Router {name} takes {parameters}; a router is a function of ({', '.join(_GIVEN)})."
+            f"Router {name} takes {parameters}; a router must take ({', '.join(_GIVEN)})."
         ) from error
 
 
@@ -212,13 +379,15 @@ _GIVEN = ("network", "destination", "coins", "memory")
 
 
 def exit_of(router: str, error: SystemExit) -> str:
-    """What to say when a router's own code wants to end the program."""
+    """Return the message for a router whose own code tries to end the program."""
     return f"The code of router {router} raises SystemExit: {error}. A router ends by returning."
 
 
 def _held(buffers: int) -> int:
     if buffers < 1:
-        raise InputError(f"buffers = {buffers}: a processor holds its own packet, so >= 1.")
+        raise InputError(
+            f"buffers = {buffers}: it must be at least 1, for a processor's own packet."
+        )
     return buffers
 
 
@@ -228,7 +397,7 @@ _PROGRAM = "__main__"
 
 
 def _defined_again(router: Router, route: Route) -> bool:
-    """Whether a cell of a notebook is executed again, perhaps with another text."""
+    """Return whether a cell of a notebook is executed again, perhaps with another text."""
     earlier = (_module(one.route) for one in router.variants.values())
     return {*earlier, _module(route)} == {_PROGRAM}
 
@@ -268,18 +437,46 @@ def register(
     variant : str
         The name of its first variant.
     obstacle : function of a network
-        Why this variant does not apply to a network, or None if it does.
+        Returns why this variant does not apply to a network, or None if it does.
     words : Words
-        Explains its traces, and those of other variants that are registered without.
+        Texts that explain its traces, and those of other variants without texts of their own.
     **facts
         ``summary``, ``slots`` and ``buffers``, and any of ``memory``, ``messages``, ``applies``,
         ``randomness``, ``reference``, ``version``, ``default``, ``online``, ``schedules`` and
         ``claims``, as in :class:`Router`.
+
+    Returns
+    -------
+    function
+        The decorator, which returns the function unchanged.
+
+    Raises
+    ------
+    InputError
+        If a router of that name is registered, or a fact is wrong.
+
+    Examples
+    --------
+    A router that sends one packet after another to every processor.
+
+    >>> import numpy as np
+    >>> import popsnet
+    >>> @popsnet.register("one-by-one", summary="a packet per slot", slots="n", buffers=2)
+    ... def one_by_one(network, destination, coins, memory):
+    ...     for i in range(network.n):
+    ...         sender, listening = np.array([i]), np.full(network.n, network.group(i))
+    ...         inbox = yield popsnet.Slot.broadcast(sender, network.g, listening)
+    ...         memory.drop(sender, sender)
+    ...         mine = inbox.destinations == inbox.receivers
+    ...         memory.deliver(inbox.receivers[mine], inbox.packets[mine])
+    >>> popsnet.route(4, 4, router="one-by-one").slots
+    array([16])
+    >>> unregister("one-by-one")
     """
 
     def add(route: Route) -> Route:
         if name in _ROUTERS and not _defined_again(_ROUTERS[name], route):
-            raise InputError(f"A router named {name!r} is registered already; choose another name.")
+            raise InputError(f"A router named {name!r} is already registered; choose another name.")
         first = Variant(route, obstacle, variant, words=words)
         router = Router(name=name, variants={variant: first}, **facts)
         if not callable(router.buffers):
@@ -303,7 +500,44 @@ def register_variant(
     unabridged: Route | None = None,
     words: Words | None = None,
 ) -> Callable[[Route], Route]:
-    """Register the decorated generator function as one more variant of a router."""
+    """Register the decorated generator function as another variant of a router.
+
+    Parameters
+    ----------
+    router : str
+        The name of a registered router.
+    variant : str
+        The name of the variant.
+    obstacle : function of a network
+        Returns why the variant does not apply to a network, or None if it does.
+    idealized : bool
+        Whether the variant makes an assumption and gives statistics only, not a route.
+    buffers : int or function of a network, optional
+        Packets that a processor may hold, if it is not what the router claims.
+    unabridged : generator function, optional
+        The route without any slot left out, for termination detection, if it differs.
+    words : Words, optional
+        Texts that explain its traces, by default those of the first variant.
+
+    Returns
+    -------
+    function
+        The decorator, which returns the function unchanged.
+
+    Examples
+    --------
+    >>> import popsnet
+    >>> def follow_schedule(network, destination, coins, memory):
+    ...     yield from popsnet.find_router("offline").start(
+    ...         "standard", network, destination, coins, memory
+    ...     )
+    >>> facts = {"summary": "an example", "slots": "2⌈d/g⌉", "buffers": 2}
+    >>> _ = popsnet.register("example", **facts)(follow_schedule)
+    >>> _ = popsnet.register_variant("example", "again")(follow_schedule)
+    >>> list(popsnet.find_router("example").variants)
+    ['standard', 'again']
+    >>> unregister("example")
+    """
 
     def add(route: Route) -> Route:
         known = _ROUTERS[router]
@@ -320,33 +554,57 @@ def register_variant(
 
 
 def tie_to_file(name: str, file: str, digest: str) -> Router:
-    """Note where a registered router came from, and its text as part of its version."""
+    """Record the file of a registered router, and the digest of its text in the version."""
     router = _ROUTERS[name]
     _ROUTERS[name] = replace(router, version=f"{router.version}+{digest}", file=file)
     return _ROUTERS[name]
 
 
 def unregister(name: str) -> None:
-    """Take a router out of the register."""
+    """Remove a router from the register."""
     del _ROUTERS[name]
 
 
 def all_routers() -> list[Router]:
-    """Every registered router, by name."""
+    """Return all registered routers, ordered by name.
+
+    Returns
+    -------
+    list of Router
+        The routers that ship, and those that were registered since.
+
+    Examples
+    --------
+    >>> import popsnet
+    >>> [router.name for router in popsnet.all_routers() if not router.file]
+    ['aks', 'batcher', 'datta', 'direct', 'mei-rizzi', 'offline', 'relay']
+    """
     return [_ROUTERS[name] for name in sorted(_ROUTERS)]
 
 
 def all_bounds() -> tuple[Bound, ...]:
-    """Return the bounds of all routers that are not from a file, and those of no router."""
+    """Return the bounds of all routers that ship, and those that belong to no router.
+
+    Returns
+    -------
+    tuple of popsnet.theory.Bound
+        The bounds.
+
+    Examples
+    --------
+    >>> from popsnet.routing import all_bounds
+    >>> {bound.kind for bound in all_bounds()} == {"lower", "upper"}
+    True
+    """
     own = [bound for one in all_routers() if not one.file for bound in one.claims.bounds]
     return (*own, *BOUNDS)
 
 
 def is_storable(router: Router) -> bool:
-    """Whether the name and version of a router say what it does.
+    """Return whether the name and version of a router identify what it does.
 
-    They do not for a router that is not registered, nor for one of the program itself or of a
-    notebook, where it may be another one the next time.
+    They do not if it is not registered, or if it is defined in the main program or a notebook,
+    which may define it differently the next time.
     """
     in_program = any(_module(one.route) == _PROGRAM for one in router.variants.values())
     return bool(router.file) or (is_registered(router) and not in_program)
@@ -357,12 +615,34 @@ def _module(route: Route) -> str:
 
 
 def is_registered(router: Router) -> bool:
-    """Whether the register has this router under its name."""
+    """Return whether this router is registered under its name."""
     return _ROUTERS.get(router.name) == router
 
 
 def get_router(name: str) -> Router:
-    """The router of that name."""
+    """Return the registered router of that name.
+
+    Parameters
+    ----------
+    name : str
+        The name.
+
+    Returns
+    -------
+    Router
+        The router.
+
+    Raises
+    ------
+    InputError
+        If no router of that name is registered.
+
+    Examples
+    --------
+    >>> from popsnet.routing import get_router
+    >>> get_router("relay").applies
+    'any d and g'
+    """
     try:
         return _ROUTERS[name]
     except KeyError:

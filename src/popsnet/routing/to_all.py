@@ -1,4 +1,4 @@
-"""Messages to every processor: a word of one of them, and whether any objects (global OR)."""
+"""Messages to every processor: a broadcast of one word, and a global OR of objections."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from popsnet.routing.facts import Phases
 from popsnet.slot import Inbox, Ints, Slot, SlotOptions
 
 OR_PHASES: Phases = {
-    "*: groups object*": "One processor of each group says that all is well, and every processor "
-    "that still waits destroys that message on purpose: here a collision is the message.",
+    "*: groups object*": "One processor of each group sends that its group is done, and every "
+    "processor that still waits destroys that message on purpose: here a collision is the message.",
     "*: within groups": "Within each group one processor passes the message on, and every "
-    "processor that missed it destroys it, so that all know whether it is over.",
+    "processor that missed it destroys it, so that all processors know whether the run is over.",
 }
 
 
 def broadcast(
     network: Network, word: int, *, phase: str, step: int = 0
 ) -> Generator[Slot, Inbox, int]:
-    """Let processor 0 tell every processor a word of 64 bits; return the word that was heard."""
+    """Let processor 0 send a word of 64 bits to every processor, and return it as heard."""
     zero, everyone = np.zeros(1, dtype=np.int32), np.zeros(network.n, dtype=np.int32)
     said = np.array([word], dtype=np.uint64)
     options = SlotOptions(phase=phase, step=step, conflict_free=True)
@@ -31,22 +31,22 @@ def broadcast(
 
 
 def global_or_slots(network: Network) -> int:
-    """⌈g/d⌉ + 1 slots: two for d ≥ g."""
+    """Return the slots of a global OR, ⌈g/d⌉ + 1: two for d ≥ g."""
     return -(-network.g // network.d) + 1
 
 
 def global_or(
     network: Network, objectors: Ints, *, phase: str, step: int
 ) -> Generator[Slot, Inbox, bool]:
-    """Whether there are objectors, in ⌈g/d⌉ + 1 slots, known to all; messages of one bit.
+    """Tell every processor whether any objects, in ⌈g/d⌉ + 1 slots with messages of one bit.
 
-    Processor (a, 0) tells all groups that its group is content, and every objector of the group
-    tells them that it is not. So group a is content if and only if its message arrives, and says
-    so: two messages destroy each other, and one from an objector alone says the opposite. The d
-    processors of a group listen to d groups at a time, ⌈g/d⌉ slots for all. Then within each group
-    x, on coupler c(x, x), processor (x, 0) says that all is well, and every processor
-    that has missed a good word, (x, 0) itself included, spoils it. (Section 3.3 of the paper needs
-    such a test.)
+    Processor (a, 0) sends to all groups that group a does not object, and every objector of the
+    group sends to them that it does. So group a does not object if and only if its message arrives
+    and says so: two messages destroy each other, and one from an objector alone says the opposite.
+    The d processors of a group listen to d groups at a time, so this takes ⌈g/d⌉ slots. Then within
+    each group x, on coupler c(x, x), processor (x, 0) sends that no group objects, and every
+    processor that has missed such a message, (x, 0) itself included, destroys it by sending, too.
+    (Section 3.3 of the paper needs such a test.)
     """
     d, g, n, processors = network.d, network.g, network.n, network.processors
     group, index = network.group(processors), network.index(processors)

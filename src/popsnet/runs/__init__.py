@@ -1,4 +1,4 @@
-"""Runs of one experiment, executed now: route and schedule, and what runs give."""
+"""Runs of one experiment, executed now: ``route`` and ``schedule``, and their results."""
 
 from popsnet.runs.route import route
 from popsnet.runs.run import Run, Runs

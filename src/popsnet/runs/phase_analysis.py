@@ -1,4 +1,4 @@
-"""The course of a run of mei-rizzi in terms of the paper's proof: conflict graphs, phases, luck."""
+"""A run of mei-rizzi in terms of the paper's proof: conflict graphs, phases, lucky steps."""
 
 from __future__ import annotations
 
@@ -15,64 +15,64 @@ from popsnet.theory.conflict_graph import ConflictGraph
 from popsnet.theory.phases import Phase, large_degree, least_share, lucky_share, phase_of
 
 MOST_STEPS = 1000
-"""A course ends there, whether all are home or not."""
+"""The analysis ends after this many steps, even if packets are still pending."""
 
 
 @dataclass(frozen=True, eq=False)
 class StepAnalysis:
-    """One step of a run, by its conflict graph."""
+    """One step of a run, described by its conflict graph."""
 
     step: int
-    """0, 1, …"""
+    """The number of the step, counting from 0."""
     graph: ConflictGraph
-    """Of all packets that are pending when it begins."""
+    """The conflict graph of all packets that are pending when the step begins."""
     taking: Ints
-    """Which edges of the graph take part."""
+    """The edges of the graph that take part."""
     colours: Ints
-    """The intermediate groups that they draw."""
+    """The intermediate groups that these draw."""
     after: ConflictGraph
-    """What is left."""
+    """The conflict graph of the packets that are left."""
 
     @property
     def phase(self) -> Phase:
-        """The phase of the proof that it belongs to."""
+        """The phase of the proof that the step belongs to."""
         return phase_of(self.graph.network.g, self.graph.max_degree)
 
     @property
     def wanted(self) -> float | None:
-        """What the proof calls lucky: so much of each large group is delivered."""
+        """The share of each large group that a lucky step delivers, as the proof defines it."""
         return lucky_share(self.graph.network, self.graph.max_degree, self.step)
 
     @property
     def least(self) -> float | None:
-        """What was delivered of a large group, at least."""
+        """The smallest share of a large group that was delivered."""
         large = large_degree(self.graph.network, self.graph.max_degree, self.step)
         return least_share(large, self.graph.degrees, self.after.degrees)
 
     @property
     def lucky(self) -> bool | None:
-        """Whether it was lucky for all large groups at both ends; None where no luck is needed."""
+        """Whether the step was lucky for all large groups at both ends, None if it need not be."""
         if self.wanted is None or self.least is None:
             return None
         return self.least >= self.wanted
 
 
 def analyse_phases(network: Network, destination: Ints, coins: Coins) -> Iterator[StepAnalysis]:
-    """Every step of a run, until all packets have survived slots 1 and 2; O(n) a step.
+    """Yield every step of a run, until all packets have survived slots 1 and 2.
 
     It is the run that the engines do with these coins, variant ``idealized``, and for d = g
-    ``published``.
+    ``published``. Takes O(n) time per step.
     """
     graph = ConflictGraph.of(network, destination)
     for step in range(MOST_STEPS):
         if not graph.packets.size:
             return
-        chance = participation(network, step)
-        yes = coins.chances(chance, INTERMEDIATE_GROUP, step, graph.packets)
+        threshold = participation(network, step)
+        yes = coins.chances(threshold, INTERMEDIATE_GROUP, step, graph.packets)
         taking = np.flatnonzero(yes)
         colours = coins.draws(network.g, INTERMEDIATE_GROUP, step, graph.packets[taking])
-        home = np.zeros(len(graph.packets), dtype=np.bool_)
-        home[taking] = graph.without(~yes).survivors(colours)[1]
-        after = graph.without(home)
+        delivered = np.zeros(len(graph.packets), dtype=np.bool_)
+        delivered[taking] = graph.without(~yes).survivors(colours)[1]
+        after = graph.without(delivered)
         yield StepAnalysis(step, graph, taking, colours, after)
         graph = after

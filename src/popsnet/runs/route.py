@@ -1,4 +1,4 @@
-"""Route permutations: the one way to do runs."""
+"""Route permutations: the one function that executes runs."""
 
 from __future__ import annotations
 
@@ -46,24 +46,33 @@ def route(
     Parameters
     ----------
     d : int, Network or Experiment
-        Processors per group; or a network; or an experiment, which has the six parameters of
-        the next line already.
+        Processors per group; or a network; or an experiment, which already has the parameters
+        from ``g`` to ``max_steps`` other than ``runs``.
     g : int
         Groups, if the first argument is a number.
-    router, variant, permutation, seed, permutation_seed, max_steps
-        See :class:`Experiment`, which has their defaults.
+    router : str, Path, Router or generator function
+        The name of a router (by default ``mei-rizzi``), a file ``name.py`` that registers one, a
+        :class:`Router`, or a generator function.
+    variant : str, optional
+        A variant of the router, or a schedule. By default the router chooses.
+    permutation : str, Path or array
+        The name of a permutation (by default ``random``), a file, or n destinations.
     runs : int
-        How many runs; each has its own permutation and coins.
+        The number of runs, at least 1. Each has its own permutation and its own coins.
+    seed, permutation_seed : int
+        The seeds of the coins and of the permutations, from 0 to 2^64 - 1, by default 0.
+    max_steps : int
+        A run is capped after this many steps, by default 1000.
     first : int
         The number of the first run, to continue a sequence.
     engine : {"auto", "objects", "slots", "fused"}
         What executes the runs. The results do not depend on it.
     threads : int, optional
-        Threads of the ``fused`` engine; all processors if not given.
+        Threads of the ``fused`` engine, by default all processors of the computer.
     trace : str or Path, optional
         Write every message of a single run to this file.
     observers : sequence of functions
-        Called with an :class:`Event` after every slot; by ``fused`` now and then.
+        Called with an :class:`~popsnet.trace.Event` after every slot, by ``fused`` now and then.
     progress : function, bool or None
         A function that is called with the runs done and the total. None shows a bar on a
         terminal after two seconds, False shows nothing.
@@ -80,7 +89,7 @@ def route(
     RuleViolation
         If the router breaks a rule of the machine.
     KeyboardInterrupt
-        If interrupted; its attribute ``runs`` has the runs that were finished.
+        If interrupted. Its attribute ``runs`` has the runs that were finished.
 
     Examples
     --------
@@ -100,7 +109,7 @@ def route(
     if trace is not None:
         if runs != 1:
             raise InputError(
-                f"trace = {trace}: it records one run, and runs = {runs}; give runs = 1."
+                f"trace = {trace}: a trace records one run, not runs = {runs}; give runs = 1."
             )
         require_writable(Path(trace))
         require_traceable(experiment)
@@ -123,7 +132,9 @@ def route(
         except KeyboardInterrupt as stop:
             kept = _runs(experiment, chosen, numbers, done, seconds)
             stop.runs = kept  # type: ignore[attr-defined]
-            stop.add_note(f"{len(kept):,} of {runs:,} runs were finished: attribute runs has them.")
+            stop.add_note(
+                f"{len(kept):,} of {runs:,} runs were finished; the attribute runs has them."
+            )
             raise
     return _runs(experiment, chosen, numbers, done, seconds)
 
@@ -136,7 +147,7 @@ def _experiment(
         return Experiment(*shape_of(network, g), **given)
     if given := given if g is None else {"g": g, **given}:
         raise InputError(
-            f"The experiment has its parameters already; leave out {', '.join(given)}, or use "
+            f"The experiment already has its parameters; leave out {', '.join(given)}, or use "
             "experiment.replaced(...)."
         )
     return network
@@ -149,7 +160,7 @@ def _blocks(
     observers: Sequence[Observer],
     threads: int | None,
 ) -> Iterator[tuple[Outcomes, npt.NDArray[np.float64]]]:
-    """Some runs at a time, with the time each took."""
+    """Yield some runs at a time, with the time that each took."""
     with engine.open(experiment, threads) as session:
         begin = time.perf_counter()
         for block in session.run(numbers, observers):
@@ -159,7 +170,7 @@ def _blocks(
 
 
 def _on(report: Update) -> Observer:
-    """Show how far the present run is."""
+    """Return an observer that shows how far the present run is."""
 
     def observe(event: Event) -> None:
         where = f"step {event.step + 1}, slot {event.slot:,}"

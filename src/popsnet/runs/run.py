@@ -1,4 +1,4 @@
-"""The results of runs: one run, which can be traced, and many as columns."""
+"""The results of runs: one run, which can be traced, and many runs as columns."""
 
 from __future__ import annotations
 
@@ -33,10 +33,28 @@ I64 = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One run: its outcome, and what was run.
+    """One run: its experiment, its number and its outcome.
 
     The counts of the outcome are attributes of the run, too: ``run.slots`` is
     ``run.outcome.slots``.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        The experiment.
+    number : int
+        The number of the run in the experiment's sequence.
+    outcome : Outcome
+        Slots, steps, delivered packets and other counts.
+    seconds : float
+        The time that the run took.
+
+    Examples
+    --------
+    >>> import popsnet
+    >>> run = popsnet.route(4, 4, router="direct")[0]
+    >>> run.slots, run.delivered, run.lost
+    (4, 16, 0)
     """
 
     experiment: Experiment
@@ -44,7 +62,7 @@ class Run:
     """The number of the run in the experiment's sequence."""
     outcome: Outcome
     seconds: float = field(compare=False)
-    """The time it took; runs that were done together share theirs evenly."""
+    """The time that it took. Runs that were done together share theirs evenly."""
 
     def __getattr__(self, name: str) -> Any:
         if name in Outcome.__dataclass_fields__ or name == "slots_known":
@@ -55,7 +73,19 @@ class Run:
         return [*object.__dir__(self), *Outcome.__dataclass_fields__, "slots_known"]
 
     def trace(self) -> str:
-        """Execute the run again, message by message, and return its trace as text."""
+        """Execute the run again, message by message, and return its trace as text.
+
+        Returns
+        -------
+        str
+            The trace in JSON Lines, as :meth:`write_trace` writes it.
+
+        Examples
+        --------
+        >>> import popsnet
+        >>> len(popsnet.route(4, 4, router="direct")[0].trace().splitlines())
+        6
+        """
         file = io.StringIO()
         write_trace(self.experiment, self.number, file)
         return file.getvalue()
@@ -63,30 +93,56 @@ class Run:
     def write_trace(self, path: str | Path) -> Path:
         """Execute the run again, message by message, and write its trace to a file.
 
-        ``popsnet.check_trace`` replays the file by the rules alone.
+        Parameters
+        ----------
+        path : str or Path
+            The file to write.
+
+        Returns
+        -------
+        Path
+            The file. :func:`~popsnet.check_trace` replays it by the rules alone.
+
+        Examples
+        --------
+        >>> import popsnet
+        >>> path = popsnet.route(4, 4)[0].write_trace("run.jsonl")
+        >>> popsnet.check_trace(path).ok
+        True
         """
         run_traced(self.experiment, self.number, Path(path))
         return Path(path)
 
     def view(self) -> Page:
-        """Return the page that plays the run; a notebook shows it, ``save`` writes it."""
+        """Return the page that plays the run. A notebook shows it, ``save`` writes it.
+
+        Returns
+        -------
+        Page
+            An HTML page in one file.
+
+        Examples
+        --------
+        >>> import popsnet
+        >>> path = popsnet.route(4, 4)[0].view().save("run.html")
+        """
         from popsnet.notebook import view
 
         return view(self)
 
     def _repr_html_(self) -> str:
-        """The run in a notebook, played slot by slot."""
+        """Return the page that plays the run, for a notebook."""
         from popsnet.notebook import shown
 
         return shown(self)
 
 
 def require_traceable(experiment: Experiment) -> None:
-    """Refuse to trace a variant that gives no route."""
+    """Refuse to trace a variant that gives statistics only."""
     if experiment.idealized:
         raise InputError(
             f"Variant {experiment.variant} of {experiment.router} gives statistics only, not a "
-            "route to be traced."
+            "route that can be traced; choose another variant."
         )
 
 
@@ -97,7 +153,7 @@ def write_trace(
     observers: Sequence[Observer] = (),
     engine: Engine = ENGINES["slots"],
 ) -> Run:
-    """Do one run and write its trace, as it happens, to an open file."""
+    """Execute one run and write its trace, as it happens, to an open file."""
     require_traceable(experiment)
     begin, instance = time.perf_counter(), experiment.instance(number)
 
@@ -111,7 +167,7 @@ def write_trace(
 def trace_instance(
     instance: Instance, seed: int, file: TextIO, execute: Callable[[Observer], Outcome]
 ) -> Outcome:
-    """Write the trace of what ``execute`` does with an instance, as it happens."""
+    """Write the trace of an instance while ``execute`` runs it."""
     network, router, variant = instance.network, instance.router, instance.resolved_variant
     buffers, words = router.buffers_on(network, variant), router.words_on(network, variant)
     destination, trace = instance.array(), TraceWriter(file)
@@ -130,7 +186,7 @@ def run_traced(
     observers: Sequence[Observer] = (),
     engine: Engine = ENGINES["slots"],
 ) -> Run:
-    """Do one run and write its trace to a file, which appears when the run has ended."""
+    """Execute one run and write its trace to a file, which appears when the run has ended."""
     with write_whole(path) as file:
         return write_trace(experiment, number, file, observers, engine)
 
@@ -139,8 +195,22 @@ def run_traced(
 class Runs(Sequence[Run]):
     """The runs of an experiment, in order, as NumPy arrays.
 
-    ``runs.slots`` and so on have an entry per run. ``runs[i]`` is one run, which can be traced
-    and viewed; ``runs[a:b]`` is some of them.
+    ``runs.slots`` and the other counts are arrays with an entry per run. ``runs[i]`` is one
+    :class:`Run`, which can be traced and viewed, and ``runs[a:b]`` is a part of them as
+    :class:`Runs`. :func:`~popsnet.route` returns this class.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        The experiment.
+    engine : str
+        The name of the engine that executed the runs.
+    numbers : sequence of int
+        The number of each run in the experiment's sequence.
+    outcomes : Outcomes
+        The counts of all runs.
+    seconds : array of float
+        The time that each run took.
 
     Examples
     --------
@@ -157,12 +227,12 @@ class Runs(Sequence[Run]):
 
     experiment: Experiment
     engine: str
-    """The name of the engine that did the runs."""
+    """The name of the engine that executed the runs."""
     numbers: Sequence[int]
     """The number of each run in the experiment's sequence."""
     outcomes: Outcomes
     seconds: npt.NDArray[np.float64]
-    """The time each run took; runs that were done together share theirs evenly."""
+    """The time that each run took. Runs that were done together share theirs evenly."""
 
     def __post_init__(self) -> None:
         self.seconds.flags.writeable = False
@@ -182,7 +252,7 @@ class Runs(Sequence[Run]):
         if places is None or places.ndim > 1 or place is None or isinstance(place, bool):
             raise IndexError(
                 f"{place!r:.40}: there are {len(self):,} runs; give a number, a slice, or an array "
-                "of numbers or of booleans."
+                "of integers or booleans."
             )
         if places.ndim == 0:
             place = int(places)
@@ -198,52 +268,52 @@ class Runs(Sequence[Run]):
 
     @property
     def slots(self) -> I64:
-        """Slots until the router ends."""
+        """The slots of each run, until the router ended."""
         return self.outcomes.column("slots")
 
     @property
     def slots_delivered(self) -> I64:
-        """The slot of the last delivery; 0 if nothing was delivered."""
+        """The slot of the last delivery in each run, 0 if there was none."""
         return self.outcomes.column("slots_delivered")
 
     @property
     def steps(self) -> I64:
-        """Steps of the router."""
+        """The steps of the router in each run."""
         return self.outcomes.column("steps")
 
     @property
     def delivered(self) -> I64:
-        """Packets delivered to their destinations."""
+        """The packets that each run delivered to their destinations."""
         return self.outcomes.column("delivered")
 
     @property
     def lost(self) -> I64:
-        """Packets that no processor holds any more."""
+        """The packets that each run lost: undelivered, and held by no processor."""
         return self.outcomes.column("lost")
 
     @property
     def collisions(self) -> I64:
-        """Couplers hit by two or more messages, summed over slots."""
+        """The collisions of each run: couplers with two or more messages, summed over slots."""
         return self.outcomes.column("collisions")
 
     @property
     def destroyed(self) -> I64:
-        """Messages that were destroyed at such couplers."""
+        """The messages that were destroyed in collisions."""
         return self.outcomes.column("destroyed")
 
     @property
     def messages(self) -> I64:
-        """Messages sent; a multicast is one."""
+        """The messages that were sent. A multicast is one message."""
         return self.outcomes.column("messages")
 
     @property
     def peak_buffers(self) -> I64 | None:
-        """The most packets any processor held at once; None if the engine does not count them."""
+        """The most packets that a processor held at once, None if they were not counted."""
         return self._known("peak_buffers")
 
     @property
     def control_bits(self) -> I64 | None:
-        """The most bits of any message, besides packets; None if the engine does not count them."""
+        """The most bits in a message, besides packets, None if they were not counted."""
         return self._known("control_bits")
 
     @property
@@ -257,27 +327,43 @@ class Runs(Sequence[Run]):
 
     @property
     def tally(self) -> Tally:
-        """Exact histograms of all runs, which can be added to others."""
+        """The exact histograms of all runs, which can be added to those of other runs."""
         return Tally.of(self.outcomes)
 
     @property
     def undelivered(self) -> int:
-        """Packets that were not delivered, in all runs together."""
+        """The number of packets that were not delivered, in all runs together."""
         return int((self.experiment.network.n - self.delivered).sum())
 
     @property
     def failed(self) -> bool:
-        """Whether a run lost packets, or ended, uncapped, with packets missing."""
+        """Whether a run lost packets, or ended with packets undelivered without being capped."""
         missing = self.delivered < self.experiment.network.n
         return bool(((self.lost > 0) | (missing & ~self.capped)).any())
 
     def histogram(self, name: str = "slots") -> tuple[I64, I64]:
-        """Return the values that a count takes, in rising order, and how many runs take each.
+        """Return the values of a count in ascending order, and the number of runs with each.
 
         Parameters
         ----------
         name : str
             One of the counts, such as ``"slots"`` or ``"steps"``.
+
+        Returns
+        -------
+        values, counts : array of int
+            The values, and how many runs have each of them.
+
+        Raises
+        ------
+        InputError
+            If there is no such count, or the engine does not keep it.
+
+        Examples
+        --------
+        >>> import popsnet
+        >>> popsnet.route(4, 4, router="direct", runs=10).histogram("slots")
+        (array([4]), array([10]))
         """
         if name not in COLUMNS:
             raise InputError(f"name = {name!r}: give one of {', '.join(COLUMNS)}.")
@@ -287,19 +373,54 @@ class Runs(Sequence[Run]):
         return values, counts
 
     def summary(self) -> RunsSummary:
-        """Return mean, standard deviation, minimum and maximum of every count."""
+        """Return mean, standard deviation, minimum and maximum of every count.
+
+        Returns
+        -------
+        RunsSummary
+            A mapping from names of counts, which prints itself as a table.
+
+        Raises
+        ------
+        InputError
+            If there are no runs.
+
+        Examples
+        --------
+        >>> import popsnet
+        >>> popsnet.route(4, 4, router="direct", runs=10).summary()["slots"].mean
+        4.0
+        """
         if not len(self):
-            raise InputError("There are no runs to summarize.")
+            raise InputError("There are no runs to summarize; give at least one.")
         kept = [name for name in LABELS if self._known(name) is not None]
         figures = {name: summarize_array(self.outcomes.column(name)) for name in kept}
         return RunsSummary(self, figures)
 
     def report(self) -> Report:
-        """Return the runs as they are shown."""
+        """Return the report that the command line prints.
+
+        Returns
+        -------
+        Report
+            Tables and facts, as text, JSON, CSV or HTML.
+        """
         return self.summary().report()
 
     def to_records(self) -> list[dict[str, Any]]:
-        """Return a dictionary per run, of plain numbers."""
+        """Return a dictionary per run, with Python numbers.
+
+        Returns
+        -------
+        list of dict
+            The number of the run, its counts and its time.
+
+        Examples
+        --------
+        >>> import popsnet
+        >>> popsnet.route(4, 4, router="direct", runs=2).to_records()[1]["slots"]
+        4
+        """
         columns = self._columns()
         rows = zip(*(column.tolist() for column in columns.values()), strict=True)
         records = [dict(zip(columns, row, strict=True)) for row in rows]
@@ -313,9 +434,25 @@ class Runs(Sequence[Run]):
         return records
 
     def to_dataframe(self) -> pd.DataFrame:
-        """Return a pandas data frame with a row per run; needs the extra ``popsnet[pandas]``.
+        """Return a pandas data frame with a row per run.
 
-        The columns before ``slots`` say what was run, so that frames can be put together.
+        The columns before ``slots`` say what was run, so that frames can be concatenated.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row per run, indexed by the number of the run.
+
+        Raises
+        ------
+        InputError
+            If pandas is not installed (the extra ``popsnet[pandas]``).
+
+        Examples
+        --------
+        >>> import popsnet
+        >>> popsnet.route(4, 4, router="direct", runs=3).to_dataframe()["slots"].max()
+        np.int64(4)
         """
         one, columns = self.experiment, self._columns()
         for name in ("peak_buffers", "control_bits"):
@@ -343,7 +480,7 @@ class Runs(Sequence[Run]):
         return text + (f", {missing:,} packets not delivered" if missing else "")
 
     def _repr_html_(self) -> str:
-        """The summary and a histogram of the slots, for a notebook."""
+        """Return the summary and a histogram of the slots, for a notebook."""
         if not len(self):
             return f"<p>{escape(repr(self))}</p>"
         return self.summary()._repr_html_() + bars(*self.histogram("slots"))

@@ -1,4 +1,4 @@
-"""Off-line schedules: made of a demand, executed on the machine, written as traces or tables."""
+"""Off-line schedules: computed for a demand, executed on the machine, written to files."""
 
 from __future__ import annotations
 
@@ -33,35 +33,69 @@ from popsnet.trace import Event, Observer
 _ROUTER = "offline"
 _VARIANT = "standard"
 _HEADING = "slot,sender,coupler,listener,packet\n"
-_BYTES_A_PACKET = 250
-"""To colour, order and execute; measured, rounded up."""
-_TRACE_BYTES_A_PACKET = 700
+_BYTES_PER_PACKET = 250
+"""To colour, order and execute a packet: measured, rounded up."""
+_TRACE_BYTES_PER_PACKET = 700
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Scheduled(Reported):
-    """A schedule without collisions for everything that is to be sent."""
+    """A collision-free schedule of a demand, as :func:`schedule` returns it.
+
+    Parameters
+    ----------
+    demand : Demand
+        The packets.
+    schedule : Schedule
+        The slots in which they are sent.
+    seed : int
+        The random seed of the scheduler.
+    seconds : float
+        The time that it took to compute the schedule.
+    outcome : Outcome, optional
+        The outcome of the execution, if a trace of it was asked for.
+
+    Examples
+    --------
+    >>> import popsnet
+    >>> made = popsnet.schedule(popsnet.Network(4, 4), "transpose")
+    >>> made
+    <schedule of 16 packets on POPS(4, 4): 2 slots>
+    >>> made.execute().collisions
+    0
+    """
 
     demand: Demand
     schedule: Schedule
     seed: int = 0
     seconds: float = 0.0
-    """The time it took to make the schedule."""
+    """The time that it took to compute the schedule."""
     outcome: Outcome | None = None
     """The outcome of the execution, if a trace of it was asked for."""
 
     @property
     def slots(self) -> int:
-        """Slots of the schedule."""
+        """The number of slots of the schedule."""
         return self.schedule.slots
 
     @property
     def lower_bound(self) -> int:
-        """Slots that every schedule of this demand takes at least."""
+        """The number of slots that every schedule of this demand needs."""
         return lower_bound(self.demand)
 
     def execute(self, observers: Sequence[Observer] = ()) -> Outcome:
-        """Execute every message by the rules of the machine."""
+        """Execute every message by the rules of the machine.
+
+        Parameters
+        ----------
+        observers : sequence of functions
+            Called with an :class:`~popsnet.trace.Event` after every slot.
+
+        Returns
+        -------
+        Outcome
+            The counts of the run.
+        """
         with patient_progress(f"executing {self.slots:,} slots", self.slots) as update:
 
             def watch(event: Event) -> None:
@@ -70,7 +104,20 @@ class Scheduled(Reported):
             return ENGINES["slots"].execute(self._instance(), [*observers, watch])
 
     def write_trace(self, path: str | Path, observers: Sequence[Observer] = ()) -> Outcome:
-        """Execute every message and write a trace, which ``check_trace`` replays."""
+        """Execute every message and write a trace, which ``check_trace`` replays.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file to write.
+        observers : sequence of functions
+            Called with an :class:`~popsnet.trace.Event` after every slot.
+
+        Returns
+        -------
+        Outcome
+            The counts of the run.
+        """
         with write_whole(Path(path)) as file:
             return trace_instance(
                 self._instance(), self.seed, file, lambda trace: self.execute([trace, *observers])
@@ -92,7 +139,13 @@ class Scheduled(Reported):
                 file.writelines(f"{number + 1},{s},{c},{heard},{p}\n" for s, c, heard, p in rows)
 
     def report(self) -> Report:
-        """Return the schedule as it is shown; it is executed, unless it was already."""
+        """Return the report that the command line prints, and execute the schedule for it.
+
+        Returns
+        -------
+        Report
+            The size of the demand, the slots and the use of the couplers.
+        """
         demand, network, bound = self.demand, self.demand.network, self.lower_bound
         outcome = self.execute() if self.outcome is None else self.outcome
         couplers = self.slots * network.couplers
@@ -101,16 +154,16 @@ class Scheduled(Reported):
         facts = (
             Fact("network", network.to_dict()),
             Fact("packets", demand.packets, "packets"),
-            Fact("max_per_processor", demand.h, "most packets of a processor, sent or received"),
-            Fact("max_per_group", demand.degree, "most packets of a group, sent or received"),
+            Fact("max_per_processor", demand.h, "most packets sent or received by a processor"),
+            Fact("max_per_group", demand.degree, "most packets sent or received by a group"),
             Fact("slots", self.slots, "slots"),
             Fact("lower_bound", bound, "lower bound for any schedule"),
-            Fact("gap", self.slots - bound, "gap"),
+            Fact("gap", self.slots - bound, "slots above the bound"),
             Fact("messages", outcome.messages),
             Fact("utilization", use / couplers if couplers else None, f"{used}, of all", "share"),
             Fact("usable_utilization", use / usable if usable else None,
                  f"{used}, of those that n senders can use", "share"),
-            Fact("peak_buffers", outcome.peak_buffers, "most packets held by a processor"),
+            Fact("peak_buffers", outcome.peak_buffers, "peak buffer use"),
             Fact("delivered", outcome.delivered),
             Fact("collisions", outcome.collisions),
             Fact("seconds", self.seconds),
@@ -127,7 +180,7 @@ class Scheduled(Reported):
         return f"<schedule of {what}: {self.slots:,} slots>"
 
     def _instance(self) -> Instance:
-        """A run of the off-line router with this schedule, and with the buffers it needs."""
+        """Return a run of the off-line router with this schedule and the buffers that it needs."""
         demand, network, offline = self.demand, self.demand.network, get_router(_ROUTER)
         claimed = offline.buffers_on(network, _VARIANT)
         buffers = claimed if demand.h == 1 else max(claimed, self.schedule.peak_buffers())
@@ -148,9 +201,10 @@ def schedule(
     seed: int = 0,
     trace: str | Path | None = None,
 ) -> Scheduled:
-    """Make a schedule without collisions for everything that is to be sent.
+    """Compute a collision-free schedule for packets that are known beforehand.
 
-    Give what is to be sent in one of these ways; without any it is a random permutation.
+    Give the packets as ``demand``, ``permutation``, ``packets`` or ``matrix``. By default they are
+    a random permutation.
 
     Parameters
     ----------
@@ -164,13 +218,30 @@ def schedule(
     packets : str, Path or array, optional
         A row (source, destination) per packet, or a file with such rows.
     matrix : str, Path or array, optional
-        How many packets go from each group (row) to each group (column), or a file with these.
+        The number of packets from each group (row) to each group (column), or a file with it.
     permutation_seed : int
-        The seed of a random permutation.
+        The seed of a random permutation, from 0 to 2^64 - 1.
     seed : int
-        The seed of the walks that colour the packets.
+        The random seed of the scheduler, from 0 to 2^64 - 1.
     trace : str or Path, optional
         Execute the schedule and write every message to this file.
+
+    Returns
+    -------
+    Scheduled
+        The schedule, which can be executed and written to files.
+
+    Raises
+    ------
+    InputError
+        If the packets are given in two ways, or do not fit the network.
+    SizeError
+        If there is not enough memory.
+
+    Notes
+    -----
+    A permutation takes 2⌈d/g⌉ slots, or one if d = 1 (Mei and Rizzi, J. Parallel Distrib. Comput.,
+    2003). The time is O(n log d).
 
     Examples
     --------
@@ -196,12 +267,14 @@ def schedule(
 
 
 def _demand(network: Network, permutation_seed: int, **given: Any) -> Demand:
-    """Return what is to be sent, given in one of the ways of :func:`schedule`."""
+    """Return the demand, given in one of the ways of :func:`schedule`."""
     require_network(network)
     _require_room(network, network.n, traced=False)
     given = {name: value for name, value in given.items() if value is not None}
     if len(given) > 1:
-        raise InputError(f"{' and '.join(given)} each say what is to be sent; give one of them.")
+        raise InputError(
+            f"{' and '.join(given)} each give the packets to send; give only one of them."
+        )
     ((name, value),) = given.items() or [("permutation", "random")]
     if name == "demand" and isinstance(value, Demand):
         if value.network != network:
@@ -245,8 +318,8 @@ def _of_matrix(network: Network, matrix: str | Path | npt.ArrayLike) -> Demand:
 
 
 def _require_room(network: Network, packets: int, traced: bool) -> None:
-    """Refuse what could not be held here."""
-    needed = max(network.n, packets) * (_BYTES_A_PACKET + _TRACE_BYTES_A_PACKET * traced)
+    """Refuse a demand that needs more memory than is available."""
+    needed = max(network.n, packets) * (_BYTES_PER_PACKET + _TRACE_BYTES_PER_PACKET * traced)
     if needed > available_memory():
         raise SizeError(
             f"{network} with {packets:,} packets needs about {needed / 1e9:,.1f} GB"

@@ -1,4 +1,4 @@
-"""Runs in short: figures of every count as text and HTML, and a small histogram."""
+"""Summaries of runs: statistics of every count as text and HTML, and a small histogram."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ I64 = npt.NDArray[np.int64]
 
 
 class RunsSummary(Reported, dict[str, Summary]):
-    """Mean, spread and range of the counts of runs: by name, as text, or as HTML.
+    """Mean, standard deviation and range of the counts of runs, by name, as text or as HTML.
 
     Examples
     --------
@@ -38,15 +38,15 @@ class RunsSummary(Reported, dict[str, Summary]):
 
     @property
     def capped(self) -> int:
-        """Runs that were capped."""
+        """The number of runs that were capped."""
         return int(self._runs.capped.sum())
 
     def to_dataframe(self) -> pd.DataFrame:
-        """Return a pandas data frame with a row per count; needs ``popsnet[pandas]``."""
+        """Return a pandas data frame with a row per count. Needs ``popsnet[pandas]``."""
         return self._table().to_dataframe()
 
     def report(self) -> Report:
-        """Return the summary as it is shown, with a row per run for programs."""
+        """Return the report that the command line prints, with a row per run for programs."""
         runs, one = self._runs, self._runs.experiment
         title = (
             f"{one.network}: {one.network.n:,} processors in {one.g:,} groups of {one.d:,}\n"
@@ -102,13 +102,13 @@ LABELS = {
     "peak_buffers": "peak buffer use",
     "control_bits": "most bits of a control message",
 }
-"""The counts that are summarized, in words."""
+"""The labels of the counts that are summarized."""
 
 _FEW = 12
 
 
 def _named(runs: Runs) -> str:
-    """The packets that a single run lost, as far as they are few, or where they are named."""
+    """Return the packets that a single run lost, if they are few, or where they are named."""
     lost = runs.outcomes.lost_packets.tolist()
     if not lost:
         return ""
@@ -118,7 +118,7 @@ def _named(runs: Runs) -> str:
 
 
 def _steps(runs: Runs) -> Table:
-    """The packets that are pending after each step of a single run."""
+    """Return a table of the packets that are pending after each step of a single run."""
     pending = [runs.experiment.network.n, *runs[0].outcome.survivors]
     rows = [
         {"step": step, "pending": after, "delivered": before - after}
@@ -130,7 +130,7 @@ def _steps(runs: Runs) -> Table:
 
 
 def bars(values: I64, counts: I64) -> str:
-    """A small histogram as SVG: a bar per value, or per several where there are many."""
+    """Return a small histogram as SVG, a bar per value, or per several if there are many."""
     least, span = int(values[0]), int(values[-1] - values[0]) + 1
     each = -(-span // _MOST_BARS)
     heights = np.bincount((values - least) // each, weights=counts).astype(np.int64)
@@ -155,4 +155,4 @@ def _slots(first: int, each: int) -> str:
 
 
 _HEIGHT, _WIDTH, _MOST_BARS = 80, 14, 40
-"""Pixels of the histogram and of a bar, and how many bars there may be."""
+"""The height of the histogram and the width of a bar in pixels, and the most bars."""

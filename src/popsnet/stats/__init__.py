@@ -1,4 +1,4 @@
-"""Statistics of samples, comparisons of means, and fitted laws. Knows nothing of networks."""
+"""Statistics of samples, comparisons of means and regression. Knows nothing of networks."""
 
 from popsnet.stats.inference import Summary, summarize
 

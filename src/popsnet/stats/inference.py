@@ -18,11 +18,26 @@ import numpy.typing as npt
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """Mean, spread and range of a sample."""
+    """Mean, standard deviation and range of a sample.
+
+    Parameters
+    ----------
+    mean : float
+        The mean.
+    sd : float or None
+        The sample standard deviation (n - 1 in the denominator), None for a single value.
+    min, max : int
+        The smallest and the largest value.
+
+    Examples
+    --------
+    >>> from popsnet.stats import Summary
+    >>> Summary(mean=2.0, sd=1.0, min=1, max=3).max
+    3
+    """
 
     mean: float
     sd: float | None
-    """Sample standard deviation (n - 1 in the denominator); None for a single value."""
     min: int
     max: int
 
@@ -35,11 +50,11 @@ class Estimate:
     sd: float
     runs: int
     rounding: float = 0.0
-    """How far the mean may be from the true mean of the runs because it is rounded."""
+    """The largest error of the mean due to rounding."""
 
     def __post_init__(self) -> None:
         if self.runs < 2:
-            raise ValueError(f"runs = {self.runs}: a spread needs at least 2.")
+            raise ValueError(f"runs = {self.runs}: it must be at least 2 for a standard deviation.")
 
     def times(self, factor: int) -> Estimate:
         """Return the estimate of a multiple."""
@@ -47,6 +62,7 @@ class Estimate:
 
     @property
     def standard_error(self) -> float:
+        """The standard error of the mean, sd / √runs."""
         return self.sd / math.sqrt(self.runs)
 
 
@@ -62,18 +78,40 @@ class MeanComparison:
 
 
 def summarize(sample: Sequence[int]) -> Summary:
-    """Summarize a sample that is not empty."""
+    """Summarize a sample of integers.
+
+    Parameters
+    ----------
+    sample : sequence of int
+        The values, at least one.
+
+    Returns
+    -------
+    Summary
+        Mean, standard deviation, minimum and maximum.
+
+    Raises
+    ------
+    ValueError
+        If the sample is empty.
+
+    Examples
+    --------
+    >>> import popsnet
+    >>> popsnet.summarize([4, 5, 9])
+    Summary(mean=6.0, sd=2.6457513110645907, min=4, max=9)
+    """
     return summarize_counts(Counter(sample))
 
 
 def summarize_array(values: npt.NDArray[np.integer[Any]]) -> Summary:
-    """Summarize a sample in an array; exact, as it consists of integers."""
+    """Summarize a sample of integers in an array, exactly."""
     found, counts = np.unique(values, return_counts=True)
     return summarize_counts(dict(zip(found.tolist(), counts.tolist(), strict=True)))
 
 
 def summarize_counts(histogram: Mapping[int, int]) -> Summary:
-    """Summarize a sample given as a histogram, from values to how often they occur."""
+    """Summarize a sample given as a histogram, which maps values to their frequencies."""
     there = _values(histogram)
     runs, total, squares = (_power_sum(histogram, power) for power in (0, 1, 2))
     sd = None
@@ -168,7 +206,7 @@ def holm(p_values: Sequence[float], level: float) -> list[bool]:
 def _values(histogram: Mapping[int, int]) -> list[int]:
     values = sorted(value for value, times in histogram.items() if times)
     if not values:
-        raise ValueError("A sample without values has no statistics.")
+        raise ValueError("The sample is empty; give at least one value.")
     return values
 
 

@@ -1,13 +1,14 @@
-"""Fitting a model to means with known errors that it need not describe exactly.
+"""Regression of means with known standard errors on a model that need not be exact.
 
-Means of many runs may be sharper than any simple model is right. Weights by their errors alone
-would then let the sharpest means decide, and take every misfit for a matter of chance. So the model
-gets an error of its own: value i is normal about the model with variance sᵢ² + τ², where sᵢ is its
-standard error and τ, one for all, is estimated with the coefficients by maximum likelihood. It is
-the regression of random effects (DerSimonian and Laird, Controlled Clinical Trials, 1986; Thompson
-and Sharp, Statistics in Medicine, 1999). With τ = 0 it is least squares weighted by standard
-errors, with τ large ordinary least squares. Models are compared by AICc (Hurvich and Tsai,
-Biometrika, 1989). The misfits of different values are taken to be independent.
+Means of many runs may be more precise than any simple model is accurate. Weights by their standard
+errors alone would then let the most precise means decide, and attribute every misfit to random
+error. So the model gets an error of its own: value i is normal about the model with variance
+sᵢ² + τ², where sᵢ is its standard error and τ, one for all, is estimated with the coefficients by
+maximum likelihood. It is the regression of random effects (DerSimonian and Laird, Controlled
+Clinical Trials, 1986; Thompson and Sharp, Statistics in Medicine, 1999). With τ = 0 it is least
+squares weighted by standard errors, with large τ it is ordinary least squares. Models are compared
+by AICc (Hurvich and Tsai, Biometrika, 1989). The misfits of different values are assumed to be
+independent.
 """
 
 from __future__ import annotations
@@ -33,13 +34,13 @@ class Fit:
     errors: tuple[float, ...]
     """Their standard errors."""
     misfit: float
-    """τ: how far the model is off where the values are exact."""
+    """τ, the standard deviation of exact values from the model."""
     rss: float
-    """The sum of the squares of the residuals."""
+    """The sum of squared residuals."""
     chi2: float
-    """The least sum of squares of residuals over standard errors, had the model no misfit."""
+    """The least sum of squared residuals over standard errors, for a model without misfit."""
     freedom: int
-    """Values less coefficients: what chi2 would be on average."""
+    """The degrees of freedom, values minus coefficients: the mean of chi2 without misfit."""
     aicc: float
 
 
@@ -54,26 +55,26 @@ class _Solution:
 
 
 def fewest_values(coefficients: int) -> int:
-    """Return how many values AICc needs for this many coefficients; τ is one more parameter."""
+    """Return how many values AICc needs for this many coefficients, with τ as a parameter."""
     return coefficients + 3
 
 
 def fit(design: npt.ArrayLike, values: npt.ArrayLike, errors: npt.ArrayLike) -> Fit:
-    """The most likely coefficients, one for each column of ``design``, and the most likely τ.
+    """Fit coefficients, one per column of ``design``, and τ by maximum likelihood.
 
-    A design without columns is a model without coefficients, whose predictions are 0. The variance
-    that is most likely is too small on average; where τ dominates by (N - p)/N, for which the
-    standard errors make up, so that they are rather too large where τ is small.
+    A design without columns is a model without coefficients, whose predictions are 0. The maximum
+    likelihood estimate of the variance is too small on average, by (N - p)/N if τ dominates. The
+    standard errors correct for this, so they are rather too large if τ is small.
     """
     x, y, s = (np.asarray(part, dtype=np.float64) for part in (design, values, errors))
     count, coefficients = x.shape
     if count < fewest_values(coefficients):
         raise ValueError(
-            f"{count} values: a model with {coefficients} coefficients needs "
+            f"{count} values: a model with {coefficients} coefficients needs at least "
             f"{fewest_values(coefficients)}."
         )
     if not (s > 0).all():
-        raise ValueError("A standard error is not above 0: the weight would be infinite.")
+        raise ValueError("Every standard error must be above 0: the weight would be infinite.")
     variance = _most_likely(x, y, s)
     best, sharp = _solve(x, y, s, variance), _solve(x, y, s, 0.0)
     parameters = coefficients + 1
@@ -91,14 +92,14 @@ def fit(design: npt.ArrayLike, values: npt.ArrayLike, errors: npt.ArrayLike) -> 
 
 
 def akaike_weights(aicc: Sequence[float]) -> list[float]:
-    """Return the share of each model in exp(-Δ/2), Δ from the least AICc; they add up to 1."""
+    """Return the Akaike weights: shares of exp(-Δ/2), Δ from the least AICc, that sum to 1."""
     likelihoods = np.exp(-(np.asarray(aicc) - min(aicc)) / 2)
     shares: list[float] = (likelihoods / likelihoods.sum()).tolist()
     return shares
 
 
 def _solve(x: Numbers, y: Numbers, s: Numbers, variance: float) -> _Solution:
-    """Weighted least squares."""
+    """Solve weighted least squares."""
     weights = 1 / (s**2 + variance)
     covariance: Numbers = np.linalg.inv(x.T * weights @ x).astype(np.float64)
     coefficients = covariance @ (x.T * weights @ y)
@@ -108,7 +109,7 @@ def _solve(x: Numbers, y: Numbers, s: Numbers, variance: float) -> _Solution:
 
 
 def _most_likely(x: Numbers, y: Numbers, s: Numbers) -> float:
-    """τ²: the best of a grid, which may have several peaks, refined between its neighbours."""
+    """Return τ²: the best of a grid, as there may be several peaks, refined locally."""
     from scipy.optimize import minimize_scalar
 
     def badness(variance: float) -> float:

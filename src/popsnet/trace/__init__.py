@@ -1,6 +1,6 @@
-"""Traces: what happened in a run, slot by slot, as JSON Lines; written, read and checked.
+"""Traces: records of runs, slot by slot, as JSON Lines, written, read and checked.
 
-The first line is a header, then comes one line a slot, then the outcome:
+The first line is a header. Then there is one line per slot, and then the outcome:
 
     {"format": "popsnet-trace", "version": 1, "d", "g", "router", "variant", "seed",
      "destination": [pi(0), pi(1), …], "buffers"}
@@ -8,12 +8,12 @@ The first line is a header, then comes one line a slot, then the outcome:
      "listens": [[processor, group], …], "keeps": [[processor, packet], …], "drops": […]}
     {"outcome": {"slots", "delivered", "lost", "lost_packets"}}
 
-Slots are numbered from 1, steps from 0; a line may leave out its step. A kind is ``packet``,
-``ack`` or ``control``; a packet is the number of its source (or its place in ``start``), or null.
-Lists are ordered by processor. ``buffers``, ``keeps``, ``drops`` and ``lost_packets`` say who
-holds what; a trace without ``buffers`` has none of them. A header with ``start`` says where each
-packet starts; there may be any number of them. ``explanation``, ``phases`` and ``conflict_graph``
-of a header explain the run to readers.
+Slots are numbered from 1 and steps from 0. A line may leave out its step. A kind is ``packet``,
+``ack`` or ``control``. A packet is the number of its source (or its index in ``start``), or null.
+Lists are ordered by processor. ``buffers``, ``keeps``, ``drops`` and ``lost_packets`` say which
+packets each processor holds; a trace without ``buffers`` has none of them. ``start`` in a header
+says where each packet starts, for any number of packets. ``explanation``, ``phases`` and
+``conflict_graph`` in a header explain the run to readers.
 """
 
 from popsnet.trace.event import Event, Hold, Listen, Observer, Send, TraceWords

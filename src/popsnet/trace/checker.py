@@ -1,19 +1,19 @@
-"""The independent checker: replays a trace from the rules alone.
+"""The independent checker, which replays a trace by the rules alone.
 
-It shares no code with the machine or any router. It follows who has heard which packet, lets
-messages that meet on a coupler destroy each other, and at the end asks whether every packet
-reached its destination and whether the outcome the trace claims is the one it found.
+It shares no code with the machine or any router. It follows which processors have heard which
+packet, lets messages that meet on a coupler destroy each other, and at the end checks whether every
+packet reached its destination and whether the outcome that the trace claims is the one it found.
 
 An ack names a packet that its sender has heard of, from the packet itself or from another ack.
 
-A trace with ``buffers`` says what each processor keeps and gives up. The replay then knows who
-holds what: nobody keeps what it did not just hear, sends or gives up what it does not hold, or
-holds more than the router claims. At the end a packet is delivered if its destination holds it,
-and lost if nobody does.
+A trace with ``buffers`` says what each processor keeps and drops. The replay then knows which
+packets each processor holds: a processor keeps only what it has just heard, sends and drops only
+what it holds, and holds no more than the router claims. At the end a packet is delivered if its
+destination holds it, and lost if no processor does.
 
-Without ``buffers`` a processor has all it ever heard, and a packet counts as delivered once its
-destination had it, be it only as a relay. In either case a run that was ended before its time
-may have delivered fewer than that, never more.
+Without ``buffers`` a processor has all that it ever heard, and a packet counts as delivered once
+its destination had it, even if only as a relay. In either case a run that was stopped early may
+claim fewer delivered packets than the replay finds, never more.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _KINDS = ("packet", "ack", "control")
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """Something in a trace that cannot have happened, or should not have."""
+    """A place in a trace where a rule is broken."""
 
     line: int
     slot: int | None
@@ -53,7 +53,11 @@ class Violation:
 
 @dataclass(slots=True)
 class TraceCheck:
-    """What the replay found."""
+    """The result of a replay, as :func:`check_trace` returns it.
+
+    The counts ``packets``, ``slots``, ``messages``, ``collisions`` and ``delivered`` are those of
+    the replay, not those that the trace claims.
+    """
 
     network: Network
     router: str
@@ -64,18 +68,18 @@ class TraceCheck:
     collisions: int = 0
     delivered: int = 0
     undelivered: list[int] = field(default_factory=list)
-    """Packets that did not reach their destination."""
+    """The packets that did not reach their destinations."""
     lost: list[int] = field(default_factory=list)
-    """Those of them that nobody holds any more."""
+    """The undelivered packets that no processor holds any more."""
     tells_holdings: bool = True
-    """Whether the trace says who holds what; if not, nothing is known about losses."""
+    """Whether the trace says which packets are held. Without that, losses are not known."""
     violations: list[Violation] = field(default_factory=list)
-    """The first of them."""
+    """The first 20 violations."""
     violation_count: int = 0
 
     @property
     def ok(self) -> bool:
-        """Whether the trace holds in every respect."""
+        """Whether the trace breaks no rule."""
         return self.violation_count == 0
 
 
@@ -88,6 +92,11 @@ def check_trace(path: str | Path, progress: Callable[[int], None] | None = None)
         The trace.
     progress : function, optional
         Called with the number of bytes read so far.
+
+    Returns
+    -------
+    TraceCheck
+        The counts of the replay, and all violations.
 
     Raises
     ------
@@ -104,14 +113,14 @@ def check_trace(path: str | Path, progress: Callable[[int], None] | None = None)
     """
     if not isinstance(path, str | Path):
         raise InputError(
-            f"A trace is checked in a file, not as {type(path).__name__}; run.write_trace(path) "
-            "writes one."
+            f"check_trace reads a file, not a {type(path).__name__}; write the trace with "
+            "run.write_trace(path)."
         )
     return _Replay(read_trace(Path(path), progress)).run()
 
 
 class _Replay:
-    """The state of the network, as far as the trace tells.
+    """The state of the network, as far as the trace gives it.
 
     Pairs of a processor and a packet are kept as single numbers, see :meth:`_copy`.
     """
@@ -128,11 +137,11 @@ class _Replay:
         self.report = TraceCheck(self.network, header.router, header.variant, self.packets)
         self.report.tells_holdings = header.buffers is not None
         self.held: dict[int, int] = {}  # copies, and how many; without buffers all ever heard
-        self.known: set[int] = set()  # what processors started with or heard of, also by acks
+        self.known: set[int] = set()  # what processors started with or heard of, also from acks
         self.load: dict[int, int] = {}  # packets that a processor holds
         self.slot: int | None = None
         self.step = 0
-        self.first = 1  # number of the first slot; a trace that counts from 0 is as good
+        self.first = 1  # number of the first slot; a trace may also count from 0
 
     def run(self) -> TraceCheck:
         if wrong := self._wrong_header():
@@ -155,7 +164,7 @@ class _Replay:
         return self.report
 
     def _wrong_header(self) -> str | None:
-        """Without ``start`` it is a permutation; with it any packets that have both ends."""
+        """Return what is wrong with the header: its destinations or its starts."""
         n, m = self.network.n, self.packets
         if isinstance(self.start, range):
             whole = m == n and sorted(self.destination) == list(self.start)
@@ -172,7 +181,7 @@ class _Replay:
         return None
 
     def _copy(self, processor: int, packet: int) -> int:
-        """The number of a pair, different for each processor and packet that exists."""
+        """Return a number for a pair, different for each processor and packet that exists."""
         return processor * self.packets + packet
 
     def _replay(self, line: SlotLine) -> None:
@@ -181,11 +190,11 @@ class _Replay:
             self.first = line.slot
         expected = self.first + self.report.slots
         if line.slot != expected:
-            self._violation(None, f"slots are numbered in turn: {expected} comes here")
+            self._violation(None, f"slots are numbered in order: {expected} is next")
         self.report.slots += 1
         if line.step is not UNSET:
             if line.step < self.step:
-                self._violation(None, f"steps never go back, and {self.step} was before this")
+                self._violation(None, f"steps never decrease, and the last one was {self.step}")
             self.step = line.step
         self.report.messages += len(line.sends)
         couplers = self._send(line.sends)
@@ -197,7 +206,7 @@ class _Replay:
             self._hold(line, heard, self.buffers)
 
     def _hold(self, line: SlotLine, heard: dict[int, int], buffers: int) -> None:
-        """Every processor holds what it keeps."""
+        """Update what every processor holds."""
         held, load, packets = self.held, self.load, self.packets
         for processor, packet in line.drops:
             copy = processor * packets + packet
@@ -217,7 +226,7 @@ class _Replay:
                 self._violation(processor, f"{Rule.BUFFERS}, which is {buffers}")
 
     def _send(self, sends: Sequence[Send]) -> dict[int, Send | None]:
-        """The message on each coupler, None where several meet; a coupler is to·g + from."""
+        """Return the message on each coupler to·g + from, None where several meet."""
         d, g = self.network.d, self.network.g
         couplers: dict[int, Send | None] = {}
         repeated = _repeated([send[0] for send in sends])
@@ -245,7 +254,7 @@ class _Replay:
             if not 0 <= group < self.g:
                 return f"{Rule.GROUP_EXISTS}, and it sends to {list(groups)}"
         if kind not in _KINDS:
-            return f"a message is a {', '.join(_KINDS)}, not {kind!r}"
+            return f"the kind of a message is {', '.join(_KINDS)}, not {kind!r}"
         if packet is None:
             return Rule.PACKET_EXISTS if kind == "packet" else None
         if not 0 <= packet < self.packets:
@@ -259,7 +268,7 @@ class _Replay:
         return None
 
     def _listen(self, listens: list[Listen], couplers: dict[int, Send | None]) -> dict[int, int]:
-        """The packet that each processor hears; what it hears of becomes known to it."""
+        """Return the packet that each processor hears, and note what it hears of."""
         n, d, g, packets = self.network.n, self.network.d, self.network.g, self.packets
         heard: dict[int, int] = {}
         know = self.known.add
@@ -301,10 +310,14 @@ class _Replay:
     def _compare(self, outcome: OutcomeLine) -> None:
         found = self.report
         if outcome.slots != found.slots:
-            self._violation(None, f"the outcome claims {outcome.slots} slots; it has {found.slots}")
+            self._violation(
+                None, f"the outcome claims {outcome.slots} slots; the trace has {found.slots}"
+            )
         if outcome.delivered > found.delivered:
             self._violation(
-                None, f"the outcome claims {outcome.delivered} delivered; it was {found.delivered}"
+                None,
+                f"the outcome claims {outcome.delivered} delivered; the replay finds "
+                f"{found.delivered}",
             )
         if outcome.delivered < found.packets:
             self._violation(
@@ -333,13 +346,13 @@ class _Replay:
 
 
 def _repeated(processors: list[int]) -> set[int]:
-    """Those that are there several times."""
+    """Return the processors that occur more than once."""
     if len(set(processors)) == len(processors):
         return set()
     return {processor for processor, times in Counter(processors).items() if times > 1}
 
 
 def _some(packets: list[int]) -> str:
-    """The first few of them."""
+    """Return the first few packets as text."""
     shown = ", ".join(map(str, packets[:_FEW]))
     return f"packets {shown}{', …' if len(packets) > _FEW else ''}" if packets else "none"

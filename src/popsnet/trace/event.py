@@ -1,4 +1,4 @@
-"""What an engine tells its observers about each slot."""
+"""Events: what an engine tells its observers about each slot."""
 
 from __future__ import annotations
 
@@ -9,37 +9,65 @@ FORMAT = "popsnet-trace"
 VERSION = 1
 
 Send: TypeAlias = tuple[int, Sequence[int], str, int | None]
-"""Processor, groups, kind, packet."""
+"""A message: processor, groups, kind, packet."""
 
 Listen: TypeAlias = tuple[int, int]
-"""Processor, group."""
+"""A listener: processor, group."""
 
 
 Hold: TypeAlias = tuple[int, int]
-"""Processor, packet: something it keeps, or gives up."""
+"""A packet that a processor keeps or drops: processor, packet."""
 
 
 class TraceWords(TypedDict, total=False):
-    """What a header may say to explain a run."""
+    """The fields of a header that explain a run to readers.
+
+    Examples
+    --------
+    >>> from popsnet.trace import TraceWords
+    >>> TraceWords(explanation="One hop.", phases={"slot *": "Packets go to their destinations."})
+    {'explanation': 'One hop.', 'phases': {'slot *': 'Packets go to their destinations.'}}
+    """
 
     explanation: str
     """What the router does."""
     phases: dict[str, str]
-    """What happens in a phase, by pattern; the first that matches counts."""
+    """What happens in a phase, by pattern. The first pattern that matches is used."""
     conflict_graph: str
-    """By what the conflict graph of a step has destinations: ``group`` or ``residue``."""
+    """How the conflict graph of a step groups destinations: ``group`` or ``residue``."""
 
 
 class Event(NamedTuple):
-    """One executed slot."""
+    """One executed slot, as observers see it.
+
+    Parameters
+    ----------
+    slot : int
+        The number of the slot, counting from 1.
+    phase : str
+        The name that the router gave the slot.
+    step : int
+        The step of the router, counting from 0.
+    pending : int
+        Packets that were not delivered when the slot began.
+    records : function
+        Returns what was sent and listened to, two lists of tuples, worked out when called.
+
+    Examples
+    --------
+    >>> import popsnet
+    >>> seen = []
+    >>> _ = popsnet.route(2, 2, router="direct", observers=[seen.append])
+    >>> seen[0].slot, seen[0].phase, seen[0].pending
+    (1, 'to destination', 4)
+    """
 
     slot: int
     phase: str
     step: int
     pending: int
-    """Packets not delivered when the slot began."""
     records: Callable[[], tuple[list[Send], list[Listen]]]
-    """What was sent and listened to; worked out only for those who ask."""
 
 
 Observer: TypeAlias = Callable[[Event], None]
+"""A function that is called after every slot."""

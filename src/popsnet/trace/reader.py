@@ -1,4 +1,4 @@
-"""Reads traces: the form of every line is checked here, its meaning by the checker."""
+"""Reading of traces. The form of every line is checked here, its meaning by the checker."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from popsnet.errors import TraceFormatError
 from popsnet.trace.event import FORMAT, VERSION, Hold, Listen
 
 _ABSENT: list[Any] = []
-"""Stands for a list that the trace does not have; told from an empty one by identity."""
+"""Stands for a list that the trace does not have. It is told from an empty one by identity."""
 
 _Sent: TypeAlias = tuple[int, tuple[int, ...], str, int | None]
-"""A send without lists, which the garbage collector would look at again and again."""
+"""A message without lists, which the garbage collector would traverse again and again."""
 
 _PLACE = re.compile(r"\.(\w+)|\[(\d+)\]")
 
@@ -30,7 +30,7 @@ def _absent() -> list[Any]:
 
 
 class Header(Struct, frozen=True):
-    """The first line."""
+    """The first line of a trace."""
 
     d: Annotated[int, Meta(ge=1)]
     g: Annotated[int, Meta(ge=1)]
@@ -39,19 +39,19 @@ class Header(Struct, frozen=True):
     seed: int
     destination: list[int]
     buffers: Annotated[int, Meta(ge=1)] | None = None
-    """Packets a processor may hold; None if the trace does not say which packets are held."""
+    """Packets that a processor may hold, None if the trace does not say which are held."""
     start: list[int] | None = None
-    """Where each packet starts; None if packet i starts at processor i."""
+    """The processor at which each packet starts, None if packet i starts at processor i."""
     explanation: str = ""
     """What the router does, in a sentence."""
     phases: dict[str, str] = {}
     """A sentence for each phase."""
     conflict_graph: Literal["group", "residue"] = "group"
-    """What the conflict graph of a step is drawn of."""
+    """How the conflict graph of a step groups destinations."""
 
 
 class SlotLine(Struct, frozen=True):
-    """One executed slot."""
+    """The line of an executed slot."""
 
     slot: int
     phase: str
@@ -60,11 +60,11 @@ class SlotLine(Struct, frozen=True):
     keeps: list[Hold] = field(default_factory=_absent)
     drops: list[Hold] = field(default_factory=_absent)
     step: Annotated[int, Meta(ge=0)] | UnsetType = UNSET
-    """The step of the router; unset if the trace does not say."""
+    """The step of the router, unset if the trace does not give it."""
 
 
 class OutcomeLine(Struct, frozen=True):
-    """The last line."""
+    """The last line of a trace."""
 
     slots: int
     delivered: int
@@ -73,14 +73,14 @@ class OutcomeLine(Struct, frozen=True):
 
 
 class _StrictSlotLine(SlotLine, frozen=True, forbid_unknown_fields=True):
-    """A slot line without further fields, whose text msgspec would not check to the last byte."""
+    """A slot line without other fields, whose text msgspec would not check completely."""
 
 
 Line: TypeAlias = SlotLine | OutcomeLine
 
 
 def read_trace(path: Path, progress: Callable[[int], None] | None = None) -> TraceReader:
-    """Open a trace; ``progress`` is called with the number of bytes read so far."""
+    """Open a trace, and call ``progress`` with the number of bytes read so far."""
     return TraceReader(str(path), _lines(path, progress))
 
 
@@ -103,14 +103,14 @@ class TraceReader:
     Parameters
     ----------
     name : str
-        What to call the trace in errors.
+        The name of the trace in errors.
     lines : iterable of bytes
         The lines of the trace, from any source.
 
     Raises
     ------
     TraceFormatError
-        At the first line that does not have the form it should have.
+        At the first line that does not have the right form.
     """
 
     def __init__(self, name: str, lines: Iterable[bytes]) -> None:
@@ -143,7 +143,7 @@ class TraceReader:
         version = line.get("version")
         if type(version) is not int or version != VERSION:
             raise TraceFormatError(
-                f"{self._name} has trace version {version!r:.40}; this program reads {VERSION}."
+                f"{self._name} has trace version {version!r:.40}; popsnet reads version {VERSION}."
             )
         for name in ("buffers", "start"):
             if name in line and line[name] is None:
@@ -151,7 +151,7 @@ class TraceReader:
         return self._converted(line, Header)
 
     def _line(self, raw: bytes) -> Line:
-        """What is not plainly a slot is read by Python's more liberal and more exact parser."""
+        """Decode a line. One that is not a plain slot is read by Python's stricter parser."""
         try:
             return self._decode(raw)
         except (ValueError, RecursionError):
@@ -169,7 +169,7 @@ class TraceReader:
             if not raw.endswith(b"\n") and self.number > 1:
                 raise self._error(
                     f"the last line is torn (cut off after {len(raw)} bytes); the trace was not "
-                    "written to its end."
+                    "written completely."
                 ) from error
             raise self._error(f"not JSON ({error}).") from error
         if not isinstance(line, dict):
@@ -181,7 +181,7 @@ class TraceReader:
             value = {name: value[name] for name in form.__struct_fields__ if name in value}
         try:
             return convert(value, form)
-        except ValueError as error:  # of the form, or text that UTF-8 does not have
+        except ValueError as error:  # wrong form, or text that is not valid in UTF-8
             reason, _, place = str(error).partition(" - at `$")
             for key, index in _PLACE.findall(place):
                 value = value[key or int(index)]  # type: ignore[index]
@@ -190,13 +190,13 @@ class TraceReader:
             raise self._error(f"{subject}{reason}.") from error
 
     def _require_holdings(self, **lists: list[Any]) -> None:
-        """All lines say which packets are held, or none does."""
+        """Require that all lines say which packets are held, or that none does."""
         told = self.header.buffers is not None
         for name, given in lists.items():
             if (given is _ABSENT) == told:
                 raise self._error(
-                    f'"{name}" is {"missing" if told else "there"}, and the header has '
-                    f'{"" if told else "no "}"buffers"; they come together or not at all.'
+                    f'"{name}" is {"missing" if told else "present"}, and the header has '
+                    f'{"" if told else "no "}"buffers"; give both or neither.'
                 )
 
     def _error(self, wrong: str) -> TraceFormatError:
@@ -204,5 +204,5 @@ class TraceReader:
 
 
 def _refuse_constant(constant: str) -> None:
-    """Python reads NaN and Infinity, which are no JSON; other programs do not."""
-    raise ValueError(f"there is no {constant}")
+    """Refuse NaN and Infinity, which Python reads although they are not JSON."""
+    raise ValueError(f"{constant} is not allowed")

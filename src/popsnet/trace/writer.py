@@ -1,4 +1,4 @@
-"""Writes traces."""
+"""Writing of traces."""
 
 from __future__ import annotations
 
@@ -18,7 +18,26 @@ _KINDS = {int(kind): kind.name.lower() for kind in Kind}
 
 
 def records(slot: Slot) -> tuple[list[Send], list[Listen]]:
-    """What was sent and listened to in a slot of the array machine."""
+    """Return what was sent and listened to in a slot, as a trace has it.
+
+    Parameters
+    ----------
+    slot : Slot
+        The slot.
+
+    Returns
+    -------
+    sends, listens : list
+        A tuple (processor, groups, kind, packet) per message and (processor, group) per listener,
+        ordered by processor.
+
+    Examples
+    --------
+    >>> from popsnet import Slot
+    >>> from popsnet.trace import records
+    >>> records(Slot.broadcast(np.array([1]), 2, np.array([0, 0])))
+    ([(1, [0, 1], 'packet', 1)], [(0, 0), (1, 0)])
+    """
     groups = slot.groups.tolist()
     if slot.fanout is None:
         targets = [[group] for group in groups]
@@ -33,7 +52,27 @@ def records(slot: Slot) -> tuple[list[Send], list[Listen]]:
 
 
 class TraceWriter:
-    """An observer that writes every slot to a file as it happens."""
+    """An observer that writes every slot to a file as it happens.
+
+    :meth:`begin` and :meth:`end` write the first and the last line. ``route(..., trace=path)`` and
+    ``run.write_trace(path)`` do all of this.
+
+    Parameters
+    ----------
+    file : text file
+        The file to write to.
+
+    Examples
+    --------
+    >>> import io
+    >>> from popsnet.trace import TraceWriter
+    >>> file = io.StringIO()
+    >>> trace = TraceWriter(file)
+    >>> trace.begin(Network(1, 2), "mine", "standard", 0, np.array([0, 1]), buffers=1)
+    >>> trace.end(slots=0, delivered=2, lost_packets=[])
+    >>> file.getvalue().splitlines()[-1]
+    '{"outcome":{"slots":0,"delivered":2,"lost":0,"lost_packets":[]}}'
+    """
 
     def __init__(self, file: TextIO) -> None:
         self._file = file
@@ -50,9 +89,24 @@ class TraceWriter:
         start: Ints | None = None,
         words: TraceWords | None = None,
     ) -> None:
-        """Write the header; ``start`` if it is not packet i that starts at processor i.
+        """Write the header.
 
-        ``words`` explain the run to readers.
+        Parameters
+        ----------
+        network : Network
+            The network.
+        router, variant : str
+            Their names.
+        seed : int
+            The seed of the experiment.
+        destination : array of int
+            The destination of each packet.
+        buffers : int
+            The number of packets that a processor may hold.
+        start : array of int, optional
+            The processor at which each packet starts, if packet i does not start at processor i.
+        words : TraceWords, optional
+            Texts that explain the run to readers.
         """
         header = {
             "format": FORMAT,
@@ -70,6 +124,7 @@ class TraceWriter:
         self._write(header)
 
     def __call__(self, event: Event) -> None:
+        """Take the event of a slot, which :meth:`settle` writes."""
         sends, listens = event.records()
         from msgspec import Raw
 
@@ -82,13 +137,27 @@ class TraceWriter:
         }
 
     def settle(self, keeps: list[Hold], drops: list[Hold]) -> None:
-        """After the slot: what was kept of what was heard, and what was given up."""
+        """Write the line of the slot, with the packets that were kept and dropped after it.
+
+        Parameters
+        ----------
+        keeps, drops : list of tuple
+            Pairs (processor, packet), in order.
+        """
         from msgspec.json import encode
 
         self._file.write(encode({**self._line, "keeps": keeps, "drops": drops}).decode() + "\n")
 
     def end(self, slots: int, delivered: int, lost_packets: Sequence[int]) -> None:
-        """Write the outcome."""
+        """Write the outcome.
+
+        Parameters
+        ----------
+        slots, delivered : int
+            The slots of the run, and the packets that were delivered.
+        lost_packets : sequence of int
+            The packets that no processor holds any more.
+        """
         self._write(
             {
                 "outcome": {

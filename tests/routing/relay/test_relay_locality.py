@@ -43,7 +43,7 @@ def test_the_check_sees_sources_that_know_without_an_ack(monkeypatch: pytest.Mon
         self.undelivered[receivers] = False
         self.acknowledge(packets)
 
-    monkeypatch.setattr(RelayState, "bring_home", knowing)
+    monkeypatch.setattr(RelayState, "take", knowing)
     with pytest.raises(LocalityError, match="of which it has heard nothing"):
         check_locality(RELAY, Network(4, 4), variants=["S"])
 

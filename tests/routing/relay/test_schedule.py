@@ -52,7 +52,7 @@ def test_spaces_and_brackets_change_nothing(schedule: RelaySchedule, data: st.Da
     bare = text.replace(" | ", "|")
     assert parse_schedule(bare) == schedule
     if " " in bare:
-        with pytest.raises(InputError, match="stages have spaces between them"):
+        with pytest.raises(InputError, match="stages must have spaces between them"):
             parse_schedule(bare.replace(" ", ""))
 
 
@@ -116,30 +116,30 @@ def test_each_schedule_has_one_name(text: str, canonical: str) -> None:
         ("P-1", r"'P-1' does not begin"),
         ("P1.5", r"'P1.5' does not begin"),
         ("census P1", r"'census P1' does not begin"),
-        ("P4P3", r"'P4P3': stages have spaces between them; give 'P4 P…'"),
-        ("P2 P(2,1)R1", r"'P\(2,1\)R1': stages have spaces between them; give 'P\(2,1\) R…'"),
-        ("P2 | FF", r"'FF': stages have spaces between them; give 'F F…'"),
+        ("P4P3", r"'P4P3': stages must have spaces between them; give 'P4 P…'"),
+        ("P2 P(2,1)R1", r"'P\(2,1\)R1': stages must have spaces between them; give 'P\(2,1\) R…'"),
+        ("P2 | FF", r"'FF': stages must have spaces between them; give 'F F…'"),
         ("P４", r"'４' is not allowed in a schedule.*made of Pw or P\(w1,w2,…\)"),
         ("P(2,٣)", r"'٣' is not allowed in a schedule"),
         ("P2\u3000P1", r"is not allowed in a schedule"),
         ("P", r"'P': P takes windows, as in P2 or P\(5,5\)"),
         ("P()", r"'P\(\)': P takes windows"),
-        ("P0", r"P: 0 is not a number from 1 to 65536"),
-        ("P(3,0,2)", r"P: 0 is not a number from 1 to 65536"),
-        ("P65537", r"P: 65537 is not a number from 1 to 65536"),
+        ("P0", r"P: 0 must be from 1 to 65536"),
+        ("P(3,0,2)", r"P: 0 must be from 1 to 65536"),
+        ("P65537", r"P: 65537 must be from 1 to 65536"),
         ("P" + 30 * "9", r"Stage P: numbers must be from 1 to 65536"),
         ("R" + 5000 * "9", r"Stage R: numbers must be from 1 to 65536"),
         ("XY(2," + 5000 * "9" + ")", r"Stage XY: numbers must be from 1"),
         ("P2 R", r"'R': R takes one number of copies, as in R2"),
-        ("R0", r"R: 0 is not a number from 1"),
+        ("R0", r"R: 0 must be from 1"),
         ("R(2,2)", r"'R\(2,2\)': R takes one number"),
         ("S2", r"'S2': S takes no number"),
         ("F1", r"'F1': F takes no number"),
         ("XY", r"'XY': XY takes two numbers, as in XY\(4,4\)"),
         ("XY(2)", r"'XY\(2\)': XY takes two numbers"),
         ("XY(2,2,2)", r"XY takes two numbers"),
-        ("XY(0,4)", r"XY: 0 is not a number"),
-        ("P2 | P1 | F", r"has 2 bars; it may have one"),
+        ("XY(0,4)", r"XY: 0 must be from 1"),
+        ("P2 | P1 | F", r"has 2 bars; it must have at most one"),
         ("P2 |", r"nothing follows the bar; give stages to repeat"),
         ("", r"empty; give stages, as in 'P2 P1 F R2'"),
         ("   ", r"empty; give stages"),
@@ -163,14 +163,14 @@ def test_any_text_is_read_or_refused(text: str) -> None:
 @pytest.mark.parametrize("network", [Network(3, 8), Network(1, 2)])
 @pytest.mark.parametrize("text", ["P1", "S", "F", "R2", "XY(1,8) P1"])
 def test_stages_for_large_groups_are_refused_on_small_ones(network: Network, text: str) -> None:
-    with pytest.raises(InputError, match=r"does not apply.*needs d >= g; for d < g give .*XY"):
+    with pytest.raises(InputError, match=r"does not apply.*needs d >= g; for d < g use .*XY"):
         get_router("relay").choose_variant(text, network)
 
 
 @pytest.mark.parametrize(
     ("d", "g", "text", "complaint"),
     [
-        (8, 8, "XY(1,1)", r"needs d < g; for d >= g give stages P, S, F and R"),
+        (8, 8, "XY(1,1)", r"needs d < g; for d >= g use stages P, S, F and R"),
         (8, 8, "P1 | XY(1,1) P1", r"XY\(1,1\) needs d < g"),
         (2, 8, "XY(1,3)", r"XY\(1,3\) needs x·y >= ⌈g/d⌉ = 4"),
         (2, 9, "XY(2,2)", r"XY\(2,2\) needs x·y >= ⌈g/d⌉ = 5"),
@@ -190,7 +190,7 @@ def test_a_stage_that_does_not_fit_says_what_would(
 def test_names_are_offered_only_for_what_may_be_one(cli: Cli, text: str, named: bool) -> None:
     finished = cli("route", 8, 8, "--router", "relay", "--variant", text)
     assert finished.code == 2
-    assert ("Variants with a name: direct, roll-call, census." in finished.err) == named
+    assert ("Or use a variant: direct, roll-call, census." in finished.err) == named
 
 
 def test_the_command_line_takes_schedules(cli: Cli) -> None:
@@ -222,7 +222,7 @@ def test_the_command_line_takes_variants_with_a_name(cli: Cli, variant: str) -> 
     ("text", "complaint"),
     [
         ("", "empty"),
-        ("P0", "0 is not a number"),
+        ("P0", "0 must be from 1"),
         ("Q", "does not begin with a stage"),
         ("P1 | P1 | P1", "2 bars"),
         ("XY(1,1)", "needs d < g"),
@@ -242,8 +242,8 @@ def test_the_command_line_refuses_what_is_no_schedule(
 @pytest.mark.parametrize(
     ("d", "g", "variant", "complaint"),
     [
-        (6, 4, "census", "needs d to be a multiple of g"),
-        (2, 4, "census", "needs d to be a multiple of g"),
+        (6, 4, "census", "d must be a multiple of g"),
+        (2, 4, "census", "d must be a multiple of g"),
         (6, 4, "roll-call", "roll call needs d = g"),
         (1024, 1024, "census", "g^3 = 1,073,741,824 counters"),
     ],

@@ -1,9 +1,10 @@
-"""The ``fused`` engine: two routers compiled, only what decides who survives.
+"""The ``fused`` engine: two routers, compiled to what decides which packets survive.
 
-Same coins, same trajectory as the engines that execute every message, for statistics and for
-networks that those cannot hold. A kernel is a router on one network: ``mei_rizzi`` has those of
-the paper's router, and ``relay`` that of relay. A session has a kernel, threads and a workspace for
-each of them. Small networks run whole in the cache, one thread per run; all threads do a large one.
+It has the same coins and the same runs as the engines that execute every message, for statistics
+and for networks that those cannot hold. A kernel is a router on one network: ``mei_rizzi`` has
+those of the paper's router, and ``relay`` that of relay. A session has a kernel, threads and a
+workspace for each of them. Small networks run in the cache, one thread per run. All threads share
+a large run.
 """
 
 from popsnet.engines.fused.engine import ENGINE, kernel_of

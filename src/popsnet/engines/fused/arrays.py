@@ -1,4 +1,4 @@
-"""Types of arrays, and counters whose fields have names in Python and in compiled code."""
+"""Types of arrays, and records whose fields have names in Python and in compiled code."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ U32: TypeAlias = npt.NDArray[np.uint32]
 U64: TypeAlias = npt.NDArray[np.uint64]
 I64: TypeAlias = npt.NDArray[np.int64]
 Records: TypeAlias = npt.NDArray[np.void]
-"""Rows with the fields of a class; see :func:`record_type`."""
+"""Rows with the fields of a class, as :func:`record_type` makes them."""
 
 _TYPES = {"int": np.int64, "np.uint64": np.uint64}
 

@@ -1,4 +1,4 @@
-"""Bits and quotients: what the processor can do and Numba has no word for."""
+"""Bits and quotients: instructions of the processor that Numba does not offer."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from popsnet.compiled import compiled
 from popsnet.engines.fused.arrays import U32, U64
 
 LANES = 8
-"""Numbers that ``pack`` takes at a time."""
+"""The numbers that ``pack`` takes at a time."""
 
 _1, _FULL = np.uint64(1), np.uint64(2**64 - 1)
 
@@ -59,18 +59,18 @@ def _packed(context: Any, chosen: Any, numbers: Any, k: Any, out: Any, s: Any) -
 
 
 def _data(context: Any, builder: Any, signature: Any, arguments: Any, at: int) -> Any:
-    """Where the numbers of an array are."""
+    """Return a pointer to the numbers of an array."""
     return context.make_array(signature.args[at])(context, builder, arguments[at]).data
 
 
 def _lanes(builder: Any, data: Any, index: Any, width: int) -> Any:
-    """A pointer to the numbers from an index on, as one vector."""
+    """Return a pointer to the numbers from an index on, as one vector."""
     vector = ir.VectorType(ir.IntType(width), LANES)
     return builder.bitcast(builder.gep(data, [index]), vector.as_pointer())
 
 
 def _permute(builder: Any, values: Any, bits: Any, out: Any) -> None:
-    """Bring the chosen lanes to the front: which go where is looked up."""
+    """Bring the chosen lanes to the front by a table lookup."""
     byte, word = ir.IntType(8), ir.IntType(32)
     indices, row = ir.VectorType(word, LANES), ir.ArrayType(byte, LANES)
     name = "popsnet.chosen_lanes"
@@ -92,7 +92,7 @@ def _permute(builder: Any, values: Any, bits: Any, out: Any) -> None:
 
 
 def _one_by_one(builder: Any, values: Any, bits: Any, data: Any, at: Any) -> None:
-    """Write every lane, and move on behind those that are chosen."""
+    """Write every lane, and advance after those that are chosen."""
     data = builder.bitcast(data, values.type.element.as_pointer())
     chosen = builder.bitcast(bits, ir.VectorType(ir.IntType(1), LANES))
     for lane in range(LANES):
@@ -124,35 +124,35 @@ def _loaded(context: Any, numbers: Any, k: Any) -> Any:
 _count_trailing_zeros = cast("Any", intrinsic)(_trailing_zeros)
 _count_ones = cast("Any", intrinsic)(_population)
 flags_set = cast("Any", intrinsic)(_flags_set)
-"""``flags_set(flags, k)``: a bit for each of eight flags from the k-th on, whether it is 1."""
+"""``flags_set(flags, k)``: a bit for each of eight flags from the k-th on, set if it is 1."""
 
 pack = cast("Any", intrinsic)(_packed)
 """``pack(chosen, numbers, k, out, s)``: of eight 32-bit numbers from the k-th on, write those whose
 bit is set from out[s] on, and return how many. Eight places of ``out`` are written."""
 
 add_shared = cast("Any", intrinsic)(_added)
-"""``add_shared(numbers, k, value)``: add to a number that other threads change too; what it was.
-What a thread wrote before, others see after they have seen the sum."""
+"""``add_shared(numbers, k, value)``: add to a number that other threads change, too, and return its
+old value. Other threads that see the sum also see what this thread wrote before."""
 
 load_shared = cast("Any", intrinsic)(_loaded)
-"""``load_shared(numbers, k)``: look at such a number, in a loop that waits for it."""
+"""``load_shared(numbers, k)``: read such a number in a loop that waits for it."""
 
 
 @compiled(inline=True)
 def lowest_bit(word: np.uint64) -> int:
-    """The position of the lowest bit that is set in a word that is not 0."""
+    """Return the position of the lowest set bit of a word that is not 0."""
     return _count_trailing_zeros(word)  # type: ignore[no-any-return]
 
 
 @compiled(inline=True)
 def ones(word: np.uint64) -> np.uint64:
-    """How many bits are set in a word."""
+    """Return the number of set bits of a word."""
     return _count_ones(word)  # type: ignore[no-any-return]
 
 
 @compiled
 def unpack(bits: U64, words: int, numbers: U32) -> int:
-    """The positions of the bits that are set in some words; how many."""
+    """Write the positions of the set bits of some words, and return how many there are."""
     s = 0
     for w in range(words):
         rest = bits[w]
@@ -169,12 +169,12 @@ def unpack(bits: U64, words: int, numbers: U32) -> int:
 
 
 def divisor_of(number: int) -> tuple[int, int]:
-    """For :func:`divide`: exact below 2^31 (Granlund and Montgomery, 1994)."""
+    """Return a divisor for :func:`divide`, exact below 2^31 (Granlund and Montgomery, 1994)."""
     shift = 31 + (number - 1).bit_length()
     return (1 << shift) // number + 1, shift
 
 
 @compiled(inline=True)
 def divide(value: np.uint64, by: tuple[int, int]) -> np.uint64:
-    """The quotient by the number that ``by`` stands for."""
+    """Return the quotient by the number that ``by`` stands for."""
     return (value * np.uint64(by[0])) >> np.uint64(by[1])

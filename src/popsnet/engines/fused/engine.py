@@ -1,4 +1,4 @@
-"""The engine: which kernel runs what."""
+"""The engine, which chooses the kernel of an experiment."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _MEI_RIZZI = ("published", "idealized", "deferred")
 
 
 def kernel_of(what: Experiment | Instance) -> Kernel[Any]:
-    """Return the kernel that runs an experiment or an instance; there has to be one."""
+    """Return the kernel of an experiment or an instance that has one."""
     variant = what.resolved_variant
     return _kind_of(variant)(what.network, variant, what.max_steps)
 
@@ -44,7 +44,7 @@ def _kind_of(variant: Variant) -> type[Kernel[Any]]:
 
 
 def _compiled(router: Router, variant: Variant) -> bool:
-    """Whether there is a kernel for a variant of a router that ships."""
+    """Return whether there is a kernel for a variant of a router that ships."""
     if variant.name.endswith(DETECTED) or not is_registered(router):
         return False
     if router.name == "relay":
@@ -61,23 +61,23 @@ class FusedEngine:
     def supports(self, experiment: Experiment) -> str | None:
         """Return why the engine cannot run an experiment, or None if it can."""
         if not _compiled(experiment.resolved_router, experiment.resolved_variant):
-            return f"it has mei-rizzi ({', '.join(_MEI_RIZZI)}) and the schedules of relay only"
+            return f"it runs only mei-rizzi ({', '.join(_MEI_RIZZI)}) and the schedules of relay"
         return kernel_of(experiment).obstacle(experiment.permutation == "keyed")
 
     def memory(self, experiment: Experiment) -> int:
-        """Return the bytes that runs on all threads take, rounded up."""
+        """Return the bytes of memory that runs on all threads need, rounded up."""
         return kernel_of(experiment).memory(threads_here(), experiment.permutation == "keyed")
 
     def batch(self, experiment: Experiment) -> int:
-        """Return how many runs to hand to a worker at once."""
+        """Return how many runs to give to a worker at once."""
         return runs_at_a_time(experiment.network) if many_at_a_time(experiment) else 1
 
     def open(self, experiment: Experiment, threads: int | None = None) -> Session:
-        """Open a session; it uses this many threads, or all there are."""
+        """Open a session with this many threads, by default as many as processors."""
         return ExperimentSession(experiment, kernel_of(experiment), threads)
 
     def execute(self, instance: Instance, observers: Sequence[Observer] = ()) -> Outcome:
-        """Do one run; observers hear of every step instead of every slot."""
+        """Execute one run, and call observers after every step instead of every slot."""
         with FusedSession(kernel_of(instance)) as session:
             return session.execute(instance, observers)
 

@@ -1,4 +1,4 @@
-"""What a compiled router provides, so that sessions can run it on their threads."""
+"""The interface of compiled routers, which sessions run on their threads."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ W = TypeVar("W")
 P = TypeVar("P")
 
 StepReport: TypeAlias = Callable[[int, int, int], None]
-"""Is called with the steps that are done, the slots and the packets that are not delivered."""
+"""A function of the steps done, the slots and the packets that are not delivered."""
 
 
 class Seeds(NamedTuple):
@@ -39,7 +39,7 @@ class Seeds(NamedTuple):
 
 
 class KeyedRounds(NamedTuple):
-    """A permutation that is computed, for compiled code."""
+    """A computed permutation, for compiled code."""
 
     n: np.uint64
     half: np.uint64
@@ -60,10 +60,10 @@ class LargeRun(ABC):
 
     @abstractmethod
     def steps(self, instance: Instance, report: StepReport) -> Iterator[np.void]:
-        """Route one permutation; gives the row of the log of each step."""
+        """Route one permutation, and yield the row of the log of each step."""
 
     def targets(self, destination: Destinations) -> tuple[npt.NDArray[Any], KeyedRounds]:
-        """Return all destinations mod ``modulus``, or none and how to compute them."""
+        """Return all destinations mod ``modulus``, or none and the rounds that compute them."""
         if isinstance(destination, KeyedPermutation):
             return np.empty(0, dtype=self._kind), KeyedRounds.of(destination)
         if self._stored is None:
@@ -87,25 +87,25 @@ class CompiledRuns(Protocol):
     """A module of compiled functions that do whole runs, each on one thread."""
 
     LOG: np.dtype[np.void]
-    """Of a row of the log, which has the fields of :class:`LogRow` at least."""
+    """The type of a row of the log, which has at least the fields of :class:`LogRow`."""
 
     def route(self, layout: Any, program: Any, work: Any, seed: np.uint64, log: Records) -> int:
-        """Route the permutation in a workspace; return the steps."""
+        """Route the permutation in a workspace, and return the number of steps."""
 
     def route_many(
         self, layout: Any, program: Any, work: Any, seeds: Seeds, first: int, last: int,
         log: Records, steps: I64,
     ) -> int:  # fmt: skip
-        """Do runs first, first + 1, … on uniform permutations; return how many.
+        """Execute runs first, first + 1, … on uniform permutations, and return how many.
 
-        They are the runs that the same seeds give elsewhere: up to last, or as many as the log has
-        room for. ``steps`` are the steps of each.
+        They are the runs that the same seeds give elsewhere, up to last, or as many as the log has
+        room for. ``steps`` takes the number of steps of each.
         """
 
     def summarize(
         self, layout: Any, program: Any, log: Records, steps: I64, table: Records, survivors: I64
     ) -> None:
-        """Sum up the log of runs: a row of counts for each, and the survivors of each step."""
+        """Sum up the log of runs into a row of counts each, and the survivors of each step."""
 
 
 class Kernel(ABC, Generic[W]):
@@ -115,7 +115,7 @@ class Kernel(ABC, Generic[W]):
     """
 
     runs: ClassVar[CompiledRuns]
-    """How whole runs are done on one thread."""
+    """The functions that execute whole runs on one thread."""
     divisible: ClassVar[bool] = True
     """Whether a large run can be divided among threads."""
 
@@ -125,16 +125,16 @@ class Kernel(ABC, Generic[W]):
     @property
     @abstractmethod
     def layout(self) -> Any:
-        """How packets are cut into blocks, a named tuple for compiled code."""
+        """The division of packets into blocks, a named tuple for compiled code."""
 
     @property
     @abstractmethod
     def program(self) -> Any:
-        """What happens in each step, a named tuple for compiled code."""
+        """The steps, a named tuple for compiled code."""
 
     @abstractmethod
     def obstacle(self, keyed: bool) -> str | None:
-        """Return why it cannot be run, however much memory there is, or None if it can."""
+        """Return why the kernel cannot run, with any amount of memory, or None if it can."""
 
     @abstractmethod
     def memory(self, threads: int, keyed: bool) -> int:
@@ -142,7 +142,7 @@ class Kernel(ABC, Generic[W]):
 
     @abstractmethod
     def workspace(self, stop: U8) -> W:
-        """Return the memory of a thread that does whole runs, until ``stop`` is set."""
+        """Return the memory of a thread that executes whole runs, until ``stop`` is set."""
 
     @abstractmethod
     def load(self, work: W, instance: Instance) -> None:
@@ -154,17 +154,22 @@ class Kernel(ABC, Generic[W]):
 
 
 def as_purposes(kind: Callable[..., P], *names: str) -> P:
-    """Return the numbers of what coins are drawn for, for compiled code."""
+    """Return the numbers of purposes of coins, for compiled code."""
     return kind(*(np.uint64(number_of(name)) for name in names))
 
 
 class RunPurposes(Protocol):
-    """What every kernel draws coins for."""
+    """The purposes for which every kernel draws coins."""
 
     @property
-    def run(self) -> np.uint64: ...
+    def run(self) -> np.uint64:
+        """The purpose of the seeds of runs."""
+        ...
+
     @property
-    def permutation(self) -> np.uint64: ...
+    def permutation(self) -> np.uint64:
+        """The purpose of the draws of permutations."""
+        ...
 
 
 @compiled

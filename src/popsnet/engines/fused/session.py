@@ -1,4 +1,4 @@
-"""Sessions: a kernel, its threads and their memory, which are kept from run to run."""
+"""Sessions: a kernel, its threads and their memory, which are kept between runs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from popsnet.network import Network
 from popsnet.trace import Event, Observer
 
 STEPS_EXPECTED = 16
-"""A log has room for this many steps per run; when it is full it is emptied."""
+"""A log has room for this many steps per run. When it is full it is emptied."""
 
 _PACKETS_AT_A_TIME = 2**22
 _MOST_RUNS_AT_A_TIME = 2**14
@@ -30,17 +30,17 @@ _COUNTS = np.dtype([(name, np.int64) for name in COLUMNS])
 
 
 def runs_at_a_time(network: Network) -> int:
-    """Return how many small runs a thread does before it reports."""
+    """Return how many small runs a thread executes before it reports."""
     return min(max(_PACKETS_AT_A_TIME // network.n, 1), _MOST_RUNS_AT_A_TIME)
 
 
 def many_at_a_time(experiment: Experiment) -> bool:
-    """Return whether many runs are done in one call of compiled code."""
+    """Return whether many runs are executed in one call of compiled code."""
     return experiment.permutation == "random" and experiment.network.n <= RESIDENT
 
 
 class FusedSession:
-    """Runs of one kernel: small ones one per thread, a large one on all threads."""
+    """Runs of one kernel: small ones each on one thread, a large one on all threads."""
 
     def __init__(self, kernel: Kernel[Any], threads: int | None = None) -> None:
         self.kernel, self._team = kernel, Team(threads)
@@ -56,7 +56,7 @@ class FusedSession:
         self._team.close()
 
     def execute(self, instance: Instance, observers: Sequence[Observer] = ()) -> Outcome:
-        """Route one permutation; observers hear of every step."""
+        """Route one permutation, and call observers after every step."""
         kernel, variant = self.kernel, instance.resolved_variant
         if variant.name != kernel.variant.name:
             raise ValueError(f"This kernel runs {kernel.variant.name}, not {variant.name}.")
@@ -66,13 +66,13 @@ class FusedSession:
             for row in (self._large_run.steps if large else self._steps)(instance, report):
                 rows.append(row)
                 report(len(rows), int(row["slots"]), int(row["undelivered"]))
-        except BaseException:  # threads are still at work in their memory
+        except BaseException:  # threads still work in their memory
             self._abandon()
             raise
         return outcome_of(kernel, rows)
 
     def _steps(self, instance: Instance, report: StepReport) -> Iterator[np.void]:
-        """Do a run on one thread; gives the row of each step when it is done."""
+        """Execute a run on one thread, and yield the row of each step when it is done."""
         kernel, work = self.kernel, self._workspace
         log = np.zeros(kernel.max_steps, dtype=kernel.runs.LOG)
         kernel.load(work, instance)
@@ -84,7 +84,7 @@ class FusedSession:
         yield from log[: np.count_nonzero(log["slots"])]
 
     def execute_many(self, seeds: Seeds, numbers: range) -> Iterator[Outcomes]:
-        """Do runs on uniform permutations, a run per thread; in order, many at a time."""
+        """Execute runs on uniform permutations, one per thread, and yield many at a time."""
         idle: SimpleQueue[Worker] = SimpleQueue()
         for worker in self.workers:
             idle.put(worker)
@@ -106,7 +106,7 @@ class FusedSession:
                 waiting.append(team.executor.submit(work, some))
             while waiting:
                 yield waiting.popleft().result()
-        except BaseException:  # interrupted, or given up: threads are still at work
+        except BaseException:  # interrupted or abandoned: threads still work
             for future in waiting:
                 future.cancel()
             self._abandon()
@@ -114,7 +114,7 @@ class FusedSession:
 
     @cached_property
     def workers(self) -> list[Worker]:
-        """A worker for each thread."""
+        """The workers, one per thread."""
         return [Worker(self.kernel, self._team.stop) for _ in range(self._team.size)]
 
     @cached_property
@@ -126,7 +126,7 @@ class FusedSession:
         return self.kernel.large_run(self._team)
 
     def _abandon(self) -> None:
-        """Stop threads that are still at work, and leave them their memory."""
+        """Stop threads that still work, and leave them their memory."""
         self._team.abandon()
         for name in ("workers", "_workspace", "_large_run"):
             self.__dict__.pop(name, None)
@@ -142,7 +142,7 @@ class ExperimentSession(FusedSession, Session):
         self._experiment = experiment
 
     def run(self, numbers: range, observers: Sequence[Observer] = ()) -> Iterator[Outcomes]:
-        """Do the runs of these numbers; see :meth:`Session.run`."""
+        """Execute the runs of these numbers, as :meth:`Session.run` says."""
         experiment = self._experiment
         if len(numbers) > 1 and many_at_a_time(experiment):
             seeds = Seeds(np.uint64(experiment.seed), np.uint64(experiment.permutation_seed))
@@ -153,7 +153,7 @@ class ExperimentSession(FusedSession, Session):
 
 
 class Worker:
-    """The memory of one thread that does run after run on uniform permutations."""
+    """The memory of one thread that executes runs on uniform permutations."""
 
     def __init__(self, kernel: Kernel[Any], stop: U8) -> None:
         runs = runs_at_a_time(kernel.network)
@@ -162,13 +162,13 @@ class Worker:
         self._steps = np.zeros(runs, np.int64)
 
     def route(self, seeds: Seeds, first: int, last: int) -> int:
-        """Do runs until the log is full, at most up to the last; return how many."""
+        """Execute runs until the log is full, at most up to the last, and return how many."""
         kernel, memory = self._kernel, (self._log, self._steps)
         fixed = kernel.layout, kernel.program, self._workspace
         return kernel.runs.route_many(*fixed, seeds, first, last, *memory)
 
     def run(self, seeds: Seeds, numbers: range) -> Outcomes:
-        """Do runs; fewer than these numbers if another thread says stop."""
+        """Execute runs, fewer than these numbers if another thread sets the stop flag."""
         parts, first = [], numbers.start
         while first < numbers.stop and not self._stop[0]:
             count = self.route(seeds, first, numbers.stop)
@@ -183,7 +183,7 @@ def outcome_of(kernel: Kernel[Any], rows: Sequence[np.void]) -> Outcome:
 
 
 def _outcomes(kernel: Kernel[Any], log: Records, steps: I64) -> Outcomes:
-    """The outcomes of runs with this many steps each, whose rows follow each other in the log."""
+    """Return the outcomes of runs with this many steps each, in order in the log."""
     table = np.full((len(steps), len(COLUMNS)), UNKNOWN, dtype=np.int64)
     survivors = np.empty(steps.sum(), dtype=np.int64)
     counts = table.view(_COUNTS).reshape(-1)
@@ -192,11 +192,11 @@ def _outcomes(kernel: Kernel[Any], log: Records, steps: I64) -> Outcomes:
 
 
 def _report(observers: Sequence[Observer], step: int, slots: int, undelivered: int) -> None:
-    """Let observers know how far a run has come."""
+    """Tell observers how far a run has come."""
     event = Event(slots, "step", step, undelivered, _no_records)
     for observe in observers:
         observe(event)
 
 
 def _no_records() -> NoReturn:
-    raise ValueError("The fused engine has no messages to record; use the slots engine.")
+    raise ValueError("The fused engine executes no messages to record; use engine='slots'.")

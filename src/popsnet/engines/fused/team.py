@@ -1,4 +1,4 @@
-"""The threads of a session: small runs are done several at a time, a large one by all of them."""
+"""The threads of a session, which execute several small runs at a time or share a large one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from popsnet.system import threads_here
 
 GAP = 16
-"""Numbers between those that different threads write to: a cache line and its neighbour."""
+"""Numbers between the parts of different threads: a cache line and its neighbour."""
 
 _SECONDS_BETWEEN_REPORTS = 0.1
 
@@ -18,7 +18,7 @@ _SECONDS_BETWEEN_REPORTS = 0.1
 class Team:
     """Threads that work while the calling thread waits, and the flag that stops them.
 
-    The calling thread never works itself, so that an interrupt finds it waiting.
+    The calling thread does no work itself, so that an interrupt finds it waiting.
     """
 
     def __init__(self, size: int | None = None) -> None:
@@ -27,7 +27,7 @@ class Team:
         self.stop = np.zeros(1, dtype=np.uint8)
 
     def do(self, work: Callable[[int], object], threads: int | None = None) -> Iterator[None]:
-        """Call ``work(t)`` on each thread t; control comes back now and then until all are done."""
+        """Call ``work(t)`` on each thread t, and yield now and then until all are done."""
         futures = [self.executor.submit(work, t) for t in range(threads or self.size)]
         while True:
             ended, others = wait(futures, _SECONDS_BETWEEN_REPORTS, FIRST_EXCEPTION)
@@ -38,7 +38,7 @@ class Team:
             yield
 
     def abandon(self) -> None:
-        """Stop the threads that are at work; what they do next has another flag."""
+        """Stop the threads that work. Later work has another flag."""
         self.stop[0] = 1
         self.stop = np.zeros(1, dtype=np.uint8)
 

@@ -1,7 +1,7 @@
-"""Workspaces: named tuples of arrays that are cut from one piece of memory.
+"""Workspaces: named tuples of arrays in one block of memory.
 
 Each array begins on a cache line of its own, so that threads do not share one by accident. A large
-piece gets large pages from the operating system, which small arrays would not.
+block gets large pages from the operating system, which small arrays would not.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _LARGE_PAGES = 2**22
 
 
 def allocate(workspace: Callable[..., W], table: Table, **others: object) -> W:
-    """Return a workspace of arrays of zeros, and of other fields that are given."""
+    """Return a workspace of arrays of zeros, and of the other fields given."""
     total = sum(map(_span, table.values())) + _LINE
     if total > _LARGE_PAGES // 4:
         total = max(total, _LARGE_PAGES)
@@ -47,5 +47,5 @@ def _bytes(shape: int | tuple[int, ...], kind: npt.DTypeLike) -> int:
 
 
 def _span(array: tuple[int | tuple[int, ...], npt.DTypeLike]) -> int:
-    """The bytes of an array, rounded up to whole cache lines."""
+    """Return the bytes of an array, rounded up to whole cache lines."""
     return -(-_bytes(*array) // _LINE) * _LINE

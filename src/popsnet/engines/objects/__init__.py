@@ -1,4 +1,4 @@
-"""The ``objects`` engine: processors and couplers as objects, to be read next to the paper."""
+"""The ``objects`` engine: processors and couplers as objects, to be read beside the paper."""
 
 from popsnet.engines.objects.simulator import ENGINE, execute
 

@@ -1,4 +1,4 @@
-"""Packets, messages, couplers, and a processor: what it holds, whatever router it follows."""
+"""Packets, messages, couplers, and the processors of any router."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from popsnet.network import Network
 
 @dataclass(frozen=True, slots=True)
 class Packet:
-    """A packet knows where it comes from and where it goes."""
+    """A packet, with its source and its destination."""
 
     source: int
     destination: int
@@ -20,20 +20,20 @@ class Packet:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A packet itself, an ack that names it, or a control message with a number in it."""
+    """A packet, an ack that names a packet, or a control message with a number in it."""
 
     kind: str
     packet: Packet | None
     number: int = 1
     bits: int = 1
-    """Of the number; an ack carries nothing, but that it is there says something."""
+    """The bits of the number. An ack has no contents and counts as one bit."""
 
 
 class Coupler:
-    """Coupler c(b, a): broadcasts to group b the message a processor of group a sends.
+    """Coupler c(b, a), which broadcasts to group b the message that group a sends.
 
-    Two or more messages in a slot destroy each other. What comes out then is what comes out
-    of a silent coupler: nothing.
+    Two or more messages in a slot destroy each other, and then the listeners hear nothing, as from
+    a silent coupler.
     """
 
     __slots__ = ("messages",)
@@ -42,15 +42,16 @@ class Coupler:
         self.messages: list[Message] = []
 
     def send(self, message: Message) -> None:
+        """Put a message on the coupler."""
         self.messages.append(message)
 
     def propagate(self) -> Message | None:
-        """What the listeners hear in this slot."""
+        """Return what the listeners hear in this slot."""
         return self.messages[0] if len(self.messages) == 1 else None
 
 
 Order: TypeAlias = tuple[Sequence[int], Message]
-"""A message, and the groups it is sent to."""
+"""A message and the groups that it is sent to."""
 
 
 class BufferFull(Exception):
@@ -61,11 +62,11 @@ class Processor:
     """Processor i of a POPS(g, g).
 
     It knows d, g, its number, the destination of its own packet and its own coins, and what it
-    hears. It has three buffers: ``original`` for the packet it is to send, ``floating`` for a
-    copy of another's packet on its way, ``received`` for the packet that is meant for it.
+    hears. It has three buffers: ``original`` for the packet that it sends, ``floating`` for a
+    copy of another packet on its way, and ``received`` for the packet that is meant for it.
 
     Every slot of a step has three methods: what to send and to which groups (``send``), which
-    group to listen to (``listen``), and what to do with what was heard (``hear``).
+    group to listen to (``listen``), and what to do with a message that was heard (``hear``).
     """
 
     def __init__(self, network: Network, number: int, destination: int, coins: Coins) -> None:
@@ -79,7 +80,7 @@ class Processor:
         self.begin(0)
 
     def begin(self, step: int) -> None:
-        """A new step."""
+        """Begin a step."""
         self.step = step
 
     @property
@@ -92,24 +93,24 @@ class Processor:
         return self.residue
 
     def packets_held(self) -> list[int]:
-        """What is in the buffers."""
+        """Return the packets in the buffers."""
         buffers = (self.original, self.floating, self.received)
         return [packet.source for packet in buffers if packet is not None]
 
     def store(self, message: Message) -> None:
-        """Keep the packet that was heard in the buffer there is for a copy."""
+        """Keep the packet that was heard in the buffer for a copy."""
         if self.floating is not None:
             raise BufferFull
         self.floating = message.packet
 
     def receive(self, message: Message) -> None:
-        """Keep the packet that was heard for good, if it is meant for this processor."""
+        """Keep the packet that was heard if it is meant for this processor."""
         if message.packet is not None and message.packet.destination == self.number:
             self.received = message.packet
 
 
 class ProcessorPhase(NamedTuple):
-    """One slot, by the methods of the processors in it."""
+    """One slot: its name and the methods of the processors in it."""
 
     name: str
     send: Callable[[Any], Order | None]
@@ -118,8 +119,8 @@ class ProcessorPhase(NamedTuple):
     may_conflict: bool
 
 
-class Script(NamedTuple):
-    """A router: its processors, the slots it begins with, and those of a step."""
+class ObjectRouter(NamedTuple):
+    """A router: its class of processors, its opening slots, and the slots of a step."""
 
     processor: type[Processor]
     opening: tuple[ProcessorPhase, ...]

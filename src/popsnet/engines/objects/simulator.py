@@ -1,4 +1,4 @@
-"""Runs the objects through the slots of a step, until every packet is acknowledged."""
+"""The simulator: it runs the objects through slots until every packet is acknowledged."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from popsnet.engines.objects.processor import (
     BufferFull,
     Coupler,
     Message,
+    ObjectRouter,
     Processor,
     ProcessorPhase,
-    Script,
 )
 from popsnet.engines.objects.sweep import SWEEP
 from popsnet.engines.outcome import Outcome
@@ -25,13 +25,13 @@ from popsnet.trace import Event, Hold, Listen, Observer, Send, TraceWriter
 
 
 class Simulator:
-    """A POPS(g, g) of objects. It knows nothing of arrays, and shares no code with them."""
+    """A POPS(g, g) of objects, which shares no code with the machine of arrays."""
 
     def __init__(
-        self, script: Script, network: Network, destination: Sequence[int], coins: Coins
+        self, router: ObjectRouter, network: Network, destination: Sequence[int], coins: Coins
     ) -> None:
         self.network = network
-        processor = script.processor
+        processor = router.processor
         self.processors = [processor(network, i, destination[i], coins) for i in range(network.n)]
         self.couplers = [[Coupler() for _ in range(network.g)] for _ in range(network.g)]
         self.slots = self.messages = self.collisions = self.destroyed = 0
@@ -43,18 +43,18 @@ class Simulator:
         self.held_before = self.held
 
     def pending(self) -> int:
-        """Packets that still wait for their ack."""
+        """Return the number of packets that still wait for their ack."""
         return sum(processor.original is not None for processor in self.processors)
 
     def delivered(self) -> int:
-        """Packets received by the processors they are meant for."""
+        """Return the number of packets received by their destinations."""
         return sum(
             processor.received is not None and processor.received.destination == processor.number
             for processor in self.processors
         )
 
     def lost(self) -> list[int]:
-        """Packets that are in no buffer of any processor."""
+        """Return the packets that are in no buffer of any processor."""
         held = {packet for _, packet in self._held()}
         return [packet for packet in range(self.network.n) if packet not in held]
 
@@ -64,16 +64,16 @@ class Simulator:
         )
 
     def records(self) -> tuple[list[Send], list[Listen]]:
-        """What was sent and listened to in the last slot."""
+        """Return what was sent and listened to in the last slot."""
         return self.sends, self.listens
 
     def holdings(self) -> tuple[list[Hold], list[Hold]]:
-        """What was kept and what was given up in the last slot."""
+        """Return what was kept and what was dropped in the last slot."""
         keeps, drops = self.held - self.held_before, self.held_before - self.held
         return sorted(keeps.elements()), sorted(drops.elements())
 
     def slot(self, phase: ProcessorPhase) -> None:
-        """All send, the couplers propagate, all listen."""
+        """Execute a slot: all send, the couplers propagate, all listen."""
         self.slots += 1
         delivered = self.delivered()
         self.sends, self.listens = [], []
@@ -133,15 +133,15 @@ class Simulator:
             raise RuleViolation(self.slots, sender, Rule.CONFLICT_FREE, detail)
 
 
-SCRIPTS = {("mei-rizzi", "published"): MEI_RIZZI, ("relay", "S"): SWEEP}
-"""By router and variant."""
+OBJECT_ROUTERS = {("mei-rizzi", "published"): MEI_RIZZI, ("relay", "S"): SWEEP}
+"""The routers by name and variant."""
 
 
 def execute(instance: Instance, observers: Sequence[Observer] = ()) -> Outcome:
     """Run a router until it ends or is capped."""
     network, variant = instance.network, instance.resolved_variant.name
-    script = SCRIPTS[instance.router.name, variant]
-    simulator = Simulator(script, network, instance.array().tolist(), instance.coins)
+    router = OBJECT_ROUTERS[instance.router.name, variant]
+    simulator = Simulator(router, network, instance.array().tolist(), instance.coins)
     survivors: list[int] = []
 
     def run(phases: Sequence[ProcessorPhase]) -> None:
@@ -155,14 +155,16 @@ def execute(instance: Instance, observers: Sequence[Observer] = ()) -> Outcome:
                 if isinstance(observe, TraceWriter):
                     observe.settle(*simulator.holdings())
 
-    run(script.opening)
+    run(router.opening)
     while simulator.pending() and len(survivors) < instance.max_steps:
         for processor in simulator.processors:
             processor.begin(len(survivors))
-        run(script.step)
+        run(router.step)
         survivors.append(network.n - simulator.delivered())
     if simulator.slots and not survivors:
-        survivors.append(network.n - simulator.delivered())  # all were at home from the start
+        survivors.append(
+            network.n - simulator.delivered()
+        )  # all packets started at their destinations
     return _outcome(simulator, survivors)
 
 
@@ -186,9 +188,9 @@ def _outcome(simulator: Simulator, survivors: Sequence[int]) -> Outcome:
 
 
 def _obstacle(experiment: Experiment) -> str | None:
-    if (experiment.router, experiment.variant) not in SCRIPTS:
-        known = ", ".join(f"{router} ({variant})" for router, variant in SCRIPTS)
-        return f"it has {known} only"
+    if (experiment.router, experiment.variant) not in OBJECT_ROUTERS:
+        known = ", ".join(f"{router} ({variant})" for router, variant in OBJECT_ROUTERS)
+        return f"it runs only {known}"
     return None if experiment.d == experiment.g else "it needs d = g"
 
 

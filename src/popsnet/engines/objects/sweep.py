@@ -1,9 +1,15 @@
-"""A processor of relay's plain sweep, schedule S, at d = g, deciding by itself."""
+"""A processor of relay's plain sweep, schedule S, for d = g."""
 
 from __future__ import annotations
 
 from popsnet.coins import Coins
-from popsnet.engines.objects.processor import Message, Order, Processor, ProcessorPhase, Script
+from popsnet.engines.objects.processor import (
+    Message,
+    ObjectRouter,
+    Order,
+    Processor,
+    ProcessorPhase,
+)
 from popsnet.routing.relay.bijection import CELLS
 from popsnet.routing.relay.router import SEED
 
@@ -11,9 +17,9 @@ _ROUNDS = 8
 
 
 def public_place(seed: int, number: int, group: int, value: int, size: int) -> int:
-    """Where public bijection ``number`` takes a value of [0, size) in a group, by the definition.
+    """Return the place of a value of [0, size) under a public bijection, by its definition.
 
-    Each round multiplies modulo 2^m, adds and folds the upper half of the bits onto the lower;
+    Each round multiplies modulo 2^m, adds and folds the upper half of the bits onto the lower.
     2^m is the smallest power that holds all values, but at least 32.
     """
     bits = max(5, (size - 1).bit_length())
@@ -26,38 +32,41 @@ def public_place(seed: int, number: int, group: int, value: int, size: int) -> i
             return value
 
 
-class Sweeper(Processor):
+class SweepProcessor(Processor):
     """A processor in the three slots of a sweep, after it has heard the seed."""
 
     seed: int
 
     def begin(self, step: int) -> None:
-        """A new step: nothing tried, nothing stored."""
+        """Begin a step, in which nothing is tried or stored yet."""
         super().begin(step)
         self.asked: int | None = None  # the relay group that my packet was sent to
         self.stored = False  # whether I hold a copy for the group I listen to
 
     def relay_of(self, destination: int) -> int:
-        """The relay group of a destination in this step, known to all who heard the seed."""
+        """Return the relay group of a destination in this step, by the public seed."""
         g = self.network.g
         group, index = divmod(destination, g)
         place = public_place(self.seed, min(self.step, 3), group, index, g)
-        for step in range(4, self.step + 1):  # what has just met is turned apart
+        for step in range(4, self.step + 1):  # packets that have just met are turned apart
             place += public_place(self.seed, step, 0, group, g)
         return place % g
 
-    # The opening: processor 0 tells everybody a seed. A packet that is at home stays there.
+    # The opening: processor 0 sends a seed to every processor. A packet at its destination stays.
 
     def send_seed(self) -> Order | None:
+        """Send the seed, as processor 0."""
         if self.number != 0:
             return None
         word = self.coins.word(SEED, 0, 0)
         return range(self.network.g), Message("control", None, word, 64)
 
     def listen_seed(self) -> int | None:
+        """Listen to group 0."""
         return 0
 
     def hear_seed(self, message: Message) -> None:
+        """Remember the seed, and receive a packet that starts at its destination."""
         self.seed = message.number
         if self.original is not None and self.original.destination == self.number:
             self.original, self.received = None, self.original
@@ -65,47 +74,78 @@ class Sweeper(Processor):
     # Slot 1: each source whose packet is not acknowledged sends it to its relay group.
 
     def send_1(self) -> Order | None:
+        """Send the packet to its relay group."""
         if self.original is None:
             return None
         self.asked = self.relay_of(self.original.destination)
         return [self.asked], Message("packet", self.original)
 
     def hear_1(self, message: Message) -> None:
+        """Store the copy."""
         self.store(message)
         self.stored = True
 
     # Slot 2: every relay sends what it stored to the group of the destination, which listens.
 
     def send_2(self) -> Order | None:
+        """Send the copy to its destination."""
         if self.floating is None:
             return None
         copy, self.floating = self.floating, None
         return [copy.destination // self.network.d], Message("packet", copy)
 
     def listen_2(self) -> int | None:
+        """Listen to the relay group of the own packet, while that has not arrived."""
         return None if self.received is not None else self.relay_of(self.number)
 
     # Slot 3: every relay that stored a packet tells the group it came from, in a map of one bit.
 
     def send_3(self) -> Order | None:
+        """Acknowledge what was stored."""
         return ([self.residue], Message("control", None)) if self.stored else None
 
     def listen_3(self) -> int | None:
+        """Listen to the relay group that the packet was sent to."""
         return self.asked
 
     def hear_3(self, message: Message) -> None:
+        """Drop the packet if it was stored."""
         if message.number == 1:
             self.original = None
 
 
-SWEEP = Script(
-    Sweeper,
-    (ProcessorPhase("seed", Sweeper.send_seed, Sweeper.listen_seed, Sweeper.hear_seed, False),),
+SWEEP = ObjectRouter(
+    SweepProcessor,
     (
         ProcessorPhase(
-            "sweep: attempt", Sweeper.send_1, Sweeper.listen_residue, Sweeper.hear_1, True
+            "seed",
+            SweepProcessor.send_seed,
+            SweepProcessor.listen_seed,
+            SweepProcessor.hear_seed,
+            False,
         ),
-        ProcessorPhase("sweep: delivery", Sweeper.send_2, Sweeper.listen_2, Sweeper.receive, False),
-        ProcessorPhase("sweep: acks", Sweeper.send_3, Sweeper.listen_3, Sweeper.hear_3, False),
+    ),
+    (
+        ProcessorPhase(
+            "sweep: attempt",
+            SweepProcessor.send_1,
+            SweepProcessor.listen_residue,
+            SweepProcessor.hear_1,
+            True,
+        ),
+        ProcessorPhase(
+            "sweep: delivery",
+            SweepProcessor.send_2,
+            SweepProcessor.listen_2,
+            SweepProcessor.receive,
+            False,
+        ),
+        ProcessorPhase(
+            "sweep: acks",
+            SweepProcessor.send_3,
+            SweepProcessor.listen_3,
+            SweepProcessor.hear_3,
+            False,
+        ),
     ),
 )

@@ -1,4 +1,4 @@
-"""aks: sorting by destination with a network of logarithmic depth, and a certificate."""
+"""aks: routing by sorting with a network of logarithmic depth, and a certificate."""
 
 from __future__ import annotations
 
@@ -21,19 +21,40 @@ from popsnet.sorting import ComparatorNetwork, bag_tree, merge_exchange
 from popsnet.theory.bounds import Bound
 
 _SEED = 0
-"""Of the separators: part of the algorithm, and known to every processor."""
+"""The seed of the separators: a part of the algorithm, known to every processor."""
 
 
 _QUICKLY_MADE = 2**12
-"""Wires of a bag tree that is made in a moment."""
+"""The most wires of a bag tree that takes little time to make."""
 
 
 @lru_cache(maxsize=16)
 def aks_slots(network: Network, repaired: bool = False) -> int:
-    """Slots, always: those of every stage of the bag tree, and the global OR.
+    """Return the slots of all stages of the bag tree and of the global OR.
 
-    A stage takes one slot for d = 1, two for d ≤ g, and for d > g at most 2⌈d/g⌉, fewer if few take
-    part. Repaired, Batcher's stages come on top. O(n) time a stage.
+    Parameters
+    ----------
+    network : Network
+        The network.
+    repaired : bool
+        Whether to add the stages of Batcher's network, which are needed if the bag tree fails.
+
+    Returns
+    -------
+    int
+        The slots, the same for every permutation.
+
+    Notes
+    -----
+    A stage takes one slot for d = 1, two for d ≤ g, and at most 2⌈d/g⌉ for d > g, fewer if few
+    take part. Takes O(n) time per stage.
+
+    Examples
+    --------
+    >>> from popsnet import Network
+    >>> from popsnet.routing.deterministic import aks_slots
+    >>> aks_slots(Network(4, 4)) < aks_slots(Network(4, 4), repaired=True)
+    True
     """
     place = place_wires(network)
     networks = [bag_tree(network.n, _SEED), *([merge_exchange(network.n)] if repaired else [])]
@@ -43,10 +64,11 @@ def aks_slots(network: Network, repaired: bool = False) -> int:
 
 
 def _expected_slots(network: Network) -> float:
-    """Of the network itself, or of the line through its depths where it takes long to make.
+    """Return the slots, or for large networks those by a line through the depths.
 
-    In a stage 0.55 of all take part on average, and of the group with the most some more: for d > g
-    the rounds of networks up to 2^16 are within a fifth of 0.55k + 0.5√k, k = ⌈d/g⌉.
+    In a stage 0.55 of all processors take part on average, and somewhat more of the group with the
+    most. For d > g the rounds of networks up to 2^16 are within a fifth of 0.55k + 0.5√k,
+    k = ⌈d/g⌉.
     """
     if network.n <= _QUICKLY_MADE:
         return aks_slots(network)
@@ -58,7 +80,7 @@ def _expected_slots(network: Network) -> float:
 
 _CLAIMS = Claims(
     Expectation(_expected_slots, exact=False, reason="depth of the bag tree, if it sorts"),
-    (Bound("aks", "upper", "2⌈d/g⌉ slots, or fewer, a stage of the bag tree and of merge exchange; "
+    (Bound("aks", "upper", "2⌈d/g⌉ slots or fewer per stage of the bag tree and of merge exchange; "
            "⌈g/d⌉ + 1", "always", "any d, g; usually merge exchange is not needed",
            "popsnet's documentation, page 'deterministic', after Ajtai, Komlós and Szemerédi, 1983",
            lambda network: 1 < network.n <= _QUICKLY_MADE,
@@ -68,12 +90,12 @@ _CLAIMS = Claims(
 
 @register(
     "aks",
-    summary="sorts by a bag tree of O(log n) depth; if any objects, Batcher's network repairs",
-    slots="O(⌈d/g⌉ log n): 2⌈d/g⌉ a stage of about 124 log2 n - 600, and ⌈g/d⌉ + 1; "
-    "a second step if it had to be repaired",
+    summary="sorts by a bag tree of O(log n) depth; if that fails, Batcher's network repairs it",
+    slots="O(⌈d/g⌉ log n): 2⌈d/g⌉ per stage of about 124 log2 n - 600, and ⌈g/d⌉ + 1; "
+    "a second step if a repair is needed",
     buffers=lambda network: 2 if network.d <= network.g else 3,
     memory="2 packets per processor for d <= g, else 3",
-    messages="bits",
+    messages="single bits",
     reference="Ajtai, Komlós and Szemerédi, 1983, as Paterson, 1990, and Seiferas, 2009",
     claims=_CLAIMS,
     words=Words(
@@ -82,10 +104,21 @@ _CLAIMS = Claims(
     ),
 )
 def aks(network: Network, destination: Ints, coins: Coins, memory: Memory) -> Slots:
-    """Sort the packets by destination with the bag tree; O(⌈d/g⌉ log n) slots if it sorts.
+    """Route by sorting with the bag tree, in O(⌈d/g⌉ log n) slots if the tree sorts.
 
-    See :func:`certified` for what happens if it does not. The order is that of the processors, so
-    "is my packet mine?" is all the certificate there is. O(n log d) time a stage.
+    If it does not, Batcher's network repairs the result, as in :func:`certified`. The order is that
+    of the processors, so the certificate is that every processor has its own packet.
+
+    Notes
+    -----
+    Takes O(n log d) time per stage. M. Ajtai, J. Komlós and E. Szemerédi, "Sorting in c log n
+    parallel steps", 1983, as presented by Paterson, 1990, and Seiferas, 2009.
+
+    Examples
+    --------
+    >>> import popsnet
+    >>> popsnet.route(2, 2, router="aks").lost
+    array([0])
     """
     return certified(bag_tree(network.n, _SEED), network, destination, memory)
 
@@ -93,11 +126,11 @@ def aks(network: Network, destination: Ints, coins: Coins, memory: Memory) -> Sl
 def certified(
     comparators: ComparatorNetwork, network: Network, destination: Ints, memory: Memory
 ) -> Slots:
-    """Sort by any comparator network; always right, whether the network sorts or not.
+    """Route by any comparator network, correctly whether the network sorts or not.
 
-    After the last stage every processor whose packet is not its own objects, and a global OR, of
-    ⌈g/d⌉ + 1 slots, tells all whether any does. If so, Batcher's merge exchange sorts what is
-    there. That is a second step: a run of one step is one in which the network sorted.
+    After the last stage every processor whose packet is not its own objects, and a global OR of
+    ⌈g/d⌉ + 1 slots tells all whether any does. If so, Batcher's merge exchange sorts the packets.
+    That is a second step: a run of one step is one in which the network sorted.
     """
     processors, place = network.processors, place_wires(network)
     sorted_packets = SortedPackets(network, destination, wire_of(network, destination), memory)

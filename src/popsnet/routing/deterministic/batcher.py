@@ -1,4 +1,4 @@
-"""batcher: sorting by destination is routing."""
+"""batcher: routing by sorting the packets by destination."""
 
 from __future__ import annotations
 
@@ -16,15 +16,38 @@ from popsnet.sorting import merge_exchange, merge_exchange_depth
 from popsnet.theory.bounds import Bound
 
 SORTING_PHASES: Phases = {
-    "*stage *: to relay": "A stage of a sorting network: partners compare what they have; first "
-    "hop, to a relay.",
+    "*stage *: to relay": "A stage of a sorting network, in which partners compare their packets: "
+    "first hop, to a relay.",
     "*stage *: to destination": "A stage of a sorting network: last hop, to the partner. The lower "
-    "place keeps what sorts first.",
+    "position keeps the packet that sorts first.",
 }
 
 
 def batcher_slots(network: Network) -> int:
-    """Slots of Batcher's merge exchange for d ≤ g: t(t + 1) with t = ⌈log2 n⌉, half for d = 1."""
+    """Return the slots of Batcher's merge exchange for d ≤ g.
+
+    Parameters
+    ----------
+    network : Network
+        The network, with d ≤ g.
+
+    Returns
+    -------
+    int
+        t(t + 1) with t = ⌈log2 n⌉, half of it for d = 1.
+
+    Raises
+    ------
+    InputError
+        If d > g.
+
+    Examples
+    --------
+    >>> from popsnet import Network
+    >>> from popsnet.routing.deterministic import batcher_slots
+    >>> batcher_slots(Network(4, 4)), batcher_slots(Network(1, 16))
+    (20, 10)
+    """
     if reason := _for_few(network):
         raise InputError(f"{network}: batcher does not apply; {reason}")
     return merge_exchange_depth(network.n) * permutation_slots(network)
@@ -33,7 +56,7 @@ def batcher_slots(network: Network) -> int:
 def _for_few(network: Network) -> str | None:
     if network.d <= network.g:
         return None
-    return "it needs d <= g, so that a stage takes two slots. Use datta, or aks."
+    return "it needs d <= g, so that a stage takes two slots. Use datta or aks."
 
 
 _CLAIMS = Claims(
@@ -60,11 +83,21 @@ _CLAIMS = Claims(
     ),
 )
 def batcher(network: Network, destination: Ints, coins: Coins, memory: Memory) -> Slots:
-    """Sort the packets by destination: t(t + 1)/2 stages, t = ⌈log2 n⌉, of two slots; d ≤ g.
+    """Route for d ≤ g by sorting, in t(t + 1)/2 stages of two slots, t = ⌈log2 n⌉.
 
     For d = 1 a stage is one slot. Every stage is a fixed involution, known to all from d and g, and
-    what a processor keeps depends on the two packets it has seen. In the end processor j has the
-    packet that is number j of all: its own. O(n) time a stage.
+    what a processor keeps depends on the two packets that it has seen. In the end processor j has
+    packet number j in the order of destinations, which is its own.
+
+    Notes
+    -----
+    Takes O(n) time per stage. K. E. Batcher, "Sorting networks and their applications", 1968.
+
+    Examples
+    --------
+    >>> import popsnet
+    >>> popsnet.route(4, 4, router="batcher").slots
+    array([20])
     """
     sorted_packets = SortedPackets(network, destination, wire_of(network, destination), memory)
     yield from sorted_packets.sort(merge_exchange(network.n), place_wires(network), "sort,")

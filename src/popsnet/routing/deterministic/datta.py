@@ -1,4 +1,4 @@
-"""datta: strips are sorted by class, classes go to their groups, and from there home."""
+"""datta: strips are sorted by class, classes go to their groups, and from there to destinations."""
 
 from __future__ import annotations
 
@@ -23,11 +23,31 @@ from popsnet.theory.bounds import Bound
 
 
 def datta_slots(network: Network) -> int:
-    """Slots on every permutation; k(4·lg² + 2·lg + 9) - ⌈k/g⌉ for d = kg, g = 2^lg.
+    """Return the slots of datta, the same for every permutation.
 
+    Parameters
+    ----------
+    network : Network
+        The network.
+
+    Returns
+    -------
+    int
+        k(4·lg² + 2·lg + 9) - ⌈k/g⌉ for d = kg and g = 2^lg.
+
+    Notes
+    -----
     In general each strip of w ≤ g indices takes two slots for each stage of merge exchange on wg
-    wires and for the keys of neighbours (one slot if d = 1), and ⌈g/d⌉ + 1 slots, twice, to make
-    reservations; then come the slots of delivery to class groups, and k = ⌈d/g⌉ slots home.
+    wires and for the keys of neighbours (one slot if d = 1), and twice ⌈g/d⌉ + 1 slots to make
+    reservations. Then come the slots of delivery to class groups, and k = ⌈d/g⌉ slots to the
+    destinations.
+
+    Examples
+    --------
+    >>> from popsnet import Network
+    >>> from popsnet.routing.deterministic import datta_slots
+    >>> datta_slots(Network(8, 8))
+    50
     """
     d, g = network.d, network.g
     k, reports = network.blocks, -(-g // d)
@@ -37,14 +57,14 @@ def datta_slots(network: Network) -> int:
 
 
 def _class_of(network: Network, destination: Ints) -> npt.NDArray[np.int64]:
-    """(l + b) mod g for the destination (b, l): d destinations a class, for any d and g."""
+    """Return (l + b) mod g for the destination (b, l): d destinations per class."""
     wide = destination.astype(np.int64)
     return (network.group(wide) + network.index(wide)) % network.g
 
 
 _CLAIMS = Claims(
     Expectation(datta_slots, exact=True, reason="formula: strips sorted by merge exchange"),
-    (Bound("datta", "upper", "k(4 lg² + 2 lg + 9) - ⌈k/g⌉ for d = kg, g = 2^lg; else alike",
+    (Bound("datta", "upper", "k(4 lg² + 2 lg + 9) - ⌈k/g⌉ for d = kg, g = 2^lg; similar otherwise",
            "always", "any d, g",
            "popsnet's documentation, page 'deterministic', after Datta and Soundaralakshmi",
            slots=datta_slots),),
@@ -53,7 +73,7 @@ _CLAIMS = Claims(
 
 @register(
     "datta",
-    summary="sorts strips of g indices by class; classes go to their groups, then home",
+    summary="sorts strips of g indices by class; classes go to their groups, then on",
     slots="k(4 lg² + 2 lg + 9) - ⌈k/g⌉ for d = kg, g = 2^lg; always",
     buffers=2,
     messages="two numbers up to n",
@@ -65,8 +85,7 @@ _CLAIMS = Claims(
         "its destination without a collision.",
         {
             **PHASES,
-            "*neighbours: *": "Neighbours in the sorted order tell each other what they have, by "
-            "way of a relay.",
+            "*neighbours: *": "Neighbours in the sorted order exchange their keys, by a relay.",
             **SORTING_PHASES,
             "to class groups": "Sorted packets go to the groups of their classes, each on a "
             "coupler of its own.",
@@ -75,13 +94,25 @@ _CLAIMS = Claims(
     ),
 )
 def datta(network: Network, destination: Ints, coins: Coins, memory: Memory) -> Slots:
-    """Route any permutation on-line without coins; see :func:`datta_slots` for the slots.
+    """Route any permutation on-line without coins, in :func:`datta_slots` slots.
 
-    In the manner of Datta and Soundaralakshmi (IEEE Transactions on Parallel and Distributed
-    Systems, 2003); a reconstruction. Each strip sorts its packets by class, where the class of
-    (b, l) is (l + b) mod g. A class that is together in order can go to its group g packets a slot,
-    and groups take reservations, so that strips do not meet. From group c to b there is one
-    packet of each block of g indices, so that k slots bring all home. O(n) time a stage.
+    Each strip sorts its packets by class, where the class of (b, l) is (l + b) mod g. A sorted
+    class can go to its group g packets per slot, and groups take reservations, so that strips do
+    not meet. From group c to b there is one packet of each block of g indices, so k slots deliver
+    all.
+
+    Notes
+    -----
+    A reconstruction of the method of Datta and Soundaralakshmi (IEEE Transactions on Parallel and
+    Distributed Systems, 2003). Takes O(n) time per stage.
+
+    Examples
+    --------
+    >>> import popsnet
+    >>> popsnet.route(4, 4, router="datta").slots == popsnet.routing.deterministic.datta_slots(
+    ...     popsnet.Network(4, 4)
+    ... )
+    array([ True])
     """
     classes = _class_of(network, destination)
     sorted_packets = SortedPackets(network, destination, classes * network.n + destination, memory)
@@ -91,17 +122,17 @@ def datta(network: Network, destination: Ints, coins: Coins, memory: Memory) -> 
         classes = yield from _sort_strip(sorted_packets, place, f"strip {number},")
         yield from reservations.make(place, classes)
     yield from _to_classes(sorted_packets, reservations)
-    yield from _home(sorted_packets)
+    yield from _deliver_all(sorted_packets)
 
 
 def _sort_strip(
     sorted_packets: SortedPackets, place: Ints, of: str
 ) -> Generator[Slot, Inbox, npt.NDArray[np.int64]]:
-    """Sort a strip by class and destination; returns the classes by position.
+    """Sort a strip by class and destination, and return the classes by position.
 
-    The last stage of merge exchange compares positions 2i + 1 and 2i + 2, so that these have seen
-    each other's packets. Positions 2i and 2i + 1 tell each other their keys, in two more slots. So
-    each finds out whether a class begins or ends there.
+    The last stage of merge exchange compares positions 2i + 1 and 2i + 2, so these have seen each
+    other's packets. Positions 2i and 2i + 1 tell each other their keys in two more slots. So each
+    finds out whether a class begins or ends there.
     """
     network = sorted_packets.network
     yield from sorted_packets.sort(merge_exchange(len(place)), place, of)
@@ -112,7 +143,7 @@ def _sort_strip(
         bits = (network.g * network.n).bit_length()
         keys = yield from swap_values(pairs, keys, f"{of} neighbours: ", bits)
         position[:paired] ^= 1  # each position now has the key of its pair
-    else:  # a single wire has no neighbour; it lets the time pass
+    else:  # a single wire has no neighbour, and the slots stay empty
         yield Slot(phase=f"{of} neighbours: none")
         yield Slot(phase=f"{of} neighbours: none")
     classes: npt.NDArray[np.int64] = keys[place][position] // network.n
@@ -120,9 +151,9 @@ def _sort_strip(
 
 
 def _to_classes(sorted_packets: SortedPackets, reservations: Reservations) -> Slots:
-    """Every packet goes to the group of its class, where one processor awaits it."""
+    """Send every packet to the group of its class, where one processor expects it."""
     network, processors = sorted_packets.network, sorted_packets.network.processors
-    received, homes = sorted_packets.packets.copy(), sorted_packets.destinations.copy()
+    received, targets = sorted_packets.packets.copy(), sorted_packets.destinations.copy()
     for slot in range(delivery_slots(network)):
         senders = processors[reservations.sends_in == slot]
         listeners = processors[reservations.hears_in == slot]
@@ -130,12 +161,12 @@ def _to_classes(sorted_packets: SortedPackets, reservations: Reservations) -> Sl
         listening = listeners, reservations.hears_from[listeners]
         inbox = yield from sorted_packets.send(senders, groups, listening, "to class groups")
         sorted_packets.memory.store(inbox.receivers, inbox.packets)
-        received[inbox.receivers], homes[inbox.receivers] = inbox.packets, inbox.destinations
-    sorted_packets.packets, sorted_packets.destinations = received, homes
+        received[inbox.receivers], targets[inbox.receivers] = inbox.packets, inbox.destinations
+    sorted_packets.packets, sorted_packets.destinations = received, targets
 
 
-def _home(sorted_packets: SortedPackets) -> Slots:
-    """In slot τ packets for indices τg to τg + g - 1 go home: one by every coupler."""
+def _deliver_all(sorted_packets: SortedPackets) -> Slots:
+    """Deliver the packets for indices τg to τg + g - 1 in slot τ, one on every coupler."""
     network, destinations = sorted_packets.network, sorted_packets.destinations
     g, processors = network.g, network.processors
     group, index = network.group(processors), network.index(processors)

@@ -1,4 +1,4 @@
-"""Exchanges on the machine: of packets, of which the right one is kept, and of values."""
+"""Exchanges between pairs of processors: of packets to sort, and of values."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ I64 = npt.NDArray[np.int64]
 
 
 class SortedPackets:
-    """One packet a processor, to be sorted: its number, and the key made of its destination."""
+    """One packet per processor to sort, with the key made of its destination."""
 
     def __init__(self, network: Network, destination: Ints, keys: I64, memory: Memory) -> None:
         self.network = network
@@ -32,20 +32,20 @@ class SortedPackets:
     def sort(
         self, stages: Iterable[ComparatorStage], place: Ints, of: str, step: int = 0
     ) -> Generator[Slot, Inbox, None]:
-        """Send packets through the stages of a comparator network; wire q is at ``place[q]``."""
+        """Send packets through the stages of a comparator network with wire q at ``place[q]``."""
         for number, stage in enumerate(stages, start=1):
             pairs = pair_up(self.network, place[stage.low], place[stage.high])
             yield from self._keep_smaller_low(pairs, f"{of} stage {number}: ", step)
 
     def _keep_smaller_low(self, pairs: Pairs, of: str, step: int) -> Generator[Slot, Inbox, None]:
-        """A stage: partners send each other copies, and each keeps the right one of the two.
+        """Execute a stage: partners send each other copies, and each keeps one of the two.
 
         The low end keeps the smaller key. Both see both destinations and so decide alike: one drops
         what the other keeps. A processor holds its own packet, one that it relays and, in later
-        rounds of d > g, its partner's: two packets for one round, three for several.
+        rounds for d > g, its partner's: two packets for one round, three for several.
         """
         memory, schedule, own = self.memory, pairs.schedule, self.packets[pairs.ends]
-        heard, homes = np.empty_like(own), np.empty_like(own)
+        heard, targets = np.empty_like(own), np.empty_like(own)
         for number in range(schedule.slots):
             senders, listeners, rows = schedule.transmissions(number)
             inbox = yield schedule.slot(number, own, of, step)
@@ -54,9 +54,9 @@ class SortedPackets:
                 memory.drop(senders, own[rows])
             memory.store(listeners, inbox.packets)
             if number % schedule.hops == schedule.hops - 1:
-                heard[rows], homes[rows] = inbox.packets, inbox.destinations
+                heard[rows], targets[rows] = inbox.packets, inbox.destinations
         both = self.packets, self.destinations, self.keys
-        memory.drop(*_decide(pairs.low, pairs.high, *both, heard, homes))
+        memory.drop(*_decide(pairs.low, pairs.high, *both, heard, targets))
 
     def send(
         self, senders: Ints, groups: Ints, listening: tuple[Ints, Ints], phase: str
@@ -73,7 +73,7 @@ class SortedPackets:
 def swap_values(
     pairs: Pairs, values: npt.NDArray[Any], of: str, bits: int | None = None
 ) -> Generator[Slot, Inbox, npt.NDArray[Any]]:
-    """Every processor of a pair learns the value of the other; the values that all then have."""
+    """Exchange values in every pair, and return the values that all processors then have."""
     schedule, carried = pairs.schedule, values[pairs.ends]
     for number in range(schedule.slots):
         slot = schedule.slot(number, None, of)
@@ -90,9 +90,9 @@ def swap_values(
 
 @compiled
 def _decide(
-    low: I32, high: I32, packets: I32, destinations: I32, keys: I64, heard: I32, homes: I32
+    low: I32, high: I32, packets: I32, destinations: I32, keys: I64, heard: I32, targets: I32
 ) -> tuple[I32, I32]:
-    """Who drops what. What a low end has sent is heard at the high end, and the other way."""
+    """Decide what each end drops. The high end hears what the low end sent, and vice versa."""
     m = len(low)
     dropped = np.empty(2 * m, dtype=np.int32)
     for i in range(m):
@@ -102,6 +102,6 @@ def _decide(
             continue
         dropped[i], dropped[m + i] = packets[j], packets[k]
         packets[k], packets[j] = heard[i], heard[m + i]
-        destinations[k], destinations[j] = homes[i], homes[m + i]
+        destinations[k], destinations[j] = targets[i], targets[m + i]
         keys[j], keys[k] = keys[k], keys[j]
     return np.concatenate((low, high)), dropped

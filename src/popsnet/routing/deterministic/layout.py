@@ -1,4 +1,4 @@
-"""Which wire of a comparator network is which processor."""
+"""The layout of comparator networks: the processor of each wire."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from popsnet.slot import Ints
 
 
 def strips(network: Network) -> Iterator[range]:
-    """The indices of each strip: k = ⌈d/g⌉ strips, all of g indices but the last, of the rest.
+    """Yield the indices of each of k = ⌈d/g⌉ strips: g of them, and in the last the rest.
 
-    A strip of w ≤ g indices of every group has w·g wires, which can be sorted at once.
+    A strip of w ≤ g indices of every group has w·g wires, which can be sorted together.
     """
     for first in range(0, network.d, network.g):
         yield range(first, min(first + network.g, network.d))
 
 
 def place_wires(network: Network, indices: range | None = None) -> npt.NDArray[np.int32]:
-    """The processor of each wire of a strip: of those with these indices, or of all.
+    """Return the processor of each wire of a strip with these indices, or of the network.
 
     Wire q is in group q mod g, at index first + q div g. So neighbours are in different groups, and
-    g wires in a row can all send to one group at once.
+    g consecutive wires can all send to one group at once.
     """
     indices = range(network.d) if indices is None else indices
     wires = np.arange(len(indices) * network.g, dtype=np.int32)
@@ -33,6 +33,6 @@ def place_wires(network: Network, indices: range | None = None) -> npt.NDArray[n
 
 
 def wire_of(network: Network, processors: Ints) -> npt.NDArray[np.int64]:
-    """The wire of each processor, if the strip is the whole network."""
+    """Return the wire of each processor, if the strip is the whole network."""
     wide = processors.astype(np.int64)
     return network.index(wide) * network.g + network.group(wide)

@@ -1,4 +1,4 @@
-"""Pairs of processors that exchange what they have: a stage of a comparator network on POPS."""
+"""Pairs of processors that exchange packets: a stage of a comparator network on POPS."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ I32 = npt.NDArray[np.int32]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pairs:
-    """Processors ``low[i]`` and ``high[i]`` exchange; the schedule's packets are of ``ends``."""
+    """Processors ``low[i]`` and ``high[i]`` that exchange, and the schedule of ``ends``."""
 
     low: I32
     high: I32
@@ -29,16 +29,16 @@ class Pairs:
 
     @property
     def ends(self) -> I32:
-        """The sender of every packet of the schedule: first all of ``low``, then of ``high``."""
+        """The sender of every packet of the schedule, first all of ``low``, then of ``high``."""
         return np.concatenate((self.low, self.high))
 
 
 def pair_up(network: Network, low: Ints, high: Ints) -> Pairs:
-    """The pairs and their schedule: one slot for d = 1, at most 2⌈d/g⌉ else.
+    """Return the pairs and their schedule: one slot for d = 1, otherwise at most 2⌈d/g⌉.
 
-    No processor is in two pairs, so this is an involution, and off-line routing applies: who
-    exchanges with whom does not depend on the packets. The schedule depends on d, g and the pairs
-    alone, and is kept; to make it takes O(n) time if indices serve as colours, else O(n log d).
+    No processor is in two pairs, so this is an involution, and off-line routing applies: the pairs
+    do not depend on the packets. The schedule depends on d, g and the pairs alone, and is kept. To
+    make it takes O(n) time if indices serve as colours, and O(n log d) otherwise.
     """
     low, high = _in_order(network, low, high)
     name = f"pairs {network.d} {network.g}"
@@ -46,7 +46,7 @@ def pair_up(network: Network, low: Ints, high: Ints) -> Pairs:
 
 
 def _in_order(network: Network, low: Ints, high: Ints) -> tuple[I32, I32]:
-    """By the processors: who is near in a group is so in memory, which halves the time."""
+    """Order pairs by processor, so that neighbours are near in memory: this halves the time."""
     partner = np.full(network.n, -1, dtype=np.int32)
     partner[low] = high
     paired: I32 = np.flatnonzero(partner >= 0).astype(np.int32)
@@ -54,9 +54,10 @@ def _in_order(network: Network, low: Ints, high: Ints) -> tuple[I32, I32]:
 
 
 def pair_slots(network: Network, low: Ints, high: Ints) -> int:
-    """The slots of their schedule, which is not made: two a round, and rounds for Δ packets.
+    """Return the slots of the schedule without making it: two per round, for Δ packets.
 
-    If few take part, the most packets Δ of a group are less than d, and ⌈Δ/g⌉ less than ⌈d/g⌉.
+    If few take part, the largest number Δ of packets of a group is less than d, and ⌈Δ/g⌉ may be
+    less than ⌈d/g⌉.
     """
     low, high = _in_order(network, low, high)
     colours = _indices(network, low, high)
@@ -77,7 +78,7 @@ def _demand(network: Network, low: I32, high: I32) -> Demand:
 
 
 def _indices(network: Network, low: I32, high: I32) -> I32 | None:
-    """Indices as colours, if they serve; see :func:`_by_index`."""
+    """Return indices as colours if they are a proper colouring, by :func:`_by_index`."""
     if not 1 < network.d >= network.g or not len(low):
         return None
     colours = np.empty(2 * len(low), dtype=np.int32)
@@ -86,7 +87,7 @@ def _indices(network: Network, low: I32, high: I32) -> I32 | None:
 
 
 def _of_colours(network: Network, low: I32, high: I32, colours: I32) -> Schedule:
-    """Colour rg + c: in round r by way of group c, where one processor serves each group."""
+    """Return the schedule in which colour rg + c goes in round r by way of group c."""
     g = network.g
     sources, destinations = np.concatenate((low, high)), np.concatenate((high, low))
     relays = network.processor(colours % g, network.group(sources))
@@ -101,11 +102,12 @@ def _of_colours(network: Network, low: I32, high: I32, colours: I32) -> Schedule
 
 @compiled
 def _by_index(low: I32, high: I32, d: int, g: int, first: int, colours: I32) -> bool:
-    """Colours by the index of the lower end, or of the sender if both are in one group.
+    """Colour by the index of the lower end, or of the sender if both are in one group.
 
     If position q is in group q mod g, a stage of merge exchange with g a power of two either
     stays in the groups or pairs every group with one other, at a fixed distance of indices. Then
-    no colour comes twice to a group, sent or received. Other stages may be lucky; it is checked.
+    no colour occurs twice at a group, sent or received. Other stages may have this property, too,
+    so it is checked.
     """
     sent, received = np.zeros((g, d), dtype=np.bool_), np.zeros((g, d), dtype=np.bool_)
     m = len(low)

@@ -1,4 +1,4 @@
-"""When and by which coupler packets of a class come to the group of the class: agreed in slots."""
+"""Reservations: slots and couplers by which packets of a class come to the group of the class."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from popsnet.slot import Inbox, Ints, Slot, SlotOptions
 
 PHASES: Phases = {
     "reserve: *": "Processors tell each other how many sorted packets of each class there are, to "
-    "agree on who sends when."
+    "agree in which slot each packet is sent."
 }
 
 I64 = npt.NDArray[np.int64]
@@ -21,7 +21,7 @@ Bools = npt.NDArray[np.bool_]
 
 
 def delivery_slots(network: Network) -> int:
-    """⌊(d + kg - k)/g⌋ slots in which all packets can go to the groups of their classes.
+    """Return ⌊(d + kg - k)/g⌋, the slots in which all packets go to the groups of their classes.
 
     A class has d packets, c_s of them in strip s, and ⌈c_s/g⌉ ≤ (c_s + g - 1)/g slots for them.
     """
@@ -30,7 +30,7 @@ def delivery_slots(network: Network) -> int:
 
 
 class Reservations:
-    """What the processors remember, strip after strip.
+    """What processors remember of the reservations, strip after strip.
 
     Every processor of group c knows R, the packets of class c that were announced, and B, the slots
     reserved for them. Its member number l takes packet l of the class: it learns when to listen,
@@ -47,7 +47,7 @@ class Reservations:
         self._bits = 2 * max(network.n, delivery_slots(network)).bit_length()
 
     def make(self, place: Ints, classes: I64) -> Generator[Slot, Inbox, None]:
-        """Reserve for a strip: 2⌈g/d⌉ + 2 slots, of two numbers up to n a message.
+        """Reserve slots for a strip, in 2⌈g/d⌉ + 2 slots with two numbers up to n per message.
 
         ``place`` has the processor at each position of the sorted strip, ``classes`` the class of
         its packet: each processor knows whether it is the first or the last of its class.
@@ -72,7 +72,7 @@ class Reservations:
     def _report(
         self, who: str, speakers: Ints, classes: I64, said: I64
     ) -> Generator[Slot, Inbox, tuple[Ints, I64]]:
-        """One packet of every class tells the group of its class, where (c, a) listens to a.
+        """Let one holder of every class tell the group of the class, where (c, a) listens to a.
 
         If d < g the processors of group c listen to d groups at a time.
         """
@@ -96,7 +96,7 @@ class Reservations:
     def _answer(
         self, place: Ints, classes: I64, speakers: Ints, starts: I64
     ) -> Generator[Slot, Inbox, tuple[I64, I64]]:
-        """Processors that heard a leader tell all where the class begins, and its first slot."""
+        """Let processors that heard a leader tell where the class begins, and its first slot."""
         said = np.column_stack((starts, self._reserved[self.network.group(speakers)]))
         options = SlotOptions(phase="reserve: answers", conflict_free=True)
         inbox = yield Slot.broadcast(
@@ -108,7 +108,7 @@ class Reservations:
         return told[place, 0], told[place, 1]
 
     def _repeat(self, speakers: Ints, runs: I64) -> Generator[Slot, Inbox, None]:
-        """A processor that heard a trailer tells its own group; all of it keep the reservations."""
+        """Let a processor that heard a trailer tell its own group, which keeps the reservations."""
         network, g = self.network, self.network.g
         own, listened = network.group(speakers), network.group(network.processors)
         options = SlotOptions(phase="reserve: totals", conflict_free=True)

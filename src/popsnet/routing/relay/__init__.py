@@ -1,4 +1,4 @@
-"""relay: our own router, made of stages; a schedule of them is data."""
+"""relay: our own router, which follows a schedule of stages."""
 
 from popsnet.routing.relay.bijection import Bijection
 from popsnet.routing.relay.planner import RelayPlan, fractions, plan

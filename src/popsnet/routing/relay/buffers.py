@@ -1,14 +1,14 @@
-"""Where the packets of a stage are stored, and how they are delivered without conflict.
+"""The buffers of a stage: where its packets are stored, and how they are delivered.
 
 A destination j = (b, l) has a public place in [0, d): its relay group T is the place mod g and its
 class τ the place div g. So no two destinations of a group share both. The processors (T, l) with
-l ≡ a mod g are the set (T, a), k = ⌈d/g⌉ or k - 1 of them. They all listen to group a, hear the
-same, and so agree who stores what without a word: of class τ a set stores as many packets as it has
-members, the c-th at member (τ + c) mod its size.
+l ≡ a mod g are the set (T, a), k = ⌈d/g⌉ or k - 1 of them. They all listen to group a and hear the
+same, so they agree which of them stores a packet without a message: of class τ a set stores as many
+packets as it has members, the c-th at member (τ + c) mod its size.
 
-Delivery takes k slots: in slot τ the packets of class τ go home. A stored packet for group b is
-then alone on c(b, T), because (b, T, τ) belongs to one destination, and it is sent, because a
-member stores one packet of a class.
+Delivery takes k slots: in slot τ the packets of class τ are delivered. A stored packet for group b
+is then alone on c(b, T), because (b, T, τ) belongs to one destination, and it is sent, because a
+member stores at most one packet of a class.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from popsnet.routing.relay.state import RelayState
 from popsnet.slot import Inbox, Ints, Slots
 
 STORED = (
-    "Relays send on what they store. Destinations know where to listen, and no two packets want "
-    "one coupler: nothing can collide."
+    "Relays send on what they store. Destinations know where to listen, and no two packets need "
+    "the same coupler: nothing can collide."
 )
 """What happens in the phases of a delivery."""
 
 
 class RelayBuffers:
-    """The parked packets of one stage; every network with d ≥ g."""
+    """The parked packets of one stage, for networks with d ≥ g."""
 
     def __init__(self, state: RelayState) -> None:
         d, g = state.network.d, state.network.g
@@ -38,15 +38,15 @@ class RelayBuffers:
         self._parked: list[tuple[Ints, Ints, Ints]] = []  # holders, packets, destinations
 
     def relays(self, destinations: Ints) -> Ints:
-        """T, the relay group of each destination."""
+        """Return T, the relay group of each destination."""
         return self.state.places(self._places, destinations) % self.state.network.g
 
     def classes(self, destinations: Ints) -> Ints:
-        """τ, the class of each destination."""
+        """Return τ, the class of each destination."""
         return self.state.places(self._places, destinations) // self.state.network.g
 
     def store(self, heard: Inbox) -> Ints:
-        """One member of a set stores what the set heard, if there is room; which sets did."""
+        """Store at one member what a set heard, if it has room, and return the sets that did."""
         network, g = self.state.network, self.state.network.g
         index = network.index(heard.receivers)
         sets = network.group(heard.receivers) * g + index % g
@@ -62,7 +62,7 @@ class RelayBuffers:
         return stored
 
     def deliver(self, stage: str) -> Slots:
-        """K slots without conflict."""
+        """Deliver all parked packets in k slots without conflict."""
         state, g = self.state, self.state.network.g
         holders, packets, destinations = map(np.concatenate, zip(*self._parked, strict=True))
         classes, waiting = self.classes(destinations), state.waiting

@@ -1,7 +1,7 @@
-"""Census: about 3k slots for d = kg, k large, where a message may hold g counters.
+"""Census: about 3k slots for d = kg, k large, if a message may hold g counters.
 
-Sources first spread their packets evenly; then the relays of a group count, for each relay group
-T, how many of their packets must go there, and number them. Numbered packets need no chance.
+Sources first spread their packets evenly. Then the relays of a group count, for each relay group
+T, how many of their packets must go there, and number them. Numbered packets need no coins.
 """
 
 from __future__ import annotations
@@ -30,34 +30,34 @@ CENSUS_PHASES: Phases = {
 
 
 def rank_slots(network: Network) -> int:
-    """N, the slots for numbered packets: k and four standard deviations, and more on many couplers.
+    """Return N, the slots for numbered packets: k, four standard deviations, and a margin.
 
     The packets that one group has for another are nearly Poisson with mean k. N is such that by
-    Bernstein's bound one of the g² numbers is larger in fewer than one run in five.
+    Bernstein's bound one of the g² numbers is larger in fewer than one of five runs.
     """
     k, room = network.d // network.g, np.log(5 * network.couplers)
     return int(np.ceil(k + room / 3 + np.sqrt(room * room / 9 + 2 * k * room)))
 
 
 def census_slots(network: Network) -> int:
-    """2k + N + 2⌈log2 g⌉ + 3 slots of a census of one round, with the seed; g divides d = kg."""
+    """Return 2k + N + 2⌈log2 g⌉ + 3, the slots of a census of one round with the seed, d = kg."""
     if network.d % network.g:
-        raise InputError(f"{network}: the census needs d to be a multiple of g.")
+        raise InputError(f"{network}: for a census d must be a multiple of g.")
     return 2 * network.blocks + rank_slots(network) + 2 * (network.g - 1).bit_length() + 3
 
 
 def census(state: RelayState) -> Slots:
-    """2k + N + 2⌈log₂ g⌉ + 2 slots, none with a conflict; g must divide d.
+    """Route in 2k + N + 2⌈log₂ g⌉ + 2 slots, none with a conflict, if g divides d.
 
     1. Sources spread (k slots). A public bijection of [0, d) gives source (a, l) a group X and a
        slot s: its place mod g and div g. In slot s it sends to X, where the set (X, a) listens, the
-       processors with index a mod g, and member s stores. So every processor stores one packet.
+       processors with index a mod g, and member s stores it. So every processor stores one packet.
     2. Prefix sums (2⌈log₂ g⌉ slots). Every member of (X, a) heard all k packets of its set and
        knows how many are for each relay group T. In round i the first member sends its g counters
        to group a, and processor (a, X) sends them back to X, where the set a + 2^i listens and
        adds. Afterwards each packet of X has a rank among those of X for the same T.
     3. The packet of rank t goes to T in slot t < N, where the set (T, X) stores it as in park.
-    4. The stored packets are delivered (k slots), and a global OR tells whether all are home.
+    4. The stored packets are delivered (k slots), and a global OR tells whether all have arrived.
        Packets of rank N or more, or that found no room, are still at their sources, for the next
        round.
     """
@@ -71,7 +71,7 @@ def census(state: RelayState) -> Slots:
 
 
 def _spread(state: RelayState) -> Generator[Slot, Inbox, Inbox]:
-    """Part 1; returns what each processor stores, by processor."""
+    """Execute part 1, and return what each processor stores, by processor."""
     network, g, processors = state.network, state.network.g, state.network.processors
     place = state.places(state.fresh_bijection(network.d), processors)
     waiting = np.zeros(network.n, dtype=np.bool_)
@@ -88,7 +88,7 @@ def _spread(state: RelayState) -> Generator[Slot, Inbox, Inbox]:
 
 
 def _by_receiver(parts: list[Inbox]) -> Inbox:
-    """All rows of several inboxes, in order of receiver."""
+    """Return the rows of several inboxes, in order of receiver."""
     order = np.argsort(np.concatenate([part.receivers for part in parts]))
     fields = ("receivers", "groups", "kinds", "packets", "destinations")
     rows = {name: np.concatenate([getattr(part, name) for part in parts])[order] for name in fields}
@@ -96,7 +96,7 @@ def _by_receiver(parts: list[Inbox]) -> Inbox:
 
 
 def _ranks(state: RelayState, held: Inbox, relays: Ints) -> Generator[Slot, Inbox, Ints]:
-    """Part 2; returns the rank of each packet that is held, in its group and for its relay."""
+    """Execute part 2, and return the rank of each packet in its group and for its relay."""
     network, g = state.network, state.network.g
     sets = network.group(held.receivers) * g + network.index(held.receivers) % g
     counts = np.zeros((g * g, g), dtype=np.int64)
@@ -107,7 +107,7 @@ def _ranks(state: RelayState, held: Inbox, relays: Ints) -> Generator[Slot, Inbo
 
 
 def _earlier(keys: Ints) -> Ints:
-    """For each key how many equal ones come before it."""
+    """Return for each key how many equal ones come before it."""
     order = np.argsort(keys, kind="stable")
     ordered = keys[order]
     earlier = np.empty(len(keys), dtype=np.int64)
@@ -116,7 +116,7 @@ def _earlier(keys: Ints) -> Ints:
 
 
 def _prefix_sums(state: RelayState, counts: Ints) -> Generator[Slot, Inbox, Ints]:
-    """For each set (X, a) the sum of the counters of the sets (X, 0) … (X, a); a row a set."""
+    """Return for each set (X, a) the sum of the counters of (X, 0) … (X, a), a row per set."""
     network, g, processors = state.network, state.network.g, state.network.processors
     sums, bits = counts.copy(), g * network.d.bit_length()  # g counters of up to d
     group, index = np.divmod(np.arange(g * g, dtype=np.int32), g)  # X and a of each set
@@ -142,7 +142,7 @@ def _prefix_sums(state: RelayState, counts: Ints) -> Generator[Slot, Inbox, Ints
 def _by_rank(
     state: RelayState, buffers: RelayBuffers, held: Inbox, relays: Ints, ranks: Ints
 ) -> Slots:
-    """Part 3."""
+    """Execute part 3."""
     network = state.network
     residues = network.index(network.processors) % network.g
     for turn in range(rank_slots(network)):

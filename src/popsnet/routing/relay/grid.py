@@ -1,4 +1,4 @@
-"""Grid: the stage for d < g, where a group has fewer listeners than couplers. XY(x, y).
+"""Grid, XY(x, y): the stage for d < g, where a group has fewer listeners than couplers.
 
 With G = ⌈g/d⌉ the source groups a form G superclasses, a mod G, each of at most d groups, so that
 the d processors of a relay group can hear one superclass at a time. A stage has x slots of attempts
@@ -7,12 +7,12 @@ the d processors of a relay group can hear one superclass at a time. A stage has
 A public injection P_b of [0, d) into [0, ĝ), ĝ = G⌈g/G⌉, gives destination j = (b, l) its y relay
 groups T_v = (P_b(l) + vx) mod ĝ. In attempt slot u group T listens to superclass (T + shift + u)
 mod G, processor (T, l) to the l-th group of it. A source of group a has δ = (a - P_b(l) - shift)
-mod G and sends in slot u = δ mod x to T_v, v = δ div x: just then T_v listens to it. If there is no
-group T_v it waits for the next stage. A relay stores one packet for each v. In delivery slot v it
-sends the one stored under v, and j listens to T_v.
+mod G and sends in slot u = δ mod x to T_v, v = δ div x: in that slot T_v listens to it. If there is
+no group T_v it waits for the next stage. A relay stores one packet for each v. In delivery slot v
+it sends the one stored under v, and j listens to T_v.
 
-Nothing is lost: relay (T, l) alone hears group a, in one slot u, so that its map of x bits, sent to
-the groups it stored packets of, meets no other in K and can be true of one source only. In D slot v
+Nothing is lost: relay (T, l) alone hears group a, in one slot u, so its map of x bits, sent to the
+groups whose packets it stored, meets no other in K and can be true of one source only. In D slot v
 no two packets of T go to one group, because T_v is injective on it.
 """
 
@@ -30,7 +30,7 @@ from popsnet.theory.stages import Numbers, after_grid
 
 
 def superclasses(d: int, g: int) -> int:
-    """G = ⌈g/d⌉."""
+    """Return G = ⌈g/d⌉."""
     return -(-g // d)
 
 
@@ -38,13 +38,13 @@ _GRID_PHASES = {
     "grid: attempt*": "A waiting packet is sent in the slot in which the relay group computed for "
     "it listens to its group.",
     "grid: delivery*": "Relays send on what they store: nothing can collide.",
-    "grid: acks": "Relays say which packets they stored; those sources are done.",
+    "grid: acks": "Relays tell the sources which packets they stored. Those sources are done.",
 }
 
 
 @dataclass(frozen=True)
 class Grid(RelayStage):
-    """XY(x,y): conflicts only in the first x slots."""
+    """XY(x,y): a stage with conflicts only in the first x slots."""
 
     letters = "XY"
     phases = _GRID_PHASES
@@ -52,20 +52,25 @@ class Grid(RelayStage):
     y: int
 
     def run(self, state: RelayState) -> Slots:
+        """Execute the stage."""
         return _GridSlots(state, self.x, self.y).run()
 
     def slots(self, network: Network) -> int:
+        """Return x + y + 1."""
         return self.x + self.y + 1
 
     def after(self, network: Network, rho: Numbers) -> Numbers:
+        """Return the fraction of packets that the stage leaves, in the fluid limit."""
         return after_grid(network, rho, self.x)
 
     def buffers(self, network: Network) -> int:
+        """Return 2 + y, as a relay stores a packet for each delivery slot."""
         return 2 + self.y
 
     def obstacle(self, network: Network) -> str | None:
+        """Return why the stage cannot be run on a network, or None if it can."""
         if network.d >= network.g:
-            return f"stage {self} needs d < g; for d >= g give stages P, S, F and R."
+            return f"stage {self} needs d < g; for d >= g use stages P, S, F and R."
         classes = superclasses(network.d, network.g)
         if self.x * self.y < classes:
             return f"stage {self} needs x·y >= ⌈g/d⌉ = {classes}."
@@ -123,7 +128,7 @@ class _GridSlots:
         return maps
 
     def _listened(self, turn: int) -> Ints:
-        """The group each processor listens to in an attempt slot; g or more for none."""
+        """Return the group each processor listens to in an attempt slot, g or more for none."""
         network = self._state.network
         group, index = network.group(self._processors), network.index(self._processors)
         return (group + self._shift + turn) % self._classes + index * self._classes
@@ -140,7 +145,7 @@ class _GridSlots:
             yield from state.deliver(*stored, listened, phase)
 
     def _acknowledge(self, turns: Ints, relays: Ints, maps: Maps) -> Slots:
-        """Each relay sends its map to the groups whose packets it stored."""
+        """Send the map of each relay to the groups whose packets it stored."""
         state = self._state
         told = self._processors[maps.any(axis=1)]
         groups = np.stack([self._listened(turn)[told] for turn in range(self._x)], axis=1)

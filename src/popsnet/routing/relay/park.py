@@ -1,13 +1,15 @@
-"""Park: sources try their relay groups, which store what they can and bring it home; P and S.
+"""Park, P and S: sources try their relay groups, which store what they can and deliver it.
 
 A window of w slots is an attempt: each pending source sends its packet to its relay group T in one
-of the w slots, and the sets of T store what there is room for. Then one slot of acks: the first
-member of the set (T, a) tells group a in which of the w slots a packet was stored, in w bits. After
-the last window the stored packets go home. A stage with one window delivers before it acknowledges.
+of the w slots, and the sets of T store what they have room for. Then comes one slot of acks: the
+first member of the set (T, a) tells group a in which of the w slots a packet was stored, in w bits.
+After the last window the stored packets are delivered. A stage with one window delivers before it
+acknowledges.
 
 Nothing is lost: an ack for slot s means that one source of group a alone used c(T, a) in slot s, so
-that source knows its packet is stored, and what is stored is delivered in the same stage. An ack
-meets no other message: on c(a, T) only the first member of (T, a) sends. Only attempts conflict.
+that source knows that its packet is stored, and what is stored is delivered in the same stage. An
+ack meets no other message: only the first member of (T, a) sends on c(a, T). Only attempts
+conflict.
 """
 
 from __future__ import annotations
@@ -27,9 +29,9 @@ _AT_ONCE = (
     "Every waiting packet is sent to the relay group computed for its destination. Only here can "
     "packets of this stage collide."
 )
-_ACKS = "Relays say which packets they stored; those sources are done, the others try again."
+_ACKS = "Relays tell which packets they stored. Those sources are done, the others try again."
 _WIDE, _MOST_MAPS = 64, 2**31
-"""Windows of more slots are refused where the maps of all sets together have more bits."""
+"""Windows of more slots are refused if the maps of all sets together have more bits."""
 
 
 _PARK_PHASES = {
@@ -44,7 +46,7 @@ _PARK_PHASES = {
 
 @dataclass(frozen=True)
 class Park(RelayStage):
-    """P(w1,…,wm): windows of w slots, each source tries in a slot of its own choice."""
+    """P(w1,…,wm): windows of w slots, in which each source tries in a slot that it draws."""
 
     letters = "P"
     phases = _PARK_PHASES
@@ -52,14 +54,16 @@ class Park(RelayStage):
 
     def __post_init__(self) -> None:
         if not self.windows:
-            raise InputError("P(): a park stage has at least one window.")
+            raise InputError("P(): a park stage must have at least one window, as in P2.")
         super().__post_init__()
 
     @property
     def numbers(self) -> tuple[int, ...]:
+        """The sizes of the windows."""
         return self.windows
 
     def run(self, state: RelayState) -> Slots:
+        """Execute the stage."""
         buffers, several = RelayBuffers(state), len(self.windows) > 1
         for number, window in enumerate(self.windows, start=1):
             name = f"park, window {number}" if several else "park"
@@ -68,20 +72,24 @@ class Park(RelayStage):
             yield from buffers.deliver("park")
 
     def slots(self, network: Network) -> int:
+        """Return Σ(w + 1) + k."""
         return sum(self.windows) + len(self.windows) + network.blocks
 
     def after(self, network: Network, rho: Numbers) -> Numbers:
+        """Return the fraction of packets that the stage leaves, in the fluid limit."""
         if len(self.windows) == 1:
             return after_park(network, rho, self.windows[0])
         return np.array([after_windows(network, float(one), self.windows) for one in rho])
 
     def buffers(self, network: Network) -> int:
+        """Return 2 + k, as a relay stores at most one packet of each class."""
         return 2 + network.blocks
 
     def obstacle(self, network: Network) -> str | None:
+        """Return why the stage cannot be run on a network, or None if it can."""
         most = max(_WIDE, _MOST_MAPS // network.couplers)
         if max(self.windows) > most:
-            return f"stage {self} keeps maps of g²w bits; with these groups give w <= {most}."
+            return f"stage {self} keeps maps of g²w bits; on {network} w must be at most {most}."
         return super().obstacle(network)
 
 
@@ -96,30 +104,34 @@ _SWEEP_PHASES = {
 
 @dataclass(frozen=True)
 class SweepStage(RelayStage):
-    """S: a packet of class τ tries in slot τ of k = ⌈d/g⌉, so that no coins are drawn."""
+    """S: a packet of class τ tries in slot τ of k = ⌈d/g⌉, so no coins are drawn."""
 
     letters = "S"
     phases = _SWEEP_PHASES
 
     def run(self, state: RelayState) -> Slots:
+        """Execute the stage."""
         buffers = RelayBuffers(state)
         turns = buffers.classes(state.destination[state.pending])
         return _window(buffers, turns, buffers.k, "sweep", delivers=True)
 
     def slots(self, network: Network) -> int:
+        """Return 2k + 1."""
         return 2 * network.blocks + 1
 
     def after(self, network: Network, rho: Numbers) -> Numbers:
+        """Return the fraction of packets that the stage leaves, in the fluid limit."""
         return after_sweep(rho)
 
     def buffers(self, network: Network) -> int:
+        """Return 2 + k, as a relay stores at most one packet of each class."""
         return 2 + network.blocks
 
 
 def _window(buffers: RelayBuffers, turns: Ints, window: int, name: str, *, delivers: bool) -> Slots:
-    """The attempts of a window, the delivery if it comes now, and the acks.
+    """Execute the attempts of a window, the delivery if it comes now, and the acks.
 
-    The first member of each set that stored anything says in which slots.
+    The first member of each set that stored packets tells in which slots.
     """
     state, network, pending = buffers.state, buffers.state.network, buffers.state.pending
     relays = buffers.relays(state.destination[pending])

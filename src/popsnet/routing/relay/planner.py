@@ -1,14 +1,13 @@
-"""The planner: the schedule that the fluid limit says is shortest on a network.
+"""The planner: it finds the schedule that is shortest on a network in the fluid limit.
 
 Let V(ρ) be the expected number of slots still needed when the fraction ρ of all packets is pending.
-A stage of c slots that takes ρ to ρ' costs c if anything is pending; packets that fail do so in
-pairs, so that V(ρ) is the least of c·(1 - e^(-nρ/2)) + V(ρ') over all stages: a shortest way, found
-on a grid of values of ρ from the smallest up. Showers end the run unless a processor objects. For
-d ≥ 3g the first stage may have several windows: for each number of slots the best sequence of
-windows is kept, and extended.
+A stage of c slots that takes ρ to ρ' costs c if any packet is pending. Packets fail in pairs, so
+V(ρ) is the least of c·(1 - e^(-nρ/2)) + V(ρ') over all stages: a shortest path, found on a grid of
+values of ρ from the smallest up. Showers end the run unless a processor objects. For d ≥ 3g the
+first stage may have several windows: for each number of slots the best sequence of windows is kept
+and extended.
 
-Nothing is known of the permutation; the plan depends on d and g alone, and any processor
-can make it.
+The plan depends on d and g alone, not on the permutation, so any processor can make it.
 """
 
 from __future__ import annotations
@@ -29,18 +28,33 @@ from popsnet.theory.stages import Numbers, after_windows, first_at_a_set, left_a
 
 _GRID = 400
 _NOTHING = 1e-6
-"""Expected packets that are not planned for any more."""
+"""The expected number of packets below which planning ends."""
 _RETRY = Shower(1)
 _TRIES = 4
 _MOST_RETRIES = 100
 _MOST_STAGES = 100
-"""Where no stage gets far, on huge groups, the last is repeated anyway."""
+"""On huge groups, where no stage makes much progress, the last stage is repeated anyway."""
 _MANY = 32
-"""For larger k = d/g windows are those of k = 32, in proportion."""
+"""For larger k = d/g the windows are those of k = 32, in proportion."""
 
 
 class RelayPlan(NamedTuple):
-    """A schedule and the slots it is expected to take until every processor knows."""
+    """A schedule and the slots that it is expected to take until every source knows.
+
+    Parameters
+    ----------
+    schedule : RelaySchedule
+        The schedule.
+    slots : float
+        The expected slots, in the fluid limit.
+
+    Examples
+    --------
+    >>> from popsnet import Network
+    >>> from popsnet.routing.relay import plan
+    >>> print(plan(Network(64, 64)).schedule)
+    P1
+    """
 
     schedule: RelaySchedule
     slots: float
@@ -48,7 +62,29 @@ class RelayPlan(NamedTuple):
 
 @lru_cache(maxsize=64)
 def plan(network: Network) -> RelayPlan:
-    """The shortest schedule by the fluid limit; O(1) evaluations of it for each size of stage."""
+    """Return the schedule that is shortest in the fluid limit.
+
+    Parameters
+    ----------
+    network : Network
+        The network.
+
+    Returns
+    -------
+    RelayPlan
+        The schedule and its expected slots.
+
+    Notes
+    -----
+    Takes O(1) evaluations of the fluid limit for each size of stage. Plans are cached.
+
+    Examples
+    --------
+    >>> from popsnet import Network
+    >>> from popsnet.routing.relay import plan
+    >>> round(plan(Network(64, 64)).slots, 1)
+    16.1
+    """
     shortest = _Shortest(network)
     best = RelayPlan(_schedule(network, shortest.stages(1.0)), 1 + float(shortest.value[-1]))
     for windows, slots, rho in _first_windows(network):
@@ -60,11 +96,11 @@ def plan(network: Network) -> RelayPlan:
 
 
 def _schedule(network: Network, stages: tuple[RelayStage, ...]) -> RelaySchedule:
-    """The stages, and what is repeated if chance leaves more than was planned for.
+    """Return the stages, and those to repeat if more packets are left than was planned for.
 
-    For d > g a crowd stops the short stages: where many are left in a group, all of them meet. A
-    park stage with a window of 2k slots always gets on, at a load of one half a slot or less. But
-    it is long: it comes after some tries of the short one.
+    For d > g congestion stops the short stages: if many packets are left in a group, all of them
+    meet. A park stage with a window of 2k slots always makes progress, at a load of at most one
+    half per slot. But it is long, so it comes after some tries of the short one.
     """
     again: tuple[RelayStage, ...] = (_RETRY if isinstance(stages[-1], Shower) else stages[-1],)
     if network.blocks > 1:
@@ -73,7 +109,7 @@ def _schedule(network: Network, stages: tuple[RelayStage, ...]) -> RelaySchedule
 
 
 def _options(network: Network) -> Iterator[RelayStage]:
-    """The stages to choose from."""
+    """Yield the stages to choose from."""
     if network.d < network.g:
         classes = superclasses(network.d, network.g)
         yield from (Grid(x, -(-classes // x)) for x in _grid_sizes(classes))
@@ -85,9 +121,31 @@ def _options(network: Network) -> Iterator[RelayStage]:
 
 
 def fractions(schedule: RelaySchedule, network: Network) -> Iterator[float]:
-    """Which fraction of all packets is undelivered after each stage in the limit, without end.
+    """Yield the fraction of packets that is undelivered after each stage, in the fluid limit.
 
+    Parameters
+    ----------
+    schedule : RelaySchedule
+        The schedule.
+    network : Network
+        The network.
+
+    Yields
+    ------
+    float
+        The fraction after the first stage, the second, and so on, without end.
+
+    Notes
+    -----
     A shower delivers without acks: what was pending before it is sent again in the next stage.
+
+    Examples
+    --------
+    >>> from itertools import islice
+    >>> from popsnet import Network
+    >>> from popsnet.routing.relay import fractions, parse_schedule
+    >>> [round(one, 3) for one in islice(fractions(parse_schedule("S"), Network(64, 64)), 3)]
+    [0.632, 0.296, 0.076]
     """
     pending = undelivered = 1.0
     for stage in schedule:
@@ -99,9 +157,9 @@ def fractions(schedule: RelaySchedule, network: Network) -> Iterator[float]:
 
 
 def _retries(network: Network, grid: Numbers, undelivered: Numbers) -> Numbers:
-    """Expected slots of retries after a shower that leaves these fractions undelivered.
+    """Return the expected slots of retries after a shower that leaves these fractions.
 
-    All sources that were pending take part again, for none of them has an ack.
+    All sources that were pending take part again, because none of them has an ack.
     """
     fails = _RETRY.after(network, grid) / grid
     times = np.arange(_MOST_RETRIES)[:, None]
@@ -111,19 +169,19 @@ def _retries(network: Network, grid: Numbers, undelivered: Numbers) -> Numbers:
 
 
 def _grid_sizes(classes: int) -> list[int]:
-    """Of x in XY(x, ⌈G/x⌉): all small ones, and some up to G."""
+    """Return values of x for XY(x, ⌈G/x⌉): all small ones, and some up to G."""
     sizes = {*range(1, min(classes, 64) + 1), *np.geomspace(1, classes, 100).astype(int).tolist()}
     return sorted(x for x in sizes if max(x, -(-classes // x)) <= WIDEST)
 
 
 def _window_sizes(k: int) -> list[int]:
-    """All small sizes, and some up to 3k + 4."""
+    """Return all small sizes of windows, and some up to 3k + 4."""
     most = min(3 * k + 4, WIDEST)
     return sorted({*range(1, min(most, 16) + 1), *np.geomspace(1, most, 40).astype(int).tolist()})
 
 
 class _Shortest:
-    """V on a grid of fractions, and the stage that attains it."""
+    """V on a grid of fractions, and the stages that attain it."""
 
     def __init__(self, network: Network) -> None:
         self._network, self._options = network, list(_options(network))
@@ -140,7 +198,7 @@ class _Shortest:
         for row in np.flatnonzero(ending):
             ends[row] = _retries(network, grid, self._left[row])
         for at in range(_GRID):
-            after, rest = self._left[:, at], ends[:, at]  # infinite if it gets nowhere
+            after, rest = self._left[:, at], ends[:, at]  # infinite if it makes no progress
             rest[~ending & (after < grid[0])] = 0.0
             if at:
                 nearer = ~ending & (after >= grid[0]) & (after < grid[at - 1])
@@ -150,11 +208,11 @@ class _Shortest:
             self.value[at] = costs[self._choice[at]]
 
     def slots(self, rho: float) -> float:
-        """V(ρ)."""
+        """Return V(ρ)."""
         return float(np.interp(np.log(rho), self._logs, self.value))
 
     def stages(self, rho: float) -> tuple[RelayStage, ...]:
-        """The best stages from a fraction on, until most likely nothing is left."""
+        """Return the best stages from a fraction on, until most likely no packet is left."""
         stages: list[RelayStage] = []
         while not stages or (self._network.n * rho > 0.01 and len(stages) < _MOST_STAGES):
             at = min(int(np.searchsorted(self._grid, rho)), _GRID - 1)
@@ -166,7 +224,7 @@ class _Shortest:
 
 
 def _first_windows(network: Network) -> Iterator[tuple[tuple[int, ...], int, float]]:
-    """First stages of several windows: windows, slots, and the fraction they leave."""
+    """Yield first stages of several windows: windows, slots, and the fraction they leave."""
     k = network.blocks
     if network.d < 3 * network.g:
         return

@@ -1,4 +1,4 @@
-"""Roll call: at most 2g slots on POPS(g, g), whatever the permutation; no coins, no conflicts."""
+"""Roll call: at most 2g slots for every permutation on POPS(g, g), without coins or conflicts."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ def roll_call(network: Network, destination: Ints, coins: Coins, memory: Memory)
 
 
 def _relay(network: Network, destination: Ints) -> Ints:
-    """The relay group T of each destination."""
+    """Return the relay group T of each destination."""
     return (network.group(destination) + network.index(destination)) % network.g
 
 
 def _hand_out(
     network: Network, destination: Ints, memory: Memory, holders: Ints, packets: Ints
 ) -> Slots:
-    """Every processor sends what it stores, one packet per slot."""
+    """Let every processor send what it stores, one packet per slot."""
     processors, undelivered = network.processors, np.ones(network.n, dtype=np.bool_)
     while holders.size:
         senders, now = np.unique(holders, return_index=True)

@@ -1,4 +1,4 @@
-"""relay: our own router. Public coins, one hop that contends, acks by the window; any d and g."""
+"""relay: our own router for any d and g, with public coins and one contended hop."""
 
 from __future__ import annotations
 
@@ -27,24 +27,24 @@ from popsnet.slot import Inbox, Ints, Slot, Slots
 from popsnet.theory.bounds import Bound
 
 SEED = "relay seed"
-"""The purpose of the coin that makes the public seed."""
+"""The purpose of the coin that gives the public seed."""
 
 _MOST_COUNTERS = 2**28
-"""Of the census, over all sets: a simulation holds them all."""
+"""The most counters of a census, over all sets: a simulation holds them all."""
 
 
 def follow(
     schedule: RelaySchedule, network: Network, destination: Ints, coins: Coins, memory: Memory
 ) -> Slots:
-    """Route any permutation by the stages of a schedule; O(d/g + log log g) slots on average.
+    """Route any permutation by the stages of a schedule in O(d/g + log log g) expected slots.
 
-    In the first slot processor 0 tells every processor a random seed, which all stages take
-    their public bijections from. Then come the stages, the last of them again and again, until
-    every source knows that its packet has arrived. For d = g a plain sweep takes the undelivered
-    fraction from ρ to ρ(1 - e^-ρ) in three slots. No stage can lose a packet; each says why.
+    In the first slot processor 0 sends a random seed to every processor, from which all stages
+    derive their public bijections. Then come the stages, the last of them repeated, until every
+    source knows that its packet has arrived. For d = g a plain sweep takes the undelivered
+    fraction from ρ to ρ(1 - e^-ρ) in three slots. No stage can lose a packet; each proves it.
 
     As in mei-rizzi, the run ends when every source has its ack, and only the simulation sees that.
-    After a shower the global OR is clean and every processor knows.
+    After a shower without objections in the global OR every processor knows.
     """
     state = yield from _begin(network, destination, coins, memory)
     for state.step, stage in enumerate(schedule):
@@ -62,13 +62,13 @@ def _begin(
 
 
 def _scheduled(text: str) -> Variant:
-    """The variant that follows a schedule, under its canonical text."""
+    """Return the variant that follows a schedule, under its canonical text."""
     try:
         schedule = parse_schedule(text)
     except InputError as error:
         if not re.fullmatch(r"[a-z _-]+", text):
             raise
-        raise InputError(f"{error} Variants with a name: direct, roll-call, census.") from None
+        raise InputError(f"{error} Or use a variant: direct, roll-call, census.") from None
     return Variant(
         partial(follow, schedule),
         schedule.obstacle,
@@ -80,21 +80,39 @@ def _scheduled(text: str) -> Variant:
 
 
 def expected_slots(network: Network) -> float:
-    """Slots that relay is expected to take on a network: the plan's, or one hop's if fewer."""
+    """Return the slots that relay is expected to take: those of the plan, or of one hop.
+
+    Parameters
+    ----------
+    network : Network
+        The network.
+
+    Returns
+    -------
+    float
+        The smaller of the two numbers.
+
+    Examples
+    --------
+    >>> from popsnet import Network
+    >>> from popsnet.routing.relay import expected_slots
+    >>> expected_slots(Network(4, 4)), round(expected_slots(Network(1024, 1024)), 1)
+    (4, 18.1)
+    """
     return min(plan(network).slots, direct_slots(network))
 
 
 def _default(network: Network) -> str:
-    """The plan, or one hop where that is as short."""
+    """Return the plan, or one hop if that is not longer."""
     best = plan(network)
     return "direct" if direct_slots(network) <= best.slots else str(best.schedule)
 
 
 def _for_census(network: Network) -> str | None:
     if network.d % network.g or network.d < network.g:
-        return "the census needs d to be a multiple of g. Give a schedule instead, or nothing."
+        return "for a census d must be a multiple of g. Give a schedule instead, or no variant."
     if network.g**3 > _MOST_COUNTERS:
-        return f"the census keeps g^3 = {network.g**3:,} counters, more than {_MOST_COUNTERS:,}."
+        return f"a census keeps g^3 = {network.g**3:,} counters, more than {_MOST_COUNTERS:,}."
     return None
 
 
@@ -128,11 +146,11 @@ _CLAIMS = Claims(
 )  # fmt: skip
 
 _SEED_PHASES = {
-    "seed": "Processor 0 tells every processor one random number. From it every processor can "
+    "seed": "Processor 0 sends one random number to every processor. From it every processor can "
     "compute by way of which group each packet will travel."
 }
 _PUBLIC = (
-    "A common random number, told in slot 1, decides by way of which group each packet travels."
+    "A public random number, sent in slot 1, decides by way of which group each packet travels."
 )
 
 
@@ -141,18 +159,15 @@ def _explain(schedule: RelaySchedule, network: Network) -> str:
     if network.d == network.g and stages <= {SweepStage(), Park((1,))}:
         return (
             f"Three slots per try: to a relay, to the destination, acknowledgement. {_PUBLIC} So "
-            "the second hop cannot collide, and no processor has to ask where to listen."
+            "packets cannot collide in the second hop, and every processor knows where to listen."
         )
     if all(isinstance(stage, Park | SweepStage) for stage in stages):
         return (
-            f"{_PUBLIC} A try is some slots to relays, in which packets can collide, then to the "
-            "destinations, where they cannot, and acknowledgements. No processor has to ask where "
-            "to listen."
+            f"{_PUBLIC} A try has some slots to relays, in which packets can collide, then slots "
+            "to the destinations, in which they cannot, and acknowledgements. Every processor "
+            "knows where to listen."
         )
-    return (
-        f"{_PUBLIC} Relays and destinations compute from it where to listen, and no processor has "
-        "to ask."
-    )
+    return f"{_PUBLIC} Relays and destinations compute from it where to listen."
 
 
 @register(
@@ -160,18 +175,18 @@ def _explain(schedule: RelaySchedule, network: Network) -> str:
     variant="direct",
     default=_default,
     schedules=_scheduled,
-    summary="public coins; one contended hop to a relay that parks, acks by the window",
-    slots="about 3 log2 log2 g + 8 at d = g, 6 d/g at d >> g; the plan says how many to expect",
+    summary="public coins; one contended hop to a relay that stores and delivers; acks per window",
+    slots="about 3 log2 log2 g + 8 for d = g, 6 d/g for d >> g; expected slots are planned",
     buffers=2,
     memory="2 + ⌈d/g⌉ packets per processor; 2 + y for XY(x,y), census one more, roll call g + 2",
-    messages="a seed of 64 bits, maps of a window's w bits, bits; census g counters of log2 d bits",
+    messages="a seed of 64 bits, maps of w bits, single bits; census g counters of log2 d bits",
     randomness="a public seed, private coins",
-    reference="popsnet's own; page 'relay' of the documentation",
+    reference="popsnet; page 'relay' of the documentation",
     claims=_CLAIMS,
     words=WORDS,
 )
 def one_hop(network: Network, destination: Ints, coins: Coins, memory: Memory) -> Slots:
-    """One hop, max(d, g) slots, best on tiny networks; see :func:`direct`."""
+    """Route in one hop and max(d, g) slots, as :func:`direct` does: best on tiny networks."""
     return direct(network, destination, coins, memory)
 
 
@@ -181,8 +196,8 @@ register_variant(
     obstacle=lambda network: None if network.d == network.g else "roll call needs d = g.",
     buffers=lambda network: network.g + 2,
     words=Words(
-        "Every group's packets are collected in relay groups, one processor at a time, and handed "
-        "out: at most 2g slots, no collision.",
+        "The packets of every group are collected in relay groups, one processor at a time, and "
+        "then delivered: at most 2g slots, no collision.",
         ROLL_CALL_PHASES,
     ),
 )(roll_call)
@@ -194,12 +209,12 @@ register_variant(
     obstacle=_for_census,
     buffers=lambda network: 3 + network.blocks,
     words=Words(
-        f"{_PUBLIC} Groups count and rank what they have, so that nothing collides.",
+        f"{_PUBLIC} Groups count and rank their packets, so that nothing collides.",
         {**_SEED_PHASES, **CENSUS_PHASES},
     ),
 )
 def by_census(network: Network, destination: Ints, coins: Coins, memory: Memory) -> Slots:
-    """About 3d/g slots where a message may hold g counters; see :func:`census`."""
+    """Route by :func:`census` in about 3d/g slots, if a message may hold g counters."""
     state = yield from _begin(network, destination, coins, memory)
     while state.pending.size:
         yield from census(state)

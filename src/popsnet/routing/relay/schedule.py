@@ -1,9 +1,9 @@
-"""Schedules: which stages follow each other, as data that can be printed, parsed and checked.
+"""Schedules: sequences of stages that can be printed, parsed and compared.
 
     P4 P2 P1 R2 R1
 
 is three park stages with windows of 4, 2 and 1 slots, a shower of two copies and one of a single
-copy. The last stage is repeated for as long as a processor waits. ``P2 | P1 F`` repeats P1 and F.
+copy. The last stage is repeated while a processor waits. ``P2 | P1 F`` repeats P1 and F.
 
     Pw, P(w1,w2,…)   park, windows of w slots         Σ(w + 1) + k slots    d ≥ g
     S                the plain sweep                  2k + 1                d ≥ g
@@ -29,25 +29,47 @@ from popsnet.routing.relay.state import WIDEST, RelayStage
 
 _MOST_STAGES = 1000
 _MOST_DIGITS = 20
-"""Python refuses to read numbers of thousands of digits, with an error of its own."""
+"""Python refuses numbers of thousands of digits with an error of its own."""
 
 
 @dataclass(frozen=True)
 class RelaySchedule:
-    """Stages, and those that are then repeated until every packet is delivered.
+    """A sequence of stages, and stages to repeat until every packet is delivered.
 
-    Schedules that do the same are equal: what is repeated anyway is not listed before, nor twice.
+    Schedules that do the same are equal: stages that are repeated anyway are not listed before, nor
+    twice.
+
+    Parameters
+    ----------
+    stages : tuple of RelayStage
+        The stages, at most 1000 with those to repeat.
+    repeated : tuple of RelayStage
+        The stages to repeat, by default the last one.
+
+    Raises
+    ------
+    InputError
+        If there is no stage, or there are too many.
+
+    Examples
+    --------
+    >>> from popsnet import Network
+    >>> from popsnet.routing.relay import parse_schedule
+    >>> schedule = parse_schedule("P2 P1 P1 P1")
+    >>> print(schedule)
+    P2 P1
+    >>> schedule.buffers(Network(8, 8))
+    3
     """
 
     stages: tuple[RelayStage, ...]
     repeated: tuple[RelayStage, ...] = ()
-    """The last stage, if none are given."""
 
     def __post_init__(self) -> None:
         if not self.stages and not self.repeated:
             raise InputError("The schedule is empty; give stages, as in 'P2 P1 F R2'.")
         if len(self.stages) + len(self.repeated) > _MOST_STAGES:
-            raise InputError(f"A schedule has at most {_MOST_STAGES} stages.")
+            raise InputError(f"A schedule must have at most {_MOST_STAGES} stages.")
         stages, repeated = self.stages, _period(self.repeated or self.stages[-1:])
         while stages and stages[-1] == repeated[-1]:
             stages, repeated = stages[:-1], repeated[-1:] + repeated[:-1]
@@ -63,39 +85,61 @@ class RelaySchedule:
 
     @property
     def all_stages(self) -> tuple[RelayStage, ...]:
-        """Every stage, those that are repeated once."""
+        """Every stage, with each of those to repeat once."""
         return (*self.stages, *self.repeated)
 
     @property
     def phases(self) -> Phases:
-        """What happens in the phases of its stages."""
+        """What happens in the phases of its stages, by pattern."""
         return {pattern: text for one in self.all_stages for pattern, text in one.phases.items()}
 
     def buffers(self, network: Network) -> int:
-        """Packets a processor may hold."""
+        """Return the number of packets that a processor may hold."""
         return max(stage.buffers(network) for stage in self.all_stages)
 
     def obstacle(self, network: Network) -> str | None:
-        """Why it cannot be run on a network, or None if it can."""
+        """Return why the schedule cannot be run on a network, or None if it can."""
         reasons = (stage.obstacle(network) for stage in self.all_stages)
         return next((reason for reason in reasons if reason is not None), None)
 
 
 def parse_schedule(text: str) -> RelaySchedule:
-    """The schedule that a text like ``P2 P1 P(5,5) F R2 | R1`` stands for."""
+    """Return the schedule that a text like ``P2 P1 P(5,5) F R2 | R1`` stands for.
+
+    Parameters
+    ----------
+    text : str
+        Stages with spaces between them. Those after a bar are repeated.
+
+    Returns
+    -------
+    RelaySchedule
+        The schedule. Its text is the canonical form.
+
+    Raises
+    ------
+    InputError
+        If the text is not a schedule.
+
+    Examples
+    --------
+    >>> from popsnet.routing.relay import parse_schedule
+    >>> str(parse_schedule("P(2)   P1 | R1 R1"))
+    'P2 P1 R1'
+    """
     strange = next((sign for sign in text if not sign.isascii()), None)
     if strange is not None:
         raise InputError(f"Schedule {text!r}: {strange!r} is not allowed in a schedule. {_MADE_OF}")
     before, *after = text.split("|")
     if len(after) > 1:
-        raise InputError(f"Schedule {text!r} has {len(after)} bars; it may have one.")
+        raise InputError(f"Schedule {text!r} has {len(after)} bars; it must have at most one.")
     if after and not after[0].strip():
         raise InputError(f"Schedule {text!r}: nothing follows the bar; give stages to repeat.")
     return RelaySchedule(_stages(before), _stages(after[0]) if after else ())
 
 
 def _period(stages: tuple[RelayStage, ...]) -> tuple[RelayStage, ...]:
-    """The shortest beginning that gives the same when it is repeated for ever."""
+    """Return the shortest prefix that gives the same when it is repeated."""
     whole = range(1, len(stages) + 1)
     shortest = next(length for length in whole if stages[length:] + stages[:length] == stages)
     return stages[:shortest]
@@ -122,7 +166,7 @@ def _stages(text: str) -> tuple[RelayStage, ...]:
             raise InputError(f"'{text[at : at + 20]}' does not begin with a stage. {_MADE_OF}")
         if match[3]:
             raise InputError(
-                f"'{text[at : at + 20]}': stages have spaces between them; give "
+                f"'{text[at : at + 20]}': stages must have spaces between them; give "
                 f"'{match[0]} {match[3]}…'."
             )
         stages.append(_stage(match[1], match[2] or ""))

@@ -1,4 +1,4 @@
-"""Stages of a single attempt: all pending sources at once, for few packets. F and R."""
+"""Stages of a single attempt, F and R: all pending sources at once, for few packets."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from popsnet.theory.stages import Numbers, after_shower
 def _attempt(
     state: RelayState, stage: str, groups: Ints, fanout: Ints | None = None
 ) -> Generator[Slot, Inbox, Inbox]:
-    """Send to relay groups, given as in a slot, in which (T, a) listens to a; relays keep it."""
+    """Send to relay groups, in which (T, a) listens to a and stores what it hears."""
     network, processors = state.network, state.network.processors
     first = processors[network.index(processors) < network.g]
     listening, phase = (first, network.index(first)), f"{stage}: attempt"
@@ -30,11 +30,11 @@ def _attempt(
 
 
 def _explain_delivery(network: Network) -> str:
-    """For d = g no relay group has two packets for one group."""
+    """Explain the delivery: for d = g no relay group has two packets for one group."""
     if network.d == network.g:
-        return "Relays send on what they have. For d = g no two want the same coupler."
+        return "Relays send on what they have. For d = g no two need the same coupler."
     return (
-        "Relays send on what they have; packets that share a relay group and a destination group "
+        "Relays send on what they have. Packets that share a relay group and a destination group "
         "can collide here."
     )
 
@@ -50,33 +50,35 @@ _FOLD_PHASES: Phases = {
 
 @dataclass(frozen=True)
 class Fold(RelayStage):
-    """F: one attempt and one delivery for all classes at once, acknowledged by destinations.
+    """F: one attempt and one delivery for all classes at once, with acks from destinations.
 
-    Four slots, whatever k = ⌈d/g⌉ is; conflicts in the first two.
+    It takes four slots for any k = ⌈d/g⌉, with conflicts in the first two.
 
-    Every pending source sends to its relay group T (A), where (T, a) listens to group a; the relay
+    Every pending source sends to its relay group T (A), where (T, a) listens to group a. The relay
     forwards (D), and the up to k destinations of a group that share T share a coupler. The
-    destination that got its packet tells T (DA), and the relay tells the source (K).
+    destination that received its packet tells T (DA), and the relay tells the source (K).
 
-    Nothing is lost: the source drops its packet on an ack only, and an ack starts at the
-    destination. DA has no conflict, because of the destinations of b that listen to T one at most
-    was served by c(b, T); nor has K, because (T, a) alone sends to a, and what it sends concerns
-    the one source of a that sent to T.
+    Nothing is lost: the source drops its packet only after an ack, and an ack starts at the
+    destination. DA has no conflict, because at most one of the destinations of b that listen to T
+    received a packet from c(b, T). K has none, because only (T, a) sends to a, and what it sends
+    concerns the one source of a that sent to T.
     """
 
     letters = "F"
     phases = _FOLD_PHASES
 
     def run(self, state: RelayState) -> Slots:
+        """Execute the stage."""
         network, pending = state.network, state.pending
         places = state.places(state.fresh_bijection(network.d), network.processors)
         relays = places % network.g
         asked = relays[state.destination[pending]]
         copies = yield from _attempt(state, "fold", asked)
         targets = network.group(copies.destinations)
-        home = yield Slot.forward(copies, targets, relays, phase="fold: delivery", step=state.step)
-        state.bring_home(home)
-        mine, listening = home.at(home.destinations == home.receivers), (copies.receivers, targets)
+        heard = yield Slot.forward(copies, targets, relays, phase="fold: delivery", step=state.step)
+        state.take(heard)
+        mine = heard.at(heard.destinations == heard.receivers)
+        listening = copies.receivers, targets
         options = state.without_conflict("fold: destinations confirm")
         confirmed = yield Slot.acknowledge(mine, relays[mine.receivers], listening, **options)
         state.release(copies.receivers, copies.packets, copies.destinations)
@@ -86,16 +88,18 @@ class Fold(RelayStage):
         state.acknowledge(acks.receivers)
 
     def slots(self, network: Network) -> int:
+        """Return 4."""
         return 4
 
     def after(self, network: Network, rho: Numbers) -> Numbers:
+        """Return the fraction of packets that the stage leaves, in the fluid limit."""
         return after_shower(network, rho, 1)
 
 
 _SHOWER_PHASES = {
     "shower: attempt": "Packets that still wait are sent to several relay groups at once: one copy "
     "that comes through is enough.",
-    "shower: delivery*": "Relays send on the copies they heard; destinations listen to one relay "
+    "shower: delivery*": "Relays send on the copies they heard. Destinations listen to one relay "
     "group after another.",
     **OR_PHASES,
 }
@@ -103,17 +107,18 @@ _SHOWER_PHASES = {
 
 @dataclass(frozen=True)
 class Shower(RelayStage):
-    """Rr: copies by several relay groups at once, no acks; a global OR says if all are home.
+    """Rr: copies by way of r relay groups at once, without acks, and a global OR.
 
-    1 + r slots for r copies, and the two of the global OR; the last stage of a schedule.
+    It takes 1 + r slots for r copies, and the two of the global OR. It is the last stage of a
+    schedule.
 
     Every pending source sends its packet to r relay groups at once: T_1 … T_r, the places of its
     destination under r bijections, mod g. In delivery slot u the relays that are T_u of what they
     heard forward it, and destinations listen to T_u. Then every processor that still waits objects.
 
-    Nothing is lost: sources keep their packets until the OR is clean, which it is if and only if
-    every destination has its packet. For d = g deliveries have no conflict; for d > g
-    destinations that share T_u share a coupler.
+    Nothing is lost: sources keep their packets until the OR has no objection, that is, until every
+    destination has its packet. For d = g deliveries have no conflict. For d > g destinations that
+    share T_u share a coupler.
     """
 
     letters = "R"
@@ -122,6 +127,7 @@ class Shower(RelayStage):
     copies: int
 
     def run(self, state: RelayState) -> Slots:
+        """Execute the stage."""
         network, processors = state.network, state.network.processors
         bijections = [state.fresh_bijection(network.d) for _ in range(self.copies)]
         places = np.stack([state.places(one, processors) for one in bijections], axis=1)
@@ -134,20 +140,21 @@ class Shower(RelayStage):
             phase = "shower: delivery" + (f", copy {turn + 1}" if self.copies > 1 else "")
             options = state.without_conflict(phase)
             options["conflict_free"] = network.d == network.g
-            home = yield Slot.forward(sending, groups, (state.waiting, listening), **options)
-            state.bring_home(home)
+            state.take((yield Slot.forward(sending, groups, (state.waiting, listening), **options)))
         state.release(heard.receivers, heard.packets, heard.destinations)
         yield from state.ask("shower")
 
     def slots(self, network: Network) -> int:
+        """Return 1 + r and the slots of the global OR."""
         return 1 + self.copies + global_or_slots(network)
 
     def after(self, network: Network, rho: Numbers) -> Numbers:
+        """Return the fraction of packets that the stage leaves, in the fluid limit."""
         return after_shower(network, rho, self.copies)
 
 
 def _distinct(targets: Ints) -> tuple[Ints, Ints]:
-    """The different groups of each row, one row after the other, and how many each row has."""
+    """Return the different groups of each row, row by row, and their number in each row."""
     targets = np.sort(targets, axis=1)
     new = np.ones(targets.shape, dtype=np.bool_)
     new[:, 1:] = targets[:, 1:] != targets[:, :-1]

@@ -1,4 +1,4 @@
-"""What the stages of relay share: the state of a run, and what a stage is."""
+"""The state of a run of relay, and the base class of its stages."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from popsnet.slot import Inbox, Ints, Slot, SlotOptions, Slots
 from popsnet.theory.stages import Numbers
 
 ATTEMPT = "relay attempt"
-"""The purpose of private coins: in which slot of a window a source tries."""
+"""The purpose of private coins, which decide in which slot of a window a source tries."""
 
 SHIFT = "relay shift"
 """The purpose of public numbers."""
 
 WIDEST = 2**16
-"""No number in a stage is larger."""
+"""The largest number in a stage."""
 
 Bools = npt.NDArray[np.bool_]
 Maps = npt.NDArray[np.uint8]
@@ -34,9 +34,10 @@ Maps = npt.NDArray[np.uint8]
 
 @dataclass(eq=False)
 class RelayState:
-    """Who still waits for what. Each entry of an array belongs to one processor and is known to it.
+    """The sources and destinations that still wait.
 
-    A packet that starts at its destination is home, and nothing is ever sent of it.
+    Each entry of an array belongs to one processor and is known to it. A packet that starts at its
+    destination is delivered and never sent.
     """
 
     network: Network
@@ -44,12 +45,12 @@ class RelayState:
     coins: Coins
     memory: Memory
     seed: int
-    """Heard by every processor in the first slot."""
+    """The public seed, heard by every processor in the first slot."""
     step: int = 0
     pending: Ints = field(init=False)
-    """Sources that do not know that their packet has arrived; they keep it."""
+    """The sources that do not know that their packet has arrived, and keep it."""
     undelivered: Bools = field(init=False)
-    """Destinations whose packet has not arrived."""
+    """Whether the packet of each destination has not arrived."""
     _bijections: int = field(init=False, default=0)
     _windows: int = field(init=False, default=0)
     _latest: Bijection | None = field(init=False, default=None)
@@ -67,7 +68,7 @@ class RelayState:
         return self.network.processors[self.undelivered]
 
     def without_conflict(self, phase: str) -> SlotOptions:
-        """The options of a slot of this step in which no two messages meet."""
+        """Return the options of a slot of this step in which no two messages meet."""
         return {"phase": phase, "step": self.step, "conflict_free": True}
 
     def fresh_bijection(self, size: int) -> Bijection:
@@ -83,33 +84,33 @@ class RelayState:
         return self._latest
 
     def public_draw(self, bound: int) -> int:
-        """The next public number in [0, bound)."""
+        """Return the next public number in [0, bound)."""
         self._bijections += 1
         return Coins(self.seed).draw(bound, SHIFT, self._bijections - 1, 0)
 
     def attempts(self, slots: int) -> Ints:
-        """For each pending source the slot of the next window in which it tries: a private coin."""
+        """Draw for each pending source the slot of the next window in which it tries."""
         self._windows += 1
         return self.coins.draws(slots, ATTEMPT, self._windows - 1, self.pending)
 
     def places(self, bijection: Bijection, destinations: Ints) -> Ints:
-        """The public place of each destination."""
+        """Return the public place of each destination."""
         return bijection(self.network.group(destinations), self.network.index(destinations))
 
     def keep(self, heard: Inbox) -> None:
-        """Relays store what they heard; a destination that has its packet needs no other copy."""
+        """Let relays store what they heard, except a destination that has its packet already."""
         at = self.undelivered[heard.destinations] | (heard.receivers != heard.destinations)
         self.memory.store(heard.receivers[at], heard.packets[at])
 
     def release(self, relays: Ints, packets: Ints, destinations: Ints) -> None:
-        """Relays drop their copies; a destination keeps its own packet once it is home."""
+        """Let relays drop their copies, except a destination that has its own packet."""
         at = self.undelivered[destinations] | (relays != destinations)
         self.memory.drop(relays[at], packets[at])
 
-    def bring_home(self, home: Inbox) -> None:
-        """Destinations take what is for them, once."""
-        mine = home.destinations == home.receivers
-        receivers, packets = home.receivers[mine], home.packets[mine]
+    def take(self, heard: Inbox) -> None:
+        """Deliver to destinations what is for them, once."""
+        mine = heard.destinations == heard.receivers
+        receivers, packets = heard.receivers[mine], heard.packets[mine]
         new = self.undelivered[receivers]
         self.memory.deliver(receivers[new], packets[new])
         self.undelivered[receivers] = False
@@ -122,13 +123,13 @@ class RelayState:
         listened: tuple[Ints, Ints],
         phase: str,
     ) -> Slots:
-        """One slot without conflict, in which relays send on what they store and drop it."""
+        """Execute a slot without conflict, in which relays send on what they store and drop it."""
         groups = self.network.group(destinations)
-        home = yield Slot.send_packets(
+        heard = yield Slot.send_packets(
             relays, groups, listened, packets=packets, **self.without_conflict(phase)
         )
         self.release(relays, packets, destinations)
-        self.bring_home(home)
+        self.take(heard)
 
     def send_maps(
         self,
@@ -140,9 +141,10 @@ class RelayState:
         phase: str,
         fanout: Ints | None = None,
     ) -> Slots:
-        """Relays say in which slots they stored packets.
+        """Let relays tell in which slots they stored packets.
 
-        Pending sources that find their slot, ``turns`` by source, in the map they heard are done.
+        Pending sources that find their slot, ``turns`` by source, in the map that they heard are
+        done.
         """
         options = self.without_conflict(phase)
         options["fanout"] = fanout
@@ -155,13 +157,13 @@ class RelayState:
         self.acknowledge(inbox.receivers[stored])
 
     def ask(self, stage: str) -> Slots:
-        """A global OR: all sources are done if no destination waits."""
+        """Execute a global OR, after which all sources are done if no destination waits."""
         phase = f"{stage}: who still waits"
         if not (yield from global_or(self.network, self.waiting, phase=phase, step=self.step)):
             self.acknowledge(self.pending)
 
     def acknowledge(self, sources: Ints) -> None:
-        """These pending sources know, and drop their packet."""
+        """Let pending sources that know of the delivery drop their packets."""
         self.memory.drop(sources, sources)
         waiting = np.zeros(self.network.n, dtype=np.bool_)
         waiting[self.pending] = True
@@ -171,21 +173,28 @@ class RelayState:
 
 @dataclass(frozen=True)
 class RelayStage(ABC):
-    """A stage of a schedule: data, and what it does."""
+    """A stage of a schedule, with its numbers and its slots.
+
+    Examples
+    --------
+    >>> from popsnet import Network
+    >>> from popsnet.routing.relay import parse_schedule
+    >>> stage = parse_schedule("P2 R1").stages[0]
+    >>> str(stage), stage.slots(Network(8, 8))
+    ('P2', 4)
+    """
 
     letters: ClassVar[str]
-    """What its text begins with."""
+    """The letters with which its text begins."""
     phases: ClassVar[Phases]
-    """What happens in its phases."""
+    """What happens in its phases, by pattern."""
     largest: ClassVar[int] = WIDEST
-    """The largest of its numbers that is allowed."""
+    """The largest number that is allowed."""
 
     def __post_init__(self) -> None:
         for value in self.numbers:
             if not 1 <= value <= self.largest:
-                raise InputError(
-                    f"Stage {self.letters}: {value} is not a number from 1 to {self.largest}."
-                )
+                raise InputError(f"Stage {self.letters}: {value} must be from 1 to {self.largest}.")
 
     def __str__(self) -> str:
         numbers = ",".join(map(str, self.numbers))
@@ -193,27 +202,30 @@ class RelayStage(ABC):
 
     @property
     def numbers(self) -> tuple[int, ...]:
-        """What its text has after the letters."""
+        """The numbers in its text after the letters."""
         return astuple(self)
 
     @abstractmethod
     def run(self, state: RelayState) -> Slots:
-        """Execute it."""
+        """Execute the stage."""
 
     @abstractmethod
     def slots(self, network: Network) -> int:
-        """How many slots it takes."""
+        """Return the number of slots that the stage takes."""
 
     @abstractmethod
     def after(self, network: Network, rho: Numbers) -> Numbers:
-        """The fraction of packets that it leaves in the limit, for each it may begin with."""
+        """Return the fraction of packets that the stage leaves, in the fluid limit.
+
+        ``rho`` has the fractions with which it begins.
+        """
 
     def buffers(self, network: Network) -> int:
-        """Packets a processor may hold: its own, the one it is to receive, and a relay's copies."""
+        """Return the packets that a processor may hold: its own, the one for it, and copies."""
         return 3
 
     def obstacle(self, network: Network) -> str | None:
-        """Why it cannot be run on a network, or None if it can."""
+        """Return why the stage cannot be run on a network, or None if it can."""
         if network.d >= network.g:
             return None
-        return f"stage {self} needs d >= g; for d < g give stages XY(x,y)."
+        return f"stage {self} needs d >= g; for d < g use stages XY(x,y)."

@@ -1,8 +1,8 @@
-"""The ``deferred`` variant, compiled: the same passes, and who has a copy that waits.
+"""The ``deferred`` variant, compiled: the same passes, and the copies that wait.
 
 A copy that waits blocks the processor that has it: what is sent to it in slots 1 and 2 is not
-heard. Where copies wait is one number for each processor, its index first, so that the processors
-whose turn it is to listen in a step are g whole rows, and lie beside the couplers they listen to.
+heard. Waiting copies have one number per processor, ordered by index, so that the processors that
+listen in a step are g whole rows, in the order of the couplers that they listen to.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _ALONE, _UNHEARD = np.uint8(1), np.uint8(0x40)
 
 
 class DeferredLogRow(Protocol):
-    """A step in the log: the messages alone and heard on couplers of slots 1 and 2."""
+    """A step in the log: messages alone on, and heard from, couplers of slots 1 and 2."""
 
     undelivered: int
     sent: int
@@ -38,7 +38,7 @@ class DeferredLogRow(Protocol):
     heard_2: int
     collisions: int
     slots: int
-    """Of the last step, with the slots of kind 5 after it."""
+    """In the last step, with the slots of kind 5 after it."""
 
 
 LOG = record_type(DeferredLogRow)
@@ -49,7 +49,7 @@ def route(
     layout: MeiRizziLayout, program: MeiRizziProgram, work: MeiRizziWorkspace, seed: np.uint64,
     log: Records,
 ) -> int:  # fmt: skip
-    """Route one permutation; returns the steps."""
+    """Route one permutation, and return the number of steps."""
     d, g, size, bits = layout.d, layout.g, layout.rows * layout.d, layout.name_bits
     blocks, kinds, n, waiting = len(work.sizes), -(-d // g), d * g, work.waiting
     first, second = work.first.view(np.uint8), work.second.view(np.uint8)
@@ -117,7 +117,7 @@ def route_many(
     layout: MeiRizziLayout, program: MeiRizziProgram, work: MeiRizziWorkspace, seeds: Seeds,
     first: int, last: int, log: Records, steps: I64,
 ) -> int:  # fmt: skip
-    """See :meth:`CompiledRuns.route_many`."""
+    """Execute runs, as :meth:`CompiledRuns.route_many` says."""
     filled, done, purposes, n = 0, 0, program.purposes, layout.d * layout.g
     for run in range(first, last):
         if len(log) - filled < program.max_steps or work.stop[0] != 0:
@@ -132,7 +132,7 @@ def route_many(
 
 @compiled
 def encode_destinations(layout: MeiRizziLayout, destination: U16 | U32, m: int, codes: U32) -> None:
-    """The codes of all packets of a block."""
+    """Write the codes of all packets of a block."""
     g, bits = np.uint32(layout.g), np.uint32(layout.number_bits)
     for k in range(m):
         codes[k] = (destination[k] % g) << bits | np.uint32(k)
@@ -140,7 +140,7 @@ def encode_destinations(layout: MeiRizziLayout, destination: U16 | U32, m: int, 
 
 @compiled
 def mask(layout: MeiRizziLayout, table: U8, first_group: int, turn: int, waiting: U32) -> int:
-    """Make unheard what is sent to processors with a copy that waits; how many were alone."""
+    """Mark messages to processors with a waiting copy, and return how many were alone."""
     alone, width = 0, 1 << layout.group_bits
     for row in range(len(table) // width):
         group = first_group + row
@@ -156,7 +156,7 @@ def mask(layout: MeiRizziLayout, table: U8, first_group: int, turn: int, waiting
 
 @compiled(inline=True)
 def listener(layout: MeiRizziLayout, turn: int, group: int) -> int:
-    """The index of the processor that listens to a group in slots 1 and 2."""
+    """Return the index of the processor that listens to a group in slots 1 and 2."""
     index = turn * layout.g + group
     return index if index < layout.d else group
 
@@ -166,7 +166,7 @@ def wait(
     layout: MeiRizziLayout, work: MeiRizziWorkspace, m: int, codes: U32,
     destination: U16 | U32, turn: int,
 ) -> None:  # fmt: skip
-    """The copies that arrived wait where they are; their names are left for ``remove``."""
+    """Let copies that arrived wait, and leave their names for ``remove``."""
     name_mask, number_mask = (1 << layout.name_bits) - 1, (1 << layout.number_bits) - 1
     group_mask, entries = (1 << layout.group_bits) - 1, work.drawn
     for q in range(m):
@@ -181,7 +181,7 @@ def wait(
 
 @compiled
 def deliver(waiting: U32, turn: int) -> int:
-    """Slot 5: the copies for a block are delivered; how many."""
+    """Execute slot 5, which delivers the copies for a block, and return how many."""
     delivered, block = 0, np.uint32(turn + 1)
     for k in range(len(waiting)):
         here = waiting[k] == block
@@ -195,7 +195,7 @@ def summarize(
     layout: MeiRizziLayout, program: MeiRizziProgram, log: Records, steps: I64, table: Records,
     survivors: I64,
 ) -> None:  # fmt: skip
-    """See :meth:`CompiledRuns.summarize`.
+    """Sum up the log, as :meth:`CompiledRuns.summarize` says.
 
     If there are slots after the last step, the last of them delivers the last copy.
     """

@@ -30,20 +30,20 @@ class MeiRizziKernel(Kernel[MeiRizziWorkspace]):
 
     @cached_property
     def layout(self) -> MeiRizziLayout:
-        """How packets are cut into blocks."""
+        """The division of packets into blocks."""
         return MeiRizziLayout.of(self.network)
 
     @cached_property
     def program(self) -> MeiRizziProgram:
-        """What happens in each step."""
+        """The steps of the variant."""
         executed = self.variant.name == "published"
         return MeiRizziProgram.of(self.network, self.max_steps, executed)
 
     def obstacle(self, keyed: bool) -> str | None:
-        """Return why it cannot be run, however much memory there is, or None if it can."""
+        """Return why the kernel cannot run, with any amount of memory, or None if it can."""
         d, g, n = self.network.d, self.network.g, self.network.n
         if self.variant.name == "published" and d != g:
-            return "it has published for d = g only"
+            return "it runs variant published only for d = g"
         if d >= 2**31:
             return f"it numbers the processors of a group with 31 bits, and d = {d:,}"
         if n > 2**38:
@@ -62,7 +62,7 @@ class MeiRizziKernel(Kernel[MeiRizziWorkspace]):
         return large_run_bytes(self.layout, threads) + stored + waiting
 
     def workspace(self, stop: U8) -> MeiRizziWorkspace:
-        """Return the memory of a thread that does whole runs."""
+        """Return the memory of a thread that executes whole runs."""
         return allocate(MeiRizziWorkspace, self._table(np.uint16, 0), stop=stop)
 
     def _table(self, target: type[np.uint16] | type[np.uint32], waiting: int) -> Table:
@@ -96,13 +96,13 @@ class MeiRizziKernel(Kernel[MeiRizziWorkspace]):
 
 
 class DeferredKernel(MeiRizziKernel):
-    """The variant ``deferred``, in which copies wait; a run is done by one thread."""
+    """The variant ``deferred``, in which copies wait. One thread executes a run."""
 
     runs: ClassVar[CompiledRuns] = deferred
     divisible = False
 
     def workspace(self, stop: U8) -> MeiRizziWorkspace:
-        """Return the memory of a thread that does whole runs."""
+        """Return the memory of a thread that executes whole runs."""
         waiting = self.layout.d << self.layout.group_bits
         return allocate(MeiRizziWorkspace, self._table(np.uint32, waiting), stop=stop)
 

@@ -1,4 +1,4 @@
-"""One large run: threads do the pieces of ``partitioned``, and Python looks on."""
+"""One large run: threads execute the pieces of ``partitioned``, and Python supervises."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from popsnet.engines.fused.workspace import Table, allocate
 from popsnet.experiment import Instance
 
 _FEWEST_BITS, _MOST_BITS = 18, 20
-"""Couplers of a bucket, as a power of two: they fit in a second-level cache, at a byte each."""
+"""Couplers of a bucket, as a power of two, which fit in a second-level cache at a byte each."""
 
 _LISTED = 2**29
-"""The most packets whose codes are kept; above, they have a bit each and nothing else."""
+"""The most packets whose codes are kept. More packets have only a bit each."""
 
 _ENTRY_BYTES = 4.4e9
-"""What the survivors of a round may take."""
+"""The memory that the survivors of a round may take."""
 
 _PARTS_PER_THREAD, _FEWEST_PARTS = 4, 16
 """A thread that is done takes another part, so that none waits long for the slowest. The bits of a
@@ -40,19 +40,19 @@ _MOST_IN_A_PART, _MOST_PARTS = 2**24, 2**10
 and reports how far it is."""
 
 _STEPS_AT_A_TIME = 64
-"""Steps that threads do before their tallies are emptied."""
+"""Steps that threads execute before their tallies are emptied."""
 
 _SECONDS_TO_WAIT = 1e-4
-"""A thread that has waited in vain for others lets go of its processor for this long."""
+"""A thread that has waited too long for others yields its processor for this long."""
 
 
 def listed(layout: MeiRizziLayout) -> bool:
-    """Whether the codes of pending packets are kept; they have 32 bits."""
+    """Return whether the codes of pending packets are kept, in 32 bits each."""
     return layout.d * layout.g <= _LISTED and layout.code_bits <= 32
 
 
 def rounds_needed(g: int) -> int:
-    """In how many rounds to take the intermediate groups, a power of two."""
+    """Return the rounds in which to take the intermediate groups, a power of two."""
     rounds = 1
     while _entry_bytes(g, rounds) > _ENTRY_BYTES and rounds < g:
         rounds *= 2
@@ -60,12 +60,12 @@ def rounds_needed(g: int) -> int:
 
 
 def table_bits(layout: MeiRizziLayout) -> int:
-    """Couplers of a bucket, as a power of two: more where there would be too many buckets."""
+    """Return log2 of the couplers of a bucket, more if there would be too many buckets."""
     return min(max(2 * layout.group_bits - 7, _FEWEST_BITS), _MOST_BITS)
 
 
 def large_run_bytes(layout: MeiRizziLayout, threads: int) -> int:
-    """Memory of a run: what is pending, the survivors of a round with their bounds, workspaces."""
+    """Return the memory of a run: pending packets, survivors of a round, workspaces."""
     n, g = layout.d * layout.g, layout.g
     pending = n // 8 + (4 * n if listed(layout) else 0)
     rounds = rounds_needed(g)
@@ -76,7 +76,7 @@ def large_run_bytes(layout: MeiRizziLayout, threads: int) -> int:
 
 
 def _entry_bytes(g: int, rounds: int) -> float:
-    """Room for one survivor a coupler. Fewer come, but large pages are taken whole."""
+    """Return room for one survivor per coupler. Fewer come, but large pages are whole."""
     return 8 * g * g / rounds
 
 
@@ -128,7 +128,7 @@ class PartitionedRun(LargeRun):
         self.tallies = np.zeros((threads, _STEPS_AT_A_TIME), dtype=partitioned.TALLY)
 
     def _table(self, entry: type[np.uint32] | type[np.uint64]) -> Table:
-        """The arrays of a thread."""
+        """Return the arrays of a thread."""
         size, u32 = self.layout.size, np.uint32
         return {
             "numbers": (64 * -(-size // 64) + SPARE, u32),
@@ -144,7 +144,7 @@ class PartitionedRun(LargeRun):
         }
 
     def steps(self, instance: Instance, report: StepReport) -> Iterator[np.void]:
-        """Route one permutation; gives the row of the log of each step."""
+        """Route one permutation, and yield the row of the log of each step."""
         packets, seed = self._packets(*self.targets(instance.destination)), instance.coins.seed
         undelivered, step = self.layout.d * self.layout.g, 0
         self.delivered[:] = 0
@@ -157,7 +157,7 @@ class PartitionedRun(LargeRun):
         self, packets: partitioned.PartitionedPackets, seed: np.uint64, first: int,
         undelivered: int, report: StepReport,
     ) -> Iterator[np.void]:  # fmt: skip
-        """Do as many steps as there are tallies for, all threads together."""
+        """Execute as many steps as there are tallies, on all threads together."""
         last = min(first + _STEPS_AT_A_TIME, self.program.max_steps)
         pieces = self.rounds * (len(self.cuts) - 1 + self.bucket_count)
         self.shared[:], self.tallies[:] = 0, 0
@@ -189,7 +189,7 @@ class PartitionedRun(LargeRun):
             self.shared[partitioned.STOP] = 1
 
     def _rows(self, step: int, end: int, first: int, undelivered: int) -> Iterator[np.void]:
-        """The steps that are done, in terms of the log."""
+        """Return the steps that are done as rows of the log."""
         for number in range(step, end):
             tallies, row = self.tallies[:, number - first], np.zeros(1, dtype=LOG)[0]
             for name in ("sent", "survivors", "collisions"):
@@ -199,7 +199,7 @@ class PartitionedRun(LargeRun):
             yield row
 
     def _packets(self, residues: U16, keyed: KeyedRounds) -> partitioned.PartitionedPackets:
-        """All packets are pending."""
+        """Return all packets as pending."""
         if residues.size and not self.codes.size:
             raise ValueError("Without codes the permutation has to be computed.")
         self.buckets.ends[:] = self.buckets.starts  # an interrupted run may leave others

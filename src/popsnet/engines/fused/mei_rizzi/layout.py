@@ -1,4 +1,4 @@
-"""What compiled runs of the paper's router know: blocks of packets, thresholds, and memory."""
+"""The data of compiled runs of the paper's router: blocks of packets, thresholds, memory."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from popsnet.routing.mei_rizzi import INTERMEDIATE_GROUP, participation
 
 _BLOCK, _LARGE_BLOCK = 2**14, 2**15
 _MANY = 2**20
-"""The most packets of a run that one thread does. Up to sixteen times as many, names are short, so
-that 32 bits hold a coupler of a bucket and a name."""
+"""The most packets of a run on one thread. Up to sixteen times as many, names are short, so that 32
+bits hold a coupler of a bucket and a name."""
 
 
 class MeiRizziLayout(NamedTuple):
-    """How the packets of a network are cut into blocks, and words into fields."""
+    """The division of a network's packets into blocks, and of words into fields."""
 
     d: int
     g: int
@@ -37,9 +37,9 @@ class MeiRizziLayout(NamedTuple):
 
     @classmethod
     def of(cls, network: Network, rows: int = 0, batch: int = 0) -> MeiRizziLayout:
-        """Cut blocks of a fitting size, or of one group if that has more; or of this many rows.
+        """Divide into blocks of a suitable size, of one group if that is larger, or of these rows.
 
-        Blocks of small networks are small enough for entries of 32 bits, where that is possible.
+        Blocks of small networks are small enough for entries of 32 bits, if that is possible.
         A batch has about a hundred survivors for each bucket of 2^18 couplers.
         """
         block = _BLOCK if network.n <= 16 * _MANY else _LARGE_BLOCK
@@ -65,7 +65,7 @@ class MeiRizziLayout(NamedTuple):
 
     @property
     def blocks(self) -> int:
-        """Blocks of the network; the last may have fewer rows."""
+        """The blocks of the network. The last may have fewer rows."""
         return -(-self.g // self.rows)
 
     @property
@@ -85,12 +85,12 @@ class MeiRizziLayout(NamedTuple):
 
 
 def padded(size: int) -> int:
-    """Names in a block: as many as there are bits in whole words."""
+    """Return the names in a block, a multiple of the bits of a word."""
     return -(-size // 64) * 64
 
 
 class MeiRizziPurposes(NamedTuple):
-    """The numbers of what coins are drawn for."""
+    """The numbers of the purposes of coins."""
 
     run: np.uint64
     permutation: np.uint64
@@ -98,14 +98,14 @@ class MeiRizziPurposes(NamedTuple):
 
 
 class MeiRizziProgram(NamedTuple):
-    """What happens in each step."""
+    """The steps of a run."""
 
     thresholds: U64
-    """A packet takes part in step i if its coin is below thresholds[i]; later ones all do."""
+    """A packet takes part in step i if its coin is below thresholds[i], and in all later steps."""
     max_steps: int
     executed: bool
-    """Whether a packet is delivered in slot 5 and acknowledged by two messages more; if not, what
-    survives slot 2 counts as delivered there."""
+    """Whether a packet is delivered in slot 5 and acknowledged by two more messages. If not, a
+    packet that survives slot 2 counts as delivered there."""
     purposes: MeiRizziPurposes
 
     @classmethod
@@ -119,7 +119,7 @@ class MeiRizziProgram(NamedTuple):
 
 
 class MeiRizziWorkspace(NamedTuple):
-    """The memory of a thread that does whole runs; fresh memory is slow."""
+    """The memory of a thread that executes whole runs, kept because fresh memory is slow."""
 
     targets: U16 | U32  # temporary groups; for deferred, destinations
     shuffled: U32  # draws of a shuffle
@@ -136,4 +136,4 @@ class MeiRizziWorkspace(NamedTuple):
     delivered: U32  # names
     flags: U8  # of a selection
     waiting: U32  # for deferred, by index and group: 0, or 1 + the block that a copy there is for
-    stop: U8  # set by another thread to end the run before its time
+    stop: U8  # set by another thread to end the run early

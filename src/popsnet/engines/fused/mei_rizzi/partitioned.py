@@ -1,15 +1,15 @@
-"""One large run on several threads, its couplers taken a cache-full at a time.
+"""One large run on several threads, with as many couplers at a time as fit in the cache.
 
 A packet's fate in a step depends only on the packets that drew the same intermediate group. So
 the survivors of slot 1 are scattered to buckets by that group, and the couplers of a bucket fit in
 the cache. A step has two phases. In one, a piece of work is a part of the blocks: ``remove`` the
 packets that the step before delivered, and ``scatter`` the others. In the other it is a bucket, to
-``resolve``. Pieces of one phase never write to the same place, and results do not depend on who
-does them. Threads take pieces by drawing tickets (``do_pieces``), without going back to Python
-between the phases: sixteen threads that all do so 24 times in a run wait for each other's
+``resolve``. Pieces of one phase never write to the same place, and results do not depend on which
+thread executes them. Threads take pieces by drawing tickets (``do_pieces``), without returning to
+Python between the phases: sixteen threads that do so 24 times in a run would wait for the
 interpreter.
 
-What is pending is a list of codes. Where that would take too much memory it is one bit a packet:
+Pending packets are a list of codes. If that would take too much memory, each is a single bit:
 the permutation is then computed, the names in entries are local numbers, and nothing else is
 kept for a packet. If even the survivors of a step would be too many, the intermediate groups are
 taken in several rounds, and the draws of slot 1 are made again in each.
@@ -36,10 +36,10 @@ TAKEN, DONE, STOP, HELD = 0, GAP, 2 * GAP, 3 * GAP
 thread one more than the ticket that it holds."""
 
 WAITING = 1
-"""What ``work`` returns if others have been busy for long."""
+"""What ``work`` returns if other threads have been busy for long."""
 
 _LOOKS = 2**14
-"""How often a thread looks whether the others are done, a fraction of a millisecond in all."""
+"""How often a thread checks whether the others are done, a fraction of a millisecond in all."""
 
 _6, _63, _1 = np.uint64(6), np.uint64(63), np.uint64(1)
 _TOP, _FULL, _BYTE = np.uint64(2**63), np.uint64(2**64 - 1), np.uint64(2**8 - 1)
@@ -47,7 +47,7 @@ _ALONE = np.uint8(1)
 
 
 class PartitionedPackets(NamedTuple):
-    """The packets that are pending: by code, or if there are no codes by number.
+    """The pending packets, by code, or by number if there are no codes.
 
     A bit says that what its name stands for is still pending: the code at a position of a
     block, or the packet of a number. Every block begins a word of its own.
@@ -61,7 +61,7 @@ class PartitionedPackets(NamedTuple):
 
 
 class Buckets(NamedTuple):
-    """Survivors of slot 1 by intermediate group, of each part in the order of its blocks."""
+    """The survivors of slot 1 by intermediate group, of each part in the order of its blocks."""
 
     entries: U32 | U64
     starts: I64  # by part and bucket
@@ -73,7 +73,7 @@ class Buckets(NamedTuple):
 
 
 class PartitionTally(Protocol):
-    """What a thread counts in a step."""
+    """The counts of a thread in a step."""
 
     sent: int
     survivors: int
@@ -85,7 +85,7 @@ TALLY = record_type(PartitionTally)
 
 
 class PartitionPlan(NamedTuple):
-    """What there is to do, and how far it is done."""
+    """The pieces of work, and those that are done."""
 
     program: MeiRizziProgram
     seed: np.uint64
@@ -117,7 +117,7 @@ class PartitionWorkspace(NamedTuple):
 def load(
     layout: MeiRizziLayout, packets: PartitionedPackets, block: int, codes: U32, scratch: U32 | U64
 ) -> int:
-    """All packets of a block, which are pending at the start."""
+    """Load all packets of a block, which are pending at the start."""
     first = block * layout.rows * layout.d
     m = min(layout.rows * layout.d, layout.d * layout.g - first)
     if len(packets.residues) > 0:
@@ -190,10 +190,10 @@ def do_pieces(
     layout: MeiRizziLayout, packets: PartitionedPackets, buckets: Buckets,
     work: PartitionWorkspace, plan: PartitionPlan, thread: int,
 ) -> int:  # fmt: skip
-    """Do pieces of work until all steps are done, or until the others are waited for too long.
+    """Execute pieces of work until all steps are done, or the wait for others is too long.
 
     Tickets are drawn in the order of pieces. A piece may be begun when all those of earlier phases
-    are done; these have been drawn by threads at work, so that no number of threads gets stuck.
+    are done. These have been drawn by threads that work, so no number of threads deadlocks.
     """
     parts, count = len(plan.cuts) - 1, buckets.bounds.shape[1]
     shared, held = plan.shared, HELD + GAP * thread
@@ -231,7 +231,7 @@ def do_pieces(
 
 @compiled
 def wait_for(shared: I64, pieces: int) -> bool:
-    """Wait until so many pieces are done; whether they are."""
+    """Wait until this many pieces are done, and return whether they are."""
     for _ in range(_LOOKS):
         if load_shared(shared, DONE) >= pieces:
             return True
@@ -245,7 +245,7 @@ def scatter(
     layout: MeiRizziLayout, packets: PartitionedPackets, buckets: Buckets,
     work: PartitionWorkspace, plan: PartitionPlan, part: int, turn: int, tally: PartitionTally,
 ) -> None:  # fmt: skip
-    """Slot 1 of the blocks of a part: the survivors go to their buckets."""
+    """Execute slot 1 of the blocks of a part, and put the survivors into their buckets."""
     size, name_bits, listed = layout.rows * layout.d, layout.name_bits, len(packets.codes) > 0
     words, step, thresholds = (size + 63) // 64, turn // plan.rounds, plan.program.thresholds
     key = step_key(plan.seed, plan.program.purposes.intermediate, step)
@@ -302,7 +302,7 @@ def scatter(
 def append(
     layout: MeiRizziLayout, buckets: Buckets, couplers: U32, survivors: U32 | U64, m: int, part: int
 ) -> None:
-    """Put narrow survivors of a block into their buckets, which their couplers tell."""
+    """Put narrow survivors of a block into their buckets, given by their couplers."""
     entries, ends, low = buckets.entries, buckets.ends[part], np.uint32(buckets.low)
     groups = np.uint32((1 << layout.group_bits) - 1)
     shift = np.uint64(buckets.shift - layout.group_bits - layout.name_bits)
@@ -317,7 +317,7 @@ def append(
 def append_wide(
     layout: MeiRizziLayout, buckets: Buckets, survivors: U32 | U64, m: int, part: int
 ) -> None:
-    """Put survivors of a block into their buckets, which their groups tell."""
+    """Put survivors of a block into their buckets, given by their groups."""
     entries, ends, shift = buckets.entries, buckets.ends[part], np.uint64(buckets.shift)
     low = np.uint64(buckets.low) << np.uint64(layout.group_bits + layout.name_bits)
     mask = (_1 << shift) - _1
@@ -333,7 +333,7 @@ def resolve(
     layout: MeiRizziLayout, buckets: Buckets, work: PartitionWorkspace, bucket: int,
     tally: PartitionTally,
 ) -> int:  # fmt: skip
-    """Slot 2 of a bucket; how many packets are delivered."""
+    """Execute slot 2 of a bucket, and return how many packets are delivered."""
     delivered, second = 0, work.second.view(np.uint8)
     for part in range(len(buckets.ends)):
         start, end = buckets.starts[part, bucket], buckets.ends[part, bucket]
@@ -362,9 +362,9 @@ def decide(entries: U32 | U64, name_bits: int, table: U8) -> int:
 def remove(
     layout: MeiRizziLayout, packets: PartitionedPackets, buckets: Buckets, part: int, cuts: I64
 ) -> None:
-    """Those that are delivered are no longer pending, in all blocks of a part.
+    """Remove delivered packets from those that are pending, in all blocks of a part.
 
-    Bucket after bucket, since the decisions of a bucket follow each other in memory, and the bits
+    It goes bucket by bucket, since the decisions of a bucket are contiguous in memory, and the bits
     of a part fit in a cache.
     """
     words = (layout.rows * layout.d + 63) // 64

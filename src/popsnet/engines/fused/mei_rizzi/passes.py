@@ -6,11 +6,11 @@ shift finds each:
 
 - its code, while it is pending: residue (its temporary group), local number;
 - its entry, on its way through a step: intermediate group, residue, name. The first two are its
-  coupler in slot 2, a cell; the name says where the packet is to be found again, in a batch of
-  one or more blocks.
+  coupler in slot 2, a cell. The name says where to find the packet again, in a batch of one or more
+  blocks.
 
-Loops select without branching: they write always, and move on only if the condition holds.
-Positions are unsigned, for Numba looks twice at an index that might be negative.
+Loops select without branching: they always write, and advance only if the condition holds.
+Positions are unsigned, because Numba checks an index that might be negative.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ _COLLIDED = np.uint64(0x0202020202020202)
 _ALONE = np.uint8(1)
 
 SPARE = 32
-"""Places behind the packets of a block: vectors are drawn whole."""
+"""Places after the packets of a block, because whole vectors are drawn."""
 
 _CHUNK = 1024
-"""Packets that go through all loops of a pass together: they stay in the nearest cache."""
+"""Packets that go through all loops of a pass together, and so stay in the nearest cache."""
 
 FLAGS = _CHUNK + LANES
-"""Scratch of a selection."""
+"""The scratch memory of a selection."""
 
 
 @compiled
 def encode(residues: U16 | U32, m: int, number_bits: int, codes: U32) -> None:
-    """The codes of all packets of a block."""
+    """Write the codes of all packets of a block."""
     for k in range(m):
         codes[k] = np.uint32(residues[k]) << np.uint32(number_bits) | np.uint32(k)
 
@@ -59,7 +59,7 @@ def take_part(
 
 @compiled
 def pick(values: U32, positions: U32, m: int, out: U32) -> None:
-    """The values at these positions."""
+    """Copy the values at these positions."""
     for k in range(m):
         out[k] = values[positions[k]]
 
@@ -69,12 +69,12 @@ def draw(
     layout: MeiRizziLayout, codes: U32, m: int, begin: np.uint64, first_name: int, couplers: U32,
     entries: U32 | U64,
 ) -> None:  # fmt: skip
-    """Slot 1: each packet draws an intermediate group, and so its coupler out of its group.
+    """Draw an intermediate group for each packet, and so its coupler in slot 1.
 
     ``begin`` is the origin of the words of the block. The groups are drawn first, in ``couplers``,
     because the draws need 64-bit lanes and the rest fits twice as many packets in a vector. Whole
-    vectors are drawn, so that no packets are left to be done one by one: all arrays have ``SPARE``
-    places more than packets, and what is drawn there means nothing.
+    vectors are drawn, so that no packets are left over: all arrays have ``SPARE`` places more than
+    packets, and what is drawn there has no meaning.
     """
     m = -(-m // SPARE) * SPARE
     numbers = np.uint32((1 << layout.number_bits) - 1)
@@ -118,7 +118,7 @@ def enter(
     codes: U32, m: int, residues: np.uint32, rows: np.uint32, up: np.uint32, lift: np.uint32,
     name: np.uint32, groups: U32, entries: U32 | U64,
 ) -> None:  # fmt: skip
-    """Make entries of 32 bits, and couplers where the row of a source is some bits of its code.
+    """Make entries of 32 bits, and couplers if the row of a source is some bits of its code.
 
     The shifts are arguments and masked: one that might be longer than 31 is done in 64 bits.
     """
@@ -159,7 +159,7 @@ def find_couplers(layout: MeiRizziLayout, codes: U32, m: int, groups: U32) -> No
 
 @compiled
 def rename(entries: U32 | U64, m: int, name_bits: int, names: U32, first_name: int) -> None:
-    """Replace positions by what stands there in a list of names."""
+    """Replace positions by the names at these positions of a list."""
     mask, start = np.uint64((1 << name_bits) - 1), np.uint64(first_name)
     for q in range(m):
         position = (entries[q] & mask) - start
@@ -221,7 +221,7 @@ def select_pairs(
 
 @compiled
 def look_up(messages: U32 | U64, m: int, shift: int, table: U8, flags: U8) -> None:
-    """Read the cells of m messages; the flags behind them, up to a whole vector, are 0."""
+    """Read the cells of m messages, and set the flags after them to 0 up to a whole vector."""
     to_cell, rest = np.uint64(shift), flags[m : m + LANES]
     for k in range(LANES):
         rest[k] = np.uint8(0)
@@ -231,7 +231,7 @@ def look_up(messages: U32 | U64, m: int, shift: int, table: U8, flags: U8) -> No
 
 @compiled
 def clear(words: U64) -> int:
-    """Make all couplers of a table silent, eight at a time, and say how many had collided."""
+    """Clear all couplers of a table, eight at a time, and return how many had collided."""
     collided = _0
     for w in range(len(words)):
         collided += ones(words[w] & _COLLIDED)
@@ -241,7 +241,7 @@ def clear(words: U64) -> int:
 
 @compiled
 def remove(delivered: U32, s: int, name_bits: int, codes: U32, m: int) -> int:
-    """Take s packets, named by position in rising order, out of m: the last fills each gap."""
+    """Remove s packets, by positions in ascending order, from m: the last fills each gap."""
     mask, last = np.uint32((1 << name_bits) - 1), np.uint64(m)
     for q in range(s):
         last -= np.uint64(1)

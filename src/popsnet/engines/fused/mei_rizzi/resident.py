@@ -1,4 +1,4 @@
-"""Whole runs in the cache: for networks whose couplers fit in it, one thread a run."""
+"""Whole runs in the cache, one thread per run, for networks whose couplers fit in it."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def route(
     layout: MeiRizziLayout, program: MeiRizziProgram, work: MeiRizziWorkspace, seed: np.uint64,
     log: Records,
 ) -> int:  # fmt: skip
-    """Route one permutation; returns the steps."""
+    """Route one permutation, and return the number of steps."""
     size, bits = layout.rows * layout.d, layout.name_bits
     blocks, n, number_bits = len(work.sizes), layout.d * layout.g, layout.number_bits
     thresholds = program.thresholds
@@ -94,7 +94,7 @@ def route_many(
     layout: MeiRizziLayout, program: MeiRizziProgram, work: MeiRizziWorkspace, seeds: Seeds,
     first: int, last: int, log: Records, steps: I64,
 ) -> int:  # fmt: skip
-    """See :meth:`CompiledRuns.route_many`."""
+    """Execute runs, as :meth:`CompiledRuns.route_many` says."""
     filled, done, purposes = 0, 0, program.purposes
     for run in range(first, last):
         if len(log) - filled < program.max_steps or work.stop[0] != 0:
@@ -112,7 +112,7 @@ def summarize(
     layout: MeiRizziLayout, program: MeiRizziProgram, log: Records, steps: I64, table: Records,
     survivors: I64,
 ) -> None:  # fmt: skip
-    """See :meth:`CompiledRuns.summarize`."""
+    """Sum up the log, as :meth:`CompiledRuns.summarize` says."""
     executed, n = program.executed, layout.d * layout.g
     start = 0
     for run in range(len(steps)):

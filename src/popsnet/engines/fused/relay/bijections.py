@@ -1,8 +1,8 @@
 """Public bijections for compiled stages: the places of ``bijection.place``, many at a time.
 
-The rounds are done one after another for many values, which makes vectors of them. Values have 32
-bits: what a round loses above is masked anyway. Multipliers are kept by round: g words of each, and
-after them by how much the places of each group are moved on.
+The rounds are done one after another for many values, in vectors. Values have 32 bits: bits that a
+round loses above are masked anyway. Multipliers are kept by round, g words for each, and after
+them the shifts of the places of each group.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ WORDS = ROUNDS + 1
 
 _1, _32 = np.uint64(1), np.uint64(32)
 _CHUNK = 1024
-"""Values whose rounds are done together: they stay in the nearest cache."""
+"""Values whose rounds are done together, so that they stay in the nearest cache."""
 
 
 @compiled
 def make_rows(key: np.uint64, turn: U32, rows: U64) -> None:
-    """The multipliers of a public bijection, ``bijection.multipliers`` by round and group."""
+    """Write the multipliers of a public bijection, ``bijection.multipliers``, by round."""
     g = len(rows) // WORDS
     for b in range(g):
         for r in range(ROUNDS):
@@ -36,7 +36,7 @@ def make_rows(key: np.uint64, turn: U32, rows: U64) -> None:
 
 @compiled
 def make_turn(key: np.uint64, turn: U32, rows: U64) -> None:
-    """Turn on: every group by its place under one bijection of all groups."""
+    """Turn every group by its place under one bijection of all groups."""
     g = len(turn)
     for r in range(ROUNDS):
         rows[r] = word(key, np.uint64(r)) | _1
@@ -47,7 +47,7 @@ def make_turn(key: np.uint64, turn: U32, rows: U64) -> None:
 
 @compiled
 def tabulate(layout: RelayLayout, rows: U64, size: int, table: U32) -> None:
-    """The places of all destinations, group by group, whose multipliers then are constants."""
+    """Write the places of all destinations by group, so that multipliers are constants."""
     d, g, mask, half = layout.d, layout.g, np.uint32(_mask(size)), np.uint32(_half(size))
     for b in range(g):
         places = table[b * d : (b + 1) * d]
@@ -69,7 +69,7 @@ def tabulate(layout: RelayLayout, rows: U64, size: int, table: U32) -> None:
 def find_places(
     layout: RelayLayout, rows: U64, table: U32, size: int, m: int, work: RelayWorkspace
 ) -> None:
-    """The places of destinations: from the table, or if it is empty computed."""
+    """Find the places of destinations in the table, or compute them if it is empty."""
     if len(table) > 0:
         for k in range(m):
             work.places[k] = table[work.targets[k]]
@@ -91,7 +91,7 @@ def find_places(
 def go_round(
     layout: RelayLayout, rows: U64, size: int, targets: U32, groups: U32, places: U32
 ) -> None:
-    """All rounds once."""
+    """Apply all rounds once."""
     d, g, mask, half = np.uint64(layout.d), layout.g, np.uint32(_mask(size)), _half(size)
     for k in range(len(targets)):
         group = divide(np.uint64(targets[k]), layout.by_d)
@@ -107,14 +107,14 @@ def go_round(
 
 @compiled(inline=True)
 def move_on(place: np.uint32, by: np.uint64, size: int) -> np.uint32:
-    """A place of [0, size), moved on."""
+    """Return a place of [0, size), shifted."""
     moved = np.uint64(place) + by
     return np.uint32(moved if moved < np.uint64(size) else moved - np.uint64(size))
 
 
 @compiled
 def walk_on(rows: U64, g: int, group: int, place: np.uint32, size: int) -> np.uint32:
-    """What falls outside goes through all rounds again, until it is inside."""
+    """Apply all rounds again to places outside, until they are inside."""
     x = place
     while x >= size:
         x = first_place(rows, g, group, x, size)
@@ -123,7 +123,7 @@ def walk_on(rows: U64, g: int, group: int, place: np.uint32, size: int) -> np.ui
 
 @compiled
 def first_place(rows: U64, g: int, group: int, place: np.uint32, size: int) -> np.uint32:
-    """All rounds once, for one value."""
+    """Apply all rounds once to one value."""
     x, mask, half = place, np.uint32(_mask(size)), np.uint32(_half(size))
     for r in range(ROUNDS):
         row = rows[r * g + group]
@@ -134,7 +134,7 @@ def first_place(rows: U64, g: int, group: int, place: np.uint32, size: int) -> n
 
 @compiled(inline=True)
 def _mask(size: int) -> int:
-    """2^m - 1 for the smallest 2^m ≥ size that is used."""
+    """Return 2^m - 1 for the smallest 2^m ≥ size that is used."""
     mask = (1 << FEWEST_BITS) - 1
     while mask < size - 1:
         mask = 2 * mask + 1
@@ -143,7 +143,7 @@ def _mask(size: int) -> int:
 
 @compiled(inline=True)
 def _half(size: int) -> int:
-    """⌈m / 2⌉."""
+    """Return ⌈m / 2⌉."""
     bits = FEWEST_BITS
     while (size - 1) >> bits > 0:
         bits += 1

@@ -1,4 +1,4 @@
-"""The global OR after a shower: what its two slots come to, from who has no packet; d ≥ g."""
+"""The global OR after a shower, for d ≥ g: the counts of its two slots."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from popsnet.engines.fused.relay.pending import load
 
 
 class GroupCounts(Protocol):
-    """The members of a group that wait for their packet, and whether the first is one."""
+    """The members of a group that wait for their packets, and whether the first is one."""
 
     waiting: int
     first: int
@@ -28,23 +28,23 @@ def global_or(
     layout: RelayLayout, packets: RelayPackets, work: RelayWorkspace, groups: Records,
     tally: RelayTally,
 ) -> None:  # fmt: skip
-    """Tally the slots in which groups object, and in which they inform each other.
+    """Count the slot in which groups object, and the slot in which they inform each other.
 
-    In the first, the members of a group that wait for their packet send, and its first member if
-    it has its own. One message alone does not collide.
+    In the first, the members of a group that wait for their packets send, and its first member if
+    it has its own. A single message does not collide.
     """
     count_waiting(layout, packets, work, groups)
     g, missed = layout.g, 0
     for a in range(g):
         announce(g, 1, groups[a].waiting + 1 - groups[a].first, tally)
         missed += int(groups[a].waiting > 0)
-    # in every group those who heard an objection send, and the first: it listened to group 0
+    # in every group the members that heard an objection send, and the first: it listened to group 0
     announce(1, g, missed + int(groups[0].waiting == 0), tally)
 
 
 @compiled
 def announce(couplers: int, groups: int, senders: int, tally: RelayTally) -> None:
-    """Tally a slot with senders in each of some groups, on some couplers each."""
+    """Count a slot with senders in each of some groups, on some couplers each."""
     tally.messages += groups * senders
     if senders > 1:
         tally.collisions += groups * couplers
@@ -55,7 +55,7 @@ def announce(couplers: int, groups: int, senders: int, tally: RelayTally) -> Non
 def count_waiting(
     layout: RelayLayout, packets: RelayPackets, work: RelayWorkspace, groups: Records
 ) -> None:
-    """Count the members that wait for their packet, by its destination."""
+    """Count the members that wait for their packets, by destination."""
     for a in range(layout.g):
         groups[a].waiting, groups[a].first = 0, 0
     for block in range(layout.blocks):

@@ -1,8 +1,8 @@
-"""Grid, XY: what it comes to for the packets of some blocks.
+"""Grid, XY, for the packets of some blocks.
 
 A coupler (T, a) is used in one attempt slot only, and the relays (T, l) that hear the groups of a
 block hear no others. So blocks do not meet at all. A relay stores one packet for each v, the one it
-heard first; which (T, v) are in use is found by hashing.
+heard first. Which (T, v) are in use is found by hashing.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def grid(
     layout: RelayLayout, packets: RelayPackets, work: RelayWorkspace, rows: U64, table: U32,
     x: int, shift: int, first: int, last: int, tally: RelayTally,
 ) -> None:  # fmt: skip
-    """A stage of x attempt slots."""
+    """Execute a stage of x attempt slots."""
     for block in range(first, last):
         if work.stop[0] != 0:
             return
@@ -44,7 +44,7 @@ def grid(
 
 @compiled
 def aim(layout: RelayLayout, work: RelayWorkspace, block: int, m: int, x: int, shift: int) -> int:
-    """The slot u, the relay group T and v of each packet that has a T; how many have.
+    """Write slot u, relay group T and v of each packet that has a T, and return how many have.
 
     Here ``sets`` are the T and ``classes`` the v.
     """
@@ -62,7 +62,7 @@ def aim(layout: RelayLayout, work: RelayWorkspace, block: int, m: int, x: int, s
 
 @compiled
 def attempt(layout: RelayLayout, work: RelayWorkspace, m: int, tally: RelayTally) -> int:
-    """Source groups one after another on their couplers; how many packets are alone."""
+    """Put source groups one by one on their couplers, and return how many packets are alone."""
     alone, start = 0, 0
     while start < m:
         a, end = divide(np.uint64(work.numbers[start]), layout.by_d), start
@@ -90,7 +90,7 @@ def store(
     x: int,
     tally: RelayTally,
 ) -> None:
-    """Relays store what they hear first for each v; it is delivered and acked."""
+    """Store at relays what they hear first for each v, deliver it and acknowledge it."""
     order, first_word = by_turn(work, alone, x), block * layout.words
     taken = room_for(work.used, alone)
     work.acked[:] = 0
@@ -115,7 +115,7 @@ def store(
 
 @compiled
 def room_for(cells: U64, keys: int) -> U64:
-    """As many empty cells, a power of two, as so many keys half fill at most."""
+    """Return empty cells, a power of two of them, that this many keys fill at most by half."""
     size = 2
     while size < 2 * keys:
         size *= 2
@@ -125,7 +125,7 @@ def room_for(cells: U64, keys: int) -> U64:
 
 @compiled(inline=True)
 def take(taken: U64, key: np.uint64) -> bool:
-    """Whether nobody has the key yet; from now on somebody has."""
+    """Take a key, and return whether it was free."""
     last = np.uint64(len(taken) - 1)
     at = mix(key) & last
     while taken[at] != _0:

@@ -1,4 +1,4 @@
-"""relay compiled: runs of one schedule on one network."""
+"""relay, compiled: runs of one schedule on one network."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ class RelayKernel(Kernel[stages.RelayMemory]):
 
     @cached_property
     def layout(self) -> RelayLayout:
-        """How packets are cut into blocks."""
+        """The division of packets into blocks."""
         return RelayLayout.of(self.network, self.program)
 
     def obstacle(self, keyed: bool) -> str | None:
-        """Return why it cannot be run, however much memory there is, or None if it can."""
+        """Return why the kernel cannot run, with any amount of memory, or None if it can."""
         n = self.network.n
         return None if n < 2**31 else f"for relay it numbers processors with 31 bits, and n = {n:,}"
 
@@ -64,7 +64,7 @@ class RelayKernel(Kernel[stages.RelayMemory]):
         return bits + (0 if keyed else stored) + public + threads * work + 2**26
 
     def workspace(self, stop: U8) -> stages.RelayMemory:
-        """Return the memory of a thread that does whole runs."""
+        """Return the memory of a thread that executes whole runs."""
         layout, program, n = self.layout, self.program, self.network.n
         words = (layout.blocks * layout.words, np.uint64)
         packets = allocate(

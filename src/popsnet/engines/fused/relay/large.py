@@ -1,4 +1,4 @@
-"""One large run: threads do the stages, each for some blocks at a time."""
+"""One large run: threads execute the stages, each for some blocks at a time."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class DividedRun(LargeRun):
         self.tallies = np.zeros((team.size, GAP), dtype=TALLY)[:, 0]
 
     def steps(self, instance: Instance, report: StepReport) -> Iterator[np.void]:
-        """Route one permutation; gives the row of the log of each step."""
+        """Route one permutation, and yield the row of the log of each step."""
         layout, program, public = self.layout, self.program, self.public
         destination, keyed = self.targets(instance.destination)
         packets = RelayPackets(self.bits[0], self.bits[1], destination, keyed)
@@ -60,7 +60,7 @@ class DividedRun(LargeRun):
             step += 1
 
     def _stage(self, packets: RelayPackets, stage: Any) -> Iterator[None]:
-        """Do a stage; comes back now and then."""
+        """Execute a stage, and yield now and then."""
         layout, public, tallies, kind = self.layout, self.public, self.tallies, stage["kind"]
         prepare(layout, self.program, stage, public, public.table[:0])
         tallies[:] = 0
@@ -85,7 +85,7 @@ class DividedRun(LargeRun):
     def _work(
         self, stage: Callable[..., None], packets: RelayPackets, *rest: object
     ) -> Iterator[None]:
-        """Do a compiled stage on all threads."""
+        """Execute a compiled stage on all threads."""
 
         def work(t: int, first: int, last: int) -> None:
             fixed = self.layout, packets, self.workspaces[t], self.public.rows
@@ -96,12 +96,12 @@ class DividedRun(LargeRun):
     def _alone(
         self, work: Callable[..., None], packets: RelayPackets, *rest: object
     ) -> Iterator[None]:
-        """Do on one thread what cannot be divided."""
+        """Execute on one thread what cannot be divided."""
         fixed = self.layout, packets, self.workspaces[0]
         return self.team.do(lambda _: work(*fixed, *rest), threads=1)
 
     def _on_blocks(self, work: Callable[[int, int, int], None]) -> Iterator[None]:
-        """Threads take blocks, as many as are done at a time, until none are left."""
+        """Let threads take blocks, several at a time, until none are left."""
         blocks, most = self.layout.blocks, max(_PACKETS_AT_A_TIME // self.layout.size, 1)
         stride = min(-(-blocks // self.team.size), most)
         tickets, stop = count(0, stride), self.team.stop

@@ -1,4 +1,4 @@
-"""What the stages of relay work on: blocks of packets, counters, and the memory of a thread.
+"""The data of the stages of relay: blocks of packets, counters, and the memory of a thread.
 
 A block is a few whole groups. For d < g it is the G = ⌈g/d⌉ groups that the same member of every
 relay group hears, so that in all stages packets of different blocks never meet on their first hop.
@@ -19,11 +19,11 @@ from popsnet.network import Network
 
 _BLOCK = 2**14
 _CELLS = 2**19
-"""Of a window, for all groups of a block; a block has fewer groups where windows are long."""
+"""Cells of a window for all groups of a block, which has fewer groups if windows are long."""
 
 
 class RelayTally(Protocol):
-    """What a thread counts in a run: sums, and two maxima."""
+    """The counts of a thread in a run: sums, and two maxima."""
 
     messages: int
     collisions: int
@@ -33,14 +33,14 @@ class RelayTally(Protocol):
     last_slot: int
     """The last slot of a stage in which a packet was delivered."""
     bits: int
-    """The most bits of a message so far."""
+    """The most bits in a message so far."""
 
 
 TALLY = record_type(RelayTally)
 
 
 class RelayLayout(NamedTuple):
-    """How the packets of a network are cut into blocks, and what numbers are divided by."""
+    """The division of a network's packets into blocks, and divisors."""
 
     d: int
     g: int
@@ -50,7 +50,7 @@ class RelayLayout(NamedTuple):
     """Groups in a block."""
     blocks: int
     words: int
-    """Words with a bit a packet, of a block."""
+    """The words of a block with a bit per packet."""
     by_d: tuple[int, int]
     by_g: tuple[int, int]
     superclasses: int
@@ -59,7 +59,7 @@ class RelayLayout(NamedTuple):
 
     @classmethod
     def of(cls, network: Network, program: Program) -> RelayLayout:
-        """Cut blocks of a fitting size."""
+        """Divide into blocks of a suitable size."""
         d, g = network.d, network.g
         superclasses = -(-g // d)
         most = min(_BLOCK // d, _CELLS // (g * program.widest), g)
@@ -84,12 +84,12 @@ class RelayLayout(NamedTuple):
 
 
 class RelayPackets(NamedTuple):
-    """Who still waits, a bit a packet, and where packets go. Every block begins a new word."""
+    """The pending packets, a bit each, and their destinations. Every block begins a new word."""
 
     pending: U64
     """Sources that do not know that their packet is delivered."""
     undelivered: U64
-    """Packets that are not delivered; all of them are pending."""
+    """Packets that are not delivered, all of which are pending."""
     destination: U32
     """Empty if the permutation is computed."""
     keyed: KeyedRounds
@@ -114,7 +114,7 @@ class RelayWorkspace(NamedTuple):
     removed: U64  # bits of packets of a block
     used: U64  # places of a grid's relays, found by hashing
     unused: Records  # a tally of attempts that are made again
-    stop: U8  # set by another thread to end the work before its time
+    stop: U8  # set by another thread to end the work early
 
     @classmethod
     def of(cls, layout: RelayLayout, program: Program, stop: U8) -> RelayWorkspace:
@@ -123,7 +123,7 @@ class RelayWorkspace(NamedTuple):
 
 
 def workspace_table(layout: RelayLayout, program: Program) -> Table:
-    """The arrays of a workspace."""
+    """Return the arrays of a workspace."""
     spare = layout.words * 64 + 1  # bits are unpacked by the word, a selection writes past its end
     sets = layout.rows * layout.g if layout.d >= layout.g else layout.g
     names = "numbers", "targets", "places", "sets", "classes", "turns", "cells", "alone", "order"

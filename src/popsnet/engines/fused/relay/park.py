@@ -1,7 +1,7 @@
-"""Park and sweep, P and S: what they come to for the packets of some blocks.
+"""Park and sweep, P and S, for the packets of some blocks.
 
 Attempts contend on couplers (T, a) of one source group, and nothing else contends. Members of a set
-(T, a) agree on who stores what, so a set is a row of counters: how many more of each class.
+(T, a) agree which of them stores a packet, so a set is a row of counters: the room for each class.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def park(
     layout: RelayLayout, packets: RelayPackets, work: RelayWorkspace, rows: U64, table: U32,
     windows: I64, keys: U64, swept: bool, first: int, last: int, tally: RelayTally,
 ) -> None:  # fmt: skip
-    """A stage with these windows; ``keys`` are of the coins of each, which a sweep does not use."""
+    """Execute a stage with these windows and the keys of their coins, unused by a sweep."""
     before = windows.sum() + (len(windows) if len(windows) > 1 else 0)  # slots before deliveries
     for block in range(first, last):
         if work.stop[0] != 0:
@@ -52,7 +52,7 @@ def park(
 
 @compiled
 def try_once(work: RelayWorkspace, m: int, tally: RelayTally) -> None:
-    """One slot, one class: whoever is alone is stored, delivered and acked."""
+    """Execute one slot for one class: a packet alone is stored, delivered and acknowledged."""
     tally.collisions += occupy(work.sets, m, work.table)
     alone = np.uint64(0)
     for k in range(m):
@@ -70,7 +70,7 @@ def try_window(
     layout: RelayLayout, packets: RelayPackets, work: RelayWorkspace, block: int, m: int,
     number: int, window: int, before: int, tally: RelayTally,
 ) -> None:  # fmt: skip
-    """One window: all send in their slots, and the sets store."""
+    """Execute one window: all send in their slots, and the sets store."""
     width = np.uint32(window)
     for k in range(m):
         work.cells[k] = np.uint32(work.sets[k] * width) + work.turns[k]
@@ -85,7 +85,7 @@ def try_window(
 
 @compiled
 def make_room(layout: RelayLayout, work: RelayWorkspace, block: int) -> None:
-    """A set (T, a) has as many members as there are indices a, a + g, a + 2g, … below d."""
+    """Give a set (T, a) room for its members, the indices a, a + g, a + 2g, … below d."""
     width = layout.g * layout.k
     for row in range(min(layout.rows, layout.g - block * layout.rows)):
         a = block * layout.rows + row
@@ -95,7 +95,7 @@ def make_room(layout: RelayLayout, work: RelayWorkspace, block: int) -> None:
 
 @compiled
 def still_pending(work: RelayWorkspace, m: int) -> int:
-    """Keep those who had no ack in an earlier window."""
+    """Keep packets without an ack in an earlier window."""
     s = _0
     for k in range(m):
         number = np.uint64(work.numbers[k])
@@ -109,7 +109,7 @@ def still_pending(work: RelayWorkspace, m: int) -> int:
 def choose_turns(
     key: np.uint64, start: np.uint64, m: int, window: int, swept: bool, work: RelayWorkspace
 ) -> None:
-    """In which slot of the window each source tries: its private coin, or its class."""
+    """Choose the slot of the window in which each source tries, by its coin or its class."""
     bound = np.uint64(window)
     if swept:
         for k in range(m):
@@ -122,7 +122,7 @@ def choose_turns(
 
 @compiled
 def occupy(cells: U32, m: int, table: U8) -> int:
-    """One more in each cell: it goes from 0 to 1, 3, 7, …; how many cells came to have two."""
+    """Add one to each cell (0, 1, 3, 7, …), and return how many cells then have two."""
     collided = np.uint64(0)
     for k in range(m):
         before = table[cells[k]]
@@ -133,7 +133,7 @@ def occupy(cells: U32, m: int, table: U8) -> int:
 
 @compiled
 def pick_alone(cells: U32, m: int, table: U8, out: U32) -> int:
-    """The positions of those who are alone in their cell."""
+    """Write the positions of packets that are alone in their cells."""
     s = np.uint64(0)
     for k in range(m):
         out[s] = k
@@ -153,7 +153,7 @@ def vacate(cells: U32, m: int, table: U8) -> None:
 
 @compiled
 def by_turn(work: RelayWorkspace, alone: int, window: int) -> U32:
-    """The positions of those alone, in the order of their slots: a counting sort."""
+    """Sort the positions of packets alone by their slots, by counting."""
     if window == 1:
         return work.alone
     starts = work.starts
@@ -174,7 +174,7 @@ def store(
     layout: RelayLayout, packets: RelayPackets, work: RelayWorkspace, block: int, order: U32,
     alone: int, number: int, window: int, before: int, tally: RelayTally,
 ) -> None:  # fmt: skip
-    """Sets store in the order of slots what they have room for; it is delivered and acked."""
+    """Store what sets have room for, in the order of slots, deliver and acknowledge it."""
     k, first_word, stamp = np.uint64(layout.k), block * layout.words, np.uint16(number + 1)
     acks, stored, latest = _0, _0, _0
     for q in range(alone):

@@ -1,4 +1,4 @@
-"""Which packets of a block are pending, where they go, and who is removed."""
+"""The pending packets of a block, their destinations, and their removal."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _1, _6, _63 = np.uint64(1), np.uint64(6), np.uint64(63)
 def begin(
     layout: RelayLayout, packets: RelayPackets, work: RelayWorkspace, first: int, last: int
 ) -> int:
-    """All packets of some blocks that start elsewhere than they go are pending; how many."""
+    """Mark packets of some blocks that are not at their destinations, and return how many."""
     moving, size, n = 0, layout.rows * layout.d, layout.d * layout.g
     for block in range(first, last):
         m, start = min(size, n - block * size), np.uint32(block * size)
@@ -40,7 +40,7 @@ def begin(
 def load(
     layout: RelayLayout, packets: RelayPackets, bits: U64, work: RelayWorkspace, block: int
 ) -> int:
-    """The packets of a block whose bit is set, and where they go; how many."""
+    """Write the packets of a block whose bit is set, their destinations, and return how many."""
     part = bits[block * layout.words : (block + 1) * layout.words]
     m = unpack(part, layout.words, work.numbers)
     look_up(packets, work.numbers, m, block * layout.rows * layout.d, work.targets)
@@ -49,7 +49,7 @@ def load(
 
 @compiled
 def look_up(packets: RelayPackets, numbers: U32, m: int, first: int, targets: U32) -> None:
-    """The destinations of m packets of the block that begins with packet ``first``."""
+    """Write the destinations of m packets of the block that begins with packet ``first``."""
     if len(packets.destination) > 0:
         some = packets.destination[first:]
         for k in range(m):
@@ -70,7 +70,7 @@ def look_up(packets: RelayPackets, numbers: U32, m: int, first: int, targets: U3
 
 @compiled
 def split(layout: RelayLayout, numbers: U32, places: U32, m: int, sets: U32, classes: U32) -> None:
-    """The set (T, a) and the class of each packet; d ≥ g."""
+    """Write the set (T, a) and the class of each packet, for d ≥ g."""
     g = np.uint64(layout.g)
     for k in range(m):
         row = divide(np.uint64(numbers[k]), layout.by_d)
@@ -81,7 +81,7 @@ def split(layout: RelayLayout, numbers: U32, places: U32, m: int, sets: U32, cla
 
 @compiled(inline=True)
 def is_undelivered(packets: RelayPackets, first_word: int, number: np.uint64) -> np.uint64:
-    """1 if the packet is not delivered yet, else 0."""
+    """Return 1 if the packet is not delivered yet, else 0."""
     word: np.uint64 = packets.undelivered[np.uint64(first_word) + (number >> _6)]
     return (word >> (number & _63)) & _1
 
@@ -94,7 +94,7 @@ def put_bit(bits: U64, number: np.uint64, bit: np.uint64) -> None:
 
 @compiled
 def remove(layout: RelayLayout, bits: U64, removed: U64, block: int) -> int:
-    """Clear the bits of a block that are removed; how many had been set."""
+    """Clear the bits of a block that are removed, and return how many were set."""
     count = np.uint64(0)
     for w in range(layout.words):
         at = block * layout.words + w

@@ -44,7 +44,7 @@ class ProgramStage(Protocol):
 
 
 class RelayPurposes(NamedTuple):
-    """The numbers of what coins are drawn for."""
+    """The numbers of the purposes of coins."""
 
     run: np.uint64
     permutation: np.uint64
@@ -55,7 +55,7 @@ class RelayPurposes(NamedTuple):
 
 
 class Program(NamedTuple):
-    """A schedule, and how long it is followed."""
+    """A schedule, and the most steps for which it is followed."""
 
     stages: Records
     repeated: int
@@ -63,7 +63,7 @@ class Program(NamedTuple):
     windows: I64
     """Of all stages of park, and one of k slots for every sweep."""
     widest: int
-    """The longest window of any stage; 1 if there is none."""
+    """The longest window of any stage, 1 if there is none."""
     copies: int
     """The most copies of any shower."""
     turns: int
@@ -94,7 +94,7 @@ def program_of(network: Network, schedule: RelaySchedule, max_steps: int) -> Pro
 
 
 def _numbers(stage: RelayStage, network: Network, windows: list[int]) -> tuple[int, int]:
-    """The two numbers of a stage; its windows are put at the end of the list."""
+    """Return the two numbers of a stage, and append its windows to the list."""
     start = len(windows)
     if isinstance(stage, Park):
         windows.extend(stage.windows)
@@ -111,5 +111,5 @@ def _numbers(stage: RelayStage, network: Network, windows: list[int]) -> tuple[i
 
 @compiled(inline=True)
 def row_of(step: int, rows: int, repeated: int) -> int:
-    """The row of a step's stage: the repeated ones follow each other for ever."""
+    """Return the row of a step's stage, where stages to repeat follow each other."""
     return step if step < rows else repeated + (step - repeated) % (rows - repeated)

@@ -2,8 +2,8 @@
 
 Attempts contend on couplers (T, a) of one source group. For d > g deliveries contend too, on
 couplers (b, T) over all source groups, two bits each here. They are filled by one thread before any
-delivery is resolved, and the attempts are made again: cheaper than to remember them, for these
-stages come when few packets are left.
+delivery is resolved, and the attempts are made again: that is cheaper than to store them, because
+these stages come when few packets are left.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def resolve(
     layout: RelayLayout, packets: RelayPackets, work: RelayWorkspace, rows: U64, copies: int,
     turn: int, couplers: U64, folded: bool, first: int, last: int, tally: RelayTally,
 ) -> None:  # fmt: skip
-    """The deliveries of one turn in some blocks; after a fold they are acknowledged."""
+    """Resolve the deliveries of one turn in some blocks, and acknowledge those of a fold."""
     contends, attempts = layout.d > layout.g, tally if turn == 0 else work.unused[0]
     for block in range(first, last):
         if work.stop[0] != 0:
@@ -76,7 +76,7 @@ def attempt(
     layout: RelayLayout, packets: RelayPackets, work: RelayWorkspace, rows: U64, copies: int,
     block: int, tally: RelayTally,
 ) -> int:  # fmt: skip
-    """All pending packets of a block on their couplers; how many packets."""
+    """Put all pending packets of a block on their couplers, and return how many."""
     m, span = load(layout, packets, packets.pending, work, block), len(work.numbers)
     for u in range(copies):
         some = rows[u * layout.g * WORDS : (u + 1) * layout.g * WORDS]
@@ -99,7 +99,7 @@ def attempt(
 
 @compiled(inline=True)
 def is_new(sets: U32, span: int, k: int, u: int) -> bool:
-    """Whether no earlier copy of the packet goes to the same relay group."""
+    """Return whether no earlier copy of the packet goes to the same relay group."""
     new = True
     for v in range(u):
         new &= bool(sets[v * span + k] != sets[u * span + k])
@@ -108,7 +108,7 @@ def is_new(sets: U32, span: int, k: int, u: int) -> bool:
 
 @compiled
 def heard(work: RelayWorkspace, span: int, m: int, copies: int) -> int:
-    """How many copies arrived."""
+    """Return how many copies arrived."""
     count = 0
     for k in range(m):
         for u in range(copies):
@@ -119,7 +119,7 @@ def heard(work: RelayWorkspace, span: int, m: int, copies: int) -> int:
 
 @compiled
 def leave(work: RelayWorkspace, m: int, copies: int) -> None:
-    """All couplers of the block are silent again."""
+    """Clear all couplers of the block."""
     for u in range(copies):
         for k in range(m):
             work.table[work.sets[u * len(work.numbers) + k]] = np.uint8(0)
@@ -127,7 +127,7 @@ def leave(work: RelayWorkspace, m: int, copies: int) -> None:
 
 @compiled(inline=True)
 def coupler(layout: RelayLayout, work: RelayWorkspace, sets: U32, k: int) -> np.uint64:
-    """The coupler of a delivery: from relay group T to the group of the destination."""
+    """Return the coupler of a delivery, from relay group T to the destination's group."""
     g, at = np.uint64(layout.g), np.uint64(sets[k])
     relay = at - divide(at, layout.by_g) * g
     return divide(np.uint64(work.targets[k]), layout.by_d) * g + relay
@@ -135,7 +135,7 @@ def coupler(layout: RelayLayout, work: RelayWorkspace, sets: U32, k: int) -> np.
 
 @compiled(inline=True)
 def put(couplers: U64, at: np.uint64) -> int:
-    """One more message on a coupler: 0 becomes 1, then 3; whether it was alone until now."""
+    """Put a message on a coupler (0, 1, 3), and return whether one was alone before."""
     shift = (at & _31) * _2
     before = (couplers[at >> _5] >> shift) & _3
     couplers[at >> _5] |= ((before << _1 | _1) & _3) << shift
@@ -144,5 +144,5 @@ def put(couplers: U64, at: np.uint64) -> int:
 
 @compiled(inline=True)
 def alone(couplers: U64, at: np.uint64) -> bool:
-    """Whether a coupler has one message."""
+    """Return whether a coupler has one message."""
     return bool((couplers[at >> _5] >> ((at & _31) * _2)) & _3 == _1)

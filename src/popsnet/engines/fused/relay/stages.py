@@ -1,4 +1,4 @@
-"""The stages one after another: a whole run on one thread, and what large runs share with it."""
+"""Sequences of stages: a whole run on one thread, and what large runs share with it."""
 
 from __future__ import annotations
 
@@ -40,15 +40,15 @@ _SEED_BITS = 64
 """Of the broadcast that a run begins with."""
 
 _LARGEST_TABLE = 2**20
-"""Up to this many packets all places of a stage may be tabulated: the table is in a cache."""
+"""Up to this many packets the places of a stage may be tabulated: the table fits in a cache."""
 _TABULATED = 4
-"""It pays if one packet in this many is pending."""
+"""The table saves time if at least one packet in this many is pending."""
 
 _32 = np.uint64(32)
 
 
 class RelayLogRow(Protocol):
-    """A run up to a step, in the log."""
+    """A row of the log: a run up to a step."""
 
     undelivered: int
     pending: int
@@ -65,7 +65,7 @@ LOG = record_type(RelayLogRow)
 
 
 class RunState(Protocol):
-    """How far a run is."""
+    """The progress of a run."""
 
     private_seed: np.uint64
     public_seed: np.uint64
@@ -77,17 +77,17 @@ class RunState(Protocol):
     tabulated: int
     """Places of this stage in the table."""
     moving: int
-    """Packets that start elsewhere than they go."""
+    """Packets that do not start at their destinations."""
     pending: int
     slots: int
     slots_delivered: int
 
 
 class PublicState(NamedTuple):
-    """What all threads know of a stage: its coins, and the couplers that all use."""
+    """What all threads share of a stage: its coins, and the couplers that all use."""
 
     rows: U64  # multipliers of its bijections, one after another
-    turn: U32  # by how much the places of each group are moved on
+    turn: U32  # the shifts of the places of each group
     keys: U64  # of the private coins of its windows
     table: U32  # the places of all destinations; empty on large networks
     couplers: U64  # of deliveries, two bits each; d > g
@@ -102,7 +102,7 @@ class PublicState(NamedTuple):
 
 
 def public_table(layout: RelayLayout, program: Program) -> Table:
-    """The arrays of a public state."""
+    """Return the arrays of a public state."""
     g, n = layout.g, layout.d * layout.g
     return {
         "rows": (g * WORDS * program.copies, np.uint64),
@@ -117,7 +117,7 @@ def public_table(layout: RelayLayout, program: Program) -> Table:
 
 
 class RelayMemory(NamedTuple):
-    """The memory of a thread that does whole runs."""
+    """The memory of a thread that executes whole runs."""
 
     packets: RelayPackets
     work: RelayWorkspace
@@ -135,7 +135,9 @@ def start(
     state.public_seed = word(step_key(seed, program.purposes.seed, 0), np.uint64(0))
     state.bijections, state.windows, state.moving, state.pending = 0, 0, moving, moving
     state.slots = 1
-    state.slots_delivered = int(moving < layout.d * layout.g)  # some are there from the start
+    state.slots_delivered = int(
+        moving < layout.d * layout.g
+    )  # some packets start at their destinations
     tally.messages, tally.bits, tally.collisions, tally.destroyed = 1, _SEED_BITS, 0, 0
     tally.delivered, tally.acked = 0, 0
     public.turn[:] = 0
@@ -145,7 +147,7 @@ def start(
 def prepare(
     layout: RelayLayout, program: Program, stage: ProgramStage, public: PublicState, table: U32
 ) -> None:
-    """Draw what a stage needs; tabulate its places in a table, where that pays."""
+    """Draw the coins of a stage, and tabulate its places if that saves time."""
     state, purposes = public.state[0], program.purposes
     kind, first, width = stage.kind, stage.first, layout.g * WORDS
     public.tally[0].last_slot = 0
@@ -167,7 +169,7 @@ def prepare(
 
 @compiled
 def draw_bijection(layout: RelayLayout, cells: np.uint64, public: PublicState, rows: U64) -> None:
-    """The next public bijection: a fresh one, or for d = g the one before it, turned."""
+    """Draw the next public bijection, fresh, or for d = g the one before it, turned."""
     state = public.state[0]
     key = step_key(state.public_seed, cells, state.bijections)
     if layout.d == layout.g and state.bijections >= FRESH:
@@ -179,7 +181,7 @@ def draw_bijection(layout: RelayLayout, cells: np.uint64, public: PublicState, r
 
 @compiled
 def finish(stage: ProgramStage, state: RunState, tally: RelayTally) -> None:
-    """End a stage: how many are still pending, and when a packet was delivered last."""
+    """End a stage: note how many packets are pending, and the slot of the last delivery."""
     state.pending = state.moving - tally.acked
     if stage.kind == SHOWER and tally.delivered == state.moving:
         state.pending = 0
@@ -200,7 +202,7 @@ def write_row(state: RunState, tally: RelayTally, row: RelayLogRow) -> None:
 def route(
     layout: RelayLayout, program: Program, memory: RelayMemory, seed: np.uint64, log: Records
 ) -> int:
-    """Route one permutation; returns the steps."""
+    """Route one permutation, and return the number of steps."""
     return do_stages(layout, program, memory.packets, memory.work, memory.public, seed, log)
 
 
@@ -209,7 +211,7 @@ def do_stages(
     layout: RelayLayout, program: Program, packets: RelayPackets, work: RelayWorkspace,
     public: PublicState, seed: np.uint64, log: Records,
 ) -> int:  # fmt: skip
-    """Do stages until no packet is pending; returns the steps."""
+    """Execute stages until no packet is pending, and return the number of steps."""
     state, tally, step, blocks = public.state[0], public.tally[0], 0, layout.blocks
     start(layout, program, public, seed, begin(layout, packets, work, 0, blocks))
     while True:
@@ -243,9 +245,9 @@ def route_many(
     layout: RelayLayout, program: Program, memory: RelayMemory, seeds: Seeds, first: int,
     last: int, log: Records, steps: I64,
 ) -> int:  # fmt: skip
-    """See :meth:`CompiledRuns.route_many`."""
+    """Execute runs, as :meth:`CompiledRuns.route_many` says."""
     filled, done, n, purposes = 0, 0, layout.d * layout.g, program.purposes
-    packets, work, public, shuffled = memory  # once: to count references takes time
+    packets, work, public, shuffled = memory  # once, because reference counting takes time
     for run in range(first, last):
         if len(log) - filled < program.max_steps or work.stop[0] != 0:
             break
@@ -261,7 +263,7 @@ def route_many(
 def summarize(
     layout: RelayLayout, program: Program, log: Records, steps: I64, table: Records, survivors: I64
 ) -> None:
-    """See :meth:`CompiledRuns.summarize`; the last row of a run has the sums already."""
+    """Sum up the log, whose last row of a run has the sums, as :meth:`CompiledRuns.summarize`."""
     start = 0
     for run in range(len(steps)):
         for step in range(start, start + steps[run]):
