@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 import sys
 from collections.abc import Callable, Iterator
 from itertools import pairwise
@@ -41,6 +42,7 @@ from popsnet.plots import (
 from popsnet.plots.conflicts import edges_of
 from popsnet.plots.journey import hops_of
 from popsnet.plots.schedule import _shared
+from popsnet.plots.style import save_one
 from popsnet.routing import get_router
 from popsnet.routing.mei_rizzi import PHASES
 from popsnet.runs.phase_analysis import analyse_phases
@@ -334,7 +336,7 @@ def test_what_is_stored_is_shown_until_it_is_sent(pictures: ModuleType, tmp_path
         "holds 1", "holds 3", "holds 4", "holds 5", "holds 7"
     ]  # fmt: skip
     assert texts_of(figure).count("×") == 2
-    later = draw_trace(tmp_path / "t", range(3, 4))
+    later = draw_trace(str(tmp_path / "t"), range(3, 4))
     assert sum(text.startswith("holds") for text in texts_of(later)) == 5
 
 
@@ -416,3 +418,13 @@ def test_places_are_shared_as_the_picture_says(count: int, places: int) -> None:
     assert (
         _shared(count, places).tolist() == np.bincount(np.arange(count) * places // count).tolist()
     )
+
+
+@pytest.mark.parametrize("ending", ["pdf", "eps"])
+def test_text_of_a_figure_is_truetype(tmp_path: Path, ending: str) -> None:
+    figure = Figure()
+    figure.text(0, 0, "slots")
+    save_one(figure, tmp_path / f"f.{ending}")
+    written = (tmp_path / f"f.{ending}").read_bytes()
+    assert re.search(rb"/(Font)?Type ?3\b", written) is None
+    assert re.search(rb"/FontFile2|/FontType 42", written)

@@ -54,7 +54,12 @@ def oblivious(
     ] = None,
     router: Annotated[
         str | None,
-        typer.Option(help="Instead of paths: a router, or a file.py that registers one."),
+        typer.Option(
+            metavar=opt.NAME,
+            help="Instead of paths: a router, or a file.py that registers one; with :VARIANT, that "
+            "variant of it.",
+            autocompletion=opt.complete_router,
+        ),
     ] = None,
     variant: opt.Variant = None,
     runs: Annotated[int, typer.Option(help="Random permutations to compare with.")] = 10,

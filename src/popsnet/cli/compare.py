@@ -19,8 +19,9 @@ def compare(
     router: Annotated[
         list[str] | None,
         typer.Option(
-            help="A router, or a file.py that registers one; repeat it for more. All that ship "
-            "and apply if none is given.",
+            metavar=opt.NAME,
+            help="A router, or a file.py that registers one; with :VARIANT, that variant of it. "
+            "Repeat it for more. All that ship and apply if none is given.",
             autocompletion=opt.complete_router,
         ),
     ] = None,

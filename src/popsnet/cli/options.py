@@ -49,6 +49,9 @@ def require_figure(path: Path | None) -> Path | None:
     return require_file(path)
 
 
+NAME = "NAME[:VARIANT]"
+"""How a router is given."""
+
 complete_router = _completing("routing", "all_routers")
 complete_permutation = _completing("permutations", "NAMES", "shift:d")
 complete_sorting_network = _completing("sorting", "NETWORKS")
@@ -64,7 +67,9 @@ G = Annotated[int, typer.Argument(metavar="G", help="Groups.")]
 Router = Annotated[
     str,
     typer.Option(
-        help="A router (popsnet routers lists them), or a file.py that registers one.",
+        metavar=NAME,
+        help="A router (popsnet routers lists them), or a file.py that registers one; with "
+        ":VARIANT, that variant of it.",
         autocompletion=complete_router,
     ),
 ]

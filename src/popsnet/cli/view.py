@@ -32,7 +32,7 @@ def view(
     router: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="NAME[:VARIANT]",
+            metavar=opt.NAME,
             help=f"A router, {_ROUTER} if none is given; repeat it for runs side by side.",
             autocompletion=opt.complete_router,
         ),

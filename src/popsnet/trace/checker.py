@@ -107,7 +107,7 @@ def check_trace(path: str | Path, progress: Callable[[int], None] | None = None)
             f"A trace is checked in a file, not as {type(path).__name__}; run.write_trace(path) "
             "writes one."
         )
-    return _Replay(read_trace(Path(path), progress)).run()
+    return _Replay(read_trace(path, progress)).run()
 
 
 class _Replay:
