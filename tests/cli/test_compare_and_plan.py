@@ -77,6 +77,7 @@ def failing(network, destination, coins, memory):
     ("what", "code"),
     [("memory.drop(np.array([0]), np.array([1]))", 1), ("raise popsnet.InputError('No.')", 2)],
 )
+@pytest.mark.usefixtures("forget_routers")
 def test_compare_names_the_router_that_fails(
     cli: Cli, tmp_path: Path, what: str, code: int
 ) -> None:

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import importlib.util
-import re
 import sys
 from collections.abc import Callable, Iterator
 from itertools import pairwise
@@ -420,11 +419,10 @@ def test_places_are_shared_as_the_picture_says(count: int, places: int) -> None:
     )
 
 
-@pytest.mark.parametrize("ending", ["pdf", "eps"])
-def test_text_of_a_figure_is_truetype(tmp_path: Path, ending: str) -> None:
+def test_text_of_a_pdf_is_truetype(tmp_path: Path) -> None:
     figure = Figure()
     figure.text(0, 0, "slots")
-    save_one(figure, tmp_path / f"f.{ending}")
-    written = (tmp_path / f"f.{ending}").read_bytes()
-    assert re.search(rb"/(Font)?Type ?3\b", written) is None
-    assert re.search(rb"/FontFile2|/FontType 42", written)
+    save_one(figure, tmp_path / "f.pdf")
+    written = (tmp_path / "f.pdf").read_bytes()
+    assert b"/Type3" not in written
+    assert b"/FontFile2" in written

@@ -215,4 +215,4 @@ def test_the_steps_of_a_long_run_are_folded() -> None:
     table = runs.report().tables[1]
     assert len(table.records()) == steps
     assert len(table.cells()) == 20 + 1 + 5
-    assert f"… {steps - 25} more" in str(runs)
+    assert f"… {steps - 25} more" in str(table)

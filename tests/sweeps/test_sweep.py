@@ -126,6 +126,7 @@ def variants(sweep: Sweep) -> list[tuple[str, str]]:
     return [(one.router, one.variant) for one in sweep.experiments]
 
 
+@pytest.mark.usefixtures("forget_routers")
 def test_a_router_may_name_its_variant(tmp_path: Path) -> None:
     both = "[[grid]]\nd = 8\ng = 8\nrouters = ['relay:S', 'mei-rizzi']\n"
     own = ("relay", "S")
@@ -134,12 +135,8 @@ def test_a_router_may_name_its_variant(tmp_path: Path) -> None:
         own, ("mei-rizzi", "published"), ("mei-rizzi", "idealized"),
     ]  # fmt: skip
     (tmp_path / "mine.py").write_text(TWO_VARIANTS)
-    try:
-        mine = "[[grid]]\nd = 4\ng = 4\nrouters = ['mine.py:fast', 'mine.py']"
-        assert variants(sweep_of(tmp_path, mine)) == [("mine", "fast"), ("mine", "standard")]
-    finally:
-        unregister("mine")
-        plugin._LOADED.clear()
+    mine = "[[grid]]\nd = 4\ng = 4\nrouters = ['mine.py:fast', 'mine.py']"
+    assert variants(sweep_of(tmp_path, mine)) == [("mine", "fast"), ("mine", "standard")]
 
 
 def test_two_spellings_of_an_experiment_are_one(tmp_path: Path) -> None:
