@@ -54,7 +54,7 @@ def test_what_is_not_a_figure_is_refused_with_the_list(command: str, cli: Cli, s
     for name in ("x.txt", "x", "x.jpg", "x.svgz"):
         finished = cli(*command.split(), *COMMANDS[command], "--figure", name)
         assert (finished.code, finished.out) == (2, "")
-        assert f"--figure {name}: the name must end in .svg, .png, .pdf." in finished.err
+        assert f"--figure {name}: the name must end in one of .svg, .png, .pdf." in finished.err
         assert not Path(name).exists()
 
 

@@ -245,7 +245,7 @@ BAD = {
     "no range": (("plot", "--figure", "f.svg", "--d", "x"), "--d x: give a number, or a range"),
     "no axis": (("plot", "--figure", "f.svg", "--x", "m"), "--x m: give one of n, d, g, d/g."),
     "no measure": (("plot", "--figure", "f.svg", "--measure", "m"), "--measure m: give one of"),
-    "no figure": (("plot", "--figure", "f.doc"), "--figure f.doc: the name must end in .svg"),
+    "no figure": (("plot", "--figure", "f.doc"), "--figure f.doc: the name must end in one of"),
     "fewer than none": (("verify", "--shards", -1), "--shards -1"),
     "no seed": (("verify", "--seed", -1), "--seed -1"),
 }

@@ -154,7 +154,7 @@ def test_losses_may_be_unknown(cli: Cli) -> None:
     for line in lines[1:-1]:
         del line["keeps"], line["drops"]
     Path("a").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    assert "not told" in cli("view", "a").out
+    assert "not recorded" in cli("view", "a").out
 
 
 def test_a_file_may_have_a_number_for_its_name(cli: Cli) -> None:

@@ -45,7 +45,7 @@ def require_figure(path: Path | None) -> Path | None:
     if find_spec("matplotlib") is None:
         raise InputError("--figure needs matplotlib, not installed: pip install 'popsnet[plots]'")
     if path.suffix.lower() not in FIGURES:
-        raise InputError(f"--figure {path}: the name must end in {', '.join(FIGURES)}.")
+        raise InputError(f"--figure {path}: the name must end in one of {', '.join(FIGURES)}.")
     return require_file(path)
 
 
@@ -93,5 +93,5 @@ Trace = Annotated[
 ]
 Figure = Annotated[
     Path | None,
-    typer.Option(help="Draw a figure to this file: .svg, .png or .pdf.", callback=require_figure),
+    typer.Option(help="Write a figure to this file: .svg, .png or .pdf.", callback=require_figure),
 ]

@@ -28,7 +28,7 @@ def sorting_network(
     figure: Annotated[
         Path | None,
         typer.Option(
-            help="Draw a Knuth diagram to this file: .svg, .png or .pdf.",
+            help="Draw a Knuth diagram to this file: .svg, .png, .pdf, …",
             callback=opt.require_figure,
         ),
     ] = None,

@@ -21,7 +21,7 @@ def theory(
     figure: Annotated[
         Path | None,
         typer.Option(
-            help="Draw a run beside the phases of the proof to this file: .svg, .png or .pdf.",
+            help="Draw a run beside the phases of the proof to this file: .svg, .png, …",
             callback=opt.require_figure,
         ),
     ] = None,

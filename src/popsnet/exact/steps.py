@@ -87,6 +87,7 @@ def relay_chain(network: Network, destination: Sequence[int] | None = None) -> C
 
 
 ROUTERS = {"mei-rizzi": mei_rizzi_chain, "relay": relay_chain}
+"""The routers that have an exact chain, by name."""
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ NETWORKS: Mapping[str, NetworkFamily] = {
     "bitonic": NetworkFamily(lambda n, seed: bitonic(n), proved=True),
     "bag-tree": NetworkFamily(bag_tree, proved=False),
 }
+"""The families of sorting networks, by name."""
 
 
 def make_network(name: str, n: int, seed: int = 0) -> ComparatorNetwork:

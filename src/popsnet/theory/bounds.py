@@ -93,6 +93,7 @@ BOUNDS = (
           f"{PAPER}, section 2.2; repaired in docs/explanation/two-hop-routing.md",
           lambda n: guaranteed_rounds(n) > 0, lambda n: 2 * guaranteed_rounds(n)),
 )  # fmt: skip
+"""Lower bounds, and the bounds of routers that popsnet does not implement."""
 
 
 def bounds_on(
