@@ -226,7 +226,7 @@ def test_a_result_of_another_version_is_kept_apart(
 
 
 BAD = {
-    "no store": (("list", "--store", "none"), "There is no store none"),
+    "no store": (("list", "--store", "none"), "The store none does not exist"),
     "no results": (("list", "--store", "p.npy"), "not a store of results"),
     "no experiment": (
         ("show", "x"),
@@ -239,7 +239,7 @@ BAD = {
     "no format": (("export", "r.xls"), "r.xls: results are written to files ending in .csv"),
     "nowhere": (("export", "none/r.csv"), "There is no folder"),
     "itself": (("merge", "./results.sqlite"), "is the store to merge into"),
-    "nothing to merge": (("merge", "none", "--store", "new"), "There is no store none"),
+    "nothing to merge": (("merge", "none", "--store", "new"), "The store none does not exist"),
     "no router": (("list", "--router", "mei"), "--router mei: results.sqlite has no such"),
     "no n": (("export", "r.csv", "--n", "1:2"), "--n 1:2: results.sqlite has no such"),
     "no range": (("plot", "--figure", "f.svg", "--d", "x"), "--d x: give a number, or a range"),

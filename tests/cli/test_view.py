@@ -169,7 +169,7 @@ def test_a_file_may_have_a_number_for_its_name(cli: Cli) -> None:
         (("4",), "give D and G, two numbers"),
         (("4", "4", "4"), "give D and G, two numbers"),
         (("4", "a"), "a file that is called 4 is ./4"),
-        (("-4", "4"), "-4 is below 1"),
+        (("-4", "4"), "d = -4: the number of processors"),
         (("0", "4"), "at least 1"),
         (("4", "300"), "g = 300 groups"),
         (("1000000000", "4"), "n = 4,000,000,000 processors"),

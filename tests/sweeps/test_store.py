@@ -255,7 +255,7 @@ def test_what_is_no_store_is_refused_and_left_alone(
 
 def test_nothing_and_an_empty_file_can_become_a_store_but_hold_none(tmp_path: Path) -> None:
     path = tmp_path / "r.sqlite"
-    with pytest.raises(StoreError, match="There is no store"):
+    with pytest.raises(StoreError, match=r"The store .* does not exist"):
         Store(path)
     assert not path.exists()
     path.touch()

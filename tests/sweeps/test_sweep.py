@@ -215,10 +215,10 @@ BAD = {
         "variants: there is no 'x'; give published",
     ),
     "no permutation": (SQUARE + "permutations = 'randon'", "no permutation 'randon'"),
-    "no permutation file": (SQUARE + "permutations = 'p.npy'", "there is no file p.npy"),
+    "no permutation file": (SQUARE + "permutations = 'p.npy'", "the file p.npy does not exist"),
     "a file that is skipped": (
         SQUARE + "permutations = 'p.npy'\nskip_inapplicable = true",
-        "there is no file p.npy",
+        "the file p.npy does not exist",
     ),
     "runs without end": (
         SQUARE + "runs = 99999999999999",

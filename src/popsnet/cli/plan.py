@@ -20,11 +20,11 @@ def plan(
         list[str] | None,
         typer.Option(
             metavar="NAME",
-            help="A router to choose from, or a file.py that registers one; repeat it for more. "
-            "All that ship if none is given.",
+            help="A router to choose from, or a file.py that registers one. Repeat the option for "
+            "more (default: every router that ships).",
             autocompletion=opt.complete_router,
         ),
     ] = None,
 ) -> Report:
-    """Say which router to use on POPS(D, G), and how many slots each should take."""
+    """Recommend a router for POPS(D, G), with the expected slots of each."""
     return popsnet.recommend(d, g, routers=router).report()

@@ -13,7 +13,7 @@ from functools import partial
 from itertools import count, takewhile
 from math import isqrt
 
-from popsnet.errors import InputError
+from popsnet.errors import InputError, did_you_mean
 from popsnet.exact.chain import Chain, Progress, Step
 from popsnet.exact.start import between_groups, by_residues, of_tables, without_fixed_points
 from popsnet.exact.transition import choose_by_bijection, choose_by_coin, transition_of
@@ -201,7 +201,10 @@ def steps_distribution(
     Fraction(136, 45)
     """
     if router not in ROUTERS:
-        raise InputError(f"router = {router}: exact chains exist for {' and '.join(ROUTERS)}.")
+        raise InputError(
+            f"router = {router}: exact chains exist for {' and '.join(ROUTERS)}."
+            f"{did_you_mean(router, ROUTERS)}"
+        )
     if all_packets and router == "relay":
         raise InputError(
             "all_packets = True is for mei-rizzi; in relay every packet always takes part."

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from popsnet.errors import InputError
+from popsnet.errors import InputError, did_you_mean
 from popsnet.sorting.bag_tree import bag_tree
 from popsnet.sorting.batcher import bitonic, merge_exchange
 from popsnet.sorting.comparators import ComparatorNetwork
@@ -29,5 +29,8 @@ NETWORKS: Mapping[str, NetworkFamily] = {
 def make_network(name: str, n: int, seed: int = 0) -> ComparatorNetwork:
     """The network of this name; only the bag tree has coins."""
     if name not in NETWORKS:
-        raise InputError(f"There is no network {name!r}; choose one of {', '.join(NETWORKS)}.")
+        raise InputError(
+            f"There is no sorting network {name!r}.{did_you_mean(name, NETWORKS)} Give one of: "
+            f"{', '.join(NETWORKS)}."
+        )
     return NETWORKS[name].make(n, seed)

@@ -454,8 +454,10 @@ def _require_sqlite(path: Path, create: bool) -> None:
     if create:
         require_writable(path)
     if not path.is_file():
+        if path.is_dir():
+            raise StoreError(f"{path} is a folder, not a store.")
         if not create:
-            raise StoreError(f"There is no store {path}. popsnet sweep writes one.")
+            raise StoreError(f"The store {path} does not exist. popsnet sweep writes one.")
         return
     with path.open("rb") as file:
         first = file.read(len(_MAGIC))

@@ -268,7 +268,7 @@ def _require_file(permutation: str) -> None:
     """Refuse a file that does not exist, even if others may be skipped."""
     path = Path(permutation)
     if path.suffix.lower() in SUFFIXES and not path.is_file():
-        raise InputError(f"permutations: there is no file {path}.")
+        raise InputError(f"permutations: the file {path} does not exist.")
 
 
 def _router(name: str) -> tuple[Router, str | None]:

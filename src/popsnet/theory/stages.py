@@ -18,7 +18,6 @@ from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import gammaln, xlog1py, xlogy
 
 from popsnet.network import Network
 
@@ -76,6 +75,8 @@ def _binomial(
     heard: npt.NDArray[np.int_], slots: int | npt.NDArray[np.int_], chance: Numbers
 ) -> Numbers:
     """The chance of so many successes in so many slots."""
+    from scipy.special import gammaln, xlog1py, xlogy
+
     silent = slots - heard
     ways = gammaln(slots + 1) - gammaln(heard + 1) - gammaln(silent + 1)
     logs = ways + xlogy(heard, chance) + xlog1py(silent, -chance)
@@ -136,6 +137,8 @@ def first_at_a_set(mean: float) -> Numbers:
     In several windows of a stage a source tries the same relay group again, so that packets that
     failed together meet again: what matters is how many are left at each set.
     """
+    from scipy.special import gammaln, xlogy
+
     packets = np.arange(int(mean + 6 * mean**0.5) + 8)
     chances: Numbers = np.exp(xlogy(packets, mean) - mean - gammaln(packets + 1))
     return chances
