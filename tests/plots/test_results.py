@@ -59,11 +59,11 @@ def test_a_line_per_router_with_intervals_and_the_number_of_runs(store: Path) ->
 
 def test_means_of_capped_runs_are_marked_and_have_no_interval(store: Path) -> None:
     figure = drawn(store, only=Selection(d=8, g=4))
-    assert "at least: some runs were capped" in labels(figure)
+    assert "lower bound: some runs were capped" in labels(figure)
     (container,) = bars_of(figure.axes[0])
     ((low, high),) = container.lines[2][0].get_segments()
     assert low[1] == high[1]
-    assert "at least: some runs were capped" not in labels(drawn(store, only=Selection(d=4)))
+    assert "lower bound: some runs were capped" not in labels(drawn(store, only=Selection(d=4)))
 
 
 def test_a_wide_range_has_a_logarithmic_axis_and_lost_packets_none(store: Path) -> None:

@@ -1,4 +1,4 @@
-"""What adversaries reach: congestion, growth of the packets in reach, and the separation."""
+"""Figures of adversaries: congestion, growth of the packets in reach, and the separation."""
 
 from __future__ import annotations
 
@@ -43,7 +43,9 @@ def draw_congestion(found: CongestionStudy) -> Figure:
     figure, (left, right) = style.row_of_axes(2, 3.3)
     left.set_yscale("log", base=2)
     left.yaxis.set_major_formatter(style.plain_number)
-    _plot_over_g(left, "the permutation that was built", worst)
+    largest = max((max(one.x) for one in worst[:-1]), default=max(sizes))
+    until = f", up to g = {largest:g}" if largest < max(sizes) else ""
+    _plot_over_g(left, f"the permutation that was built{until}", worst)
     _plot_over_g(right, "random permutations, mean", means, formulas=1)
     right.set_ylim(bottom=0)
     left.set_ylabel("congestion")
@@ -71,7 +73,7 @@ def draw_growth(attack: RigidAttack) -> Figure:
 
 
 def draw_separation_study(found: SeparationStudy) -> Figure:
-    """Draw slots against g: what adversaries reached, and what the randomized one needs."""
+    """Draw the slots that adversaries force and those of the randomized algorithm, against g."""
     points = found.points
     return draw_separation(
         [one.network.g for one in points],
@@ -89,10 +91,10 @@ def draw_separation(
     needed: Sequence[float], error: Sequence[float] | None = None, *, limit: int,
     capped: Sequence[bool],
 ) -> Figure:  # fmt: skip
-    """Draw slots against g: what adversaries reached, and what the randomized algorithm needs.
+    """Draw the slots that adversaries force and those of the randomized algorithm, against g.
 
-    ``reached`` is by algorithm, and at least so much where it is the ``limit`` of the search;
-    ``needed`` is at least so much where runs were ``capped``. All are on the left; on the right
+    ``reached`` is by algorithm; ``limit``, the end of the search, is a lower bound.
+    ``needed`` is a lower bound where runs were ``capped``. All are on the left; on the right is
     only the algorithm that looks random, which is delayed least.
     """
     x = tuple(sizes)
@@ -126,7 +128,7 @@ def _formula(label: str, x: Sequence[float], y: Sequence[float]) -> Series:
 
 
 def _plot(axes: Axes, lines: Sequence[Series], formulas: int = 0) -> None:
-    """Draw the lines; so many formulas have been drawn before, in other panels."""
+    """Draw the lines, after this many formulas in other panels."""
     for line in lines:
         if line.kind is CurveKind.THEORY:
             dashes = _FORMULAS[formulas % len(_FORMULAS)]
@@ -141,7 +143,7 @@ def _plot(axes: Axes, lines: Sequence[Series], formulas: int = 0) -> None:
             marker=look.marker, markersize=3.5, linestyle=look.line, linewidth=1.1, capsize=2,
         )  # fmt: skip
         cut = list(compress(zip(line.x, line.y, strict=True), line.at_least or ()))
-        style.mark_lower_bounds(axes, cut, "at least: no more was tried")
+        style.mark_lower_bounds(axes, cut, "lower bound: the search ended there")
 
 
 def _plot_over_g(axes: Axes, title: str, lines: Sequence[Series], formulas: int = 0) -> None:

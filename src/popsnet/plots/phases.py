@@ -1,4 +1,4 @@
-"""A real run beside the paper's proof: degrees of the conflict graph, phases, lucky steps."""
+"""A run beside the paper's proof: degrees of the conflict graph, phases, lucky steps."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ _LOWEST = 0.6
 
 @style.styled()
 def draw_phases(strides: Sequence[StepAnalysis]) -> Figure:
-    """Degrees before each step on the left, the luck of each step on the right.
+    """Draw degrees before each step on the left, and whether the step is lucky on the right.
 
     On the left each step has a histogram of the degrees of all 2g groups; the levels are those at
     which the proof changes its phase, and the dotted curve is the mean by the fluid limit. On the
-    right is the least share of its packets that a step delivered of any large group, and the share
-    from which on the proof calls the step lucky. Large are groups with more than g^(5/6) packets;
-    while packets are thinned, more than planned next.
+    right is the smallest share of its packets that any large group delivered in the step, and the
+    share at which the proof calls the step lucky. A group is large if it has more than g^(5/6)
+    packets or, while packets are thinned, more than planned for the next step.
     """
     figure, (left, right) = style.row_of_axes(2, 3.3)
     _draw_degrees(left, strides)
@@ -56,7 +56,7 @@ def _draw_degrees(axes: Axes, strides: Sequence[StepAnalysis]) -> None:
     shown = [degree for degree in fluid if degree >= _LOWEST]
     axes.plot(
         steps[: len(shown)], shown, color=style.BLACK, linewidth=0.9, linestyle=(0, (1, 1.2)),
-        label="mean degree in the limit without chance", zorder=3,
+        label="mean degree by the fluid limit", zorder=3,
     )  # fmt: skip
     for level, name in ((g, "g"), (g / 3, "g/3"), (g ** (5 / 6), "g^(5/6)")):
         axes.axhline(level, color=style.GREY, linewidth=0.7, linestyle=(0, (4, 2)))
@@ -71,7 +71,7 @@ def _draw_degrees(axes: Axes, strides: Sequence[StepAnalysis]) -> None:
         falling = planned.index(g) + 1 if g in planned else len(planned)
         axes.plot(
             steps[:falling], planned[:falling], color=style.GREEN, linewidth=0.9,
-            label="planned by the law",
+            label="planned by the thinning law",
         )  # fmt: skip
     axes.set_yscale("log")
     axes.set_ylim(_LOWEST, 1.8 * network.d)
@@ -80,7 +80,7 @@ def _draw_degrees(axes: Axes, strides: Sequence[StepAnalysis]) -> None:
 
 
 def _draw_histogram(axes: Axes, stride: StepAnalysis) -> None:
-    """The degrees of all groups at both ends: the wider, the more groups have so many packets."""
+    """Draw the degrees of all groups: the wider, the more groups have that many packets."""
     degrees = stride.graph.degrees
     low, high = int(degrees.min()), int(degrees.max())
     counts, edges = np.histogram(degrees, min(high - low + 1, _BINS), (low - 0.5, high + 0.5))
@@ -99,10 +99,16 @@ def _draw_luck(axes: Axes, strides: Sequence[StepAnalysis]) -> None:
     rows = [(stride.step + 1, stride.wanted, stride.least) for stride in asked]
     steps, wanted, least = np.array(rows, dtype=float).reshape(-1, 3).T
     lucky = least >= wanted
-    axes.plot(steps, wanted, color=style.GREY, drawstyle="steps-mid", label="lucky from here on")
+    axes.plot(
+        steps,
+        wanted,
+        color=style.GREY,
+        drawstyle="steps-mid",
+        label="share that makes a step lucky",
+    )
     for which, colour, marker, name in (
-        (lucky, style.BLUE, "o", "least share delivered: lucky"),
-        (~lucky, style.VERMILLION, "X", "least share delivered: not lucky"),
+        (lucky, style.BLUE, "o", "lucky step: every large group delivers enough"),
+        (~lucky, style.VERMILLION, "X", "not lucky: a large group delivers less"),
     ):
         if which.any():
             axes.plot(
@@ -110,12 +116,12 @@ def _draw_luck(axes: Axes, strides: Sequence[StepAnalysis]) -> None:
                 markersize=5, label=name,
             )  # fmt: skip
     axes.set_ylim(0, 1)
-    axes.set_ylabel("share delivered in the step")
-    axes.set_title("luck: the worst of the large groups")
+    axes.set_ylabel("share of its packets delivered")
+    axes.set_title("the large group that delivers the smallest share")
 
 
 def _shade_phases(axes: Axes, strides: Sequence[StepAnalysis]) -> None:
-    """A grey for each phase, with its name at the top."""
+    """Shade each phase in its grey, with its name at the top."""
     for phase in Phase:
         steps = [stride.step + 1 for stride in strides if stride.phase is phase]
         if steps:

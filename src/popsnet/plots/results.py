@@ -94,7 +94,7 @@ def draw_curves(curves: Curves) -> Figure:
             linewidth=1.1, elinewidth=0.9, capsize=2.5, capthick=0.9,
         )  # fmt: skip
     capped = [(float(one.x), one.mean) for one in curves.points if one.capped]
-    style.mark_lower_bounds(axes, capped, "at least: some runs were capped")
+    style.mark_lower_bounds(axes, capped, "lower bound: some runs were capped")
     _set_y(axes, curves)  # only now: limits that are set before would stay
     return style.with_legend(figure, columns)
 
