@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from functools import cache
+from typing import Any
 
 import numpy as np
 import pytest
 
-from popsnet import Inbox, InputError, Network, Slot, route
+from popsnet import Inbox, InputError, Network, PopsnetError, Rule, RuleViolation, Slot, route
 from popsnet.advice.comparison import Comparison, compare
 from popsnet.advice.recommendation import forecast, forecasts, recommend
-from popsnet.routing import get_router
+from popsnet.routing import all_routers, get_router
 from popsnet.routing.deterministic import aks_slots
+from tests.conftest import slot_of
 
 GRID = [
     (1, 1), (1, 8), (1, 100), (1, 256), (2, 64), (4, 16), (5, 12), (16, 64), (3, 3), (8, 8),
@@ -114,6 +116,35 @@ def test_who_delivers_nothing_does_not_win() -> None:
     assert not found.report().ok
     assert "48 packets not delivered" in repr(route(4, 4, router=lazy, runs=3))
     assert repr(route(6, 3, variant="idealized", max_steps=4, runs=2)).count("capped") == 1
+
+
+def breaks_a_rule(network: Network, *_: object) -> Generator[Slot, Inbox, None]:
+    yield slot_of(senders=[0], groups=[0], packets=[1])
+
+
+def asks_too_much(network: Network, *_: object) -> Generator[Slot, Inbox, None]:
+    raise InputError("too few coins.")
+    yield Slot()
+
+
+@pytest.mark.parametrize(
+    ("router", "kind", "text"),
+    [(breaks_a_rule, RuleViolation, "slot 1, processor 0: "), (asks_too_much, InputError, "too ")],
+)
+def test_who_fails_is_named(router: Any, kind: type[PopsnetError], text: str) -> None:
+    with pytest.raises(kind, match=f"^{router.__name__}: {text}") as caught:
+        compare(2, 2, routers=["direct", router], runs=1)
+    if isinstance(caught.value, RuleViolation):
+        assert (caught.value.slot, caught.value.rule) == (1, Rule.SENDS_WHAT_IT_HOLDS)
+
+
+def test_coins_that_are_not_stated_are_not_denied() -> None:
+    found = {
+        one["router"]: one["randomness"]
+        for one in compare(4, 4, routers=[lazy, "direct", "mei-rizzi"], runs=1).to_records()
+    }
+    assert found == {"lazy": "not stated", "direct": "none", "mei-rizzi": "private coins"}
+    assert all(router.randomness != "not stated" for router in all_routers() if not router.file)
 
 
 def test_a_recommendation_says_why() -> None:

@@ -60,3 +60,36 @@ def test_compare_has_the_options_of_the_library(cli: Cli) -> None:
     assert capped.code == 0
     assert {"not", "delivered"} <= set(capped.out.split())
     assert "Packets are undelivered only in runs that were capped." in capped.out
+
+
+FAILING = """
+import numpy as np
+import popsnet
+
+@popsnet.register("failing", summary="", slots="", buffers=1)
+def failing(network, destination, coins, memory):
+    {what}
+    yield popsnet.Slot()
+"""
+
+
+@pytest.mark.parametrize(
+    ("what", "code"),
+    [("memory.drop(np.array([0]), np.array([1]))", 1), ("raise popsnet.InputError('No.')", 2)],
+)
+@pytest.mark.usefixtures("forget_routers")
+def test_compare_names_the_router_that_fails(
+    cli: Cli, tmp_path: Path, what: str, code: int
+) -> None:
+    file = tmp_path / "failing.py"
+    file.write_text(FAILING.format(what=what))
+    finished = cli("compare", 2, 2, "--runs", 1, "--router", "direct", "--router", file)
+    assert finished.code == code
+    assert finished.err.startswith("Error: failing: ")
+
+
+def test_plan_chooses_from_the_routers_that_are_given(cli: Cli) -> None:
+    asked = ("plan", 64, 64, "--router", "direct", "--router", "mei-rizzi", "--json")
+    result = json.loads(cli(*asked).out)
+    assert {row["router"] for row in result["routers"]} == {"direct", "mei-rizzi"}
+    assert "There is no router 'dirct'. Did you mean" in cli("plan", 4, 4, "--router", "dirct").err

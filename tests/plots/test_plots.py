@@ -43,6 +43,7 @@ from popsnet.plots import (
 from popsnet.plots.conflicts import edges_of
 from popsnet.plots.journey import hops_of
 from popsnet.plots.schedule import _shared
+from popsnet.plots.style import save_one
 from popsnet.routing import get_router
 from popsnet.routing.mei_rizzi import PHASES
 from popsnet.runs.phase_analysis import analyse_phases
@@ -359,7 +360,7 @@ def test_what_is_stored_is_shown_until_it_is_sent(pictures: ModuleType, tmp_path
         "holds 1", "holds 3", "holds 4", "holds 5", "holds 7"
     ]  # fmt: skip
     assert texts_of(figure).count("×") == 2
-    later = draw_trace(tmp_path / "t", range(3, 4))
+    later = draw_trace(str(tmp_path / "t"), range(3, 4))
     assert sum(text.startswith("holds") for text in texts_of(later)) == 5
 
 
@@ -441,3 +442,12 @@ def test_places_are_shared_as_the_picture_says(count: int, places: int) -> None:
     assert (
         _shared(count, places).tolist() == np.bincount(np.arange(count) * places // count).tolist()
     )
+
+
+def test_text_of_a_pdf_is_truetype(tmp_path: Path) -> None:
+    figure = Figure()
+    figure.text(0, 0, "slots")
+    save_one(figure, tmp_path / "f.pdf")
+    written = (tmp_path / "f.pdf").read_bytes()
+    assert b"/Type3" not in written
+    assert b"/FontFile2" in written

@@ -184,3 +184,20 @@ def test_no_line_ends_in_spaces() -> None:
         "t", "title ", columns, [{"a": "x", "b": "long words"}, {"a": "y", "b": "z"}], "c "
     )
     assert all(line == line.rstrip() for line in str(table).splitlines())
+
+
+def test_a_long_table_is_folded_for_people_alone() -> None:
+    rows = [{"step": step, "pending": 0} for step in range(1, 1101)]
+    columns = (Column("step", kind="integer"), Column("pending", kind="integer"))
+    table = Table("steps", "", columns, rows, folded=(2, 1))
+    assert str(table).splitlines() == [
+        "        step pending",
+        "           1       0",
+        "           2       0",
+        "… 1,097 more",
+        "       1,100       0",
+    ]
+    assert '<td style="text-align: right">… 1,097 more</td>' in table.html()
+    assert len(table.records()) == len(table.csv().splitlines()) - 1 == 1100
+    short = Table("steps", "", columns, rows[:4], folded=(2, 1))
+    assert len(short.cells()) == 4

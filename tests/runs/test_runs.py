@@ -206,3 +206,13 @@ def test_runs_are_of_their_own_kind() -> None:
     assert repr(route(4, 4, router="direct", runs=3)) == (
         "<3 runs of direct (standard) on POPS(4, 4), 4.00 slots on average>"
     )
+
+
+def test_the_steps_of_a_long_run_are_folded() -> None:
+    runs = route(64, 2, seed=1)
+    steps = int(runs.steps[0])
+    assert steps > 26
+    table = runs.report().tables[1]
+    assert len(table.records()) == steps
+    assert len(table.cells()) == 20 + 1 + 5
+    assert f"… {steps - 25} more" in str(table)

@@ -111,6 +111,43 @@ def test_a_grid_is_a_product_and_takes_what_it_does_not_say_from_the_top(tmp_pat
     assert (last.seed, last.permutation_seed, last.max_steps) == (7, 3, 9)
 
 
+TWO_VARIANTS = """
+import popsnet
+
+@popsnet.register("mine", summary="", slots="", buffers=1)
+def mine(network, destination, coins, memory):
+    yield popsnet.Slot()
+
+popsnet.register_variant("mine", "fast")(mine)
+"""
+
+
+def variants(sweep: Sweep) -> list[tuple[str, str]]:
+    return [(one.router, one.variant) for one in sweep.experiments]
+
+
+@pytest.mark.usefixtures("forget_routers")
+def test_a_router_may_name_its_variant(tmp_path: Path) -> None:
+    both = "[[grid]]\nd = 8\ng = 8\nrouters = ['relay:S', 'mei-rizzi']\n"
+    own = ("relay", "S")
+    assert variants(sweep_of(tmp_path, both)) == [own, ("mei-rizzi", "published")]
+    assert variants(sweep_of(tmp_path, both + "variants = ['published', 'idealized']")) == [
+        own, ("mei-rizzi", "published"), ("mei-rizzi", "idealized"),
+    ]  # fmt: skip
+    (tmp_path / "mine.py").write_text(TWO_VARIANTS)
+    mine = "[[grid]]\nd = 4\ng = 4\nrouters = ['mine.py:fast', 'mine.py']"
+    assert variants(sweep_of(tmp_path, mine)) == [("mine", "fast"), ("mine", "standard")]
+
+
+def test_two_spellings_of_an_experiment_are_one(tmp_path: Path) -> None:
+    square = "[[grid]]\nd = 8\ng = 8\nruns = 20\nrouters = "
+    one = sweep_of(tmp_path, square + "['mei-rizzi:published', 'mei-rizzi']")
+    assert (variants(one), one.runs) == ([("mei-rizzi", "published")], (20,))
+    assert len(one.labels) == 1
+    spaced = sweep_of(tmp_path, square + "['relay:P2 P1 R1', 'relay:P2  P1 R1']")
+    assert len(spaced.experiments) == 1
+
+
 def test_what_does_not_apply_is_skipped_only_if_the_file_says_so(tmp_path: Path) -> None:
     text = """
         skip_inapplicable = {skip}
@@ -163,6 +200,14 @@ BAD = {
     "no such n": ("[[grid]]\nn = 100\nratio = 2", "d/g = 2; the nearest n that do are 98 or 128"),
     "n below 1": ("[[grid]]\nn = 0\nratio = 1", "n = 0 with ratio = 1"),
     "no router": (SQUARE + "routers = 'mei-rizi'", "Did you mean 'mei-rizzi'?"),
+    "no variant of the router": (
+        SQUARE + "routers = 'mei-rizzi:x'\nskip_inapplicable = true",
+        "routers: Router mei-rizzi has no variant 'x'",
+    ),
+    "variants of no router": (
+        SQUARE + "routers = 'relay:S'\nvariants = 'published'",
+        "variants: every router of this grid names its variant",
+    ),
     "no router file": (SQUARE + "routers = 'r.py'", "There is no file"),
     "no variant": (SQUARE + "variants = 'idealised'", "Did you mean 'idealized'?"),
     "no variant, skipped": (

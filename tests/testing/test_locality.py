@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -9,6 +11,7 @@ from popsnet import Coins, InputError, Kind, Memory, Network, Router
 from popsnet.routing import Route, all_routers, get_router
 from popsnet.slot import Ints, Slots
 from popsnet.testing import LocalityError, check_locality
+from popsnet.testing.locality import _in_words
 from tests.conftest import slot_of
 
 CASES = [
@@ -212,3 +215,27 @@ def test_what_was_heard_may_be_used(honest: Route) -> None:
 def test_a_bare_function_needs_its_number_of_buffers() -> None:
     with pytest.raises(TypeError, match="buffers is needed"):
         check_locality(whispers, Network(2, 2))
+
+
+def test_the_error_says_in_words_what_the_processor_does() -> None:
+    with pytest.raises(LocalityError) as caught:
+        check_locality(drops_at_the_end, Network(4, 4), buffers=2)
+    drops = re.search(
+        r"of processors \d+ and \d+ differ, of which it has heard nothing: it (.*); otherwise it "
+        r"(.*)\.$",
+        str(caught.value),
+    )
+    assert drops is not None
+    assert set(drops.groups()) == {"drops packet 1", "does nothing"}
+    assert (
+        _in_words(
+            [
+                ("send", [0, 2], "control", None, b"\x05"),
+                ("send", [1], "ack", 3, b""),
+                ("send", [1], "packet", 4, b""),
+                ("listen", 2),
+            ]
+        )
+        == "sends a control message to groups 0, 2 (contents 05), sends an ack for packet 3 to "
+        "group 1, sends packet 4 to group 1, listens to group 2"
+    )

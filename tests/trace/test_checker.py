@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import popsnet
 from popsnet import InputError, TraceFormatError, check_trace, route
-from popsnet.trace import Event, TraceWriter
+from popsnet.trace import Event, OutcomeLine, SlotLine, TraceWriter, read_trace
 from tests.conftest import Cli
 
 Lines = list[dict[str, Any]]
@@ -494,3 +494,16 @@ def test_a_phase_that_is_not_ascii_is_written_in_ascii() -> None:
         '{"slot":1,"phase":"\\u00e9 \\ud800 \\u007f \\"","step":0,"sends":[[0,[1],"packet",null]],'
         '"listens":[[0,1]],"keeps":[[0,1]],"drops":[]}\n'
     )
+
+
+def test_a_trace_is_read_by_the_name_of_its_file(lines: Lines, tmp_path: Path) -> None:
+    path = write(tmp_path / "t", lines)
+    for name in (path, str(path)):
+        trace = read_trace(name)
+        *slots, last = trace
+        assert isinstance(last, OutcomeLine)
+        assert all(isinstance(line, SlotLine) for line in slots)
+        assert (trace.header.d, len(slots)) == (4, last.slots)
+    assert all(hasattr(popsnet.trace, name) for name in popsnet.trace.__all__)
+    with pytest.raises(AttributeError, match="no attribute 'reed_trace'"):
+        popsnet.trace.reed_trace  # noqa: B018

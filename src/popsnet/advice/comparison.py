@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import numpy.typing as npt
 
 from popsnet.advice.recommendation import Forecast, forecast
-from popsnet.errors import InputError
+from popsnet.errors import InputError, PopsnetError
 from popsnet.experiment import MAX_STEPS, Experiment, whole_number
 from popsnet.network import Network, shape_of
 from popsnet.progress import Progress, Update, patient_progress
@@ -299,7 +299,12 @@ def _compared(experiment: Experiment, runs: int, report: Update) -> Compared:
     def observe(event: Event) -> None:
         report(detail=f"{experiment.router}, slot {event.slot:,}")
 
-    done = route(experiment, runs=runs, engine="slots", observers=[observe], progress=False)
+    try:
+        done = route(experiment, runs=runs, engine="slots", observers=[observe], progress=False)
+    except PopsnetError as error:
+        label = Compared(experiment, None, expected).label
+        error.args = (f"{label}: {error}",)  # type and fields stay as they are
+        raise
     return Compared(experiment, done, expected)
 
 

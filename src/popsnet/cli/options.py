@@ -75,7 +75,8 @@ Router = Annotated[
     str,
     typer.Option(
         metavar="NAME[:VARIANT]",
-        help="A router (popsnet routers lists them), or a file.py that registers one.",
+        help="A router (popsnet routers lists them) or a file.py that registers one, and a "
+        "variant of it.",
         autocompletion=complete_router,
     ),
 ]

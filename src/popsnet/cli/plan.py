@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
+import typer
+
 import popsnet
 from popsnet.cli import options as opt
 from popsnet.cli.output import reporting
@@ -9,6 +13,18 @@ from popsnet.report import Report
 
 
 @reporting
-def plan(d: opt.D, g: opt.G) -> Report:
+def plan(
+    d: opt.D,
+    g: opt.G,
+    router: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="A router to choose from, or a file.py that registers one. Repeat the option for "
+            "more (default: every router that ships).",
+            autocompletion=opt.complete_router,
+        ),
+    ] = None,
+) -> Report:
     """Recommend a router for POPS(D, G), with the expected slots of each."""
-    return popsnet.recommend(d, g).report()
+    return popsnet.recommend(d, g, routers=router).report()

@@ -15,7 +15,7 @@ from popsnet.errors import InputError
 from popsnet.network import Network
 from popsnet.plots.network import SentMessage, SlotDiagram, Stroke, messages_of
 from popsnet.plots.style import BLUE, GREEN, GREY, PALE, VERMILLION, centred, settled, styled
-from popsnet.trace.reader import SlotLine, read_trace
+from popsnet.trace import SlotLine, read_trace
 
 _PITCH = 4.4
 _TOP = 2.0
@@ -32,7 +32,7 @@ Holdings = Mapping[int, Sequence[int]]
 
 
 @styled()
-def draw_trace(path: Path, slots: range, a_row: int = 4) -> Figure:
+def draw_trace(path: str | Path, slots: range, a_row: int = 4) -> Figure:
     """Draw the slots of a trace with these numbers, from left to right, ``a_row`` per row.
 
     Between two slots stand the processors, as they are after the one and before the other. Kinds

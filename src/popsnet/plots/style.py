@@ -71,6 +71,7 @@ _SETTINGS: dict[Any, Any] = {
     "grid.linewidth": 0.5,
     "legend.fontsize": 7,
     "legend.frameon": False,
+    "pdf.fonttype": 42,  # TrueType: journals refuse Type 3 fonts
     "svg.fonttype": "none",  # text stays text: it can be searched, selected and read aloud
     "svg.hashsalt": "popsnet",  # the same figure has the same bytes
     "xtick.labelsize": 8,

@@ -139,6 +139,8 @@ class Table:
         The text below the table.
     every : int
         People see the first row, and then one row in this many.
+    folded : tuple of int, optional
+        People see this many rows at the top and at the bottom, and how many are left out.
 
     Examples
     --------
@@ -157,11 +159,20 @@ class Table:
     rows: Sequence[Row]
     caption: str = ""
     every: int = 1
+    folded: tuple[int, int] | None = None
 
     def cells(self) -> list[list[str]]:
         """Return the texts of the cells in the rows that people see."""
         shown = self.rows[:: self.every]
-        return [[column.cell(row) for column in self.columns] for row in shown]
+        first, last = self.folded or (len(shown), 0)
+        left_out = len(shown) - first - last
+        if left_out <= 1:  # a row that says so is as long as the row that it replaces
+            return self._texts(shown)
+        gap = [f"… {left_out:,} more", *[""] * (len(self.columns) - 1)]
+        return [*self._texts(shown[:first]), gap, *self._texts(shown[first + left_out :])]
+
+    def _texts(self, rows: Sequence[Row]) -> list[list[str]]:
+        return [[column.cell(row) for column in self.columns] for row in rows]
 
     def records(self) -> list[dict[str, Any]]:
         """Return the rows as dictionaries. A mapping in a dataclass becomes a key per item."""

@@ -36,6 +36,7 @@ _CLAIMS = Claims(
     slots="max(d, g), always",
     buffers=2,
     messages="none",
+    randomness="none",
     claims=_CLAIMS,
     words=WORDS,
 )

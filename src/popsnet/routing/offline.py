@@ -25,6 +25,7 @@ _CLAIMS = Claims(
     slots="1 for d = 1, else 2⌈d/g⌉, always",
     buffers=lambda network: 1 if network.d <= network.g else 2,
     memory="1 packet per processor for d ≤ g, 2 for d > g",
+    randomness="none",
     reference="Mei and Rizzi, Routing permutations in POPS networks (2003)",
     online=False,
     claims=_CLAIMS,

@@ -105,6 +105,8 @@ LABELS = {
 """The labels of the counts that are summarized."""
 
 _FEW = 12
+_FOLDED = (20, 5)
+"""The first and the last steps that people see of a long run."""
 
 
 def _named(runs: Runs) -> str:
@@ -126,7 +128,7 @@ def _steps(runs: Runs) -> Table:
     ]
     headings = {"step": "step", "pending": "pending after it", "delivered": "delivered in it"}
     columns = tuple(Column(key, heading, "integer") for key, heading in headings.items())
-    return Table("steps", "", columns, rows)
+    return Table("steps", "", columns, rows, folded=_FOLDED)
 
 
 def bars(values: I64, counts: I64) -> str:

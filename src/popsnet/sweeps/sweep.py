@@ -28,7 +28,7 @@ from popsnet.experiment import MAX_STEPS, Experiment
 from popsnet.network import Network
 from popsnet.permutations import NAMES, find_permutation
 from popsnet.permutations.files import SUFFIXES
-from popsnet.routing import Router, Schedules, all_routers, find_router
+from popsnet.routing import Router, Schedules, find_variant
 from popsnet.sweeps.shard import MOST_RUNS
 
 _NETWORK_KEYS = ("shapes", "d", "g", "n", "ratio")
@@ -163,16 +163,27 @@ class _Grid(Struct, frozen=True):
         _require_distinct(listed)
         return replace(
             grid,
-            routers=tuple(_found(folder, one, (".py",)) for one in grid.routers),
+            routers=tuple(_router_file(folder, one) for one in grid.routers),
             permutations=tuple(_found(folder, one, SUFFIXES) for one in grid.permutations),
         )
 
     def sweep(self) -> Sweep:
         """Return all experiments that apply."""
         routers = list(map(_router, self.routers))
-        self._require_variants(routers)
-        chosen = itertools.product(self.networks(), routers, self.variants or (None,))
-        found = list(itertools.chain.from_iterable(itertools.starmap(self._experiments, chosen)))
+        self._require_variants([router for router, variant in routers if variant is None])
+        several = self.variants or (None,)
+        pairs = [
+            (router, one)
+            for router, variant in routers
+            for one in (several if variant is None else (variant,))
+        ]
+        found = list(
+            dict.fromkeys(  # relay and relay:S may be one experiment
+                one
+                for network, pair in itertools.product(self.networks(), pairs)
+                for one in self._experiments(network, *pair)
+            )
+        )
         inapplicable = [one for one in found if isinstance(one, str)]
         if inapplicable and not self.skip_inapplicable:
             raise InputError(
@@ -209,6 +220,10 @@ class _Grid(Struct, frozen=True):
 
     def _require_variants(self, routers: list[Router]) -> None:
         """Refuse a variant that no router of the grid has, even if others may be skipped."""
+        if self.variants and not routers:
+            raise InputError(
+                "variants: every router of this grid names its variant; leave variants out."
+            )
         known = [variant for router in routers for variant in router.variants]
         making = [router.schedules for router in routers if router.schedules is not None]
         for variant in self.variants:
@@ -256,10 +271,15 @@ def _require_file(permutation: str) -> None:
         raise InputError(f"permutations: the file {path} does not exist.")
 
 
-def _router(name: str) -> Router:
-    if not name.endswith(".py") and name not in (known := [one.name for one in all_routers()]):
-        _refuse("routers", name, [*known, "a file name.py"])
-    return find_router(name)
+def _router(name: str) -> tuple[Router, str | None]:
+    """Return a router, and the variant if the name has one; refuse what does not exist."""
+    try:
+        router, variant = find_variant(name)
+        if variant is not None:
+            router.variant(variant)
+    except InputError as error:
+        raise InputError(f"routers: {error}") from error
+    return router, variant
 
 
 def _refuse(key: str, value: str, known: list[str]) -> None:
@@ -312,6 +332,11 @@ def _explained(table: Mapping[str, Any], error: str) -> str:
     for index in indices:
         value = value[int(index)]
     return f"{key} = {value!r}: {reason}."
+
+
+def _router_file(folder: Path, name: str) -> str:
+    """Return a router's name, relative to the folder if it is that of a file."""
+    return str(folder / name) if re.match(r".+\.py(:|$)", name) else name
 
 
 def _found(folder: Path, name: str, endings: tuple[str, ...]) -> str:

@@ -14,7 +14,7 @@ included, and not merely when a processor of the cone could have reached it.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -129,6 +129,10 @@ def check_locality(
     that nobody has anything to send, and a router may leave such slots out. Slots are compared
     with those of the same phase that came as often; in a slot that only one of the runs has,
     nobody outside the cone may send.
+
+    A pass covers this network only. Where no messages collide, a router passes even if its sources
+    take it for granted that their packets arrive. Check several networks, among them one on which
+    messages collide and one with d > g.
     """
     routes = _routes(router, network, variants, buffers)
     n = network.n
@@ -232,12 +236,36 @@ def _compare(
         assert moment is not None
         acts = a.acts if a else _silent(moment), b.acts if b else _silent(moment)
         for processor in sorted(_differing(*acts) - cone):
+            x, y = sorted(changed)
+            one_way, other_way = (_in_words(run.get(processor, [])) for run in acts)
             raise LocalityError(
                 f"{name}, slot {moment.slot}, processor {processor}: it acts differently when only "
-                f"the {kind} of processors {sorted(changed)} differ, of which it has heard "
-                f"nothing: {acts[0].get(processor)} or {acts[1].get(processor)}."
+                f"the {kind} of processors {x} and {y} differ, of which it has heard "
+                f"nothing: it {one_way}; otherwise it {other_way}."
             )
         cone |= _differing(a.hears if a else {}, b.hears if b else {})
+
+
+def _in_words(acts: list[Any]) -> str:
+    """Say what a processor does in a moment."""
+    return ", ".join(_ACTS[act](*facts) for act, *facts in acts) or "does nothing"
+
+
+def _sending(groups: Sequence[int], kind: str, packet: int | None, contents: bytes) -> str:
+    what = {"packet": "", "ack": "an ack ", "control": "a control message "}[kind]
+    if packet is not None:
+        what += f"{'for ' if what else ''}packet {packet} "
+    to = f"group{'s' if len(groups) > 1 else ''} {', '.join(map(str, groups))}"
+    return f"sends {what}to {to}" + (f" (contents {contents.hex()})" if contents else "")
+
+
+_ACTS: dict[str, Callable[..., str]] = {
+    "send": _sending,
+    "listen": "listens to group {}".format,
+    "store": "stores packet {}".format,
+    "drop": "drops packet {}".format,
+    "deliver": "delivers packet {}".format,
+}
 
 
 def _side_by_side(

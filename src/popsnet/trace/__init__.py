@@ -16,9 +16,25 @@ says where each packet starts, for any number of packets. ``explanation``, ``pha
 ``conflict_graph`` in a header explain the run to readers.
 """
 
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from popsnet.trace.event import Event, Hold, Listen, Observer, Send, TraceWords
 from popsnet.trace.writer import TraceWriter, records
 
+if TYPE_CHECKING:
+    from popsnet.trace.reader import Header, OutcomeLine, SlotLine, TraceReader, read_trace
+
 __all__ = [
-    "Event", "Hold", "Listen", "Observer", "Send", "TraceWords", "TraceWriter", "records",
+    "Event", "Header", "Hold", "Listen", "Observer", "OutcomeLine", "Send", "SlotLine",
+    "TraceReader", "TraceWords", "TraceWriter", "read_trace", "records",
 ]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    """Import the reader, and msgspec with it, when it is first used."""
+    if name in __all__:
+        return getattr(import_module("popsnet.trace.reader"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -116,7 +116,7 @@ def check_trace(path: str | Path, progress: Callable[[int], None] | None = None)
             f"check_trace reads a file, not a {type(path).__name__}; write the trace with "
             "run.write_trace(path)."
         )
-    return _Replay(read_trace(Path(path), progress)).run()
+    return _Replay(read_trace(path, progress)).run()
 
 
 class _Replay:

@@ -79,9 +79,9 @@ class _StrictSlotLine(SlotLine, frozen=True, forbid_unknown_fields=True):
 Line: TypeAlias = SlotLine | OutcomeLine
 
 
-def read_trace(path: Path, progress: Callable[[int], None] | None = None) -> TraceReader:
+def read_trace(path: str | Path, progress: Callable[[int], None] | None = None) -> TraceReader:
     """Open a trace, and call ``progress`` with the number of bytes read so far."""
-    return TraceReader(str(path), _lines(path, progress))
+    return TraceReader(str(path), _lines(Path(path), progress))
 
 
 def _lines(path: Path, progress: Callable[[int], None] | None) -> Iterator[bytes]:

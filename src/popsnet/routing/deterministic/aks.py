@@ -96,6 +96,7 @@ _CLAIMS = Claims(
     buffers=lambda network: 2 if network.d <= network.g else 3,
     memory="2 packets per processor for d <= g, else 3",
     messages="single bits",
+    randomness="none",
     reference="Ajtai, Komlós and Szemerédi, 1983, as Paterson, 1990, and Seiferas, 2009",
     claims=_CLAIMS,
     words=Words(

@@ -73,6 +73,7 @@ _CLAIMS = Claims(
     slots="t(t + 1) with t = ⌈log2 n⌉, half of it for d = 1; always",
     buffers=2,
     messages="none",
+    randomness="none",
     applies="d <= g",
     obstacle=_for_few,
     reference="Batcher, 1968; stages by Mei and Rizzi's off-line routing, 2003",

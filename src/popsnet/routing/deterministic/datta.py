@@ -77,6 +77,7 @@ _CLAIMS = Claims(
     slots="k(4 lg² + 2 lg + 9) - ⌈k/g⌉ for d = kg, g = 2^lg; always",
     buffers=2,
     messages="two numbers up to n",
+    randomness="none",
     reference="after Datta and Soundaralakshmi, 2003; a reconstruction, "
     "page 'deterministic' of the documentation",
     claims=_CLAIMS,
