@@ -86,8 +86,8 @@ def _refuse_negative_sizes(arguments: list[str]) -> None:
 
 _PARAMETERS = "|".join(
     ("all_packets", "dimension", "engine", "growth", "largest", "max_n", "max_steps", "most_slots",
-     "permutation", "permutation_seed", "router", "runs", "seed", "shards", "slots", "trace",
-     "upto", "variant", "workers")
+     "paths", "permutation", "permutation_seed", "router", "runs", "seed", "shards", "slots",
+     "trace", "upto", "variant", "workers")
 )  # fmt: skip
 
 
