@@ -70,7 +70,7 @@ def test_a_network_has_only_its_own_wires() -> None:
         list(network_of(2, [(0, 2)]))
     with pytest.raises(InputError, match="n = 0"):
         network_of(0)
-    with pytest.raises(InputError, match="3 of 2 wires"):
+    with pytest.raises(InputError, match="wires = 3: the network has 2"):
         network_of(2).first(3)
     with pytest.raises(InputError, match=r"shape \(3,\); the last axis must have length 2"):
         network_of(2).sort(np.arange(3))
