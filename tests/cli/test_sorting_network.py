@@ -106,7 +106,7 @@ def test_the_diagram_has_any_format(cli: Cli, tmp_path: Path) -> None:
         (("bag-tree", 64, "--seed", 2**64), "a seed is a whole"),
         (
             ("merge-exchange", 65, "--figure", "f.svg"),
-            "A diagram of 65 wires is too large to be read; 64 is the most",
+            "A diagram of 65 wires is too large to read; choose at most 64",
         ),
         (("bitonic", 4, "--figure", "f.xyz"), "--figure f.xyz: the name must end in one of"),
         (("bitonic", 128, "--growth"), "--growth measures the depth of bag-tree"),

@@ -315,7 +315,7 @@ def test_no_lower_bound_is_above_an_upper_one_that_always_holds(d: int, g: int) 
 
 def test_a_bound_is_upper_or_lower() -> None:
     assert all(bound.reference and bound.conditions for bound in all_bounds())
-    with pytest.raises(ValueError, match="must be .upper. or .lower."):
+    with pytest.raises(ValueError, match=r"must be .upper. or .lower."):
         Bound("mine", "middle", "1", "always", "any", "me")
 
 

@@ -1,4 +1,4 @@
-"""Slots of several routers on the same permutations."""
+"""The figure of several routers on the same permutations."""
 
 from __future__ import annotations
 
@@ -10,9 +10,26 @@ from popsnet.plots.style import BLUE, GREY, VERMILLION, row_of_axes, settled, st
 
 @styled()
 def draw_comparison(found: Comparison) -> Figure:
-    """Draw a dot per router, the quickest on top, with its worst run and the lower bound.
+    """Draw a dot per router, the fastest on top, with its worst run and the lower bound.
 
-    The axis is logarithmic, so that lengths would mean nothing: there are no bars.
+    The axis is logarithmic, so there are dots instead of bars, whose lengths would mean nothing.
+
+    Parameters
+    ----------
+    found : Comparison
+        The outcome of :func:`popsnet.compare`.
+
+    Returns
+    -------
+    Figure
+        The figure.
+
+    Examples
+    --------
+    >>> import popsnet
+    >>> from popsnet.plots import draw_comparison
+    >>> draw_comparison(popsnet.compare(4, 4, runs=1)).axes[0].get_title()
+    'POPS(4, 4), 1 permutations'
     """
     done = found.done
     figure, (axes,) = row_of_axes(1, 1.1 + 0.3 * len(done))

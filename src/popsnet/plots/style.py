@@ -1,4 +1,4 @@
-"""How figures look and how they are saved: one place for all of them."""
+"""The common style of all figures, and how they are saved."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from popsnet.files import write_whole
 BLUE, VERMILLION, GREEN, PURPLE = "#0072b2", "#d55e00", "#009e73", "#cc79a7"
 ORANGE, SKY, BLACK = "#e69f00", "#56b4e9", "#000000"
 GREY, PALE = "#606060", "#c8c8c8"
-"""The colours of Okabe and Ito, which colour-blind readers tell apart, and two greys."""
+"""The colours of Okabe and Ito, which colour-blind readers can tell apart, and two greys."""
 
 WIDTH = 7.2
-"""Inches: a page of two columns."""
+"""The width of a two-column page in inches."""
 
 _DOTS_PER_INCH = 200
 
 
 class Look(NamedTuple):
-    """A colour, and what tells it from others without colour."""
+    """A colour, and the marker and line that identify it without colour."""
 
     colour: str
     marker: str
@@ -37,7 +37,7 @@ class Look(NamedTuple):
 
     @property
     def curve(self) -> dict[str, Any]:
-        """Colour and line, as matplotlib takes them."""
+        """Colour and line as keyword arguments of matplotlib."""
         return {"color": self.colour, "linestyle": self.line}
 
 
@@ -75,7 +75,7 @@ _SETTINGS: dict[Any, Any] = {
 
 @contextmanager
 def styled() -> Iterator[None]:
-    """Whatever is drawn inside has this style, not the user's; also a decorator."""
+    """Use this style, not the user's, for everything drawn inside; also a decorator."""
     with context(["default", _SETTINGS]):
         yield
 
@@ -106,12 +106,12 @@ def log2_axis(
 
 
 def centred(axes: Axes, x: float, y: float, text: str, size: float, **options: Any) -> None:
-    """Write a text around a point."""
+    """Write a text centred at a point."""
     axes.text(x, y, text, **{"ha": "center", "va": "center", "fontsize": size, **options})
 
 
 def with_legend(figure: Figure, columns: int = 3) -> Figure:
-    """The figure with one legend below all panels, each label once, and settled."""
+    """Add one legend below all panels, with each label once, and settle the figure."""
     found: dict[str, Artist] = {}
     for axes in figure.axes:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
@@ -121,7 +121,7 @@ def with_legend(figure: Figure, columns: int = 3) -> Figure:
 
 
 class Columns:
-    """A dataclass with slots whose tuples must have one length; None is a missing column."""
+    """A base for dataclasses with slots whose tuples must all have the same length."""
 
     __slots__: tuple[str, ...] = ()
 
@@ -129,11 +129,11 @@ class Columns:
         fields = {name: getattr(self, name) for name in self.__slots__}
         columns = {name: len(field) for name, field in fields.items() if isinstance(field, tuple)}
         if len(set(columns.values())) > 1:
-            raise ValueError(f"{self}: {', '.join(columns)} are not of one length.")
+            raise ValueError(f"{self}: {', '.join(columns)} must have the same length.")
 
 
 def settled(figure: Figure) -> Figure:
-    """The figure with everything in its final place: later drawing would move it a little."""
+    """Fix everything in its final place, because later drawing would move it a little."""
     for _ in range(3):
         figure.draw_without_rendering()
     figure.set_layout_engine("none")
@@ -141,7 +141,30 @@ def settled(figure: Figure) -> Figure:
 
 
 def save(figure: Figure, folder: Path, stem: str) -> tuple[Path, Path]:
-    """Write a figure as SVG and as PNG; return both paths."""
+    """Write a figure as SVG and as PNG.
+
+    Parameters
+    ----------
+    figure : Figure
+        The figure.
+    folder : Path
+        The folder to write to.
+    stem : str
+        The name of both files without the suffix.
+
+    Returns
+    -------
+    tuple of Path
+        The paths of the SVG and the PNG file.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from popsnet.plots import draw_network, save
+    >>> from popsnet.sorting import bitonic
+    >>> [path.name for path in save(draw_network(bitonic(4)), Path("."), "bitonic")]
+    ['bitonic.svg', 'bitonic.png']
+    """
     vector, raster = folder / f"{stem}.svg", folder / f"{stem}.png"
     save_one(figure, vector)
     save_one(figure, raster)
@@ -149,7 +172,7 @@ def save(figure: Figure, folder: Path, stem: str) -> tuple[Path, Path]:
 
 
 def save_one(figure: Figure, path: Path) -> None:
-    """Write a figure in the format that the name says, any that matplotlib has."""
+    """Write a figure in the format of the file's suffix, any that matplotlib supports."""
     form = path.suffix.lower().removeprefix(".")
     with write_whole(path) as file:
         if form == "svg":
@@ -163,7 +186,25 @@ def save_one(figure: Figure, path: Path) -> None:
 
 @styled()
 def svg_text(figure: Figure) -> str:
-    """The figure as an ``<svg>`` element, which is a file and a part of a page; no date in it."""
+    """Return a figure as an ``<svg>`` element, for a file or as part of a page.
+
+    Parameters
+    ----------
+    figure : Figure
+        The figure.
+
+    Returns
+    -------
+    str
+        The element. It contains no date, so the same figure gives the same text.
+
+    Examples
+    --------
+    >>> from popsnet.plots import draw_network, svg_text
+    >>> from popsnet.sorting import bitonic
+    >>> svg_text(draw_network(bitonic(4)))[:4]
+    '<svg'
+    """
     file = StringIO()
     figure.savefig(file, format="svg", metadata={"Date": None})
     text = file.getvalue()
