@@ -9,8 +9,8 @@ CHROMIUM := chromium chromium-browser google-chrome
 
 help:
 	@echo "make paper         set up, reproduce the paper's tables and figures in paper/"
-	@echo "make quick         set up, then ruff, mypy and the tests that take a minute"
-	@echo "make test          set up, then ruff, mypy and all tests"
+	@echo "make quick         set up, then ruff, codespell, mypy and the tests that take a minute"
+	@echo "make test          set up, then ruff, codespell, mypy and all tests"
 	@echo "make test-long     the statistical and large checks that take minutes"
 	@echo "make test-relay    a hundred million packets by relay, every message; some minutes"
 	@echo "make test-browser  the viewer in a real browser, which is installed if there is none"
@@ -34,6 +34,7 @@ paper: setup
 lint: setup
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
+	$(BIN)/codespell
 	$(BIN)/mypy
 
 quick: lint

@@ -218,7 +218,7 @@ WRONG = {
     "no router at all": ({"router": 7}, "router = 7: give a name"),
     "variant": ({"variant": "best"}, "no variant 'best'"),
     "where it applies": ({"d": 2, "g": 4}, r"does not apply to POPS\(2, 4\)"),
-    "permutation": ({"permutation": "shufle"}, "Did you mean 'shuffle'"),
+    "permutation": ({"permutation": "shufle"}, "Did you mean 'shuffle'"),  # codespell:ignore shufle
     "rows": ({"permutation": [[1], [2, 3]]}, "permutation = .*give a name"),
     "nothing": ({"permutation": None}, "permutation = None: give a name"),
     "an array that is too short": ({"permutation": [0, 1]}, "permutation has 2 entries"),

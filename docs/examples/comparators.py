@@ -77,9 +77,8 @@ def sorting(stages: Callable[[int], Iterator[Pairs]]) -> Route:
     """The router of a network of comparators."""
 
     def route(network: Network, destination: Ints, coins: Coins, memory: Memory) -> Slots:
-        everybody = np.arange(network.n, dtype=np.int32)
-        held, to = everybody.copy(), np.array(destination)
-        for number, pairs in enumerate(stages(network.n)):
+        held, to = network.processors, np.array(destination)
+        for number, pairs in enumerate(filter(None, stages(network.n))):
             guest, guest_to = held.copy(), to.copy()
             for messages in slots_of(network, pairs):
                 senders, targets = np.array(messages, dtype=np.int32).T
@@ -96,9 +95,8 @@ def sorting(stages: Callable[[int], Iterator[Pairs]]) -> Route:
                 memory.store(inbox.receivers, inbox.packets)
                 guest[inbox.receivers] = inbox.packets
                 guest_to[inbox.receivers] = inbox.destinations
-            if pairs:
-                _keep(memory, np.array(pairs), held, to, guest, guest_to)
-        memory.deliver(everybody, held)
+            _keep(memory, np.array(pairs), held, to, guest, guest_to)
+        memory.deliver(network.processors, held)
 
     return route
 
@@ -120,7 +118,7 @@ def _power_of_two(network: Network) -> str | None:
 register(
     "comparators",
     summary="sorts by destination with fixed comparators: rigid",
-    slots="2 or more a stage; 1 for d = 1",
+    slots="2 or more per stage; 1 for d = 1",
     buffers=2,
     variant="merge-exchange",
 )(sorting(merge_exchange))

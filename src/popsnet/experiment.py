@@ -23,7 +23,7 @@ from popsnet.coins import Coins
 from popsnet.errors import InputError
 from popsnet.network import Network
 from popsnet.permutations.resolved import Destinations, ResolvedPermutation, resolve_permutation
-from popsnet.routing import Route, Router, Variant, find_router
+from popsnet.routing import Route, Router, Variant, find_variant
 from popsnet.routing.router import is_registered, is_storable
 from popsnet.slot import Ints
 
@@ -92,7 +92,7 @@ class Experiment:
         Processors per group, and groups.
     router : str, Path, Router or generator function
         The name of a registered router, a file ``name.py`` that registers one, a
-        :class:`Router`, or a generator function.
+        :class:`Router`, or a generator function. ``"NAME:VARIANT"`` names the variant as well.
     variant : str, optional
         A variant of the router, or a schedule for routers that read one. The router chooses if
         it is not given.
@@ -153,7 +153,7 @@ class Experiment:
         max_steps: int = MAX_STEPS,
     ) -> None:
         network = Network(d, g)
-        found = find_router(router)
+        found, variant = find_variant(router, variant)
         chosen = found.resolve(variant, network)
         max_steps = whole_number("max_steps", max_steps, 1, MOST_STEPS)
         seed = seed_number("seed", seed)

@@ -174,7 +174,7 @@ def test_a_file_may_have_a_number_for_its_name(cli: Cli) -> None:
         (("4", "300"), "g = 300 groups"),
         (("1000000000", "4"), "n = 4,000,000,000 processors"),
         (("4", "4", "--router", "nobody"), "no router 'nobody'"),
-        (("4", "4", "--router", ""), "give the name of a router"),
+        (("4", "4", "--router", ""), "no router ''"),
         (("4", "4", "--router", "mei-rizzi:nothing"), "nothing"),
         (("4", "2", "--router", "mei-rizzi:idealized"), "statistics only"),
         (("2", "4"), "does not apply to POPS(2, 4)"),
@@ -199,6 +199,7 @@ def test_a_file_may_have_a_number_for_its_name(cli: Cli) -> None:
         (("4", "4", "-o", "nowhere/page.html"), "There is no folder"),
     ],
 )
+@pytest.mark.usefixtures("forget_routers")
 def test_what_cannot_be_done_is_refused_and_nothing_written(
     arguments: tuple[str, ...], said: str, cli: Cli
 ) -> None:
@@ -211,7 +212,12 @@ def test_what_cannot_be_done_is_refused_and_nothing_written(
     twice = {**json.loads(header), "destination": [0, 0, *range(2, 16)]}
     Path("twice").write_text(f"{json.dumps(twice)}\n{rest}")
     Path("p.csv").write_text("1\n0\n3\n2\n")
-    Path("own.py").write_text("raise AssertionError  # it is refused before it is run\n")
+    Path("own.py").write_text(
+        "from popsnet import register\n"
+        "@register('own', summary='', slots='', buffers=2)\n"
+        "def route(network, destination, coins, memory):\n"
+        "    raise AssertionError  # it is refused before it is run\n    yield\n"
+    )
     before = {path: path.read_bytes() for path in Path().iterdir() if path.is_file()}
     here = Path().resolve().name
     finished = cli("view", *(one.replace("{here}", here) for one in arguments))

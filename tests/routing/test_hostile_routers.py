@@ -87,3 +87,61 @@ def test_an_adversary_does_not_watch_for_ever(
     router = find_router(str(written(tmp_path, NEVER_ENDS)))
     with pytest.raises(InputError, match=r"0 of 4 packets .* stopped after 30 slots"):
         observed_paths.observe(router, "standard", Network(2, 2))
+
+
+def test_a_router_that_sends_nothing_is_stopped(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("popsnet.engines.slots._MOST_SILENT", 50)
+    finished = cli("route", 2, 2, "--router", written(tmp_path, NEVER_ENDS))
+    assert finished.code == 2
+    assert "no message for 50 slots, and 4 of 4 packets are not delivered" in finished.err
+
+
+@pytest.mark.parametrize(
+    ("steps", "said"),
+    [
+        ("1", "slot 1: its step is 1, and it is the first slot"),
+        ("5000", "slot 1: its step is 5000"),
+        ("0, 2", "slot 2: its step is 2, and the slot before it has step 0"),
+        ("0, 1, 0", "slot 3: its step is 0, and the slot before it has step 1"),
+    ],
+)
+def test_steps_count_from_0_without_gaps(cli: Cli, tmp_path: Path, steps: str, said: str) -> None:
+    body = f"    for step in [{steps}]:\n        yield Slot(step=step)\n"
+    finished = cli("route", 2, 2, "--router", written(tmp_path, body))
+    assert finished.code == 2
+    assert said in finished.err
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("yield Slot(step=number)", "NameError: name 'number' is not defined"),
+        ("yield Slot(senders=[0.5])", "ValueError: senders"),
+        ("memory.drop([], 3)", "Error"),
+    ],
+)
+def test_a_mistake_in_a_router_shows_its_own_lines_only(
+    cli: Cli, tmp_path: Path, line: str, said: str
+) -> None:
+    path = written(tmp_path, f"    yield Slot()\n    {line}\n")
+    finished = cli("route", 2, 2, "--router", path)
+    shown = finished.err.splitlines()
+    assert finished.code == 1
+    assert shown[:3] == [
+        "Error: the code of a router failed.", f'  File "{path}", line 6, in route', f"    {line}",
+    ]  # fmt: skip
+    assert said in shown[3]
+    assert len(shown) == 5
+
+
+def test_an_error_outside_a_router_is_raised_as_it_is(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*arguments: object, **named: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("popsnet.route", fail)
+    with pytest.raises(ZeroDivisionError):
+        cli("route", 2, 2)

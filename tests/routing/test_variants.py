@@ -11,7 +11,7 @@ import pytest
 
 from popsnet import Experiment, InputError, Network, check_trace
 from popsnet.engines import ENGINES
-from popsnet.routing import Router, find_router, plugin
+from popsnet.routing import Router, find_router, find_variant, plugin
 from popsnet.routing.router import unregister
 from popsnet.sweeps.store import Store
 from tests.conftest import Cli
@@ -153,3 +153,24 @@ def test_an_engine_may_have_all_variants_that_are_not_named(patient: Router) -> 
         said = reason(router, variant)
         assert said is not None
         assert said.startswith("it has mei-rizzi (published, idealized, deferred) and the schedule")
+
+
+@pytest.mark.usefixtures("forget_routers")
+def test_a_variant_may_be_named_with_its_router(tmp_path: Path) -> None:
+    assert find_variant("relay:P2 P1")[1] == "P2 P1"
+    assert find_variant("relay")[1] is None
+    assert find_variant("relay", "S")[1] == "S"
+    for given in ({"router": "relay:S"}, {"router": "relay", "variant": "S"}):
+        assert Experiment(4, 4, **given).variant == "S"
+    with pytest.raises(InputError, match="name two variants; give one"):
+        Experiment(4, 4, router="relay:S", variant="P1")
+    with pytest.raises(InputError, match="Did you mean 'relay'"):
+        find_variant("rely:S")
+    path = tmp_path / "own.py"
+    path.write_text(
+        "from popsnet import register\n"
+        "@register('own', summary='', slots='', buffers=2)\n"
+        "def route(network, destination, coins, memory):\n    yield\n"
+    )
+    found, variant = find_variant(f"{path}:standard")
+    assert (found.name, variant) == ("own", "standard")

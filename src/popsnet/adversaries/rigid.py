@@ -33,7 +33,7 @@ from popsnet.network import Network
 from popsnet.permutations import make_permutation
 from popsnet.progress import Progress, patient_progress
 from popsnet.report import Column, Report, Reported, Table, facts_of
-from popsnet.routing import Router, find_router
+from popsnet.routing import Router, find_variant
 from popsnet.slot import Ints, Kind, Slot
 from popsnet.theory.lower_bounds import guaranteed_slots
 from popsnet.trace import records
@@ -178,8 +178,7 @@ def attack_rigid(
         )
     if slots is not None and slots < 0:
         raise InputError(f"slots = {slots}: a router cannot be truncated there; give 0 or more.")
-    if isinstance(router, str):
-        router = find_router(router)
+    router, variant = find_variant(router, variant)
     variant = router.choose_variant(variant, network)
     with patient_progress("watching", None, progress) as update:
         attack = partial(_attack, router, variant, network, partial(update, None))

@@ -16,7 +16,7 @@ from popsnet.experiment import MAX_STEPS, Experiment, whole_number
 from popsnet.network import Network, shape_of
 from popsnet.progress import Progress, Update, patient_progress
 from popsnet.report import Column, Fact, Report, Reported, Row, Table, counted, facts_of
-from popsnet.routing import Route, Router, all_routers, find_router
+from popsnet.routing import Route, Router, all_routers, find_variant
 from popsnet.runs.route import route
 from popsnet.runs.run import Runs
 from popsnet.schedules.bounds import lower_bound
@@ -259,7 +259,7 @@ def _chosen(
         return [(one, None) for one in all_routers() if not one.file and one.applies_to(network)]
     several = routers if isinstance(routers, list | tuple) else [routers]
     pairs = (one if isinstance(one, tuple) else (one, None) for one in several)
-    return [(find_router(router), variant) for router, variant in pairs]
+    return [find_variant(*pair) for pair in pairs]
 
 
 def _compared(experiment: Experiment, runs: int, report: Update) -> Compared:

@@ -15,6 +15,7 @@ import popsnet
 from popsnet.cli import (
     adversary,
     check,
+    cite,
     compare,
     compute,
     doctor,
@@ -65,7 +66,7 @@ _COMMANDS = {
     "Schedule and compute": (schedule.schedule, sort.sort, compute.compute),
     "Experiments": (sweep.sweep, paper.paper),
     "Theory": (theory.theory, exact.exact, sorting_network.sorting_network),
-    "Tools": (view.view, check.check, doctor.doctor),
+    "Tools": (view.view, check.check, doctor.doctor, cite.cite),
 }
 """As ``popsnet --help`` lists them."""
 
@@ -148,6 +149,13 @@ def main() -> None:
             raise
         print("Interrupted.", file=sys.stderr)
         sys.exit(130)
+    except Exception as error:
+        from popsnet.routing.plugin import users_frames
+
+        if not (frames := users_frames(error)):
+            raise
+        print(f"Error: the code of a router failed.\n{frames}", end="", file=sys.stderr)
+        sys.exit(1)
 
 
 if __name__ == "__main__":

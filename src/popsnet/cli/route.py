@@ -68,9 +68,11 @@ def _report(done: popsnet.Runs) -> Report:
 
 def _require_schedules(router: str, variant: str | None) -> None:
     """Refuse a schedule beside a variant, and one for a router that takes none."""
+    from popsnet.routing import find_variant
+
     if variant is not None:
         raise InputError("A schedule is a variant; give --schedule or --variant, not both.")
-    if popsnet.find_router(router).schedules is None:
+    if find_variant(router, None)[0].schedules is None:
         able = ", ".join(one.name for one in popsnet.all_routers() if one.schedules is not None)
         which = f"these do: {able}" if able else "no router here does"
         raise InputError(f"Router {router} takes no --schedule; {which}.")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
@@ -16,7 +15,6 @@ from popsnet.errors import InputError
 from popsnet.report import Fact, Report
 
 _ROUTER = "mei-rizzi"
-_NAMED = re.compile(r"(.+?\.py|[^:]+)(?::(.+))?", re.DOTALL)
 _SCREENS = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
 
 
@@ -59,15 +57,15 @@ def view(
         if _is_network(what):
             d, g = map(int, what)
             require_showable(popsnet.Network(d, g))
-            routers = [_named(text) for text in router or [_ROUTER]]
-            _refuse_overwriting(_files([name for name, _ in routers], permutation), out)
-            runs = [
+            experiments = [
                 popsnet.Experiment(
-                    d, g, router=name, variant=variant, permutation=permutation, seed=seed,
+                    d, g, router=name, permutation=permutation, seed=seed,
                     permutation_seed=permutation_seed, max_steps=max_steps,
                 )
-                for name, variant in routers
+                for name in router or [_ROUTER]
             ]  # fmt: skip
+            _refuse_overwriting(_files(experiments), out)
+            runs = [*experiments]
         else:
             _refuse_options(context, what[0])
             _refuse_overwriting({Path(name): "a trace to be shown" for name in what}, out)
@@ -97,13 +95,6 @@ def _is_network(what: Sequence[str]) -> bool:
     return False
 
 
-def _named(text: str) -> tuple[str, str | None]:
-    """Split NAME[:VARIANT]."""
-    if (named := _NAMED.fullmatch(text)) is None:
-        raise InputError(f"--router {text!r}: give the name of a router, or NAME:VARIANT.")
-    return named[1], named[2]
-
-
 def _refuse_options(context: typer.Context, trace: str) -> None:
     """Refuse options of runs to be done beside a trace, which has them all already."""
     for name in ("router", "permutation", "seed", "permutation_seed", "max_steps"):
@@ -116,14 +107,11 @@ def _refuse_options(context: typer.Context, trace: str) -> None:
             )
 
 
-def _files(routers: Sequence[str], permutation: str) -> dict[Path, str]:
-    """Return the files that runs are done from, and what each of them is."""
-    from popsnet.permutations.files import SUFFIXES
-
-    files = {Path(name): "the file of a router" for name in routers if name.endswith(".py")}
-    if Path(permutation).suffix.lower() in SUFFIXES:
-        files[Path(permutation)] = "the permutation to be routed"
-    return files
+def _files(runs: Sequence[popsnet.Experiment]) -> dict[Path, str]:
+    """Return the files that experiments come from, and what each of them is."""
+    routers = {Path(one.router_file): "the file of a router" for one in runs if one.router_file}
+    files = (one.permutation_file for one in runs if one.permutation_file)
+    return routers | {Path(name): "the permutation to be routed" for name in files}
 
 
 def _refuse_overwriting(files: Mapping[Path, str], out: Path) -> None:

@@ -28,13 +28,23 @@ def execute(instance: Instance, observers: Sequence[Observer] = ()) -> Outcome:
     survivors: list[int] = []
     running = router.start(variant, network, destination, instance.coins, memory)
     slot = _resume(router.name, running, None)
-    step, began, most = 0, 0, instance.most_slots
-    while slot is not None and slot.step < instance.max_steps:
-        if slot.step > step:
+    step, began, silent, most = 0, 0, 0, instance.most_slots
+    while slot is not None:
+        if slot.step != step:
+            _require_next_step(router.name, machine.counters.slots, step, slot)
+            if slot.step >= instance.max_steps:
+                break
             survivors.append(packets - memory.delivered)
             step, began = slot.step, machine.counters.slots
         if machine.counters.slots - began >= most:
             break
+        silent = 0 if len(slot.senders) else silent + 1
+        if silent > _MOST_SILENT:
+            raise InputError(
+                f"Router {router.name} has sent no message for {_MOST_SILENT:,} slots, and "
+                f"{packets - memory.delivered} of {packets} packets are not delivered: a router "
+                "that has nothing left to send must return."
+            )
         pending = packets - memory.delivered
         inbox = machine.execute(slot)
         event = Event(machine.counters.slots, slot.phase, step, pending, partial(records, slot))
@@ -58,6 +68,19 @@ def execute(instance: Instance, observers: Sequence[Observer] = ()) -> Outcome:
         survivors=tuple(survivors),
         lost_packets=tuple(lost),
     )
+
+
+_MOST_SILENT = 10_000
+"""Slots without a message, one after another, after which a router is taken to hang."""
+
+
+def _require_next_step(name: str, slots: int, step: int, slot: Slot) -> None:
+    if slot.step != step + 1 or not slots:
+        before = f"the slot before it has step {step}" if slots else "it is the first slot"
+        raise InputError(
+            f"Router {name}, slot {slots + 1}: its step is {slot.step}, and {before}. Steps are "
+            "counted from 0, and every slot has the step of the slot before it or the next one."
+        )
 
 
 def _resume(name: str, running: Slots, inbox: Inbox | None) -> Slot | None:

@@ -6,7 +6,7 @@ from popsnet.routing import mei_rizzi as mei_rizzi
 from popsnet.routing import offline as offline
 from popsnet.routing import relay as relay
 from popsnet.routing.facts import Claims, Expectation, Words
-from popsnet.routing.plugin import find_router
+from popsnet.routing.plugin import find_router, find_variant
 from popsnet.routing.router import (
     Route,
     Router,
@@ -30,6 +30,7 @@ __all__ = [
     "all_bounds",
     "all_routers",
     "find_router",
+    "find_variant",
     "get_router",
     "register",
     "register_variant",

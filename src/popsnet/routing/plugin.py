@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 import sys
+import traceback
 from hashlib import blake2b
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
@@ -55,6 +57,49 @@ def find_router(router: str | Path | Router | Route) -> Router:
     return _load(Path(name)) if name.endswith(".py") else registry.get_router(name)
 
 
+_NAMED = re.compile(r"(.+?\.py|[^:]+):(.+)", re.DOTALL)
+
+
+def find_variant(
+    router: str | Path | Router | Route, variant: str | None = None
+) -> tuple[Router, str | None]:
+    """Return a router and the variant of it that is asked for.
+
+    Parameters
+    ----------
+    router
+        As for :func:`find_router`, or ``"NAME:VARIANT"``.
+    variant : str, optional
+        A variant, if ``router`` does not name one.
+
+    Returns
+    -------
+    router : Router
+        The router.
+    variant : str or None
+        The text that names the variant; None leaves the choice to the router.
+
+    Raises
+    ------
+    InputError
+        If there is no such router, or two variants are given.
+
+    Examples
+    --------
+    >>> from popsnet.routing import find_variant
+    >>> find_variant("relay:P2 P1 R1")[1]
+    'P2 P1 R1'
+    """
+    named = _NAMED.fullmatch(router) if isinstance(router, str) else None
+    if named is None or Path(str(router)).is_file():
+        return find_router(router), variant
+    if variant is not None:
+        raise InputError(
+            f"router = {router!r} and variant = {variant!r} name two variants; give one of them."
+        )
+    return find_router(named[1]), named[2]
+
+
 def _of_function(route: Route) -> Router:
     """Return the router that a function was registered as, or one made of it."""
     for known in registry.all_routers():
@@ -83,6 +128,24 @@ def _load(path: Path) -> Router:
     return registry.tie_to_file(new[0].name, str(path.resolve()), digest)
 
 
+_MODULE = "popsnet_router_"
+"""What the names of modules begin with that were loaded from a user's file."""
+
+
+def users_frames(error: BaseException) -> str:
+    """Return the part of a traceback that lies in a user's file, and the error; empty if none does.
+
+    The frames of popsnet and of libraries say nothing about a mistake in a router.
+    """
+    frames = (
+        traceback.FrameSummary(frame.f_code.co_filename, line, frame.f_code.co_name)
+        for frame, line in traceback.walk_tb(error.__traceback__)
+        if str(frame.f_globals.get("__name__", "")).startswith(_MODULE)
+    )
+    shown = traceback.format_list(list(frames))
+    return "".join([*shown, *traceback.format_exception_only(error)]) if shown else ""
+
+
 class _Loader(SourceFileLoader):
     """Runs the text that is there: a kept compilation may be that of an earlier edit."""
 
@@ -103,7 +166,7 @@ def _require_file(path: Path, what: str) -> None:
 def execute_file(path: Path, what: str = "a router") -> tuple[ModuleType, bytes]:
     """Run a user's file, which is to hold ``what``; give the module and the text it was."""
     _require_file(path, what)
-    name = f"popsnet_router_{path.stem}"
+    name = f"{_MODULE}{path.stem}"
     loader = _Loader(name, str(path))
     spec = importlib.util.spec_from_loader(name, loader)
     assert spec is not None

@@ -13,7 +13,7 @@ from popsnet.errors import InputError
 from popsnet.network import Network
 from popsnet.permutations.uniform import UniformPermutation
 from popsnet.progress import Progress, patient_progress
-from popsnet.routing import Router, find_router
+from popsnet.routing import Router, find_variant
 from popsnet.slot import Inbox, Ints, Kind, Slot
 
 MOST_N = 1024
@@ -69,8 +69,7 @@ def observe(
     >>> observe("direct", None, Network(2, 2)).name
     'of router direct (standard)'
     """
-    if isinstance(router, str):
-        router = find_router(router)
+    router, variant = find_variant(router, variant)
     variant = router.choose_variant(variant, network)
     if network.n > MOST_N:
         raise InputError(

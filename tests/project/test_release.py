@@ -1,0 +1,61 @@
+"""What a release needs: one version, one date, a citation, and the same checks everywhere."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+import popsnet
+from popsnet import citation
+from tests.conftest import Cli
+
+ROOT = Path(__file__).parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+WORKFLOW: dict[str, Any] = yaml.safe_load((ROOT / ".github/workflows/test.yml").read_text())
+PYTHONS = ["3.11", "3.12", "3.13", "3.14"]
+
+
+def test_the_version_is_written_in_one_place_and_agrees_elsewhere() -> None:
+    assert PROJECT["dynamic"] == ["version"]
+    cff = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    assert (cff["version"], cff["date-released"]) == (popsnet.__version__, citation.RELEASED)
+    releases = re.findall(r"^## (.*)$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert releases[0] == f"{popsnet.__version__} ({citation.RELEASED})"
+
+
+def test_the_citation_file_and_the_command_cite_the_same(cli: Cli) -> None:
+    cff = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    (paper,) = cff["references"]
+    printed = cli("cite").out
+    assert printed.count("@") == 2
+    flat = re.sub(r"[{}]", "", " ".join(printed.split()))
+    for text in (cff["title"], cff["version"], paper["title"], paper["journal"]):
+        assert text in flat
+    for author in paper["authors"]:
+        assert f"{author['family-names']}, {author['given-names']}" in flat
+    assert f"year = {paper['year']}" in flat
+    assert f"year = {citation.RELEASED.year}" in flat
+
+
+@pytest.mark.parametrize("job", ["make-test", "other-systems", "installed"])
+def test_every_python_that_is_claimed_is_tried(job: str) -> None:
+    assert WORKFLOW["jobs"][job]["strategy"]["matrix"]["python"] == PYTHONS
+    claimed = [name.rpartition(" ")[2] for name in PROJECT["classifiers"] if ":: 3." in name]
+    assert claimed == PYTHONS
+
+
+def test_the_same_checks_run_everywhere() -> None:
+    """What make lint and make test call is what runs where there is no make, and before commits."""
+    makefile = (ROOT / "Makefile").read_text()
+    targets = dict(re.findall(r"^(\w+):.*\n((?:\t.*\n)+)", makefile, re.MULTILINE))
+    called = re.findall(r"^\t\$\(BIN\)/(.*)$", targets["lint"] + targets["test"], re.MULTILINE)
+    run = [step.get("run") for step in WORKFLOW["jobs"]["other-systems"]["steps"]]
+    assert called == ["ruff check", "ruff format --check", "codespell", "mypy", run[-1]]
+    assert set(called) <= set(run)
+    (hook,) = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())["repos"][0]["hooks"]
+    assert hook["entry"] == "make lint"
