@@ -63,7 +63,16 @@ class ReachGrowth:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class RigidAttack(Reported):
-    """The outcome of :func:`attack_rigid`: how far packets can get, and where the router fails."""
+    """The outcome of :func:`attack_rigid`: how far packets can get, and where the router fails.
+
+    Examples
+    --------
+    >>> from popsnet import Network
+    >>> from popsnet.adversaries import attack_rigid
+    >>> attack = attack_rigid("batcher", None, Network(1, 4), slots=1)
+    >>> [(one.slot, one.most) for one in attack.growth]
+    [(0, 1), (1, 2)]
+    """
 
     network: Network
     router: str

@@ -21,7 +21,14 @@ _MOST_BITS = 14_000
 
 @dataclass(frozen=True, repr=False)
 class ExactSteps(Reported):
-    """An exact distribution of steps, with the permutation that it is for."""
+    """An exact distribution of steps, with the permutation that it is for.
+
+    Examples
+    --------
+    >>> from popsnet.exact import exact_steps
+    >>> exact_steps(2, 2, router="relay").permutation
+    'random'
+    """
 
     distribution: StepsDistribution
     permutation: str

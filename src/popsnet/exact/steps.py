@@ -135,7 +135,15 @@ ROUTERS = {"mei-rizzi": mei_rizzi_chain, "relay": relay_chain}
 
 @dataclass(frozen=True)
 class Distribution:
-    """Mean and variance of a number of steps, and the probabilities of its smallest values."""
+    """Mean and variance of a number of steps, and the probabilities of its smallest values.
+
+    Examples
+    --------
+    >>> from popsnet import Network
+    >>> from popsnet.exact import relay_chain, solve
+    >>> solve(relay_chain(Network(2, 2))).probability(0)
+    Fraction(1, 24)
+    """
 
     mean: Fraction
     variance: Fraction
@@ -205,7 +213,16 @@ def solve(chain: Chain, left: Fraction = _LEFT, most: int = 200) -> Distribution
 
 @dataclass(frozen=True)
 class StepsDistribution(Distribution):
-    """The exact distribution of the steps of mei-rizzi, or of the stages of relay."""
+    """The exact distribution of the steps of mei-rizzi, or of the stages of relay.
+
+    Examples
+    --------
+    >>> from popsnet import Network
+    >>> from popsnet.exact import steps_distribution
+    >>> found = steps_distribution(Network(2, 2))
+    >>> found.mean_slots, found.unit
+    (Fraction(136, 9), 'steps')
+    """
 
     network: Network
     router: str

@@ -124,6 +124,13 @@ def draw_separation_study(found: SeparationStudy) -> Figure:
     See Also
     --------
     draw_separation : The same for numbers from elsewhere.
+
+    Examples
+    --------
+    >>> from popsnet.adversaries import measure_separation
+    >>> from popsnet.plots import draw_separation_study
+    >>> len(draw_separation_study(measure_separation(8, runs=1, most_rounds=2)).axes)
+    2
     """
     points = found.points
     return draw_separation(

@@ -62,7 +62,14 @@ class Series(style.Columns):
 
 @dataclass(frozen=True, slots=True)
 class Fitted(style.Columns):
-    """A panel of :func:`draw_fits`: measured values over g, and fitted curves."""
+    """A panel of :func:`draw_fits`: measured values over g, and fitted curves.
+
+    Examples
+    --------
+    >>> from popsnet.plots import Fitted
+    >>> Fitted("relay", "d = g", (8, 16), (12.1, 14.6), (0.1, 0.1), curves={}).g
+    (8, 16)
+    """
 
     row: str
     column: str
@@ -75,7 +82,14 @@ class Fitted(style.Columns):
 
 @dataclass(frozen=True, slots=True)
 class Decline(style.Columns):
-    """The fraction of packets left after each step of a router, measured and in the fluid limit."""
+    """The fraction of packets left after each step of a router, measured and in the fluid limit.
+
+    Examples
+    --------
+    >>> from popsnet.plots import Decline
+    >>> Decline("relay", slots=(4, 7), measured=(0.63, 0.3), fluid=(0.632, 0.296)).look
+    0
+    """
 
     label: str
     slots: tuple[int, ...]
@@ -88,7 +102,14 @@ class Decline(style.Columns):
 
 @dataclass(frozen=True)
 class DistributionBars:
-    """The exact probability of each number of steps, and how many runs took that many."""
+    """The exact probability of each number of steps, and how many runs took that many.
+
+    Examples
+    --------
+    >>> from popsnet.plots import DistributionBars
+    >>> DistributionBars("POPS(2, 2)", exact=(0, 0.6, 0.4), measured={1: 58, 2: 42}).what
+    'steps'
+    """
 
     title: str
     exact: tuple[float, ...]

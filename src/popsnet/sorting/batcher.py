@@ -66,7 +66,15 @@ def merge_exchange_depth(n: int) -> int:
 
 
 class Certified(NamedTuple):
-    """The outcome of :func:`sort_certified`."""
+    """The outcome of :func:`sort_certified`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from popsnet.sorting import bitonic, sort_certified
+    >>> sort_certified(np.array([[3, 1], [1, 2]]), bitonic(2)).repaired.tolist()
+    [False, False]
+    """
 
     keys: npt.NDArray[Any]
     """The sorted keys."""

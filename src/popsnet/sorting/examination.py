@@ -40,7 +40,15 @@ class DepthRow:
 
 @dataclass(frozen=True)
 class DepthGrowth:
-    """Measured depths of the bag tree, and the line fitted to them."""
+    """Measured depths of the bag tree, and the line fitted to them.
+
+    Examples
+    --------
+    >>> from popsnet.sorting import measure_growth
+    >>> slope, intercept = measure_growth(8).line
+    >>> round(slope), round(intercept)
+    (114, -540)
+    """
 
     rows: tuple[DepthRow, ...]
 
@@ -102,7 +110,14 @@ def measure_growth(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Examined(Reported):
-    """A sorting network, its size and depth, and what is known about whether it sorts."""
+    """A sorting network, its size and depth, and what is known about whether it sorts.
+
+    Examples
+    --------
+    >>> from popsnet.sorting import examine
+    >>> examine("merge-exchange", 100).status
+    'proved to sort'
+    """
 
     network: ComparatorNetwork
     seed: int

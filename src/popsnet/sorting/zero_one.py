@@ -49,7 +49,15 @@ _ALTERNATING = np.array(
 
 @dataclass(frozen=True)
 class SortingVerdict:
-    """The outcome of a zero-one check."""
+    """The outcome of a zero-one check.
+
+    Examples
+    --------
+    >>> from popsnet.sorting import ComparatorNetwork, check_network
+    >>> nothing = ComparatorNetwork("no comparators", 2, lambda: [])
+    >>> check_network(nothing).counterexample
+    (1, 0)
+    """
 
     sorts: bool
     """Whether every input that was tried came out sorted."""

@@ -33,7 +33,19 @@ from popsnet.trace import records
 
 
 class LocalityError(PopsnetError):
-    """A processor acted on something that it could not know."""
+    """A processor acted on something that it could not know.
+
+    Examples
+    --------
+    >>> from popsnet import Network
+    >>> from popsnet.routing import find_router
+    >>> from popsnet.testing import LocalityError, check_locality
+    >>> try:
+    ...     check_locality(find_router("offline"), Network(2, 2))
+    ... except LocalityError:
+    ...     print("The off-line router uses what no processor knows.")
+    The off-line router uses what no processor knows.
+    """
 
 
 class _PrivateCoins(Coins):

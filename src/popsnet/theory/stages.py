@@ -68,24 +68,24 @@ def after_park(network: Network, rho: Numbers, window: int) -> Numbers:
     crowd = _crowd(network, rho)
     stored = np.zeros_like(rho)
     for places, share in _shares(network):
-        chance = rho / window * np.exp(-crowd * places / window)
+        probability = rho / window * np.exp(-crowd * places / window)
         heard = np.arange(1, min(window, _MOST_HEARD) + 1)[:, None]
-        chances = _binomial(heard, window, chance)
+        probabilities = _binomial(heard, window, probability)
         for size, part in _shares(network):
-            of_class = (np.minimum(heard, size) * chances).sum(axis=0)
+            of_class = (np.minimum(heard, size) * probabilities).sum(axis=0)
             stored += share * part * places * of_class
     return rho - stored * network.g / network.d
 
 
 def _binomial(
-    heard: npt.NDArray[np.int_], slots: int | npt.NDArray[np.int_], chance: Numbers
+    heard: npt.NDArray[np.int_], slots: int | npt.NDArray[np.int_], probability: Numbers
 ) -> Numbers:
     """Return the binomial probability of ``heard`` successes in ``slots`` trials."""
     silent = slots - heard
     ways = gammaln(slots + 1) - gammaln(heard + 1) - gammaln(silent + 1)
-    logs = ways + xlogy(heard, chance) + xlog1py(silent, -chance)
-    chances: Numbers = np.exp(logs)
-    return chances
+    logs = ways + xlogy(heard, probability) + xlog1py(silent, -probability)
+    probabilities: Numbers = np.exp(logs)
+    return probabilities
 
 
 def after_shower(network: Network, rho: Numbers, copies: int) -> Numbers:
@@ -146,8 +146,8 @@ def first_at_a_set(mean: float) -> Numbers:
     together meet again, and the number left at each set matters.
     """
     packets = np.arange(int(mean + 6 * mean**0.5) + 8)
-    chances: Numbers = np.exp(xlogy(packets, mean) - mean - gammaln(packets + 1))
-    return chances
+    probabilities: Numbers = np.exp(xlogy(packets, mean) - mean - gammaln(packets + 1))
+    return probabilities
 
 
 def left_at_a_set(left: Numbers, window: int) -> Numbers:

@@ -54,7 +54,16 @@ class Trial:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ObliviousAttack(Reported):
-    """The outcome of an attack on a path system, with random permutations for comparison."""
+    """The outcome of an attack on a path system, with random permutations for comparison.
+
+    Examples
+    --------
+    >>> from popsnet import Network
+    >>> from popsnet.adversaries import attack_oblivious
+    >>> attack = attack_oblivious(Network(4, 4), "residue", runs=1)
+    >>> attack.guaranteed, attack.matching.congestion, attack.is_worst
+    (1, 5, True)
+    """
 
     network: Network
     paths: str

@@ -26,7 +26,16 @@ from popsnet.theory.lower_bounds import guaranteed_congestion
 
 @dataclass(frozen=True, slots=True)
 class Average:
-    """The mean congestion of uniform permutations for one path system on POPS(g, g)."""
+    """The mean congestion of uniform permutations for one path system on POPS(g, g).
+
+    Examples
+    --------
+    >>> from popsnet import Network
+    >>> from popsnet.adversaries import PATH_SYSTEMS, average_congestion
+    >>> average = average_congestion(PATH_SYSTEMS["grid"], Network(8, 8), runs=2)
+    >>> average.guaranteed, average.worst
+    (2, None)
+    """
 
     g: int
     paths: str
@@ -44,7 +53,14 @@ class Average:
 
 @dataclass(frozen=True, repr=False)
 class CongestionStudy(Reported):
-    """The congestion of random permutations for several networks and path systems."""
+    """The congestion of random permutations for several networks and path systems.
+
+    Examples
+    --------
+    >>> from popsnet.adversaries import measure_congestion
+    >>> len(measure_congestion(8, runs=1).points)
+    6
+    """
 
     points: tuple[Average, ...]
 

@@ -28,7 +28,16 @@ _MOST = 2**21
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TwoHopAttack(Reported):
-    """The outcome of :func:`attack_two_hop`: a permutation and the packet that it delays."""
+    """The outcome of :func:`attack_two_hop`: a permutation and the packet that it delays.
+
+    Examples
+    --------
+    >>> from popsnet import Network
+    >>> from popsnet.adversaries import attack_two_hop
+    >>> attack = attack_two_hop("bits", Network(4, 4), most_rounds=2)
+    >>> attack.slots, attack.at_limit
+    (4, True)
+    """
 
     network: Network
     algorithm: str

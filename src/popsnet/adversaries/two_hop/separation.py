@@ -19,7 +19,15 @@ from popsnet.report import Column, Report, Reported, Table
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Separation:
-    """Deterministic and randomized two-hop algorithms on one network."""
+    """Deterministic and randomized two-hop algorithms on one network.
+
+    Examples
+    --------
+    >>> from popsnet import Network
+    >>> from popsnet.adversaries import FAMILIES, separation
+    >>> separation(Network(4, 4), [FAMILIES["bits"]], runs=1, most_rounds=2).randomized_capped
+    0
+    """
 
     network: Network
     attacks: Mapping[str, TwoHopAttack]
@@ -101,7 +109,14 @@ def separation(
 
 @dataclass(frozen=True, repr=False)
 class SeparationStudy(Reported):
-    """Deterministic and randomized two-hop algorithms on several networks."""
+    """Deterministic and randomized two-hop algorithms on several networks.
+
+    Examples
+    --------
+    >>> from popsnet.adversaries import measure_separation
+    >>> [one.network.g for one in measure_separation(16, runs=1, most_rounds=2).points]
+    [8, 16]
+    """
 
     points: tuple[Separation, ...]
     most_rounds: int
