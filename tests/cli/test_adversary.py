@@ -145,7 +145,7 @@ def test_points_at_a_limit_are_drawn_as_such(cli: Cli, tmp_path: Path) -> None:
         (8, 16), {"found": (10, 12)}, (2, 4), (5.0, 6.0), limit=64, capped=(False, False)
     )
     assert said not in svg_text(uncut)
-    with pytest.raises(ValueError, match="not of one length"):
+    with pytest.raises(ValueError, match="must have the same length"):
         replace(line, at_least=(True,))
 
 
