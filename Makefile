@@ -5,7 +5,7 @@ READY := .venv/ready
 
 CHROMIUM := chromium chromium-browser google-chrome
 
-.PHONY: help setup paper lint quick test test-long test-relay test-browser bench picture clean
+.PHONY: help setup paper lint quick test test-long test-relay test-browser bench docs picture clean
 
 help:
 	@echo "make paper         set up, reproduce the paper's tables and figures in paper/"
@@ -15,7 +15,8 @@ help:
 	@echo "make test-relay    a hundred million packets by relay, every message; some minutes"
 	@echo "make test-browser  the viewer in a real browser, which is installed if there is none"
 	@echo "make bench         validate the engines and the edge colouring, then time them"
-	@echo "make picture       draw the pictures of the documents again"
+	@echo "make docs          build the documents as a site, which opens without a network: site/index.html"
+	@echo "make picture       draw the figures of the documents again"
 	@echo "make clean         remove .venv and what tools left behind"
 
 setup: $(READY)
@@ -68,9 +69,16 @@ bench: setup
 	$(BIN)/python benchmarks/bench.py
 	$(BIN)/python benchmarks/colouring.py
 
+# Quietly, warnings would not count. The notice that is switched off is about another tool.
+docs: setup
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+	@echo "Open site/index.html in a browser."
+
 picture: setup
+	$(BIN)/python docs/draw_animation.py
 	$(BIN)/python docs/draw_picture.py
+	$(BIN)/python docs/draw_gallery.py
 	$(BIN)/python docs/draw_pages.py
 
 clean:
-	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist
+	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist site

@@ -1,4 +1,4 @@
-"""Photographs pages of the viewer for the documents: runs anybody can repeat, in Chromium."""
+"""Take screenshots of viewer pages for the documents, in Chromium; every run can be repeated."""
 
 import shutil
 import sys
@@ -9,9 +9,7 @@ from typing import Literal, NamedTuple
 
 from PIL import Image
 from playwright.sync_api import Browser, sync_playwright
-
-from popsnet import route
-from popsnet.viewer import Page, Recording
+from watch import WATCHED, page_of
 
 IMAGES = Path(__file__).parent / "images"
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
@@ -19,82 +17,64 @@ QUIET = ("--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-backgroun
 WIDE = 1280
 
 
-class Run(NamedTuple):
-    """A router with its variant, and the seed of its coins."""
-
-    router: str
-    variant: str | None = None
-    seed: int = 0
-
-
 class Shot(NamedTuple):
     """A page in one slot."""
 
-    d: int
-    g: int
-    runs: tuple[Run, ...]
+    page: str
+    """Its name in ``WATCHED``."""
     slot: int
     high: int
     theme: Literal["light", "dark"] = "light"
     follow: int | None = None
     top: str = "#runs"
     """What is at the upper edge."""
+    wide: int = WIDE
+    """The width of the image: of the gallery's, less than that of the page."""
 
 
 SHOTS = {
-    "viewer": Shot(4, 4, (Run("mei-rizzi"), Run("relay", "S")), 2, 972, top="#score"),
-    "viewer-3-3-light": Shot(3, 3, (Run("mei-rizzi"),), 1, 1090, follow=4),
-    "viewer-6-6-side-by-side-dark": Shot(
-        6, 6, (Run("mei-rizzi"), Run("relay", "S")), 2, 1472, "dark", top="#score"
-    ),
-    "viewer-64-64-matrix-light": Shot(64, 64, (Run("mei-rizzi"),), 6, 1180),
+    "viewer-3-3-light": Shot("one-packet", 1, 860, follow=4),
+    "viewer-6-6-side-by-side-dark": Shot("side-by-side", 2, 1472, "dark", top="#score"),
+    "viewer-64-64-matrix-light": Shot("matrix", 6, 1180),
+    "gallery/two-routers": Shot("two-routers", 2, 900, top="body", wide=640),
+    "gallery/one-packet": Shot("one-packet", 1, 900, top="body", follow=4, wide=640),
+    "gallery/lost-packets": Shot("lost-packets", 10, 900, top="body", wide=640),
+    "gallery/schedule": Shot("schedule", 1, 900, top="body", wide=640),
+    "gallery/side-by-side": Shot("side-by-side", 2, 900, "dark", top="body", wide=640),
+    "gallery/matrix": Shot("matrix", 6, 900, top="body", wide=640),
 }
 
 
-def page_of(shot: Shot) -> Page:
-    """The runs of a shot, on the same permutation."""
-    recordings = []
-    with TemporaryDirectory() as folder:
-        for place, run in enumerate(shot.runs):
-            trace = Path(folder) / f"{place}.jsonl"
-            route(
-                shot.d, shot.g, router=run.router, variant=run.variant, seed=run.seed, trace=trace
-            )
-            recordings.append(Recording.of(trace.read_text()))
-    return Page.of(recordings)
-
-
 def take(browser: Browser, shot: Shot, path: Path) -> None:
-    """The picture of a page, as whoever has scrolled to its runs sees it."""
+    """Save a page as a reader sees it who has scrolled to its runs."""
     with TemporaryDirectory() as folder:
-        address = page_of(shot).save(Path(folder) / "page.html").as_uri()
+        address = page_of(WATCHED[shot.page]).save(Path(folder) / "page.html").as_uri()
         context = browser.new_context(
             viewport={"width": WIDE, "height": shot.high},
             color_scheme=shot.theme,
             reduced_motion="reduce",
         )
         tab = context.new_page()
-        tab.goto(address)
+        followed = "" if shot.follow is None else f"&follow={shot.follow}"
+        tab.goto(f"{address}#slot={shot.slot}{followed}")
         tab.wait_for_selector("html[data-ready]", state="attached")
-        tab.fill("#slot", str(shot.slot))
-        tab.press("#slot", "Enter")
-        if shot.follow is not None:
-            tab.fill("#packet", str(shot.follow))
-            tab.press("#packet", "Enter")
-        tab.evaluate("document.activeElement.blur()")
         tab.locator(shot.top).evaluate("(top) => scrollTo(0, top.offsetTop - 8)")
-        with Image.open(BytesIO(tab.screenshot())) as picture:
+        with Image.open(BytesIO(tab.screenshot())).convert("RGB") as picture:
+            picture.thumbnail((shot.wide, shot.high))
             # a few colours and their shades: 256 are enough, at a third of the size
-            small = picture.convert("RGB").quantize(256, dither=Image.Dither.NONE)
+            small = picture.quantize(256, dither=Image.Dither.NONE)
             small.save(path, optimize=True)
         context.close()
 
 
 def draw() -> None:
-    """All of them, if there is a browser."""
+    """Take all screenshots, if there is a browser."""
     chromium = next((path for name in CHROMIUM if (path := shutil.which(name))), None)
     if chromium is None:
-        print("No Chromium here: the pictures of the viewer stay as they are.", file=sys.stderr)
+        print(
+            "Chromium is not installed: the screenshots of the viewer stay as they are.",
+            file=sys.stderr,
+        )
         return
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=QUIET)

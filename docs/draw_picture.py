@@ -1,4 +1,4 @@
-"""Draws the pictures of the documents: runs anybody can repeat, slot by slot."""
+"""Draws the figures of the documents, from runs that anyone can repeat."""
 
 import re
 from collections import Counter
@@ -52,7 +52,7 @@ RELAY = {
     "shower": Stage(3, 3, "S R2", 6321, 2, range(5, 10), a_row=5),
     "grid": Stage(2, 4, "XY(2,1)", 79, 0, range(2, 6)),
 }
-"""Runs in which no packet has its own source or destination as a relay: easier to follow."""
+"""Runs in which no packet has its source or destination as a relay: easier to follow."""
 
 
 def draw(path: Path) -> None:
@@ -104,15 +104,15 @@ def draw_course(path: Path, d: int, g: int) -> None:
 
 
 def draw_exact(path: Path) -> None:
-    """Exact laws and runs."""
+    """Exact distributions beside runs."""
     save(
-        draw_distributions([law_of("mei-rizzi", 2), law_of("mei-rizzi", 3), law_of("relay", 3)]),
+        draw_distributions([bars_of("mei-rizzi", 2), bars_of("mei-rizzi", 3), bars_of("relay", 3)]),
         path,
     )
 
 
-def law_of(router: str, g: int) -> DistributionBars:
-    """The law of the steps, or stages, on POPS(g, g), and so many runs."""
+def bars_of(router: str, g: int) -> DistributionBars:
+    """The distribution of the steps, or stages, on POPS(g, g), exact and in runs."""
     chain = (mei_rizzi_chain if router == "mei-rizzi" else relay_chain)(Network(g, g))
     exact = solve(chain)
     if router == "relay":
@@ -127,7 +127,7 @@ def law_of(router: str, g: int) -> DistributionBars:
 
 
 def draw_slots(figure: Figure, network: Network, events: Sequence[Event]) -> None:
-    """A panel a slot."""
+    """One panel per slot."""
     for place, event in enumerate(events, start=1):
         axes = figure.add_subplot(2, 3, place)
         draw_slot(axes, network, *event.records())

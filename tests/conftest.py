@@ -20,9 +20,10 @@ settings.load_profile("popsnet")
 
 
 SLOW = (
-    "adversaries", "advice", "engines/parity", "engines/test_exactness", "exact", "paper",
-    "permutations/test_keyed", "plots", "project/test_bench", "project/test_docs",
-    "project/test_public_names", "project/test_wheel", "routing/relay",
+    "adversaries", "advice", "cli/test_exit_codes", "cli/test_help", "engines/parity",
+    "engines/test_exactness", "exact", "paper", "permutations/test_keyed", "plots",
+    "project/test_bench", "project/test_docs", "project/test_public_names", "project/test_site",
+    "project/test_wheel", "routing/relay",
     "routing/test_detection", "schedules", "sorting", "stats", "sweeps/crash", "testing",
     "test_compiled", "test_experiment", "test_system", "theory", "viewer/browser",
 )  # fmt: skip

@@ -94,7 +94,7 @@ NO_PICTURE: dict[str, Callable[[], Run]] = {
     "statistics only": lambda: route(4, 2, variant="idealized")[0],
     "g = 257 groups": lambda: route(1, 257, router="direct")[0],
     "n = 262,144 processors": lambda: route(2**10, 2**8, engine="fused")[0],
-    "came out otherwise": with_coins_of_its_own,
+    "gave a different outcome": with_coins_of_its_own,
 }
 
 

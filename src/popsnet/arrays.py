@@ -45,8 +45,7 @@ def read_npy(path: Path, refuse: type[InputError] = InputError) -> npt.NDArray[A
         except Exception as error:  # a damaged file makes NumPy raise almost anything
             if not isinstance(error, SystemError) or attempt == _ATTEMPTS:
                 raise refuse(
-                    f"{path} is not a whole .npy file of numbers ({error}); write it with "
-                    "numpy.save."
+                    f"{path} is not a complete .npy file of numbers. Write it with numpy.save."
                 ) from error
     if not isinstance(loaded, np.ndarray):
         raise refuse(f"{path} is an archive of arrays; give a .npy file with one.")

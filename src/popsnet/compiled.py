@@ -25,9 +25,7 @@ from threading import Lock
 from typing import Any, ParamSpec, TypeVar, overload
 from uuid import uuid4
 
-import numba
 import numpy as np
-from platformdirs import user_cache_path
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -35,6 +33,8 @@ R = TypeVar("R")
 _MARK = b"from popsnet.compiled import"
 _OLD_FOLDERS_KEPT = 4
 _decorating = Lock()
+_folder: Path | None = None
+_interpreting = False
 
 
 def kernel_digest(package: Path) -> str:
@@ -42,6 +42,8 @@ def kernel_digest(package: Path) -> str:
 
     A kernel source is a module that imports this one, which its text shows.
     """
+    import numba
+
     digest = blake2b(f"{numba.__version__} {np.__version__} ".encode(), digest_size=8)
     digest.update(Path(__file__).read_bytes())
     for path in sorted(package.rglob("*.py")):
@@ -66,6 +68,16 @@ def use_cache_for(package: Path) -> None:
     _folder = cache_folder(package)
 
 
+def interpret() -> None:
+    """Leave all kernels to the interpreter, for the rest of a program that does very little.
+
+    Numba is not imported then. Has no effect once a kernel is decorated for the compiler, and must
+    not be followed by work of any size, nor by the ``fused`` engine, which needs the compiler.
+    """
+    global _interpreting
+    _interpreting = _folder is None
+
+
 @overload
 def compiled(function: Callable[P, R], /) -> Callable[P, R]: ...
 @overload
@@ -78,7 +90,13 @@ def compiled(function: Any = None, /, *, inline: bool = False) -> Any:
     """
 
     def compiled_later(function: Callable[..., object]) -> object:
+        if _interpreting:
+            return function
+        import numba
+
         with _decorating:
+            if _folder is None:
+                use_cache_for(Path(__file__).parent)
             config: Any = numba.config
             before = config.CACHE_DIR
             # Numba reads it here and never again. Functions of others stay where they were.
@@ -114,6 +132,9 @@ def _name_files_apart(dispatcher: Any) -> None:
 
 def _user_cache() -> Path:
     """The folder of the user's choice, or the one that the operating system has for caches."""
+    import numba
+    from platformdirs import user_cache_path
+
     chosen = os.environ.get("POPSNET_CACHE_DIR") or getattr(numba.config, "CACHE_DIR", "")
     if chosen:  # the latter comes from NUMBA_CACHE_DIR
         return Path(chosen).absolute() / "popsnet"
@@ -154,7 +175,3 @@ def _prune(newest: Path) -> None:
     others.sort(key=lambda one: one.stat().st_mtime, reverse=True)
     for one in others[_OLD_FOLDERS_KEPT:]:
         shutil.rmtree(one, ignore_errors=True)
-
-
-_folder: Path
-use_cache_for(Path(__file__).parent)

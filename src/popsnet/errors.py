@@ -13,7 +13,44 @@ The command line turns an ``InputError`` into exit code 2 and a ``RuleViolation`
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import StrEnum
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return the end of an error message that suggests a known name, or nothing.
+
+    Case does not count, and neither does the choice between ``_``, ``-`` and a space.
+
+    Parameters
+    ----------
+    name : str
+        The name that does not exist.
+    known : iterable of str
+        The names that do.
+
+    Examples
+    --------
+    >>> did_you_mean("Mei_Rizzi", ["mei-rizzi", "relay"])
+    " Did you mean 'mei-rizzi'?"
+    >>> did_you_mean("nothing like it", ["mei-rizzi", "relay"])
+    ''
+    """
+    close = closest(name, known)
+    return f" Did you mean {close!r}?" if close is not None else ""
+
+
+def closest(name: str, known: Iterable[str]) -> str | None:
+    """Return the known name that is most like another one, if any is like it."""
+    from difflib import get_close_matches
+
+    plain = {_plain(one): one for one in known}
+    close = get_close_matches(_plain(name), plain, n=1)
+    return plain[close[0]] if close else None
+
+
+def _plain(name: str) -> str:
+    return name.casefold().replace("_", "-").replace(" ", "-")
 
 
 class PopsnetError(Exception):

@@ -1,4 +1,4 @@
-"""Runs as a notebook shows them: executed again with the trace kept, and played on a page."""
+"""Runs as a notebook shows them: repeated with their messages recorded, and played on a page."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from popsnet.trace.checker import TraceCheck, check_trace
 from popsnet.viewer import MOST_TEXT, Page, Recording, require_showable, too_long
 
 _MOST_INLINE = 16_000_000
-"""Bytes of a trace that is shown without being asked for: a notebook keeps its pages."""
+"""Bytes of a trace that a run may show by itself: a notebook stores its pages."""
 
 
 def record(experiment: Experiment, number: int, room: int = MOST_TEXT) -> tuple[Run, Recording]:
-    """Do a run and keep its trace; give up when the trace is longer than ``room``."""
+    """Run an experiment and record its messages, in at most ``room`` bytes."""
     require_showable(experiment.network)
     file = _Bounded(f"{experiment.router} ({experiment.variant})", room)
     with patient_progress(f"{experiment.router} on {experiment.network}") as report:
@@ -36,18 +36,24 @@ def record(experiment: Experiment, number: int, room: int = MOST_TEXT) -> tuple[
 
 
 def recorded(run: Run, room: int = MOST_TEXT) -> Recording:
-    """The recording of a run: it is done again, and must come out as it did."""
+    """Repeat a run and record its messages.
+
+    Raises
+    ------
+    InputError
+        If the outcome differs from that of the run, or if the trace is longer than ``room`` bytes.
+    """
     again, recording = record(run.experiment, run.number, room)
     if _counts(again.outcome) != _counts(run.outcome):
         raise InputError(
-            "Done again, the run came out otherwise. Either a file that it needs has changed, or "
-            "its router has coins of its own; do it anew."
+            "Repeating the run gave a different outcome: a file that it needs has changed, or its "
+            "router draws random numbers outside of coins. Run the experiment again."
         )
     return recording
 
 
 def shown(run: Run) -> str:
-    """The run as HTML: the page that plays it, or a table and the reason why there is none."""
+    """Return a run as HTML: the page that plays it, or a table and why there is no page."""
     try:
         return Page.of([recorded(run, _MOST_INLINE)])._repr_html_()
     except PopsnetError as error:
@@ -55,24 +61,63 @@ def shown(run: Run) -> str:
 
 
 def view(*runs: Run | Experiment | Path | str) -> Page:
-    """Return the page that plays runs of one permutation, or traces in files, side by side.
+    """Return the page that plays runs or traces slot by slot, side by side.
 
-    A notebook shows it; ``save`` writes it to a file. The parameters are those of
-    :func:`page_of`, which returns a report as well.
+    As the last line of a notebook's cell the page is shown there. ``save`` writes it to a file.
+
+    Parameters
+    ----------
+    runs : Run, Experiment, Path or str
+        Runs, experiments, of which the first run is executed, or files with traces. All must have
+        the same network and packets.
+
+    Returns
+    -------
+    Page
+        One HTML file that needs no network and no server.
+
+    Raises
+    ------
+    InputError
+        If the runs cannot be shown, or not together. More than 256 groups cannot be shown.
+
+    See Also
+    --------
+    popsnet.notebook.page_of : Return a report as well.
+
+    Examples
+    --------
+    >>> import popsnet
+    >>> run = popsnet.route(4, 4, router="mei-rizzi")[0]
+    >>> page = popsnet.view(run, popsnet.Experiment(4, 4, router="relay", variant="S"))
+    >>> page.title
+    'POPS(4, 4): mei-rizzi (published), relay (S)'
     """
     return page_of(*runs)[0]
 
 
 def page_of(*runs: Run | Experiment | Path | str) -> tuple[Page, Report]:
-    """Return the page that plays runs side by side, and a report with a row per run.
+    """Return the page that plays runs side by side, and a report with one row per run.
 
-    A trace that breaks rules is shown all the same, and the report says so.
+    A trace that breaks rules of the network is shown too, and the report says so.
 
     Parameters
     ----------
     runs : Run, Experiment, Path or str
-        Runs that were done, experiments whose first run is to be done, or files with traces; all
-        of the same packets on the same network.
+        As for :func:`view`.
+
+    Returns
+    -------
+    tuple of Page and Report
+        The page, and the slots, deliveries, losses and collisions of each run.
+
+    Examples
+    --------
+    >>> from popsnet import Experiment
+    >>> from popsnet.notebook import page_of
+    >>> page, report = page_of(Experiment(4, 4, router="direct"))
+    >>> report.to_dict()["runs"][0]["slots"]
+    4
     """
     traces = [_require(one) for one in runs]
     if found := [one for one in traces if one is not None]:
@@ -106,15 +151,15 @@ _COLUMNS = (
     Column("trace", kind="text"),
     Column("slots", kind="integer"),
     Column("delivered", show=lambda row: f"{row['delivered']:,} of {row['packets']:,}"),
-    Column("lost", show=lambda row: "not told" if row["lost"] is None else f"{row['lost']:,}"),
+    Column("lost", show=lambda row: "not recorded" if row["lost"] is None else f"{row['lost']:,}"),
     Column("collisions", kind="integer"),
 )
 
 
 def _require(run: Run | Experiment | Path | str) -> Recording | None:
-    """Refuse what cannot be shown; return the trace if it is in a file."""
+    """Refuse what cannot be shown, and return the trace if it is in a file."""
     if isinstance(run, Runs):
-        raise InputError(f"{run!r} are several; give one of them, as in runs[0].")
+        raise InputError(f"{run!r} has several runs; give one of them, as in runs[0].")
     if isinstance(run, Path | str):
         return Recording.read(Path(run))
     if not isinstance(run, Run | Experiment):
@@ -132,11 +177,11 @@ def _require(run: Run | Experiment | Path | str) -> Recording | None:
 def _require_distinct(experiments: Sequence[Experiment]) -> None:
     for one in experiments:
         if experiments.count(one) > 1:
-            raise InputError(f"{one.router} ({one.variant}) is given twice; once will do.")
+            raise InputError(f"{one.router} ({one.variant}) is given twice; give it once.")
 
 
 def _row(of: Experiment | TraceCheck, found: Outcome | TraceCheck) -> dict[str, object]:
-    """What was run and what came out, of a run or of a trace that was checked."""
+    """Return the router, network and counts of a run, or of a trace that was checked."""
     network = of.network
     whose = {"router": of.router, "variant": of.variant, "d": network.d, "g": network.g}
     counts = {name: getattr(found, name) for name in ("slots", "delivered", "lost", "collisions")}
@@ -144,7 +189,7 @@ def _row(of: Experiment | TraceCheck, found: Outcome | TraceCheck) -> dict[str, 
 
 
 def _checked(path: Path) -> dict[str, object]:
-    """Check a trace in a file; one that is torn is refused."""
+    """Check a trace in a file, and refuse one that is torn."""
     with patient_progress(f"checking {path.name}", path.stat().st_size) as update:
         found = check_trace(path, update)
     return _row(found, found) | {
@@ -163,7 +208,7 @@ def _violations(row: Row) -> str:
 
 
 class _Bounded(io.StringIO):
-    """A text that may not grow for ever."""
+    """A text of limited length."""
 
     def __init__(self, name: str, room: int) -> None:
         super().__init__()
@@ -179,7 +224,7 @@ class _Bounded(io.StringIO):
 
 
 def _counts(outcome: Outcome) -> Outcome:
-    """What every engine reports."""
+    """Keep the counts that every engine reports."""
     return replace(outcome, peak_buffers=None, control_bits=None)
 
 

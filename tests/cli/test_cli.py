@@ -4,6 +4,7 @@ import csv
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -14,10 +15,13 @@ import numpy as np
 import psutil
 import pytest
 
+import popsnet
 from popsnet import route, system
 from popsnet.cli.main import with_flags
+from popsnet.compiled import cache_folder
 from tests.conftest import Cli
 
+ROOT = Path(__file__).parents[2]
 COMMAND = Path(sys.executable).parent / "popsnet"
 
 RUN_KEYS = [
@@ -92,6 +96,25 @@ def without_seconds(text: str) -> object:
     return result
 
 
+def test_the_text_points_to_the_viewer(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "1000")
+    assert "See it: popsnet view 8 8\n" in cli("route", 8, 8).out
+    np.save(tmp_path / "a p.npy", np.arange(16))
+    chosen = ("--router", "relay:S", "--seed", 3, "--permutation", tmp_path / "a p.npy")
+    finished = cli("route", 4, 4, *chosen, "--permutation-seed", 2, "--max-steps", 9)
+    (pointer,) = re.findall(r"^See it: popsnet (.*)$", finished.out, re.MULTILINE)
+    assert shlex.split(pointer) == [
+        "view", "4", "4", "--router", "relay:S", "--permutation", str(tmp_path / "a p.npy"),
+        "--seed", "3", "--permutation-seed", "2", "--max-steps", "9",
+    ]  # fmt: skip
+    page = tmp_path / "page.html"
+    assert cli(*shlex.split(pointer), "--out", page).code == 0
+    assert "See it" not in cli("route", 8, 4, "--variant", "idealized").out
+    assert "See it" not in cli("route", 64, 64).out
+
+
 def test_the_same_seeds_give_the_same_result_and_others_do_not(cli: Cli) -> None:
     base = ("route", 16, 16, "--runs", 4, "--json")
     one = without_seconds(cli(*base).out)
@@ -113,7 +136,7 @@ def test_text_shows_survivors_of_a_single_run(cli: Cli) -> None:
     assert finished.code == 0
     for step, pending in enumerate(run.survivors, start=1):
         assert f"   {step} {pending:>16} " in finished.out
-    assert "every packet delivered; 0 lost; capped runs: 0." in finished.out
+    assert "Every packet delivered; 0 lost; capped runs: 0." in finished.out
     assert re.search(r"^Routed in \d+\.\d\d s\.$", finished.out, re.MULTILINE)
     steps = json.loads(cli("route", 8, 8, "--json").out)["steps"]
     assert [one["pending"] for one in steps] == list(run.survivors)
@@ -153,15 +176,15 @@ def test_permutations_come_from_files(cli: Cli, tmp_path: Path) -> None:
 BAD = {
     "d of zero": (("route", 0, 4), "d = 0"),
     "g of zero": (("route", 4, 0), "g = 0"),
-    "negative d": (("route", -2, 4), "-2 is below 1"),
-    "negative g": (("route", 4, -2), "-2 is below 1"),
-    "not a number": (("route", "four", 4), "Invalid value for 'D'"),
+    "negative d": (("route", -2, 4), "d = -2: the number of processors"),
+    "negative g": (("route", 4, -2), "g = -2: the number of groups is at least 1"),
+    "not a number": (("route", "four", 4), "D = 'four' is not an integer."),
     "small groups": (("route", 4, 5), "needs d >= g"),
     "unknown router": (("route", 4, 4, "--router", "nope"), "no router 'nope'"),
     "unknown variant": (("route", 4, 4, "--variant", "nope"), "no variant 'nope'"),
     "unknown engine": (
         ("route", 4, 4, "--engine", "nope"),
-        "--engine 'nope': there is no such engine; give one of auto, objects, slots, fused.",
+        "--engine 'nope': there is no such engine. Give one of auto, objects, slots, fused.",
     ),
     "objects has no direct": (
         ("route", 4, 4, "--router", "direct", "--engine", "objects"),
@@ -272,6 +295,26 @@ def test_a_router_of_ones_own_from_a_file(cli: Cli, tmp_path: Path) -> None:
     assert [one.name for one in tmp_path.iterdir() if one.suffix == ".part"] == []
 
 
+@pytest.mark.parametrize("text", [b"x = '\0'\n", b"\x93\xff\x00\x01", b"\xff"])
+def test_a_router_that_is_not_a_text_file(text: bytes, cli: Cli, tmp_path: Path) -> None:
+    path = tmp_path / "binary.py"
+    path.write_bytes(text)
+    finished = cli("route", 4, 4, "--router", path)
+    assert finished.code == 2
+    assert finished.err == f"Error: {path} is not a text file; give a Python program.\n"
+
+
+def test_references_name_pages_that_exist(cli: Cli) -> None:
+    """An installation has no folder of documents, so a path would lead nowhere."""
+    pages = {one.stem for one in (ROOT / "docs" / "explanation").glob("*.md")}
+    for command in (("routers",), ("theory", 64, 64)):
+        text = cli(*command, "--json").out
+        assert "docs/" not in text
+        named = re.findall(r"pages? '([\w-]+)'(?: and '([\w-]+)')?", text)
+        assert {name for pair in named for name in pair if name} <= pages
+        assert named
+
+
 def test_a_router_that_leaves_packets_behind_fails(cli: Cli, tmp_path: Path) -> None:
     path = tmp_path / "early.py"
     path.write_text(
@@ -350,9 +393,10 @@ def test_output_goes_where_there_are_no_signs_for_it_and_where_nobody_reads() ->
         finished = subprocess.run(
             [COMMAND, "routers"], stdout=full, stderr=subprocess.PIPE, text=True
         )
-    assert finished.returncode == 2
-    assert finished.stderr.startswith("Error: ")
-    assert finished.stderr.count("\n") == 1
+    assert finished.returncode == 74
+    assert finished.stderr == (
+        "Error: Standard output could not be written: No space left on device.\n"
+    )
     reader = f"{COMMAND} route 64 64 --runs 50 --json | head -1"
     finished = subprocess.run(reader, shell=True, capture_output=True, text=True)
     assert (finished.stdout, finished.stderr) == ("{\n", "")
@@ -371,14 +415,23 @@ def test_routers_and_doctor_report(cli: Cli) -> None:
 
 
 def test_the_doctor_notices_what_is_missing(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.setenv("COLUMNS", "80")
+    for name in ("matplotlib", "jinja2", "pyarrow"):
+        monkeypatch.setitem(sys.modules, name, None)
     finished = cli("doctor")
     assert finished.code == 0
-    assert "missing" in finished.out
+    shown = " ".join(finished.out.split())
+    for extra in ("plots", "paper", "parquet"):
+        assert f"pip install 'popsnet[{extra}]'" in shown
+        assert f"pip install '.[{extra}]' in a clone." in shown
+    assert "Needed for figures." in shown
+    assert f"kept in {cache_folder(Path(popsnet.__file__).parent)}" in shown
+    for name in ("scipy", "lazy_loader"):
+        assert re.search(rf"^{name} +ok ", finished.out, re.MULTILINE)
     monkeypatch.setattr("popsnet.cli.doctor._NEEDED", ("a_library_that_is_not",))
     finished = cli("doctor")
     assert finished.code == 1
-    assert "FAILED: these are needed and do not work: a_library_that_is_not." in finished.out
+    assert "FAILED: needed and not working: a_library_that_is_not." in finished.out
 
 
 def test_check_has_json(cli: Cli, tmp_path: Path) -> None:

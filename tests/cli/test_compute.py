@@ -42,7 +42,7 @@ def test_a_wrong_result_ends_with_1(cli: Cli, monkeypatch: pytest.MonkeyPatch) -
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
-        (("compute", "nothing", 2, 2), "There is no 'nothing' to compute"),
+        (("compute", "nothing", 2, 2), "There is no computation 'nothing'. Give one of: move"),
         (("compute", "sum", 3, 3), "power of two"),
         (("compute", "move", 2, 2, "--dimension", 2), "--dimension 2: POPS(2, 2) has dimensions"),
         (("compute", "sum", 0, 1), "d = 0"),

@@ -34,7 +34,7 @@ def test_exact_prints_the_fraction(cli: Cli) -> None:
         (("exact", 2, 2, "--router", "relay", "--all-packets"), "--all-packets is for mei-rizzi"),
         (("exact", 2, 2, "--upto", "0"), "--upto 0"),
         (("exact", 2, 2, "--permutation", "keyed"), "--permutation keyed"),
-        (("exact", -2, 2), "below 1"),
+        (("exact", -2, 2), "d = -2: "),
     ],
 )
 def test_bad_input_is_refused(cli: Cli, arguments: tuple[object, ...], reason: str) -> None:

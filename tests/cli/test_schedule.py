@@ -120,7 +120,7 @@ WRONG = {
     "d6.csv": ("--demand", "", "has no row of numbers"),
     "d7.csv": ("--demand", f"0,{10**30}\n", "is too large; the largest is 2^62"),
     "d8.txt": ("--demand", "0,1\n", "must end in .csv or .npy"),
-    "d9.npy": ("--demand", "0,1\n", "is not a whole .npy file"),
+    "d9.npy": ("--demand", "0,1\n", "is not a complete .npy file"),
     "p1.csv": ("--permutation", "0,1\n1,0\n1,2\n3,3\n4,4\n5,5\n", "line 3: source 1 has a packet"),
     "p2.csv": ("--permutation", "0,1\n1,0\n6,2\n3,3\n4,4\n5,5\n", "line 3: there is no source 6"),
     "p3.csv": ("--permutation", "0\n1\n2\n3\n4\n6\n", "entry 5 is 6, outside 0 to 5"),
@@ -170,8 +170,8 @@ def test_other_mistakes(options: list[str], complaint: str, cli: Cli) -> None:
 
 def test_sizes_that_are_none_or_too_large(cli: Cli) -> None:
     assert "give d >= 1" in cli("schedule", 0, 2).err
-    assert "-3 is below 1" in cli("schedule", 4, -3).err
-    assert "GB can be had here" in cli("schedule", 10**5, 10**5).err
+    assert "g = -3: the number of groups" in cli("schedule", 4, -3).err
+    assert "GB are available here" in cli("schedule", 10**5, 10**5).err
 
 
 @pytest.mark.parametrize(("d", "g"), [(1, 1), (1, 4), (4, 3), (40, 16), (3, 70)])

@@ -99,10 +99,10 @@ def test_the_diagram_has_any_format(cli: Cli, tmp_path: Path) -> None:
     ("arguments", "said"),
     [
         (("merge-exchange", 0), "n = 0: a network needs at least one wire"),
-        (("bag-tree", -3), "-3 is below 1: a network has N >= 1 wires"),
+        (("bag-tree", -3), "n = -3: a network needs at least one wire; give n >= 1"),
         (("bag-tree", 2**20 + 1), "give at most 1,048,576 wires"),
         (("bitonic", 12), "needs a power of two"),
-        (("nope", 4), "no sorting network 'nope'; choose one of merge-exchange, bitonic, bag-tree"),
+        (("nope", 4), "no sorting network 'nope'. Give one of: merge-exchange, bitonic, bag-tree"),
         (("bag-tree", 64, "--seed", 2**64), "a seed is a whole"),
         (
             ("merge-exchange", 65, "--figure", "f.svg"),

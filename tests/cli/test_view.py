@@ -154,7 +154,7 @@ def test_losses_may_be_unknown(cli: Cli) -> None:
     for line in lines[1:-1]:
         del line["keeps"], line["drops"]
     Path("a").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    assert "not told" in cli("view", "a").out
+    assert "not recorded" in cli("view", "a").out
 
 
 def test_a_file_may_have_a_number_for_its_name(cli: Cli) -> None:
@@ -169,7 +169,7 @@ def test_a_file_may_have_a_number_for_its_name(cli: Cli) -> None:
         (("4",), "give D and G, two numbers"),
         (("4", "4", "4"), "give D and G, two numbers"),
         (("4", "a"), "a file that is called 4 is ./4"),
-        (("-4", "4"), "-4 is below 1"),
+        (("-4", "4"), "d = -4: the number of processors"),
         (("0", "4"), "at least 1"),
         (("4", "300"), "g = 300 groups"),
         (("1000000000", "4"), "n = 4,000,000,000 processors"),

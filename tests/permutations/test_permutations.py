@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scipy.stats import chisquare
 
 from popsnet import Coins, Experiment, Network, PermutationError, make_permutation
-from popsnet.permutations import NAMES, read_permutation, uniform
+from popsnet.permutations import NAMES, files, read_permutation, uniform
 
 SHAPES = [(1, 1), (1, 5), (5, 1), (2, 2), (4, 4), (3, 5), (5, 3), (8, 4), (4, 8)]
 
@@ -165,9 +165,9 @@ def test_files_give_back_what_was_written(
         ("huge.json", "[0, 1, 2, 100000000000000000000]", "too large"),
         ("torn.json", "[0, 1, 2", "not a whole JSON file"),
         ("foreign.json", '{"other": 1}', "no list of destinations"),
-        ("torn.npy", "\x93NUMPY", "not a whole .npy file"),
+        ("torn.npy", "\x93NUMPY", "not a complete .npy file"),
         ("binary.csv", "\x00\xff", "not a CSV text file|not whole numbers|entries"),
-        ("zip.npy", "PK\x03\x04", "not a whole .npy file"),
+        ("zip.npy", "PK\x03\x04", "not a complete .npy file"),
         ("digits.json", "[" + "1" * 5000 + "]", "not a whole JSON file"),
         ("heading.csv", "0.5\n3\n2\n1\n0", "line 1.*not whole numbers"),
         ("kind.txt", "0 1 2 3", "ends in .npy, .csv, .json"),
@@ -181,12 +181,40 @@ def test_bad_files_are_refused_with_place_and_reason(
         read_permutation(tmp_path / name, 4)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1\n0\n2\n",
+        "destination\n1\n0\n2\n",
+        "\ufeffsource, Destination\n2,2\n0,1\n1,0\n",
+        "destination,source\n2,2\n1,0\n0,1\n",
+        "2,2\r\n0,1\r\n\r\n1,0",
+    ],
+)
+def test_files_of_numbers_are_read_by_numpy_as_by_the_careful_reader(
+    text: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "p.csv"
+    path.write_text(text, encoding="utf-8", newline="")
+    quick = files._read_plain_csv(path)
+    assert quick is not None
+    assert quick.tolist() == files._read_any_csv(path).tolist() == [1, 0, 2]
+
+
+@pytest.mark.parametrize(
+    "text", ["1\ntwo\n", "", "0,1,2\n", "0,1\n0,0\n", "1,1\n-1,0\n", "1.5\n", f"{10**20}\n"]
+)
+def test_other_files_are_left_to_the_careful_reader(text: str, tmp_path: Path) -> None:
+    (tmp_path / "p.csv").write_text(text)
+    assert files._read_plain_csv(tmp_path / "p.csv") is None
+
+
 def test_bad_arrays_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "p.npy"
     for array, complaint in (
         (np.arange(4.0), "type float64"),
         (np.arange(4).reshape(2, 2), r"shape \(2, 2\)"),
-        (np.array([0, 1, 2, None]), "not a whole .npy file"),
+        (np.array([0, 1, 2, None]), "not a complete .npy file"),
     ):
         np.save(path, array, allow_pickle=True)
         with pytest.raises(PermutationError, match=complaint):

@@ -131,7 +131,8 @@ $ popsnet route 2 2 --router direct
 POPS(2, 2): 4 processors in 2 groups of 2
 ...
 Routed in 0.00 s.
-every packet delivered; 0 lost; capped runs: 0.
+...
+Every packet delivered; 0 lost; capped runs: 0.
 $ cat \\
 >   run.json; echo
 {

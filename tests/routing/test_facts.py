@@ -214,7 +214,11 @@ def test_every_router_that_ships_states_its_facts(router: Router) -> None:
 EXCEPTIONS = {
     "adversaries/oblivious/paths.py": "a path system is called direct",
     "advice/prediction.py": "the fluid limits and the tail bounds are of two routers",
+    "citation.py": "the authors of the paper",
+    "cli/adversary.py": "the default router, which is rigid",
+    "cli/demo.py": "the two routers that are shown",
     "cli/exact.py": "the exact chains are of two routers",
+    "cli/examples.py": "commands as one would type them",
     "cli/route.py": "the default router",
     "cli/view.py": "the default router",
     "engines": "compiled and object-oriented engines are of two routers",

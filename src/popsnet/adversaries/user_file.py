@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from popsnet.errors import InputError
+from popsnet.errors import InputError, did_you_mean
 from popsnet.routing.plugin import execute_file
 
 Algorithm = TypeVar("Algorithm")
@@ -73,7 +73,7 @@ def find_algorithm(
         return load(name)
     if name not in known:
         raise InputError(
-            f"There is no {what} {name!r}. Give one of {', '.join(known)}, or a .py file that "
-            f"defines {usage}."
+            f"There is no {what} {name!r}.{did_you_mean(name, known)} Give one of "
+            f"{', '.join(known)}, or a .py file that defines {usage}."
         )
     return known[name]

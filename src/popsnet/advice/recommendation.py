@@ -122,7 +122,7 @@ _COLUMNS = (
         "slots", show=lambda row: f"{row['slots']:,.0f}" if row["exact"] else f"{row['slots']:,.1f}"
     ),
     Column("exact", kind="flag"),
-    Column("reason", "known by", "text"),
+    Column("reason", "basis of the estimate", "text"),
     Column("online", "on-line", "flag"),
 )
 

@@ -16,9 +16,7 @@ from popsnet.report import Fact, Report
 if TYPE_CHECKING:
     from popsnet.slot import Ints
 
-app = typer.Typer(
-    help="Give a routing algorithm, get the permutation that breaks it.", no_args_is_help=True
-)
+app = typer.Typer(help="Build permutations that an algorithm of a given class cannot route fast.")
 
 
 def _require_out(out: Path | None) -> Path | None:
@@ -36,8 +34,8 @@ Out = Annotated[
         callback=_require_out,
     ),
 ]  # fmt: skip
-Largest = Annotated[int, typer.Option(help="The largest G = D, from 8 on by doubling.")]
-MostSlots = Annotated[int, typer.Option(help="The longest delay to look for; even.")]
+Largest = Annotated[int, typer.Option(help="Largest G = D; sizes double from 8.")]
+MostSlots = Annotated[int, typer.Option(help="Longest delay to look for, an even number of slots.")]
 
 
 @app.command()
@@ -48,20 +46,24 @@ def oblivious(
     paths: Annotated[
         str | None,
         typer.Option(
-            help="direct, grid, hashed, random, residue (if nothing is given), spread; or a "
-            "file.py that defines path(d, g, source, destination)."
+            help="direct, grid, hashed, random, residue (the default) or spread; or a file.py that "
+            "defines path(d, g, source, destination)."
         ),
     ] = None,
     router: Annotated[
         str | None,
-        typer.Option(help="Instead of paths: a router, or a file.py that registers one."),
+        typer.Option(
+            metavar="NAME[:VARIANT]",
+            help="Take the paths of this router, or of a file.py that registers one.",
+            autocompletion=opt.complete_router,
+        ),
     ] = None,
     variant: opt.Variant = None,
     runs: Annotated[int, typer.Option(help="Random permutations to compare with.")] = 10,
     permutation_seed: opt.PermutationSeed = 0,
     out: Out = None,
 ) -> Report:
-    """Oblivious algorithms: a permutation whose paths crowd one node, counted and executed."""
+    """Build a permutation that crowds one node, for oblivious algorithms."""
     attack = popsnet.adversaries.attack_oblivious(
         popsnet.Network(d, g), paths, router=router, variant=variant, runs=runs,
         permutation_seed=permutation_seed,
@@ -73,14 +75,14 @@ def oblivious(
 @reporting
 def congestion(
     largest: Largest = 128,
-    runs: Annotated[int, typer.Option(help="Random permutations per point.")] = 20,
+    runs: Annotated[int, typer.Option(help="Random permutations per size.")] = 20,
     permutation_seed: opt.PermutationSeed = 0,
     worst: Annotated[
-        int, typer.Option(help="Up to this G, build the worst permutation, too; slow beyond 32.")
+        int, typer.Option(help="Build the worst permutation as well up to this G; slow above 32.")
     ] = 16,
     figure: opt.Figure = None,
 ) -> Report:
-    """Congestion of random permutations, every path system, beside log g / log log g."""
+    """Measure the congestion of random permutations on every system of paths."""
     found = popsnet.adversaries.measure_congestion(largest, runs, permutation_seed, worst)
     report = found.report()
     if figure is not None:
@@ -93,7 +95,7 @@ def congestion(
 def rigid(
     d: opt.D,
     g: opt.G,
-    router: opt.Router,
+    router: opt.Router = "datta",
     variant: opt.Variant = None,
     slots: Annotated[
         int | None,
@@ -105,7 +107,7 @@ def rigid(
     figure: opt.Figure = None,
     out: Out = None,
 ) -> Report:
-    """Rigid algorithms: a transposition on which the router, stopped early, must fail."""
+    """Build a transposition on which a rigid router, stopped early, must fail."""
     attack = popsnet.adversaries.attack_rigid(router, variant, popsnet.Network(d, g), slots)
     report = _with_permutation(attack.report(), attack.destination, out)
     if figure is not None:
@@ -121,14 +123,14 @@ def two_hop(
     algorithm: Annotated[
         str,
         typer.Option(
-            help="affine, bits, hashed, rotation, shear; or a file.py that defines "
-            "c_out(d, g, processor, slot), and c_in if it likes."
+            help="affine, bits, hashed, rotation or shear; or a file.py that defines "
+            "c_out(d, g, processor, slot) and, optionally, c_in."
         ),
     ] = "hashed",
     most_slots: MostSlots = 64,
     out: Out = None,
 ) -> Report:
-    """Two-hop algorithms: a permutation with a packet that has not arrived after T slots."""
+    """Build a permutation that delays a packet, for two-hop algorithms."""
     attack = popsnet.adversaries.attack_two_hop(
         algorithm, popsnet.Network(d, g), _rounds(most_slots)
     )
@@ -143,7 +145,7 @@ def separation(
     most_slots: MostSlots = 64,
     figure: opt.Figure = None,
 ) -> Report:
-    """Two-hop algorithms: what adversaries reach, and what the randomized algorithm needs."""
+    """Compare the delays of deterministic and randomized two-hop algorithms."""
     found = popsnet.adversaries.measure_separation(largest, runs, _rounds(most_slots))
     report = found.report()
     if figure is not None:

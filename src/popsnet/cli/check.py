@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 def check(
     trace: Annotated[Path, typer.Argument(metavar="TRACE", help="A file that --trace wrote.")],
 ) -> Report:
-    """Replay a trace by the rules of the network alone; exit 1 if it breaks any."""
+    """Check a trace against the rules of the network.
+
+    The trace is replayed by a program that shares no code with the simulator.
+    """
     if trace.suffix.lower() == ".csv":
         raise InputError(
             f"{trace} is a table, and only a trace can be checked: popsnet schedule writes one "

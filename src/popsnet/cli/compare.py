@@ -19,19 +19,20 @@ def compare(
     router: Annotated[
         list[str] | None,
         typer.Option(
-            help="A router, or a file.py that registers one; repeat it for more. All that ship "
-            "and apply if none is given.",
+            metavar="NAME[:VARIANT]",
+            help="A router, or a file.py that registers one. Repeat the option for more (default: "
+            "every router that ships and applies).",
             autocompletion=opt.complete_router,
         ),
     ] = None,
-    runs: Annotated[int, typer.Option(help="Runs of each router, on the same permutations.")] = 10,
+    runs: Annotated[int, typer.Option(help="Runs of each router.")] = 10,
     permutation: opt.Permutation = "random",
     seed: opt.Seed = 0,
     permutation_seed: opt.PermutationSeed = 0,
     max_steps: opt.MaxSteps = 1000,
     figure: opt.Figure = None,
 ) -> Report:
-    """Run every router that applies to POPS(D, G) on the same permutations."""
+    """Run routers on the same permutations and compare them in a table."""
     found = popsnet.compare(
         d, g, routers=router, runs=runs, permutation=permutation, seed=seed,
         permutation_seed=permutation_seed, max_steps=max_steps,

@@ -16,10 +16,12 @@ from popsnet.report import Report
 def compute(
     what: Annotated[str, typer.Argument(metavar="WHAT", help="move, sum or prefix-sums.")],
     d: opt.D,
-    g: Annotated[int, typer.Argument(metavar="G", help="Groups; D·G is a power of two.")],
-    dimension: Annotated[int, typer.Option(help="The dimension of the move.")] = 0,
-    seed: Annotated[int, typer.Option(help="Seed of the values.")] = 0,
+    g: Annotated[
+        int, typer.Argument(metavar="G", help="Number of groups; D·G must be a power of two.")
+    ],
+    dimension: Annotated[int, typer.Option(help="Dimension of the move.")] = 0,
+    seed: Annotated[int, typer.Option(help="Random seed of the values.")] = 0,
 ) -> Report:
-    """Do what a hypercube does on POPS(D, G), and check it; exit 1 if it is wrong."""
+    """Run hypercube moves, sums or prefix sums on POPS(D, G) and check the result."""
     network = popsnet.Network(d, g)
     return popsnet.compute(network, what, dimension=dimension, seed=seed).report()

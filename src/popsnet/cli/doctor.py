@@ -7,21 +7,27 @@ from collections.abc import Iterator
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from math import isqrt
+from pathlib import Path
 from typing import NamedTuple
 
 import popsnet
+from popsnet.cli.options import how_to_install
 from popsnet.cli.output import reporting
-from popsnet.progress import patient_progress
+from popsnet.progress import Update, patient_progress
 from popsnet.report import Column, Report, Table
 
-_NEEDED = ("numpy", "numba", "scipy", "msgspec", "psutil", "platformdirs", "typer", "rich")
-
+_NEEDED = (
+    "numpy", "numba", "scipy", "lazy_loader", "msgspec", "psutil", "platformdirs", "typer",
+    "rich",
+)  # fmt: skip
 
 _OPTIONAL = {
-    "matplotlib": "figures: pip install 'popsnet[plots]'",
-    "pandas": "results as data frames: pip install 'popsnet[pandas]'",
-    "pyarrow": "results as Parquet: pip install 'popsnet[parquet]'",
+    "matplotlib": ("figures", "plots"),
+    "jinja2": ("popsnet paper", "paper"),
+    "pandas": ("data frames", "pandas"),
+    "pyarrow": ("Parquet files", "parquet"),
 }
+"""What an optional library is for, and the extra that installs it."""
 
 
 class Finding(NamedTuple):
@@ -35,15 +41,15 @@ class Finding(NamedTuple):
 
 @reporting
 def doctor() -> Report:
-    """Say what is installed and usable here; exit 1 if something needed does not work."""
-    with patient_progress("trying libraries and engines", None):
-        findings = [*_libraries(), *_engines(), *_computer()]
+    """Check that everything popsnet needs is installed and works here."""
+    with patient_progress("trying libraries and engines") as update:
+        findings = [*_libraries(), *_engines(update), *_computer()]
     ok = Column("ok", " ", "text", lambda row: "ok" if row.ok else "missing")
     columns = Column("what", kind="text"), ok, Column("detail", kind="text")
     broken = [one.what for one in findings if one.needed and not one.ok]
-    verdict = "OK: all that popsnet needs works here."
+    verdict = "OK: everything that popsnet needs works here."
     if broken:
-        verdict = f"FAILED: these are needed and do not work: {', '.join(broken)}."
+        verdict = f"FAILED: needed and not working: {', '.join(broken)}."
     return Report(parts=(Table("findings", "", columns, findings),), verdict=verdict, ok=not broken)
 
 
@@ -52,31 +58,37 @@ def _libraries() -> Iterator[Finding]:
     yield Finding("popsnet", True, True, popsnet.__version__)
     yield Finding("python", True, True, python)
     for name in _NEEDED:
-        yield _library(name, True, "needed")
-    for name, use in _OPTIONAL.items():
-        yield _library(name, False, use)
+        yield _library(name, True, "Install popsnet again, which installs it.")
+    for name, (use, extra) in _OPTIONAL.items():
+        yield _library(name, False, f"Needed for {use}. {how_to_install(extra)}")
 
 
-def _library(name: str, needed: bool, use: str) -> Finding:
+def _library(name: str, needed: bool, cure: str) -> Finding:
     try:
         import_module(name)
         return Finding(name, True, needed, version(name))
     except (ImportError, PackageNotFoundError) as error:
-        return Finding(name, False, needed, f"{error}; {use}")
+        return Finding(name, False, needed, f"{error}. {cure}")
 
 
-def _engines() -> Iterator[Finding]:
-    """An engine is usable if it routes."""
+def _engines(update: Update) -> Iterator[Finding]:
     from popsnet.engines import ENGINES
 
     for name in ENGINES:
-        outcome = popsnet.route(4, 4, engine=name, progress=False)[0].outcome
-        routes = outcome.delivered == 16
-        detail = f"routes POPS(4, 4) in {outcome.slots} slots" if routes else "does not route"
-        yield Finding(f"engine {name}", routes, True, detail)
+        update(detail=f"engine {name}: compiled at its first use")
+        yield _engine(name)
+
+
+def _engine(name: str) -> Finding:
+    """Find out whether an engine routes."""
+    outcome = popsnet.route(4, 4, engine=name, progress=False)[0].outcome
+    routes = outcome.delivered == 16
+    detail = f"routes POPS(4, 4) in {outcome.slots} slots" if routes else "does not route"
+    return Finding(f"engine {name}", routes, True, detail)
 
 
 def _computer() -> Iterator[Finding]:
+    from popsnet.compiled import cache_folder
     from popsnet.engines import ENGINES
     from popsnet.system import available_memory, threads_here
 
@@ -85,4 +97,6 @@ def _computer() -> Iterator[Finding]:
     largest = f"POPS({g:,}, {g:,}), n = {g * g:,}, with engine slots"
     yield Finding("processors", True, False, f"{threads_here()} cores")
     yield Finding("memory", True, False, f"{memory / 1e9:.1f} GB available")
+    folder = cache_folder(Path(popsnet.__file__).parent)
+    yield Finding("compiled code", True, False, f"kept in {folder}")
     yield Finding("largest square network", True, False, largest)

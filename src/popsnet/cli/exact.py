@@ -20,16 +20,17 @@ def exact(
     permutation: Annotated[
         str,
         typer.Option(
-            help="random for the mean over all permutations; or one, by name or from a file.",
+            help="random for the average over all permutations, or a name or file.",
             autocompletion=opt.complete_permutation,
         ),
     ] = "random",
     all_packets: Annotated[
-        bool, typer.Option("--all-packets", help="For D > G: all packets take part in every step.")
+        bool,
+        typer.Option("--all-packets", help="For D > G: let every packet take part in every step."),
     ] = False,
     upto: Annotated[int | None, typer.Option(help="List at most this many steps.")] = None,
 ) -> Report:
-    """Work out the exact distribution of the steps on a tiny POPS(D, G), as fractions."""
+    """Compute the exact distribution of the steps on a tiny POPS(D, G)."""
     return popsnet.exact.exact_steps(
         d, g, router=router, permutation=permutation, all_packets=all_packets, upto=upto
     ).report()

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import io
-import itertools
 import os
 import re
+import signal
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from types import FrameType
 from typing import Annotated
 
 import typer
@@ -18,8 +22,10 @@ from popsnet.cli import (
     cite,
     compare,
     compute,
+    demo,
     doctor,
     exact,
+    output,
     paper,
     plan,
     results,
@@ -32,12 +38,17 @@ from popsnet.cli import (
     theory,
     view,
 )
+from popsnet.cli.exit_codes import ExitCode
+from popsnet.cli.usage import Command, Group, Stopped, example_of
 from popsnet.errors import InputError, PopsnetError
 
 app = typer.Typer(
     name="popsnet",
-    help="On-line permutation routing on Partitioned Optical Passive Star networks.",
-    no_args_is_help=True,
+    cls=Group,
+    help="Simulate routing on Partitioned Optical Passive Star networks.\n\nA POPS(D, G) has G "
+    "groups of D processors, and an optical coupler from every group to every group. In a slot a "
+    "coupler carries one message to a whole group; two messages at once destroy each other.",
+    epilog="New here? popsnet demo shows two routers at work in your browser.",
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -62,27 +73,37 @@ def _popsnet(
 
 
 _COMMANDS = {
-    "Route and compare": (route.route, compare.compare, plan.plan, routers.routers),
-    "Schedule and compute": (schedule.schedule, sort.sort, compute.compute),
-    "Experiments": (sweep.sweep, paper.paper),
-    "Theory": (theory.theory, exact.exact, sorting_network.sorting_network),
-    "Tools": (view.view, check.check, doctor.doctor, cite.cite),
+    "Start here": (demo.demo, view.view, route.route, compare.compare, plan.plan),
+    "Traffic": (schedule.schedule, check.check),
+    "Experiments": (sweep.sweep, results.app, paper.paper),
+    "Limits and theory": (theory.theory, exact.exact, adversary.app),
+    "Sorting and computing": (sort.sort, compute.compute, sorting_network.sorting_network),
+    "About": (routers.routers, doctor.doctor, cite.cite),
 }
 """As ``popsnet --help`` lists them."""
 
+_GROUPS = {results.app: "results", adversary.app: "adversary"}
+
+
+def _add(panel: str, command: Callable[..., None]) -> None:
+    example = example_of(command.__name__)
+    app.command(cls=Command, epilog=example, rich_help_panel=panel)(command)
+
+
+def _add_group(panel: str, group: typer.Typer) -> None:
+    name = _GROUPS[group]
+    app.add_typer(group, name=name, cls=Group, rich_help_panel=panel)
+    for one in group.registered_commands:
+        assert one.callback is not None
+        one.cls, one.epilog = Command, example_of(f"{name} {one.name or one.callback.__name__}")
+
+
 for panel, commands in _COMMANDS.items():
     for command in commands:
-        app.command(rich_help_panel=panel)(command)
-app.add_typer(results.app, name="results", rich_help_panel="Experiments")
-app.add_typer(adversary.app, name="adversary", rich_help_panel="Theory")
-
-
-def _refuse_negative_sizes(arguments: list[str]) -> None:
-    """A negative size looks like an option; say what it is instead of 'no such option'."""
-    rule = "N >= 1 wires" if arguments[:1] == ["sorting-network"] else "D >= 1 and G >= 1"
-    for before, argument in itertools.pairwise(arguments):
-        if re.fullmatch(r"-\d+", argument) and not before.startswith("--"):
-            raise InputError(f"{argument} is below 1: a network has {rule}.")
+        if isinstance(command, typer.Typer):
+            _add_group(panel, command)
+        else:
+            _add(panel, command)
 
 
 _PARAMETERS = "|".join(
@@ -112,50 +133,143 @@ def _flag(name: str) -> str:
     return f"--{name.replace('_', '-')}"
 
 
+def main() -> None:
+    """Run the command line; see :class:`ExitCode` for how it ends."""
+    _open_closed_streams()
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal without ± is no reason to fail
+    with _sigterm_interrupts():
+        code = _run()
+    sys.exit(int(_flushed(code)))
+
+
+def _run() -> int:
+    """Run the command that is typed; return its exit code."""
+    try:
+        return int(app(prog_name="popsnet", standalone_mode=False) or ExitCode.DONE)
+    except SystemExit as end:
+        return _of_system_exit(end)
+    except typer.Abort:
+        return ExitCode.FAILED
+    except PopsnetError as error:
+        _complain(with_flags(str(error)))
+        if _lacks_room(error):
+            return ExitCode.CANNOT_WRITE
+        return ExitCode.BAD_INPUT if isinstance(error, InputError) else ExitCode.FAILED
+    except OSError as error:
+        return _of_os_error(error)
+    except (Stopped, KeyboardInterrupt):
+        return _interrupted()
+    except SystemError as end:
+        if not _was_interrupted(end):  # compiled code wraps an interrupt in one
+            raise
+        return _interrupted()
+    except Exception as error:
+        if hasattr(error, "format_message"):
+            return _of_usage_error(error)
+        from popsnet.routing.plugin import users_frames
+
+        if not (frames := users_frames(error)):
+            raise
+        _complain(f"the code of a router failed.\n{frames.rstrip()}")
+        return ExitCode.FAILED
+
+
+def _of_usage_error(error: Exception) -> int:
+    """Say what cannot be understood, and where the help is."""
+    _complain(error.format_message())  # type: ignore[attr-defined]
+    if (context := getattr(error, "ctx", None)) is not None:
+        _say(context.get_usage())
+        _say(f"Help: {context.command_path} --help")
+    return ExitCode.BAD_INPUT
+
+
+def _of_system_exit(end: SystemExit) -> int:
+    if isinstance(end.__context__, BrokenPipeError):
+        return ExitCode.BROKEN_PIPE
+    return end.code if isinstance(end.code, int) else int(bool(end.code))
+
+
+def _of_os_error(error: OSError) -> int:
+    if isinstance(error, BrokenPipeError):
+        return ExitCode.BROKEN_PIPE
+    if error.filename is None and _is_of_output(error):
+        _complain(f"Standard output could not be written: {error.strerror}.")
+        return ExitCode.CANNOT_WRITE
+    _complain(str(error))
+    return ExitCode.CANNOT_WRITE if _is_of_output(error) else ExitCode.BAD_INPUT
+
+
+def _is_of_output(error: BaseException) -> bool:
+    """Whether something could not be written for lack of room, or because the device failed."""
+    if isinstance(error, OSError):
+        return error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+    return getattr(error, "sqlite_errorname", "").startswith(("SQLITE_FULL", "SQLITE_IOERR"))
+
+
+def _lacks_room(error: BaseException | None) -> bool:
+    while error is not None and not _is_of_output(error):
+        error = error.__cause__
+    return error is not None
+
+
 def _was_interrupted(end: BaseException | None) -> bool:
-    """Whether an interrupt that nobody has dealt with is what ended the program."""
+    """Whether an interrupt that no command has dealt with is what ended the program."""
     while end is not None and not isinstance(end, KeyboardInterrupt):
         end = end.__cause__ or (None if end.__suppress_context__ else end.__context__)
     return end is not None
 
 
-def main() -> None:
-    """Run the command line: exit code 2 for bad input, 1 for a failed check, 130 interrupted."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")  # a terminal without ± is no reason to fail
-    try:
-        _refuse_negative_sizes(sys.argv[1:])
-        try:
-            app()
-        finally:
-            sys.stdout.flush()
-    except SystemExit as end:
-        if _was_interrupted(end):
-            print("Interrupted.", file=sys.stderr)
-        raise
-    except PopsnetError as error:
-        print(f"Error: {with_flags(str(error))}", file=sys.stderr)
-        sys.exit(2 if isinstance(error, InputError) else 1)
-    except BrokenPipeError:  # whoever read our output has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(1)
-    except OSError as error:
-        print(f"Error: {error}", file=sys.stderr)
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(2)
-    except (KeyboardInterrupt, SystemError) as end:
-        if not _was_interrupted(end):  # compiled code wraps an interrupt in a SystemError
-            raise
-        print("Interrupted.", file=sys.stderr)
-        sys.exit(130)
-    except Exception as error:
-        from popsnet.routing.plugin import users_frames
+def _interrupted() -> int:
+    _say("Interrupted.")
+    return output.interrupt_code()
 
-        if not (frames := users_frames(error)):
-            raise
-        print(f"Error: the code of a router failed.\n{frames}", end="", file=sys.stderr)
-        sys.exit(1)
+
+def _flushed(code: int) -> int:
+    """Write what is left of the output, and return how the command ends."""
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        code = _of_os_error(error) if code == ExitCode.DONE else code
+        with suppress(OSError):  # or Python would try again, and complain
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return code
+
+
+def _complain(text: str) -> None:
+    _say(f"Error: {text}")
+
+
+def _say(text: str) -> None:
+    with suppress(OSError):  # there is no one to tell
+        print(text, file=sys.stderr, flush=True)
+
+
+def _open_closed_streams() -> None:
+    """Give closed streams an end: or the next file to be opened would take their place."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115, PTH123
+
+
+@contextmanager
+def _sigterm_interrupts() -> Iterator[None]:
+    """Let SIGTERM end a command as Ctrl-C does, so that it reports what is finished."""
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        output.note_termination()
+        raise KeyboardInterrupt
+
+    try:
+        before = signal.signal(signal.SIGTERM, interrupt)
+    except ValueError:  # not in the main thread, which alone gets signals
+        yield
+        return
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 if __name__ == "__main__":

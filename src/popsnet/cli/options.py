@@ -28,6 +28,14 @@ def _completing(module: str, name: str, *others: str) -> Callable[[str], list[st
     return complete
 
 
+def how_to_install(extra: str) -> str:
+    """Say how to install the libraries of an extra, from an index or from a clone."""
+    return (
+        f"Install popsnet with the extra {extra}: pip install 'popsnet[{extra}]', or "
+        f"pip install '.[{extra}]' in a clone."
+    )
+
+
 def require_file(path: Path | None) -> Path | None:
     """Refuse a file that cannot be written, before any work is done."""
     if path is not None:
@@ -40,7 +48,9 @@ def require_figure(path: Path | None) -> Path | None:
     if path is None:
         return None
     if find_spec("matplotlib") is None:
-        raise InputError("--figure needs matplotlib, not installed: pip install 'popsnet[plots]'")
+        raise InputError(
+            f"--figure needs matplotlib, which is not installed. {how_to_install('plots')}"
+        )
     from matplotlib.backend_bases import FigureCanvasBase
 
     endings = [f".{name}" for name in sorted(FigureCanvasBase.get_supported_filetypes())]
@@ -56,21 +66,20 @@ complete_sorting_network = _completing("sorting", "NETWORKS")
 SORTING_NETWORKS = "merge-exchange, bitonic or bag-tree."
 PERMUTATIONS = (
     "random, keyed, identity, reversal, transpose, bit-reversal, shuffle, shift (by 1), shift:K, "
-    "shift:d, group-permutation, tornado; or a file: .npy, .csv, .json."
+    "shift:d, group-permutation, tornado; or a file: .npy, .csv or .json."
 )
 
 D = Annotated[int, typer.Argument(metavar="D", help="Processors per group.")]
-G = Annotated[int, typer.Argument(metavar="G", help="Groups.")]
+G = Annotated[int, typer.Argument(metavar="G", help="Number of groups.")]
 Router = Annotated[
     str,
     typer.Option(
+        metavar="NAME[:VARIANT]",
         help="A router (popsnet routers lists them), or a file.py that registers one.",
         autocompletion=complete_router,
     ),
 ]
-Variant = Annotated[
-    str | None, typer.Option(help="A variant of the router; its default if not given.")
-]
+Variant = Annotated[str | None, typer.Option(help="A variant of the router.")]
 Permutation = Annotated[str, typer.Option(help=PERMUTATIONS, autocompletion=complete_permutation)]
 Engine = Annotated[
     str,
@@ -79,17 +88,15 @@ Engine = Annotated[
         autocompletion=_completing("engines", "ENGINES", "auto"),
     ),
 ]
-Seed = Annotated[int, typer.Option(help="Seed of the router's coins.")]
-PermutationSeed = Annotated[int, typer.Option(help="Seed of the permutations.")]
-MaxSteps = Annotated[int, typer.Option(help="Cap: stop a run after this many steps.")]
-StoreFile = Annotated[Path, typer.Option("--store", help="The file that results are kept in.")]
+Seed = Annotated[int, typer.Option(help="Random seed of the router.")]
+PermutationSeed = Annotated[int, typer.Option(help="Random seed of the permutations.")]
+MaxSteps = Annotated[int, typer.Option(help="Stop a run after this many steps.")]
+StoreFile = Annotated[Path, typer.Option("--store", help="File with the results.")]
+NoOpen = Annotated[bool, typer.Option("--no-open", help="Do not open a browser.")]
 Trace = Annotated[
-    Path | None, typer.Option(help="Write what happens in every slot of one run to this file.")
+    Path | None, typer.Option(help="Write a trace, everything that happens in a run, to this file.")
 ]
 Figure = Annotated[
     Path | None,
-    typer.Option(
-        help="Draw a figure to this file: .svg, .png, .pdf, or another format.",
-        callback=require_figure,
-    ),
+    typer.Option(help="Write a figure to this file: .svg, .png or .pdf.", callback=require_figure),
 ]

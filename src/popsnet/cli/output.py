@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
+from popsnet.cli.exit_codes import ExitCode
 from popsnet.errors import InputError
 from popsnet.progress import patient_progress
 from popsnet.report import Fact, Report, Table
@@ -21,8 +22,6 @@ from popsnet.report import Fact, Report, Table
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from rich.console import RenderableType
-
-INTERRUPTED = 130
 
 Command: TypeAlias = Callable[..., Report]
 
@@ -32,6 +31,18 @@ _OPTIONS = {
 }
 
 _for_people: ContextVar[bool] = ContextVar("for_people", default=True)
+_terminated = False
+
+
+def note_termination() -> None:
+    """Remember that the interrupt which follows is a SIGTERM."""
+    global _terminated
+    _terminated = True
+
+
+def interrupt_code() -> ExitCode:
+    """Return how an interrupted command ends."""
+    return ExitCode.TERMINATED if _terminated else ExitCode.INTERRUPTED
 
 
 class Interrupted(Exception):
@@ -45,8 +56,8 @@ class Interrupted(Exception):
 def reporting(command: Command) -> Callable[..., None]:
     """Give a command that returns a report the options --json and --csv, and print the report.
 
-    The exit code is 1 if the report is not ok, and 130 after an interrupt. With --json or --csv
-    standard output has the report alone: what a user's own code prints goes to standard error.
+    A report that is not ok ends with ``FAILED``. With --json or --csv, standard output has the
+    report alone: what a user's own code prints goes to standard error.
     """
 
     @wraps(command)
@@ -64,9 +75,9 @@ def reporting(command: Command) -> Callable[..., None]:
             _print(report, json, csv)
         if message:
             typer.echo(message, err=True)
-            raise typer.Exit(INTERRUPTED)
+            raise typer.Exit(interrupt_code())
         if report is not None and not report.ok:
-            raise typer.Exit(1)
+            raise typer.Exit(ExitCode.FAILED)
 
     own = signature(command, eval_str=True)
     added = [

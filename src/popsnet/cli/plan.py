@@ -10,5 +10,5 @@ from popsnet.report import Report
 
 @reporting
 def plan(d: opt.D, g: opt.G) -> Report:
-    """Say which router to use on POPS(D, G), and how many slots each should take."""
+    """Recommend a router for POPS(D, G), with the expected slots of each."""
     return popsnet.recommend(d, g).report()

@@ -79,6 +79,6 @@ def verify(
     seed: Annotated[int, typer.Option(help="Chooses the shards.")] = 0,
     every: Annotated[bool, typer.Option("--all", help="Run all shards again.")] = False,
 ) -> Report:
-    """Check a store and run some of its shards again; exit 1 if something is wrong."""
+    """Check a store and run some of its shards again."""
     with popsnet.Store(store) as results:
         return popsnet.verify(results, None if every else shards, seed).report()

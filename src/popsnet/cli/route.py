@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import shlex
+from itertools import chain
 from typing import Annotated
 
 import typer
@@ -12,27 +15,30 @@ from popsnet.cli.output import Interrupted, reporting, with_trace
 from popsnet.errors import InputError
 from popsnet.report import Fact, Report
 
+_ROUTER = "mei-rizzi"
+_MOST_SEEN = 2**10
+"""On larger networks a single packet can hardly be seen on the page."""
+
 
 @reporting
 def route(
     d: opt.D,
     g: opt.G,
-    router: opt.Router = "mei-rizzi",
+    router: opt.Router = _ROUTER,
     variant: opt.Variant = None,
     schedule: Annotated[
-        str | None,
-        typer.Option(help="A variant written out, for routers that make variants of a text."),
+        str | None, typer.Option(help='A schedule for relay, for example "P2 P1 R2".')
     ] = None,
     permutation: opt.Permutation = "random",
     detect: Annotated[
         bool,
         typer.Option(
-            "--detect",
-            help="A global OR after every step, so that every processor knows the end. Its slots "
-            "count.",
+            "--detect", help="After every step, let all processors find out whether they are done."
         ),
     ] = False,
-    runs: Annotated[int, typer.Option(help="Runs, each with its own permutation and coins.")] = 1,
+    runs: Annotated[
+        int, typer.Option(help="Number of runs, each with its own permutation and coins.")
+    ] = 1,
     seed: opt.Seed = 0,
     permutation_seed: opt.PermutationSeed = 0,
     engine: opt.Engine = "auto",
@@ -51,19 +57,45 @@ def route(
     )  # fmt: skip
     if detect:
         experiment = experiment.replaced(variant=experiment.variant + DETECTED)
+    if variant is not None or detect:
+        router = _with_variant(router, experiment.variant)
     try:
         done = popsnet.route(experiment, runs=runs, engine=engine, trace=trace)
     except KeyboardInterrupt as stop:
         if not isinstance(kept := getattr(stop, "runs", None), popsnet.Runs):
             raise
         message = f"Interrupted: {len(kept)} of {runs} runs were finished."
-        raise Interrupted(message, _report(kept) if len(kept) else None) from None
-    return with_trace(_report(done), trace)
+        report = _report(kept, router, permutation) if len(kept) else None
+        raise Interrupted(message, report) from None
+    return with_trace(_report(done, router, permutation), trace)
 
 
-def _report(done: popsnet.Runs) -> Report:
+def _report(done: popsnet.Runs, router: str, permutation: str) -> Report:
     seconds = float(done.seconds.sum())
-    return done.report().plus(Fact("seconds", seconds), f"Routed in {seconds:,.2f} s.")
+    report = done.report().plus(Fact("seconds", seconds), f"Routed in {seconds:,.2f} s.")
+    return report.plus(*_pointer(done.experiment, router, permutation))
+
+
+def _pointer(experiment: popsnet.Experiment, router: str, permutation: str) -> list[str]:
+    """Return the command that shows the first run, if the viewer can show it."""
+    if experiment.network.n > _MOST_SEEN or experiment.idealized:
+        return []
+    options = {
+        "--router": (router, _ROUTER),
+        "--permutation": (permutation, "random"),
+        "--seed": (experiment.seed, 0),
+        "--permutation-seed": (experiment.permutation_seed, 0),
+        "--max-steps": (experiment.max_steps, 1000),
+    }
+    given = ((key, str(value)) for key, (value, default) in options.items() if value != default)
+    words = (str(experiment.d), str(experiment.g), *chain.from_iterable(given))
+    return [f"See it: popsnet view {shlex.join(words)}"]
+
+
+def _with_variant(router: str, variant: str) -> str:
+    """Return NAME:VARIANT for a router that may have been given as such already."""
+    name = re.match(r".+?\.py|[^:]+", router)
+    return f"{name[0] if name else router}:{variant}"
 
 
 def _require_schedules(router: str, variant: str | None) -> None:

@@ -8,7 +8,7 @@ from popsnet.report import Report
 
 @reporting
 def routers() -> Report:
-    """List the routers: where each applies, its slots, memory, messages and coins."""
+    """List the routers with their slots, memory, messages and coins."""
     from popsnet.advice.catalogue import catalogue
 
     return catalogue()

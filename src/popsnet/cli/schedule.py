@@ -19,39 +19,33 @@ def schedule(
     d: opt.D,
     g: opt.G,
     permutation: Annotated[
-        str | None,
-        typer.Option(
-            help=f"{opt.PERMUTATIONS} Random if nothing is given.",
-            autocompletion=opt.complete_permutation,
-        ),
+        str | None, typer.Option(help=opt.PERMUTATIONS, autocompletion=opt.complete_permutation)
     ] = None,
     demand: Annotated[
         Path | None,
-        typer.Option(help="A file with a row per packet, source and destination: .csv, .npy."),
+        typer.Option(help="A .csv or .npy file with a row per packet: source, destination."),
     ] = None,
     matrix: Annotated[
         Path | None,
         typer.Option(
-            help="A file with G × G counts of packets, a row per source group: .csv, .npy."
+            help="A .csv or .npy file with G × G counts of packets, a row per source group."
         ),
     ] = None,
     permutation_seed: opt.PermutationSeed = 0,
-    seed: Annotated[int, typer.Option(help="Seed of the walks that colour the packets.")] = 0,
+    seed: Annotated[int, typer.Option(help="Random seed of the scheduler.")] = 0,
     trace: Annotated[
-        Path | None, typer.Option(help="Write what happens in every slot to this file.")
+        Path | None, typer.Option(help="Write a trace of the schedule to this file.")
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(
-            "--out",
-            "-o",
-            help="Write the schedule as .csv, a row per message: slot, sender, coupler, listener, "
-            "packet.",
-        ),
+        typer.Option("--out", "-o", help="Write the schedule as .csv with a row per message."),
     ] = None,
     figure: opt.Figure = None,
 ) -> Report:
-    """Make a schedule without collisions for everything that is to be sent on POPS(D, G)."""
+    """Compute a collision-free schedule for known traffic.
+
+    Without --permutation, --demand or --matrix the traffic is a random permutation.
+    """
     _require_files(out, trace, figure)
     made = popsnet.schedule(
         popsnet.Network(d, g), demand, permutation=permutation, matrix=matrix,

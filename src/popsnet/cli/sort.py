@@ -22,18 +22,18 @@ def sort(
         typer.Option(help=opt.SORTING_NETWORKS, autocompletion=opt.complete_sorting_network),
     ] = "merge-exchange",
     keys: Annotated[
-        str, typer.Option(help="random, or a file of D·G numbers: .npy, or text.")
+        str, typer.Option(help="random, or a file with D·G numbers: .npy or text.")
     ] = "random",
-    seed: Annotated[int, typer.Option(help="Seed of random keys, and of the bag tree.")] = 0,
+    seed: Annotated[int, typer.Option(help="Random seed of the keys and of bag-tree.")] = 0,
     out: Annotated[
         Path | None,
         typer.Option(
-            "--out", "-o", help="Write the sorted values: .npy, or text, one per line.",
+            "--out", "-o", help="Write the sorted values to this file: .npy, or text.",
             callback=opt.require_file,
         ),
     ] = None,
 ) -> Report:  # fmt: skip
-    """Sort D·G values on POPS(D, G), slot by slot; exit 1 if they are not in order then."""
+    """Sort D·G values on POPS(D, G), slot by slot."""
     from popsnet.computing import write_keys
 
     values = None if keys == "random" else Path(keys)

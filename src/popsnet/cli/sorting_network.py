@@ -21,26 +21,27 @@ def sorting_network(
             metavar="NAME", help=opt.SORTING_NETWORKS, autocompletion=opt.complete_sorting_network
         ),
     ],
-    n: Annotated[int, typer.Argument(metavar="N", help="Wires.")],
-    seed: Annotated[
-        int, typer.Option(help="Seed of the bag tree's matchings, and of --check.")
-    ] = 0,
+    n: Annotated[int, typer.Argument(metavar="N", help="Number of wires.")],
+    seed: Annotated[int, typer.Option(help="Random seed of bag-tree and of --check.")] = 0,
     figure: Annotated[
         Path | None,
         typer.Option(
-            help="Draw a Knuth diagram to this file: .svg, .png, .pdf, …",
+            help="Write a Knuth diagram to this file: .svg, .png or .pdf.",
             callback=opt.require_figure,
         ),
     ] = None,
     check: Annotated[
         bool,
-        typer.Option("--check", help="Try inputs of zeros and ones: all for N <= 20, some above."),
+        typer.Option(
+            "--check", help="Try all inputs of zeros and ones (for N > 20, a random sample)."
+        ),
     ] = False,
     growth: Annotated[
-        bool, typer.Option("--growth", help="Depths of bag-tree for all powers of two up to N.")
+        bool,
+        typer.Option("--growth", help="Show the depth of bag-tree for every power of two up to N."),
     ] = False,
 ) -> Report:
-    """Make a sorting network; exit 1 if it is found not to sort."""
+    """Make a sorting network, draw it, or check that it sorts."""
     drawn = None
     if figure is not None:  # first: what does not fit a page is refused before any work
         drawn = popsnet.plots.draw_network(popsnet.sorting.make_network(name, n, seed))

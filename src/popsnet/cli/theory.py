@@ -17,16 +17,16 @@ from popsnet.report import Report
 def theory(
     d: opt.D,
     g: opt.G,
-    runs: Annotated[int, typer.Option(help="Runs of each randomized router, to compare with.")] = 0,
+    runs: Annotated[int, typer.Option(help="Runs of each randomized router to compare with.")] = 0,
     figure: Annotated[
         Path | None,
         typer.Option(
-            help="Draw a run beside the phases of the proof to this file: .svg, .png, …",
+            help="Write a figure of a run and the phases of the proof: .svg, .png or .pdf.",
             callback=opt.require_figure,
         ),
     ] = None,
 ) -> Report:
-    """Say what mathematics says of routing on POPS(D, G): fluid limits, bounds, tails."""
+    """Show fluid limits, bounds and tail probabilities for POPS(D, G)."""
     found = popsnet.predict(d, g, runs=runs, phases=figure is not None)
     report = found.report()
     if figure is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
@@ -10,12 +11,13 @@ import typer
 
 import popsnet
 from popsnet.cli import options as opt
+from popsnet.cli.browser import open_in_browser
 from popsnet.cli.output import Interrupted, for_people, reporting
 from popsnet.errors import InputError
 from popsnet.report import Fact, Report
 
 _ROUTER = "mei-rizzi"
-_SCREENS = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
+_NUMBER = re.compile(r"\s?-?[0-9]+")
 
 
 @reporting
@@ -24,16 +26,16 @@ def view(
     what: Annotated[
         list[str],
         typer.Argument(
-            metavar="TRACE… | D G",
-            help="Files that --trace wrote; or processors per group, and groups. A file whose "
-            "name is a number is given as ./4.",
+            metavar="D G | TRACE...",
+            help="Processors per group and number of groups, or files that --trace wrote.",
         ),
     ],
     router: Annotated[
         list[str] | None,
         typer.Option(
             metavar="NAME[:VARIANT]",
-            help=f"A router, {_ROUTER} if none is given; repeat it for runs side by side.",
+            help=f"A router (default {_ROUTER}), or a file.py that registers one. Repeat the "
+            "option for runs side by side.",
             autocompletion=opt.complete_router,
         ),
     ] = None,
@@ -44,11 +46,9 @@ def view(
     out: Annotated[
         Path, typer.Option("--out", "-o", help="The page to write.", callback=opt.require_file)
     ] = Path("view.html"),
-    no_open: Annotated[
-        bool, typer.Option("--no-open", help="Write the page and open no browser.")
-    ] = False,
+    no_open: opt.NoOpen = False,
 ) -> Report:
-    """Play runs slot by slot in the browser: one page, nothing to install."""
+    """Play runs slot by slot in the browser."""
     from popsnet.notebook import page_of
     from popsnet.viewer import require_showable
 
@@ -74,7 +74,7 @@ def view(
     except KeyboardInterrupt:
         raise Interrupted("Interrupted: no page is written.") from None
     page.save(out)
-    opened = for_people() and not no_open and _open(out)
+    opened = for_people() and not no_open and open_in_browser(out)
     return report.plus(
         Fact("page", str(out)),
         Fact("bytes", out.stat().st_size),
@@ -84,7 +84,7 @@ def view(
 
 def _is_network(what: Sequence[str]) -> bool:
     """Whether D and G are given, and not files."""
-    numbers = [name for name in what if name.isascii() and name.isdigit()]
+    numbers = [name.strip() for name in what if _NUMBER.fullmatch(name)]
     if numbers and len(numbers) == len(what) == 2:
         return True
     if numbers:
@@ -121,17 +121,3 @@ def _refuse_overwriting(files: Mapping[Path, str], out: Path) -> None:
                 f"--out {out} is {what}, and the page would take its place; give the page another "
                 "name."
             )
-
-
-def _open(page: Path) -> bool:
-    """Show the page, where there is a screen; say whether a browser took it."""
-    import os
-    import sys
-    import webbrowser
-
-    if sys.platform == "linux" and not any(os.environ.get(name) for name in _SCREENS):
-        return False
-    try:
-        return webbrowser.open(page.resolve().as_uri())
-    except webbrowser.Error:
-        return False

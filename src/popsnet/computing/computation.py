@@ -15,7 +15,7 @@ from popsnet.arrays import named_errors, read_npy
 from popsnet.coins import Coins
 from popsnet.computing import moves
 from popsnet.computing.moves import Steps, Values
-from popsnet.errors import InputError
+from popsnet.errors import InputError, did_you_mean
 from popsnet.files import write_whole
 from popsnet.machine import Machine
 from popsnet.network import Network, require_network
@@ -120,8 +120,10 @@ def compute(
     """
     require_network(network)
     if what not in COMPUTATIONS:
-        known = ", ".join(COMPUTATIONS)
-        raise InputError(f"There is no {what!r} to compute; choose one of {known}.")
+        raise InputError(
+            f"There is no computation {what!r}.{did_you_mean(what, COMPUTATIONS)} Give one of: "
+            f"{', '.join(COMPUTATIONS)}."
+        )
     if network.n > MOST_VALUES:
         raise InputError(f"n = {network.n:,}: give at most {MOST_VALUES:,} processors.")
     count, slots = 1 if what == "move" else moves.dimensions(network), moves.move_slots(network)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from popsnet import system
 from popsnet.engines import fused, objects, slots
 from popsnet.engines.session import Engine
-from popsnet.errors import InputError, SizeError
+from popsnet.errors import InputError, SizeError, did_you_mean
 from popsnet.experiment import Experiment
 
 _FEW_PACKETS = 2**21
@@ -48,8 +48,11 @@ def choose_engine(
         unable = ENGINES["fused"].supports(experiment)
         name = "slots" if few or traced or unable else "fused"
     if name not in ENGINES:
-        known = ", ".join(["auto", *ENGINES])
-        raise InputError(f"engine = {name!r}: there is no such engine; give one of {known}.")
+        known = ["auto", *ENGINES]
+        raise InputError(
+            f"engine = {name!r}: there is no such engine.{did_you_mean(name, known)} Give one of "
+            f"{', '.join(known)}."
+        )
     engine = ENGINES[name]
     reason = engine.supports(experiment)
     if reason is not None:

@@ -13,7 +13,7 @@ from functools import partial
 from itertools import count, takewhile
 from math import isqrt
 
-from popsnet.errors import InputError
+from popsnet.errors import InputError, did_you_mean
 from popsnet.exact.chain import Chain, Progress, Step
 from popsnet.exact.start import between_groups, by_residues, of_tables, without_fixed_points
 from popsnet.exact.transition import choose_by_bijection, choose_by_coin, transition_of
@@ -308,7 +308,10 @@ def steps_distribution(
     Fraction(136, 45)
     """
     if router not in ROUTERS:
-        raise InputError(f"router = {router} has no exact chain; give {' or '.join(ROUTERS)}.")
+        raise InputError(
+            f"router = {router} has no exact chain.{did_you_mean(router, ROUTERS)} Give "
+            f"{' or '.join(ROUTERS)}."
+        )
     if all_packets and router == "relay":
         raise InputError(
             "all_packets = True is for mei-rizzi; leave it out. In relay every packet always takes "

@@ -20,11 +20,11 @@ from typing import TypeAlias
 
 from popsnet.exact.state import Line, State, Weights, canonical
 
-NOBODY = -1
+EMPTY = -1
 _MANY = -2
 
 Cells: TypeAlias = tuple[int, ...]
-"""For each cell the group at the other end of the packet that is heard there, or ``NOBODY``."""
+"""For each cell the group at the other end of the packet that is heard there, or ``EMPTY``."""
 
 
 @cache
@@ -36,7 +36,7 @@ def choose_by_coin(line: Line, cells: int, probability: Fraction) -> Weights[Cel
     O(m·cells·(groups + 2)^cells) time for m packets.
     """
     one, none = probability.numerator, (probability.denominator - probability.numerator) * cells
-    weights: Counter[Cells] = Counter({(NOBODY,) * cells: 1})
+    weights: Counter[Cells] = Counter({(EMPTY,) * cells: 1})
     for end, count in enumerate(line):
         for _ in range(count):
             after: Counter[Cells] = Counter()
@@ -48,12 +48,12 @@ def choose_by_coin(line: Line, cells: int, probability: Fraction) -> Weights[Cel
             weights = after
     heard: Counter[Cells] = Counter()
     for outcome, weight in weights.items():
-        heard[tuple(NOBODY if one == _MANY else one for one in outcome)] += weight
+        heard[tuple(EMPTY if one == _MANY else one for one in outcome)] += weight
     return Weights(dict(heard), (probability.denominator * cells) ** sum(line))
 
 
 def _chosen(outcome: Cells, cell: int, end: int) -> Cells:
-    content = end if outcome[cell] == NOBODY else _MANY
+    content = end if outcome[cell] == EMPTY else _MANY
     return (*outcome[:cell], content, *outcome[cell + 1 :])
 
 
@@ -65,7 +65,7 @@ def choose_by_bijection(line: Line, cells: int) -> Weights[Cells]:
     uniform bijection of the group's destinations gives. O(cells!) time.
     """
     ends = [end for end, count in enumerate(line) for _ in range(count)]
-    ends += [NOBODY] * (cells - len(ends))
+    ends += [EMPTY] * (cells - len(ends))
     weights = Counter(permutations(ends))
     return Weights(dict(weights), sum(weights.values()))
 
@@ -112,7 +112,7 @@ def add_line(
 
 
 def _with(cell: Cell, end: int, number: int) -> Cell:
-    if end == NOBODY:
+    if end == EMPTY:
         return cell
     content = number if cell[end] == _FREE else _TAKEN
     return (*cell[:end], content, *cell[end + 1 :])

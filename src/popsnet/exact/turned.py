@@ -19,7 +19,7 @@ from operator import itemgetter
 from typing import TypeAlias
 
 from popsnet.exact.state import Line, State, Weights
-from popsnet.exact.transition import NOBODY, Cells, Transition, add_line, choose_by_bijection
+from popsnet.exact.transition import EMPTY, Cells, Transition, add_line, choose_by_bijection
 
 FRESH = 4
 """This many stages have bijections of their own."""
@@ -54,12 +54,12 @@ def place(state: State) -> Transition:
 
 @cache
 def _those_that_met(cell: Cells) -> Cells:
-    return tuple(end if cell.count(end) > 1 else NOBODY for end in cell)
+    return tuple(end if cell.count(end) > 1 else EMPTY for end in cell)
 
 
 def _packets(cells: Sequence[Cells], places: Sequence[int]) -> Iterable[Packet]:
     for cell, at in zip(cells, places, strict=True):
-        yield from ((line, end, at) for line, end in enumerate(cell) if end != NOBODY)
+        yield from ((line, end, at) for line, end in enumerate(cell) if end != EMPTY)
 
 
 @cache

@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -107,11 +108,45 @@ def _read_json(path: Path) -> npt.NDArray[Any]:
 
 
 def _read_csv(path: Path) -> npt.NDArray[Any]:
+    quick = _read_plain_csv(path)
+    return _read_any_csv(path) if quick is None else quick
+
+
+_HEADINGS = (["destination"], ["source", "destination"], ["destination", "source"])
+
+
+def _read_plain_csv(path: Path) -> npt.NDArray[np.int64] | None:
+    """Read a file of numbers below a heading or none, as large ones are; None for all others."""
+    try:
+        with path.open(encoding="utf-8-sig") as file:
+            heading = [cell.strip().lower() for cell in file.readline().split(",")]
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")  # NumPy warns of an empty file, for example
+            table: npt.NDArray[np.int64] = np.loadtxt(
+                path, np.int64, comments=None, delimiter=",", ndmin=2, encoding="utf-8-sig",
+                skiprows=int(heading in _HEADINGS),
+            )  # fmt: skip
+    except (ValueError, OverflowError, Warning):
+        return None
+    if table.shape[1] == 1:
+        return table[:, 0]
+    if table.shape[1] != 2:
+        return None
+    source, destination = table.T[::-1] if heading == _HEADINGS[-1] else table.T
+    if not np.array_equal(np.sort(source), np.arange(len(source))):
+        return None
+    values = np.empty(len(source), dtype=np.int64)
+    values[source] = destination
+    return values
+
+
+def _read_any_csv(path: Path) -> npt.NDArray[Any]:
+    """Read a file that may have a heading, quotes and faults; each fault is named with its line."""
     rows = read_rows(path, PermutationError)
     heading = []
     if rows and (not any(map(_is_number, rows[0][1])) or not rows[0][1][0].strip()):
         heading, rows = [cell.strip().lower() for cell in rows[0][1]], rows[1:]
-    if heading == ["destination", "source"]:
+    if heading == _HEADINGS[-1]:
         rows = [(line, row[::-1]) for line, row in rows]
     table = [(line, parse_integers(path, line, row, PermutationError)) for line, row in rows]
     if all(len(row) == 1 for _, row in table):

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from difflib import get_close_matches
 from hashlib import blake2b
 from pathlib import Path
 from typing import TypeAlias
@@ -16,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from popsnet.coins import Coins
-from popsnet.errors import InputError, PermutationError, SizeError
+from popsnet.errors import InputError, PermutationError, SizeError, did_you_mean
 from popsnet.network import Network
 from popsnet.permutations.files import SUFFIXES, read_permutation, require_permutation
 from popsnet.permutations.keyed import KeyedPermutation
@@ -127,8 +126,7 @@ def find_permutation(name: str, network: Network | None = None) -> Maker:
         return _shift_by(name.removeprefix("shift:"))
     if Path(name).suffix.lower() in SUFFIXES:
         return lambda network, coins: read_permutation(Path(name), network.n)
-    close = get_close_matches(name, NAMES, n=1)
-    meant = f" Did you mean {close[0]!r}?" if close else ""
+    meant = did_you_mean(name, [*NAMES, "shift:d"])
     raise PermutationError(
         f"There is no permutation {name!r}.{meant} Give one of: {', '.join(NAMES)}, shift:K, "
         f"shift:d; or a file ending in {', '.join(SUFFIXES)}."

@@ -171,12 +171,12 @@ class Table:
         if self.title:
             yield Text(self.title, style="bold")
         if self.rows:
-            yield self._renderable()
+            yield _Rows(self)
         if self.caption:
             yield Note(self.caption)
 
-    def _renderable(self) -> rich.table.Table:
-        """Return the rows for a terminal: narrow, numbers to the right and never broken."""
+    def side_by_side(self, width: int) -> rich.table.Table | None:
+        """Return the rows for a terminal, numbers to the right and never broken, if they fit."""
         import rich.table
         from rich.text import Text
 
@@ -194,6 +194,8 @@ class Table:
             max(map(len, [one.title, *texts]))
             for one, texts in zip(self.columns, below, strict=True)
         ]
+        if sum(least) + len(least) - 1 > width < _WIDTH:
+            return None
         tight, narrow = (sum(widths) + len(widths) > _WIDTH for widths in (natural, least))
         for column, width in zip(self.columns, least, strict=True):
             table.add_column(
@@ -206,6 +208,17 @@ class Table:
         for line in cells:
             table.add_row(*map(Text, line))
         return table
+
+    def stacked(self) -> Iterator[Note]:
+        """Yield the rows for a narrow terminal: the first cell, and a line for each of the others.
+
+        Cells without a value are left out.
+        """
+        for first, *others in self.cells():
+            yield Note(first.rstrip("\n"))
+            for column, text in zip(self.columns[1:], others, strict=True):
+                if text.strip() and text != NOTHING:
+                    yield Note(f"{column.title.strip()}: {text}".lstrip(": "), indent=2)
 
     def __str__(self) -> str:
         return as_text(self.renderables())
@@ -230,18 +243,36 @@ def _least_width(column: Column, texts: Sequence[str]) -> int:
 
 
 @dataclass(frozen=True, slots=True)
+class _Rows:
+    """The rows of a table for a terminal: side by side, or stacked where that does not fit."""
+
+    table: Table
+
+    def __rich_console__(
+        self, console: Console, options: ConsoleOptions
+    ) -> Iterator[RenderableType]:
+        found = self.table.side_by_side(options.max_width)
+        yield from self.table.stacked() if found is None else [found]
+
+
+@dataclass(frozen=True, slots=True)
 class Note:
     """A paragraph for a terminal: broken at spaces only, so that paths stay whole."""
 
     text: str
+    indent: int = 0
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Text]:
         from textwrap import wrap
 
         from rich.text import Text
 
+        margin = " " * self.indent
         for line in self.text.splitlines():
-            parts = wrap(line, options.max_width, break_long_words=False, break_on_hyphens=False)
+            parts = wrap(
+                line, options.max_width, initial_indent=margin, subsequent_indent=margin,
+                break_long_words=False, break_on_hyphens=False,
+            )  # fmt: skip
             yield from (Text(part, overflow="ignore") for part in parts or [""])
 
 

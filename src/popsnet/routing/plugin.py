@@ -173,11 +173,25 @@ def execute_file(path: Path, what: str = "a router") -> tuple[ModuleType, bytes]
     module = sys.modules[name] = importlib.util.module_from_spec(spec)
     try:
         loader.exec_module(module)
-    except SyntaxError as error:
+    except (SyntaxError, ValueError) as error:
+        if _is_binary(loader.text):
+            raise InputError(f"{path} is not a text file; give a Python program.") from error
+        if not isinstance(error, SyntaxError):
+            raise _failed(path, error) from error
         raise InputError(f"{path}, line {error.lineno}: {error.msg}.") from error
     except InputError:
         raise
     except (Exception, SystemExit) as error:
-        text = f"{path} cannot be loaded: {type(error).__name__}: {error}."
-        raise InputError(text) from error
+        raise _failed(path, error) from error
     return module, loader.text
+
+
+def _failed(path: Path, error: BaseException) -> InputError:
+    return InputError(f"{path} cannot be loaded: {type(error).__name__}: {error}.")
+
+
+def _is_binary(text: bytes) -> bool:
+    try:
+        return "\0" in text.decode()
+    except UnicodeDecodeError:
+        return not text.lstrip().startswith(b"#")  # a first line may name another encoding

@@ -20,13 +20,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from functools import partial
 from inspect import signature
 from typing import Required, TypeAlias, TypedDict, Unpack
 
 from popsnet.coins import Coins
-from popsnet.errors import InputError
+from popsnet.errors import InputError, did_you_mean
 from popsnet.memory import Memory
 from popsnet.network import Network
 from popsnet.routing.detection import DETECTED, detected, detected_words
@@ -167,7 +166,8 @@ class Router:
         if self.schedules is not None:
             return self.schedules(name)
         names = ", ".join(self.variants)
-        raise InputError(f"Router {self.name} has no variant {name!r}; it has: {names}.")
+        meant = did_you_mean(name, self.variants)
+        raise InputError(f"Router {self.name} has no variant {name!r}.{meant} It has: {names}.")
 
     def _detected(self, variant: Variant) -> Variant:
         """The variant with termination detection."""
@@ -366,10 +366,8 @@ def get_router(name: str) -> Router:
     try:
         return _ROUTERS[name]
     except KeyError:
-        close = get_close_matches(name, _ROUTERS, n=1)
-        meant = f" Did you mean {close[0]!r}?" if close else ""
         known = ", ".join(sorted(_ROUTERS))
         raise InputError(
-            f"There is no router {name!r}.{meant} Give one of: {known}; or a file name.py that "
-            "registers one."
+            f"There is no router {name!r}.{did_you_mean(name, _ROUTERS)} Give one of: {known}; or "
+            "a file name.py that registers one."
         ) from None

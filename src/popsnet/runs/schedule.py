@@ -251,5 +251,5 @@ def _require_room(network: Network, packets: int, traced: bool) -> None:
         raise SizeError(
             f"{network} with {packets:,} packets needs about {needed / 1e9:,.1f} GB"
             f"{' for a trace; a table takes less' if traced else ''}; "
-            f"{available_memory() / 1e9:,.1f} GB can be had here."
+            f"{available_memory() / 1e9:,.1f} GB are available here."
         )

@@ -84,7 +84,7 @@ class RunsSummary(Reported, dict[str, Summary]):
     def _verdict(self) -> str:
         runs, variant = self._runs, self._runs.experiment.variant
         missing = runs.undelivered
-        text = f"{missing:,} packets not delivered" if missing else "every packet delivered"
+        text = f"{missing:,} packets not delivered" if missing else "Every packet delivered"
         text += f"; {int(runs.lost.sum()):,} lost{_named(runs)}; capped runs: {self.capped:,}."
         if runs.experiment.idealized:
             text += f" Variant {variant} is idealized: these are statistics, not routes."
@@ -96,10 +96,10 @@ LABELS = {
     "slots_delivered": "slots until the last delivery",
     "steps": "steps",
     "messages": "messages sent",
-    "collisions": "couplers hit twice or more",
+    "collisions": "collisions",
     "destroyed": "messages destroyed",
     "lost": "packets lost",
-    "peak_buffers": "most packets at a processor",
+    "peak_buffers": "peak buffer use",
     "control_bits": "most bits of a control message",
 }
 """The counts that are summarized, in words."""

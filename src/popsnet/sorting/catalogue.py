@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from popsnet.errors import InputError
+from popsnet.errors import InputError, did_you_mean
 from popsnet.sorting.bag_tree import bag_tree
 from popsnet.sorting.batcher import bitonic, merge_exchange
 from popsnet.sorting.comparators import ComparatorNetwork
@@ -51,6 +51,7 @@ def make_network(name: str, n: int, seed: int = 0) -> ComparatorNetwork:
     """
     if name not in NETWORKS:
         raise InputError(
-            f"There is no sorting network {name!r}; choose one of {', '.join(NETWORKS)}."
+            f"There is no sorting network {name!r}.{did_you_mean(name, NETWORKS)} Give one of: "
+            f"{', '.join(NETWORKS)}."
         )
     return NETWORKS[name].make(n, seed)

@@ -18,7 +18,6 @@ from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import gammaln, xlog1py, xlogy
 
 from popsnet.network import Network
 
@@ -81,6 +80,8 @@ def _binomial(
     heard: npt.NDArray[np.int_], slots: int | npt.NDArray[np.int_], probability: Numbers
 ) -> Numbers:
     """Return the binomial probability of ``heard`` successes in ``slots`` trials."""
+    from scipy.special import gammaln, xlog1py, xlogy
+
     silent = slots - heard
     ways = gammaln(slots + 1) - gammaln(heard + 1) - gammaln(silent + 1)
     logs = ways + xlogy(heard, probability) + xlog1py(silent, -probability)
@@ -145,6 +146,8 @@ def first_at_a_set(mean: float) -> Numbers:
     In the windows of one stage a source tries the same relay group again, so packets that failed
     together meet again, and the number left at each set matters.
     """
+    from scipy.special import gammaln, xlogy
+
     packets = np.arange(int(mean + 6 * mean**0.5) + 8)
     probabilities: Numbers = np.exp(xlogy(packets, mean) - mean - gammaln(packets + 1))
     return probabilities

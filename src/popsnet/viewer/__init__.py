@@ -1,4 +1,4 @@
-"""The viewer: one HTML page that plays runs slot by slot, with nothing to install or to fetch."""
+"""The viewer: one HTML file that plays runs slot by slot, without a server or a network."""
 
 from popsnet.viewer.page import MOST_TEXT, Page, Recording, require_showable, too_long
 

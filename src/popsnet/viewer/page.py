@@ -1,8 +1,7 @@
-"""The page: recordings of runs, and everything that plays them, in one file.
+"""The page: recordings of runs and the program that plays them, in one file.
 
-What comes from a trace is data on it, compressed, and never markup: a hostile trace cannot become
-code. The policy in the head lets the browser run the one program whose hash it names, and fetch
-nothing.
+A trace is compressed data on the page and never markup, so a hostile trace cannot become code. The
+policy in the head lets the browser run only the program whose hash it names, and fetch nothing.
 """
 
 from __future__ import annotations
@@ -27,15 +26,15 @@ from popsnet.trace.reader import Header, TraceReader
 from popsnet.viewer.script import read_static, script_text
 
 MOST_GROUPS = 256
-"""A picture of more than 256 × 256 couplers has none that could be seen."""
+"""In a figure of more than 256 × 256 couplers no coupler could be seen."""
 
 MOST_PROCESSORS = 2**17
 
 MOST_TEXT = 64_000_000
-"""Bytes of traces on one page; a browser holds several times as much."""
+"""Bytes of traces on one page. A browser needs several times as much memory."""
 
 _HEIGHT = 720
-"""Of the page inside a notebook, in pixels."""
+"""Height of the page inside a notebook, in pixels."""
 
 _TOKEN = re.compile("@@([A-Z]+)@@")
 _PROGRAM = re.compile(r">([^<>]*)@@SCRIPT@@([^<>]*)</script>")
@@ -46,7 +45,13 @@ _POLICY = (
 
 
 def require_showable(network: Network) -> None:
-    """Refuse a network that is too large for a picture."""
+    """Refuse a network that is too large for a figure.
+
+    Raises
+    ------
+    InputError
+        If there are more than 256 groups or 131,072 processors.
+    """
     if network.g > MOST_GROUPS:
         raise InputError(
             f"{network} has g = {network.g:,} groups, and the viewer shows up to {MOST_GROUPS}; "
@@ -60,22 +65,30 @@ def require_showable(network: Network) -> None:
 
 
 class Recording(NamedTuple):
-    """A trace with the name that the page gives it."""
+    """A trace with the name that the page gives it.
+
+    Examples
+    --------
+    >>> from popsnet import route
+    >>> from popsnet.viewer import Recording
+    >>> Recording.of(route(4, 4)[0].trace()).name
+    'mei-rizzi (published)'
+    """
 
     name: str
     text: str
     file: str = ""
-    """Where it comes from; added to the name where another run has the same."""
+    """The file it comes from; added to the name if another run has the same name."""
 
     @classmethod
     def of(cls, text: str, file: str = "") -> Recording:
-        """A recording named after its router and variant."""
+        """Return a recording named after its router and variant."""
         header = cls(file or "the trace", text).header()
         return cls(f"{header.router} ({header.variant})", text, file)
 
     @classmethod
     def read(cls, path: Path) -> Recording:
-        """The trace in a file, of which only the header is looked at."""
+        """Read a trace from a file. Only its header is parsed."""
         try:
             size = path.stat().st_size
             if size > MOST_TEXT:
@@ -87,33 +100,58 @@ class Recording(NamedTuple):
 
     @property
     def label(self) -> str:
-        """What to call it in an error: its name, and the file if it comes from one."""
+        """Its name in an error message: the file, if there is one, and the run."""
         return f"{self.file}, {self.name}" if self.file else self.name
 
     def header(self) -> Header:
-        """What the first line says."""
+        """Parse the first line."""
         return TraceReader(self.name, io.BytesIO(self.encoded())).header
 
     def encoded(self) -> bytes:
-        """The text as bytes; half a character, which no file can hold, becomes a question mark."""
+        """Encode the text, with a question mark for half a surrogate pair."""
         return self.text.encode(errors="replace")
 
 
 def too_long(what: str) -> InputError:
-    """The error for more text than there is room for."""
+    """Return the error for traces that are too long."""
     return InputError(f"{what}; show fewer runs, a smaller network or fewer steps.")
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One or more runs on the same network and permutation, played side by side."""
+    """One HTML file that plays runs of the same packets side by side.
+
+    :func:`popsnet.view` makes it. As the last line of a notebook's cell it is shown there.
+
+    Parameters
+    ----------
+    title : str
+        The network and the names of the runs.
+    html : str
+        The whole file: program, style and traces.
+
+    Examples
+    --------
+    >>> import popsnet
+    >>> page = popsnet.view(popsnet.Experiment(4, 4, router="relay", variant="S"))
+    >>> page
+    Page(title='POPS(4, 4): relay (S)')
+    >>> page.save("relay.html").name
+    'relay.html'
+    """
 
     title: str
     html: str = field(repr=False)
 
     @classmethod
     def of(cls, recordings: Sequence[Recording]) -> Page:
-        """The page of some runs; the same runs give the same bytes."""
+        """Return the page that plays these recordings; the same recordings give the same bytes.
+
+        Raises
+        ------
+        InputError
+            If there are none, if they are too large, or if their networks or packets differ.
+        """
         network = cls.require(recordings)
         names = _distinct_names(recordings)
         title = f"{network}: {', '.join(names)}"
@@ -121,7 +159,7 @@ class Page:
 
     @staticmethod
     def require(recordings: Sequence[Recording]) -> Network:
-        """Refuse runs that cannot be on one page, by their headers; or give their network."""
+        """Check by their headers that runs can be on one page, and return their network."""
         if not recordings:
             raise InputError("There is no run to show; give at least one.")
         _require_room(recordings)
@@ -132,14 +170,14 @@ class Page:
         return Network(headers[0].d, headers[0].g)
 
     def save(self, path: Path | str) -> Path:
-        """Write the page; the file appears whole."""
+        """Write the page to a file, whole or not at all, and return its path."""
         path = Path(path)
         with write_whole(path) as file:
             file.write(self.html)
         return path
 
     def _repr_html_(self) -> str:
-        """The page inside a notebook, where it can reach nothing of the notebook."""
+        """Return a frame with the page, which can reach nothing of the notebook around it."""
         return (
             f'<iframe srcdoc="{escape(self.html)}" sandbox="allow-scripts allow-downloads" '
             f'width="100%" height="{_HEIGHT}" style="border: 0" title="{_escaped(self.title)}">'
@@ -156,7 +194,7 @@ def _require_room(recordings: Sequence[Recording]) -> None:
 
 
 def _require_ends(name: str, header: Header) -> None:
-    """Every packet starts and ends at a processor; else nothing can be drawn."""
+    """Check that every packet starts and ends at a processor."""
     network = Network(header.d, header.g)
     require_showable(network)
     starts = range(network.n) if header.start is None else header.start
@@ -181,7 +219,7 @@ def _require_ends(name: str, header: Header) -> None:
 
 
 def _require_same(recordings: Sequence[Recording], headers: Sequence[Header]) -> None:
-    """Runs beside each other have the same network and the same packets."""
+    """Check that runs side by side have the same network and the same packets."""
     first = headers[0]
     for recording, header in zip(recordings[1:], headers[1:], strict=True):
         one, other = Network(first.d, first.g), Network(header.d, header.g)
@@ -194,7 +232,7 @@ def _require_same(recordings: Sequence[Recording], headers: Sequence[Header]) ->
 
 
 def _distinct_names(recordings: Sequence[Recording]) -> list[str]:
-    """Runs of one name are told apart by their files, or else numbered."""
+    """Tell runs of the same name apart by their files, or number them."""
     times = Counter(one.name for one in recordings)
     names = [
         f"{one.name}, {one.file}" if times[one.name] > 1 and one.file else one.name
@@ -209,7 +247,7 @@ def _distinct_names(recordings: Sequence[Recording]) -> list[str]:
 
 
 def _data(names: Sequence[str], recordings: Sequence[Recording]) -> str:
-    """The traces as JSON in which no tag can begin."""
+    """Return the traces as JSON that cannot contain a tag."""
     runs = [
         {"name": name, "gzip": b64encode(gzip.compress(one.encoded(), 6, mtime=0)).decode()}
         for name, one in zip(names, recordings, strict=True)
@@ -234,5 +272,5 @@ def _filled(title: str, data: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Safe between tags and in attributes; half a character becomes a reference to none."""
+    """Escape a text for use between tags and in attributes, half surrogate pairs included."""
     return escape(text).encode(errors="xmlcharrefreplace").decode()

@@ -125,7 +125,7 @@ def watch(desk: Desk) -> Watch:
 
 @pytest.fixture
 def visit(desk: Desk, watch: Watch, tmp_path: Path) -> Iterator[Visit]:
-    """Opens runs, or a whole page, from a file, as whoever was sent one does."""
+    """Open runs, or a whole page, from a file, as a reader does who was sent one."""
     opened = 0
 
     def open_tab(
@@ -135,22 +135,24 @@ def visit(desk: Desk, watch: Watch, tmp_path: Path) -> Iterator[Visit]:
         scheme: Literal["light", "dark"] = "light",
         still: bool = False,
         stopped: bool = False,
+        at: str = "#slot=0",
     ) -> Tab:
-        """For a screen of that size, and one who wants that theme, or things to keep ``still``.
+        """Open it on a screen of that size, for a reader who wants that theme, or no motion.
 
-        With ``stopped`` the page's time stands still, until ``tab.clock.run_for``.
+        With ``stopped`` the page's time stands still, until ``tab.clock.run_for``. The link ends
+        with ``at``; without a moment in it the page plays by itself.
         """
         nonlocal opened
         opened += 1
         html = content if isinstance(content, str) else Page.of(content).html
         path = tmp_path / f"page-{opened}.html"
         path.write_text(html, encoding="utf-8")
-        watch.addresses.add(path.as_uri())
+        watch.addresses |= {path.as_uri(), path.as_uri() + at}
         tab = desk.tab(stopped=stopped)
         tab.set_viewport_size({"width": size[0], "height": size[1]})
         motion: Literal["reduce", "no-preference"] = "reduce" if still else "no-preference"
         tab.emulate_media(media="screen", color_scheme=scheme, reduced_motion=motion)
-        tab.goto(path.as_uri())
+        tab.goto(path.as_uri() + at)
         if tab.locator("#recordings").count() > 0:
             tab.wait_for_selector("html[data-ready]", state="attached")
         if stopped:

@@ -104,7 +104,7 @@ class Replay:
         )  # fmt: skip
 
     def _conclude(self) -> None:
-        """Home is who stays there to the end; lost is whom nobody holds."""
+        """Find packets that are at their destination to stay, and those that no processor holds."""
         home = set(range(self.packets))
         for state in reversed(self.states):
             home = {p for p in home if state.held.get(self.destination[p], Counter())[p] > 0}
@@ -138,7 +138,7 @@ class Replay:
             )
         ]
         if start == end:
-            told.append((0, "It is there already."))
+            told.append((0, "It is already there."))
         for t, state in enumerate(self.states[1:], start=1):
             for sender, groups, kind, carried in state.sends:
                 if carried == packet:
@@ -146,21 +146,23 @@ class Replay:
                         (t, self._tell(state, sender, group, kind, packet)) for group in groups
                     ]
             told += [
-                (t, f"Processor {who} gives up its copy.") for who, given in state.drops
+                (t, f"Processor {who} drops its copy.") for who, given in state.drops
                 if given == packet
             ]  # fmt: skip
             if packet in state.arrivals:
-                told.append((t, f"It is home, at processor {end}."))
+                told.append((t, f"It is delivered to processor {end}."))
             if packet in state.gone:
                 told.append((t, "No processor holds it any more: it is lost."))
         last = self.states[-1]
         if packet not in last.home and packet not in last.lost:
-            told.append((self.slots, "The run ends, and it is not home."))
+            told.append((self.slots, "The run ends before it is delivered."))
         return told
 
     def _tell(self, state: Slot, sender: int, group: int, kind: str, packet: int) -> str:
         source = sender // self.d
-        what = {"packet": "sends it", "ack": "sends an ack of it"}.get(kind, "sends word of it")
+        what = {"packet": "sends it", "ack": "sends an ack of it"}.get(
+            kind, "sends a control message about it"
+        )
         way = f"Processor {sender} {what} to group {group} on coupler c({group},{source})"
         met = [one for one in state.couplers[group * self.g + source] if one.sender != sender]
         if met:
@@ -192,8 +194,9 @@ class Replay:
                 return "Start. There is nothing to send."
             ends = zip(self.start, self.destination, strict=True)
             there = sum(start == end for start, end in ends)
-            home = f"; for {there} of {self.packets} that is the destination, too"
-            return f"Start. Every packet is at its source{home if there else ''}."
+            verb = "is" if there == 1 else "are"
+            already = f"; {there} of {self.packets} {verb} already at the destination"
+            return f"Start. Every packet is at its source{already if there else ''}."
         step = "" if state.step is None else f", step {state.step + 1}"
         phase = (
             state.phase.lstrip("0123456789").strip() if state.phase[0].isdigit() else state.phase
@@ -208,7 +211,7 @@ class Replay:
         elif state.sends:
             parts.append("no collision")
         for some, one, many in (
-            (state.arrivals, "gets home", "get home"),
+            (state.arrivals, "is delivered", "are delivered"),
             (
                 state.gone,
                 "is lost: no processor holds a copy any more",
@@ -223,7 +226,7 @@ class Replay:
     def standing(self, t: int) -> str:
         state = self.states[min(t, self.slots)]
         lost = f", {len(state.lost)} lost" if self.told and state.lost else ""
-        return f"{len(state.home)} of {self.packets} home{lost}"
+        return f"{len(state.home)} of {self.packets} delivered{lost}"
 
 
 def name_of(message: Message) -> str:
@@ -231,7 +234,7 @@ def name_of(message: Message) -> str:
         return f"packet {message.packet}"
     if message.kind == "ack":
         return "an ack" if message.packet is None else f"the ack of packet {message.packet}"
-    return f"a control message of processor {message.sender}"
+    return f"a control message from processor {message.sender}"
 
 
 def plural(number: int, what: str) -> str:

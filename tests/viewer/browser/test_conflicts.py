@@ -23,11 +23,12 @@ LOOK = """() => {
     shown.push({
       edges: [...document.querySelectorAll(".edge")].map((edge) => [
         Number(edge.dataset.packet),
-        ["waiting", "destroyed", "through", "home"].find((name) => edge.classList.contains(name)),
-        edge.querySelector("title").textContent.match(/by group (\\d+)/)?.[1] ?? null,
+        ["waiting", "destroyed", "through", "delivered"].find((state) =>
+          edge.classList.contains(state)),
+        edge.querySelector("title").textContent.match(/sent to group (\\d+)/)?.[1] ?? null,
       ]),
       crosses: document.querySelectorAll(".graph .mark.destroyed").length,
-      ticks: document.querySelectorAll(".graph .mark.home").length,
+      ticks: document.querySelectorAll(".graph .mark.delivered").length,
       degrees: [...document.querySelectorAll(".node title")].map((title) => title.textContent),
       words: document.querySelector(".graph-words").textContent,
     });
@@ -65,13 +66,13 @@ def fates(replay: Replay, first: int, t: int) -> dict[int, Fate]:
                 continue
             if sender == replay.start[packet]:
                 fate.by = fate.by or str(groups[0])
-            if fate.state != "home":
+            if fate.state != "delivered":
                 came = any(group * replay.g + sender // replay.d in used for group in groups)
                 fate.state = "through" if came else "destroyed"
                 fate.died |= not came
         for packet in state.arrivals:
             if packet in found:
-                found[packet].state = "home"
+                found[packet].state = "delivered"
     return found
 
 
@@ -90,7 +91,7 @@ def test_edges_are_what_waits_and_what_came_of_it(name: str, visit: Visit) -> No
         }
         assert len(seen["edges"]) == len(fate)
         assert seen["crosses"] == sum(one.state == "destroyed" for one in fate.values())
-        assert seen["ticks"] == sum(one.state == "home" for one in fate.values())
+        assert seen["ticks"] == sum(one.state == "delivered" for one in fate.values())
         span = f"slot {first}" if first == last else f"slots {first} to {last}"
         packets = f"{len(fate)} pending packet{'' if len(fate) == 1 else 's'}"
         assert seen["words"].startswith(f"The step of {span} begins with {packets}, ")

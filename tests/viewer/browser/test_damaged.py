@@ -80,16 +80,16 @@ DAMAGED: dict[str, tuple[Callable[[], str | bytes], str]] = {
     "binary": (lambda: bytes(range(256)) * 9, "Line 1: is not JSON"),
     "a list": (lambda: "[1, 2]\n", "Line 1: is not a JSON object"),
     "null": (lambda: whole() + "null\n", "is not a JSON object"),
-    "foreign": (lambda: '{"name": "package"}\n', "This is no popsnet trace"),
-    "no header": (lambda: whole().split("\n", 1)[1], "This is no popsnet trace"),
+    "foreign": (lambda: '{"name": "package"}\n', "This is not a popsnet trace"),
+    "no header": (lambda: whole().split("\n", 1)[1], "This is not a popsnet trace"),
     "of the future": (lambda: header(version=2), "Line 1: has version 2; this page reads 1"),
-    "d is a text": (lambda: header(d="4"), 'Line 1: d is "4"; it is a whole number from 1 on'),
+    "d is a text": (lambda: header(d="4"), 'Line 1: d is "4"; it must be an integer of at least 1'),
     "d is 0": (lambda: header(d=0), "Line 1: d is 0"),
     "g is no whole number": (lambda: header(g=4.5), "Line 1: g is 4.5"),
     "no g": (lambda: without(0, "g"), "Line 1: g is missing"),
     "many groups": (
         lambda: header(d=1, g=257),
-        "Line 1: g is 257; this page draws up to 256 groups",
+        "Line 1: g is 257; this page shows up to 256 groups",
     ),
     "many processors": (
         lambda: header(d=2**30, g=1, start=[], destination=[]),
@@ -127,7 +127,10 @@ DAMAGED: dict[str, tuple[Callable[[], str | bytes], str]] = {
     "listens a half": (lambda: slot(listens=[[0, 0.5]]), "Line 4: .* in listens is not a pair"),
     "drops a text": (lambda: slot(drops=["x"]), 'Line 4: "x" in drops is not a pair of numbers'),
     "keeps null": (lambda: slot(keeps=None), "Line 4: keeps is null, not a list"),
-    "step null": (lambda: slot(step=None), "Line 4: step is null; it is a whole number from 0"),
+    "step null": (
+        lambda: slot(step=None),
+        "Line 4: step is null; it must be an integer of at least 0",
+    ),
     "seed a text": (lambda: header(seed="lucky"), 'Line 1: seed is "lucky", not a number'),
     "damage after the outcome": (
         lambda: whole() + '{"slot": 9}\n',
@@ -162,32 +165,40 @@ BROKEN: dict[str, tuple[Callable[[], str], int, str]] = {
     "listened outside": (lambda: slot(listens=[[0, 4]]), 3, r"\[0,4\] names something that"),
     "keeps outside": (lambda: slot(keeps=[[0, 16]]), 3, r"\[0,16\] names something that"),
     "drops outside": (lambda: slot(drops=[[16, 0]]), 3, r"\[16,0\] names something that"),
-    "numbers that jump": (lambda: slot(slot=9), 3, "the slot has the number 9 where 3 comes"),
-    "numbers from 5 on": (lambda: slot(1, slot=5), 1, "the slot has the number 5 where 1 comes"),
-    "steps that go back": (lambda: slot(8, step=0), 8, "its step 0 is before that of the slots"),
+    "numbers that jump": (lambda: slot(slot=9), 3, "the slot has the number 9 instead of 3"),
+    "numbers from 5 on": (lambda: slot(1, slot=5), 1, "the slot has the number 5 instead of 1"),
+    "steps that go back": (
+        lambda: slot(8, step=0),
+        8,
+        "its step 0 is lower than that of earlier slots",
+    ),
     "an ack of nothing": (
         lambda: slot(1, sends=[[0, [1], "ack", 9]]),
         1,
-        "processor 0 acknowledges packet 9, of which it never heard",
+        "processor 0 acknowledges packet 9, which it never heard of",
     ),
     "little room": (lambda: header(buffers=1), 1, "holds more than 1 packet[.;]"),
     "too little room": (lambda: header(start=[0] * 16), 0, "processor 0 holds more than 3 packets"),
-    "slots that were not": (lambda: outcome(slots=99), -1, "the outcome claims 99 slots"),
+    "slots that were not": (lambda: outcome(slots=99), -1, "the outcome gives 99 slots instead of"),
     "deliveries that were not": (
         lambda: outcome(delivered=17),
         -1,
-        "the outcome claims 17 delivered; it was 16",
+        "the outcome gives 17 as delivered instead of 16",
     ),
-    "losses that were not": (lambda: outcome(lost=1), -1, "the outcome claims 1 lost; it was 0"),
+    "losses that were not": (
+        lambda: outcome(lost=1),
+        -1,
+        "the outcome gives 1 as lost instead of 0",
+    ),
     "others lost": (
         lambda: outcome(lost_packets=[3]),
         -1,
-        "the outcome names other packets as lost than those that are",
+        "the outcome names the wrong packets as lost",
     ),
     "more lost than there are": (
         lambda: deaf_outcome(lost=17),
         -1,
-        "the outcome claims 17 lost and 16 delivered of 16",
+        "the outcome gives 17 as lost and 16 as delivered of 16",
     ),
     "more after the outcome": (
         lambda: whole() + whole().split("\n")[1] + "\n",
@@ -217,9 +228,9 @@ BROKEN: dict[str, tuple[Callable[[], str], int, str]] = {
     "given up unheld": (
         lambda: first(lambda slot: slot["drops"].append([15, 0])),
         1,
-        "processor 15 gives up packet 0, which it does not hold",
+        "processor 15 drops packet 0, which it does not hold",
     ),
-    "to nobody": (lambda: first_send(1, []), 1, "sends to no group"),
+    "to no group": (lambda: first_send(1, []), 1, "sends to no group"),
     "to one twice": (lambda: first_send(1, [1, 1]), 1, "sends to a group twice"),
     "a parcel": (lambda: first_send(2, "parcel"), 1, 'the unknown kind "parcel"'),
     "no number": (lambda: first_send(3, None), 1, "sends a packet without a number"),
@@ -259,7 +270,7 @@ def test_a_damaged_trace_is_refused_and_the_run_stays(visit: Visit) -> None:
     opened(tab, ("good.jsonl", whole()))
     assert not tab.is_visible("#problem")
     assert tab.inner_text("h2") == "mei-rizzi (published), good.jsonl"
-    assert tab.input_value("#slot") == "0"
+    assert tab.input_value("#slot") == "1"
 
 
 def test_broken_rules_are_told_and_the_rest_is_played(visit: Visit) -> None:
@@ -270,13 +281,13 @@ def test_broken_rules_are_told_and_the_rest_is_played(visit: Visit) -> None:
         last = int(tab.inner_text("#of").removeprefix("of "))
         assert last == count() - 2
         slot = last if at == -1 else at
-        alarm = tab.inner_text(".run .alarm")
-        assert alarm.startswith("This trace breaks the rules of the network "), name
+        warning = tab.inner_text(".run .warning")
+        assert warning.startswith("This trace breaks the rules of the network "), name
         where = "at the start" if slot == 0 else f"in slot {slot}"
-        assert f"; first {where}: " in alarm, (name, alarm)
+        assert f", first {where}: " in warning, (name, warning)
         tab.evaluate("(slot) => popsnet.player.jump(slot)", slot)
         why = tab.inner_text(".why")
-        assert re.search(f"Against the rules: .*{message}", why), (name, why)
+        assert re.search(f"Rules broken: .*{message}", why), (name, why)
         tab.evaluate("popsnet.player.jump(popsnet.slots)")
 
 
@@ -286,7 +297,7 @@ def test_slots_may_be_counted_from_0_or_1(visit: Visit, first: int) -> None:
     for number, line in enumerate(lines[1:-1], start=first):
         line["slot"] = number
     tab = visit([of_lines(lines)])
-    assert tab.locator(".run .alarm").count() == 0
+    assert tab.locator(".run .warning").count() == 0
     tab.click("#forward")
     assert tab.inner_text(".slot-words b").startswith("Slot 1, ")
 
@@ -323,8 +334,8 @@ def test_files_of_two_networks_are_not_played_together(visit: Visit) -> None:
     for other in (run_of(2, 2), run_of(4, 4, permutation_seed=1)):
         opened(tab, ("one.jsonl", whole()), ("two.jsonl", other.text))
         assert tab.inner_text("#problem") == (
-            "mei-rizzi (published), two.jsonl is not shown. Runs are played side by side on the "
-            "same network and packets; mei-rizzi (published), one.jsonl has others."
+            "mei-rizzi (published), two.jsonl is not shown. Runs side by side must have the same "
+            "network and packets, and mei-rizzi (published), one.jsonl has others."
         )
         assert tab.locator(".run").count() == 1
     opened(tab, ("one.jsonl", whole()), ("two.jsonl", whole()[:-9]))
@@ -359,7 +370,7 @@ def test_a_file_may_be_dropped(visit: Visit) -> None:
 
 def test_a_trace_without_an_end_is_shown_and_says_so(visit: Visit) -> None:
     tab = visit([Recording.of(whole().rsplit("\n", 2)[0] + "\n")])
-    assert tab.inner_text(".outcome").endswith("the trace has no outcome, it ends too early")
+    assert tab.inner_text(".outcome").endswith("the trace ends without an outcome")
 
 
 def test_damaged_data_of_the_page_are_told(visit: Visit) -> None:
@@ -370,8 +381,8 @@ def test_damaged_data_of_the_page_are_told(visit: Visit) -> None:
     for data in (half, "", "!!!", b64encode(b"no gzip").decode(), packed[1][:-8] + "AAAAAAAA"):
         tab = visit(html.replace(packed[1], data))
         assert tab.inner_text("#problem") == (
-            "The run of this page is not shown. The data of mei-rizzi (published) are damaged: "
-            "they cannot be unpacked. Make the page again."
+            "The run of this page is not shown. The data of mei-rizzi (published) are damaged "
+            "and cannot be unpacked. Make the page again."
         )
         assert not tab.is_visible("#player")
     opened(tab, ("good.jsonl", whole()))

@@ -32,7 +32,7 @@ SAFE = (
 """Said of slots in which nothing collides."""
 
 SAFE_RUNS = ("nothing collides", "no collision", "without a collision")
-"""Said of routers, of all but the slots in which everybody is asked something."""
+"""Said of routers, of all but the slots in which every processor is asked something."""
 
 SHIPPED = tuple(all_routers())
 """As long as no test has registered routers of its own."""

@@ -80,9 +80,9 @@ def test_the_packet_stays_lit_from_slot_to_slot(visit: Visit) -> None:
     for t in range(1, replay.slots + 1):
         tab.click("#forward")
         state = replay.states[t]
-        beams = sum(len(groups) for _, groups, _, carried in state.sends if carried == packet)
-        beams += sum(message.packet == packet for message in state.heard.values())
-        assert tab.locator(".slot .beam.followed").count() == beams
+        signals = sum(len(groups) for _, groups, _, carried in state.sends if carried == packet)
+        signals += sum(message.packet == packet for message in state.heard.values())
+        assert tab.locator(".slot .signal.followed").count() == signals
         current = tab.locator(".history .current").all()
         slots = {one.get_attribute("data-slot") for one in current}
         assert slots == ({str(t)} if any(at == t for at, _ in replay.history(packet)) else set())
@@ -123,7 +123,7 @@ def test_a_packet_that_does_not_exist_is_not_followed(visit: Visit) -> None:
         assert not tab.is_visible(".story")
 
 
-def test_an_emptied_field_follows_nobody(visit: Visit) -> None:
+def test_an_emptied_field_follows_no_packet(visit: Visit) -> None:
     tab = visit([run_of(4, 4)])
     tab.fill("#packet", "2")
     tab.press("#packet", "Enter")

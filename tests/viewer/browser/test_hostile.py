@@ -31,7 +31,7 @@ HOSTILE = [
 PLAYED = """() => {
   const press = (id) => document.getElementById(id).click();
   const told = (selector) => document.querySelector(selector).textContent;
-  const [name, alarm] = [told("h2"), document.querySelector(".run .alarm")?.textContent ?? ""];
+  const [name, warning] = [told("h2"), document.querySelector(".run .warning")?.textContent ?? ""];
   press("forward");
   const words = told(".slot-words");
   for (const id of ["as-matrix", "last", "as-matrix", "collision", "keys", "close"]) press(id);
@@ -43,7 +43,7 @@ PLAYED = """() => {
     elements[tagName] = (elements[tagName] ?? 0) + 1;
   }
   const polluted = Object.keys(Object.prototype).length > 0;
-  return { name, alarm, words, elements, polluted, hit: window.hit ?? null };
+  return { name, warning, words, elements, polluted, hit: window.hit ?? null };
 }"""
 
 
@@ -62,7 +62,7 @@ def assert_only_text(tab: Tab, text: str, plain: dict[str, int]) -> None:
     seen: dict[str, Any] = tab.evaluate(PLAYED)
     assert seen["name"].startswith(text)
     assert text.lstrip("0123456789") in seen["words"]
-    assert json.dumps(text, ensure_ascii=False)[:40] in seen["alarm"]
+    assert json.dumps(text, ensure_ascii=False)[:40] in seen["warning"]
     assert seen["hit"] is None
     assert seen["polluted"] is False
     extra = {"SCRIPT", "IMG", "IFRAME", "OBJECT", "EMBED", "LINK", "BASE", "FORM", "A", "META"}
@@ -73,7 +73,7 @@ def assert_only_text(tab: Tab, text: str, plain: dict[str, int]) -> None:
 
 @pytest.fixture
 def plain(visit: Visit) -> dict[str, int]:
-    """The elements of a page that breaks the rules, so that it has an alarm, and of no ill will."""
+    """The elements of a page that breaks the rules, so that it has a warning, without ill will."""
     tab = visit([Recording.of(trace("plain", "other"))])
     found: dict[str, int] = tab.evaluate(PLAYED)["elements"]
     return found

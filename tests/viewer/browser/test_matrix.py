@@ -81,6 +81,7 @@ def test_every_cell_has_the_colour_of_its_coupler(visit: Visit, scheme: str) -> 
     tab = visit([recording], scheme=scheme)
     assert tab.is_checked("#as-matrix")
     assert tab.is_disabled("#as-matrix")
+    tab.click("#guide summary")
     assert tab.is_visible("#cells")
     assert tab.locator("#legend .cell").count() > 0
     for t in range(min(7, replay.slots) + 1):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from popsnet.viewer import Page
@@ -24,11 +25,21 @@ def framed(visit: Visit) -> Frame:
 
 def test_the_page_plays_in_a_notebook(visit: Visit) -> None:
     frame = framed(visit)
+    frame.click("#first")
     frame.click("#forward")
     assert frame.text_content(".slot-words") == Replay(run_of(4, 4).text).words(1)
     frame.check("#as-matrix")
     assert frame.locator("canvas").count() == 1
     frame.click("#collision")
+
+
+def test_a_slot_is_saved_from_there(visit: Visit) -> None:
+    frame = framed(visit)
+    frame.click("#first")
+    for kind, begins in (("svg", b"<?xml"), ("png", b"\x89PNG")):
+        with frame.page.expect_download() as download:
+            frame.click(f".save-{kind}")
+        assert Path(download.value.path()).read_bytes().startswith(begins)
 
 
 def test_its_dialog_can_be_closed_there(visit: Visit) -> None:

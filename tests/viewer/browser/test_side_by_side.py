@@ -25,11 +25,11 @@ LOOK = """() => {
         over: run.classList.contains("over"),
         collided: run.querySelectorAll(".slot .coupler.collided").length,
         used: run.querySelectorAll(".slot .coupler.used").length,
-        beams: run.querySelectorAll(".slot .beam, .slot .ear").length,
-        home: run.querySelectorAll(".slot .chip.home").length,
-        look: getComputedStyle(run.querySelector(".picture")).opacity,
+        signals: run.querySelectorAll(".slot .signal, .slot .listener").length,
+        home: run.querySelectorAll(".slot .chip.delivered").length,
+        look: getComputedStyle(run.querySelector(".figure")).opacity,
       })),
-      caption: document.querySelector(".score caption").textContent,
+      caption: document.querySelector(".score .after").textContent,
       rows: [...document.querySelectorAll(".score tbody tr")].map((row) =>
         [...row.children].map((cell) => cell.textContent)),
     });
@@ -68,9 +68,10 @@ def test_all_runs_show_the_same_slot(tab: Tab, replays: list[Replay]) -> None:
                 assert panel["collided"] == len(replay.states[t].collided())
                 assert panel["used"] == len(replay.states[t].used())
             else:
-                over = f"Over after slot {replay.slots}. {replay.slots} slots, every packet home."
+                last = replay.slots
+                over = f"Finished after slot {last}. {last} slots, every packet delivered."
                 assert panel["words"] == over
-                assert panel["collided"] == panel["used"] == panel["beams"] == 0
+                assert panel["collided"] == panel["used"] == panel["signals"] == 0
                 assert panel["home"] == 2 * replay.packets  # before as after: nothing moves
                 assert panel["look"] == "1"
 
@@ -116,7 +117,7 @@ def test_a_run_alone_has_no_score(visit: Visit, runs: list[Recording]) -> None:
 
 
 TOPS = """() => [...document.querySelectorAll(".run")].slice(0, 2).map((run) =>
-  [".about", ".slot-words", ".story", "svg.network", ".timeline", ".charts"].map((part) =>
+  [".about", "svg.network", ".slot-words", ".story", ".timeline", ".charts"].map((part) =>
     Math.round(run.querySelector(part).getBoundingClientRect().top)))"""
 
 
@@ -125,7 +126,7 @@ def test_panels_stand_beside_each_other_and_level(visit: Visit) -> None:
     lines = lines_of(run_of(4, 4, "relay", variant="S"))
     lines[3]["slot"] = 9
     tab = visit([run_of(4, 4), of_lines(lines)])
-    assert tab.locator(".run .alarm").count() == 1
+    assert tab.locator(".run .warning").count() == 1
     boxes = [panel.bounding_box() for panel in tab.locator(".run").all()[:2]]
     assert boxes[0] is not None
     assert boxes[1] is not None
@@ -146,5 +147,5 @@ def test_what_is_lost_and_what_is_not_home_are_both_told(visit: Visit) -> None:
     assert missing > 1
     assert len(last.lost) > 1
     assert visit([run]).inner_text(".outcome") == (
-        f"20 slots, {len(last.lost)} packets lost, {missing} packets not home"
+        f"20 slots, {len(last.lost)} packets lost, {missing} packets not delivered"
     )

@@ -59,9 +59,9 @@ LOOK = """() => {
       slot: Number(document.getElementById("slot").value),
       words: document.querySelector(".slot-words").textContent,
       standing: document.querySelector(".standing").textContent,
-      rules: document.querySelector(".run .alarm")?.textContent ?? "",
+      rules: document.querySelector(".run .warning")?.textContent ?? "",
       chips: all(".slot .chip").map((chip) => [
-        ...place(chip), Number(chip.dataset.packet), chip.classList.contains("home"),
+        ...place(chip), Number(chip.dataset.packet), chip.classList.contains("delivered"),
         chip.querySelector("text").textContent, chip.getAttribute("visibility"),
       ]),
       more: all(".slot .more").map((text) => [...place(text), Number(text.firstChild.textContent)]),
@@ -69,10 +69,10 @@ LOOK = """() => {
         Number(box.dataset.coupler), box.querySelector("text").textContent,
       ]),
       collided: all(".slot .coupler.collided").map((box) => Number(box.dataset.coupler)),
-      beams: all(".slot .beam:not(.collided)").length,
-      dark: all(".slot .beam.collided").length,
-      hearing: all(".slot .ear.hears").length,
-      deaf: all(".slot .ear:not(.hears)").length,
+      signals: all(".slot .signal:not(.collided)").length,
+      dark: all(".slot .signal.collided").length,
+      hearing: all(".slot .listener.hears").length,
+      deaf: all(".slot .listener:not(.hears)").length,
     });
     const forward = document.getElementById("forward");
     if (forward.disabled) return shown;
@@ -103,7 +103,7 @@ def test_every_slot_is_what_happened(name: str, visit: Visit) -> None:
         )
         assert sorted(seen["collided"]) == sorted(state.collided())
         assert seen["dark"] == state.destroyed()
-        assert seen["beams"] == state.signals() - state.destroyed() + len(state.heard)
+        assert seen["signals"] == state.signals() - state.destroyed() + len(state.heard)
         assert seen["hearing"] == len(state.heard)
         assert seen["deaf"] == len(state.listens) - len(state.heard)
         for side, then in (("before", max(0, t - 1)), ("after", t)):

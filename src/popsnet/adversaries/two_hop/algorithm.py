@@ -27,7 +27,7 @@ from popsnet.slot import Ints
 
 I32 = npt.NDArray[np.int32]
 
-NOBODY = -1
+NO_GROUP = -1
 """The value of c_in for a processor that listens to no group."""
 
 Choice: TypeAlias = Callable[[Network, int], Ints]
@@ -50,7 +50,7 @@ class TwoHop:
     c_out: Choice
     """The group that each processor sends to, in odd slots."""
     c_in: Choice
-    """The group that each processor listens to; ``NOBODY`` for none."""
+    """The group that each processor listens to; ``NO_GROUP`` for none."""
 
     def sent_to(self, network: Network, slot: int) -> I32:
         """Return c_out of all processors in an odd slot."""
@@ -58,7 +58,7 @@ class TwoHop:
 
     def listened_to(self, network: Network, slot: int) -> I32:
         """Return c_in of all processors in a slot."""
-        return self._asked("c_in", self.c_in, network, slot, least=NOBODY)
+        return self._asked("c_in", self.c_in, network, slot, least=NO_GROUP)
 
     def _asked(self, name: str, choice: Choice, network: Network, slot: int, least: int) -> I32:
         first = np.asarray(choice(network, slot))
@@ -128,7 +128,7 @@ def one_listener(network: Network, slot: int) -> Ints:
 def _one_listener(network: Network, turn: int) -> Ints:
     d, g = network.d, network.g
     index = np.arange(d)
-    listened = np.where(index < g, index, NOBODY) if d >= g else (index + turn * d) % g
+    listened = np.where(index < g, index, NO_GROUP) if d >= g else (index + turn * d) % g
     return np.tile(listened.astype(np.int32), g)
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from popsnet.adversaries.execution import execute_route
-from popsnet.adversaries.two_hop.algorithm import NOBODY, TwoHop, randomized
+from popsnet.adversaries.two_hop.algorithm import NO_GROUP, TwoHop, randomized
 from popsnet.adversaries.two_hop.keeping import Bools
 from popsnet.coins import Coins
 from popsnet.engines import Outcome
@@ -102,7 +102,7 @@ def _slot(
     algorithm: TwoHop, network: Network, number: int, senders: Ints, groups: Ints, packets: Ints
 ) -> Slot:
     listened = algorithm.listened_to(network, number)
-    listeners = np.flatnonzero(listened != NOBODY).astype(np.int32)
+    listeners = np.flatnonzero(listened != NO_GROUP).astype(np.int32)
     if len(listeners) < network.n:
         listened = listened[listeners]
     phase = "to intermediate group" if number % 2 else "to destination group"

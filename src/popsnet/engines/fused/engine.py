@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from popsnet.engines.fused.kernel import Kernel
-from popsnet.engines.fused.mei_rizzi import DeferredKernel, MeiRizziKernel
-from popsnet.engines.fused.relay import RelayKernel
 from popsnet.engines.fused.session import (
     ExperimentSession,
     FusedSession,
@@ -24,17 +22,25 @@ from popsnet.routing.router import is_registered
 from popsnet.system import threads_here
 from popsnet.trace import Observer
 
-_MEI_RIZZI: dict[str, type[Kernel[Any]]] = {
-    "published": MeiRizziKernel, "idealized": MeiRizziKernel, "deferred": DeferredKernel,
-}  # fmt: skip
+_MEI_RIZZI = ("published", "idealized", "deferred")
+"""The variants of mei-rizzi that have a kernel."""
 
 
 def kernel_of(what: Experiment | Instance) -> Kernel[Any]:
     """Return the kernel that runs an experiment or an instance; there has to be one."""
     variant = what.resolved_variant
-    relay = isinstance(variant.schedule, RelaySchedule)
-    kind = RelayKernel if relay else _MEI_RIZZI[variant.name]
-    return kind(what.network, variant, what.max_steps)
+    return _kind_of(variant)(what.network, variant, what.max_steps)
+
+
+def _kind_of(variant: Variant) -> type[Kernel[Any]]:
+    """Return the kernel of a variant; what only other engines run does not wait for its import."""
+    if isinstance(variant.schedule, RelaySchedule):
+        from popsnet.engines.fused.relay import RelayKernel
+
+        return RelayKernel
+    from popsnet.engines.fused.mei_rizzi import DeferredKernel, MeiRizziKernel
+
+    return DeferredKernel if variant.name == "deferred" else MeiRizziKernel
 
 
 def _compiled(router: Router, variant: Variant) -> bool:

@@ -46,7 +46,7 @@ _CLAIMS = Claims(
     Expectation(datta_slots, exact=True, reason="formula: strips sorted by merge exchange"),
     (Bound("datta", "upper", "k(4 lg² + 2 lg + 9) - ⌈k/g⌉ for d = kg, g = 2^lg; else alike",
            "always", "any d, g",
-           "popsnet, docs/explanation/deterministic.md, after Datta and Soundaralakshmi",
+           "popsnet's documentation, page 'deterministic', after Datta and Soundaralakshmi",
            slots=datta_slots),),
 )  # fmt: skip
 
@@ -58,7 +58,7 @@ _CLAIMS = Claims(
     buffers=2,
     messages="two numbers up to n",
     reference="after Datta and Soundaralakshmi, 2003; a reconstruction, "
-    "docs/explanation/deterministic.md",
+    "page 'deterministic' of the documentation",
     claims=_CLAIMS,
     words=Words(
         "Sorts the packets by class, sends classes to their groups, and from there every packet to "

@@ -103,23 +103,23 @@ _CLAIMS = Claims(
     (
         Bound("relay, planned", "upper", "the shortest schedule by the fluid limit",
               "on average, by the fluid limit; not proved", "any d, g",
-              "popsnet, docs/explanation/relay.md, how a schedule is chosen",
+              "popsnet's documentation, page 'relay', how a schedule is chosen",
               slots=expected_slots),
         Bound("relay, fresh coins", "upper", "(2⌈d/g⌉ + 1)(log2 log2 d + O(1)): "
               "3 log2 log2 g + O(1) for d = g", "with high probability", "d >= g, sweeps, every "
               "one with new and truly random bijections",
-              "popsnet, docs/explanation/relay.md, the theorem",
+              "popsnet's documentation, page 'relay', the theorem",
               lambda network: network.d >= network.g and network.d > 2,
               lambda network: SweepStage().slots(network) * log2(log2(network.d)), leading=True),
         Bound("relay, as it is", "upper", "O(log g)", "with high probability", "d = g, sweeps, "
               "truly random bijections, turned from the fifth on; 3 log2 log2 g + O(1) is the "
               "fluid limit and what is measured",
-              "popsnet, docs/explanation/relay.md, turned sweeps",
+              "popsnet's documentation, page 'relay', turned sweeps",
               lambda network: network.d == network.g),
         Bound("relay, census", "upper", "3k + √(2kr + r²/9) + r/3 + 2⌈log2 g⌉ + 3, k = d/g, "
               "r = ln 5g²", "with probability 4/5, if sets have room, as measured",
               "g divides d, k >= 8; messages of g counters",
-              "popsnet, docs/explanation/relay.md, Bernstein's inequality",
+              "popsnet's documentation, page 'relay', Bernstein's inequality",
               lambda network: network.d % network.g == 0 and network.d >= 8 * network.g,
               census_slots),
         Bound("roll call", "upper", "2g", "always", "d = g", "popsnet, relay's variant",
@@ -166,7 +166,7 @@ def _explain(schedule: RelaySchedule, network: Network) -> str:
     memory="2 + ⌈d/g⌉ packets per processor; 2 + y for XY(x,y), census one more, roll call g + 2",
     messages="a seed of 64 bits, maps of a window's w bits, bits; census g counters of log2 d bits",
     randomness="a public seed, private coins",
-    reference="popsnet's own; docs/explanation/relay.md",
+    reference="popsnet's own; page 'relay' of the documentation",
     claims=_CLAIMS,
     words=WORDS,
 )

@@ -1,10 +1,10 @@
-// Over all slots: a timeline of deliveries and collisions, and packets home and pending.
+// Over all slots: a timeline of deliveries and collisions, and packets delivered and pending.
 import { largest } from "./trace.js";
-import { html, svg } from "./shapes.js";
+import { svg } from "./shapes.js";
 
 const WIDE = 640;
 
-/** A bar up for packets that get home in a slot, a bar down for couplers with a collision. */
+/** A bar up for packets delivered in a slot, a bar down for couplers with a collision. */
 export class Timeline {
   /** @param {import("./trace.js").Run} run */
   constructor(run, slots, onjump) {
@@ -23,7 +23,7 @@ export class Timeline {
       "svg",
       {
         class: "timeline", viewBox: `0 0 ${WIDE} ${high}`, preserveAspectRatio: "none", role: "img",
-        "aria-label": "Timeline: deliveries above, collisions below, a slot at a time",
+        "aria-label": "Timeline: deliveries above, collisions below, one bar per slot",
         onclick: (event) => {
           const box = this.root.getBoundingClientRect();
           onjump(Math.min(this.slots, 1 + Math.floor(((event.clientX - box.left) / box.width) * this.slots)));
@@ -50,7 +50,7 @@ function bars(run, value, step, middle, length) {
     .join("");
 }
 
-/** How many packets are home, and how many are not. */
+/** How many packets are delivered, and how many are not. */
 export class Progress {
   /** @param {import("./trace.js").Run} run */
   constructor(run, slots) {
@@ -59,20 +59,20 @@ export class Progress {
     this.wide = 320;
     this.high = 150;
     this.edge = { left: 40, right: 62, top: 12, bottom: 26 };
-    const homes = [run.initial.home, ...run.slots.map((slot) => slot.home)];
+    const delivered = [run.initial.delivered, ...run.slots.map((slot) => slot.delivered)];
     const lost = [0, ...run.slots.map((slot) => slot.lost ?? 0)];
-    const pending = homes.map((home, t) => run.packets - home - lost[t]);
+    const pending = delivered.map((number, t) => run.packets - number - lost[t]);
     const loses = lost[lost.length - 1] > 0;
     this.cursor = svg("line", { class: "cursor", y1: this.edge.top, y2: this.high - this.edge.bottom });
     this.root = svg(
       "svg",
-      { class: "progress", viewBox: `0 0 ${this.wide} ${this.high}`, role: "img", "aria-label": "Packets home and pending after each slot" },
+      { class: "progress", viewBox: `0 0 ${this.wide} ${this.high}`, role: "img", "aria-label": "Packets delivered and pending after each slot" },
       ...this.axes(),
       this.cursor,
-      svg("path", { class: "home", d: this.line(homes) }),
+      svg("path", { class: "delivered", d: this.line(delivered) }),
       svg("path", { class: "pending", d: this.line(pending) }),
       loses ? svg("path", { class: "lost", d: this.line(lost) }) : null,
-      ...this.labels([["home", homes], ["pending", pending], ...(loses ? [["lost", lost]] : [])]),
+      ...this.labels([["delivered", delivered], ["pending", pending], ...(loses ? [["lost", lost]] : [])]),
     );
   }
 
@@ -116,9 +116,4 @@ export class Progress {
     this.cursor.setAttribute("x1", x);
     this.cursor.setAttribute("x2", x);
   }
-}
-
-/** The meaning of the marks. */
-export function legend(entries) {
-  return html("ul", { class: "legend" }, ...entries.map(([mark, text]) => html("li", {}, mark, html("span", {}, text))));
 }

@@ -1,4 +1,4 @@
-// The conflict graph of a step: an edge for each packet that is not home when the step begins.
+// The conflict graph of a step: an edge for each packet that is not delivered when the step begins.
 import { stepOf } from "./trace.js";
 import { count } from "./words.js";
 import { html, lineColour, svg } from "./shapes.js";
@@ -9,7 +9,7 @@ const MOST_NODES = 64; // on a side
 /**
  * On the left the groups packets start from, on the right those they are for: the destination's
  * group, or its number mod g, as in the paper, if the trace says so. The colour of an
- * edge is the group its source sends the packet to in this step: two edges of one colour that
+ * edge is the group its source sends the packet to in this step. Two edges of one colour that
  * leave the same node in one slot collide.
  */
 export class ConflictView {
@@ -18,9 +18,9 @@ export class ConflictView {
     this.run = run;
     this.onpick = onpick;
     this.followed = null;
-    this.picture = html("div", { class: "graph" });
+    this.figure = html("div", { class: "graph" });
     this.words = html("p", { class: "graph-words" });
-    this.root = html("div", { class: "conflicts" }, this.picture, this.words);
+    this.root = html("div", { class: "conflicts" }, this.figure, this.words);
   }
 
   follow(packet) {
@@ -33,35 +33,35 @@ export class ConflictView {
     if (run.slots.length === 0) return;
     const [first, last] = stepOf(run, at);
     const edges = this.pending(first - 1);
-    const right = run.byResidue ? "temporary groups" : "groups they are for";
+    const right = run.byResidue ? "temporary groups" : "the groups of their destinations";
     const span = first === last ? `slot ${first}` : `slots ${first} to ${last}`;
     if (edges.length > MOST_EDGES || run.g > MOST_NODES) {
-      this.picture.replaceChildren();
+      this.figure.replaceChildren();
       this.words.textContent = `The step of ${span} begins with ${count(edges.length, "pending packet")}; the graph is drawn for up to ${MOST_EDGES} packets and ${MOST_NODES} groups.`;
       return;
     }
     const fates = this.fates(edges, first, t);
-    this.picture.replaceChildren(this.draw(edges, fates));
+    this.figure.replaceChildren(this.draw(edges, fates));
     const dead = [...fates.values()].filter((fate) => fate.died).length;
     this.words.textContent = `The step of ${span} begins with ${count(edges.length, "pending packet")}, edges from the groups they start in (left) to ${right} (right). An edge has the colour of the group its source sends it to; edges of one colour that leave one node in the same slot collide. ${dead === 0 ? "None" : dead} of them ${dead > 1 ? "have" : "has"} met a collision so far.`;
   }
 
-  /** The packets that are neither home nor lost after slot t. */
+  /** The packets that are neither delivered nor lost after slot t. */
   pending(t) {
     const packets = [];
-    this.run.homeAt.forEach((slot, packet) => {
+    this.run.deliveredAt.forEach((slot, packet) => {
       if (slot > t && this.run.lostAt[packet] > t) packets.push(packet);
     });
     return packets;
   }
 
-  /** The node on the right that a packet belongs to. */
+  /** The node on the right that a packet's edge ends at. */
   target(packet) {
     const { d, g, destination, byResidue } = this.run;
     return byResidue ? destination[packet] % g : Math.floor(destination[packet] / d);
   }
 
-  /** What has become of the edges in the slots of the step, up to slot t. */
+  /** The state of each edge after the slots of the step, up to slot t. */
   fates(edges, first, t) {
     const { run } = this;
     const fates = new Map(edges.map((packet) => [packet, { state: "waiting", colour: null, died: false }]));
@@ -74,12 +74,12 @@ export class ConflictView {
         if (fate.colour === null && processor === run.start[packet]) fate.colour = groups[0] ?? null;
         const from = Math.floor(processor / run.d);
         const through = groups.some((group) => !collided.has(group * run.g + from));
-        if (fate.state === "home") continue;
+        if (fate.state === "delivered") continue;
         fate.state = through ? "through" : "destroyed";
         fate.died ||= !through;
       }
       for (const packet of slot.arrivals) {
-        if (fates.has(packet)) fates.get(packet).state = "home";
+        if (fates.has(packet)) fates.get(packet).state = "delivered";
       }
     }
     return fates;
@@ -114,12 +114,12 @@ export class ConflictView {
         style: colour === null ? null : `stroke:${lineColour(colour)}`,
         onclick: () => this.onpick(packet),
       });
-      edge.append(svg("title", {}, `Packet ${packet}: ${told(state)}${colour === null ? "" : `, by group ${colour}`}`));
+      edge.append(svg("title", {}, `Packet ${packet}: ${told(state)}${colour === null ? "" : `, sent to group ${colour}`}`));
       parts.push(edge);
-      if (state === "destroyed" || state === "home") {
+      if (state === "destroyed" || state === "delivered") {
         const along = 0.22 + 0.5 * ((packet * 0.618) % 1);
         const at = quadratic({ x: x[0], y: y(a) }, { x: mid.x, y: mid.y + bend }, { x: x[1], y: y(b) }, along);
-        marks.push(svg("text", { class: `mark ${state}`, x: at.x, y: at.y, dy: "0.36em" }, state === "home" ? "✓" : "✕"));
+        marks.push(svg("text", { class: `mark ${state}`, x: at.x, y: at.y, dy: "0.36em" }, state === "delivered" ? "✓" : "✕"));
       }
     }
     const degrees = [new Map(), new Map()];
@@ -148,7 +148,7 @@ export class ConflictView {
 }
 
 function told(state) {
-  return { waiting: "not sent yet", destroyed: "destroyed", through: "came through so far", home: "home" }[state];
+  return { waiting: "not sent yet", destroyed: "destroyed", through: "not destroyed so far", delivered: "delivered" }[state];
 }
 
 function quadratic(a, b, c, t) {

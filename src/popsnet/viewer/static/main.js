@@ -1,128 +1,49 @@
-// Puts the page together: a panel a run, one clock for all of them.
+// Puts the page together: one panel per run, one clock for all of them.
 import { MOST_DRAWN, networkName, readTrace, stateAfter, TraceError } from "./trace.js";
-import { count, explainPhase, historyOf, nameSlot, tellOutcome, tellSlot, tellStanding } from "./words.js";
-import { groupColour, html, svg } from "./shapes.js";
-import { NetworkView } from "./network.js";
-import { MatrixView } from "./matrix.js";
-import { ConflictView } from "./conflicts.js";
-import { legend, Progress, Timeline } from "./charts.js";
+import { count, tellStanding } from "./words.js";
+import { html } from "./shapes.js";
+import { legend, legendOfMatrix, legendOfNetwork } from "./guide.js";
 import { Player, SPEEDS } from "./player.js";
+import { Panel } from "./panel.js";
+import { firstTraffic, playOnce } from "./opening.js";
+import { copyLink, fragmentOf, hasAddress, momentOf, writeFragment } from "./link.js";
 
 /** @typedef {import("./trace.js").Run} Run */
 
-const host = /** @type {Window & { popsnet?: Page }} */ (window); // for those who look at it from the console
+const host = /** @type {Window & { popsnet?: Page }} */ (window); // for use from the browser's console
+const ROOM_FOR_WORDS = 76; // pixels below a figure
+const LEAST_HIGH = 320; // pixels of a figure in a low window
 
-/** One run: its picture, words and charts. */
-class Panel {
-  /**
-   * @param {Run} run
-   * @param {number} slots
-   * @param {Page} page
-   */
-  constructor(run, slots, page) {
-    this.run = run;
-    this.words = html("p", { class: "slot-words", "aria-live": "polite" });
-    this.why = html("p", { class: "why" });
-    this.standing = html("p", { class: "standing" });
-    this.timeline = new Timeline(run, slots, (slot) => page.player.jump(slot));
-    this.progress = new Progress(run, slots);
-    this.conflicts = new ConflictView(run, (packet) => page.follow(packet));
-    this.matrix = new MatrixView(run);
-    this.network = run.n <= MOST_DRAWN ? new NetworkView(run, page.runs, (packet) => page.follow(packet)) : null;
-    this.place = html("div", { class: "picture" });
-    this.history = html("ol", { class: "history" });
-    this.historyTitle = html("h3", {});
-    this.story = html("section", { class: "story", hidden: true }, this.historyTitle, this.history);
-    this.page = page;
-    this.root = html(
-      "article", { class: "run", "aria-label": run.name },
-      html("header", {},
-        html("h2", {}, run.name),
-        html("p", { class: "outcome" }, tellOutcome(run)),
-      ),
-      html("p", { class: "about" }, run.explanation),
-      this.broken(),
-      html("div", { class: "now" }, this.words, this.why),
-      this.story,
-      html("div", { class: "scene" }, this.place,
-        html("p", { class: "caption" }, "up: packets that get home in a slot; down: couplers with a collision"),
-        this.timeline.root),
-      html("div", { class: "charts" },
-        html("section", {}, html("h3", {}, "Home and pending"), this.standing, this.progress.root),
-        html("section", {}, html("h3", {}, "Conflict graph"), this.conflicts.root),
-      ),
-    );
-  }
-
-  broken() {
-    const { problems } = this.run;
-    if (problems.length === 0) return null;
-    return html("p", { class: "alarm broken", role: "alert" },
-      `This trace breaks the rules of the network ${count(problems.length, "time")}; first ${problems[0].slot === 0 ? "at the start" : `in slot ${problems[0].slot}`}: ${problems[0].text}.`);
-  }
-
-  views() {
-    const view = this.network !== null && !this.page.asMatrix ? this.network : this.matrix;
-    if (view !== this.view) {
-      this.view = view;
-      this.place.replaceChildren(view.root);
-    }
-    return [view, this.conflicts];
-  }
-
-  follow(packet) {
-    for (const view of [this.network, this.matrix, this.conflicts]) view?.follow(packet);
-    this.story.hidden = packet === null;
-    if (packet === null) return;
-    this.historyTitle.textContent = `Packet ${packet}`;
-    this.history.replaceChildren(...historyOf(this.run, packet).map(({ slot, text }) =>
-      html("li", { "data-slot": slot },
-        html("button", { type: "button", class: "link", onclick: () => this.page.player.jump(slot) }, slot === 0 ? "start" : `slot ${slot}`),
-        ` ${text}`)));
-  }
-
-  show(t, moving) {
-    const { run } = this;
-    const over = t > run.slots.length;
-    const at = Math.min(t, run.slots.length);
-    for (const view of this.views()) view.show(t, moving && !over);
-    this.root.classList.toggle("over", over);
-    const slot = at === 0 ? null : run.slots[at - 1];
-    const name = slot === null ? "Start." : over ? `Over after slot ${at}.` : nameSlot(slot);
-    this.words.replaceChildren(html("b", {}, name), ` ${over ? `${tellOutcome(run)}.` : tellSlot(run, at)}`);
-    this.why.textContent = slot === null || over ? "" : explainPhase(run, slot.phase);
-    const here = run.problems.filter((problem) => problem.slot === at);
-    if (here.length > 0) this.why.textContent += ` Against the rules: ${here.map((problem) => problem.text).join("; ")}.`;
-    this.standing.textContent = tellStanding(run, stateAfter(run, at));
-    this.timeline.show(t);
-    this.progress.show(t);
-    for (const item of this.history.children) {
-      item.classList.toggle("current", Number(item.dataset.slot) === at);
-      item.classList.toggle("later", Number(item.dataset.slot) > at);
-    }
-    const now = [...this.history.children].findLast((item) => Number(item.dataset.slot) <= at);
-    if (now) this.history.scrollTop = now.offsetTop - this.history.offsetTop - this.history.clientHeight / 2;
-  }
-
-  advance(time) {
-    if (!this.root.classList.contains("over")) this.view.advance(time);
-  }
-}
-
-/** The whole page for some runs on the same packets. */
+/** The whole page, for some runs on the same packets. */
 class Page {
-  /** @param {Run[]} runs */
-  constructor(runs) {
+  /**
+   * @param {Run[]} runs
+   * @param {boolean} own whether the runs are those of the page, and not opened by the reader
+   */
+  constructor(runs, own) {
     this.runs = runs;
-    this.asMatrix = false;
+    this.linked = own && hasAddress(); // whether the address of the page leads to these runs
+    this.drawable = runs[0].n <= MOST_DRAWN;
+    this.asMatrix = !this.drawable;
     this.followed = null;
+    this.shown = 0; // the run that a phone shows
+    this.phone = window.matchMedia("(max-width: 640px)");
     this.slots = Math.max(...runs.map((run) => run.slots.length));
+    this.first = firstTraffic(runs, this.slots);
+    this.opened = false; // from then on it is the reader who moves
+    this.room = { wide: 0, high: 0 };
+    this.window = 0; // the height of the window that the figures are fitted to
     this.player = new Player(this.slots, {
-      show: (t, moving) => this.panels.forEach((panel) => panel.show(t, moving)),
+      show: (t, moving) => this.panels.forEach((panel) => panel.show(t, moving, !this.player.automatic)),
       advance: (time) => this.panels.forEach((panel) => panel.advance(time)),
       changed: () => this.changed(),
     });
-    this.panels = runs.map((run) => new Panel(run, this.slots, this));
+    this.panels = runs.map((run) => new Panel(run, runs, this.slots, {
+      jump: (slot) => this.player.jump(slot),
+      follow: (packet) => this.follow(packet),
+      rest: () => this.player.jump(this.player.slot),
+      complain: (error) => { byId("notice").textContent = `The figure could not be saved: ${error.message}`; },
+    }));
     this.score = runs.length > 1 ? html("table", { class: "score" }) : null;
   }
 
@@ -133,9 +54,70 @@ class Page {
     byId("runs").replaceChildren(...this.panels.map((panel) => panel.root));
     byId("runs").classList.toggle("several", this.panels.length > 1);
     byId("score").replaceChildren(...(this.score ? [this.score] : []));
+    byId("tabs").hidden = this.panels.length < 2;
+    byId("tabs").replaceChildren(...this.runs.map((one, i) => html("button", { type: "button", onclick: () => this.choose(i) }, one.name)));
+    this.choose(0);
     this.controls();
-    this.guide();
-    this.player.go(0);
+    this.setMatrix(this.asMatrix);
+    this.player.go(this.first);
+    this.fit();
+  }
+
+  /** Open on the moment that the address names; if it names none, play once from the first traffic. */
+  open() {
+    const moment = this.moment();
+    if (moment) this.visit(moment);
+    else playOnce(this.player, this.panels[0].place, this.first);
+  }
+
+  /** The moment that the address names. */
+  moment() {
+    if (!this.linked) return null;
+    return momentOf(window.location.hash, { first: this.first, slots: this.slots, packets: this.runs[0].packets, runs: this.runs.length });
+  }
+
+  /** @param {import("./link.js").Moment} moment */
+  visit({ slot, follow, run, matrix }) {
+    this.choose(run);
+    this.setMatrix(matrix || !this.drawable);
+    this.follow(follow);
+    this.player.jump(slot);
+    if (run > 0) this.panels[run].root.scrollIntoView({ block: "nearest" });
+  }
+
+  fragment() {
+    const matrix = this.asMatrix && this.drawable;
+    return fragmentOf({ slot: this.player.slot, follow: this.followed, run: this.shown, matrix });
+  }
+
+  async copy() {
+    this.player.jump(this.player.slot);
+    const copied = await copyLink(this.fragment());
+    byId("notice").textContent = copied ? "The link is copied." : "The link could not be copied. Take it from the address bar.";
+  }
+
+  /** Choose the run that a phone shows. */
+  choose(place) {
+    this.shown = place;
+    this.panels.forEach((panel, i) => panel.root.classList.toggle("shown", i === place));
+    [...byId("tabs").children].forEach((tab, i) => tab.setAttribute("aria-pressed", `${i === place}`));
+    if (this.opened) this.changed();
+  }
+
+  /** Fit the figures to the window. */
+  fit() {
+    const { place } = this.panels[this.phone.matches ? this.shown : 0];
+    if (place.clientWidth === 0) return; // it is not on the screen
+    if (place.clientWidth === this.room.wide && window.innerHeight === this.window) return;
+    this.window = window.innerHeight;
+    const guide = byId("guide");
+    const unfolded = guide.open && !this.phone.matches ? guide.offsetHeight - guide.firstElementChild.offsetHeight : 0;
+    const top = place.getBoundingClientRect().top + window.scrollY - unfolded;
+    const high = Math.max(LEAST_HIGH, window.innerHeight - top - byId("player").offsetHeight - ROOM_FOR_WORDS);
+    this.room = { wide: place.clientWidth, high: Math.round(high) };
+    for (const panel of this.panels) panel.fit(this.room);
+    this.player.show(this.player.slot, this.player.moves);
+    if (this.score) this.tally(this.player.slot);
   }
 
   controls() {
@@ -143,7 +125,7 @@ class Page {
     const on = (id, event, act) => { byId(id)[`on${event}`] = act; };
     on("first", "click", () => player.jump(0));
     on("back", "click", () => player.jump(player.slot - 1));
-    on("play", "click", () => this.toggle());
+    on("play", "click", () => player.toggle());
     on("forward", "click", () => player.jump(player.slot + 1));
     on("last", "click", () => player.jump(this.slots));
     on("collision", "click", () => this.nextCollision());
@@ -154,6 +136,8 @@ class Page {
       on(id, "keydown", (event) => { if (event.key === "Enter") event.target.blur(); }); // keys are the player's again
     }
     on("packet", "change", (event) => this.follow(event.target.value === "" ? null : Number(event.target.value)));
+    on("link", "click", () => this.copy());
+    on("more", "click", () => more(byId("more").getAttribute("aria-expanded") !== "true"));
     on("unfollow", "click", () => this.follow(null));
     on("as-matrix", "change", (event) => this.setMatrix(event.target.checked));
     byId("scrub").max = byId("slot").max = this.slots;
@@ -162,11 +146,11 @@ class Page {
     byId("packet").value = "";
     byId("unfollow").hidden = true;
     byId("notice").textContent = "";
-    const drawn = this.runs[0].n <= MOST_DRAWN;
-    byId("as-matrix").checked = !drawn;
-    byId("as-matrix").disabled = !drawn;
-    byId("as-matrix").parentElement.title = drawn ? "" : `Only networks of up to ${MOST_DRAWN} processors are drawn one by one.`;
-    byId("speed").replaceChildren(...SPEEDS.map((speed) => html("option", { value: speed, selected: speed === player.speed }, speed < 1 ? `a slot in ${1 / speed} s` : count(speed, "slot a second", "slots a second"))));
+    byId("as-matrix").disabled = !this.drawable;
+    byId("as-matrix").parentElement.title = this.drawable ? "" : `Processors are drawn one by one only in networks of up to ${MOST_DRAWN}.`;
+    byId("link").hidden = !hasAddress();
+    byId("link").disabled = !this.linked;
+    byId("speed").replaceChildren(...SPEEDS.map((speed) => html("option", { value: speed, selected: speed === player.speed }, count(speed, "slot/s", "slots/s"))));
     document.onkeydown = (event) => this.key(event);
   }
 
@@ -182,7 +166,7 @@ class Page {
     const { player } = this;
     const pressed = event.target.matches("button, summary, input[type=checkbox]") && [" ", "Enter"].includes(event.key);
     const act = {
-      " ": () => this.toggle(), k: () => this.toggle(),
+      " ": () => player.toggle(), k: () => player.toggle(),
       ArrowRight: () => player.jump(player.slot + 1), ArrowLeft: () => player.jump(player.slot - 1),
       Home: () => player.jump(0), End: () => player.jump(this.slots),
       c: () => this.nextCollision(), "+": () => player.faster(1), "-": () => player.faster(-1),
@@ -190,12 +174,13 @@ class Page {
       m: () => { if (!byId("as-matrix").disabled) this.setMatrix(!this.asMatrix); },
       "?": () => byId("help").showModal(),
     }[event.key];
-    if (!act || pressed) return;
+    const scrolls = event.target.matches(".figure") && event.key.startsWith("Arrow"); // a figure wider than the screen
+    if (!act || pressed || scrolls) return;
     event.preventDefault();
     act();
   }
 
-  /** Out of a field, which has its number again. */
+  /** Leave a field with the number that it had. */
   leave(field) {
     if (field.id === "slot") field.value = this.player.slot;
     if (field.id === "packet") field.value = this.followed ?? "";
@@ -208,26 +193,20 @@ class Page {
     const next = later.find((t) => t > this.player.slot) ?? later[0];
     const again = next <= this.player.slot;
     if (next !== undefined) this.player.jump(next);
-    byId("notice").textContent = next === undefined ? "There is no collision in any slot." : again ? "That was the last collision; this is the first." : "";
+    byId("notice").textContent = next === undefined ? "There is no collision in any slot." : again ? "That was the last collision. This is the first again." : "";
   }
 
-  /** Play or pause; who plays has read the guide, and wants to see the picture. */
-  toggle() {
-    byId("guide").open &&= this.player.playing;
-    this.player.toggle();
-  }
-
-  /** The words and marks of the view that is shown. */
+  /** The text and marks of the view that is shown. */
   guide() {
-    const matrix = byId("as-matrix").checked;
-    byId("drawn").hidden = matrix;
-    byId("cells").hidden = !matrix;
-    byId("legend").replaceChildren(matrix ? legendOfMatrix() : legendOf());
+    byId("drawn").hidden = this.asMatrix;
+    byId("cells").hidden = !this.asMatrix;
+    byId("legend").replaceChildren(legend(this.asMatrix ? legendOfMatrix() : legendOfNetwork()));
   }
 
   setMatrix(wanted) {
     this.asMatrix = wanted;
     byId("as-matrix").checked = wanted;
+    for (const panel of this.panels) panel.asMatrix = wanted;
     this.guide();
     this.player.go(this.player.slot);
   }
@@ -235,8 +214,10 @@ class Page {
   follow(packet) {
     const { packets } = this.runs[0];
     const known = packet === null || (Number.isInteger(packet) && packet >= 0 && packet < packets);
-    byId("notice").textContent = known ? "" : `There are packets 0 to ${packets - 1}.`;
-    if (!known) return;
+    if (!known) {
+      byId("notice").textContent = `There are packets 0 to ${packets - 1}.`;
+      return;
+    }
     this.followed = packet;
     byId("packet").value = packet ?? "";
     byId("unfollow").hidden = packet === null;
@@ -255,60 +236,31 @@ class Page {
     byId("back").disabled = byId("first").disabled = player.slot === 0;
     byId("forward").disabled = byId("last").disabled = player.slot === this.slots;
     byId("speed").value = player.speed;
+    byId("notice").textContent = "";
     if (this.score) this.tally(player.slot);
+    if (this.opened && this.linked && !player.playing && !player.automatic) writeFragment(this.fragment());
   }
 
-  /** The runs beside each other, up to slot t. */
+  /** Compare the runs up to slot t; a phone has room for one column per run. */
   tally(t) {
-    const cell = (text) => html("td", {}, text);
+    const columns = ["packets", "messages on couplers", "of these destroyed", "slots with collisions", "slots in total"];
     const rows = this.runs.map((run) => {
       const past = run.slots.slice(0, t);
       const sum = (of) => past.reduce((total, slot) => total + of(slot), 0).toLocaleString("en");
-      const state = stateAfter(run, t);
-      return html("tr", {},
-        html("th", { scope: "row" }, run.name),
-        cell(tellStanding(run, state)),
-        cell(sum((slot) => slot.signals)),
-        cell(sum((slot) => slot.destroyed)),
-        cell(`${past.filter((slot) => slot.collided.length > 0).length} of ${past.length}`),
-        cell(`${run.slots.length}`));
+      return [
+        tellStanding(run, stateAfter(run, t)),
+        sum((slot) => slot.signals),
+        sum((slot) => slot.destroyed),
+        `${past.filter((slot) => slot.collided.length > 0).length} of ${past.length}`,
+        `${run.slots.length}`,
+      ];
     });
+    const names = this.runs.map((run) => run.name);
+    const [across, down, cells] = this.phone.matches ? [names, columns, columns.map((_, i) => rows.map((row) => row[i]))] : [columns, names, rows];
     this.score.replaceChildren(
-      html("caption", {}, `After slot ${t}`),
-      html("thead", {}, html("tr", {}, ...["", "packets", "messages on couplers", "of them destroyed", "slots with collisions", "slots in all"].map((name) => html("th", { scope: "col" }, name)))),
-      html("tbody", {}, ...rows));
+      html("thead", {}, html("tr", {}, html("th", { scope: "col", class: "after" }, `After slot ${t}`), ...across.map((name) => html("th", { scope: "col" }, name)))),
+      html("tbody", {}, ...cells.map((row, i) => html("tr", {}, html("th", { scope: "row" }, down[i]), ...row.map((text) => html("td", {}, text))))));
   }
-}
-
-function mark(...parts) {
-  return svg("svg", { viewBox: "0 0 34 20", class: "mark", "aria-hidden": "true" }, ...parts);
-}
-
-function legendOfMatrix() {
-  const cell = (name, ...parts) => mark(svg("rect", { class: `cell ${name}`, x: 9, y: 2, width: 16, height: 16 }), ...parts);
-  return legend([
-    [cell("idle"), "an idle coupler"],
-    [cell("idle", svg("rect", { class: "cell used", x: 13, y: 6, width: 8, height: 8 })), "a coupler that carries one message to all who listen"],
-    [cell("collided", svg("path", { d: "M13,6 L21,14 M21,6 L13,14" })), "a collision: two or more messages on one coupler, all destroyed; small cells are dark, without a cross"],
-  ]);
-}
-
-function legendOf() {
-  const box = (name, text) => svg("g", { class: `coupler ${name}` },
-    svg("rect", { x: 4, y: 2, width: 26, height: 16, rx: 3 }),
-    name === "collided" ? svg("path", { class: "cross", d: "M12,5 L22,15 M22,5 L12,15" }) : svg("text", { class: "cargo", x: 17, y: 10, "font-size": 11, dy: "0.36em" }, text));
-  const packet = (text, name) => svg("g", { class: `chip ${name}`, transform: "translate(17,10)" },
-    svg("rect", { x: -14, y: -8, width: 28, height: 16, rx: 5, fill: groupColour(1) }),
-    svg("text", { "font-size": 11, dy: "0.36em" }, text));
-  return legend([
-    [mark(packet("7", "")), "a packet; its colour is the group it must reach"],
-    [mark(packet("7✓", "home")), "a packet that is home, to stay"],
-    [mark(box("used packet", "7")), "a coupler that carries packet 7 to all who listen"],
-    [mark(box("collided", "")), "a collision: two or more messages on one coupler, all destroyed"],
-    [mark(svg("line", { class: "beam packet collided", x1: 2, y1: 10, x2: 32, y2: 10 })), "light that is destroyed; nobody hears anything"],
-    [mark(box("used ack", "↩7")), "an acknowledgement of packet 7; • is another control message"],
-    [mark(svg("path", { class: "ear hears", d: "M6,5 L14,10 L6,15 Z" }), svg("path", { class: "ear", d: "M20,5 L28,10 L20,15 Z" })), "listens and hears; listens and hears nothing"],
-  ]);
 }
 
 /**
@@ -320,8 +272,15 @@ function byId(id) {
   return document.getElementById(id);
 }
 
-/** Let a number be typed, in place of the one that is there. */
+/** Show or hide the settings, where the screen has no room for all controls. */
+function more(wanted) {
+  byId("more").setAttribute("aria-expanded", `${wanted}`);
+  byId("player").classList.toggle("unfolded", wanted);
+}
+
+/** Let a number be typed, in place of the present one. */
 function ask(id) {
+  more(true);
   byId(id).focus();
   byId(id).select();
 }
@@ -333,14 +292,18 @@ function refuse(name, error) {
   byId("problem").hidden = false;
 }
 
-/** Show these runs; if one cannot be read, say so and keep what is on the page. */
-function present(texts) {
+/**
+ * Show these runs. If one cannot be read, say so and keep what is on the page.
+ * @param {{ name: string, text: string }[]} texts
+ * @param {boolean} own whether they are the runs of the page
+ */
+function present(texts, own) {
   byId("problem").hidden = true;
   const runs = [];
-  for (const { name, text, file } of texts) {
+  for (const { name, text } of texts) {
     try {
       const run = readTrace(text, name);
-      if (file) run.name = `${run.router} (${run.variant}), ${name}`;
+      if (!own) run.name = `${run.router} (${run.variant}), ${name}`;
       runs.push(run);
     } catch (error) {
       refuse(name, error);
@@ -350,20 +313,26 @@ function present(texts) {
   if (runs.length === 0) return;
   const other = runs.find((run) => !sameTask(run, runs[0]));
   if (other) {
-    refuse(other.name, new TraceError(`Runs are played side by side on the same network and packets; ${runs[0].name} has others.`));
+    refuse(other.name, new TraceError(`Runs side by side must have the same network and packets, and ${runs[0].name} has others.`));
     return;
   }
   let page;
   try {
-    page = new Page(runs);
+    page = new Page(runs, own);
   } catch (error) {
     refuse(runs[0].name, error);
     return;
   }
   byId("player").hidden = false;
-  host.popsnet?.player.pause();
-  page.mount();
+  if (host.popsnet) {
+    host.popsnet.player.automatic = false;
+    host.popsnet.player.pause();
+  }
   host.popsnet = page;
+  page.mount();
+  if (own) page.open();
+  else writeFragment("");
+  page.opened = true;
 }
 
 function sameTask(a, b) {
@@ -379,7 +348,7 @@ async function unpack({ name, gzip }) {
     const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
     return { name, text: await new Response(stream).text() };
   } catch {
-    throw new TraceError(`The data of ${name} are damaged: they cannot be unpacked. Make the page again.`);
+    throw new TraceError(`The data of ${name} are damaged and cannot be unpacked. Make the page again.`);
   }
 }
 
@@ -388,31 +357,38 @@ async function openFiles(files) {
   const texts = [];
   for (const file of files) {
     try {
-      texts.push({ name: file.name, text: await file.text(), file: true });
+      texts.push({ name: file.name, text: await file.text() });
     } catch (error) {
       refuse(file.name, error);
       return;
     }
   }
-  present(texts);
+  present(texts, false);
 }
 
 function setTheme(theme) {
   if (theme === "") delete document.documentElement.dataset.theme;
   else document.documentElement.dataset.theme = theme;
-  host.popsnet?.player.go(host.popsnet.player.slot); // the matrix takes its colours from the page
+  const player = host.popsnet?.player;
+  player?.show(player.slot, player.moves); // the matrix takes its colours from the page
 }
 
 async function begin() {
   byId("theme").onchange = (event) => setTheme(event.target.value);
   byId("open").onchange = async (event) => {
     await openFiles(event.target.files);
-    event.target.value = ""; // so that the same file can be opened again once it is mended
+    event.target.value = ""; // so that the same file can be opened again after a change
   };
-  if (window.parent !== window) byId("guide").open = false; // a cell of a notebook is small
   byId("keys").onclick = () => byId("help").showModal();
-  byId("close").onclick = () => byId("help").close(); // no form: a notebook's frame sends none
+  byId("close").onclick = () => byId("help").close(); // not a form: the frame of a notebook may not send one
   window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => setTheme(byId("theme").value));
+  const fit = () => host.popsnet?.fit();
+  window.onresize = fit;
+  new ResizeObserver(fit).observe(byId("runs")); // a cell of a notebook may become visible later
+  window.onhashchange = () => {
+    const moment = host.popsnet?.moment();
+    if (moment) host.popsnet?.visit(moment);
+  };
   document.ondragover = (event) => event.preventDefault();
   document.ondrop = (event) => {
     event.preventDefault();
@@ -420,7 +396,7 @@ async function begin() {
   };
   try {
     const { runs } = JSON.parse(byId("recordings").textContent);
-    present(await Promise.all(runs.map(unpack)));
+    present(await Promise.all(runs.map(unpack)), true);
   } catch (error) {
     refuse("The run of this page", error);
   }

@@ -1,20 +1,23 @@
-// All couplers as a matrix: a row for each group that listens, a column for each that sends.
+// All couplers as a matrix: one row per listening group, one column per sending group.
 import { count, couplerName, listed, messageName } from "./words.js";
-import { html } from "./shapes.js";
+import { html, svg } from "./shapes.js";
 
-const LARGE = 7; // pixels of a cell that has room for a cross
+const LARGE = 7; // pixels of a cell that is large enough for a cross
+const CLEAR = 12; // pixels of a cell that is easy to see; a large matrix takes this much, and scrolls
+const EDGE = 28; // pixels for the labels of rows and columns
 
 export class MatrixView {
   /** @param {import("./trace.js").Run} run */
   constructor(run) {
     this.run = run;
-    this.cell = Math.max(2, Math.min(28, Math.floor(780 / run.g)));
-    this.side = this.cell * run.g;
+    this.cell = LARGE;
+    this.side = LARGE * run.g;
+    this.scale = 1;
     this.cursor = null;
     this.followed = null;
     this.canvas = html("canvas", {
       class: "cells", tabindex: 0, role: "img",
-      "aria-label": `Couplers of POPS(${run.d}, ${run.g}), a row for each listening group, a column for each sending group. Arrow keys move from coupler to coupler.`,
+      "aria-label": `Couplers of POPS(${run.d}, ${run.g}), one row per listening group, one column per sending group. Arrow keys move from coupler to coupler.`,
       onmousemove: (event) => this.point(event),
       onmouseleave: () => this.choose(null),
       onkeydown: (event) => this.walk(event),
@@ -28,17 +31,29 @@ export class MatrixView {
       html("figcaption", {}, this.words),
     );
     this.slot = null;
-    const dots = Math.min(3, window.devicePixelRatio || 1);
-    this.canvas.width = this.canvas.height = Math.ceil(this.side * dots);
-    this.canvas.style.width = `min(100%, ${this.side}px)`; // a phone is narrower
-    this.scale = dots;
+    this.fit({ wide: 800, high: 600 });
+  }
+
+  /**
+   * Fill this room; a matrix of many groups takes the width, and as much height as that needs.
+   * @param {import("./network.js").Room} room
+   */
+  fit({ wide, high }) {
+    const { g } = this.run;
+    const side = Math.floor((wide - EDGE) / g);
+    this.cell = Math.max(2, Math.min(80, Math.max(Math.floor((high - EDGE) / g), CLEAR), side));
+    this.side = this.cell * g;
+    this.scale = Math.min(3, window.devicePixelRatio || 1);
+    this.canvas.width = this.canvas.height = Math.ceil(this.side * this.scale);
+    this.canvas.style.width = `min(100%, ${this.side}px)`; // a phone may be narrower
+    this.root.style.maxWidth = `${this.side + EDGE}px`;
   }
 
   follow(packet) {
     this.followed = packet;
   }
 
-  advance() {} // light is too fast for this view
+  advance() {} // nothing travels in this view
 
   show(t) {
     this.slot = t === 0 || t > this.run.slots.length ? null : this.run.slots[t - 1];
@@ -96,7 +111,41 @@ export class MatrixView {
     }
   }
 
-  /** The coupler that is looked at, and those the followed packet is on. */
+  /** The same as SVG, its colours written out. */
+  drawing() {
+    const { run, cell, side, slot } = this;
+    const look = getComputedStyle(this.canvas);
+    const colour = (name) => look.getPropertyValue(name).trim();
+    const squares = (couplers, inset) => couplers
+      .map((c) => `M${(c % run.g) * cell + inset},${Math.floor(c / run.g) * cell + inset}h${cell - 2 * inset}v${cell - 2 * inset}h${2 * inset - cell}z`)
+      .join("");
+    const crosses = (couplers, edge) => couplers.map((c) => {
+      const [x, y, arm] = [(c % run.g) * cell + edge, Math.floor(c / run.g) * cell + edge, cell - 2 * edge];
+      return `M${x},${y}l${arm},${arm}m0,${-arm}l${-arm},${arm}`;
+    }).join("");
+    const { used = [], collided = [] } = slot ?? {};
+    const large = cell >= LARGE;
+    const lines = Array.from({ length: run.g + 1 }, (_, i) => `M${i * cell},0V${side}M0,${i * cell}H${side}`).join("");
+    const outline = { fill: "none", stroke: colour("--cell-line"), "stroke-width": 1 };
+    const followed = (slot?.sends ?? []).filter((send) => this.followed !== null && send[3] === this.followed)
+      .flatMap(([processor, groups]) => groups.map((group) => group * run.g + Math.floor(processor / run.d)));
+    const words = { fill: colour("--text"), "font-size": 12 };
+    return svg(
+      "svg", { viewBox: `0 0 ${side + EDGE} ${side + EDGE}`, width: side + EDGE, height: side + EDGE, class: "couplers" },
+      svg("text", { ...words, x: EDGE, y: 14 }, `from group 0 … ${run.g - 1} →`),
+      svg("text", { ...words, transform: `translate(10,${EDGE}) rotate(90)` }, `to group 0 … ${run.g - 1} →`),
+      svg("g", { transform: `translate(${EDGE - 2},${EDGE - 6})` },
+        svg("rect", { class: "idle", width: side, height: side, fill: colour("--cell-idle"), stroke: colour("--cell-line") }),
+        large ? svg("path", { ...outline, d: lines }) : null,
+        used.length === 0 ? null : svg("path", { class: "used", fill: colour("--cell-used"), d: squares(used, large ? Math.round(cell * 0.22) : 0) }),
+        collided.length === 0 ? null : svg("path", { class: "collided", fill: colour("--cell-collided"), d: squares(collided, 0) }),
+        large && collided.length > 0 ? svg("path", { class: "crosses", fill: "none", stroke: colour("--cell-cross"), "stroke-width": Math.max(1.5, cell / 9), d: crosses(collided, cell * 0.22) }) : null,
+        followed.length === 0 ? null : svg("path", { class: "followed", fill: "none", stroke: colour("--text"), "stroke-width": 3, d: squares(followed, 0) }),
+      ),
+    );
+  }
+
+  /** Frame the coupler at the cursor and those that carry the followed packet. */
   frame(pen, colour) {
     const { run, cell } = this;
     const around = (c, width) => {

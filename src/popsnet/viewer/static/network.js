@@ -1,55 +1,72 @@
 // The network as the paper draws it: processors, couplers, the same processors again.
 import { largest, stateAfter } from "./trace.js";
 import { couplerName, messageName } from "./words.js";
+import { standalone } from "./save.js";
 import { chip, chipWidth, svg } from "./shapes.js";
 
-const COLUMN = 8; // up to so many groups the couplers stand in one column, as in the paper
-const MOST_CHIPS = 3; // of a processor; more are counted
+const COLUMN = 8; // up to this many groups the couplers stand in one column, as in the paper, if it is not too high
+const LEAST_BOX = 21; // of a coupler with something written on it
+const MOST_CHIPS = 3; // per processor; the rest is given as a number
 const GAP = 12; // between groups
+const TOP = 34; // for headings
+const LEAST_ROW = 18; // pixels of a row whose numbers can be read
 
-/** Where everything stands, in units of the picture; the same for all runs side by side. */
-function layoutOf(run, runs) {
+/** @typedef {{ wide: number, high: number }} Room pixels that a figure may take */
+
+/**
+ * Where everything stands, in units of the figure. It is the same for all runs side by side. The
+ * figure fits into the room if its numbers can still be read then; else it is higher, or scrolls.
+ * @param {import("./trace.js").Run} run
+ * @param {number} most packets at a processor
+ * @param {Room} room
+ */
+function layoutOf(run, most, room) {
   const { d, g, n } = run;
   const row = n <= 16 ? 32 : n <= 36 ? 26 : 22;
   const radius = row * 0.42;
   const size = row * 0.62;
   const digits = `${Math.max(n, run.packets) - 1}✓`;
-  const states = runs.flatMap((one) => [one.initial, ...one.slots]);
-  const most = largest(states.map((state) => largest(state.held.map((packets) => packets.length))));
   const chips = Math.min(most, MOST_CHIPS);
   const store = chips * (chipWidth(digits, size) + 3) + (most > MOST_CHIPS ? size * 1.6 : 0);
-  const inColumn = g <= COLUMN;
-  const box = inColumn ? row : g <= 24 ? 22 : 12;
+  const inColumn = g <= COLUMN && g * g * LEAST_BOX <= 1.6 * n * row;
+  const box = inColumn ? Math.max(LEAST_BOX, Math.min(row, (n * row) / (g * g))) : g <= COLUMN ? row : g <= 24 ? 22 : 12;
   const couplersHigh = inColumn ? g * g * box + (g - 1) * GAP : 0;
   const processorsHigh = n * row + (g - 1) * GAP;
   const high = Math.max(couplersHigh, processorsHigh);
-  const label = n <= 16 ? 54 : 48;
+  const least = LEAST_ROW / Math.min(row, inColumn ? box : row);
+  const fitting = room.high / (TOP + high + 8);
+  const comfortable = Math.max(least, Math.min(1, room.wide / 640)); // for those who have to scroll anyway
+  const wished = fitting < least * 0.8 ? comfortable : Math.max(least, Math.min(1.5, fitting));
+  const tight = room.wide < 560;
+  const words = Math.max(8.5, Math.min(17, 12 / wished)); // the size of headings and labels
+  const label = tight ? words + 6 : words * 4.4 + 4;
   const boxWide = inColumn ? Math.max(34, row * 1.5) : box * 0.9;
   const middleWide = inColumn ? boxWide : g * box;
-  const span = n <= 16 ? 190 : 150;
+  const rest = label + 2 * store + 4 * radius + middleWide + 22;
+  const span = Math.max(56, Math.min(n <= 16 ? 190 : 150, (room.wide / wished - rest) / 2));
+  const scale = Math.max(Math.min(wished, room.wide / (rest + 2 * span)), least * 0.9);
   const left = label + store + radius + 8;
   const middle = left + radius + span + middleWide / 2;
   const right = middle + middleWide / 2 + span + radius;
   const wide = right + radius + store + 14;
-  const top = 34;
   const spread = (high - processorsHigh) / Math.max(1, g);
   const processorY = (p) => {
     const group = Math.floor(p / d);
-    return top + p * row + group * (GAP + spread) + spread / 2 + row / 2;
+    return TOP + p * row + group * (GAP + spread) + spread / 2 + row / 2;
   };
   const coupler = (c) => {
     const to = Math.floor(c / g);
     const from = c % g;
     if (inColumn) {
       const rest = (high - couplersHigh) / Math.max(1, g);
-      return { x: middle, y: top + c * box + to * (GAP + rest) + rest / 2 + box / 2 };
+      return { x: middle, y: TOP + c * box + to * (GAP + rest) + rest / 2 + box / 2 };
     }
-    const y = (processorY(to * d) + processorY((to + 1) * d - 1)) / 2; // beside those who listen
+    const y = (processorY(to * d) + processorY((to + 1) * d - 1)) / 2; // level with the listeners
     return { x: middle - middleWide / 2 + (from + 0.5) * box, y };
   };
   return {
-    row, radius, size, box, boxWide, inColumn, left, middle, right, wide, label,
-    high: top + high + 8, top, processorY, coupler, span, middleWide,
+    row, radius, size, box, boxWide, inColumn, left, middle, right, wide, tight, words, scale,
+    high: TOP + high + 8, processorY, coupler,
   };
 }
 
@@ -57,24 +74,33 @@ export class NetworkView {
   /** @param {import("./trace.js").Run} run */
   constructor(run, runs, onpick) {
     this.run = run;
+    const states = runs.flatMap((one) => [one.initial, ...one.slots]);
+    this.most = largest(states.map((state) => largest(state.held.map((packets) => packets.length))));
     this.onpick = onpick;
-    this.layout = layoutOf(run, runs);
     this.followed = null;
     /** @type {{ line: Element, chip: Element | null, x1: number, y1: number, x2: number, y2: number, begin: number, end: number }[]} */
-    this.moving = []; // parts of the slot on their way
+    this.moving = []; // messages on their way
     /** @type {Element[]} */
-    this.finals = []; // and what is seen once they have arrived
+    this.finals = []; // shown once the messages have arrived
     this.slotLayer = svg("g");
-    this.root = svg(
-      "svg",
-      {
-        class: "network", viewBox: `0 0 ${this.layout.wide} ${this.layout.high}`, role: "img",
-        "aria-label": `Processors, couplers and processors of POPS(${run.d}, ${run.g}); the words beside it say what happens`,
-        style: `max-width:${Math.round(this.layout.wide * 1.5)}px`,
-      },
-      this.still(),
-      this.slotLayer,
-    );
+    this.root = svg("svg", {
+      class: "network", role: "img",
+      "aria-label": `Processors, couplers and processors of POPS(${run.d}, ${run.g}). The text says what happens in the slot`,
+    });
+    this.layout = layoutOf(run, this.most, { wide: 800, high: 600 });
+    this.fit({ wide: 800, high: 600 });
+  }
+
+  /**
+   * Lay the network out for this room; the slot has to be shown again.
+   * @param {Room} room
+   */
+  fit(room) {
+    const layout = (this.layout = layoutOf(this.run, this.most, room));
+    this.slotLayer.replaceChildren();
+    this.root.setAttribute("viewBox", `0 0 ${layout.wide.toFixed(1)} ${layout.high.toFixed(1)}`);
+    this.root.style.width = `${(layout.wide * layout.scale).toFixed(1)}px`;
+    this.root.replaceChildren(this.still(), this.slotLayer);
   }
 
   /** What never changes: group frames, headings, processors. */
@@ -82,7 +108,7 @@ export class NetworkView {
     const { run, layout } = this;
     const parts = [];
     for (const [x, text] of [[layout.left, "before"], [layout.middle, "couplers"], [layout.right, "after"]]) {
-      parts.push(svg("text", { class: "heading", x, y: 16 }, text));
+      parts.push(svg("text", { class: "heading", x, y: 16, "font-size": layout.words }, text));
     }
     for (let group = 0; group < run.g; group++) {
       const first = layout.processorY(group * run.d);
@@ -96,11 +122,11 @@ export class NetworkView {
           class: "group", x: layout.right - layout.radius - 6, y: first - layout.row / 2 - 2, rx: 8,
           width: layout.wide - layout.right + layout.radius + 4, height: last - first + layout.row + 4,
         }),
-        svg("text", { class: "label", x: 8, y: (first + last) / 2 + 4 }, run.g > 16 ? `${group}` : `group ${group}`),
+        this.label(group, (first + last) / 2, last - first + layout.row),
       );
     }
     if (!layout.inColumn) {
-      parts.push(svg("text", { class: "heading small", x: layout.middle, y: 30 }, `a row to each group, from groups 0 to ${run.g - 1}`));
+      parts.push(svg("text", { class: "heading", x: layout.middle, y: 30, "font-size": layout.words * 0.85 }, `a row to each group, from groups 0 to ${run.g - 1}`));
     }
     for (let c = 0; c < run.g * run.g; c++) parts.push(this.box(c, "idle", "idle", ""));
     for (let p = 0; p < run.n; p++) {
@@ -114,11 +140,28 @@ export class NetworkView {
     return svg("g", {}, ...parts);
   }
 
+  /** A copy for a file, as large as on the page. */
+  drawing() {
+    const copy = standalone(this.root);
+    copy.setAttribute("width", `${Math.round(this.layout.wide * this.layout.scale)}`);
+    copy.setAttribute("height", `${Math.round(this.layout.high * this.layout.scale)}`);
+    for (const name of ["style", "role", "aria-label"]) copy.removeAttribute(name);
+    return copy;
+  }
+
+  /** The name of a group, upright where there is little room. */
+  label(group, y, high) {
+    const { run, layout } = this;
+    const whole = run.g <= 16 && (!layout.tight || high > layout.words * 4.2);
+    const at = layout.tight && whole ? { transform: `translate(${layout.words + 2},${y}) rotate(-90)` } : { x: layout.tight ? layout.words / 2 + 5 : 8, y: y + 4 };
+    return svg("text", { class: layout.tight ? "label upright" : "label", "font-size": layout.words, ...at }, whole ? `group ${group}` : `${group}`);
+  }
+
   follow(packet) {
     this.followed = packet;
   }
 
-  /** Draw slot t; `moving` if its light is to travel, as `advance` says. */
+  /** Draw slot t; with `moving`, its messages travel as `advance` is called. */
   show(t, moving) {
     const { run } = this;
     this.moving = [];
@@ -126,21 +169,21 @@ export class NetworkView {
     const slot = t === 0 || t > run.slots.length ? null : run.slots[t - 1];
     const before = stateAfter(run, slot === null ? t : t - 1);
     const after = stateAfter(run, t);
-    const beams = [];
+    const signals = [];
     const travellers = [];
-    if (slot !== null) this.light(slot, beams, travellers);
+    if (slot !== null) this.transmissions(slot, signals, travellers);
     const boxes = this.boxes(slot);
     const stored = this.store(before, this.layout.left, -1, slot === null ? t : t - 1);
     const settled = this.store(after, this.layout.right, 1, t);
     if (moving) for (const element of settled) this.finals.push(element);
     const dim = this.followed !== null ? "slot dimmed" : "slot";
     this.slotLayer.replaceChildren(
-      svg("g", { class: dim }, ...beams, ...boxes, ...stored, ...settled, ...(moving ? travellers : [])),
+      svg("g", { class: dim }, ...signals, ...boxes, ...stored, ...settled, ...(moving ? travellers : [])),
     );
     this.advance(moving ? 0 : 1);
   }
 
-  /** Let the light of the slot be so far on its way: 0 at the senders, 1 at the end of the slot. */
+  /** Move the messages of the slot: at time 0 they are at the senders, at time 1 the slot is over. */
   advance(time) {
     for (const part of this.moving) {
       const far = Math.min(1, Math.max(0, (time - part.begin) / (part.end - part.begin)));
@@ -160,15 +203,15 @@ export class NetworkView {
     this.root.classList.toggle("settled", time >= 0.92);
   }
 
-  light(slot, beams, travellers) {
+  transmissions(slot, signals, travellers) {
     const { run, layout } = this;
     const collided = new Set(slot.collided);
     const half = layout.boxWide / 2;
     const ray = (kind, from, to, begin, end, packet, title) => {
       const followed = packet !== null && packet === this.followed;
-      const line = svg("line", { class: `beam ${kind}${followed ? " followed" : ""}`, x1: from.x, y1: from.y, x2: to.x, y2: to.y });
+      const line = svg("line", { class: `signal ${kind}${followed ? " followed" : ""}`, x1: from.x, y1: from.y, x2: to.x, y2: to.y });
       line.append(svg("title", {}, title));
-      beams.push(line);
+      signals.push(line);
       const traveller = packet === null || kind.startsWith("ack") ? null : chip(run, packet, from.x, from.y, layout.size, { followed });
       if (traveller) travellers.push(traveller);
       this.moving.push({ line, chip: traveller, x1: from.x, y1: from.y, x2: to.x, y2: to.y, begin, end });
@@ -183,7 +226,7 @@ export class NetworkView {
         ray(`${className(kind)}${met ? " collided" : ""}`,
           { x: layout.left + layout.radius, y: layout.processorY(processor) }, { x: at.x - half, y: at.y },
           0, 0.45, kind === "packet" ? packet : null, title);
-        if (packet === this.followed && packet !== null) beams.at(-1).classList.add("followed");
+        if (packet === this.followed && packet !== null) signals.at(-1).classList.add("followed");
       }
     });
     const hearing = new Map(slot.heard.map(([processor, message]) => [processor, message]));
@@ -199,18 +242,18 @@ export class NetworkView {
       if (message !== undefined) {
         const [, , kind, packet] = slot.sends[message];
         ray(className(kind), from, to, 0.5, 0.92, kind === "packet" ? packet : null, title);
-        if (packet === this.followed && packet !== null) beams.at(-1).classList.add("followed");
+        if (packet === this.followed && packet !== null) signals.at(-1).classList.add("followed");
       } else if (run.n <= 16) {
-        beams.push(svg("line", { class: "silence", x1: from.x, y1: from.y, x2: to.x, y2: to.y }));
+        signals.push(svg("line", { class: "silence", x1: from.x, y1: from.y, x2: to.x, y2: to.y }));
       }
       const x = layout.right - layout.radius;
-      const ear = svg("path", { class: `ear${message === undefined ? "" : " hears"}`, d: `M${x - 8},${y - 4} L${x - 1},${y} L${x - 8},${y + 4} Z` });
-      ear.append(svg("title", {}, title));
-      beams.push(ear);
+      const mark = svg("path", { class: `listener${message === undefined ? "" : " hears"}`, d: `M${x - 8},${y - 4} L${x - 1},${y} L${x - 8},${y + 4} Z` });
+      mark.append(svg("title", {}, title));
+      signals.push(mark);
     }
   }
 
-  /** The couplers that are in use; idle ones are there always. */
+  /** The couplers in use; idle ones are part of the background. */
   boxes(slot) {
     const { run } = this;
     if (slot === null) return [];
@@ -221,7 +264,7 @@ export class NetworkView {
     }
     return Array.from(used, ([c, send]) => {
       if (collided.has(c)) return this.box(c, "collided", "messages collide and are destroyed", "");
-      return this.box(c, `used ${className(send[2])}`, `carries ${messageName(send)}`, cargo(send));
+      return this.box(c, `used ${className(send[2])}`, `carries ${messageName(send)}`, contents(send));
     });
   }
 
@@ -239,8 +282,8 @@ export class NetworkView {
     if (state === "collided") {
       const arm = tall * 0.32;
       box.append(svg("path", { class: "cross", d: `M${x - arm},${y - arm} L${x + arm},${y + arm} M${x + arm},${y - arm} L${x - arm},${y + arm}` }));
-    } else if (state === "idle" && run.g <= 4) write("name", couplerName(run, c), tall * 0.42);
-    else if (tall > 15) write("cargo", text, layout.inColumn ? tall * 0.62 : 9);
+    } else if (state === "idle" && run.g <= 4 && layout.inColumn) write("name", couplerName(run, c), tall * 0.5);
+    else if (tall > 15) write("contents", text, layout.inColumn ? tall * 0.62 : tall * 0.5);
     return box;
   }
 
@@ -252,10 +295,10 @@ export class NetworkView {
       const y = layout.processorY(processor);
       let at = x + side * (layout.radius + 4);
       packets.slice(0, MOST_CHIPS).forEach((packet) => {
-        const home = run.destination[packet] === processor && run.homeAt[packet] <= t;
-        const width = chipWidth(home ? `${packet}✓` : `${packet}`, layout.size);
+        const delivered = run.destination[packet] === processor && run.deliveredAt[packet] <= t;
+        const width = chipWidth(delivered ? `${packet}✓` : `${packet}`, layout.size);
         chips.push(chip(run, packet, at + (side * width) / 2, y, layout.size, {
-          home, followed: packet === this.followed, onpick: this.onpick,
+          delivered, followed: packet === this.followed, onpick: this.onpick,
         }));
         at += side * (width + 3);
       });
@@ -274,8 +317,8 @@ function className(kind) {
   return kind === "packet" || kind === "ack" ? kind : "control";
 }
 
-/** What stands in the box of a coupler: the packet's number, an arrow back for acks, a dot else. */
-function cargo([, , kind, packet]) {
+/** What a coupler's box shows: the packet's number, an arrow back for acks, a dot for other messages. */
+function contents([, , kind, packet]) {
   if (kind === "packet") return `${packet}`;
   return kind === "ack" ? `↩${packet ?? ""}` : "•";
 }

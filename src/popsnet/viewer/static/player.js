@@ -1,10 +1,10 @@
-// The clock of all runs on the page: which slot is shown, whether it goes on by itself, how fast.
+// The clock of all runs on the page: the slot that is shown, whether it plays, and how fast.
 
-export const SPEEDS = [0.25, 0.5, 1, 2, 4, 8]; // slots a second
+export const SPEEDS = [0.25, 0.5, 1, 2, 4, 8]; // slots per second
 
 export class Player {
   /**
-   * `show(t, moving)` draws slot t; `advance(time)` lets its light travel, time from 0 to 1.
+   * `show(t, moving)` draws slot t; `advance(time)` moves its messages, with time from 0 to 1.
    * @param {number} slots
    * @param {{ show: (t: number, moving: boolean) => void, advance: (time: number) => void, changed: () => void }} acts
    */
@@ -16,12 +16,13 @@ export class Player {
     this.slot = 0;
     this.speed = 1;
     this.playing = false;
+    this.automatic = false; // whether it plays because the page was opened, and not for the reader
     this.began = 0;
     this.frame = 0;
     this.still = window.matchMedia("(prefers-reduced-motion: reduce)");
   }
 
-  /** Light travels only where it can be followed with the eye. */
+  /** Messages travel only at speeds that the eye can follow. */
   get moves() {
     return this.playing && this.speed <= 2 && !this.still.matches;
   }
@@ -34,14 +35,19 @@ export class Player {
   }
 
   jump(slot) {
+    this.automatic = false;
     this.pause();
     this.go(slot);
   }
 
   play() {
+    this.playFrom(this.slot >= this.slots ? 1 : this.slot + 1);
+  }
+
+  playFrom(slot) {
     if (this.playing || this.slots === 0) return;
     this.playing = true;
-    this.go(this.slot >= this.slots ? 1 : this.slot + 1);
+    this.go(slot);
     this.frame = requestAnimationFrame((now) => this.tick(now));
   }
 
@@ -54,6 +60,7 @@ export class Player {
   }
 
   toggle() {
+    this.automatic = false;
     if (this.playing) this.pause();
     else this.play();
   }
@@ -75,6 +82,7 @@ export class Player {
       if (this.moves) this.advance(Math.min(1, time * 1.15)); // and a moment of rest at the end
     } else if (this.slot >= this.slots) {
       this.pause();
+      this.automatic = false;
       return;
     } else this.go(this.slot + 1);
     this.frame = requestAnimationFrame((later) => this.tick(later));

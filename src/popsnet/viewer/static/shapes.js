@@ -1,4 +1,4 @@
-// Elements of the page and of its pictures. Text goes in as text: nothing here parses markup.
+// Elements of the page and of its figures. Text is added as text: nothing here parses markup.
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -27,7 +27,7 @@ export function groupColour(group) {
   return `hsl(${hue(group)} 72% ${group % 2 ? 69 : 77}%)`;
 }
 
-/** Its colour for lines, which have to stand out from the page by themselves. */
+/** The colour of a group for lines, which have to stand out from the page. */
 export function lineColour(group) {
   return `hsl(${hue(group)} 72% var(--line-lightness))`;
 }
@@ -37,27 +37,27 @@ function hue(group) {
 }
 
 /**
- * A packet: its number on the colour of the group it must reach; a tick once it is home.
+ * A packet: its number on the colour of the group it must reach; a tick once it is delivered.
  * @param {import("./trace.js").Run} run
  * @param {number} packet
  * @param {number} x
  * @param {number} y
  * @param {number} size
- * @param {{ home?: boolean, followed?: boolean, onpick?: ((packet: number) => void) | null }} look
+ * @param {{ delivered?: boolean, followed?: boolean, onpick?: ((packet: number) => void) | null }} look
  */
-export function chip(run, packet, x, y, size, { home = false, followed = false, onpick = null } = {}) {
-  const text = home ? `${packet}✓` : `${packet}`;
+export function chip(run, packet, x, y, size, { delivered = false, followed = false, onpick = null } = {}) {
+  const text = delivered ? `${packet}✓` : `${packet}`;
   const width = chipWidth(text, size);
   const group = Math.floor(run.destination[packet] / run.d);
   return svg(
     "g",
     {
-      class: `chip${home ? " home" : ""}${followed ? " followed" : ""}`,
+      class: `chip${delivered ? " delivered" : ""}${followed ? " followed" : ""}`,
       transform: `translate(${x},${y})`,
       "data-packet": packet,
       ...(onpick === null ? {} : { onclick: () => onpick(packet) }),
     },
-    svg("title", {}, `Packet ${packet}, for processor ${run.destination[packet]} in group ${group}${home ? "; it is home" : ""}`),
+    svg("title", {}, `Packet ${packet}, for processor ${run.destination[packet]} in group ${group}${delivered ? "; delivered" : ""}`),
     svg("rect", { x: -width / 2, y: -size / 2, width, height: size, rx: size * 0.3, fill: groupColour(group) }),
     svg("text", { "font-size": size * 0.72, dy: "0.36em" }, text),
   );

@@ -2,8 +2,8 @@
 
 export const MOST_GROUPS = 256;
 export const MOST_PROCESSORS = 2 ** 17;
-export const MOST_DRAWN = 64; // processors that are drawn one by one
-export const MOST_WORDS = 2000; // characters of a text that explains, and of a phase that is explained
+export const MOST_DRAWN = 64; // processors drawn one by one
+export const MOST_WORDS = 2000; // characters of an explanation, and of a phase that is explained
 const MOST_PATTERNS = 200;
 const MOST_PATTERN = 200; // characters
 
@@ -19,10 +19,10 @@ export class TraceError extends Error {}
  * @typedef {{ slot: number, text: string }} Problem
  * @typedef {{ slots: number, delivered: number, lost: number, packets: number[] }} Outcome
  *
- * @typedef {object} State What the network is in between two slots.
- * @property {number} home packets that are home, to stay
- * @property {number | null} lost packets that nobody has; null where the trace does not tell
- * @property {number[][] | null} held the packets of each processor; null where none is drawn
+ * @typedef {object} State The state of the network between two slots.
+ * @property {number} delivered packets that are at their destination to stay
+ * @property {number | null} lost packets that no processor holds; null if the trace does not say
+ * @property {number[][] | null} held the packets of each processor; null if processors are not drawn
  *
  * @typedef {object} SlotLine A slot as the trace has it.
  * @property {number} number counted from 1
@@ -34,14 +34,14 @@ export class TraceError extends Error {}
  * @property {Holding[]} keeps
  * @property {Holding[]} drops
  *
- * @typedef {object} Replayed What came of it.
+ * @typedef {object} Replayed What happened in it.
  * @property {number} signals messages, one for each coupler
  * @property {number[]} used couplers that carry one message
  * @property {number[]} collided couplers with more
  * @property {number} destroyed messages on them
  * @property {Heard[]} heard
- * @property {number[]} gone packets that nobody has any more
- * @property {number[]} arrivals packets that get home, to stay
+ * @property {number[]} gone packets that no processor holds any more
+ * @property {number[]} arrivals packets that are delivered
  *
  * @typedef {SlotLine & Replayed & State} Slot
  *
@@ -64,12 +64,12 @@ export class TraceError extends Error {}
  * @property {State} initial
  * @property {Outcome | null} outcome
  * @property {Problem[]} problems
- * @property {number[]} homeAt the slot that brings a packet home, or Infinity
- * @property {number[]} lostAt the slot after which nobody has it, or Infinity
+ * @property {number[]} deliveredAt the slot in which a packet is delivered, or Infinity
+ * @property {number[]} lostAt the slot after which no processor holds a packet, or Infinity
  */
 
 /**
- * A run as the page plays it; throws TraceError with the line and the cure for a bad trace.
+ * Read a run; throw a TraceError that names the line if the trace is damaged.
  * @param {string} text
  * @param {string} name
  * @returns {Run}
@@ -107,9 +107,9 @@ function* parseLines(text) {
       line = JSON.parse(row);
     } catch {
       if (i === rows.length - 1 && i > 0) {
-        fail(i + 1, "is cut off: the trace was not written to its end. Make it again");
+        fail(i + 1, "is cut off: the trace was not written to its end. Write it again");
       }
-      fail(i + 1, "is not JSON. A trace has one JSON object a line");
+      fail(i + 1, "is not JSON. A trace has one JSON object per line");
     }
     if (!isObject(line)) fail(i + 1, "is not a JSON object");
     yield [i + 1, line];
@@ -124,14 +124,14 @@ function* parseLines(text) {
  */
 function readHeader(number, line, name) {
   if (line.format !== "popsnet-trace") {
-    throw new TraceError('This is no popsnet trace: its first line has no "format": "popsnet-trace".');
+    throw new TraceError('This is not a popsnet trace: its first line does not have "format": "popsnet-trace".');
   }
   if (line.version !== 1) fail(number, `has version ${shown(line.version)}; this page reads 1`);
   const { d, g } = line;
   for (const [what, value] of [["d", d], ["g", g]]) {
-    if (!isWhole(value, 1, 2 ** 31)) fail(number, `${what} is ${shown(value)}; it is a whole number from 1 on`);
+    if (!isWhole(value, 1, 2 ** 31)) fail(number, `${what} is ${shown(value)}; it must be an integer of at least 1`);
   }
-  if (g > MOST_GROUPS) fail(number, `g is ${g}; this page draws up to ${MOST_GROUPS} groups`);
+  if (g > MOST_GROUPS) fail(number, `g is ${g}; this page shows up to ${MOST_GROUPS} groups`);
   const n = d * g;
   if (n > MOST_PROCESSORS) fail(number, `there are ${n} processors; this page reads up to ${MOST_PROCESSORS}`);
   const destination = numbers(number, line.destination, "destination", n);
@@ -143,7 +143,7 @@ function readHeader(number, line, name) {
     fail(number, `there are ${start.length} starts and ${destination.length} destinations`);
   }
   if (line.buffers !== undefined && !isWhole(line.buffers, 1)) {
-    fail(number, `buffers is ${shown(line.buffers)}; it is a whole number from 1 on`);
+    fail(number, `buffers is ${shown(line.buffers)}; it must be an integer of at least 1`);
   }
   const { explanation = "", phases = {}, conflict_graph: by = "group" } = line;
   if (!Number.isInteger(line.seed)) fail(number, `seed is ${shown(line.seed)}, not a number`);
@@ -163,14 +163,14 @@ function readHeader(number, line, name) {
     slots: [],
     outcome: null,
     problems: [],
-    homeAt: [],
+    deliveredAt: [],
     lostAt: [],
-    initial: { home: 0, lost: null, held: null },
+    initial: { delivered: 0, lost: null, held: null },
   };
 }
 
 /**
- * Patterns and what they explain, in order; what is too long or too many is left out.
+ * Patterns of phases with their explanations, in order. Those beyond the limits are left out.
  * @param {number} number
  * @param {any} phases
  * @returns {[string, string][]}
@@ -211,14 +211,14 @@ function readSlot(run, number, line) {
     }
   }
   const { step = null } = line;
-  if (line.step !== undefined && !isWhole(step, 0)) fail(number, `step is ${shown(step)}; it is a whole number from 0 on`);
+  if (line.step !== undefined && !isWhole(step, 0)) fail(number, `step is ${shown(step)}; it must be an integer of at least 0`);
   return {
     number: run.slots.length + 1, claimed: line.slot, phase: asText(number, line.phase, "phase"), step,
     sends: line.sends, listens: line.listens, keeps, drops,
   };
 }
 
-/** All lines say who holds what, or none does. */
+/** Either all lines say which processor holds which packet, or none does. */
 function requireHoldings(run, number, line, parts) {
   const none = run.buffers === null;
   for (const part of parts) {
@@ -247,26 +247,26 @@ function readOutcome(run, number, outcome) {
   return { ...outcome, packets };
 }
 
-/** The state of the network while slots are replayed; each slot is given what came of it. */
+/** The state of the network while slots are replayed. Each slot is completed with what happened in it. */
 class Replay {
   /** @param {Run} run */
   constructor(run) {
     this.run = run;
     /** @type {Problem[]} */
     this.problems = [];
-    this.told = run.buffers !== null; // whether the trace says who holds what
+    this.told = run.buffers !== null; // whether the trace says which processor holds which packet
     this.held = Array.from({ length: run.n }, () => /** @type {number[]} */ ([]));
-    this.copies = new Int32Array(run.packets); // of each packet, anywhere
-    this.atHome = new Int32Array(run.packets); // of each packet, at its destination
-    this.since = new Int32Array(run.packets); // the slot that brought the first of them
-    this.lostAt = new Array(run.packets).fill(Infinity); // the slot after which nobody has it
+    this.copies = new Int32Array(run.packets); // copies of each packet
+    this.atDestination = new Int32Array(run.packets); // copies of each packet at its destination
+    this.since = new Int32Array(run.packets); // the slot of the first of these
+    this.lostAt = new Array(run.packets).fill(Infinity); // the slot after which no processor holds a packet
     /** @type {SlotLine | null} */
     this.current = null;
     this.step = 0;
     this.lost = 0;
     this.load = new Int32Array(run.g * run.g);
     this.message = new Int32Array(run.g * run.g);
-    this.heardOf = Array.from({ length: run.n }, () => /** @type {Set<number>} */ (new Set())); // packets, of which acks may tell
+    this.heardOf = Array.from({ length: run.n }, () => /** @type {Set<number>} */ (new Set())); // packets that may be acknowledged
     for (let p = 0; p < run.packets; p++) {
       this.gain(run.start[p], p);
       this.heardOf[run.start[p]].add(p);
@@ -285,7 +285,7 @@ class Replay {
     this.inTurn(slot);
     this.current = slot;
     this.leaveOut(slot);
-    const touched = this.shine(slot);
+    const touched = this.transmit(slot);
     slot.signals = slot.sends.reduce((sum, [, groups]) => sum + groups.length, 0);
     slot.used = touched.filter((coupler) => this.load[coupler] === 1);
     slot.collided = touched.filter((coupler) => this.load[coupler] > 1);
@@ -313,7 +313,7 @@ class Replay {
     return Object.assign(slot, this.state());
   }
 
-  /** Slots are numbered in turn, from 1 or from 0, and steps do not go back. */
+  /** Check that slots are numbered in order, from 1 or from 0, and that steps do not go back. */
   inTurn(slot) {
     const first = this.current === null && slot.claimed === 0 ? 0 : (this.first ?? 1);
     this.first = first;
@@ -321,11 +321,11 @@ class Replay {
     const back = slot.step !== null && slot.step < this.step;
     this.step = slot.step ?? this.step;
     this.current = slot;
-    if (slot.claimed !== expected) this.problem(`the slot has the number ${shown(slot.claimed)} where ${expected} comes`);
-    if (back) this.problem(`its step ${slot.step} is before that of the slots before`);
+    if (slot.claimed !== expected) this.problem(`the slot has the number ${shown(slot.claimed)} instead of ${expected}`);
+    if (back) this.problem(`its step ${slot.step} is lower than that of earlier slots`);
   }
 
-  /** What names something that does not exist is against the rules, and cannot be drawn. */
+  /** Leave out entries that name something that does not exist: they break the rules and cannot be drawn. */
   leaveOut(slot) {
     const { n, g, packets } = this.run;
     const there = (fits, entry) => {
@@ -345,7 +345,7 @@ class Replay {
    * @param {SlotLine} slot
    * @returns {number[]}
    */
-  shine(slot) {
+  transmit(slot) {
     const { d, g } = this.run;
     /** @type {number[]} */
     const touched = [];
@@ -361,7 +361,7 @@ class Replay {
         this.breach(processor, `sends packet ${packet}, which it does not hold`);
       }
       if (kind === "ack" && packet !== null && !this.heardOf[processor].has(packet)) {
-        this.breach(processor, `acknowledges packet ${packet}, of which it never heard`);
+        this.breach(processor, `acknowledges packet ${packet}, which it never heard of`);
       }
       for (const to of groups) {
         const coupler = to * g + Math.floor(processor / d);
@@ -385,7 +385,7 @@ class Replay {
     }
     for (const [processor, packet] of slot.drops) {
       const place = this.held[processor].indexOf(packet);
-      if (place < 0) this.breach(processor, `gives up packet ${packet}, which it does not hold`);
+      if (place < 0) this.breach(processor, `drops packet ${packet}, which it does not hold`);
       else this.lose(processor, packet, place);
     }
     for (const [processor, packet] of slot.keeps) {
@@ -408,7 +408,7 @@ class Replay {
       this.lost--;
       this.lostAt[packet] = Infinity;
     }
-    if (this.run.destination[packet] === processor && this.atHome[packet]++ === 0) {
+    if (this.run.destination[packet] === processor && this.atDestination[packet]++ === 0) {
       this.since[packet] = this.current?.number ?? 0;
     }
   }
@@ -416,7 +416,7 @@ class Replay {
   lose(processor, packet, place) {
     this.held[processor].splice(place, 1);
     if (--this.copies[packet] === 0) this.lost++;
-    if (this.run.destination[packet] === processor) this.atHome[packet]--;
+    if (this.run.destination[packet] === processor) this.atDestination[packet]--;
   }
 
   state() {
@@ -428,36 +428,36 @@ class Replay {
   }
 
   /**
-   * A packet is home from the slot on from which its destination has it to the end. Before that
-   * it may have been there as a relay, which a trace does not tell apart.
+   * A packet is delivered in the slot from which its destination holds it until the end. An earlier
+   * copy there may have been waiting to be relayed; a trace does not tell these apart.
    */
   conclude() {
     const { run } = this;
     run.problems = this.problems;
-    run.homeAt = Array.from(this.since, (slot, packet) => (this.atHome[packet] > 0 ? slot : Infinity));
+    run.deliveredAt = Array.from(this.since, (slot, packet) => (this.atDestination[packet] > 0 ? slot : Infinity));
     for (const slot of run.slots) slot.arrivals = [];
-    run.initial.home = 0;
-    run.homeAt.forEach((slot, packet) => {
-      if (slot === 0) run.initial.home++;
+    run.initial.delivered = 0;
+    run.deliveredAt.forEach((slot, packet) => {
+      if (slot === 0) run.initial.delivered++;
       else if (slot < Infinity) run.slots[slot - 1].arrivals.push(packet);
     });
-    let { home } = run.initial;
-    for (const slot of run.slots) slot.home = home += slot.arrivals.length;
+    let { delivered } = run.initial;
+    for (const slot of run.slots) slot.delivered = delivered += slot.arrivals.length;
     run.lostAt = this.lostAt;
     this.compare();
   }
 
-  /** The outcome is what was found; a run that was capped may have delivered less. */
+  /** Compare the outcome with the replay. A run that was capped may have delivered less. */
   compare() {
     const { run } = this;
     if (run.outcome === null) return;
     const { slots, delivered, lost, packets } = run.outcome;
     const last = run.slots.at(-1) ?? run.initial;
-    if (slots !== run.slots.length) this.problem(`the outcome claims ${slots} slots`);
-    if (delivered < 0 || delivered > last.home) this.problem(`the outcome claims ${delivered} delivered; it was ${last.home}`);
-    if (this.told && lost !== this.lost) this.problem(`the outcome claims ${lost} lost; it was ${this.lost}`);
-    else if (this.told && !this.areLost(packets)) this.problem("the outcome names other packets as lost than those that are");
-    else if (lost < 0 || lost > run.packets - delivered) this.problem(`the outcome claims ${lost} lost and ${delivered} delivered of ${run.packets}`);
+    if (slots !== run.slots.length) this.problem(`the outcome gives ${slots} slots instead of ${run.slots.length}`);
+    if (delivered < 0 || delivered > last.delivered) this.problem(`the outcome gives ${delivered} as delivered instead of ${last.delivered}`);
+    if (this.told && lost !== this.lost) this.problem(`the outcome gives ${lost} as lost instead of ${this.lost}`);
+    else if (this.told && !this.areLost(packets)) this.problem("the outcome names the wrong packets as lost");
+    else if (lost < 0 || lost > run.packets - delivered) this.problem(`the outcome gives ${lost} as lost and ${delivered} as delivered of ${run.packets}`);
   }
 
   areLost(packets) {
@@ -486,7 +486,7 @@ export function stateAfter(run, t) {
 }
 
 /**
- * The largest of values that are too many for Math.max, at least 1.
+ * The largest of the values and 1. Math.max cannot take as many arguments.
  * @param {number[]} values
  */
 export function largest(values) {

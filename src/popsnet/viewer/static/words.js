@@ -1,4 +1,4 @@
-// What happens, in words: phases, slots, the history of a packet. Text only, never markup.
+// The text of the page: phases, slots, the history of a packet. Text only, never markup.
 import { MOST_WORDS } from "./trace.js";
 
 /**
@@ -11,7 +11,7 @@ export function nameSlot(slot) {
 }
 
 /**
- * What the trace says of a phase: the first of its patterns that matches.
+ * What the trace says about a phase: the text of the first pattern that matches.
  * @param {import("./trace.js").Run} run
  * @param {string} phase
  */
@@ -21,7 +21,7 @@ export function explainPhase(run, phase) {
 }
 
 /**
- * Whether a pattern matches all of a text; * stands for any characters. Nothing is tried twice.
+ * Whether a pattern matches all of a text; * stands for any characters. It takes linear time.
  * @param {string} pattern
  * @param {string} text
  */
@@ -56,7 +56,7 @@ export function count(number, one, many = `${one}s`) {
   return `${number.toLocaleString("en")} ${number === 1 ? one : many}`;
 }
 
-/** "a", "a and b", "a, b and c", and so on; of many only the first. */
+/** "a", "a and b", "a, b and c", and so on. Of a long list only the first items are named. */
 export function listed(items, most = 6) {
   const shown = items.slice(0, most).map(String);
   const rest = items.length - shown.length;
@@ -64,15 +64,15 @@ export function listed(items, most = 6) {
   return shown.length < 2 ? shown.join("") : `${shown.slice(0, -1).join(", ")} and ${shown.at(-1)}`;
 }
 
-/** The name of a message: its packet, or what it says. */
+/** The name of a message: its packet, or its kind. */
 export function messageName([processor, , kind, packet]) {
   if (kind === "packet") return `packet ${packet}`;
   if (kind === "ack") return packet === null ? "an ack" : `the ack of packet ${packet}`;
-  return `a control message of processor ${processor}`;
+  return `a control message from processor ${processor}`;
 }
 
 /**
- * One sentence of what came of a slot.
+ * One sentence on what happened in a slot.
  * @param {import("./trace.js").Run} run
  * @param {number} t
  */
@@ -80,7 +80,7 @@ export function tellSlot(run, t) {
   if (t === 0) {
     if (run.packets === 0) return "There is nothing to send.";
     const there = run.start.filter((processor, packet) => processor === run.destination[packet]).length;
-    return `Every packet is at its source${there === 0 ? "" : `; for ${there} of ${run.packets} that is the destination, too`}.`;
+    return `Every packet is at its source${there === 0 ? "" : `; ${there} of ${run.packets} ${there === 1 ? "is" : "are"} already at the destination`}.`;
   }
   const slot = run.slots[t - 1];
   const parts = [`${count(slot.sends.length, "message")} sent`];
@@ -90,7 +90,7 @@ export function tellSlot(run, t) {
     parts.push(`${count(slot.collided.length, "collision")} (${several ? `${destroyed} of ${slot.signals.toLocaleString("en")} copies` : destroyed} destroyed)`);
   } else if (slot.sends.length > 0) parts.push("no collision");
   if (slot.arrivals.length > 0) {
-    parts.push(`${slot.arrivals.length === 1 ? "packet" : "packets"} ${listed(slot.arrivals)} ${slot.arrivals.length === 1 ? "gets" : "get"} home`);
+    parts.push(`${slot.arrivals.length === 1 ? "packet" : "packets"} ${listed(slot.arrivals)} ${slot.arrivals.length === 1 ? "is" : "are"} delivered`);
   }
   if (slot.gone.length > 0) {
     parts.push(`${slot.gone.length === 1 ? "packet" : "packets"} ${listed(slot.gone)} ${slot.gone.length === 1 ? "is" : "are"} lost: no processor holds a copy any more`);
@@ -99,13 +99,13 @@ export function tellSlot(run, t) {
 }
 
 /**
- * How a run stands after slot t.
+ * The progress of a run after slot t.
  * @param {import("./trace.js").Run} run
  * @param {import("./trace.js").State} state
  */
 export function tellStanding(run, state) {
   const lost = state.lost !== null && state.lost > 0 ? `, ${state.lost.toLocaleString("en")} lost` : "";
-  return `${state.home.toLocaleString("en")} of ${run.packets.toLocaleString("en")} home${lost}`;
+  return `${state.delivered.toLocaleString("en")} of ${run.packets.toLocaleString("en")} delivered${lost}`;
 }
 
 /**
@@ -114,12 +114,12 @@ export function tellStanding(run, state) {
 export function tellOutcome(run) {
   const last = run.slots.at(-1) ?? run.initial;
   const slots = count(run.slots.length, "slot");
-  if (run.outcome === null) return `${slots}; the trace has no outcome, it ends too early`;
-  const missing = run.packets - last.home - (last.lost ?? 0);
+  if (run.outcome === null) return `${slots}; the trace ends without an outcome`;
+  const missing = run.packets - last.delivered - (last.lost ?? 0);
   const parts = [slots];
   if (last.lost !== null && last.lost > 0) parts.push(`${count(last.lost, "packet")} lost`);
-  if (missing > 0) parts.push(`${count(missing, "packet")} not home`);
-  return parts.length > 1 ? parts.join(", ") : `${slots}, every packet home`;
+  if (missing > 0) parts.push(`${count(missing, "packet")} not delivered`);
+  return parts.length > 1 ? parts.join(", ") : `${slots}, every packet delivered`;
 }
 
 /**
@@ -134,7 +134,7 @@ export function historyOf(run, packet) {
   const told = [{ slot: 0, text: `Starts at processor ${from} (group ${group(from)}); it must reach processor ${to} (group ${group(to)}).` }];
   const copies = new Map([[from, 1]]);
   let lost = false;
-  if (from === to) told.push({ slot: 0, text: "It is there already." });
+  if (from === to) told.push({ slot: 0, text: "It is already there." });
   for (const slot of run.slots) {
     const tell = (text) => told.push({ slot: slot.number, text });
     slot.sends.forEach((send, i) => {
@@ -143,25 +143,25 @@ export function historyOf(run, packet) {
     for (const [processor, dropped] of slot.drops) {
       if (dropped !== packet) continue;
       copies.set(processor, (copies.get(processor) ?? 0) - 1);
-      tell(`Processor ${processor} gives up its copy.`);
+      tell(`Processor ${processor} drops its copy.`);
     }
     for (const [processor, kept] of slot.keeps) {
       if (kept === packet) copies.set(processor, (copies.get(processor) ?? 0) + 1);
     }
-    if (run.homeAt[packet] === slot.number) tell(`It is home, at processor ${to}.`);
+    if (run.deliveredAt[packet] === slot.number) tell(`It is delivered to processor ${to}.`);
     if (run.buffers !== null && [...copies.values()].every((number) => number < 1) && !lost) {
       tell("No processor holds it any more: it is lost.");
       lost = true;
     }
   }
-  if (run.homeAt[packet] === Infinity && !lost) told.push({ slot: run.slots.length, text: "The run ends, and it is not home." });
+  if (run.deliveredAt[packet] === Infinity && !lost) told.push({ slot: run.slots.length, text: "The run ends before it is delivered." });
   return told;
 }
 
 function tellMessage(run, slot, i, target) {
   const [processor, , kind] = slot.sends[i];
   const coupler = target * run.g + Math.floor(processor / run.d);
-  const what = kind === "packet" ? "sends it" : kind === "ack" ? "sends an ack of it" : "sends word of it";
+  const what = kind === "packet" ? "sends it" : kind === "ack" ? "sends an ack of it" : "sends a control message about it";
   const way = `Processor ${processor} ${what} to group ${target} on coupler ${couplerName(run, coupler)}`;
   const source = coupler % run.g;
   const others = slot.sends.filter(([sender, groups], j) =>

@@ -1,0 +1,177 @@
+"""How commands read what was typed: their help, and suggestions for names that do not exist."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any, NoReturn
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from popsnet.cli.examples import EXAMPLES
+from popsnet.errors import InputError, closest
+
+_SIZES = ("D", "G", "N")
+
+RENAMED_COMMANDS = {
+    "network": "sorting-network",
+    "adversary average": "adversary congestion",
+    "help": "--help",
+    "version": "--version",
+}
+"""Earlier names of commands, and words that one would try."""
+
+RENAMED_OPTIONS = {
+    "exact --everybody": "--all-packets",
+    "adversary oblivious --save": "--out",
+    "adversary rigid --save": "--out",
+    "adversary two-hop --save": "--out",
+    "adversary oblivious --seed": "--permutation-seed",
+    "adversary congestion --seed": "--permutation-seed",
+}
+"""Earlier names of options, by command."""
+
+_LIKE_NUMBERS = re.compile(r"-\d+")
+
+
+class Stopped(BaseException):
+    """An interrupt that a command has said nothing about yet."""
+
+
+class Command(TyperCommand):
+    """A command whose errors repeat what was typed."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return the parameters; a flag has no type that its help would have to name."""
+        return _without_types(super().get_params(ctx))
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """Return the parts of the usage line, with arguments as the help names them."""
+        pieces = super().collect_usage_pieces(ctx)
+        return [re.sub(r"^\{(.*?(\.\.\.)?)\}(?(2)(\.\.\.)?)", r"\1", one) for one in pieces]
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read arguments and options; a negative size is a size and not an option."""
+        args = self._with_sizes(ctx, args)
+        typed = list(args)
+        try:
+            return super().parse_args(ctx, args)
+        except typer.BadParameter as error:
+            _refuse_number(error, self._values(ctx, typed))
+            raise
+        except Exception as error:
+            if hasattr(error, "possibilities"):  # an option that does not exist
+                options = [name for one in self.get_params(ctx) for name in one.opts]
+                _refuse_option(words_of(ctx), error.option_name, options)  # type: ignore[attr-defined]
+            raise
+
+    def _with_sizes(self, ctx: Any, args: Sequence[str]) -> list[str]:
+        """Return the arguments with a space before negative sizes, which keeps them apart."""
+        params = self.get_params(ctx)
+        if not any(set(re.findall(r"\w+", one.metavar or "")) & {*_SIZES} for one in params):
+            return list(args)
+        flags = {name for one in params if getattr(one, "is_flag", False) for name in one.opts}
+        found = list(args)
+        for place, one in enumerate(args):
+            before = args[place - 1] if place else ""
+            is_value = before.startswith("-") and before not in flags and "=" not in before
+            if _LIKE_NUMBERS.fullmatch(one) and not (is_value and len(before) > 1):
+                found[place] = f" {one}"
+        return found
+
+    def _values(self, ctx: Any, args: list[str]) -> dict[str, Any]:
+        """Return what was typed for each parameter."""
+        values: dict[str, Any] = self.make_parser(ctx).parse_args(args=args)[0]
+        return values
+
+
+class Group(TyperGroup):
+    """A group of commands that shows its help if none is named, and knows earlier names."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return the parameters; a flag has no type that its help would have to name."""
+        return _without_types(super().get_params(ctx))
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read options; without any arguments, show the help."""
+        try:
+            return super().parse_args(ctx, args or ["--help"])
+        except Exception as error:
+            if hasattr(error, "possibilities"):
+                options = [name for one in self.get_params(ctx) for name in one.opts]
+                _refuse_option(words_of(ctx), error.option_name, options)  # type: ignore[attr-defined]
+            raise
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command; an interrupt that it does not deal with is told from its own exits."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt as stop:
+            raise Stopped from stop
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return the names of the commands, in the order of their examples."""
+        prefix, names = f"{words_of(ctx)} ".lstrip(), super().list_commands(ctx)
+        examples = [words for words in EXAMPLES if words.startswith(prefix)]
+        order = [words.removeprefix(prefix).split()[0] for words in examples]
+        return sorted(names, key=[*order, *names].index)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Find the command, or say which one may have been meant."""
+        if self.get_command(ctx, args[0]) is None and not ctx.resilient_parsing:
+            self._refuse(ctx, args[0])
+        return super().resolve_command(ctx, args)
+
+    def _refuse(self, ctx: Any, name: str) -> NoReturn:
+        words = f"{words_of(ctx)} {name}".strip()
+        prefix, known = f"{words_of(ctx)} ".lstrip(), self.list_commands(ctx)
+        meant = RENAMED_COMMANDS.get(words)
+        if meant is None and (close := closest(name, known)):
+            meant = prefix + close
+        cure = f"Did you mean popsnet {meant}?" if meant else f"Give one of: {', '.join(known)}."
+        raise InputError(f"There is no command {words!r}. {cure}")
+
+
+def example_of(command: str) -> str | None:
+    """Return the last line of a command's help, given its words."""
+    example = EXAMPLES.get(command.rstrip("_").replace("_", "-"))
+    return f"Example: {example}" if example else None
+
+
+def words_of(ctx: Any) -> str:
+    """Return the words of a command, without those of the program."""
+    words = [str(ctx.info_name or "")] if ctx.parent is not None else []
+    while ctx.parent is not None and ctx.parent.parent is not None:
+        ctx = ctx.parent
+        words.insert(0, str(ctx.info_name or ""))
+    return " ".join(words)
+
+
+def _without_types(parameters: list[Any]) -> list[Any]:
+    for one in parameters:
+        if getattr(one, "is_flag", False) and one.metavar is None:
+            one.metavar = ""
+    return parameters
+
+
+def _refuse_option(command: str, option: str, known: Iterable[str]) -> NoReturn:
+    where = f"popsnet {command}".strip()
+    meant = RENAMED_OPTIONS.get(f"{command} {option}") or closest(option, known)
+    cure = f"Did you mean {meant}?" if meant else f"See {where} --help."
+    raise InputError(f"{where} has no option {option}. {cure}")
+
+
+def _refuse_number(error: typer.BadParameter, typed: dict[str, Any]) -> None:
+    """Refuse a text for a number with the text, which the error itself does not repeat."""
+    kind = re.search("integer|number", error.message)
+    param = error.param
+    if kind is None or param is None or not isinstance(text := typed.get(param.name or ""), str):
+        return
+    what = "an integer" if kind[0] == "integer" else "a number"
+    name = (param.metavar or param.name) if param.param_type_name == "argument" else param.opts[0]
+    cure = ""
+    if re.fullmatch(r"\d+\s*[x×,*]\s*\d+", text) and name == "D":
+        cure = f" Give two numbers, as in {' '.join(re.findall(r'[0-9]+', text))}."
+    equals = "" if name.startswith("-") else " ="
+    raise InputError(f"{name}{equals} {text!r} is not {what}.{cure}")

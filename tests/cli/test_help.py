@@ -1,0 +1,104 @@
+"""The help: panels, one example per command, which is run, and no noise."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.core import TyperGroup
+from typer.main import get_command
+
+import popsnet
+from popsnet.cli.examples import EXAMPLES
+from popsnet.cli.main import app
+from tests.conftest import Cli
+
+SMALLER = {
+    "paper": ("--max-n 64 --runs 20", "--max-n 4 --runs 10"),
+    "adversary congestion": ("--largest 16", "--largest 8 --runs 5"),
+    "adversary separation": ("--largest 16", "--largest 8 --runs 5"),
+    "theory": ("64 64", "8 8"),
+}
+"""What is expensive is run on a smaller network."""
+
+
+def leaves(group: TyperGroup, above: str = "") -> Iterator[tuple[str, Any]]:
+    for name, command in group.commands.items():
+        if isinstance(command, TyperGroup):
+            yield from leaves(command, f"{above}{name} ")
+        else:
+            yield f"{above}{name}", command
+
+
+ROOT = get_command(app)
+assert isinstance(ROOT, TyperGroup)
+COMMANDS = dict(leaves(ROOT))
+
+
+def test_every_command_has_an_example_in_its_help() -> None:
+    """A new command needs an entry in ``popsnet.cli.examples``."""
+    assert sorted(EXAMPLES) == sorted(COMMANDS)
+    for words, command in COMMANDS.items():
+        assert command.epilog == f"Example: {EXAMPLES[words]}"
+        assert EXAMPLES[words].startswith(f"popsnet {words}")
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The files that examples read."""
+    folder = tmp_path_factory.mktemp("examples")
+    popsnet.route(4, 4, trace=folder / "run.jsonl")
+    for name in ("results.sqlite", "other.sqlite"):
+        popsnet.collect([popsnet.Experiment(4, 4)], runs=10, store=folder / name)
+    (folder / "sweep.toml").write_text("runs = 10\n[[grid]]\nn = 16\nratio = 1\n")
+    return folder
+
+
+@pytest.mark.parametrize("words", EXAMPLES)
+def test_the_example_runs(
+    words: str, cli: Cli, prepared: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(prepared)
+    monkeypatch.setattr("tempfile.tempdir", str(prepared))
+    name = popsnet.Experiment(4, 4).digest[:6]
+    example = EXAMPLES[words].replace("EXPERIMENT", name).replace(*SMALLER.get(words, ("", "")))
+    finished = cli(*shlex.split(example)[1:])
+    assert (finished.code, finished.err) == (0, "")
+    assert finished.out
+
+
+def test_the_help_begins_with_what_a_pops_is_and_what_to_try(cli: Cli) -> None:
+    finished = cli("--help")
+    text = " ".join(re.sub("[│─╭╮╰╯]", " ", finished.out).split())
+    assert "A POPS(D, G) has G groups of D processors" in text
+    panels = (
+        "Start here", "Traffic", "Experiments", "Limits and theory", "Sorting and computing",
+        "About",
+    )  # fmt: skip
+    places = [finished.out.index(f"─ {panel} ─") for panel in panels]
+    assert places == sorted(places)
+    first = finished.out[places[0] : places[1]]
+    assert re.findall(r"^│ (\w+) ", first, re.MULTILINE) == [
+        "demo", "view", "route", "compare", "plan",
+    ]  # fmt: skip
+    assert cli() == finished  # without a word, the same
+
+
+@pytest.mark.parametrize("words", ["", "results", "adversary", *COMMANDS])
+def test_helps_are_free_of_noise(words: str, cli: Cli) -> None:
+    finished = cli(*words.split(), "--help")
+    assert (finished.code, finished.err) == (0, "")
+    assert "<bool>" not in finished.out
+    assert "{" not in finished.out
+    if words in COMMANDS:
+        assert "Example: popsnet" in finished.out
+        summary = (COMMANDS[words].help or "").partition("\n")[0]
+        assert summary.endswith(".")
+        assert "exit" not in summary
+        assert (
+            "--router" not in finished.out or "NAME[:VARIANT]" in finished.out or words == "exact"
+        )

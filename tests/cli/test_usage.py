@@ -1,0 +1,83 @@
+"""What was typed wrongly is repeated, with what may have been meant."""
+
+from __future__ import annotations
+
+import pytest
+from typer.core import TyperGroup
+from typer.main import get_command
+
+from popsnet.cli.main import app
+from popsnet.cli.usage import RENAMED_COMMANDS, RENAMED_OPTIONS
+from tests.conftest import Cli
+
+MEANT = {
+    "rout": "There is no command 'rout'. Did you mean popsnet route?",
+    "Sorting_Network": "Did you mean popsnet sorting-network?",
+    "network 8": "Did you mean popsnet sorting-network?",
+    "adversary average": "Did you mean popsnet adversary congestion?",
+    "adversary rigidd 4 4": "Did you mean popsnet adversary rigid?",
+    "results lst": "Did you mean popsnet results list?",
+    "zzz": "There is no command 'zzz'. Give one of: demo, view, route,",
+    "help": "Did you mean popsnet --help?",
+    "--vesion": "Did you mean --version?",
+    "route 4 4 --rnus 3": "popsnet route has no option --rnus. Did you mean --runs?",
+    "route 4 4 --zzz": "popsnet route has no option --zzz. See popsnet route --help.",
+    "exact 2 2 --everybody": "Did you mean --all-packets?",
+    "adversary two-hop 4 4 --save x.npy": "Did you mean --out?",
+    "adversary congestion --seed 1": "Did you mean --permutation-seed?",
+    "route 4 4 --router mei_rizzi": "Did you mean 'mei-rizzi'?",
+    "route 4 4 --router Mei-Rizzi": "Did you mean 'mei-rizzi'?",
+    "route 4 4 --variant Idealised": "Did you mean 'idealized'?",
+    "route 4 4 --permutation transpos": "Did you mean 'transpose'?",
+    "route 4 4 --permutation bit_reversal": "Did you mean 'bit-reversal'?",
+    "route 4 4 --engine fusd": "Did you mean 'fused'?",
+    "sort 4 4 --network bitonik": "Did you mean 'bitonic'?",
+    "compute prefix_sums 4 4": "Did you mean 'prefix-sums'?",
+    "exact 2 2 --router Relay": "Did you mean 'relay'?",
+    "adversary two-hop 4 4 --algorithm hash": "Did you mean 'hashed'?",
+    "route 3.5 4": "D = '3.5' is not an integer.",
+    "route 8x8": "D = '8x8' is not an integer. Give two numbers, as in 8 8.",
+    "route 8 1e3": "G = '1e3' is not an integer.",
+    "route 4 4 --runs many": "--runs 'many' is not an integer.",
+    "sorting-network bitonic four": "N = 'four' is not an integer.",
+    "route 4": "Missing argument 'G'.",
+}
+
+
+@pytest.mark.parametrize("typed", MEANT)
+def test_what_was_meant(typed: str, cli: Cli) -> None:
+    finished = cli(*typed.split())
+    assert (finished.code, finished.out) == (2, "")
+    assert finished.err.startswith("Error: ")
+    assert MEANT[typed] in finished.err
+
+
+def test_a_negative_size_gets_one_message_however_it_is_given(cli: Cli) -> None:
+    said = {cli("route", *sizes).err for sizes in ((8, -8), (8, "--", -8), ("--json", 8, -8))}
+    assert said == {"Error: g = -8: the number of groups is at least 1; give g >= 1.\n"}
+    assert "d = -1: " in cli("view", -1, 8).err
+    assert "--seed -1: " in cli("route", 4, 4, "--seed", -1).err
+
+
+def test_the_usage_follows_what_cannot_be_understood(cli: Cli) -> None:
+    assert cli("route", 4).err.splitlines()[1:] == [
+        "Usage: popsnet route [OPTIONS] D G",
+        "Help: popsnet route --help",
+    ]
+
+
+def test_new_names_exist_and_old_ones_do_not() -> None:
+    root = get_command(app)
+    assert isinstance(root, TyperGroup)
+
+    def known(words: str) -> bool:
+        command: object = root
+        for word in words.split():
+            command = command.commands.get(word) if isinstance(command, TyperGroup) else None
+        return command is not None
+
+    for old, new in RENAMED_COMMANDS.items():
+        assert not known(old)
+        assert known(new) or new in ("--help", "--version")
+    for old in RENAMED_OPTIONS:
+        assert known(old.rpartition(" ")[0])

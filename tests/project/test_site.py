@@ -1,0 +1,128 @@
+"""The documents as a site: it builds strictly, needs no network, and has every public name."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import re
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import popsnet
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+GALLERY = (DOCS / "gallery.md").read_text(encoding="utf-8")
+PACKAGES = sorted(
+    name for name in popsnet.__all__ if isinstance(getattr(popsnet, name), ModuleType)
+)
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The whole site; a link or an anchor that leads nowhere is an error (unless it is quiet)."""
+    folder = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)]
+    built = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert built.returncode == 0, built.stdout + built.stderr
+    return folder
+
+
+def test_the_site_needs_no_network(site: Path) -> None:
+    """Links may lead elsewhere; nothing that a browser fetches by itself does."""
+    fetched = re.compile(
+        r"<(?:script|img|iframe|link|source)\b[^>]*?(?:src|href)=\"?(?:https?:)?//"
+    )
+    pages = list(site.rglob("*.html"))
+    assert len(pages) > 50
+    for page in pages:
+        assert not fetched.search(page.read_text(encoding="utf-8")), page.relative_to(site)
+    for style in site.rglob("*.css"):
+        text = style.read_text(encoding="utf-8")
+        assert not re.search(r"(?:@import|url\()\s*[\"']?(?:https?:)?//", text), style
+
+
+def test_every_public_name_is_in_the_reference(site: Path) -> None:
+    pages = (page.read_text(encoding="utf-8") for page in (site / "reference/api").glob("*.html"))
+    anchors = {anchor for page in pages for anchor in re.findall(r'id="(popsnet\.[\w.]+)"', page)}
+    names = {f"popsnet.{name}" for name in popsnet.__all__ if name not in PACKAGES}
+    for package in PACKAGES:
+        public = importlib.import_module(f"popsnet.{package}").__all__
+        names |= {f"popsnet.{package}.{name}" for name in public}
+    # a function that has the name of its module is found there
+    missing = {name for name in names if not {name, f"{name}.{name.split('.')[-1]}"} & anchors}
+    assert not missing
+
+
+def test_every_command_is_in_the_reference(site: Path) -> None:
+    page = (site / "reference/commands.html").read_text(encoding="utf-8")
+    for command in ("route", "compare", "results export", "adversary two-hop"):
+        assert f">popsnet {command}<" in page
+
+
+@pytest.mark.browser
+def test_the_search_works_in_a_file(site: Path) -> None:
+    """Without a server there are no workers; a frame takes their place."""
+    sync_api = pytest.importorskip("playwright.sync_api")
+    from tests.viewer.browser.chromium import find_chromium, launched
+
+    chromium = find_chromium()
+    if chromium is None:
+        pytest.skip("Chromium is not installed; make test-browser installs it")
+    with sync_api.sync_playwright() as playwright, launched(playwright, chromium) as browser:
+        tab = browser.new_page()
+        complaints: list[str] = []
+        tab.on("console", lambda message: complaints.append(message.text))
+        tab.on("pageerror", lambda error: complaints.append(str(error)))
+        tab.goto(f"{(site / 'index.html').as_uri()}?q=tornado")
+        tab.wait_for_selector(".md-search-result__item >> text=Permutations")
+        assert not complaints
+
+
+def test_the_readme_is_short_and_its_links_lead_somewhere() -> None:
+    assert len(README.splitlines()) <= 150
+    links = re.findall(r"\]\(([^)#\s]+)", README)
+    assert len(links) > 15
+    for link in links:
+        assert (ROOT / link).exists(), link
+
+
+def test_the_summary_of_the_paper_is_that_of_the_kept_tables() -> None:
+    page = (DOCS / "reference/paper.md").read_text(encoding="utf-8")
+    kept = (ROOT / "results/paper/tables.txt").read_text(encoding="utf-8")
+    (shown,) = re.findall(r"```text\n(.*?)```", page, re.DOTALL)
+    assert " ".join(shown.split()) in " ".join(kept.split())
+    (agree,) = re.findall(r"\[(\d+ of \d+ comparisons)\]\(results/paper\)", README)
+    assert f"{agree} agree with the paper" in kept
+
+
+def test_the_moving_figure_is_of_a_real_run() -> None:
+    """It is drawn again and compared, has no script, and rests for those who ask for that."""
+    spec = importlib.util.spec_from_file_location("draw_animation", DOCS / "draw_animation.py")
+    assert spec is not None
+    assert spec.loader is not None
+    drawing = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(drawing)
+    kept = (DOCS / "images/pops-4-4.svg").read_text(encoding="utf-8")
+    assert drawing.drawn(drawing.RUN) == kept
+    assert len(kept) < 200_000
+    assert "<script" not in kept
+    still, moving = kept.split("@media (prefers-reduced-motion: no-preference)")
+    assert "@keyframes" in moving
+    assert "@keyframes" not in still
+
+
+def test_the_gallery_shows_what_it_makes() -> None:
+    """Every figure is made by a block of the page that stands before it."""
+    shown = list(re.finditer(r"\]\(images/gallery/([\w-]+)\.svg\)", GALLERY))
+    assert len(shown) >= 12
+    for figure in shown:
+        blocks = re.findall(r"```(?:python|sh)\n(.*?)```", GALLERY[: figure.start()], re.DOTALL)
+        assert any(f'"{figure[1]}"' in block or f"{figure[1]}.svg" in block for block in blocks)
+    for path in (DOCS / "images").rglob("*.svg"):
+        assert path.stat().st_size < 150_000, path
