@@ -138,7 +138,7 @@ def test_the_variant_of_a_router_is_said(cli: Cli) -> None:
 def test_points_at_a_limit_are_drawn_as_such(cli: Cli, tmp_path: Path) -> None:
     command = ("adversary", "separation", "--largest", 8, "--runs", 1, "--most-slots", 4)
     assert cli(*command, "--figure", tmp_path / "cut.svg").code == 0
-    said = "at least: no more was tried"
+    said = "lower bound: the search ended there"
     assert (tmp_path / "cut.svg").read_text().count(said) == 1
     line = Series("found", (8, 16), (10, 12), look=0, at_least=(False, False))
     uncut = draw_separation(

@@ -6,9 +6,11 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree as ET
 
 import numpy as np
 import pytest
@@ -16,13 +18,15 @@ from scipy.stats import skew
 
 from popsnet import Coins, Experiment, InputError, Memory, Network, Slot, register, route, view
 from popsnet.engines import Tally
+from popsnet.paper.animation import AnimatedRun
 from popsnet.paper.figures import paper_figures
+from popsnet.paper.headlines import headlines
 from popsnet.paper.plan import PaperPlan, Wanted, heavy_tailed, make_plan
 from popsnet.paper.published import Printed, printed_rows
 from popsnet.paper.report import write_pages
 from popsnet.paper.reproduce import carry_out
 from popsnet.paper.rows import PaperRows, make_rows
-from popsnet.paper.tables import paper_tables
+from popsnet.paper.tables import findings, paper_tables
 from popsnet.paper.verdicts import LEVEL, doubted_rows
 from popsnet.routing import direct
 from popsnet.routing.router import unregister
@@ -131,8 +135,8 @@ def printed(steps: list[int], other: list[int], g: int = 16) -> Printed:
     return Printed(network, 1, mean, sd, one.max, slots, deterministic_slots(network))
 
 
-def test_false_alarms_are_as_rare_as_stated() -> None:
-    """Of 400 papers that are right 4 may be accused; more than 12 have a chance of 0.03 %."""
+def test_the_family_wise_error_rate_is_as_stated() -> None:
+    """At 1%, 4 of 400 right papers are expected to differ; more than 12 have probability 0.03%."""
     rng = np.random.default_rng(1)
     alarms = 0
     for _ in range(400):
@@ -156,6 +160,82 @@ def test_no_spread_at_all_is_no_trouble() -> None:
     eight = [8] * 100
     rows = judged([printed(eight, eight)] * 3, [[8] * 10, [9] * 10, [8] * 999 + [9]])
     assert [row.verdict for row in rows.steps] == ["agrees", "differs", "agrees"]
+
+
+def test_what_contradicts_itself_is_refused(cli: Cli, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="runs = 10: full = True chooses"):
+        make_plan(runs=10, full=True)
+    finished = cli("paper", "--full", "--runs", 10, "--out", tmp_path / "out")
+    assert finished.code == 2
+    assert "--runs 10: --full chooses the runs of every row itself" in finished.err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_time_division_is_marked_and_not_counted_for_relay() -> None:
+    """On POPS(4, 4) relay's plan is direct, on POPS(16, 16) it is not."""
+    plan = replace(make_plan(runs=10, max_n=256), rivals=(), routers=(), exact=())
+    rows = make_rows(plan, results_of(plan))
+    marked = {(row.d, row.g): row.time_division for row in rows.relay}
+    assert (marked[4, 4], marked[16, 16]) == (True, False)
+    assert all(row.time_division == (row.variant == "direct") for row in rows.relay)
+    for row, other in zip(rows.steps, rows.slots, strict=True):
+        assert row.time_division == other.time_division == marked[row.d, row.g]
+    steps, slots, _, relay = paper_tables(rows)
+    for table in (steps, slots, relay):
+        assert list(table.records()[0])[-1] == "time_division"
+        signs = ["§" in "".join(cells) for cells in table.cells()]
+        assert signs == [row.time_division for row in table.rows]
+        assert dict(table.signs)["§"].startswith("relay's plan is direct")
+    found = findings(plan, rows)["relay"]
+    relayed = [row for row in rows.relay if not row.time_division]
+    assert [(row.d, row.g) for row in relayed] == [(16, 16)]
+    share = f"{relayed[0].mean / (relayed[0].mei_rizzi or 0):.2f}"
+    assert found.startswith(f"relay takes {share} times the slots of the paper's router on 1 net")
+    (headline,) = (one for one in headlines(plan, rows) if one.anchor == "own-router")
+    assert headline.number == f"{share} times"
+
+
+def test_headlines_are_what_the_rows_say() -> None:
+    plan = replace(make_plan(runs=10, max_n=64), rivals=(), exact=())
+    rows = make_rows(plan, results_of(plan))
+    reproduced, lost = headlines(plan, rows)  # relay's plan is direct on all of them
+    judged = [{one.verdict, two.verdict} for one, two in zip(rows.steps, rows.slots, strict=True)]
+    assert reproduced.number == f"{judged.count({'agrees'})} of 5"
+    assert "1 row without a verdict" in reproduced.basis
+    assert "27 larger rows not run" in reproduced.basis
+    most = max(row.lost_share for row in rows.routers)
+    assert lost.number == f"up to {most:.1%}"
+    assert "The variant deferred loses none." in lost.basis
+    one = replace(rows.slots[0], verdict="differs")
+    (changed, *_) = headlines(plan, replace(rows, slots=(one, *rows.slots[1:])))
+    assert changed.number == f"{judged.count({'agrees'}) - 1} of 5"
+    too_few = "too few runs"
+    nothing = PaperRows(
+        tuple(replace(row, verdict=too_few) for row in rows.steps),
+        tuple(replace(row, verdict=too_few) for row in rows.slots),
+        (),
+        (),
+    )
+    assert headlines(plan, nothing) == []
+    assert "0 of 0" not in " ".join(findings(plan, nothing).values())
+
+
+def test_an_animation_has_the_deliveries_of_the_run() -> None:
+    experiment = Experiment(4, 4, seed=5, permutation_seed=5)
+    run, outcome = AnimatedRun.of(experiment), route(experiment)[0].outcome
+    assert len(run.frames) == outcome.slots
+    after = [frame.delivered for frame in run.frames[4::5]]
+    assert after == [16 - left for left in outcome.survivors]
+    assert [frame.delivered for frame in run.frames] == sorted(
+        frame.delivered for frame in run.frames
+    )
+    load = Counter(line.coupler for line in run.frames[0].sent)
+    assert all(line.collides == (load[line.coupler] > 1) for line in run.frames[0].sent)
+    svg = run.svg()
+    ET.fromstring(svg)
+    assert svg.count('class="slot n') == outcome.slots
+    assert "prefers-reduced-motion" in svg
+    assert "http" not in svg
 
 
 def test_capped_runs_are_marked() -> None:
@@ -239,6 +319,7 @@ class Page(HTMLParser):
         self.tags: Counter[str] = Counter()
         self.links: list[str] = []
         self.names: Counter[str] = Counter()
+        self.facts: dict[str, str] = {}
         self.feed(text)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -248,12 +329,18 @@ class Page(HTMLParser):
                 self.links.append(value or "")
             if name == "id":
                 self.names[value or ""] += 1
+        if tag == "meta":
+            given = dict(attrs)
+            name = given.get("name") or given.get("property") or ""
+            self.facts[name] = given.get("content") or ""
 
 
 FIGURES = (
-    "pops-3-3", "journey", "conflicts", "slots-1", "slots-4", "slots-16", "steps", "losses",
+    "headline", "steps", "slots", "losses", "routers", "pops-3-3", "journey", "conflicts",
     "separation",
 )  # fmt: skip
+
+SECTIONS = ("paper", "losses", "own-router", "theory", "network", "provenance")
 
 
 WATCHED = {
@@ -284,17 +371,29 @@ def test_the_paper_in_small_from_end_to_end(
 
     text = (out / "report.html").read_text()
     page = Page(text)
-    assert page.tags["svg"] == len(FIGURES)
+    assert page.tags["svg"] == len(FIGURES) + 1  # the run that plays
     assert page.tags["table"] == page.tags["caption"] == 7
-    assert page.tags["script"] == page.tags["link"] == page.tags["img"] == 0
+    assert page.tags["script"] == page.tags["img"] == 0
     inside = {link[1:] for link in page.links if link.startswith("#")}
-    assert inside <= set(page.names)
-    assert {link for link in page.links if not link.startswith("#")} == set(WATCHED)
+    assert set(SECTIONS) <= inside <= set(page.names)
+    outside = {link for link in page.links if not link.startswith("#")}
+    (icon,) = (link for link in outside if link.startswith("data:image/svg+xml;base64,"))
+    assert set(WATCHED) < outside
+    assert all((out / link).is_file() for link in outside - {icon})
     assert max(page.names.values()) == 1
     assert re.findall(r"(?<!xmlns=.)(?<!xmlns:xlink=.)https?:", text) == []
     assert "@import" not in text
-    assert "<h2>Theory</h2>" in text
     assert all(f'<table id="{stem}">' in text for stem in ("exact", "fluid", "separation"))
+    assert re.findall(r"<th[^>]*>[^<]*\w- \w", text) == []  # a heading that is broken for terminals
+    assert "0 of 0" not in text + finished.out
+    assert (out / page.facts["og:image"]).is_file()
+    assert page.facts["og:title"] in text
+    assert page.facts["og:description"] == page.facts["description"] != ""
+    assert page.facts["author"]
+    assert 'class="number">5 of 5</span>' in text
+    captions = re.findall(r"<(?:fig)?caption>(.*?)<(?:/caption|/figcaption|a )", text, re.DOTALL)
+    assert len(captions) == len(FIGURES) + 1 + 7
+    assert max(len(caption.split()) for caption in captions) <= 42
     for stem in FIGURES:
         assert (out / "figures" / f"{stem}.png").stat().st_size > 1000
         assert (out / "figures" / f"{stem}.svg").is_file()
@@ -309,6 +408,7 @@ def test_the_paper_in_small_from_end_to_end(
         "3.15", "4.43", "5.39", "14.33", "16.13", "56.88",
     ]  # fmt: skip
     assert all(f"<td>{row['published_slots']}" in text for row in rows["slots"] if row["n"] == "64")
+    assert all(f"<td>×{float(row['relay_ratio']):.2f}§</td>" in text for row in rows["slots"])
     assert page.tags["tr"] == sum(map(len, rows.values())) + 7
 
     monkeypatch.setattr("popsnet.sweeps.runner.execute_shards", no_more_runs)
@@ -360,7 +460,7 @@ def test_an_interrupt_says_how_to_go_on(
     monkeypatch.setattr("popsnet.sweeps.runner.execute_shards", execute_one)
     finished = cli("paper", "--max-n", 16, "--runs", 20, "--out", tmp_path)
     assert finished.code == 130
-    assert "Interrupted: what is done is in" in finished.err
+    assert "Interrupted: finished runs are in" in finished.err
     with Store(tmp_path / "results.sqlite") as store:
         assert len(store.rows("shards")) == 1
     assert [path.name for path in tmp_path.iterdir()] == ["results.sqlite"]

@@ -73,13 +73,17 @@ def test_a_mean_that_is_wrong_is_found_out() -> None:
     assert wrong.standard_errors > 5
 
 
-def test_few_runs_are_not_judged() -> None:
+def test_few_runs_are_not_judged_and_nothing_is_said_about_them() -> None:
     asked = wanted("relay", 2, 2, 990)
-    (row,) = exact_rows([asked], sampled(asked))
-    assert row.verdict == "too few runs"
+    rows = exact_rows([asked], sampled(asked))
+    assert [row.verdict for row in rows] == ["too few runs"]
+    theory = Theory(rows, (), (), ())
+    assert theory.summary == ""
+    (table,) = theory_tables(theory)
+    assert "error rate" not in table.caption
 
 
-def test_a_run_with_all_at_home_has_no_stage() -> None:
+def test_a_run_with_all_packets_delivered_has_no_stage() -> None:
     tally = Tally(1000, 0, Counter({1: 1000}), Counter({1: 500, 4: 500}))
     asked = wanted("relay", 2, 2, 1000)
     (row,) = exact_rows([asked], {asked: tally})
@@ -148,7 +152,7 @@ def test_laws_that_the_values_do_not_tell_apart_are_named() -> None:
     laws = [row for row in rows if row.law != LIMIT]
     alike = [f"{row.law} (Δ {row.delta:.1f})" for row in laws if 0 < row.delta <= 2]
     assert len(alike) > 1
-    assert f"Not told apart from it: {', '.join(alike)}." in words
+    assert f"Not distinguished from it: {', '.join(alike)}." in words
 
 
 def test_values_by_the_limit_itself_are_best_told_by_it() -> None:
@@ -217,7 +221,7 @@ def test_an_interrupted_attack_says_how_to_go_on(
     monkeypatch.setattr("popsnet.paper.theory.separation.separation", interrupt)
     finished = cli("paper", "--max-n", 64, "--runs", 10, "--out", tmp_path)
     assert finished.code == 130
-    assert "Interrupted: what is done is in" in finished.err
+    assert "Interrupted: finished runs are in" in finished.err
     assert [path.name for path in tmp_path.iterdir()] == ["results.sqlite"]
 
 

@@ -20,10 +20,12 @@ from popsnet.engines import ENGINES, Instance
 from popsnet.plots import (
     CurveKind,
     DistributionBars,
+    Dot,
     Fitted,
     Series,
     draw_conflicts,
     draw_distributions,
+    draw_dots,
     draw_fits,
     draw_journey,
     draw_losses,
@@ -73,7 +75,15 @@ def steps() -> Figure:
 
 
 def slots() -> Figure:
-    return draw_slots("d = g", [MEASURED, PUBLISHED, FLUID], [RIVAL])
+    return draw_slots({"d = g": [MEASURED, PUBLISHED, FLUID], "d = 4g": [RIVAL]}, log=True)
+
+
+def dots() -> Figure:
+    rows = {
+        "POPS(2, 2)": [Dot("direct", 2.0), Dot("published", 15.0, 1, text="10%")],
+        "POPS(4, 4)": [Dot("direct", 4.0), Dot("safe", 15.0, 1, variant=1)],
+    }
+    return draw_dots(rows)
 
 
 def losses() -> Figure:
@@ -122,7 +132,8 @@ def separated() -> Figure:
 
 
 FIGURES = [
-    steps, slots, losses, conflicts, journey, comparators, phases, distributions, fits, separated,
+    steps, slots, dots, losses, conflicts, journey, comparators, phases, distributions, fits,
+    separated,
 ]  # fmt: skip
 
 
@@ -173,18 +184,32 @@ def test_published_points_are_hollow_and_limits_have_none() -> None:
     assert line.get_marker() == "None"
 
 
-def test_slots_show_the_randomized_router_also_alone() -> None:
+def test_slots_have_a_panel_for_each_shape_on_one_axis() -> None:
     figure = slots()
-    assert [len(axes.containers) for axes in figure.axes] == [4, 3]
+    assert [len(axes.containers) for axes in figure.axes] == [3, 1]
+    assert {axes.get_yscale() for axes in figure.axes} == {"log"}
+    assert len({axes.get_ylim() for axes in figure.axes}) == 1
     figure.canvas.draw()
     labels = [label.get_text() for label in figure.axes[0].get_xticklabels()]
     assert {"2²", "2⁴", "2⁶"} <= set(labels)
 
 
+def test_dots_have_a_row_for_each_network_and_equal_values_are_apart() -> None:
+    (axes,) = dots().axes
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["POPS(2, 2)", "POPS(4, 4)"]
+    drawn = {line.get_label(): line for line in axes.get_lines()}
+    heights = {label: np.asarray(line.get_ydata(), dtype=float) for label, line in drawn.items()}
+    assert list(drawn) == ["direct", "published", "safe"]
+    assert np.round(heights["direct"]).tolist() == [0, 1]
+    assert [text.get_text() for text in axes.texts] == ["10%"]
+    assert drawn["published"].get_fillstyle() != drawn["safe"].get_fillstyle()
+    assert heights["safe"][0] - 1 != heights["published"][0]
+
+
 def test_losses_are_parts_of_all_packets() -> None:
     figure = losses()
     figure.canvas.draw()
-    assert "10 %" in [label.get_text() for label in figure.axes[0].get_yticklabels()]
+    assert "10%" in [label.get_text() for label in figure.axes[0].get_yticklabels()]
 
 
 def test_a_series_has_one_length() -> None:

@@ -21,26 +21,26 @@ def paper(
         typer.Option(
             "--out",
             "-o",
-            help="The folder for the report, figures, runs to watch, CSV and the kept runs.",
+            help="Folder for the report, its figures and tables, and the store of runs.",
         ),
     ] = Path("paper"),
     runs: Annotated[
         int | None,
-        typer.Option(help="Runs per row, a multiple of ten; as many as are cheap if not given."),
+        typer.Option(help="Runs per row, a multiple of ten (default: chosen row by row)."),
     ] = None,
     max_n: Annotated[
-        int | None, typer.Option(help="The largest network, 4 to 2^24 processors.")
+        int | None, typer.Option(help="Largest number of processors, 4 to 2^24 (default: 2^24).")
     ] = None,
     full: Annotated[
-        bool, typer.Option("--full", help="At least 100 runs of every row up to n = 2^24.")
+        bool, typer.Option("--full", help="At least 100 runs of every row; not with --runs.")
     ] = False,
 ) -> Report:
-    """Make the paper's tables and figures, with verdicts and theory; resume where it stopped."""
+    """Reproduce the paper's tables and figures, with verdicts; skip finished runs."""
     try:
         done = popsnet.paper.reproduce(out, runs=runs, max_n=max_n, full=full, show=show_table)
         report = done.report()
     except KeyboardInterrupt:
-        message = f"Interrupted: what is done is in {out}; the same command goes on."
+        message = f"Interrupted: finished runs are in {out}. The same command continues."
         raise Interrupted(message) from None
     parts = (replace(one, columns=()) if isinstance(one, Table) else one for one in report.parts)
     return replace(report, parts=tuple(parts))  # the tables were shown

@@ -1,10 +1,10 @@
-"""The paper's figures, drawn from our runs, one of what its protocol loses, and those of theory."""
+"""The paper's figures, drawn from our runs, and those of our own tables and of theory."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, islice, zip_longest
+from itertools import accumulate, cycle, islice, zip_longest
 from typing import TypeVar
 
 import numpy as np
@@ -15,12 +15,14 @@ from popsnet.coins import Coins
 from popsnet.experiment import Experiment
 from popsnet.network import Network
 from popsnet.paper.published import RATIOS, SLOTS_A_STEP
-from popsnet.paper.rows import PaperRows, RelayRow, RouterRow, SlotsRow, StepsRow, shape
+from popsnet.paper.rows import DIRECT, PaperRows, RelayRow, RouterRow, SlotsRow, StepsRow, shape
 from popsnet.paper.theory.growth import LIMIT, GrowthRow, predicted, series_of
 from popsnet.paper.theory.predictions import FluidRow
 from popsnet.paper.theory.section import Theory
 from popsnet.paper.theory.separation import SeparationRow
-from popsnet.plots import CurveKind, Decline, Series
+from popsnet.plots import CurveKind, Decline, Dot, Series
+from popsnet.plots.style import LOOKS
+from popsnet.routing import find_router
 from popsnet.routing.relay import expected_slots, fractions
 from popsnet.routing.relay.schedule import RelaySchedule
 from popsnet.runs.phase_analysis import analyse_phases
@@ -43,6 +45,9 @@ _CONFLICT_SEED = 8
 _PAPER, _THEORY = CurveKind.PUBLISHED, CurveKind.THEORY
 AnyRow = TypeVar("AnyRow", StepsRow, SlotsRow)
 
+_LOOKS = {"mei-rizzi": 0, "relay": 3}
+"""The looks of routers that are in several figures."""
+
 _FOLLOWED = 10
 _MOST_FOLLOWED = 2**16
 """Runs that are followed stage by stage, and the largest n."""
@@ -50,16 +55,34 @@ _MOST_FOLLOWED = 2**16
 
 @dataclass(frozen=True)
 class PaperFigure:
-    """A figure, its file name and its caption."""
+    """A figure and what a page says about it.
+
+    Attributes
+    ----------
+    stem : str
+        The file name, without its ending.
+    caption : str
+        At most about 40 words.
+    alt : str
+        What the figure shows, for readers who do not see it.
+    """
 
     stem: str
     caption: str
+    alt: str
     figure: Figure
 
 
 def paper_figures(rows: PaperRows) -> list[PaperFigure]:
-    """Return all figures, in the paper's order."""
-    return [*_networks(), *_performance(rows), *_losses(rows.routers), *_undelivered(rows.relay)]
+    """Return the figures of the paper and of our tables; none for which there is no data."""
+    return [
+        *_headline(rows.slots),
+        *_performance(rows),
+        *_losses(rows.routers),
+        *_routers(rows.routers),
+        *_undelivered(rows.relay),
+        *_networks(),
+    ]
 
 
 def _networks() -> Iterator[PaperFigure]:
@@ -70,15 +93,18 @@ def _networks() -> Iterator[PaperFigure]:
     plots.draw_slot(figure.add_subplot(), network, *events[0].records())
     yield PaperFigure(
         "pops-3-3",
-        "POPS(3, 3), with the light of a first slot: processors are drawn on both sides. Messages "
-        "that meet on a coupler are dashed, and destroyed.",
+        "POPS(3, 3) in the first slot of a run. The processors are drawn on both sides. Messages "
+        "that meet on a coupler are dashed; they destroy each other.",
+        "Nine processors on the left send messages over nine couplers to the same processors on "
+        "the right; some messages collide.",
         figure,
     )
     yield PaperFigure(
         "journey",
-        "One packet's way in a step on POPS(3, 3), the paper's example: packet 5 is for processor "
-        "1, its temporary group is 1, and it chooses intermediate group 2. Copies are solid, "
-        "acks dashed, the rest of the traffic grey.",
+        "The way of one packet in a step on POPS(3, 3), the paper's example: packet 5 goes to "
+        "processor 1 by intermediate group 2 and temporary group 1. Copies are solid, acks dashed, "
+        "other traffic grey.",
+        "Five slots of one step, with the way of packet 5 and of its acknowledgements highlighted.",
         plots.draw_journey(network, events[:SLOTS_A_STEP], _EXAMPLE_PACKET),
     )
     four = Network(4, 4)
@@ -86,26 +112,69 @@ def _networks() -> Iterator[PaperFigure]:
     step = next(analyse_phases(four, destination, Coins(_CONFLICT_SEED)))
     yield PaperFigure(
         "conflicts",
-        "The conflict graph of the printed permutation on POPS(4, 4): all packets, those that "
+        "The conflict graph of the paper's permutation on POPS(4, 4): all packets, those that "
         "survive slot 1, and those that survive slot 2 and are delivered.",
+        "Three bipartite graphs between groups, with fewer edges from one to the next.",
         plots.draw_conflicts(step),
     )
 
 
+def _by_ratio(rows: Sequence[AnyRow]) -> dict[int, list[AnyRow]]:
+    """Group rows by d/g, without the ratios that have none."""
+    found = {ratio: [row for row in rows if row.d == ratio * row.g] for ratio in RATIOS}
+    return {ratio: same for ratio, same in found.items() if same}
+
+
+def _headline(rows: Sequence[SlotsRow]) -> Iterator[PaperFigure]:
+    """Draw the paper's router, printed and measured, and relay."""
+    panels = {
+        _shape(ratio): [
+            *_series("paper's router, ours", same, lambda row: row.mean),
+            *_series("paper's router, printed", same, lambda row: row.published_slots, _PAPER),
+            *_series("relay", same, lambda row: None if row.time_division else row.relay, look=3),
+            *_series(
+                "relay's plan is direct (time division)",
+                same,
+                lambda row: row.relay if row.time_division else None,
+                _PAPER,
+                3,
+            ),
+        ]
+        for ratio, same in _by_ratio(rows).items()
+    }
+    if panels:
+        yield PaperFigure(
+            "headline",
+            "Mean slots against the number of processors: the paper's router as printed and as run "
+            "here, and relay, our own router.",
+            "Line charts of slots against processors, one for each d/g: the paper's router, "
+            "printed and measured, and relay.",
+            plots.draw_slots(panels, size=(6.2, 3.6), columns=2),
+        )
+
+
 def _performance(rows: PaperRows) -> Iterator[PaperFigure]:
-    for ratio in RATIOS:
-        if slots := [row for row in rows.slots if row.d == ratio * row.g]:
-            title = _shape(ratio)
-            yield PaperFigure(
-                f"slots-{ratio}",
-                f"Slots against processors, {title}: ours, the paper's, the fluid limit, the "
-                "deterministic rival, and relay, our own router.",
-                plots.draw_slots(title, _randomized(slots), _deterministic(slots)),
-            )
-    by_ratio = {ratio: [row for row in rows.steps if row.d == ratio * row.g] for ratio in RATIOS}
-    panels = {_shape(ratio): _steps(steps) for ratio, steps in by_ratio.items() if steps}
-    caption = "Steps against processors, in print and here, and the stages of relay."
-    yield PaperFigure("steps", caption, plots.draw_steps(panels))
+    steps = {_shape(ratio): _steps(same) for ratio, same in _by_ratio(rows.steps).items()}
+    if steps:
+        yield PaperFigure(
+            "steps",
+            "Steps against processors: printed, ours, by the fluid limit, and the stages of relay.",
+            "Line charts of steps against processors, one for each d/g: printed, measured and "
+            "predicted.",
+            plots.draw_steps(steps),
+        )
+    slots = {
+        _shape(ratio): [*_randomized(same), *_deterministic(same)]
+        for ratio, same in _by_ratio(rows.slots).items()
+    }
+    if slots:
+        yield PaperFigure(
+            "slots",
+            "Slots against processors, logarithmic: the randomized router, its deterministic "
+            "rival, and relay, our own router.",
+            "Line charts of slots against processors, one for each d/g, for all three routers.",
+            plots.draw_slots(slots, log=True),
+        )
 
 
 def _shape(ratio: int) -> str:
@@ -119,7 +188,7 @@ def _series(
     kind: CurveKind = CurveKind.MEASURED,
     look: int = 0,
 ) -> Iterator[Series]:
-    """The values of rows against their n, where there are any."""
+    """Return the values of rows against their n, where there are any."""
     there = [(row.n, float(one)) for row in rows if (one := value(row)) is not None]
     if there:
         n, means = zip(*there, strict=True)
@@ -162,14 +231,15 @@ def _steps(rows: Sequence[StepsRow]) -> list[Series]:
 
 
 def _losses(rows: Sequence[RouterRow]) -> Iterator[PaperFigure]:
-    """What is lost by variants that lose anything, if there are such."""
+    """Draw the losses of variants that lose packets, if there are any."""
     losing: dict[tuple[str, str, int], list[RouterRow]] = {}
     for row in rows:
         if row.lost_share:
             losing.setdefault((row.router, row.variant, row.d // row.g), []).append(row)
+    losers = sorted({f"{router} ({variant})" for router, variant, _ in losing})
     series = [
         Series(
-            f"{router} ({variant}), {_shape(ratio)}",
+            f"{router} ({variant}), {_shape(ratio)}" if len(losers) > 1 else _shape(ratio),
             tuple(row.n for row in same),
             tuple(row.lost_share for row in same),
             tuple(row.lost_sd for row in same),
@@ -179,11 +249,55 @@ def _losses(rows: Sequence[RouterRow]) -> Iterator[PaperFigure]:
         for look, ((router, variant, ratio), same) in enumerate(sorted(losing.items()))
     ]
     if series:
-        caption = (
-            "Packets lost by the protocol as published where d > g, as a share of all; bars: the "
-            "standard deviation of a run."
+        yield PaperFigure(
+            "losses",
+            f"Packets lost by {' and '.join(losers)}, as a share of all. Bars show the standard "
+            "deviation of a run.",
+            "Lost packets against processors, a line for each router and d/g that loses any.",
+            plots.draw_losses(series),
         )
-        yield PaperFigure("losses", caption, plots.draw_losses(series))
+
+
+def _routers(rows: Sequence[RouterRow]) -> Iterator[PaperFigure]:
+    """Draw every router on every network, without idealized variants, which are statistics."""
+    others = sorted({row.router for row in rows} - set(_LOOKS))
+    looks = _LOOKS | dict(zip(others, cycle(set(range(len(LOOKS))) - set(_LOOKS.values()))))
+    found: dict[str, list[Dot]] = {}
+    variants: dict[str, dict[str, int]] = {}
+    for row in rows:
+        if not row.idealized and (label := _label(row)):
+            known = variants.setdefault(row.router, {_label_of_choice(row.router): 0})
+            variant = known.setdefault(label, len(known))
+            lost = f"{row.lost_share:.0%} lost" if row.lost_share else ""
+            dots = found.setdefault(f"{row.network}, d = {shape(row.d, row.g)}", [])
+            dots.append(Dot(label, row.mean, looks[row.router], variant, lost))
+    if found:
+        yield PaperFigure(
+            "routers",
+            "Mean slots of every router on small networks, from the left: fewer is better. The "
+            "percentage is the share of packets that a router loses.",
+            "A dot plot: a row for each network, a dot for each router, slots on a logarithmic "
+            "axis.",
+            plots.draw_dots(found),
+        )
+
+
+def _label(row: RouterRow) -> str:
+    """Name a router and variant, or return nothing for what another router does as well."""
+    router = find_router(row.router)
+    if row.variant == router.choose_variant(None, row.network):
+        return _label_of_choice(row.router)
+    repeats = router.schedules is not None and row.variant == DIRECT
+    return "" if repeats else f"{row.router} ({row.variant})"
+
+
+def _label_of_choice(name: str) -> str:
+    """Name the variant that a router chooses by itself; a router that plans has many."""
+    router = find_router(name)
+    if router.schedules is not None:
+        return f"{name}, as planned"
+    first, *others = router.variants
+    return f"{name} ({first})" if others else name
 
 
 def _undelivered(rows: Sequence[RelayRow]) -> Iterator[PaperFigure]:
@@ -191,18 +305,21 @@ def _undelivered(rows: Sequence[RelayRow]) -> Iterator[PaperFigure]:
     panels: dict[str, list[Decline]] = {}
     for ratio in RATIOS:
         small = [row for row in rows if row.d == ratio * row.g and row.n <= _MOST_FOLLOWED]
-        followed = [row for row in small if row.variant != "direct"]
+        followed = [row for row in small if not row.time_division]
         if followed:
             network = followed[-1].network
             panels[f"{_shape(ratio)} = {network.d}"] = [_mei_rizzi(network), _stages(network)]
     if panels:
-        caption = (
-            "What is undelivered, stage by stage, measured and by the fluid limit: the randomized "
-            f"router of the paper, counted as the paper does, and relay; {_FOLLOWED} runs each, "
-            "one permutation after the other. The lower edge is half a packet."
-        )
         least = 0.5 / max(row.n for row in rows if row.n <= _MOST_FOLLOWED)
-        yield PaperFigure("undelivered", caption, plots.draw_undelivered(panels, least))
+        yield PaperFigure(
+            "undelivered",
+            "The fraction of packets not yet delivered, measured and by the fluid limit, for the "
+            f"paper's router, counted as in the paper, and relay; {_FOLLOWED} runs each. The lower "
+            "edge is half a packet.",
+            "Curves of undelivered packets against slots, one panel for each d/g, for the paper's "
+            "router and for relay.",
+            plots.draw_undelivered(panels, least),
+        )
 
 
 def _mei_rizzi(network: Network) -> Decline:
@@ -225,7 +342,7 @@ def _stages(network: Network) -> Decline:
 
 
 def _fractions(experiment: Experiment) -> tuple[float, ...]:
-    """The mean fraction that is pending after each step."""
+    """Return the mean fraction of packets pending after each step."""
     runs = [run.outcome.survivors for run in route(experiment, runs=_FOLLOWED, engine="fused")]
     steps = zip_longest(*runs, fillvalue=0)
     return tuple(sum(left) / (_FOLLOWED * experiment.network.n) for left in steps)
@@ -253,9 +370,10 @@ def _fits(theory: Theory) -> Iterator[PaperFigure]:
     if panels:
         yield PaperFigure(
             "growth",
-            "Slots against groups: what was measured, the fitted laws a + b·law, and the fluid "
-            "limit at the sizes that were run. Standard errors are mostly smaller than the points. "
-            "Sizes with capped runs, and those where relay goes by one hop, are left out.",
+            "Slots against groups: measured, by the fitted laws a + b·law, and by the fluid limit. "
+            "Sizes with capped runs, or where relay's plan is direct, are left out.",
+            "Measured slots against groups for each router and d/g, with a curve for each fitted "
+            "law.",
             plots.draw_fits(panels, "slots"),
         )
 
@@ -263,7 +381,7 @@ def _fits(theory: Theory) -> Iterator[PaperFigure]:
 def _curves(
     fits: Sequence[GrowthRow], values: Sequence[FluidRow]
 ) -> dict[str, tuple[list[float], list[float]]]:
-    """The laws that depend on g, and the limit."""
+    """Return the laws that depend on g, and the limit."""
     sizes = [float(row.g) for row in values]
     grid = np.geomspace(sizes[0], sizes[-1], 100).tolist()
     curves = {row.law: (grid, predicted(row, grid)) for row in fits if row.b is not None}
@@ -274,10 +392,11 @@ def _separation(rows: Sequence[SeparationRow]) -> Iterator[PaperFigure]:
     if rows:
         yield PaperFigure(
             "separation",
-            "What randomness buys in two hops, d = g: the slots by which the adversary delayed "
-            f"each deterministic algorithm, up to {rows[0].most_slots}, where its search ends; the "
-            "bound that is proved for all of them; and the mean slots of the randomized algorithm "
-            "until all packets have arrived, ± its standard error.",
+            "Two hops, d = g: the slots by which the adversary delays each deterministic algorithm "
+            f"(its search ends at {rows[0].most_slots}), the bound proved for all of them, and the "
+            "mean slots of the randomized algorithm ± standard error.",
+            "Line charts of slots against groups: forced delays of deterministic algorithms, the "
+            "bound, and the randomized algorithm.",
             plots.draw_separation(
                 [row.g for row in rows],
                 {name: [row.reached[name] for row in rows] for name in rows[0].reached},

@@ -1,4 +1,4 @@
-"""Which runs are wanted: for the paper's tables, its rival, tables it does not have, and theory."""
+"""Plan the runs: for the paper's tables, its rival, our own tables, and theory."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from popsnet.routing import Router, all_routers
 from popsnet.sweeps.shard import MOST_RUNS, SHARD_RUNS
 
 _MANY = 1000
-"""Runs where they cost little: a mean of ours that is sharper than the one in print."""
+"""Runs where they cost little, for a smaller error than that of the printed mean."""
 
 _VERY_MANY = 10_000
-"""Runs where the tail is heavy: enough to have the tail."""
+"""Runs where the tail is heavy: enough to sample it."""
 
 _BUDGET = 100 * 2**20
-"""Processors times runs a row, unless all is wanted."""
+"""Processors times runs per row, unless ``full`` is asked for."""
 
 _MOST_MESSAGES = 2**14
-"""The largest n where any router may have every message executed."""
+"""The largest n on which every router is executed message by message."""
 
 _FEWER_THAN_GROUPS = (Network(128, 256), Network(64, 256), Network(16, 256))
-"""Networks of d < g, where only relay is on-line and quick: d = g/2, g/4, g/16."""
+"""Networks of d < g, where relay is the only fast on-line router: d = g/2, g/4, g/16."""
 
 _CHAINS = {
     ("mei-rizzi", "idealized"): ((2, 2), (3, 2), (3, 3), (4, 2), (8, 2)),
@@ -40,15 +40,15 @@ They are of steps as the paper counts them, and of relay's plain sweeps.
 """
 
 _CHAIN_RUNS = {True: 10_000, False: 5000}
-"""Runs to hold against an exact mean, if all is wanted and if not."""
+"""Runs to compare with an exact mean, with ``full`` and without."""
 
 _ATTACKED = (8, 16, 32, 64, 128, 256, 512, 1024)
-"""The g = d where two-hop algorithms are attacked; the last takes longer than all others."""
+"""The g = d where two-hop algorithms are attacked. The last takes longer than all others."""
 
 _OTHER_RATIOS = (1, 2, 4, 16)
 _OTHER_GROUPS = (4, 16, 64)
 _NO_RIVALS = frozenset({"aks", "direct"})
-"""Routers without coins that are not what the paper compares with: max(d, g) slots, or too deep."""
+"""Deterministic routers that are not comparable with the paper's rival."""
 
 _MOST_EXECUTED = {True: 2**25, False: 2**20}
 """Processors times slots of a run without coins, exactly known or not: a budget of minutes."""
@@ -60,43 +60,54 @@ Wanted: TypeAlias = tuple[Experiment, int]
 
 @dataclass(frozen=True)
 class PaperPlan:
-    """Everything that is to be run."""
+    """Everything that has to be run."""
 
     printed: tuple[tuple[Printed, Wanted], ...]
-    """The rows of the paper, and the runs to hold against each."""
+    """The rows of the paper, and the runs to compare with each."""
     rivals: tuple[tuple[Printed, Wanted], ...]
     """Deterministic routers on the networks of the paper."""
     routers: tuple[Wanted, ...]
-    """Every router and variant on networks small enough to execute every message, if need be."""
+    """Every router and variant on networks small enough to execute every message."""
     relay: tuple[Wanted, ...]
     """Our own router on the networks of the paper, and on some with d < g."""
     exact: tuple[Wanted, ...]
-    """Both randomized routers on networks so small that the law of their steps is known."""
+    """Both randomized routers on networks so small that the distribution of steps is known."""
     attacked: tuple[int, ...]
     """The g = d on which two-hop algorithms are attacked."""
     max_n: int
 
     @cached_property
     def wanted(self) -> list[Wanted]:
-        """All of it, the small networks first."""
+        """All experiments, the small networks first."""
         pairs = [wanted for _, wanted in (*self.printed, *self.rivals)]
         all_of_them = (*pairs, *self.routers, *self.relay, *self.exact)
         return sorted(all_of_them, key=lambda one: one[0].network.n)
 
     @property
     def left_out(self) -> int:
-        """Rows of the paper that are larger than what is run."""
+        """The number of the paper's rows that are too large to be run."""
         return len(printed_rows()) - len(self.printed)
 
 
 def make_plan(runs: int | None = None, max_n: int | None = None, full: bool = False) -> PaperPlan:
-    """The plan for these wishes; refuses what cannot be done, before any work."""
+    """Plan all runs, and refuse parameters out of range before any work.
+
+    Raises
+    ------
+    InputError
+        If a parameter is out of range, or ``runs`` is given together with ``full``, which chooses
+        the runs of every row itself.
+    """
+    if full and runs is not None:
+        raise InputError(
+            f"runs = {runs}: full = True chooses the runs of every row itself; give one of the two."
+        )
     if runs is not None and whole_number("runs", runs, 1, MOST_RUNS) % SHARD_RUNS:
-        raise InputError(f"runs = {runs}: runs are kept by tens; give 10, 20, 30, …")
+        raise InputError(f"runs = {runs}: must be a multiple of ten; give 10, 20, 30, …")
     if max_n is not None and not SMALLEST <= whole_number("max_n", max_n) <= LARGEST:
         raise InputError(
-            f"max_n = {max_n}: the paper's networks have n = {SMALLEST} to {LARGEST:,} "
-            "processors; give a number of that range."
+            f"max_n = {max_n}: must be {SMALLEST} to {LARGEST:,}, the sizes of the paper's "
+            "networks."
         )
     largest = max_n or LARGEST
     rows = [row for row in printed_rows() if row.network.n <= largest]
@@ -131,18 +142,18 @@ def make_plan(runs: int | None = None, max_n: int | None = None, full: bool = Fa
 
 
 def heavy_tailed(network: Network) -> bool:
-    """Whether now and then a run takes many times the steps of the others.
+    """Return whether a few runs take many times the steps of the others.
 
     After the last thinned step a group should have at most g packets left. With few groups and
     a long thinning, d = 16g and g ≤ 8, chance often leaves it more: then it stalls, as couplers
     collide nearly always. A hundred runs mostly miss the few that stall for hundreds of steps, so
-    mean and sd come out too small together and a t test is doubtful, whichever way it goes.
+    mean and sd are both too small, and a t test is not valid.
     """
     return network.g <= 8 and network.d >= 16 * network.g
 
 
 def _runs(network: Network, full: bool) -> int:
-    """Many on small networks; on large ones as many as the paper's, or as the time allows."""
+    """Return many runs on small networks; on large ones as many as time allows."""
     return _VERY_MANY if heavy_tailed(network) else _affordable(network, full)
 
 
@@ -152,7 +163,7 @@ def _affordable(network: Network, full: bool) -> int:
 
 
 def _relay(network: Network, runs: int | None, full: bool) -> Wanted:
-    """Our own router as it plans for itself; one hop is the same every time."""
+    """Plan runs of relay with its own schedule; few where it is direct and never varies."""
     experiment = Experiment(network.d, network.g, router="relay")
     few = 2 * SHARD_RUNS
     enough = few if experiment.variant == "direct" else max(few, _affordable(network, full))
@@ -160,7 +171,7 @@ def _relay(network: Network, runs: int | None, full: bool) -> Wanted:
 
 
 def _routers() -> list[Router]:
-    """Those registered, but for what was loaded from a file: the report is of what anybody has."""
+    """Return the routers that ship with popsnet, without those loaded from files."""
     return [router for router in all_routers() if not router.file]
 
 
@@ -172,7 +183,7 @@ def _rivals(network: Network, runs: int) -> Iterator[Wanted]:
 
 
 def _can_be_executed(router: Router, network: Network) -> bool:
-    """Whether the slots it should take are few enough; by n alone if it has coins or is unknown."""
+    """Return whether it is cheap enough; by n alone if it is randomized or has no forecast."""
     expected = forecast(router, network)
     if expected is None or router.randomness != "none":
         return network.n <= _MOST_MESSAGES

@@ -1,9 +1,9 @@
 """The paper's two tables, as printed.
 
-The table of steps is of a hundred runs a row, says the paper. The table of slots is of "a large
-number of experiments" and of other runs: its figures are not five times those of the first. They
-are all multiples of 0.05, as the mean of a hundred multiples of 5 is, so a hundred runs are taken
-for these too.
+According to the paper, the table of steps is of a hundred runs per row. The table of slots is of "a
+large number of experiments", other runs than those of the first: its values are not five times as
+large. They are all multiples of 0.05, like the mean of a hundred multiples of 5, so a hundred runs
+are assumed for them too.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from popsnet.network import Network
 from popsnet.stats.inference import Estimate, least_sd
 
 RUNS = 100
-"""Runs behind each printed figure."""
+"""Runs behind each printed value."""
 
 SLOTS_A_STEP = 5
 
@@ -58,13 +58,13 @@ class Printed:
 
     @property
     def slots_in_print(self) -> Estimate:
-        """The printed mean of slots. No sd is printed: five times that of the steps is taken."""
+        """The printed mean of slots. No sd is printed: five times that of the steps is assumed."""
         return Estimate(self.slots, SLOTS_A_STEP * self.steps.sd, RUNS, _ROUNDING)
 
 
 @cache
 def printed_rows() -> tuple[Printed, ...]:
-    """All rows, by ratio and then by size."""
+    """Return all rows, by ratio and then by size."""
     slots = {(row["n"], row["d_over_g"]): row for row in _read("slots.csv")}
     rows = [_row(steps | slots[steps["n"], steps["d_over_g"]]) for steps in _read("steps.csv")]
     return tuple(sorted(rows, key=lambda row: (row.ratio, row.network.n)))

@@ -1,22 +1,25 @@
-"""The report: one HTML file with everything in it, which opens without a network."""
+"""The report: one HTML file that needs neither a network connection nor other files."""
 
 from __future__ import annotations
 
 import platform
 import re
+from base64 import b64encode
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from importlib.metadata import version
+from importlib.metadata import metadata, version
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jinja2 import Environment, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 import popsnet
 from popsnet.experiment import Experiment
 from popsnet.files import write_whole
 from popsnet.notebook import record
+from popsnet.paper.animation import AnimatedRun
 from popsnet.paper.figures import PaperFigure
 from popsnet.paper.plan import PaperPlan
 from popsnet.plots import save
@@ -29,25 +32,44 @@ if TYPE_CHECKING:
 _LIBRARIES = ("numpy", "numba", "scipy", "matplotlib")
 _METADATA = re.compile(r"<metadata>.*?</metadata>", re.DOTALL)
 _NAME = re.compile(r' id="([^"]*)"')
+_PAGE = 'style="fill: #ffffff"'
+"""The background of a figure and of its panels; white markers have an edge as well."""
+
 _USE = re.compile(r'(href="#|url\(#)([^")]*)')
 
 _LOSING_SEED = 17
 """Of coins and permutation: the published protocol loses two of six packets."""
 
+_PLAYED_SEED = 5
+"""Of coins and permutation: a run of 20 slots, where the mean is 22."""
+
 _CAPTIONS = {
-    "lost-packets.html": "The published protocol loses two packets on POPS(3, 2); next to it the "
-    "safe repair, on the same permutation with the same coins, delivers all six.",
-    "mei-rizzi-and-relay.html": "mei-rizzi next to relay, our own router, on POPS(8, 8) and the "
-    "same permutation, slot by slot on one clock.",
+    "lost-packets.html": "The published protocol loses two packets on POPS(3, 2). Beside it, the "
+    "safe repair delivers all six on the same permutation with the same coins.",
+    "mei-rizzi-and-relay.html": "mei-rizzi beside relay, our own router, on POPS(8, 8) and the "
+    "same permutation, slot by slot.",
 }
-"""Runs to watch beside the report, and what there is to see."""
+"""Pages that play runs, and what they show."""
+
+_ICON = (
+    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><path d="M3 4L13 12M3 12L13 4" '
+    'stroke="#0072b2" stroke-width="2"/><g fill="#d55e00"><circle cx="3" cy="4" r="2.5"/>'
+    '<circle cx="3" cy="12" r="2.5"/><circle cx="13" cy="4" r="2.5"/>'
+    '<circle cx="13" cy="12" r="2.5"/></g></svg>'
+)
+
+_FOLDED_FROM = 13
+"""Rows from which on a table is folded."""
 
 
 def embed(number: int, figure: PaperFigure, folder: Path) -> dict[str, str]:
-    """Save a figure; return its caption and itself for a page where it has this number."""
+    """Save a figure, and return it for a page where it has this number."""
     vector, _ = save(figure.figure, folder, figure.stem)
     svg = _with_own_names(vector.read_text(encoding="utf-8"), f"p{number}-")
-    return {"caption": figure.caption, "svg": Markup(svg)}  # noqa: S704 - our own drawing
+    svg = svg.replace(_PAGE, 'style="fill: none"')  # a page has its own colour
+    svg = svg.replace("<svg ", f'<svg role="img" aria-label="{escape(figure.alt)}" ', 1)
+    own = Markup(svg)  # noqa: S704 - our own figure
+    return {"stem": figure.stem, "caption": figure.caption, "svg": own}
 
 
 def write_pages(out: Path) -> dict[str, str]:
@@ -63,19 +85,38 @@ def write_pages(out: Path) -> dict[str, str]:
     return _CAPTIONS
 
 
-def write_report(found: Reproduction, **parts: object) -> None:
-    """Write the page; the template says which parts it needs."""
+def write_report(
+    found: Reproduction,
+    figures: Mapping[str, Mapping[str, str]],
+    facts: Sequence[tuple[str, str]],
+    pages: Mapping[str, str],
+) -> None:
+    """Write the page.
+
+    Its preview in other people's pages (``og:image``) is the headline figure as a PNG file beside
+    the report, by a relative address: the address where somebody puts the report is not known here,
+    and crawlers do not take images inside a page (data URIs). Those who publish it may prefix
+    their own address.
+    """
     text = (files("popsnet.paper") / "templates" / "report.html").read_text(encoding="utf-8")
     environment = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    page = environment.from_string(text).render(found=found, **parts)
+    tables = {table.name: table for table in (*found.tables, *found.theory_tables)}
+    about = metadata("popsnet")
+    played = AnimatedRun.of(Experiment(4, 4, seed=_PLAYED_SEED, permutation_seed=_PLAYED_SEED))
+    page = environment.from_string(text).render(
+        found=found, tables=tables, figures=figures, facts=facts, pages=pages,
+        folded_from=_FOLDED_FROM, played=played, animation=Markup(played.svg()),  # noqa: S704
+        icon=b64encode(_ICON.encode()).decode(), version=popsnet.__version__,
+        author=about["Author"], licence=about["License-Expression"],
+    )  # fmt: skip
     with write_whole(found.report_file) as file:
         file.write(page)
 
 
 def provenance(plan: PaperPlan) -> list[tuple[str, str]]:
-    """Return what the figures come from, fact by fact."""
+    """Return the provenance of the results, fact by fact."""
     seeds = sorted({(one.seed, one.permutation_seed) for one, _ in plan.wanted})
     caps = sorted({one.max_steps for one, _ in plan.wanted})
     return [
@@ -92,7 +133,7 @@ def provenance(plan: PaperPlan) -> list[tuple[str, str]]:
 
 
 def _runs(plan: PaperPlan) -> int:
-    """All runs; an experiment that is wanted twice is run once."""
+    """Count all runs; an experiment that is wanted twice is run once."""
     most: dict[Experiment, int] = {}
     for experiment, runs in plan.wanted:
         most[experiment] = max(runs, most.get(experiment, 0))
@@ -100,7 +141,7 @@ def _runs(plan: PaperPlan) -> int:
 
 
 def _with_own_names(svg: str, prefix: str) -> str:
-    """Name only parts that are used, not as other figures of the page do; no metadata."""
+    """Make the names of parts unique on the page, and remove unused ones and metadata."""
     svg = _METADATA.sub("", svg)
     used = {name for _, name in _USE.findall(svg)}
     svg = _NAME.sub(lambda found: f' id="{prefix}{found[1]}"' if found[1] in used else "", svg)

@@ -1,4 +1,4 @@
-"""Reproduce the paper: run what is missing, make the tables, write them and the report."""
+"""Reproduce the paper: run what is missing, make the tables, and write the report."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from pathlib import Path
 from popsnet.engines import Tally
 from popsnet.errors import InputError
 from popsnet.files import make_folder, write_whole
+from popsnet.paper.headlines import Headline, headlines
 from popsnet.paper.plan import PaperPlan, Wanted, make_plan
 from popsnet.paper.rows import PaperRows, make_rows
-from popsnet.paper.tables import paper_tables, summary_of
+from popsnet.paper.tables import PaperTable, findings, paper_tables
 from popsnet.paper.theory.growth import growth_rows, in_words
 from popsnet.paper.theory.predictions import exact_rows, fluid_rows
 from popsnet.paper.theory.section import Theory, theory_tables
@@ -35,6 +36,14 @@ class Reproduction(Reported):
 
     Attributes
     ----------
+    folder : Path
+        Where the files were written.
+    plan : PaperPlan
+        The experiments, and the runs of each.
+    rows : PaperRows
+        The rows of the paper's tables and of our own.
+    theory : Theory
+        The rows of the tables of theory.
     origin : tuple of pairs of str
         When and with what the runs were made.
     pages : tuple of Path
@@ -49,19 +58,29 @@ class Reproduction(Reported):
     pages: tuple[Path, ...] = ()
 
     @cached_property
-    def tables(self) -> tuple[Table, ...]:
-        """The paper's tables and those of its routers; ``records()`` of each gives its rows."""
+    def tables(self) -> tuple[PaperTable, ...]:
+        """The paper's tables and those of our routers; ``records()`` of each gives its rows."""
         return paper_tables(self.rows)
 
     @cached_property
-    def theory_tables(self) -> tuple[Table, ...]:
+    def theory_tables(self) -> tuple[PaperTable, ...]:
         """The tables of the section on theory."""
         return theory_tables(self.theory)
+
+    @cached_property
+    def headlines(self) -> list[Headline]:
+        """The most important numbers, as far as they were measured."""
+        return headlines(self.plan, self.rows)
+
+    @cached_property
+    def findings(self) -> dict[str, str]:
+        """The results in words, by what they are about."""
+        return findings(self.plan, self.rows)
 
     @property
     def summary(self) -> str:
         """The result in a few sentences."""
-        return f"{summary_of(self.plan, self.rows)} {self.theory.summary}"
+        return " ".join(filter(None, (*self.findings.values(), self.theory.summary)))
 
     @property
     def growth(self) -> list[str]:
@@ -100,33 +119,45 @@ def reproduce(
     show: Callable[[Table], None] = lambda table: None,
     progress: Progress = None,
 ) -> Reproduction:
-    """Reproduce the paper's tables and figures; needs the extra ``popsnet[paper]``.
+    """Reproduce the paper's tables and figures.
 
-    Finished runs are kept in the folder, so that an interrupted call can be made again and goes
-    on from there.
+    Needs the extra ``popsnet[paper]``. Finished runs are kept in the folder: an interrupted call
+    can be made again and continues from there.
 
     Parameters
     ----------
     out : str or Path
         The folder for the report, the tables, the figures and the store of runs.
     runs : int, optional
-        Runs of every row, a multiple of ten; chosen row by row if not given.
+        Runs per row, a multiple of ten; by default chosen row by row.
     max_n : int, optional
-        Leave out networks with more processors.
+        The largest number of processors; larger networks are left out.
     full : bool
-        At least as many runs as in the paper for every row, which takes several times as long.
+        Run every row at least as often as the paper, which takes several times as long. It chooses
+        the runs itself, so that ``runs`` must not be given.
     show : function, optional
         Called with each table as soon as it is ready.
     progress : function, bool or None
         A function that is called with the shards done and the total, for each part of the work.
         None shows bars on a terminal after two seconds, False shows nothing.
 
+    Returns
+    -------
+    Reproduction
+        The tables, their summary in words, and where the files are.
+
+    Raises
+    ------
+    InputError
+        If a parameter is out of range, ``runs`` and ``full`` are both given, or a library is
+        missing.
+
     Examples
     --------
     >>> import popsnet
-    >>> found = popsnet.paper.reproduce("paper", max_n=16, runs=10)
-    >>> found.rows.steps[0].n, found.report_file.name
-    (4, 'report.html')
+    >>> found = popsnet.paper.reproduce("paper", max_n=4, runs=10)
+    >>> found.rows.steps[0].published_mean, found.report_file.name
+    (3.15, 'report.html')
     """
     _require_libraries()
     plan, folder = make_plan(runs, max_n, full), Path(out)
@@ -166,16 +197,12 @@ def _write(found: Reproduction) -> Reproduction:
     folder = found.folder / "figures"
     make_folder(folder)
     with patient_progress("drawing", None):
-        figures, of_theory = paper_figures(found.rows), theory_figures(found.theory)
-        numbered = enumerate((*figures, *of_theory), start=1)
-        drawn = [embed(number, one, folder) for number, one in numbered]
+        figures = (*paper_figures(found.rows), *theory_figures(found.theory))
+        drawn = {one.stem: embed(number, one, folder) for number, one in enumerate(figures, 1)}
     for table in (*found.tables, *found.theory_tables):
         table.write_csv(found.folder)
     facts, pages = [*provenance(found.plan), *found.origin], write_pages(found.folder)
-    count = len(figures)
-    write_report(
-        found, figures=drawn[:count], theory_figures=drawn[count:], facts=facts, pages=pages
-    )
+    write_report(found, drawn, facts, pages)
     with write_whole(found.folder / "provenance.json") as file:
         json.dump({"summary": found.summary, **dict(facts)}, file, indent=2, ensure_ascii=False)
     return replace(found, pages=tuple(found.folder / name for name in pages))
@@ -191,7 +218,7 @@ def carry_out(
 
 
 def _origin(store: Store) -> list[tuple[str, str]]:
-    """When, how long and with what the runs of a store were made; some may be from before."""
+    """Return when, how long and with what the runs of a store were made, earlier calls included."""
     columns = zip(*store.rows("provenance"), strict=True)
     made = dict(zip(store.columns("provenance"), columns, strict=True))
     with_what = (
@@ -201,5 +228,5 @@ def _origin(store: Store) -> list[tuple[str, str]]:
     return [
         ("runs made", f"{min(made['finished'])} to {max(made['finished'])}"),
         ("runs made with", "; ".join(with_what)),
-        ("time of all runs", f"{sum(made['seconds']):,.0f} s, those at the same time added up"),
+        ("time of all runs", f"{sum(made['seconds']):,.0f} s, added up over threads"),
     ]

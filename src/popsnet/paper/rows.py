@@ -1,4 +1,4 @@
-"""Rows of the tables: what the paper prints, what we got, and the verdicts."""
+"""Rows of the tables: the printed values, ours, and the verdicts."""
 
 from __future__ import annotations
 
@@ -22,6 +22,9 @@ from popsnet.routing.deterministic import batcher_slots, datta_slots
 from popsnet.routing.relay import expected_slots
 from popsnet.stats.inference import MeanComparison, confidence_interval, quantile, summarize_counts
 from popsnet.theory import deterministic_slots
+
+DIRECT = "direct"
+"""Relay's plan where nothing is quicker than one hop."""
 
 Results = Mapping[Wanted, Tally]
 """The runs of a plan, by what was wanted."""
@@ -58,13 +61,15 @@ class StepsRow(NetworkRow):
     Attributes
     ----------
     low, high : float
-        The true mean is between them with a confidence of 95 %.
+        The 95% confidence interval of the mean.
     heavy_tail : bool
         See :func:`popsnet.paper.plan.heavy_tailed`.
     tables_differ : bool
         The paper's own two tables differ on this network by more than chance.
     relay_stages : float or None
         The mean number of relay's stages, which are its steps; None if it was not run.
+    time_division : bool
+        Whether relay's plan is ``direct``: one hop, time division in max(d, g) slots.
     """
 
     published_mean: float
@@ -84,6 +89,7 @@ class StepsRow(NetworkRow):
     heavy_tail: bool
     tables_differ: bool
     relay_stages: float | None
+    time_division: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +109,9 @@ class SlotsRow(NetworkRow):
     relay : float or None
         The mean slots of relay, until every source knows; None if it was not run.
     relay_ratio : float or None
-        How many times those the randomized router of the paper takes.
+        How many times as many slots the randomized router of the paper takes.
+    time_division : bool
+        Whether relay's plan is ``direct``: one hop, time division in max(d, g) slots.
     """
 
     published_slots: float
@@ -125,6 +133,7 @@ class SlotsRow(NetworkRow):
     predicted: int
     relay: float | None
     relay_ratio: float | None
+    time_division: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +179,8 @@ class RelayRow(NetworkRow):
         Mean slots of the paper's router, counted as the paper does; None where d < g.
     deterministic : int or None
         Slots of the deterministic rival by its formula.
+    time_division : bool
+        Whether relay's plan is ``direct``: one hop, time division in max(d, g) slots.
     """
 
     variant: str
@@ -186,6 +197,7 @@ class RelayRow(NetworkRow):
     mei_rizzi_ratio: float | None
     deterministic: int | None
     deterministic_ratio: float | None
+    time_division: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +223,7 @@ def make_rows(plan: PaperPlan, results: Results) -> PaperRows:
     verdicts = verdicts_of([one.p for one in found], [pair.can_be_judged for pair in 2 * pairs])
     judged = list(zip(2 * pairs, found, verdicts, strict=True))
     executed = _executed(plan, results)
-    relays = {one.network: results[one, runs] for one, runs in plan.relay}
+    relays = {one.network: (one, results[one, runs]) for one, runs in plan.relay}
     theirs = {pair.network: pair for pair in pairs}
     return PaperRows(
         tuple(_steps_row(*one, relays.get(one[0].network)) for one in judged[: len(pairs)]),
@@ -227,7 +239,7 @@ def make_rows(plan: PaperPlan, results: Results) -> PaperRows:
 
 
 def _executed(plan: PaperPlan, results: Results) -> dict[Network, tuple[float, str]]:
-    """The fewest slots of a deterministic router that was run on a network, and its name."""
+    """Find the deterministic router with the fewest executed slots on each network."""
     best: dict[Network, tuple[float, str]] = {}
     for row, wanted in plan.rivals:
         found = results[wanted].mean(), f"{wanted[0].router} ({wanted[0].variant})"
@@ -236,12 +248,20 @@ def _executed(plan: PaperPlan, results: Results) -> dict[Network, tuple[float, s
 
 
 def _predicted(network: Network) -> int:
-    """The fewer slots of batcher, which needs d ≤ g, and datta."""
+    """Return the slots of batcher, which needs d ≤ g, or of datta, whichever are fewer."""
     slots = datta_slots(network)
     return min(slots, batcher_slots(network)) if network.d <= network.g else slots
 
 
-def _steps_row(pair: Pair, found: MeanComparison, verdict: str, relay: Tally | None) -> StepsRow:
+Relay = tuple[Experiment, Tally] | None
+"""Our own router on the same network, and its runs, if there are any."""
+
+
+def _is_direct(relay: Relay) -> bool:
+    return relay is not None and relay[0].variant == DIRECT
+
+
+def _steps_row(pair: Pair, found: MeanComparison, verdict: str, relay: Relay) -> StepsRow:
     printed, summary, tally, network = pair.printed, pair.summary, pair.tally, pair.network
     low, high = confidence_interval(pair.ours)
     return StepsRow(
@@ -250,7 +270,8 @@ def _steps_row(pair: Pair, found: MeanComparison, verdict: str, relay: Tally | N
         median=quantile(tally.steps, 0.5), runs=tally.runs, capped=tally.capped,
         standard_errors=found.standard_errors, p=found.p, verdict=verdict,
         heavy_tail=heavy_tailed(network), tables_differ=network in doubted_rows(),
-        relay_stages=relay.mean("steps") if relay else None,
+        relay_stages=relay[1].mean("steps") if relay else None,
+        time_division=_is_direct(relay),
     )  # fmt: skip
 
 
@@ -259,11 +280,11 @@ def _slots_row(
     found: MeanComparison,
     verdict: str,
     executed: tuple[float, str] | None,
-    relay: Tally | None,
+    relay: Relay,
 ) -> SlotsRow:
     printed, summary, tally, network = pair.printed, pair.summary, pair.tally, pair.network
     mean, formula = SLOTS_A_STEP * summary.mean, deterministic_slots(network)
-    slots = relay.mean() if relay else None
+    slots = relay[1].mean() if relay else None
     return SlotsRow(
         *sizes(network), printed.slots, printed.slots_in_print.sd,
         mean=mean, sd=SLOTS_A_STEP * sd_of(summary), runs=tally.runs, capped=tally.capped,
@@ -273,6 +294,7 @@ def _slots_row(
         formula_agrees=formula == printed.deterministic,
         executed=executed[0] if executed else None, executed_by=executed[1] if executed else "",
         predicted=_predicted(network), relay=slots, relay_ratio=mean / slots if slots else None,
+        time_division=_is_direct(relay),
     )  # fmt: skip
 
 
@@ -286,7 +308,7 @@ def _router_row(experiment: Experiment, tally: Tally) -> RouterRow:
 
 
 def _relay_row(experiment: Experiment, tally: Tally, theirs: Pair | None) -> RelayRow:
-    """The row of a network; ``theirs`` is the paper's row, if it has one."""
+    """Make the row of a network; ``theirs`` is the paper's row, if it has one."""
     network = experiment.network
     slots, delivered = summarize_counts(tally.slots), summarize_counts(tally.slots_delivered)
     randomized = theirs.our_slots.mean if theirs else None
@@ -298,4 +320,5 @@ def _relay_row(experiment: Experiment, tally: Tally, theirs: Pair | None) -> Rel
         lost=sum(packets * times for packets, times in tally.lost.items()),
         mei_rizzi=randomized, mei_rizzi_ratio=randomized / slots.mean if randomized else None,
         deterministic=formula, deterministic_ratio=formula / slots.mean if formula else None,
+        time_division=_is_direct((experiment, tally)),
     )  # fmt: skip

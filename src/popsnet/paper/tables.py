@@ -3,20 +3,70 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from popsnet.paper.plan import PaperPlan
 from popsnet.paper.published import RUNS
 from popsnet.paper.rows import PaperRows, RelayRow, RouterRow, shape
-from popsnet.paper.verdicts import DOUBT_LEVEL, LEVEL, OPEN
-from popsnet.report import Column, Row, Table
+from popsnet.paper.verdicts import DOUBT_LEVEL, FEWEST_FOR_A_TAIL, LEVEL, OPEN
+from popsnet.report import Column, Row, Table, counted
 from popsnet.report.table import NOTHING
+
+Sign = tuple[str, str]
+"""A sign in a cell, and its meaning."""
+
+TIME_DIVISION: Sign = (
+    "§",
+    "relay's plan is direct: one hop, which is time division in max(d, g) slots.",
+)
+RATIO_TO_TIME_DIVISION: Sign = (
+    TIME_DIVISION[0],
+    f"{TIME_DIVISION[1]} The ratio compares with time division, not with relaying.",
+)
+CAPPED: Sign = ("≥", "Some runs were capped: the value is a lower bound.")
+
+
+@dataclass(frozen=True)
+class PaperTable(Table):
+    """A table whose caption comes in parts, for pages that show them in different places.
+
+    The caption is all of them in one text. Signs that no cell has are left out.
+    """
+
+    lead: str = ""
+    """What the table shows, in at most 40 words."""
+    signs: tuple[Sign, ...] = ()
+    note: str = ""
+    """How the values were obtained."""
+
+
+def explained(
+    name: str, title: str, columns: tuple[Column, ...], rows: Sequence[Row], *,
+    lead: str, signs: Sequence[Sign] = (), note: str = "",
+) -> PaperTable:  # fmt: skip
+    r"""Return a table with its caption.
+
+    Examples
+    --------
+    >>> signs = [("*", "Doubtful."), ("≥", "A lower bound.")]
+    >>> columns = (Column("slots", kind="text"),)
+    >>> table = explained("t", "Slots", columns, [{"slots": "8 *"}], lead="All.", signs=signs)
+    >>> table.caption
+    'All.\n* Doubtful.'
+    """
+    table = PaperTable(name, title, columns, rows, lead=lead, note=note)
+    cells = "".join(cell for line in table.cells() for cell in line)
+    used = tuple(sign for sign in signs if sign[0][0] in cells)
+    lines = [lead, *(f"{sign} {meaning}" for sign, meaning in used), note]
+    caption = "\n".join(filter(None, lines))
+    return replace(table, caption=caption, signs=used)
 
 
 def formatted(key: str, heading: str, form: str, *, error: str = "", capped: str = "") -> Column:
     """Return a column of values that may be missing, with their errors.
 
-    A sign stands before those with capped runs, which are cut short. ``error`` and ``capped`` are
-    the names of fields.
+    Values with capped runs, which are lower bounds, get a sign. ``error`` and ``capped`` are names
+    of fields.
     """
 
     def show(row: Row) -> str:
@@ -27,6 +77,15 @@ def formatted(key: str, heading: str, form: str, *, error: str = "", capped: str
         return cut + " ± ".join(form.format(value) for value in values)
 
     return Column(key, heading, show=show)
+
+
+def with_time_division(column: Column) -> Column:
+    """Return the column with a sign where relay's plan is one hop."""
+
+    def show(row: Row) -> str:
+        return f"{column.cell(row)}{TIME_DIVISION[0] * row.time_division}"
+
+    return replace(column, show=show)
 
 
 def _verdict(row: Row) -> str:
@@ -63,7 +122,7 @@ _STEPS = (
     RUNS_DONE,
     DISTANCE,
     _VERDICT,
-    Column("relay_stages", "relay steps"),
+    with_time_division(Column("relay_stages", "relay steps")),
 )
 
 _SLOTS = (
@@ -74,9 +133,9 @@ _SLOTS = (
     DISTANCE,
     _VERDICT,
     Column("published_deterministic", "rival", show=_rival),
-    Column("executed", "exe- cuted", show=_executed),
+    Column("executed", show=_executed),
     Column("relay"),
-    formatted("relay_ratio", "ratio", "× {:.2f}"),
+    with_time_division(formatted("relay_ratio", "ratio", "×{:.2f}")),
 )
 
 _ROUTERS = (
@@ -95,100 +154,175 @@ _RELAY = (
     N,
     SHAPE,
     formatted("planned", "plan", "{:.1f}"),
-    Column("delivered_mean", "home"),
+    Column("delivered_mean", "delivered"),
     _mean("known"),
     Column("max", kind="integer"),
     RUNS_DONE,
-    formatted("mei_rizzi_ratio", "ran- domized", "× {:.2f}"),
-    formatted("deterministic_ratio", "rival", "× {:.2f}"),
+    with_time_division(formatted("mei_rizzi_ratio", "paper's router", "×{:.2f}")),
+    with_time_division(formatted("deterministic_ratio", "rival", "×{:.2f}")),
     Column("variant", "schedule", "text"),
 )
 
 
-def paper_tables(rows: PaperRows) -> tuple[Table, ...]:
+def paper_tables(rows: PaperRows) -> tuple[PaperTable, ...]:
     """Return all tables with their captions."""
-    every = "Not in the paper: every router, and the packets it loses"
-    relay = "Not in the paper: relay, our own router"
+    judged = (
+        (
+            "*",
+            f"The paper's two tables differ in this row (family-wise error rate "
+            f"{DOUBT_LEVEL:.0%}).",
+        ),
+        (
+            "†",
+            "Heavy tail: a few runs stall for hundreds of steps, so that a t test is not valid. "
+            f"Resampling decides alone, given at least {FEWEST_FOR_A_TAIL:,} runs.",
+        ),
+    )
     return (
-        Table("steps", "Steps of the randomized router", _STEPS, rows.steps, _of_steps(rows)),
-        Table("slots", "Slots: randomized and deterministic", _SLOTS, rows.slots, _OF_SLOTS),
-        Table("routers", every, _ROUTERS, rows.routers, _OF_ROUTERS),
-        Table("relay", relay, _RELAY, rows.relay, _OF_RELAY),
+        explained(
+            "steps", "Steps of the randomized router", _STEPS, rows.steps,
+            lead=f"Mean ± standard deviation of the steps: {RUNS} runs in the paper, and ours. "
+            "Both count a packet as delivered once it survives slots 1 and 2, as the paper does "
+            "(variant idealized).",
+            signs=(*judged, TIME_DIVISION, CAPPED),
+            note=_how_judged(rows),
+        ),
+        explained(
+            "slots", "Slots: randomized and deterministic", _SLOTS, rows.slots,
+            lead="Mean slots, five per step, of the paper's router; of the deterministic router "
+            "that the paper compares it with (the rival); and of relay, our own router. The ratio "
+            "is the paper's router over relay.",
+            signs=(
+                *judged,
+                ("=", "The published formula, as the paper corrects it, gives the printed value."),
+                ("≠", "It gives another value."),
+                ("()", "By formula alone: executing it would take too long."),
+                RATIO_TO_TIME_DIVISION,
+                CAPPED,
+            ),
+            note="The paper prints no standard deviation of slots; five times that of its steps "
+            f"and {RUNS} runs are assumed. “executed” is our deterministic router with the fewest "
+            "slots. relay counts slots until every source knows that its packet was delivered.",
+        ),
+        explained(
+            "routers", "Every router, and the packets it loses", _ROUTERS, rows.routers,
+            lead="Not in the paper: mean slots ± standard deviation of every registered router and "
+            "variant that applies, and its lost packets as a share of all, on average and in the "
+            "worst run.",
+            signs=(
+                (
+                    "‡",
+                    "Statistics only, as in the paper's tables: packets that the published "
+                    "protocol loses in slot 5 where d > g are counted as delivered.",
+                ),
+                CAPPED,
+            ),
+            note="A packet is lost when no processor holds it any more.",
+        ),
+        explained(
+            "relay", "Slots of relay, our own router", _RELAY, rows.relay,
+            lead="Not in the paper. Slots of relay: planned from d and g alone, until the last "
+            "delivery, and until every source knows; then how many times as many slots the paper's "
+            "router and its rival take.",
+            signs=(RATIO_TO_TIME_DIVISION, CAPPED),
+            note="The other tables count relay's slots until every source knows. The paper's "
+            "router is counted as in the paper, the rival by its formula.",
+        ),
+    )  # fmt: skip
+
+
+def _how_judged(rows: PaperRows) -> str:
+    family = (
+        f" By Holm's method, the family-wise error rate of the {rows.comparisons} comparisons in "
+        f"the tables of steps and slots is {LEVEL:.0%}."
+        if rows.comparisons
+        else ""
+    )
+    return (
+        "“diff in s.e.” is the difference of the means in standard errors; it counts the sampling "
+        "errors of both sides and allows for rounding. A row differs only if Welch's t test and "
+        f"resampling both reject.{family} With a heavy tail, {RUNS} runs mostly miss the runs that "
+        "stall, so their mean and standard deviation are both too small: our standard deviation is "
+        "used for both sides."
     )
 
 
-def summary_of(plan: PaperPlan, rows: PaperRows) -> str:
-    """Return the result in a few sentences."""
-    agreeing, still_open = rows.comparisons - rows.differing, rows.verdicts.count(OPEN)
+def findings(plan: PaperPlan, rows: PaperRows) -> dict[str, str]:
+    """Return the results in words, by what they are about; empty where there is none.
+
+    The parts are ``paper``, ``losses``, ``relay`` and ``missing``.
+    """
     formulas = sum(row.formula_agrees for row in rows.slots)
     doubted = sum(row.tables_differ for row in rows.steps)
-    left_out = f" Not run: {plan.left_out} rows above n = {plan.max_n:,}." if plan.left_out else ""
+    still_open = rows.verdicts.count(OPEN)
+    paper = [
+        agreement(rows.comparisons, rows.differing, "comparisons agree with the paper"),
+        f"The published formula gives {formulas} of {len(rows.slots)} deterministic values "
+        "exactly.",
+        f"The paper's own two tables differ by more than chance in {doubted} of these "
+        f"{len(rows.steps)} rows.",
+    ]
+    missing = []
+    if plan.left_out:
+        missing.append(f"Not run: {plan.left_out} rows above n = {plan.max_n:,}.")
     if still_open:
-        left_out += f" Too few runs to judge: {still_open} comparisons with heavy tails."
-    return (
-        f"{agreeing} of {rows.comparisons} comparisons agree with the paper; the chance of any "
-        f"false alarm is at most {LEVEL:.0%}. The published formula gives {formulas} of "
-        f"{len(rows.slots)} deterministic figures exactly. The paper's own two tables differ by "
-        f"more than chance in {doubted} of these {len(rows.steps)} rows."
-        f"{_losses(rows.routers)}{_gain(rows.relay)}{left_out}"
-    )
+        missing.append(f"Too few runs for a verdict: {counted(still_open, 'comparison')}.")
+    return {
+        "paper": " ".join(filter(None, paper)),
+        "losses": _losses(rows.routers),
+        "relay": _gain(rows.relay),
+        "missing": " ".join(missing),
+    }
+
+
+def agreement(comparisons: int, differing: int, claim: str) -> str:
+    """Return how many comparisons agree, or nothing if none was made.
+
+    Examples
+    --------
+    >>> agreement(11, 0, "means agree with exact chains")
+    '11 of 11 means agree with exact chains (family-wise error rate 1%).'
+    >>> agreement(0, 0, "means agree with exact chains")
+    ''
+    """
+    if not comparisons:
+        return ""
+    agreeing = comparisons - differing
+    return f"{agreeing} of {comparisons} {claim} (family-wise error rate {LEVEL:.0%})."
 
 
 def _losses(rows: Sequence[RouterRow]) -> str:
-    """Which routers lose packets, if any does."""
+    """Name the routers that lose packets, if any does."""
     names = sorted({f"{row.router} ({row.variant})" for row in rows if row.lost_share})
     if not names:
         return ""
     most = max(row.lost_share for row in rows)
-    return f" Packets are lost by {', '.join(names)}: on average up to {most:.1%} of all."
+    return f"Packets are lost by {', '.join(names)}: on average up to {most:.1%} of all."
 
 
 def _gain(rows: Sequence[RelayRow]) -> str:
-    """What relay saves."""
-    ratios = [row.mei_rizzi_ratio for row in rows if row.mei_rizzi_ratio is not None]
-    if not ratios:
-        return ""
-    lost = sum(row.lost for row in rows)
-    return (
-        f" relay takes {1 / max(ratios):.2f} to {1 / min(ratios):.2f} times the slots of the "
-        f"paper's router and lost {lost:,} packets."
-    )
+    """Compare relay with the paper's router, time division apart."""
+    compared = [row for row in rows if row.mei_rizzi_ratio is not None]
+    relayed = [row for row in compared if not row.time_division]
+    direct = [row for row in compared if row.time_division]
+    sentences = []
+    if relayed:
+        sentences.append(
+            f"relay takes {slots_ratio(relayed)} times the slots of the paper's router on "
+            f"{counted(len(relayed), 'network')}."
+        )
+    if direct:
+        sentences.append(
+            f"On {counted(len(direct), 'network')} relay's plan is direct, time division: "
+            f"{slots_ratio(direct)} times the slots."
+        )
+    if compared:
+        sentences.append(f"relay lost {sum(row.lost for row in rows):,} packets.")
+    return " ".join(sentences)
 
 
-def _of_steps(rows: PaperRows) -> str:
-    return (
-        f"Mean ± standard deviation; the paper's are of {RUNS} runs. Both sides count as the paper "
-        "does: a packet is delivered once it survives slots 1 and 2 (variant idealized). The "
-        "difference of the means is in its standard errors, ours and the paper's together, less "
-        "rounding. “differs” takes both Welch's t test and resampling, by Holm's method: if the "
-        f"paper is right, the chance of any in the {rows.comparisons} comparisons of the first two "
-        f"tables is at most {LEVEL:.0%}. * The paper's two tables differ from each other here, by "
-        f"the same test at {DOUBT_LEVEL:.0%} for all its rows. † Heavy tail: runs that stall for "
-        "hundreds of steps are too rare for a hundred runs to meet, so that their mean and sd are "
-        "both too small and a t test is not valid. Our sd stands for the paper's, and resampling "
-        "decides alone; with fewer than a thousand runs of ours it is left open. "
-        "≥ Some runs were capped."
-    )
-
-
-_OF_SLOTS = (
-    "Mean slots, five per step. The paper prints no standard deviation: five times that of its "
-    "steps is taken, and a hundred runs. The rival is the deterministic router the paper compares "
-    "with: as printed; = if its published formula, as the paper corrects it, says the same; "
-    "executed, by our deterministic router with the fewest slots, in parentheses by its formula "
-    "alone where it would take too long. Relay is our own router, until every source knows; the "
-    "ratio says how many times its slots the randomized router takes. Signs as above."
-)
-
-_OF_ROUTERS = (
-    "Every registered router and variant that applies. Lost: packets that no processor holds any "
-    "more, as a share of all; the mean, and the worst run. ‡ Statistics only, as above: counts as "
-    "delivered what the published protocol loses in slot 5 where d > g. ≥ Some runs were capped."
-)
-
-_OF_RELAY = (
-    "Slots of relay: as planned from d and g alone; until the last delivery; and until every "
-    "source knows, its count everywhere else. Then how many times those slots the paper's router "
-    "takes, counted as the paper does, and its deterministic rival by the formula. Direct is one "
-    "hop in max(d, g) slots, where nothing is quicker. ≥ Some runs were capped."
-)
+def slots_ratio(rows: Sequence[RelayRow]) -> str:
+    """Return the range of relay's slots, as multiples of those of the paper's router."""
+    ratios = [1 / row.mei_rizzi_ratio for row in rows if row.mei_rizzi_ratio is not None]
+    low, high = min(ratios), max(ratios)
+    return f"{low:.2f}" if f"{low:.2f}" == f"{high:.2f}" else f"{low:.2f} to {high:.2f}"

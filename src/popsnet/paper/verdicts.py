@@ -1,12 +1,11 @@
-"""Whether what the paper prints and what we got agree.
+"""Verdicts: whether the printed values and ours agree.
 
-Every figure in print is the mean of a hundred runs and has an error of its own, like ours. Both
-errors are in the tests: Welch's t of the two means, less what rounding to two decimals may be, and
-the means of a hundred of our runs, drawn again and again. Both have to reject. Where the tail is
-heavy the t test is no good, and the latter decides alone. The comparisons of ours with the
-paper, steps and slots, are one family: by Holm's method the chance that any row of a true table
-is said to differ is at most :data:`LEVEL`. The paper's two tables are held against each other in
-a second family, at :data:`DOUBT_LEVEL`.
+Every printed value is the mean of a hundred runs and has a sampling error, like ours. Two tests
+count both errors: Welch's t test of the two means, with an allowance for rounding to two decimals,
+and resampling of means of a hundred of our runs. A row differs only if both reject. Where the tail
+is heavy the t test is not valid, and resampling decides alone. The comparisons with the paper,
+steps and slots, are one family: by Holm's method the family-wise error rate is :data:`LEVEL`. The
+paper's two tables are compared with each other in a second family, at :data:`DOUBT_LEVEL`.
 """
 
 from __future__ import annotations
@@ -33,16 +32,16 @@ from popsnet.stats.inference import (
 )
 
 LEVEL = 0.01
-"""The probability that any row is said to differ from a paper that is right."""
+"""The family-wise error rate of the comparisons with the paper."""
 
 DOUBT_LEVEL = 0.05
-"""The probability that any row of the paper is said to differ from the paper's other table."""
+"""The family-wise error rate of the comparisons of the paper's two tables."""
 
 AGREES, DIFFERS, OPEN = "agrees", "differs", "too few runs"
 """The verdicts."""
 
 FEWEST_FOR_A_TAIL = 1000
-"""With fewer runs a sample may lack its tail, and says nothing about one that has it."""
+"""The fewest runs for a verdict where the tail is heavy: a smaller sample may miss the tail."""
 
 
 class Judged(ABC):
@@ -108,7 +107,7 @@ def doubted_rows() -> frozenset[Network]:
 
 
 def sd_of(summary: Summary) -> float:
-    """Return the standard deviation: runs come by tens, so that there is one."""
+    """Return the standard deviation, which exists because runs come by tens."""
     assert summary.sd is not None
     return summary.sd
 
@@ -117,8 +116,8 @@ def compare_with_print(pair: Pair, ours: Estimate, printed: Estimate) -> MeanCom
     """Compare steps or slots: the larger p of Welch's t and of resampling, or the latter alone.
 
     Most rows have two or three different values, one of them rare, and a mean of a hundred is not
-    quite normal. Where the tail is heavy the t test is no good at all, and our sd, which has the
-    tail, stands for the printed one.
+    quite normal. Where the tail is heavy the t test is not valid, and our sd, which includes the
+    tail, is used for the printed one.
     """
     heavy = heavy_tailed(pair.network)
     found = compare_means(ours, replace(printed, sd=max(ours.sd, printed.sd)) if heavy else printed)
@@ -131,7 +130,7 @@ def compare_with_print(pair: Pair, ours: Estimate, printed: Estimate) -> MeanCom
 
 
 def verdicts_of(p_values: Sequence[float], can_be_judged: Sequence[bool]) -> list[str]:
-    """Judge all that can be judged together, by Holm's method; leave the others open."""
+    """Judge all rows with enough runs together, by Holm's method, and leave the others open."""
     judged = [p for p, can in zip(p_values, can_be_judged, strict=True) if can]
     rejected = iter(holm(judged, LEVEL))
     return [(DIFFERS if next(rejected) else AGREES) if can else OPEN for can in can_be_judged]

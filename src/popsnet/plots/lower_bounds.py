@@ -62,7 +62,9 @@ def draw_congestion(found: CongestionStudy) -> Figure:
     figure, (left, right) = style.row_of_axes(2, 3.3)
     left.set_yscale("log", base=2)
     left.yaxis.set_major_formatter(style.plain_number)
-    _plot_over_g(left, "the permutation that was built", worst)
+    largest = max((max(one.x) for one in worst[:-1]), default=max(sizes))
+    until = f", up to g = {largest:g}" if largest < max(sizes) else ""
+    _plot_over_g(left, f"the permutation that was built{until}", worst)
     _plot_over_g(right, "random permutations, mean", means, formulas=1)
     right.set_ylim(bottom=0)
     left.set_ylabel("congestion")
@@ -235,7 +237,7 @@ def _plot(axes: Axes, lines: Sequence[Series], formulas: int = 0) -> None:
             axes.plot(
                 *zip(*cut, strict=True), linestyle="none",
                 marker=r"$\geq$", markersize=6, markeredgewidth=0, color=style.GREY, clip_on=False,
-                transform=axes.transData + lift, label="at least: no more was tried",
+                transform=axes.transData + lift, label="lower bound: the search ended there",
             )  # fmt: skip
 
 

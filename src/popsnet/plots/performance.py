@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 from math import log2
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -14,6 +14,17 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, LogLocator, MaxNLocator
 
 from popsnet.plots import style
+
+_FILLS: tuple[Literal["full", "none", "left"], ...] = ("full", "none", "left")
+
+_SPREAD = 0.62
+"""The part of a row's height that its dots are spread over."""
+
+_WIDEST = 120
+"""Characters of a legend's line."""
+
+_MOST_FINE = 12
+"""Up to this many doublings of n, ticks are a factor of 4 apart, and beyond it 16."""
 
 _RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
@@ -58,6 +69,19 @@ class Series(style.Columns):
     """The index of its look in the style; series with the same look belong together."""
     at_least: tuple[bool, ...] | None = None
     """Which values are only lower bounds, because a search or a run was cut short."""
+
+
+class Dot(NamedTuple):
+    """The slots of a router on one network."""
+
+    label: str
+    slots: float
+    look: int = 0
+    """The index of its look in the style."""
+    variant: int = 0
+    """How the look is filled: wholly, not at all, or one half."""
+    text: str = ""
+    """A few characters beside the dot."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,19 +175,26 @@ def draw_steps(panels: Mapping[str, Sequence[Series]]) -> Figure:
         _plot(axes, series, title)
         axes.yaxis.set_major_locator(MaxNLocator(integer=True))
     row[0].set_ylabel("steps")
-    return style.with_legend(figure)
+    return style.with_legend(figure, columns=4)
 
 
 @style.styled()
-def draw_slots(title: str, randomized: Sequence[Series], deterministic: Sequence[Series]) -> Figure:
-    """Draw slots against n: all routers on the left, only the randomized ones on the right.
+def draw_slots(
+    panels: Mapping[str, Sequence[Series]], *, log: bool = False,
+    size: tuple[float, float] = (style.WIDTH, 3.4), columns: int = 4,
+) -> Figure:  # fmt: skip
+    """Draw slots against n, a panel for each title, with one legend.
 
     Parameters
     ----------
-    title : str
-        The beginning of the panels' titles.
-    randomized, deterministic : sequence of Series
-        The series of both kinds of routers.
+    panels : mapping
+        The series of each panel, by its title.
+    log : bool
+        Whether slots are on a logarithmic axis, the same in all panels.
+    size : tuple of float
+        Width and height in inches.
+    columns : int
+        Columns of the legend.
 
     Returns
     -------
@@ -173,16 +204,78 @@ def draw_slots(title: str, randomized: Sequence[Series], deterministic: Sequence
     Examples
     --------
     >>> from popsnet.plots import Series, draw_slots
-    >>> relay, batcher = Series("relay", (64,), (12.1,)), Series("batcher", (64,), (42,))
-    >>> len(draw_slots("d = g", [relay], [batcher]).axes)
-    2
+    >>> draw_slots({"d = g": [Series("relay", (64,), (12.1,))]}).axes[0].get_ylabel()
+    'slots'
     """
-    figure, (both, alone) = style.row_of_axes(2, 3.1)
-    _plot(both, [*randomized, *deterministic], f"{title}: all routers")
-    _plot(alone, randomized, f"{title}: only the randomized routers")
-    both.set_ylim(bottom=0)
-    both.set_ylabel("slots")
-    return style.with_legend(figure)
+    width, height = size
+    figure, row = style.row_of_axes(len(panels), height, width, sharey=log)
+    for axes, (title, series) in zip(row, panels.items(), strict=True):
+        _plot(axes, series, title)
+        if log:
+            axes.set_yscale("log")
+            axes.yaxis.set_major_formatter(style.plain_number)
+        else:
+            axes.set_ylim(bottom=0)
+            axes.yaxis.set_major_locator(MaxNLocator(integer=True))
+    row[0].set_ylabel("slots")
+    return style.with_legend(figure, columns)
+
+
+@style.styled()
+def draw_dots(rows: Mapping[str, Sequence[Dot]]) -> Figure:
+    """Draw slots on a logarithmic axis, a row for each network and a dot for each router.
+
+    Dots with one label have one look. Within a row they are a little apart in height, so that equal
+    values are both seen.
+
+    Parameters
+    ----------
+    rows : mapping of str to sequence of Dot
+        The routers of each network, by the network's name.
+
+    Returns
+    -------
+    Figure
+        The figure.
+
+    Examples
+    --------
+    >>> from popsnet.plots.performance import Dot, draw_dots
+    >>> draw_dots({"POPS(8, 8)": [Dot("relay", 12.1)]}).axes[0].get_xlabel()
+    'mean slots, logarithmic'
+    """
+    labels = list(dict.fromkeys(dot.label for dots in rows.values() for dot in dots))
+    figure, (axes,) = style.row_of_axes(1, 1.0 + 0.4 * len(rows))
+    for label in labels:
+        drawn = [
+            (dot, place + _SPREAD * (labels.index(label) / max(len(labels) - 1, 1) - 0.5))
+            for place, dots in enumerate(rows.values())
+            for dot in dots
+            if dot.label == label
+        ]
+        look = style.LOOKS[drawn[0][0].look % len(style.LOOKS)]
+        axes.plot(
+            [dot.slots for dot, _ in drawn], [y for _, y in drawn], label=label, linestyle="none",
+            marker=look.marker, markersize=5, color=look.colour, clip_on=False, zorder=3,
+            fillstyle=_FILLS[drawn[0][0].variant % len(_FILLS)],
+        )  # fmt: skip
+        for dot, y in drawn:
+            if dot.text:
+                axes.annotate(
+                    dot.text, (dot.slots, y), xytext=(5, 0), textcoords="offset points",
+                    va="center", fontsize=6.5, color=style.GREY,
+                )  # fmt: skip
+    for place in range(0, len(rows), 2):
+        axes.axhspan(place - 0.5, place + 0.5, color=style.PALE, alpha=0.25, linewidth=0, zorder=0)
+    axes.grid(visible=False, axis="y")
+    axes.set_yticks(range(len(rows)), list(rows))
+    axes.set_ylim(len(rows) - 0.5, -0.5)
+    axes.set_xscale("log")
+    axes.xaxis.set_major_locator(LogLocator(base=10, subs=(1, 2, 5), numticks=99))
+    axes.xaxis.set_major_formatter(lambda value, _: f"{value:,g}")
+    axes.minorticks_off()
+    axes.set_xlabel("mean slots, logarithmic")
+    return style.with_legend(figure, columns=5)
 
 
 @style.styled()
@@ -205,13 +298,13 @@ def draw_losses(series: Sequence[Series]) -> Figure:
     >>> draw_losses([Series("published", (64, 256), (0.1, 0.2))]).axes[0].get_ylabel()
     'packets lost'
     """
-    figure, (axes,) = style.row_of_axes(1, 3.0, style.WIDTH / 2)
+    figure, (axes,) = style.row_of_axes(1, 2.7)
     _plot(axes, series)
     axes.set_ylim(bottom=0)
     axes.set_ylabel("packets lost")
     axes.yaxis.set_major_locator(MaxNLocator(steps=[1, 2, 5, 10]))
-    axes.yaxis.set_major_formatter(lambda part, _: f"{100 * part:g} %")
-    return style.with_legend(figure, columns=1)
+    axes.yaxis.set_major_formatter(lambda part, _: f"{100 * part:g}%")
+    return style.with_legend(figure, columns=max(1, min(3, _WIDEST // max(map(_length, series)))))
 
 
 @style.styled()
@@ -342,17 +435,28 @@ def draw_distributions(distributions: Sequence[DistributionBars]) -> Figure:
     return style.with_legend(figure, columns=2)
 
 
+def _length(series: Series) -> int:
+    """Return the characters of a series in a legend, its marker included."""
+    return 8 + len(_label(series))
+
+
+def _label(series: Series) -> str:
+    return series.label if series.error is None else f"{series.label} (± {series.error_is})"
+
+
 def _power_of_two(n: float, _: object) -> str:
     return "2" + f"{round(log2(n))}".translate(_RAISED)
 
 
 def _plot(axes: Axes, series: Sequence[Series], title: str = "") -> None:
     axes.set_title(title)
-    ticks = LogLocator(base=4, numticks=99)
+    doublings = log2(
+        max(n for one in series for n in one.x) / min(n for one in series for n in one.x)
+    )
+    ticks = LogLocator(base=16 if doublings > _MOST_FINE else 4, numticks=99)
     style.log2_axis(axes, "number of processors n", ticks, _power_of_two)
     for one in series:
-        label = one.label if one.error is None else f"{one.label} (± {one.error_is})"
-        axes.errorbar(one.x, one.y, yerr=one.error, label=label, **_looks(one))
+        axes.errorbar(one.x, one.y, yerr=one.error, label=_label(one), **_looks(one))
 
 
 def _looks(series: Series) -> dict[str, Any]:

@@ -122,8 +122,8 @@ def _draw_luck(axes: Axes, strides: Sequence[StepAnalysis]) -> None:
     label = "share that makes a step lucky"
     axes.plot(steps, wanted, color=style.GREY, drawstyle="steps-mid", label=label)
     for which, colour, marker, name in (
-        (lucky, style.BLUE, "o", "least share delivered: lucky"),
-        (~lucky, style.VERMILLION, "X", "least share delivered: not lucky"),
+        (lucky, style.BLUE, "o", "lucky step: every large group delivers enough"),
+        (~lucky, style.VERMILLION, "X", "not lucky: a large group delivers less"),
     ):
         if which.any():
             axes.plot(
@@ -131,12 +131,12 @@ def _draw_luck(axes: Axes, strides: Sequence[StepAnalysis]) -> None:
                 markersize=5, label=name,
             )  # fmt: skip
     axes.set_ylim(0, 1)
-    axes.set_ylabel("share delivered in the step")
-    axes.set_title("the large group that fares worst in each step")
+    axes.set_ylabel("share of its packets delivered")
+    axes.set_title("the large group that delivers the smallest share")
 
 
 def _shade_phases(axes: Axes, strides: Sequence[StepAnalysis]) -> None:
-    """Shade each phase in its own grey, with its name at the top."""
+    """Shade each phase in its grey, with its name at the top."""
     for phase in Phase:
         steps = [stride.step + 1 for stride in strides if stride.phase is phase]
         if steps:

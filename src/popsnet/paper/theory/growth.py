@@ -90,15 +90,15 @@ def terms(law: str, g: float) -> list[float]:
 
 
 def growth_rows(rows: Sequence[FluidRow]) -> tuple[GrowthRow, ...]:
-    """All fits, a router and d/g after the other; none where sizes are too few."""
+    """Fit all laws for every router and d/g that has enough sizes."""
     return tuple(row for series in series_of(rows).values() for row in _fitted(series))
 
 
 def series_of(rows: Sequence[FluidRow]) -> dict[tuple[str, int], list[FluidRow]]:
-    """The values to be fitted, by router and d/g, g growing; where there are enough of them.
+    """Group the values to be fitted by router and d/g, in order of g, where there are enough.
 
-    A mean with capped runs in it is a lower bound and no value to be fitted. Where d < g one size a
-    shape was run.
+    A mean with capped runs is a lower bound and is left out. Where d < g, only one size per shape
+    was run.
     """
     usable = [row for row in rows if not row.capped and row.g > 1 and row.d % row.g == 0]
     found: dict[tuple[str, int], list[FluidRow]] = {
@@ -135,25 +135,26 @@ def _fits(series: Sequence[FluidRow]) -> dict[str, Fit]:
 
 
 def predicted(row: GrowthRow, sizes: Sequence[float]) -> list[float]:
-    """What a fitted law says for some g."""
+    """Return the values of a fitted law for some g."""
     coefficients = [one for one in (row.a, row.b) if one is not None]
     return [float(np.dot(terms(row.law, g), coefficients)) for g in sizes]
 
 
 def in_words(rows: Sequence[GrowthRow]) -> list[str]:
-    """What the fits tell apart and what not, a sentence or some for each router and d/g."""
+    """Say which laws the fits tell apart, a paragraph for each router and d/g."""
     return [_words(list(same)) for _, same in groupby(rows, lambda row: (row.router, row.ratio))]
 
 
 def _words(rows: Sequence[GrowthRow]) -> str:
     *laws, limit = rows
     best = min(laws, key=lambda row: row.delta)
+    order = "ahead of" if limit.delta < 0 else "behind"
     return (
         f"{best.router}, d = {shape(best.ratio, 1)}, {best.sizes} sizes, g = {best.g_smallest} to "
-        f"{best.g_largest:,}: best is {best.law}{_line(best)}, off by {best.misfit:.2f} slots or "
-        f"so.{_support(laws, best)}{_slope(laws[0])}{_without_smallest(laws, best)} The fluid "
-        f"limit, with nothing to fit, is {'ahead of' if limit.delta < 0 else 'behind'} it by "
-        f"{abs(limit.delta):.1f}."
+        f"{best.g_largest:,}: best is {best.law}{_line(best)}, with a misfit of "
+        f"{best.misfit:.2f} slots.{_support(laws, best)}{_slope(laws[0])}"
+        f"{_without_smallest(laws, best)} The fluid limit, with nothing to fit, is {order} it by "
+        f"Δ = {abs(limit.delta):.1f}."
     )
 
 
@@ -165,11 +166,11 @@ def _line(row: GrowthRow) -> str:
 
 
 def _support(laws: Sequence[GrowthRow], best: GrowthRow) -> str:
-    """The other laws by how far behind they are."""
+    """List the other laws by how far behind they are."""
     kinds = (
-        ("Not told apart from it", -1.0, _ALIKE),
+        ("Not distinguished from it", -1.0, _ALIKE),
         ("Less likely", _ALIKE, _HARDLY),
-        ("Hardly any support for", _HARDLY, float("inf")),
+        ("Essentially no support for", _HARDLY, float("inf")),
     )
     names = {
         words: [
@@ -183,7 +184,7 @@ def _support(laws: Sequence[GrowthRow], best: GrowthRow) -> str:
 
 
 def _slope(row: GrowthRow) -> str:
-    """How far b of the paper's law is from what it must be in the end, where that is known."""
+    """Compare b of the paper's law with its limit for large g, where that is known."""
     if row.ratio != 1 or row.b is None or row.b_error is None:
         return ""
     slope = _SLOPES[row.router]
@@ -202,6 +203,6 @@ def _without_smallest(laws: Sequence[GrowthRow], best: GrowthRow) -> str:
         return ""
     law = min(there, key=there.__getitem__)
     alike = [f"{other} (Δ {delta:.1f})" for other, delta in there.items() if 0 < delta <= _ALIKE]
-    besides = f", not told apart from {', '.join(alike)}" if alike else ""
-    same = "still" if law == best.law else "instead"
-    return f" Without the two smallest sizes best is {same} {law}{besides}."
+    besides = f", not distinguished from {', '.join(alike)}" if alike else ""
+    same = "still" if law == best.law else "now"
+    return f" Without the two smallest sizes, the best is {same} {law}{besides}."

@@ -1,9 +1,8 @@
-"""What theory predicts beside what was measured: exact means of the steps, and fluid limits.
+"""Predictions of theory beside measured means: exact means of the steps, and fluid limits.
 
 An exact chain gives mean and variance of the steps as fractions. The standard error of the mean of
-the runs is thus known without the sample: a z test. Runs of all rows are one family: by Holm's
-method the chance that any mean that is right is said to differ is at most
-:data:`popsnet.paper.verdicts.LEVEL`.
+the runs is thus known without the sample: a z test. All rows are one family: by Holm's
+method the family-wise error rate is :data:`popsnet.paper.verdicts.LEVEL`.
 """
 
 from __future__ import annotations
@@ -65,7 +64,7 @@ def exact_rows(wanted: Sequence[Wanted], results: Results) -> tuple[ExactRow, ..
 
 
 def _row(experiment: Experiment, tally: Tally) -> ExactRow:
-    """A row that is not judged yet."""
+    """Make a row without its verdict."""
     from scipy.special import ndtr
 
     network, router = experiment.network, experiment.router
@@ -83,7 +82,7 @@ def _row(experiment: Experiment, tally: Tally) -> ExactRow:
 
 
 def _steps(network: Network, router: str, tally: Tally) -> Counter[int]:
-    """The stages of relay are counted by slots: a run in which all are delivered has none."""
+    """Count steps; those of relay by slots, as a run with all packets delivered has none."""
     if router != "relay":
         return tally.steps
     stage = 2 * -(-network.d // network.g) + 1
@@ -104,7 +103,7 @@ class FluidRow(NetworkRow):
     limit : float
         What the fluid limit predicts.
     difference : float
-        What was measured less what the limit predicts.
+        The measured mean minus the prediction of the limit.
     """
 
     router: str
@@ -121,11 +120,11 @@ class FluidRow(NetworkRow):
 def fluid_rows(rows: PaperRows, exact: Sequence[ExactRow]) -> tuple[FluidRow, ...]:
     """Return rows of mei-rizzi and then of relay, on all networks where they were run.
 
-    But for those where relay goes by one hop: it takes max(d, g) slots, and nothing is predicted.
+    Networks where relay's plan is direct are left out: its slots are known, not predicted.
     """
     known = {(row.d, row.g): SLOTS_A_STEP * row.exact for row in exact if row.router == "mei-rizzi"}
     randomized = (_mei_rizzi(row, known.get((row.d, row.g))) for row in rows.steps)
-    return (*randomized, *(_relay(row) for row in rows.relay if row.variant != "direct"))
+    return (*randomized, *(_relay(row) for row in rows.relay if not row.time_division))
 
 
 def _mei_rizzi(row: StepsRow, exact: float | None) -> FluidRow:

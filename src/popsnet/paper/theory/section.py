@@ -7,18 +7,28 @@ from dataclasses import dataclass
 from math import log2
 
 from popsnet.paper.rows import shape
-from popsnet.paper.tables import DISTANCE, RUNS_DONE, SHAPE, N, formatted
+from popsnet.paper.tables import (
+    CAPPED,
+    DISTANCE,
+    RUNS_DONE,
+    SHAPE,
+    N,
+    PaperTable,
+    agreement,
+    explained,
+    formatted,
+)
 from popsnet.paper.theory.growth import GrowthRow
 from popsnet.paper.theory.predictions import ExactRow, FluidRow
 from popsnet.paper.theory.separation import RUNS, SeparationRow
 from popsnet.paper.verdicts import FEWEST_FOR_A_TAIL, LEVEL, Judged
-from popsnet.report import Column, Row, Table
+from popsnet.report import Column, Row
 
 _LONGEST = 20
 """Characters of a fraction that a table has room for."""
 
 _LARGE = 64
-"""From this g on the fluid limit is held against what was measured."""
+"""The fluid limit is compared with measured means from this g on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,40 +47,63 @@ class Theory(Judged):
 
     @property
     def summary(self) -> str:
-        """The result in a sentence or two."""
-        agreeing = self.comparisons - self.differing
-        text = (
-            f"{agreeing} of {self.comparisons} means agree with exact chains; the chance of any "
-            f"false alarm is at most {LEVEL:.0%}."
-            if self.comparisons
-            else "There are too few runs to compare means with exact chains."
-        )
-        attacks = sum(len(row.reached) for row in self.separation)
-        if attacks:
+        """The result in a sentence or two; empty if there is none."""
+        sentences = [agreement(self.comparisons, self.differing, "means agree with exact chains")]
+        if attacks := sum(len(row.reached) for row in self.separation):
             confirmed = sum(row.confirmed for row in self.separation)
-            text += f" The machine confirms {confirmed} of {attacks} delays of two-hop algorithms."
-        return text
+            sentences.append(
+                f"The machine confirms {confirmed} of {attacks} delays of two-hop algorithms."
+            )
+        return " ".join(filter(None, sentences))
 
 
-def theory_tables(theory: Theory) -> tuple[Table, ...]:
+def theory_tables(theory: Theory) -> tuple[PaperTable, ...]:
     """Return all tables with their captions; those without rows are left out."""
-    fluid, growth = theory.fluid, theory.growth
     algorithms = list(theory.separation[0].reached) if theory.separation else []
     two_hops = Column("g", "g = d", "integer"), *map(_reached, algorithms), *_SEPARATION
-    forced = "Two hops: delays that were forced, and the randomized algorithm"
-    measured = "Slots measured, exact, and by the fluid limit"
-    exact = "Exact means on tiny networks, in steps"
     tables = (
-        Table("exact", exact, _EXACT, theory.exact, _of_exact(theory)),
-        Table("fluid", measured, _FLUID, fluid, _OF_FLUID + _farthest(fluid)),
-        Table("growth", "Growth: laws fitted to the slots", _GROWTH, growth, _of_growth(growth)),
-        Table("separation", forced, two_hops, theory.separation, _OF_SEPARATION),
-    )
+        explained(
+            "exact", "Exact means on tiny networks", _EXACT, theory.exact,
+            lead="The exact mean number of steps over all permutations and coins, as a fraction "
+            "and as a decimal, beside the mean of runs ± its standard error.",
+            signs=(("…", "Too long for the table; the CSV file has it."), CAPPED),
+            note=_how_exact(theory),
+        ),
+        explained(
+            "fluid", "Slots measured, exact, and by the fluid limit", _FLUID, theory.fluid,
+            lead="Mean slots ± standard error; the exact mean where the chain was solved; the "
+            "prediction of the fluid limit, which is for large g; and the measured mean minus the "
+            "prediction.",
+            signs=(CAPPED,),
+            note="mei-rizzi is counted as in the paper's tables, five slots per step. relay is "
+            "counted until every source knows, with the schedule that it plans from its fluid "
+            "limit; networks where its plan is direct are left out. If all runs are alike, the "
+            f"standard error is that of one run being off by one step.{_farthest(theory.fluid)}",
+        ),
+        explained(
+            "growth", "Growth: laws fitted to the slots", _GROWTH, theory.growth,
+            lead="Slots fitted by a + b·law over all sizes g of a router and d/g, with logarithms "
+            "of base 2. τ is the law's own misfit in slots; Δ is AICc minus that of the best law.",
+            note=_how_fitted(theory.growth),
+        ),
+        explained(
+            "separation", "Two hops: forced delays, and the randomized algorithm", two_hops,
+            theory.separation,
+            lead="Slots after which a packet has still not arrived, on the permutation built "
+            "against each deterministic two-hop algorithm, beside the slots of the randomized "
+            "algorithm.",
+            signs=(("≥", "At least: the search ended there, or runs were capped."),),
+            note="“any” is what the theorem guarantees against every such algorithm, and “machine” "
+            "how many of the delays the machine confirms. “coins” is the mean number of slots "
+            f"until all packets have arrived, over {RUNS} random permutations, and “max” the most; "
+            "“on built” is the most on the permutations built against the others.",
+        ),
+    )  # fmt: skip
     return tuple(table for table in tables if table.rows)
 
 
 def _reached(name: str) -> Column:
-    """The delays of one algorithm; the search has an end."""
+    """Return the column of one algorithm's delays, up to the end of the search."""
 
     def show(row: Row) -> str:
         slots = row.reached[name]
@@ -130,30 +163,24 @@ _SEPARATION = (
 )
 
 
-def _of_exact(theory: Theory) -> str:
+def _how_exact(theory: Theory) -> str:
+    family = (
+        f" The family-wise error rate of the {theory.comparisons} comparisons is {LEVEL:.0%} "
+        "(z tests, Holm's method)."
+        if theory.comparisons
+        else ""
+    )
     return (
-        "The exact mean number of steps over all permutations and coins, by Markov chains over "
-        "conflict graphs, as a fraction (… too long; the CSV file has it) and as a decimal, and "
-        "the mean of runs ± its standard error, by the exact variance. Mei-rizzi counts as in the "
-        "paper's tables; of relay it is the stages of plain sweeps (schedule S) with ideal public "
-        "bijections, which the router's own come close to. The verdict is by a z test and Holm's "
-        f"method: if all is right, the chance that any of the {theory.comparisons} comparisons "
-        f"says “differs” is at most {LEVEL:.0%}. With fewer than {FEWEST_FOR_A_TAIL:,} runs "
-        "nothing is said: the distribution is skewed."
+        "The exact means come from Markov chains over conflict graphs, and so does the standard "
+        "error. mei-rizzi is counted as in the paper's tables. For relay they are the stages of "
+        "plain sweeps (schedule S) with ideal public bijections, which the router's own "
+        f"approximate.{family} With fewer than {FEWEST_FOR_A_TAIL:,} runs there is no verdict: the "
+        "distribution is skewed."
     )
 
 
-_OF_FLUID = (
-    "Mean slots ± standard error, the exact mean where the chain was solved, the prediction of the "
-    "fluid limit, which is for large g, and what was measured less the prediction. Mei-rizzi is "
-    "counted as in the paper's tables, five slots per step; relay until every source knows, by the "
-    "schedule it plans from its fluid limit, but not where it goes by one hop. Runs that are all "
-    "alike count as if one were off by a step. ≥ Some runs were capped."
-)
-
-
 def _farthest(rows: Sequence[FluidRow]) -> str:
-    """How far off the limit is on large networks, by router and shape."""
+    """Say how far off the limit is on large networks, by router and shape."""
     large = [row for row in rows if row.g >= _LARGE and row.d >= row.g]
     if not large:
         return ""
@@ -162,32 +189,22 @@ def _farthest(rows: Sequence[FluidRow]) -> str:
         kind = row.router, row.d // row.g
         most[kind] = max(most.get(kind, 0.0), row.difference, key=abs)
     found = [f"{name} at d = {shape(ratio, 1)} {one:+.1f}" for (name, ratio), one in most.items()]
-    return f" The largest differences from g = {_LARGE} on, in slots: {', '.join(found)}."
+    return f" The largest differences for g ≥ {_LARGE}, in slots: {', '.join(found)}."
 
 
-def _of_growth(rows: Sequence[GrowthRow]) -> str:
+def _how_fitted(rows: Sequence[GrowthRow]) -> str:
     largest = max((row.g_largest for row in rows), default=2)
     sizes = max((row.freedom for row in rows), default=0)
     return (
-        "Slots fitted by a + b·law over all sizes of a router and d/g without capped runs; "
-        "logarithms are of base 2. A mean is taken as normal about the law with variance s² + τ², "
-        "s its standard error, τ the law's own misfit in slots, fitted with a and b. χ² is the "
-        "residual sum of squares over s² with τ = 0; a law that is right has about its degrees of "
-        f"freedom, at most {sizes}. Where it is far more, the law is not exact, and weights by s "
-        "alone would rank the laws by where runs are most. Δ is AICc less that of the best law, "
-        "and w Akaike's weight among the laws; Δ less 2 leaves out the two smallest sizes. On few "
-        "sizes AICc asks much for b, to the advantage of the constant. The fluid limit has no "
-        "coefficient but its τ. What this cannot tell: slots come in whole steps and climb a "
-        "staircase, so that neighbouring residuals are alike, which AICc takes for independent; it "
-        "says which smooth law is nearest over these sizes, where log log g comes to "
-        f"{log2(log2(largest)):.1f} at most, and proves nothing for g without bound."
+        "Sizes with capped runs are left out. A mean is modelled as normal about the law with "
+        "variance s² + τ²: s is its standard error, and the misfit τ is fitted together with a and "
+        "b. χ² is the residual sum of squares over s² with τ = 0; a law that is exact has a χ² of "
+        f"about its degrees of freedom, at most {sizes}. Where χ² is much larger the law is not "
+        "exact, and weights by s alone would rank the laws by the sizes with the most runs. w is "
+        "the Akaike weight among the laws. “Δ less 2” leaves out the two smallest sizes. With few "
+        "sizes, AICc penalizes b heavily, which favours the constant. The fluid limit has no "
+        "coefficient but its τ. Limits of the method: slots come in whole steps, so that "
+        "neighbouring residuals are correlated, while AICc assumes independence. The fit tells "
+        f"which smooth law is nearest over these sizes, where log log g is at most "
+        f"{log2(log2(largest)):.1f}; it proves nothing about unbounded g."
     )
-
-
-_OF_SEPARATION = (
-    "Slots after which a packet has not arrived, on the permutation that was built against each "
-    "deterministic two-hop algorithm (≥ the search ended there); what the theorem promises against "
-    "any; how many of these delays the machine confirms. Then the slots that the algorithm of the "
-    f"same class with coins takes until all have arrived: the mean and the most of {RUNS} random "
-    "permutations, and the most on those built."
-)

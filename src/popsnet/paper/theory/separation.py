@@ -1,7 +1,7 @@
-"""What randomness buys in two hops: delays that adversaries reach, and the randomized algorithm.
+"""Two-hop routing: the delays that adversaries force, and the randomized algorithm.
 
-An attack is no run of a router, so that no store keeps it. It is kept in a file of its own beside
-the store, a size as soon as it is done.
+An attack is not a run of a router, so it is not in the store. Attacks are kept in a file beside the
+store, each size as soon as it is done.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class SeparationRow(NetworkRow):
     randomized_mean, randomized_error, randomized_max
         Slots of the randomized algorithm until all packets have arrived; the standard error.
     randomized_capped : int
-        How many of its runs were stopped before; then the figures are lower bounds.
+        How many of its runs were capped; if any, the values are lower bounds.
     randomized_on_built : int
         Its most slots on the permutations that were built against the others.
     most_slots : int
@@ -68,7 +68,7 @@ class SeparationRow(NetworkRow):
 def attack_all(
     sizes: Sequence[int], folder: Path, progress: Callable[[str], None]
 ) -> tuple[SeparationRow, ...]:
-    """Return a row for each g; what the folder has is taken from there."""
+    """Return a row for each g, and attack only the sizes that the folder does not have."""
     path = folder / KEPT
     rows = _kept(path)
     for g in sizes:
@@ -97,13 +97,13 @@ def _row(found: Separation) -> SeparationRow:
 
 
 def _decides() -> dict[str, Any]:
-    """What affects a row besides its g."""
+    """Return everything besides g that affects a row."""
     algorithms, most = list(FAMILIES), MOST_ROUNDS
     return {"version": _VERSION, "algorithms": algorithms, "runs": RUNS, "most_rounds": most}
 
 
 def _kept(path: Path) -> dict[int, SeparationRow]:
-    """Rows that were done before, if they are of the same kind; else they are done again."""
+    """Return rows that were done before with the same parameters."""
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
         if found["decided_by"] == _decides():

@@ -1,0 +1,92 @@
+"""The report in Chromium: nothing is wider than a telephone, and nothing moves that should not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from popsnet import route
+from popsnet.paper import Reproduction
+from popsnet.paper.figures import PaperFigure
+from popsnet.paper.plan import make_plan
+from popsnet.paper.report import embed, write_report
+from popsnet.paper.rows import make_rows
+from popsnet.paper.theory.section import Theory
+from popsnet.plots import Series, draw_slots
+from tests.viewer.browser.conftest import browser  # noqa: F401
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+    from playwright.sync_api import Page as Tab
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A report on a few runs with one figure, without its theory."""
+    folder = tmp_path_factory.mktemp("report")
+    plan = replace(make_plan(runs=10, max_n=16), rivals=(), exact=(), attacked=())
+    results = {(one, runs): route(one, runs=runs).tally for one, runs in plan.wanted}
+    rows = make_rows(plan, results)
+    found = Reproduction(folder, plan, rows, Theory((), (), (), ()), ())
+    drawn = draw_slots({"d = g": [Series("ours", (4, 16), (15.0, 21.7))]})
+    figure = embed(1, PaperFigure("steps", "Steps.", "Steps.", drawn), folder)
+    write_report(found, {"steps": figure}, [("date", "today")], {"lost-packets.html": "Lost."})
+    return found.report_file
+
+
+@contextmanager
+def opened(browser: Browser, report: Path, width: int, **options: Any) -> Iterator[Tab]:  # noqa: F811
+    """Open the report; it must neither complain nor ask for anything but itself."""
+    with browser.new_context(viewport={"width": width, "height": 900}, **options) as context:
+        said: list[str] = []
+        context.on("console", lambda message: said.append(message.text))
+        context.on("request", lambda request: said.append(request.url))
+        tab = context.new_page()
+        tab.goto(report.as_uri())
+        yield tab
+        assert [one for one in said if not one.startswith("data:")] == [report.as_uri()]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 400])
+def test_only_frames_scroll_sideways(
+    browser: Browser,  # noqa: F811
+    report: Path,
+    width: int,
+    scheme: str,
+) -> None:
+    with opened(browser, report, width, color_scheme=scheme) as tab:
+        tab.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
+        assert tab.evaluate("document.documentElement.scrollWidth") == width
+        wider = "one => one.scrollWidth > one.clientWidth"
+        frames = f"[...document.querySelectorAll('.wide')].filter({wider})"
+        assert (tab.evaluate(f"{frames}.length") > 0) == (width == 400)
+        signs = f"{frames}.map(one => getComputedStyle(one).backgroundImage)"
+        assert all("linear-gradient" in sign for sign in tab.evaluate(signs))
+
+
+def test_the_run_plays_and_can_be_paused(browser: Browser, report: Path) -> None:  # noqa: F811
+    states = "[...new Set(document.getAnimations().map(one => one.playState))]"
+    with opened(browser, report, 1280) as tab:
+        assert tab.evaluate(states) == ["running"]
+        tab.get_by_label("Pause").check(force=True)
+        assert tab.evaluate(states) == ["paused"]
+
+
+def test_with_reduced_motion_one_slot_stands_still(
+    browser: Browser,  # noqa: F811
+    report: Path,
+) -> None:
+    with opened(browser, report, 1280, reduced_motion="reduce") as tab:
+        assert tab.evaluate("document.getAnimations().length") == 0
+        seen = "one => getComputedStyle(one).opacity === '1'"
+        assert tab.evaluate(
+            f"[...document.querySelectorAll('.slot')].filter({seen}).map(one => one.classList[1])"
+        ) == ["n0"]
