@@ -72,7 +72,14 @@ class Series(style.Columns):
 
 
 class Dot(NamedTuple):
-    """The slots of a router on one network."""
+    """The slots of a router on one network, as a dot of :func:`draw_dots`.
+
+    Examples
+    --------
+    >>> from popsnet.plots import Dot
+    >>> Dot("relay", 12.1).look
+    0
+    """
 
     label: str
     slots: float
@@ -240,7 +247,7 @@ def draw_dots(rows: Mapping[str, Sequence[Dot]]) -> Figure:
 
     Examples
     --------
-    >>> from popsnet.plots.performance import Dot, draw_dots
+    >>> from popsnet.plots import Dot, draw_dots
     >>> draw_dots({"POPS(8, 8)": [Dot("relay", 12.1)]}).axes[0].get_xlabel()
     'mean slots, logarithmic'
     """
