@@ -10,13 +10,14 @@ from typing import NamedTuple
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
-from popsnet import Coins, Experiment, Network, route
+from popsnet import Coins, Experiment, Network, Store, Sweep, collect, route
 from popsnet.exact import mei_rizzi_chain, relay_chain, solve
 from popsnet.plots import (
     DistributionBars,
     draw_distributions,
     draw_network,
     draw_phases,
+    draw_results,
     draw_schedule,
     draw_slot,
     draw_trace,
@@ -126,6 +127,17 @@ def bars_of(router: str, g: int) -> DistributionBars:
     return DistributionBars(f"{router}, POPS({g}, {g})", shown, steps, what)
 
 
+def draw_growth(path: Path) -> None:
+    """Draw the figure of the tutorial on sweeps, from the sweep that it runs."""
+    page = (Path(__file__).parent / "tutorials/a-sweep-and-its-figure.md").read_text()
+    with TemporaryDirectory() as folder:
+        file, store = Path(folder) / "growth.toml", Path(folder) / "results.sqlite"
+        file.write_text(page.partition('title="growth.toml"\n')[2].partition("```")[0])
+        collect(Sweep.read(file), store=store, until_se="1%")
+        with Store(store) as results:
+            path.write_text(svg_text(draw_results(results)))
+
+
 def draw_slots(figure: Figure, network: Network, events: Sequence[Event]) -> None:
     """One panel per slot."""
     for place, event in enumerate(events, start=1):
@@ -157,3 +169,4 @@ if __name__ == "__main__":
     draw_course(IMAGES / "phases.svg", 1024, 1024)
     draw_course(IMAGES / "phases-thinning.svg", 1024, 256)
     draw_exact(IMAGES / "exact-distributions.svg")
+    draw_growth(IMAGES / "growth.svg")

@@ -1,4 +1,4 @@
-"""popsnet results: list, show, export, merge, verify."""
+"""popsnet results: list, show, plot, export, merge, verify."""
 
 from __future__ import annotations
 
@@ -60,6 +60,55 @@ def test_list_and_show(cli: Cli, store: Path) -> None:
         assert full["shards"][0]["engine"] == ("slots" if point["router"] == "direct" else "fused")
 
 
+def test_filters_are_those_of_list_export_and_plot(cli: Cli, store: Path) -> None:
+    options = ("--router", "mei-rizzi", "--n", "17:")
+    text = cli("results", "list", *options).out
+    assert "1 of 4 experiments in results.sqlite." in text
+    listed = json.loads(cli("results", "list", *options, "--json").out)["experiments"]
+    assert [(one["router"], one["n"]) for one in listed] == [("mei-rizzi", 64)]
+    assert "1 experiment written" in cli("results", "export", "r.csv", *options).out
+    assert "20 runs written" in cli("results", "export", "r.csv", "--per-run", *options).out
+    drawn = cli("results", "plot", "--figure", "f.svg", *options, "--json")
+    points = json.loads(drawn.out)["points"]
+    assert [(one["n"], one["mean"]) for one in points] == [(64, listed[0]["slots_mean"])]
+    some = cli("results", "list", "--permutation", "file.npy", "--permutation", "x").out
+    assert "1 of 4 experiments" in some
+
+
+def test_names_are_whole_in_80_columns(
+    cli: Cli, store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("more.toml").write_text(
+        "runs = 1000\n[[grid]]\nshapes = [[64, 64]]\npermutations = 'group-permutation'\n"
+    )
+    assert cli("sweep", "more.toml").code == 0
+    monkeypatch.setenv("COLUMNS", "80")
+    lines = cli("results", "list").out.splitlines()
+    assert len(lines) <= 3 + 5
+    assert any("mei-rizzi (published), group-permutation" in line for line in lines)
+    assert all(len(line) <= 80 for line in lines)
+
+
+def test_show_suggests_experiments_by_name(cli: Cli, store: Path) -> None:
+    finished = cli("results", "show", "Mei-Rizzi")
+    listed = json.loads(cli("results", "list", "--router", "mei-rizzi", "--json").out)
+    assert finished.code == 2
+    assert "Experiments with 'Mei-Rizzi': " in finished.err
+    for one in listed["experiments"]:
+        name = f"{one['experiment'][:6]} (mei-rizzi ({one['variant']})"
+        assert name in finished.err
+    assert "direct" not in finished.err
+
+
+def test_rows_that_were_not_kept_are_said(cli: Cli, store: Path) -> None:
+    change(store, "DELETE FROM runs WHERE shard = 0")
+    finished = cli("results", "export", "r.csv", "--per-run")
+    assert "40 runs written to r.csv." in finished.out
+    assert "40 runs left out: popsnet 0.1 made them" in finished.out
+    found = json.loads(cli("results", "export", "r.csv", "--per-run", "--json").out)
+    assert (found["runs"], found["runs_without_counts"]) == (40, 40)
+
+
 def test_csv_of_the_list_is_what_is_exported(cli: Cli, store: Path) -> None:
     assert cli("results", "export", "r.csv").code == 0
     assert cli("results", "list", "--csv").out == Path("r.csv").read_text()
@@ -81,7 +130,7 @@ def test_what_lies_beyond_a_gap_is_not_counted(cli: Cli, store: Path) -> None:
     assert [one["runs"] for one in listed] == [0, 20, 20, 20]
     assert "slots_mean" not in listed[0]
     assert cli("results", "list").code == 0
-    assert "beyond a shard that is missing: 1." in cli("results", "show", point).out
+    assert "beyond a missing one, not counted: 1." in cli("results", "show", point).out
     assert json.loads(cli("results", "show", point, "--json").out)["shards"][0]["shard"] == 1
 
 
@@ -124,6 +173,9 @@ def test_merging_twice_changes_nothing(cli: Cli, store: Path) -> None:
         assert finished.out.split("\n")[1].split() == ["results.sqlite", str(new)]
     change(store, "UPDATE shards SET collisions = collisions + 1")
     finished = cli("results", "merge", "results.sqlite", "--store", "all.sqlite")
+    assert (finished.code, "its runs do not add up" in finished.err) == (2, True)
+    change(store, "DELETE FROM runs")
+    finished = cli("results", "merge", "results.sqlite", "--store", "all.sqlite")
     assert finished.code == 2
     assert "has another result for shard 0" in finished.err
 
@@ -136,6 +188,8 @@ def test_verify_finds_what_is_wrong(cli: Cli, store: Path) -> None:
         "store": "results.sqlite", "ok": True, "flaws": [], "compared": 8, "unknown": [],
     }  # fmt: skip
     change(store, "UPDATE shards SET messages = messages + 1 WHERE shard = 1")
+    assert cli("results", "verify", "--shards", 0).code == 1
+    change(store, "DELETE FROM runs")
     assert cli("results", "verify", "--shards", 0).code == 0
     finished = cli("results", "verify", "--all")
     assert finished.code == 1
@@ -172,14 +226,26 @@ def test_a_result_of_another_version_is_kept_apart(
 
 
 BAD = {
-    "no store": (("list", "--store", "none"), "There is no store none"),
+    "no store": (("list", "--store", "none"), "The store none does not exist"),
     "no results": (("list", "--store", "p.npy"), "not a store of results"),
-    "no experiment": (("show", "x"), "0 experiments in results.sqlite begin with 'x'"),
-    "many experiments": (("show", ""), "4 experiments in results.sqlite begin with ''"),
+    "no experiment": (
+        ("show", "x"),
+        "0 experiments in results.sqlite have names that begin with 'x'",
+    ),
+    "many experiments": (
+        ("show", ""),
+        "4 experiments in results.sqlite have names that begin with ''",
+    ),
     "no format": (("export", "r.xls"), "r.xls: results are written to files ending in .csv"),
     "nowhere": (("export", "none/r.csv"), "There is no folder"),
     "itself": (("merge", "./results.sqlite"), "is the store to merge into"),
-    "nothing to merge": (("merge", "none", "--store", "new"), "There is no store none"),
+    "nothing to merge": (("merge", "none", "--store", "new"), "The store none does not exist"),
+    "no router": (("list", "--router", "mei"), "--router mei: results.sqlite has no such"),
+    "no n": (("export", "r.csv", "--n", "1:2"), "--n 1:2: results.sqlite has no such"),
+    "no range": (("plot", "--figure", "f.svg", "--d", "x"), "--d x: give a number, or a range"),
+    "no axis": (("plot", "--figure", "f.svg", "--x", "m"), "--x m: give one of n, d, g, d/g."),
+    "no measure": (("plot", "--figure", "f.svg", "--measure", "m"), "--measure m: give one of"),
+    "no figure": (("plot", "--figure", "f.doc"), "--figure f.doc: the name must end in one of"),
     "fewer than none": (("verify", "--shards", -1), "--shards -1"),
     "no seed": (("verify", "--seed", -1), "--seed -1"),
 }
@@ -205,6 +271,6 @@ def test_a_store_without_results_has_none(cli: Cli, tmp_path: Path) -> None:
 
 
 def test_help(cli: Cli) -> None:
-    for command in ([], ["list"], ["show"], ["export"], ["merge"], ["verify"]):
+    for command in ([], ["list"], ["show"], ["plot"], ["export"], ["merge"], ["verify"]):
         assert cli("results", *command, "--help").code == 0
     assert cli("sweep", "--help").code == 0

@@ -216,7 +216,7 @@ def test_the_trace_format_names_every_field(line: type[Struct]) -> None:
 
 def test_the_sweep_format_names_every_key_and_column(tmp_path: Path) -> None:
     with Store(tmp_path / "r", create=True) as store:
-        tables = ("points", "shards", "provenance")
+        tables = ("points", "shards", "runs", "provenance")
         columns = [store.columns(table) for table in tables]
     for name in (*GRID_KEYS, *tables, *(column for names in columns for column in names)):
         assert f"`{name}`" in SWEEP_FORMAT, name

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from popsnet import Experiment, InputError, Store, Sweep, collect, route
+from popsnet.sweeps.goals import Goals
 from popsnet.sweeps.reports import experiment_report, sweep_report
 from popsnet.sweeps.verify import verify
 
@@ -17,7 +18,7 @@ def test_a_sweep_that_is_not_finished_says_what_is_missing(tmp_path: Path) -> No
     first, second = sweep.experiments
     with Store(tmp_path / "r.sqlite", create=True) as store:
         collect([(first, 40), (second, 10)], store=store, progress=False)
-        report = sweep_report(sweep, store)
+        report = sweep_report(sweep, Goals.of(sweep), store)
     done, begun = report.to_dict()["experiments"]
     assert (done["runs_wanted"], done["runs_missing"], done["runs"]) == (25, 0, 30)
     assert (begun["runs_wanted"], begun["runs_missing"], begun["runs"]) == (25, 20, 10)

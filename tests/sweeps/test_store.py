@@ -170,9 +170,9 @@ FLAWS = {
     "text for a number": ("UPDATE shards SET capped = 'x'", "cannot be read"),
     "caps": ("UPDATE shards SET capped = 11", "has 11 capped of 10"),
     "a negative count": ("UPDATE shards SET messages = -1", "a negative count"),
-    "another seed": ("UPDATE points SET seed = '5'", "not named after what it is"),
+    "another seed": ("UPDATE points SET seed = '5'", "not named after its values"),
     "no seed": ("UPDATE points SET seed = 'x'", "cannot be read"),
-    "an orphan": ("DELETE FROM points", "belongs to nothing"),
+    "an orphan": ("DELETE FROM points", "belongs to no other row"),
     "no provenance": ("DELETE FROM provenance", "without provenance"),
 }  # fmt: skip
 
@@ -230,9 +230,9 @@ def scribbled(path: Path) -> None:
 NO_STORES: dict[str, tuple[Callable[[Path], object], str]] = {
     "text": (lambda path: path.write_text("d,g\n1,2\n"), "not a store"),
     "a few bytes": (lambda path: path.write_bytes(b"SQLite"), "not a store"),
-    "foreign": (foreign, "a database of something else"),
+    "foreign": (foreign, "a database of another program"),
     "newer": (newer, "has format 99, and this popsnet reads 2"),
-    "older": (older, "has format 1, and this popsnet reads 2; use the popsnet that wrote it"),
+    "older": (older, "has format 1, and this popsnet reads 2. Use the popsnet that wrote it"),
     "torn": (torn, "damaged"),
     "scribbled": (scribbled, "damaged"),
     "a folder": (Path.mkdir, "folder|no store"),
@@ -255,7 +255,7 @@ def test_what_is_no_store_is_refused_and_left_alone(
 
 def test_nothing_and_an_empty_file_can_become_a_store_but_hold_none(tmp_path: Path) -> None:
     path = tmp_path / "r.sqlite"
-    with pytest.raises(StoreError, match="There is no store"):
+    with pytest.raises(StoreError, match=r"The store .* does not exist"):
         Store(path)
     assert not path.exists()
     path.touch()

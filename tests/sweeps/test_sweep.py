@@ -27,10 +27,11 @@ from popsnet.routing import plugin
 from popsnet.routing.router import unregister
 from popsnet.sweeps import runner, shard
 from popsnet.sweeps.rows import RESULTS
-from popsnet.sweeps.runner import collect, work_on
+from popsnet.sweeps.runner import collect
 from popsnet.sweeps.shard import Shards
 from popsnet.sweeps.store import Store
 from popsnet.sweeps.sweep import Sweep
+from popsnet.sweeps.work import Queue, Work, cut
 from tests.conftest import Cli
 
 T = TypeVar("T")
@@ -154,7 +155,7 @@ BAD = {
     "d true": ("[[grid]]\nd = true\ng = 4", "d = True: Expected `int`, got `bool`"),
     "half a group": ("[[grid]]\nshapes = [[4, 4.5]]", "shapes = 4.5: Expected `int`, got `float`"),
     "an empty list": ("[[grid]]\nd = []\ng = 4", "d = []: Expected `array` of length >= 1"),
-    "a value twice": ("[[grid]]\nd = [4, 4]\ng = 4", "d: 4 is there twice"),
+    "a value twice": ("[[grid]]\nd = [4, 4]\ng = 4", "d: 4 is given twice"),
     "no ratio": ("[[grid]]\nn = 4\nratio = '1/0'", "ratio = '1/0': d/g is a positive number"),
     "a ratio below 0": ("[[grid]]\nn = 4\nratio = -1", "ratio = -1: d/g is a positive number"),
     "a date": (SQUARE + "label = 2026-01-01", "label = datetime.date(2026, 1, 1): Expected `str`"),
@@ -169,10 +170,10 @@ BAD = {
         "variants: there is no 'x'; give published",
     ),
     "no permutation": (SQUARE + "permutations = 'randon'", "no permutation 'randon'"),
-    "no permutation file": (SQUARE + "permutations = 'p.npy'", "there is no file p.npy"),
+    "no permutation file": (SQUARE + "permutations = 'p.npy'", "the file p.npy does not exist"),
     "a file that is skipped": (
         SQUARE + "permutations = 'p.npy'\nskip_inapplicable = true",
-        "there is no file p.npy",
+        "the file p.npy does not exist",
     ),
     "runs without end": (
         SQUARE + "runs = 99999999999999",
@@ -194,7 +195,7 @@ BAD = {
     "small groups": ("[[grid]]\nd = 4\ng = 5", "does not apply to POPS(4, 5)"),
     "nothing left": (
         "[[grid]]\nd = 4\ng = 5\nskip_inapplicable = true",
-        "nothing of it applies: Router mei-rizzi",
+        "none of it applies: Router mei-rizzi",
     ),
     "the second grid": (SQUARE + "[[grid]]\nd = 5", "sweep.toml, grid 2: networks are given"),
 }
@@ -241,7 +242,7 @@ class AtOnce(Executor):
     """Does everything when it is handed over, and knows what it was handed."""
 
     def __init__(self) -> None:
-        self.tasks: list[runner.Work] = []
+        self.tasks: list[Work] = []
 
     def submit(self, work: Callable[..., T], /, *arguments: Any, **others: Any) -> Future[T]:
         experiment, shards = arguments
@@ -317,7 +318,7 @@ def test_few_are_handed_over_at_a_time_and_large_ones_as_memory_allows(
                 return futures[-1]
 
         most = 0
-        begun = runner.Workers(Slow(), workers=3).do([(WANTED[0][0], range(1))] * 20)
+        begun = runner.Workers(Slow(), workers=3).do(Queue([(WANTED[0][0], range(1))] * 20))
 
         def finish_one(*_: object, **__: object) -> tuple[list[Future[Shards]], None]:
             nonlocal most
@@ -370,19 +371,20 @@ def test_an_error_keeps_what_is_finished_and_names_the_router(cli: Cli, tmp_path
     (tmp_path / "bad.py").write_text(
         "import numpy as np\n"
         "from popsnet import Slot, register\n"
-        "@register('bad-on-larger', summary='', slots='', buffers=2)\n"
+        "@register('bad-on-smaller', summary='', slots='', buffers=2)\n"
         "def bad(network, destination, coins, memory):\n"
-        "    if network.n == 1:\n"
-        "        memory.deliver(np.array([0]), np.array([0]))\n"
+        "    if network.n == 2:\n"
+        "        memory.deliver(np.arange(2), np.arange(2))\n"
         "    yield Slot()\n"
     )
-    sweep_of(tmp_path, "[[grid]]\nrouters = 'bad.py'\nd = 1\ng = [2, 1]\nruns = 20")
+    grid = "[[grid]]\nrouters = 'bad.py'\nd = 1\ng = [1, 2]\nruns = 20\n"
+    sweep_of(tmp_path, f"{grid}permutations = 'identity'")
     finished = cli("sweep", tmp_path / "sweep.toml", "--store", tmp_path / "r", "--workers", 1)
     assert (finished.code, finished.out) == (1, "")
-    assert "bad-on-larger ended on POPS(1, 2)" in finished.err
+    assert "bad-on-smaller ended on POPS(1, 1)" in finished.err
     assert "packets not delivered" in finished.err
     with Store(tmp_path / "r") as store:
-        assert [one.network for one in store.experiments()] == [Network(1, 1)]
+        assert [one.network for one in store.experiments()] == [Network(1, 2)]
         assert store.unbroken(store.experiments()[0]).runs == 20
 
 
@@ -484,7 +486,7 @@ def test_a_worker_keeps_its_session(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setitem(ENGINES, "fused", Counted())
     one, other = Experiment(4, 4), Experiment(8, 8)
     collect([one, other], runs=500, store=tmp_path / "small", workers=1)
-    assert opened == [one, other]
+    assert opened == [other, one]
     opened.clear()
     monkeypatch.setattr(shard, "LARGE", 15)
     shards = [shard.execute_shards(one, range(number, number + 1)) for number in (0, 1)]
@@ -508,10 +510,10 @@ def test_an_interrupt_loses_no_finished_shard_of_a_slow_router(tmp_path: Path) -
     """What is handed over at once is one shard, however small the network is."""
     (tmp_path / "slow.py").write_text(SLOW)
     experiment = Experiment(4, 4, router=tmp_path / "slow.py")
-    assert {len(shards) for _, shards in runner.work_on(experiment, range(100), 2)} == {1}
-    assert {len(shards) for _, shards in runner.work_on(Experiment(4, 4), range(100), 2)} != {1}
+    assert {len(shards) for _, shards in cut(experiment, range(100), 2)} == {1}
+    assert {len(shards) for _, shards in cut(Experiment(4, 4), range(100), 2)} != {1}
     named = Experiment(4, 4, permutation="keyed")
-    assert {len(shards) for _, shards in runner.work_on(named, range(100), 2)} == {1}
+    assert {len(shards) for _, shards in cut(named, range(100), 2)} == {1}
     told: list[int] = []
 
     def interrupt(done: int, total: int) -> None:
@@ -539,10 +541,10 @@ def test_workers_are_counted_in_whole_numbers(tmp_path: Path) -> None:
 def test_work_is_cut_into_pieces_for_all_workers() -> None:
     experiment = Experiment(32, 32)
     for shards, workers in (([0], 2), (list(range(1000)), 2), ([0, 1, 5, 6, 7, 9], 1)):
-        pieces = [piece for _, piece in work_on(experiment, shards, workers)]
+        pieces = [piece for _, piece in cut(experiment, shards, workers)]
         assert [one for piece in pieces for one in piece] == shards
         assert len(pieces) >= min(workers, len(shards))
-    assert max(len(piece) for _, piece in work_on(experiment, range(10**5), 2)) < 10**3
+    assert max(len(piece) for _, piece in cut(experiment, range(10**5), 2)) < 10**3
 
 
 def test_a_sweep_is_made_of_a_grid() -> None:

@@ -13,6 +13,7 @@ EXAMPLES = {
     "sweep": "popsnet sweep sweep.toml --store results.sqlite",
     "results list": "popsnet results list --store results.sqlite",
     "results show": "popsnet results show EXPERIMENT --store results.sqlite",
+    "results plot": "popsnet results plot --figure results.svg",
     "results export": "popsnet results export results.csv",
     "results merge": "popsnet results merge other.sqlite",
     "results verify": "popsnet results verify --shards 2",

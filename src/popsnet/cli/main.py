@@ -107,10 +107,9 @@ for panel, commands in _COMMANDS.items():
 
 
 _PARAMETERS = "|".join(
-    ("all_packets", "dimension", "engine", "full", "growth", "largest", "max_n", "max_steps",
-     "most_slots", "paths", "permutation", "permutation_seed", "router", "runs", "seed", "shards",
-     "slots",
-     "trace", "upto", "variant", "workers")
+    ("all_packets", "dimension", "engine", "full", "growth", "largest", "max_n", "max_runs",
+     "max_steps", "measure", "most_slots", "part", "paths", "permutation", "permutation_seed",
+     "router", "runs", "seed", "shards", "slots", "trace", "until_se", "upto", "variant", "workers")
 )  # fmt: skip
 
 

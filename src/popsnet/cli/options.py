@@ -16,6 +16,9 @@ from popsnet.files import require_writable
 STORE = Path("results.sqlite")
 """Where results are kept if nothing else is said."""
 
+FIGURES = (".svg", ".png", ".pdf")
+"""The endings of figures."""
+
 
 def _completing(module: str, name: str, *others: str) -> Callable[[str], list[str]]:
     """Complete by what the package has under a name, which is looked up when it is needed."""
@@ -51,11 +54,8 @@ def require_figure(path: Path | None) -> Path | None:
         raise InputError(
             f"--figure needs matplotlib, which is not installed. {how_to_install('plots')}"
         )
-    from matplotlib.backend_bases import FigureCanvasBase
-
-    endings = [f".{name}" for name in sorted(FigureCanvasBase.get_supported_filetypes())]
-    if path.suffix.lower() not in endings:
-        raise InputError(f"--figure {path}: the name must end in one of {', '.join(endings)}.")
+    if path.suffix.lower() not in FIGURES:
+        raise InputError(f"--figure {path}: the name must end in one of {', '.join(FIGURES)}.")
     return require_file(path)
 
 

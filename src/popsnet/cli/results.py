@@ -2,27 +2,87 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import ExitStack
+from functools import wraps
+from inspect import Parameter, signature
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
 import popsnet
-from popsnet.cli.options import STORE, StoreFile
-from popsnet.cli.output import reporting
+from popsnet.cli.options import STORE, Figure, StoreFile, complete_permutation, complete_router
+from popsnet.cli.output import Command, reporting, with_figure
 from popsnet.errors import InputError
 from popsnet.report import Column, Fact, Report, Table, counted
 
-app = typer.Typer(help="List, show, export, merge and verify results.", no_args_is_help=True)
+if TYPE_CHECKING:
+    from popsnet.sweeps import Selection
+else:
+    Selection: TypeAlias = Any  # typer never sees it; popsnet.sweeps is imported when it is used
+
+app = typer.Typer(help="List, show, plot, export, merge and verify results.", no_args_is_help=True)
+
+_RANGE = "a number or a range: 64, 64:1024, 64:, :1024."
+_FILTERS: dict[str, Any] = {
+    "router": Annotated[
+        list[str] | None,
+        typer.Option(help="Only this router; may be repeated.", autocompletion=complete_router),
+    ],
+    "variant": Annotated[
+        list[str] | None, typer.Option(help="Only this variant; may be repeated.")
+    ],
+    "permutation": Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Only this permutation; may be repeated.", autocompletion=complete_permutation
+        ),
+    ],
+    "n": Annotated[
+        str | None, typer.Option("--n", metavar="RANGE", help=f"Only these n: {_RANGE}")
+    ],
+    "d": Annotated[
+        str | None, typer.Option("--d", metavar="RANGE", help=f"Only these d: {_RANGE}")
+    ],
+    "g": Annotated[
+        str | None, typer.Option("--g", metavar="RANGE", help=f"Only these g: {_RANGE}")
+    ],
+}
+
+
+def selecting(command: Command) -> Command:
+    """Give a command the options that select experiments; it gets a selection as ``only``."""
+
+    @wraps(command)
+    def run(**options: Any) -> Report:
+        from popsnet.sweeps import Selection
+
+        filters = {name: options.pop(name) for name in _FILTERS}
+        try:
+            return command(only=Selection(**{k: v for k, v in filters.items() if v}), **options)
+        except InputError as error:  # which speaks of parameters
+            names = "|".join((*_FILTERS, "x"))
+            raise InputError(re.sub(rf"^({names}) = ", r"--\1 ", str(error))) from error
+
+    own = signature(command, eval_str=True)
+    kept = [one for one in own.parameters.values() if one.name != "only"]
+    added = [
+        Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
+        for name, annotation in _FILTERS.items()
+    ]
+    named = [one.replace(kind=Parameter.KEYWORD_ONLY) for one in kept]
+    run.__signature__ = own.replace(parameters=named + added)  # type: ignore[attr-defined]
+    return run
 
 
 @app.command("list")
 @reporting
-def list_(store: StoreFile = STORE) -> Report:
-    """List every experiment with its runs and means."""
+@selecting
+def list_(only: Selection, store: StoreFile = STORE) -> Report:
+    """List experiments with their runs and means."""
     with popsnet.Store(store) as results:
-        return results.report()
+        return results.report(only)
 
 
 @app.command()
@@ -33,7 +93,7 @@ def show(
     ],
     store: StoreFile = STORE,
 ) -> Report:
-    """Show one experiment: what it is, its histograms, where and when it was run."""
+    """Show one experiment: what it is, its histograms, when and where it was run."""
     from popsnet.sweeps.reports import experiment_report
 
     with popsnet.Store(store) as results:
@@ -42,27 +102,63 @@ def show(
 
 @app.command()
 @reporting
-def export(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Ends in .csv, .json or .parquet.")],
+@selecting
+def plot(
+    only: Selection,
+    figure: Figure,
+    x: Annotated[str, typer.Option("--x", help="Horizontal axis: n, d, g or d/g.")] = "n",
+    measure: Annotated[
+        str, typer.Option(help="Vertical axis: slots, slots_delivered, steps or lost.")
+    ] = "slots",
     store: StoreFile = STORE,
 ) -> Report:
-    """Write a table with one row per experiment."""
+    """Draw means with 95 % intervals: one line per router and variant."""
+    from popsnet.plots.results import draw_curves
+    from popsnet.sweeps.curves import result_curves
+
+    assert figure is not None
     with popsnet.Store(store) as results:
-        count = results.export(file)
-    words = f"{counted(count, 'experiment')} written to {file}."
-    return Report("", (Fact("file", str(file)), Fact("experiments", count)), (words,))
+        curves = result_curves(results, x, measure, only)
+    return with_figure(curves.report(), figure, draw_curves(curves))
+
+
+@app.command()
+@reporting
+@selecting
+def export(
+    only: Selection,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Ends in .csv, .json or .parquet.")],
+    per_run: Annotated[
+        bool, typer.Option("--per-run", help="Write a row per run, not a row per experiment.")
+    ] = False,
+    store: StoreFile = STORE,
+) -> Report:
+    """Write a table with one row per experiment, or one row per run."""
+    with popsnet.Store(store) as results:
+        count = results.export(file, only, per_run=per_run)
+        without = results.runs_without_counts(only) if per_run else 0
+    what = "run" if per_run else "experiment"
+    facts = Fact("file", str(file)), Fact(f"{what}s", count)
+    report = Report("", facts, (f"{counted(count, what)} written to {file}.",))
+    if without:
+        report = report.plus(
+            Fact("runs_without_counts", without),
+            f"{counted(without, 'run')} left out: popsnet 0.1 made them and kept only histograms. "
+            "Run the same sweep into a new store and merge it to add them.",
+        )
+    return report
 
 
 @app.command()
 @reporting
 def merge(
-    others: Annotated[list[Path], typer.Argument(metavar="OTHER...", help="Stores to take from.")],
+    others: Annotated[list[Path], typer.Argument(metavar="OTHER...", help="Stores to add.")],
     store: StoreFile = STORE,
 ) -> Report:
-    """Take over what other stores have; results that contradict each other are an error."""
+    """Add the results of other stores; results that contradict each other are an error."""
     for other in others:
         if store.exists() and other.exists() and store.samefile(other):
-            raise InputError(f"{other} is the store to merge into; give others.")
+            raise InputError(f"{other} is the store to merge into; give other stores.")
     with ExitStack() as opened:  # refuses what is not a store, before any work
         stores = [opened.enter_context(popsnet.Store(other)) for other in others]
         results = opened.enter_context(popsnet.Store(store, create=True))
@@ -76,7 +172,7 @@ def merge(
 def verify(
     store: StoreFile = STORE,
     shards: Annotated[int, typer.Option(help="Run this many shards again.")] = 5,
-    seed: Annotated[int, typer.Option(help="Chooses the shards.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the choice of shards.")] = 0,
     every: Annotated[bool, typer.Option("--all", help="Run all shards again.")] = False,
 ) -> Report:
     """Check a store and run some of its shards again."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Annotated
 
@@ -10,7 +11,20 @@ import typer
 import popsnet
 from popsnet.cli.options import STORE, StoreFile
 from popsnet.cli.output import Interrupted, reporting
+from popsnet.errors import InputError
 from popsnet.report import Report
+
+_UNITS = {"": 1, "s": 1, "min": 60, "h": 3600}
+
+
+def _seconds(time: str | None) -> float | None:
+    """Return the seconds of a time such as 90, 90s, 10min or 2h."""
+    if time is None:
+        return None
+    found = re.fullmatch(r"(\d{1,9}(?:\.\d+)?)\s*(s|min|h|)", time.strip())
+    if found is None or float(found[1]) <= 0:
+        raise InputError(f"--time {time}: give a time such as 90s, 10min or 2h.")
+    return float(found[1]) * _UNITS[found[2]]
 
 
 @reporting
@@ -18,24 +32,47 @@ def sweep(
     file: Annotated[Path, typer.Argument(metavar="FILE.toml", help="What to run.")],
     store: StoreFile = STORE,
     workers: Annotated[
-        int | None, typer.Option(help="Shards at work at once; one per processor if not given.")
+        int | None, typer.Option(help="Shards to run at once; one per processor by default.")
+    ] = None,
+    until_se: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ERROR",
+            help="Run until the standard error of the mean slots is at most this: 1% of the mean, "
+            "or 0.05 slots. The runs of the file are done in any case.",
+        ),
+    ] = None,
+    max_runs: Annotated[
+        int | None,
+        typer.Option(help="The most runs of an experiment with --until-se. [default: 10000]"),
+    ] = None,
+    time: Annotated[
+        str | None, typer.Option(metavar="TIME", help="Stop after this time: 90s, 10min, 2h.")
+    ] = None,
+    part: Annotated[
+        str | None,
+        typer.Option(metavar="I/N", help="Do part I of N parts of equal work, for job arrays."),
     ] = None,
 ) -> Report:
-    """Do all runs that a file asks for, except those that the store has already."""
-    from popsnet.sweeps.reports import sweep_report
-    from popsnet.sweeps.runner import require_workers, shards_done
-    from popsnet.sweeps.shard import SHARD_RUNS
+    """Run the experiments of a file, except for the runs that the store has already."""
+    from popsnet.sweeps.goals import Goals
+    from popsnet.sweeps.reports import progress_in_words, sweep_report
+    from popsnet.sweeps.runner import Workers, deadline_after, pursue, require_workers
 
+    seconds = _seconds(time)
     wanted = popsnet.Sweep.read(file)
     require_workers(workers)
+    goals = Goals.of(wanted, until_se=until_se, max_runs=max_runs, part=part)
     with popsnet.Store(store, create=True) as results:
         try:
-            popsnet.collect(wanted, store=results, workers=workers)
+            pursue(goals, results, deadline_after(seconds), Workers(workers=workers))
         except KeyboardInterrupt:
-            done, total = shards_done(wanted, results)
-            message = (
-                f"Interrupted: {done:,} of {total:,} shards of {SHARD_RUNS} runs are in {store}. "
-                "The same command does the rest."
-            )
-            raise Interrupted(message, sweep_report(wanted, results)) from None
-        return sweep_report(wanted, results)
+            message = f"{progress_in_words(goals, results)} The same command does the rest."
+            raise Interrupted(
+                f"Interrupted: {message}", sweep_report(wanted, goals, results)
+            ) from None
+        report = sweep_report(wanted, goals, results)
+        if any(goal.missing(results) for goal in goals.goals.values()):
+            message = f"{progress_in_words(goals, results)} The same command does the rest."
+            report = report.plus(f"Stopped after {time}: {message}")
+        return report

@@ -27,6 +27,7 @@ from popsnet.plots.performance import (
     draw_undelivered,
 )
 from popsnet.plots.phases import draw_phases
+from popsnet.plots.results import draw_results
 from popsnet.plots.schedule import draw_schedule
 from popsnet.plots.slots import draw_trace
 from popsnet.plots.style import save, svg_text
@@ -49,6 +50,7 @@ __all__ = [
     "draw_losses",
     "draw_network",
     "draw_phases",
+    "draw_results",
     "draw_schedule",
     "draw_separation",
     "draw_separation_study",

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator
-from matplotlib.transforms import ScaledTranslation
 
 from popsnet.plots import style
 from popsnet.plots.performance import CurveKind, Series
@@ -232,13 +231,7 @@ def _plot(axes: Axes, lines: Sequence[Series], formulas: int = 0) -> None:
             marker=look.marker, markersize=3.5, linestyle=look.line, linewidth=1.1, capsize=2,
         )  # fmt: skip
         cut = list(compress(zip(line.x, line.y, strict=True), line.at_least or ()))
-        if cut:
-            lift = ScaledTranslation(0, 6.5 / 72, axes.figure.dpi_scale_trans)
-            axes.plot(
-                *zip(*cut, strict=True), linestyle="none",
-                marker=r"$\geq$", markersize=6, markeredgewidth=0, color=style.GREY, clip_on=False,
-                transform=axes.transData + lift, label="lower bound: the search ended there",
-            )  # fmt: skip
+        style.mark_lower_bounds(axes, cut, "lower bound: the search ended there")
 
 
 def _plot_over_g(axes: Axes, title: str, lines: Sequence[Series], formulas: int = 0) -> None:

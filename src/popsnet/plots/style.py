@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from io import BytesIO, StringIO
 from pathlib import Path
@@ -13,9 +13,14 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.style import context
 from matplotlib.ticker import Locator
+from matplotlib.transforms import ScaledTranslation
 from matplotlib.typing import LineStyleType
 
+from popsnet.errors import InputError
 from popsnet.files import write_whole
+
+FORMATS = ("svg", "png", "pdf")
+"""The formats in which figures are saved."""
 
 BLUE, VERMILLION, GREEN, PURPLE = "#0072b2", "#d55e00", "#009e73", "#cc79a7"
 ORANGE, SKY, BLACK = "#e69f00", "#56b4e9", "#000000"
@@ -132,6 +137,17 @@ class Columns:
             raise ValueError(f"{self}: {', '.join(columns)} must have the same length.")
 
 
+def mark_lower_bounds(axes: Axes, points: Sequence[tuple[float, float]], label: str) -> None:
+    """Mark points as lower bounds with ≥ above them."""
+    if points:
+        lift = ScaledTranslation(0, 6.5 / 72, axes.figure.dpi_scale_trans)
+        axes.plot(
+            *zip(*points, strict=True), linestyle="none", marker=r"$\geq$", markersize=6,
+            markeredgewidth=0, color=GREY, clip_on=False, transform=axes.transData + lift,
+            label=label,
+        )  # fmt: skip
+
+
 def settled(figure: Figure) -> Figure:
     """Fix everything in its final place, because later drawing would move it a little."""
     for _ in range(3):
@@ -172,15 +188,18 @@ def save(figure: Figure, folder: Path, stem: str) -> tuple[Path, Path]:
 
 
 def save_one(figure: Figure, path: Path) -> None:
-    """Write a figure in the format of the file's suffix, any that matplotlib supports."""
+    """Write a figure in the format that the name of the file says: .svg, .png or .pdf."""
     form = path.suffix.lower().removeprefix(".")
+    if form not in FORMATS:
+        endings = ", ".join(f".{one}" for one in FORMATS)
+        raise InputError(f"{path}: a figure is written to a file that ends in {endings}.")
     with write_whole(path) as file:
         if form == "svg":
             file.write(svg_text(figure))
             return
-        drawn = BytesIO()
+        drawn, undated = BytesIO(), {"CreationDate": None} if form == "pdf" else None
         with styled():
-            figure.savefig(drawn, format=form, dpi=_DOTS_PER_INCH)
+            figure.savefig(drawn, format=form, dpi=_DOTS_PER_INCH, metadata=undated)
         file.buffer.write(drawn.getvalue())
 
 

@@ -1,8 +1,9 @@
-"""Many experiments, resumable: which runs, in shards, kept in a store, exported and verified."""
+"""Many experiments: which runs, in shards, kept in a store, exported and verified."""
 
 from popsnet.sweeps.runner import collect
+from popsnet.sweeps.selection import Selection
 from popsnet.sweeps.store import Store
 from popsnet.sweeps.sweep import Sweep
 from popsnet.sweeps.verify import verify
 
-__all__ = ["Store", "Sweep", "collect", "verify"]
+__all__ = ["Selection", "Store", "Sweep", "collect", "verify"]

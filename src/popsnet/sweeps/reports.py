@@ -1,26 +1,23 @@
-"""What a store has, as it is shown and exported: all experiments, one of them, or a sweep's."""
+"""Reports of a store: its experiments, one of them, or those of a sweep."""
 
 from __future__ import annotations
 
-import io
-import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from popsnet.engines.outcome import HISTOGRAMS, TOTALS, Tally
-from popsnet.errors import InputError
 from popsnet.experiment import Experiment
-from popsnet.files import require_writable, write_whole
 from popsnet.report import Column, Fact, Report, Row, Table, counted
 from popsnet.report.table import NOTHING, ColumnKind, shown
 from popsnet.runs.summary import LABELS
 from popsnet.stats.inference import summarize_counts
+from popsnet.sweeps.exports import experiment_fields
 from popsnet.sweeps.shard import SHARD_RUNS, Provenance, shards_of
 
 if TYPE_CHECKING:
+    from popsnet.sweeps.goals import Goals
     from popsnet.sweeps.store import Store
     from popsnet.sweeps.sweep import Sweep
 
@@ -28,42 +25,91 @@ _SHORT = 6
 """Characters of an experiment's name that a list shows."""
 
 
-def store_report(store: Store) -> Report:
-    """Return all experiments of a store, with the means of their runs."""
-    rows = [row_of(one, store.unbroken(one)) for one in store.experiments()]
+def store_report(store: Store, experiments: Sequence[Experiment]) -> Report:
+    """Return experiments of a store, with the means of their runs."""
+    rows = [row_of(one, store.unbroken(one)) for one in experiments]
     name = Column("experiment", "name", show=lambda row: row["experiment"][:_SHORT])
-    table = Table("experiments", "", (name, *_COLUMNS), rows)
-    count = f"{counted(len(rows), 'experiment')} in {store.path}."
-    return Report("", (Fact("store", str(store.path)),), (table, count))
+    total = len(store.experiments())
+    of_all = f" of {total:,}" if len(rows) < total else ""
+    count = f"{len(rows):,}{of_all} experiment{'' if total == 1 else 's'} in {store.path}."
+    table, notes = _fitting((name,), rows)
+    return Report("", (Fact("store", str(store.path)),), (table, *notes, count))
 
 
-def sweep_report(sweep: Sweep, store: Store) -> Report:
-    """Return the experiments of a sweep: labelled, with what is missing and what was skipped."""
+def sweep_report(sweep: Sweep, goals: Goals, store: Store) -> Report:
+    """Return the experiments of a sweep that have results, and what was skipped.
+
+    For programs there is a second table, if there are experiments without results.
+    """
+    labelled = zip(sweep.wanted, sweep.labels, goals.tallies(store), strict=True)
     rows = [
-        _wanted_row(experiment, runs, label, store)
-        for (experiment, runs), label in zip(sweep.wanted, sweep.labels, strict=True)
+        {**_wanted_fields(goals, experiment, runs, label, store), **row_of(experiment, tally)}
+        for (experiment, runs), label, tally in labelled
     ]
+    begun, others = ([row for row in rows if bool(row["runs"]) is some] for some in (True, False))
     label = (Column("label", kind="text"),) if any(sweep.labels) else ()
-    notes = [f"Results are in {store.path}."]
+    table, notes = _fitting(label, begun)
+    if any(runs % SHARD_RUNS for runs in sweep.runs) and goals.precision is None:
+        notes.append(f"Runs are rounded up to whole shards of {SHARD_RUNS}.")
     if sweep.skipped:
         skipped = "".join(f"\n  {text}" for text in sweep.skipped)
-        notes.insert(0, f"Skipped: {len(sweep.skipped):,} that do not apply:{skipped}")
-    if any(runs % SHARD_RUNS for runs in sweep.runs):
-        notes.insert(0, f"Runs are rounded up to whole shards of {SHARD_RUNS}.")
+        notes.append(f"Skipped: {len(sweep.skipped):,} that do not apply:{skipped}")
+    if others and goals.part is None:
+        notes.append(f"{len(begun):,} of {counted(len(rows), 'experiment')} have results so far.")
+    notes += _reached(goals, store)
     facts = Fact("store", str(store.path)), Fact("skipped", list(sweep.skipped))
-    return Report("", facts, (Table("experiments", "", (*label, *_COLUMNS), rows), *notes))
+    missing = [Table("experiments_without_results", "", (), others)] if others else []
+    return Report("", facts, (table, *missing, *notes, f"Results are in {store.path}."))
 
 
-def _wanted_row(experiment: Experiment, runs: int, label: str, store: Store) -> dict[str, Any]:
-    """An experiment with the figures of the runs that are there."""
-    missing = len(store.missing(experiment, runs)) * SHARD_RUNS
-    tally = store.tally(experiment, runs) or store.unbroken(experiment)
-    wanted = {"label": label, "runs_wanted": runs, "runs_missing": missing}
-    return {**wanted, **row_of(experiment, tally)}
+def _wanted_fields(
+    goals: Goals, experiment: Experiment, runs: int, label: str, store: Store
+) -> dict[str, Any]:
+    """Return what a row of a sweep has besides the experiment and its results."""
+    fields: dict[str, Any] = {"label": label}
+    goal = goals.goals.get(experiment)
+    if goals.precision is not None:
+        missing = goal.missing(store) if goal else []
+        return fields | {
+            "runs_missing": len(missing) * SHARD_RUNS,
+            "precise": goal is not None and not missing and goal.is_precise(store),
+        }
+    if goals.part is not None:
+        runs = len(goal.shards) * SHARD_RUNS if goal else 0
+        missing = goal.missing(store) if goal else []
+    else:
+        missing = store.missing(experiment, runs)
+    return fields | {"runs_wanted": runs, "runs_missing": len(missing) * SHARD_RUNS}
+
+
+def _reached(goals: Goals, store: Store) -> Iterator[str]:
+    """Yield what was reached of a precision, and of a part."""
+    if goals.precision is not None:
+        there = [goal for goal in goals.goals.values() if not goal.missing(store)]
+        precise = sum(goal.is_precise(store) for goal in there)
+        of_all = f"{precise:,} of {counted(len(goals.goals), 'experiment')}"
+        yield f"{of_all} reached a standard error of at most {goals.precision}."
+        if precise < len(there):
+            most = f"the limit of {goals.precision.max_runs:,} runs"
+            yield f"{len(there) - precise:,} reached {most} before that."
+    if goals.part is not None:
+        what = f"Part {goals.part}: {progress_in_words(goals, store)}"
+        yield f"{what} The rows above have the runs of this part alone."
+
+
+def progress_in_words(goals: Goals, store: Store) -> str:
+    """Return how much of what was wanted is in the store."""
+    if goals.precision is not None:
+        done = sum(not goal.missing(store) for goal in goals.goals.values())
+        return (
+            f"{done:,} of {counted(len(goals.goals), 'experiment')} are finished in {store.path}."
+        )
+    done, total = goals.shards_done(store)
+    return f"{done:,} of {total:,} shards of {SHARD_RUNS} runs are in {store.path}."
 
 
 def experiment_report(store: Store, name: str) -> Report:
-    """Return the experiment whose name begins so: histograms, and where and when it was run."""
+    """Return one experiment: histograms, and when, where and with what it was run."""
     experiment = store.find(name)
     shards, tally = store.shards(experiment), store.unbroken(experiment)
     origins = [store.provenance(experiment, shard) for shard in shards]
@@ -78,7 +124,7 @@ def experiment_report(store: Store, name: str) -> Report:
         if one
     ]
     if beyond := len(shards) - tally.runs // SHARD_RUNS:
-        notes.append(f"Not counted, beyond a shard that is missing: {beyond:,}.")
+        notes.append(f"Shards beyond a missing one, not counted: {beyond:,}.")
     pairs = zip(shards, origins, strict=True)
     done = Table("shards", "", (), [{"shard": shard, **asdict(one)} for shard, one in pairs])
     title = f"experiment {experiment.digest}"
@@ -86,7 +132,7 @@ def experiment_report(store: Store, name: str) -> Report:
 
 
 def _made_by(origins: Sequence[Provenance]) -> list[str]:
-    """Which versions and machines made the shards, alike ones together."""
+    """Return which versions and machines made the shards, equal ones together."""
     alike = Counter(
         f"engine {one.engine}, popsnet {one.popsnet}, python {one.python}, numpy {one.numpy}, "
         f"numba {one.numba}, on {one.machine}"
@@ -113,7 +159,7 @@ _LABELS: dict[str, tuple[str, ColumnKind]] = {
 
 
 def _at_least(key: str, heading: str, kind: ColumnKind = "number") -> Column:
-    """A column whose cells say so if runs were capped, and so cut short."""
+    """Make a column that marks its values as lower bounds if runs were capped."""
 
     def show(row: Row) -> str:
         value = row.get(key)
@@ -122,11 +168,15 @@ def _at_least(key: str, heading: str, kind: ColumnKind = "number") -> Column:
     return Column(key, heading, kind, show)
 
 
+def _router(row: Row) -> str:
+    return f"{row['router']} ({row['variant']})"
+
+
 def _described(row: Row) -> str:
-    """Router, variant and permutation; the digest of a file by its first characters."""
+    """Return router, variant and permutation; the digest of a file by its first characters."""
     kind, colon, rest = row["permutation"].partition(":")
     rest = rest[:8] if kind.startswith("file.") else rest
-    return f"{row['router']} ({row['variant']}), {kind}{colon}{rest}"
+    return f"{_router(row)}, {kind}{colon}{rest}"
 
 
 def _runs(row: Row) -> str:
@@ -136,10 +186,8 @@ def _runs(row: Row) -> str:
     return f"{row['runs']:,}{of_wanted}{capped}"
 
 
-_COLUMNS = (
-    Column("d", kind="integer"),
-    Column("g", kind="integer"),
-    Column("router", "router (variant), permutation", "text", _described),
+_FIRST_COLUMNS = (Column("d", kind="integer"), Column("g", kind="integer"))
+_NUMBERS = (
     Column("runs", show=_runs),
     _at_least("steps_mean", "steps mean"),
     _at_least("slots_mean", "slots mean"),
@@ -148,14 +196,47 @@ _COLUMNS = (
     _at_least("slots_delivered_mean", "last delivery"),
     Column("lost", kind="integer"),
 )
+_LESS_IMPORTANT = ("slots_delivered_mean", "steps_mean", "slots_max", "slots_sd")
+"""Columns that are left out, in this order, where the lines would be too long."""
+
+_WIDTH = 80
+
+
+def _fitting(first: tuple[Column, ...], rows: Sequence[Row]) -> tuple[Table, list[str]]:
+    """Return a table that fits into 80 columns, if possible without breaking names.
+
+    A permutation that all rows have, lost packets where there are none, and less important
+    columns are left out; programs get all fields.
+    """
+    notes = []
+    permutations = {row["permutation"] for row in rows}
+    router = Column("router", "router (variant), permutation", "text", _described)
+    if len(permutations) == 1:
+        router = Column("router", "router (variant)", "text", _router)
+        notes.append(f"Permutation: {_described(rows[0]).removeprefix(f'{_router(rows[0])}, ')}.")
+    numbers = [one for one in _NUMBERS if one.key != "lost" or any(r.get("lost") for r in rows)]
+    left_out = iter(_LESS_IMPORTANT)
+    while _natural_width(columns := (*first, *_FIRST_COLUMNS, router, *numbers), rows) > _WIDTH:
+        key = next(left_out, None)
+        if key is None:
+            break
+        numbers = [one for one in numbers if one.key != key]
+    return Table("experiments", "", columns, rows), notes
+
+
+def _natural_width(columns: Sequence[Column], rows: Sequence[Row]) -> int:
+    """Return the width of lines in which no cell is broken; headings may be."""
+    longest = (
+        max(map(len, [*column.title.split(), *(column.cell(row) for row in rows)]))
+        for column in columns
+    )
+    return sum(longest) + len(columns) - 1
 
 
 def row_of(experiment: Experiment, tally: Tally) -> dict[str, Any]:
     """Return an experiment and figures of its runs, if there are any, as one row."""
     row: dict[str, Any] = {
-        "experiment": experiment.digest,
-        **experiment.network.to_dict(),
-        **{name: value for name, value in experiment.identity.items() if name not in "dg"},
+        **experiment_fields(experiment),
         "runs": tally.runs,
         "capped": tally.capped,
     }
@@ -172,48 +253,3 @@ def row_of(experiment: Experiment, tally: Tally) -> dict[str, Any]:
         f"{name}_histogram": {str(value): one[value] for value in sorted(one)}
         for name, one in tally.histograms.items()
     }
-
-
-def export(rows: Sequence[dict[str, Any]], path: Path) -> None:
-    """Write rows to a file, whole; its ending says how."""
-    write = FORMATS.get(path.suffix.lower())
-    if write is None:
-        raise InputError(f"{path}: results are written to files ending in {', '.join(FORMATS)}.")
-    if not rows:
-        raise InputError(f"There are no results to write to {path}; a sweep makes some.")
-    require_writable(path)
-    content = write(rows)
-    with write_whole(path) as file:
-        file.buffer.write(content)
-
-
-def _as_json(rows: Sequence[dict[str, Any]]) -> bytes:
-    return (json.dumps({"experiments": list(rows)}, indent=2) + "\n").encode()
-
-
-def _as_csv(rows: Sequence[dict[str, Any]]) -> bytes:
-    return Table("experiments", "", (), rows).csv().encode()
-
-
-def _as_parquet(rows: Sequence[dict[str, Any]]) -> bytes:
-    """Histograms are texts, as in a CSV file."""
-    try:
-        import pyarrow as pa
-        from pyarrow import parquet
-    except ImportError as error:
-        raise InputError(
-            f"Parquet needs pyarrow ({error}): pip install 'popsnet[parquet]', or export to .csv "
-            "or .json."
-        ) from error
-    seeds = {"seed": pa.uint64(), "permutation_seed": pa.uint64()}
-    columns = {name: [row[name] for row in rows] for name in rows[0]}
-    for name in columns:
-        if name.endswith("_histogram"):
-            columns[name] = [json.dumps(one) for one in columns[name]]
-    arrays = {name: pa.array(one, type=seeds.get(name)) for name, one in columns.items()}
-    sink = io.BytesIO()
-    parquet.write_table(pa.table(arrays), sink)
-    return sink.getvalue()
-
-
-FORMATS = {".csv": _as_csv, ".json": _as_json, ".parquet": _as_parquet}

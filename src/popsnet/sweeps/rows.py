@@ -10,9 +10,12 @@ from operator import index
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
+import numpy.typing as npt
 
 from popsnet.engines import Outcomes, Tally
+from popsnet.engines.outcome import COLUMNS as COUNTS
 from popsnet.engines.outcome import HISTOGRAMS, TOTALS
 from popsnet.errors import InputError, StoreError
 from popsnet.experiment import Experiment
@@ -45,16 +48,39 @@ PRAGMA application_id = {APPLICATION};
 PRAGMA user_version = {VERSION};
 """
 
-RESULTS = ("points", "shards")
+RUNS_SCHEMA = """
+CREATE TABLE runs (
+    point TEXT NOT NULL, shard INTEGER NOT NULL, counts BLOB NOT NULL,
+    PRIMARY KEY (point, shard), FOREIGN KEY (point, shard) REFERENCES shards
+) WITHOUT ROWID
+"""
+"""Single runs. Stores of popsnet 0.1 do not have this table, and popsnet 0.1 ignores it."""
+
+RESULTS = ("points", "shards", "runs")
 """The tables whose rows depend on nothing but what was run."""
 
-COLUMNS = {"points": 10, "shards": 11, "provenance": 12}
+COLUMNS = {"points": 10, "shards": 11, "runs": 3, "provenance": 12}
+
+RUN_COLUMNS = (
+    "slots", "slots_delivered", "steps", "delivered", "lost", "collisions", "destroyed",
+    "messages", "capped",
+)  # fmt: skip
+"""The counts that are kept of a single run, in this order: those that every engine has."""
+
+_KEPT = [COUNTS.index(name) for name in RUN_COLUMNS]
 
 Row = tuple[Any, ...]
+I64 = npt.NDArray[np.int64]
 
 
 def experiment_of(row: Row, path: Path) -> Experiment:
-    """Return the experiment of a row; refuse what cannot be one, in the name of the store."""
+    """Return the experiment of a row.
+
+    Raises
+    ------
+    StoreError
+        If the row has values that cannot belong to an experiment.
+    """
     _, d, g, router, version, variant, permutation, seed, permutation_seed, max_steps = row
     try:
         names, seeds = (router, version, variant, permutation), (int(seed), int(permutation_seed))
@@ -93,7 +119,7 @@ def _sums(outcomes: Outcomes, name: str) -> list[int]:
 
 
 def _texts(outcomes: Outcomes, name: str) -> list[str]:
-    """The histogram of each shard; shards with the same values share the work."""
+    """Return the histogram of each shard as text; equal ones are written once."""
     ordered = np.sort(_by_shard(outcomes, name), axis=1)
     alike: dict[bytes, str] = {}
     texts = []
@@ -104,14 +130,58 @@ def _texts(outcomes: Outcomes, name: str) -> list[str]:
     return texts
 
 
+def run_rows(shards: Shards) -> list[Row]:
+    """Return the counts of every run: per shard a MessagePack array with an entry per column.
+
+    An entry is an array of ten integers, or one integer if all ten are equal.
+    """
+    digest, kept = shards.experiment.digest, shards.outcomes.table[:, _KEPT]
+    columns = kept.reshape(-1, SHARD_RUNS, len(_KEPT)).transpose(0, 2, 1)
+    equal = (columns == columns[:, :, :1]).all(axis=2).tolist()
+    return [
+        (digest, number, _encode([c[0] if one else c for c, one in zip(ten, same, strict=True)]))
+        for number, ten, same in zip(shards.numbers, columns.tolist(), equal, strict=True)
+    ]
+
+
+_encode = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.Decoder(list[int | list[int]]).decode
+
+
+def counts_of(rows: Sequence[Row], path: Path) -> I64:
+    """Return the counts of the runs of some shards: a row per run, in order."""
+    found = [_ten_runs(row, path) for row in rows]
+    table = np.array(found, dtype=np.int64).reshape(-1, len(RUN_COLUMNS), SHARD_RUNS)
+    return table.transpose(0, 2, 1).reshape(-1, len(RUN_COLUMNS))
+
+
+def _ten_runs(row: Row, path: Path) -> list[list[int]]:
+    point, shard, counts = row
+    try:
+        columns = [[one] * SHARD_RUNS if isinstance(one, int) else one for one in _decode(counts)]
+    except (msgspec.MsgspecError, TypeError):
+        columns = []
+    if [len(one) for one in columns] != [SHARD_RUNS] * len(RUN_COLUMNS):
+        raise StoreError(
+            f"{path}: shard {shard} of experiment {point} has runs that cannot be read."
+        )
+    return columns
+
+
 def provenance_rows(shards: Shards) -> list[Row]:
-    """Return where the shards come from."""
+    """Return when, where and with what the shards were made."""
     digest, origin = shards.experiment.digest, astuple(shards.provenance)
     return [(digest, number, *origin) for number in shards.numbers]
 
 
 def tally_of(rows: Sequence[Row], path: Path) -> Tally:
-    """Return the tally of some shards; refuse what cannot be one, in the name of the store."""
+    """Return the tally of some shards.
+
+    Raises
+    ------
+    StoreError
+        If a row has values that cannot be counts.
+    """
     if not rows:
         return Tally()
     _, shards, *columns = zip(*rows, strict=True)
@@ -131,7 +201,7 @@ def tally_of(rows: Sequence[Row], path: Path) -> Tally:
 
 
 def _histogram(texts: Sequence[str]) -> Counter[int]:
-    """The histogram that many of them are together; the same text is read once."""
+    """Return the sum of many histograms; equal texts are read once."""
     total: Counter[int] = Counter()
     for text, times in Counter(texts).items():
         for value, count in json.loads(text).items():
@@ -140,18 +210,18 @@ def _histogram(texts: Sequence[str]) -> Counter[int]:
 
 
 def point_flaws(row: Row, path: Path) -> Iterator[str]:
-    """What is wrong with a point: its name, or what it says."""
+    """Yield what is wrong with the row of an experiment."""
     try:
         digest = experiment_of(row, path).digest
     except (InputError, TypeError, ValueError) as error:
         yield f"Experiment {row[0]}: {error}"
         return
     if digest != row[0]:
-        yield f"Experiment {row[0]} is not named after what it is: that is {digest}."
+        yield f"Experiment {row[0]} is not named after its values; their name is {digest}."
 
 
 def shard_flaws(row: Row, path: Path) -> Iterator[str]:
-    """What is wrong with the numbers of a shard."""
+    """Yield what is wrong with the numbers of a shard."""
     point, shard = row[:2]
     where = f"Shard {shard} of experiment {point}"
     try:
@@ -169,3 +239,17 @@ def shard_flaws(row: Row, path: Path) -> Iterator[str]:
         yield f"{where} has {tally.capped} capped of {tally.runs} runs."
     if min(tally.collisions, tally.destroyed, tally.messages) < 0:
         yield f"{where} has a negative count."
+
+
+def run_flaws(row: Row, shard_row: Row, path: Path) -> Iterator[str]:
+    """Yield what is wrong with the runs of a shard: they must add up to its numbers."""
+    try:
+        columns = dict(zip(RUN_COLUMNS, _ten_runs(row, path), strict=True))
+        tally = tally_of([shard_row], path)
+    except StoreError as error:
+        yield str(error)
+        return
+    sums = {name: sum(columns[name]) for name in (*TOTALS, "capped")}
+    counters = {name: Counter(columns[name]) for name in HISTOGRAMS}
+    if Tally(runs=SHARD_RUNS, **sums, **counters) != tally:  # type: ignore[arg-type]
+        yield f"Shard {row[1]} of experiment {row[0]}: its runs do not add up to its numbers."

@@ -2,31 +2,24 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+import math
+import time
+from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
 from contextlib import nullcontext
 from functools import partial
-from itertools import chain
 from pathlib import Path
 from threading import Event
-from typing import TypeAlias
 
 from popsnet import system
 from popsnet.engines import Tally, choose_engine
 from popsnet.errors import InputError
 from popsnet.experiment import Experiment, whole_number
 from popsnet.progress import Progress, patient_progress
-from popsnet.sweeps.shard import LARGE, MOST_RUNS, SHARD_RUNS, Shards, execute_shards, shards_of
+from popsnet.sweeps.goals import Goals, Wanted
+from popsnet.sweeps.shard import LARGE, Shards, execute_shards
 from popsnet.sweeps.store import Store
-from popsnet.sweeps.sweep import Sweep
-
-_AHEAD = 2
-"""Pieces of work handed over for each worker: enough to keep the executor busy."""
-
-Wanted: TypeAlias = Sweep | Iterable[Experiment | tuple[Experiment, int]]
-Work: TypeAlias = tuple[Experiment, range]
-"""An experiment and some of its shards."""
+from popsnet.sweeps.work import AHEAD, Queue, cut
 
 
 def require_workers(workers: int | None) -> None:
@@ -40,14 +33,18 @@ def collect(
     runs: int | None = None,
     store: Store | str | Path = "results.sqlite",
     *,
+    until_se: float | str | None = None,
+    max_runs: int | None = None,
+    seconds: float | None = None,
+    part: str | Sequence[int] | None = None,
     executor: Executor | None = None,
     workers: int | None = None,
     progress: Progress = None,
 ) -> list[Tally]:
-    """Do runs of experiments, except what a store has already.
+    """Run experiments, except for the runs that a store has already.
 
-    Every finished shard of ten runs is kept in the store, so that an interrupted or killed
-    collection loses nothing that was finished: the same call does the rest.
+    Every finished shard of ten runs is kept in the store, so an interrupted or killed collection
+    loses no finished shard: the same call does the rest.
 
     Parameters
     ----------
@@ -55,21 +52,45 @@ def collect(
         What to run: experiments, with ``runs``; pairs of an experiment and its number of runs;
         or a sweep, which has both.
     runs : int, optional
-        Runs of each experiment, rounded up to whole shards of ten.
+        Runs of each experiment, rounded up to whole shards of ten. With ``until_se``, the runs
+        that are done in any case.
     store : Store, str or Path
         Where results are kept. A file that does not exist is made.
+    until_se : str or float, optional
+        Run each experiment until the standard error of its mean number of slots is at most this:
+        a text such as ``"1%"`` is relative to the mean, a number is in slots. See Notes.
+    max_runs : int, optional
+        The most runs of an experiment with ``until_se``; 10,000 by default.
+    seconds : float, optional
+        Stop after this time. Finished shards are kept, and the tallies have fewer runs.
+    part : str or pair of int, optional
+        Do only one of several parts of equal work, such as ``"3/20"`` or ``(3, 20)``: for jobs
+        that share the work. Parts are disjoint, together they are everything, and they do not
+        depend on the store. The tallies are those of the part.
     executor : concurrent.futures.Executor, optional
-        What does the work: a process pool, or a cluster. Threads of this program if not given.
+        Where the work is done: a process pool or a cluster; by default, threads of this program.
     workers : int, optional
-        How many shards are done at once; as many as there are processors if not given.
+        How many shards are done at once; by default, as many as there are processors.
     progress : function, bool or None
-        A function that is called with the shards done and the total. None shows a bar on a
-        terminal after two seconds, False shows nothing.
+        A function that is called with the shards done and the total (with ``until_se``, with
+        experiments). None shows a bar on a terminal after two seconds, False shows nothing.
 
     Returns
     -------
     list of Tally
         Histograms of the runs of each experiment, in the order given.
+
+    Notes
+    -----
+    The longest shards are handed out first, by an estimate: the slots that the router expects,
+    times a constant plus a time per processor that depend on the engine.
+
+    With ``until_se`` the standard error is computed after 50 runs, or ``runs`` if that is more,
+    and then each time the number of runs has grown by a quarter. Which runs are done is therefore
+    a function of the results, and does not depend on workers, interruptions or parts (with
+    ``part``, whole experiments are divided, not their shards). Stopping at a small sample standard
+    deviation makes that deviation slightly too small on average. For heavy-tailed results the
+    mean is then too small as well; use a fixed number of runs for them.
 
     Examples
     --------
@@ -78,93 +99,62 @@ def collect(
     >>> tallies = popsnet.collect(experiments, runs=20, store="results.sqlite")
     >>> [tally.runs for tally in tallies]
     [20, 20]
+
+    Until the standard error of the mean is at most 2 % of it:
+
+    >>> tallies = popsnet.collect(experiments, until_se="2%", store="results.sqlite")
+    >>> [tally.runs for tally in tallies]
+    [190, 50]
     """
-    wanted = _pairs(experiments, runs)
     require_workers(workers)
-    for experiment, _ in wanted:
-        if not experiment.storable:
-            raise InputError(
-                f"Router {experiment.router} is not registered, so that its results could not be "
-                "told from those of a later version; put it into a file with "
-                "@popsnet.register(...) and give the file."
-            )
-        choose_engine("auto", experiment)
-    most = _most_shards(wanted)
-    total = sum(most.values())
-    with (
-        nullcontext(store) if isinstance(store, Store) else Store(store, create=True) as kept,
-        Workers(executor, workers) as crew,
-        patient_progress("runs", total, progress, "shards") as report,
-    ):
-        missing = {
-            experiment: kept.missing(experiment, count * SHARD_RUNS)
-            for experiment, count in sorted(most.items(), key=lambda item: item[0].network.n)
-        }
-        done = total - sum(map(len, missing.values()))
-        pieces = (work_on(one, shards, crew.count) for one, shards in missing.items())
-        work = list(chain.from_iterable(pieces))
+    goals = Goals.of(experiments, runs, until_se, max_runs, part)
+    deadline = deadline_after(seconds)
+    with nullcontext(store) if isinstance(store, Store) else Store(store, create=True) as kept:
+        pursue(goals, kept, deadline, Workers(executor, workers), progress)
+        return goals.tallies(kept)
+
+
+def deadline_after(seconds: float | None) -> float:
+    """Return the moment after which no more work is done."""
+    if seconds is None:
+        return math.inf
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not seconds > 0:
+        raise InputError(f"seconds = {seconds!r}: it must be a positive number.")
+    return time.monotonic() + seconds
+
+
+def pursue(
+    goals: Goals, store: Store, deadline: float, workers: Workers, progress: Progress = None
+) -> None:
+    """Do what the goals are missing, until a deadline; every finished shard is kept."""
+    done, total = goals.shards_done(store)
+    left = {one: None for one, goal in goals.goals.items() if goal.missing(store)}
+    fixed = goals.precision is None
+    counted, unit = (total, "shards") if fixed else (len(goals.goals), "experiments")
+    with workers as crew, patient_progress("runs", counted, progress, unit) as report:
+        queue, pending = Queue(), dict.fromkeys(goals.goals, 0)
+
+        def add(experiment: Experiment) -> None:
+            """Queue the next stage of an experiment, if it is not precise enough."""
+            missing = goals.goals[experiment].missing(store)
+            pending[experiment] = len(missing)
+            queue.add(cut(experiment, missing, crew.count))
+            if not missing:
+                left.pop(experiment, None)
+
+        for experiment in tuple(left):
+            add(experiment)
         try:
-            for finished in crew.do(work):
-                kept.put(finished)
+            for finished in crew.do(queue, deadline):
+                store.put(finished)
                 done += len(finished.numbers)
-                report(done)
-        except BaseException:
+                pending[finished.experiment] -= len(finished.numbers)
+                if not pending[finished.experiment]:
+                    add(finished.experiment)
+                report(done if fixed else len(goals.goals) - len(left))
+        finally:
             for finished in crew.stop():
-                kept.put(finished)
-            raise
-        found = [kept.tally(one, count) for one, count in wanted]
-    assert None not in found
-    return found  # type: ignore[return-value]
-
-
-def _pairs(experiments: Wanted, runs: int | None) -> list[tuple[Experiment, int]]:
-    """Every experiment with the number of its runs."""
-    if runs is not None:
-        runs = whole_number("runs", runs, 1, MOST_RUNS)
-    if isinstance(experiments, Sweep):
-        return [(one, runs or count) for one, count in experiments.wanted]
-    if isinstance(experiments, Experiment):
-        experiments = [experiments]
-    pairs = []
-    for one in experiments:
-        experiment, count = one if isinstance(one, tuple) and len(one) == 2 else (one, runs)
-        if not isinstance(experiment, Experiment):
-            raise InputError(
-                f"{experiment!r:.60} is not an Experiment, nor a pair of one and runs."
-            )
-        if count is None:
-            raise InputError(f"runs = None: say how many runs of {experiment} to do.")
-        pairs.append((experiment, whole_number("runs", count, 1, MOST_RUNS)))
-    return pairs
-
-
-def _most_shards(wanted: Iterable[tuple[Experiment, int]]) -> dict[Experiment, int]:
-    """The shards of each experiment; one that is there twice is done once, the larger number."""
-    most: dict[Experiment, int] = {}
-    for experiment, runs in wanted:
-        most[experiment] = max(most.get(experiment, 0), shards_of(runs))
-    return most
-
-
-def shards_done(sweep: Sweep, store: Store) -> tuple[int, int]:
-    """Return how many shards of a sweep a store has, and how many there are in all."""
-    most = _most_shards(sweep.wanted)
-    missing = (len(store.missing(one, count * SHARD_RUNS)) for one, count in most.items())
-    total = sum(most.values())
-    return total - sum(missing), total
-
-
-def work_on(experiment: Experiment, shards: Sequence[int], workers: int) -> Iterator[Work]:
-    """Cut shards into consecutive pieces: cheap to hand over, and some for every worker."""
-    engine = choose_engine("auto", experiment, fitting=False)
-    batch = engine.batch(experiment) // SHARD_RUNS
-    most = max(min(batch, len(shards) // (_AHEAD * workers)), 1)
-    start = 0
-    for place in range(1, len(shards) + 1):
-        ends = place == len(shards) or shards[place] != shards[place - 1] + 1
-        if ends or place - start == most:
-            yield experiment, range(shards[start], shards[place - 1] + 1)
-            start = place
+                store.put(finished)
 
 
 class Workers:
@@ -187,29 +177,29 @@ class Workers:
         if self._own is not None:
             self._own.shutdown(wait=False, cancel_futures=True)
 
-    def do(self, work: Iterable[Work]) -> Iterator[Shards]:
-        """Do the work; results come as they are finished.
+    def do(self, queue: Queue, deadline: float = math.inf) -> Iterator[Shards]:
+        """Do the work of a queue and yield results as they are finished.
 
-        It is taken from the front, but for one piece at a time that is taken from the back: where
-        the largest come last, they do not keep one worker busy when all others are done.
+        Work may be added to the queue between results. After the deadline there are no more.
         """
-        waiting, last = deque(work), None
-        while waiting or self._at_work:
-            while waiting:
-                from_back = self.count > 1 and last not in self._at_work
-                if not self._has_room(waiting[-1 if from_back else 0][0]):
+        while queue or self._at_work:
+            while len(self._at_work) < AHEAD * self.count:
+                work = queue.take(self._fits)
+                if work is None:
                     break
-                future = self._hand_over(*(waiting.pop() if from_back else waiting.popleft()))
-                last = future if from_back else last
-            done, _ = wait(self._at_work, return_when=FIRST_COMPLETED)
+                self._hand_over(*work)
+            time_left = None if deadline == math.inf else max(deadline - time.monotonic(), 0)
+            done, _ = wait(self._at_work, timeout=time_left, return_when=FIRST_COMPLETED)
             for future in done:
                 yield future.result()
-                del self._at_work[future]  # only now: who was interrupted asks for it again
+                del self._at_work[future]  # only now: after an interrupt, stop() yields it again
+            if time.monotonic() >= deadline:
+                return
 
     def stop(self) -> Iterator[Shards]:
-        """Do nothing more; give what is finished and was not taken.
+        """Stop all work; yield the results that are finished and were not taken.
 
-        Threads of this program give up at the next step; others are not waited for.
+        Threads of this program stop at the next step; other executors are not waited for.
         """
         self._stopped.set()
         for future in self._at_work:
@@ -220,21 +210,20 @@ class Workers:
             if future.done() and not future.cancelled() and future.exception() is None:
                 yield future.result()
 
-    def _has_room(self, experiment: Experiment) -> bool:
-        taken = sum(self._at_work.values())
-        fits = taken + _memory(experiment) <= self._available or not self._at_work
-        return fits and len(self._at_work) < _AHEAD * self.count
+    def _fits(self, experiment: Experiment) -> bool:
+        needed = _memory(experiment)
+        return sum(self._at_work.values()) + needed <= self._available or not self._at_work
 
-    def _hand_over(self, experiment: Experiment, shards: range) -> Future[Shards]:
+    def _hand_over(self, experiment: Experiment, shards: range) -> None:
         stopped = self._stopped.is_set if self._own else None
         assert self._executor is not None
         work = partial(execute_shards, stopped=stopped) if stopped else execute_shards
         future = self._executor.submit(work, experiment, shards)
         self._at_work[future] = _memory(experiment)
-        return future
 
 
 def _memory(experiment: Experiment) -> int:
+    """Return the memory that shards of a large network need; small ones do not count."""
     if experiment.network.n <= LARGE:
         return 0
     return choose_engine("auto", experiment, fitting=False).memory(experiment)

@@ -23,24 +23,24 @@ SHARD_RUNS = 10
 """Shard s of an experiment is its runs 10·s to 10·s + 9."""
 
 LARGE = 2**22
-"""Networks up to this many processors are not counted against the memory."""
+"""Up to this many processors, the memory of a network is not counted."""
 
 MOST_RUNS = 10**7
 """The most runs of an experiment: every shard has a row in the store."""
 
 
 class Stopped(PopsnetError):
-    """Shards were given up because they are not wanted any more."""
+    """Shards were stopped because they are no longer wanted."""
 
 
 def shards_of(runs: int) -> int:
-    """Return how many shards hold this many runs, rounded up to whole shards."""
+    """Return how many shards hold this many runs."""
     return -(-runs // SHARD_RUNS)
 
 
 @dataclass(frozen=True)
 class Provenance:
-    """Where, when and with what a shard was done. None of it affects the result."""
+    """When, where and with what a shard was made. None of it affects the result."""
 
     engine: str
     popsnet: str
@@ -57,7 +57,7 @@ class Provenance:
 
 @dataclass(frozen=True, eq=False)
 class Shards:
-    """Consecutive shards of an experiment that were done."""
+    """Consecutive finished shards of an experiment."""
 
     experiment: Experiment
     numbers: range
@@ -67,9 +67,9 @@ class Shards:
 
 
 class _Opened(threading.local):
-    """The session that the present thread has open; it is kept for the next shards.
+    """The session of this thread, kept for the next shards.
 
-    Those of large networks are closed: an idle worker must not hold what others need.
+    Sessions of large networks are closed, so that an idle worker holds no memory others need.
     """
 
     experiment: Experiment | None = None
@@ -85,7 +85,7 @@ class _Opened(threading.local):
     def on(self, experiment: Experiment) -> Session:
         if self.experiment != experiment:
             self.close()
-            self.engine = choose_engine("auto", experiment, fitting=False)  # asked before
+            self.engine = choose_engine("auto", experiment, fitting=False)  # checked before
             self.session = self.engine.open(experiment, threads=1)
             self.experiment = experiment
         return self.session
@@ -97,12 +97,12 @@ _opened = _Opened()
 def execute_shards(
     experiment: Experiment, numbers: range, stopped: Callable[[], bool] | None = None
 ) -> Shards:
-    """Do shards on the present thread; ``stopped`` is asked now and then whether to give up."""
+    """Run shards on the calling thread; they stop soon after ``stopped()`` is true."""
     begin = time.perf_counter()
 
     def watch(event: Event) -> None:
         if stopped is not None and stopped():
-            raise Stopped("Stopped before the shards were done.")
+            raise Stopped("Stopped before the shards were finished.")
 
     runs = range(numbers.start * SHARD_RUNS, numbers.stop * SHARD_RUNS)
     outcomes = Outcomes.joined(list(_opened.on(experiment).run(runs, [watch])))
@@ -111,13 +111,13 @@ def execute_shards(
         _opened.close()
     _require_whole(experiment, outcomes)
     none = np.empty(0, dtype=np.int64)
-    kept = Outcomes(outcomes.table, none, none)  # a store has no use for single steps
+    kept = Outcomes(outcomes.table, none, none)  # a store does not keep single steps
     seconds = (time.perf_counter() - begin) / max(len(numbers), 1)
     return Shards(experiment, numbers, kept, _provenance(experiment, engine, seconds))
 
 
 def _require_whole(experiment: Experiment, outcomes: Outcomes) -> None:
-    """Refuse a router that just stops: its runs have no result to keep."""
+    """Refuse runs that ended with packets neither delivered nor lost."""
     left = experiment.network.n - outcomes.column("delivered") - outcomes.column("lost")
     unfinished = (left > 0) & ~outcomes.column("capped")
     if unfinished.any():
@@ -130,7 +130,7 @@ def _require_whole(experiment: Experiment, outcomes: Outcomes) -> None:
 
 @cache
 def _here() -> tuple[str, str, str, str, str]:
-    """The versions of popsnet, Python, NumPy and Numba, and the machine."""
+    """Return the versions of popsnet, Python, NumPy and Numba, and the machine."""
     versions = popsnet.__version__, platform.python_version(), np.__version__, numba.__version__
     return *versions, f"{platform.node()} {platform.machine()}"
 

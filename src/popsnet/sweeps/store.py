@@ -1,16 +1,17 @@
 """The store: results of shards in one SQLite file.
 
-Three tables: ``points`` says which experiments were run, ``shards`` what they came to,
-``provenance`` where and when. The first two depend on nothing but the experiments, so that two
-stores of the same shards have the same rows in them. A shard is written in one transaction. The
-write-ahead log keeps what was committed when the program is killed; a power failure may undo the
-last commits, and leaves a whole file that the next sweep completes.
+Four tables: ``points`` has the experiments, ``shards`` their histograms, ``runs`` the counts of
+single runs, and ``provenance`` when, where and with what they were made. The first three depend on
+nothing but the experiments, so that two stores of the same shards have the same rows in them. A
+shard is written in one transaction. The write-ahead log keeps what was committed when the program
+is killed. A power failure may undo the last commits, but the file stays valid, and the next sweep
+completes it.
 """
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,8 +22,10 @@ from popsnet.experiment import Experiment
 from popsnet.files import require_writable
 from popsnet.report import Report, data_frame
 from popsnet.sweeps import rows as stored
-from popsnet.sweeps.reports import export, row_of, store_report
+from popsnet.sweeps.exports import RunTable, export_experiments, export_runs, run_columns
+from popsnet.sweeps.reports import row_of, store_report
 from popsnet.sweeps.rows import Row
+from popsnet.sweeps.selection import EVERYTHING, Selection
 from popsnet.sweeps.shard import SHARD_RUNS, Provenance, Shards, shards_of
 
 if TYPE_CHECKING:
@@ -30,17 +33,30 @@ if TYPE_CHECKING:
 
 _MAGIC = b"SQLite format 3\0"
 _PATIENCE_SECONDS = 60.0
+_FEW = 6
+"""Experiments that a message names."""
+
+
+def _in_words(experiment: Experiment) -> str:
+    return f"{experiment}, {experiment.permutation.partition(':')[0]}"
 
 
 class Store:
-    """Results of shards, in a file. A shard that is there is whole.
+    """Open a file of results.
+
+    Results are kept in shards of ten runs. A store has a shard completely or not at all.
 
     Parameters
     ----------
     path : str or Path
         The file.
     create : bool
-        Make the file if it does not exist.
+        Open the file for writing, and make it if it does not exist.
+
+    Raises
+    ------
+    StoreError
+        If the file does not exist, is damaged, or is not a store.
 
     Examples
     --------
@@ -63,7 +79,9 @@ class Store:
                 if create:
                     self._create()
                 self._require_ours()
+                self._has_runs = bool(self.columns("runs"))
                 if create:
+                    self._add_runs()
                     self._database.execute("PRAGMA journal_mode = WAL")
                     self._database.execute("PRAGMA synchronous = NORMAL")
             except BaseException:
@@ -77,7 +95,7 @@ class Store:
         self.close()
 
     def close(self) -> None:
-        """Leave one plain file behind, unless others are using it."""
+        """Close the file; it is one plain file then, unless other programs are using it."""
         if self._writes:
             with suppress(sqlite3.OperationalError):
                 self._database.execute("PRAGMA busy_timeout = 0")
@@ -88,67 +106,135 @@ class Store:
         return f"Store({str(self.path)!r})"
 
     def put(self, done: Shards) -> None:
-        """Keep shards, in one transaction. What is there already must be the same."""
-        point = stored.point_row(done.experiment)
+        """Write shards in one transaction.
+
+        Raises
+        ------
+        StoreError
+            If the store has another result for one of them.
+        """
+        point, runs = stored.point_row(done.experiment), stored.run_rows(done)
         shards, provenance = stored.shard_rows(done), stored.provenance_rows(done)
         with self._errors_named(), self._transaction():
-            self._insert([point], shards, provenance)
+            self._insert([point], shards, runs, provenance)
 
     def missing(self, experiment: Experiment, runs: int) -> list[int]:
-        """Return the shards of an experiment that this many runs need and that are not there."""
+        """Return the shards that this many runs of an experiment need and the store lacks."""
         there = set(self.shards(experiment))
         return [shard for shard in range(shards_of(runs)) if shard not in there]
 
     def shards(self, experiment: Experiment) -> list[int]:
-        """Return the shards of an experiment that are there."""
+        """Return the shards of an experiment that the store has."""
         query = "SELECT shard FROM shards WHERE point = ? ORDER BY shard"
         return [shard for (shard,) in self._rows(query, experiment.digest)]
 
     def tally(self, experiment: Experiment, runs: int) -> Tally | None:
         """Return the tally of the shards that hold this many runs; None if one is missing."""
         wanted = shards_of(runs)
-        query = "SELECT * FROM shards WHERE point = ? AND shard < ? ORDER BY shard"
-        rows = self._rows(query, experiment.digest, wanted)
+        rows = self._shard_rows(experiment, wanted)
         return None if len(rows) < wanted else stored.tally_of(rows, self.path)
+
+    def tally_of(self, experiment: Experiment, shards: Iterable[int]) -> Tally:
+        """Return the tally of those of these shards that the store has."""
+        chosen = set(shards)
+        rows = self._shard_rows(experiment, max(chosen, default=-1) + 1)
+        return stored.tally_of([row for row in rows if row[1] in chosen], self.path)
+
+    def _shard_rows(self, experiment: Experiment, end: int) -> list[Row]:
+        query = "SELECT * FROM shards WHERE point = ? AND shard < ? ORDER BY shard"
+        return self._rows(query, experiment.digest, end)
 
     def unbroken(self, experiment: Experiment) -> Tally:
         """Return the tally of all runs up to the first shard that is missing.
 
-        What lies beyond a gap is there because it was done quickly, and would bias a mean.
+        Shards beyond a gap were finished early because they were quick, and would bias a mean.
         """
-        shards = self.shards(experiment)
-        whole = next((i for i, shard in enumerate(shards) if i != shard), len(shards))
-        tally = self.tally(experiment, whole * SHARD_RUNS)
+        tally = self.tally(experiment, self._unbroken_shards(experiment) * SHARD_RUNS)
         assert tally is not None
         return tally
 
-    def experiments(self) -> list[Experiment]:
-        """Return every experiment with a shard, small networks first.
+    def _unbroken_shards(self, experiment: Experiment) -> int:
+        shards = self.shards(experiment)
+        return next((i for i, shard in enumerate(shards) if i != shard), len(shards))
 
-        They can be looked up; ``reopened()`` gives one that can be run.
+    def runs(self, experiment: Experiment) -> RunTable:
+        """Return the counts of single runs, up to the first shard that is missing.
+
+        Shards that popsnet 0.1 wrote have no counts of single runs and are left out; the
+        ``numbers`` of the runs show it.
+
+        Examples
+        --------
+        >>> import popsnet
+        >>> experiment = popsnet.Experiment(4, 4, router="direct")
+        >>> tallies = popsnet.collect([experiment], runs=10, store="results.sqlite")
+        >>> with popsnet.Store("results.sqlite") as store:
+        ...     store.runs(experiment).column("slots").tolist()
+        [4, 4, 4, 4, 4, 4, 4, 4, 4, 4]
+        """
+        whole = self._unbroken_shards(experiment)
+        query = "SELECT * FROM runs WHERE point = ? AND shard < ? ORDER BY shard"
+        rows = self._rows(query, experiment.digest, whole) if self._has_runs else []
+        return RunTable(
+            experiment,
+            tuple(shard for _, shard, _ in rows),
+            stored.counts_of(rows, self.path),
+            without=(whole - len(rows)) * SHARD_RUNS,
+        )
+
+    def experiments(self, only: Selection = EVERYTHING) -> list[Experiment]:
+        """Return every experiment that has a shard, small networks first.
+
+        They can be looked up and compared; their ``reopened()`` gives one that can be run.
+
+        Parameters
+        ----------
+        only : Selection
+            Which experiments; all by default.
         """
         query = "SELECT * FROM points ORDER BY d * g, g, router, variant, permutation, point"
-        return [stored.experiment_of(row, self.path) for row in self._rows(query)]
+        there = (stored.experiment_of(row, self.path) for row in self._rows(query))
+        return [one for one in there if one in only]
+
+    def _selected(self, only: Selection) -> list[Experiment]:
+        """Return the selected experiments; refuse a selection of nothing, which is a slip."""
+        return only.require_any(self.experiments(), self.path)
 
     def find(self, prefix: str) -> Experiment:
-        """Return the one experiment whose name, its digest, begins so."""
+        """Return the experiment whose name, which is its digest, begins with these characters.
+
+        Raises
+        ------
+        InputError
+            If there is none, or more than one.
+        """
         there = self.experiments()
         found = [one for one in there if one.digest.startswith(prefix)]
         if len(found) == 1:
             return found[0]
-        names = ", ".join(one.digest[:6] for one in (found or there)[:10])
         raise InputError(
-            f"{len(found):,} experiments in {self.path} begin with {prefix!r}, and one must. "
-            f"There are {names or 'none'}."
+            f"{len(found):,} experiments in {self.path} have names that begin with {prefix!r}; "
+            f"exactly one must. {self._hint(prefix, found or there)}"
         )
 
+    def _hint(self, text: str, there: Sequence[Experiment]) -> str:
+        """Say which names there are: those of a router, variant or permutation if it is one."""
+        described = [(one, f"{one.router} {one.variant} {one.permutation}") for one in there]
+        close = [one for one, words in described if text and text.lower() in words.lower()]
+        shown = [f"{one.digest[:6]} ({_in_words(one)})" for one in (close or there)[:_FEW]]
+        if not shown:
+            return "The store is empty."
+        more = len(close or there) - len(shown)
+        what = f"Experiments with {text!r}" if close else "Experiments"
+        return f"{what}: {'; '.join(shown)}{f'; and {more:,} more' if more else ''}."
+
     def provenance(self, experiment: Experiment, shard: int) -> Provenance:
-        """Return where a shard that is there comes from."""
+        """Return when, where and with what a shard was made."""
         _, _, *origin = self._row("provenance", experiment, shard)
         return Provenance(*origin)
 
     def shard(self, experiment: Experiment, shard: int) -> Tally:
-        """Return the tally of one shard that is there."""
+        """Return the tally of one shard."""
         return stored.tally_of([self._row("shards", experiment, shard)], self.path)
 
     def _row(self, table: str, experiment: Experiment, shard: int) -> Row:
@@ -158,105 +244,174 @@ class Store:
             raise InputError(f"{self.path} does not have shard {shard} of this experiment.")
         return rows[0]
 
-    def report(self) -> Report:
-        """Return the experiments and the means of their runs, as they are shown."""
-        return store_report(self)
+    def shard_runs(self, experiment: Experiment, shard: int) -> list[list[int]] | None:
+        """Return the counts of the ten runs of a shard; None if they were not kept."""
+        query = "SELECT * FROM runs WHERE point = ? AND shard = ?"
+        rows = self._rows(query, experiment.digest, shard) if self._has_runs else []
+        counts: list[list[int]] = stored.counts_of(rows, self.path).tolist()
+        return counts or None
 
-    def to_records(self) -> list[dict[str, Any]]:
-        """Return a dictionary per experiment: what was run, and figures of its runs."""
-        tallies = ((one, self.unbroken(one)) for one in self.experiments())
+    def report(self, only: Selection = EVERYTHING) -> Report:
+        """Return the experiments and the means of their runs, as they are shown."""
+        return store_report(self, self._selected(only))
+
+    def to_records(
+        self, only: Selection = EVERYTHING, *, per_run: bool = False
+    ) -> list[dict[str, Any]]:
+        """Return a dictionary per experiment, or per run.
+
+        Parameters
+        ----------
+        only : Selection
+            Which experiments; all by default.
+        per_run : bool
+            Return a dictionary per run instead: the experiment, the number of the run, its counts.
+        """
+        if per_run:
+            return [record for table in self._run_tables(only) for record in table.records()]
+        tallies = ((one, self.unbroken(one)) for one in self._selected(only))
         return [row_of(one, tally) for one, tally in tallies if tally.runs]
 
-    def to_dataframe(self) -> pd.DataFrame:
-        """Return a pandas data frame with a row per experiment; needs ``popsnet[pandas]``."""
-        return data_frame(self.to_records())
+    def to_dataframe(self, only: Selection = EVERYTHING, *, per_run: bool = False) -> pd.DataFrame:
+        """Return a pandas data frame with a row per experiment, or per run.
 
-    def export(self, path: str | Path) -> int:
-        """Write a row per experiment to a file: .csv, .json or .parquet; return how many."""
-        records = self.to_records()
-        export(records, Path(path))
-        return len(records)
+        It needs ``popsnet[pandas]``. The parameters are those of :meth:`to_records`.
+        """
+        if per_run:
+            return data_frame(run_columns(self._run_tables(only)))
+        return data_frame(self.to_records(only))
+
+    def export(
+        self, path: str | Path, only: Selection = EVERYTHING, *, per_run: bool = False
+    ) -> int:
+        """Write a row per experiment, or per run, to a file and return the number of rows.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file. Its name ends in .csv, .json or .parquet.
+        only : Selection
+            Which experiments; all by default.
+        per_run : bool
+            Write a row per run instead of a row per experiment.
+        """
+        if per_run:
+            return export_runs(self._run_tables(only), Path(path))
+        return export_experiments(self.to_records(only), Path(path))
+
+    def _run_tables(self, only: Selection) -> list[RunTable]:
+        return [self.runs(one) for one in self._selected(only)]
+
+    def runs_without_counts(self, only: Selection = EVERYTHING) -> int:
+        """Return how many runs, up to gaps, have no counts of their own: popsnet 0.1 made them."""
+        return sum(table.without for table in self._run_tables(only))
 
     def rows(self, table: str) -> list[tuple[Any, ...]]:
-        """All rows of a table, in the order of its key."""
+        """Return all rows of a table, in the order of its key."""
+        if table == "runs" and not self._has_runs:
+            return []
         key = "point" if table == "points" else "point, shard"
         return self._rows(f"SELECT * FROM {table} ORDER BY {key}")  # noqa: S608
 
     def columns(self, table: str) -> list[str]:
-        """The names of the columns of a table."""
+        """Return the names of the columns of a table."""
         return [name for _, name, *_ in self._rows(f"PRAGMA table_info({table})")]
 
     def merge(self, other: Store) -> int:
-        """Take over what another store has, all or nothing; how many shards were new."""
+        """Add the shards of another store, all or nothing, and return how many were new.
+
+        Counts of single runs are added to shards that are here without them.
+
+        Raises
+        ------
+        StoreError
+            If the other store contradicts itself or this one; then nothing is added.
+        """
         flaws = other.flaws()
         if flaws:
             raise StoreError(f"{other.path} contradicts itself and is not merged: {flaws[0]}")
         before = self._count()
         points = {row[0]: row for row in other.rows("points")}
+        runs = {row[:2]: row for row in other.rows("runs")}
         pairs = zip(other.rows("shards"), other.rows("provenance"), strict=True)
         with self._errors_named(), self._transaction():
             for shard, provenance in pairs:
-                self._insert([points[shard[0]]], [shard], [provenance])
+                counts = [runs[shard[:2]]] if shard[:2] in runs else []
+                self._insert([points[shard[0]]], [shard], counts, [provenance])
         return self._count() - before
 
     def flaws(self) -> list[str]:
-        """Return what is wrong: the file, the numbers of a shard, the names of experiments."""
+        """Return what is wrong with the file, with shards and with names of experiments."""
         found = [text for (text,) in self._rows("PRAGMA integrity_check") if text != "ok"]
         if found:
             return found
         orphans = self._rows("PRAGMA foreign_key_check")
-        found = [f"A row of {table} belongs to nothing." for table, *_ in orphans]
-        if len(self.rows("shards")) != len(self.rows("provenance")):
+        found = [f"A row of {table} belongs to no other row." for table, *_ in orphans]
+        shards = {row[:2]: row for row in self.rows("shards")}
+        if len(shards) != len(self.rows("provenance")):
             found.append("There are shards without provenance.")
         found += [one for row in self.rows("points") for one in stored.point_flaws(row, self.path)]
-        found += [one for row in self.rows("shards") for one in stored.shard_flaws(row, self.path)]
+        found += [one for row in shards.values() for one in stored.shard_flaws(row, self.path)]
+        for row in self.rows("runs"):
+            if row[:2] in shards:
+                found += stored.run_flaws(row, shards[row[:2]], self.path)
         return found
 
     def _create(self) -> None:
         with self._transaction():
             tables = self._rows("SELECT 1 FROM sqlite_master LIMIT 1")
             if not tables and self._rows("PRAGMA application_id") == [(0,)]:
-                for statement in stored.SCHEMA.split(";"):
+                for statement in (*stored.SCHEMA.split(";"), stored.RUNS_SCHEMA):
                     self._database.execute(statement)
+
+    def _add_runs(self) -> None:
+        """Add the table that a store of popsnet 0.1 does not have."""
+        with self._transaction():
+            if not self.columns("runs"):
+                self._database.execute(stored.RUNS_SCHEMA)
+        self._has_runs = True
 
     def _require_ours(self) -> None:
         ((application,),) = self._rows("PRAGMA application_id")
         ((version,),) = self._rows("PRAGMA user_version")
         if application != stored.APPLICATION:
             raise StoreError(
-                f"{self.path} is a database of something else, not a store of popsnet; "
-                "give another name."
+                f"{self.path} is a database of another program, not a store of popsnet. "
+                "Give another name."
             )
         if version != stored.VERSION:
             raise StoreError(
-                f"{self.path} has format {version}, and this popsnet reads {stored.VERSION}; "
-                "use the popsnet that wrote it, or another store."
+                f"{self.path} has format {version}, and this popsnet reads {stored.VERSION}. "
+                "Use the popsnet that wrote it, or another store."
             )
         ((state,),) = self._rows("PRAGMA quick_check(1)")
         if state != "ok":
-            raise StoreError(f"{self.path} is damaged ({state}); restore it from a backup.")
+            raise StoreError(f"{self.path} is damaged ({state}). Restore it from a backup.")
 
-    def _insert(self, points: list[Row], shards: list[Row], provenance: list[Row]) -> None:
-        for table, rows in (("points", points), ("shards", shards)):
+    def _insert(
+        self, points: list[Row], shards: list[Row], runs: list[Row], provenance: list[Row]
+    ) -> None:
+        for table, rows in (("points", points), ("shards", shards), ("runs", runs)):
             if self._insert_new(table, rows) < len(rows):
                 self._require_same(table, rows)
         self._insert_new("provenance", provenance)
 
     def _require_same(self, table: str, rows: list[Row]) -> None:
-        """Refuse rows that differ from what is there under their key."""
+        """Refuse rows that differ from those with the same key."""
         key, names = (1, "point = ?") if table == "points" else (2, "point = ? AND shard = ?")
         query = f"SELECT * FROM {table} WHERE {names}"  # noqa: S608
         for row in rows:
             (there,) = self._rows(query, *row[:key])
             if there != row:
                 which = f"{f'shard {row[1]} of ' if key == 2 else ''}experiment {row[0]}"
+                both = f": {there[key:]}, not {row[key:]}" if table != "runs" else ""
                 raise StoreError(
-                    f"{self.path} has another result for {which}: {there[key:]}, not {row[key:]}. "
-                    "One of the two is wrong; verify() finds out which."
+                    f"{self.path} has another result for {which}{both}. One of the two is wrong; "
+                    "verify() finds out which."
                 )
 
     def _insert_new(self, table: str, rows: list[Row]) -> int:
-        """Insert rows whose key is not there; return how many."""
+        """Insert rows whose key is new and return how many there were."""
         places = ", ".join("?" * stored.COLUMNS[table])
         query = f"INSERT OR IGNORE INTO {table} VALUES ({places})"  # noqa: S608
         return self._database.executemany(query, rows).rowcount
@@ -290,21 +445,23 @@ class Store:
             raise StoreError(f"{self.path} could not be used: {error}.") from error
         except sqlite3.DatabaseError as error:
             raise StoreError(
-                f"{self.path} is damaged or cut short ({error}); restore it from a backup."
+                f"{self.path} is damaged or cut short ({error}). Restore it from a backup."
             ) from error
 
 
 def _require_sqlite(path: Path, create: bool) -> None:
-    """Refuse what is no database, before SQLite is asked: it would answer late."""
+    """Refuse a file that is not a database, earlier than SQLite would."""
     if create:
         require_writable(path)
     if not path.is_file():
+        if path.is_dir():
+            raise StoreError(f"{path} is a folder, not a store.")
         if not create:
-            raise StoreError(f"There is no store {path}; a sweep writes one.")
+            raise StoreError(f"The store {path} does not exist. popsnet sweep writes one.")
         return
     with path.open("rb") as file:
         first = file.read(len(_MAGIC))
     if not first and not create:
-        raise StoreError(f"{path} is empty; a sweep writes results.")
+        raise StoreError(f"{path} is empty. popsnet sweep writes results.")
     if first and first != _MAGIC:
-        raise StoreError(f"{path} is not a store of results, nor any SQLite file.")
+        raise StoreError(f"{path} is not a store of results: it is not an SQLite file.")

@@ -1,4 +1,4 @@
-"""Sweeps: a TOML file that says which experiments are wanted, and how many runs of each.
+"""Sweeps: TOML files that say which experiments to run, and how many runs of each.
 
 The format is in docs/reference/sweep-format.md. Everything is checked before any work starts.
 """
@@ -38,7 +38,10 @@ _Several: TypeAlias = Annotated[tuple[_Value, ...], Meta(min_length=1)]
 
 @dataclass(frozen=True, repr=False)
 class Sweep:
-    """Experiments, with the number of runs of each; read from a file, or made of a grid.
+    """Hold experiments with the number of runs of each.
+
+    :meth:`read` makes a sweep from a TOML file, :meth:`of_grid` from the keys of one grid. Sweeps
+    can be added.
 
     Examples
     --------
@@ -53,15 +56,21 @@ class Sweep:
     runs: tuple[int, ...]
     """The runs of each experiment."""
     labels: tuple[str, ...]
-    """A name for people for each experiment; may be empty."""
+    """A label for the reader for each experiment; it may be empty."""
     skipped: tuple[str, ...] = ()
-    """What does not apply and was skipped, as the file allows."""
+    """What was skipped because it does not apply, and why."""
 
     @classmethod
     def read(cls, path: str | Path) -> Sweep:
-        """Return the sweep that a TOML file describes; see docs/reference/sweep-format.md.
+        """Return the sweep that a TOML file describes.
 
-        What cannot be done is refused, with its place.
+        The format is in docs/reference/sweep-format.md. Names of files in it are relative to its
+        folder.
+
+        Raises
+        ------
+        InputError
+            If something in the file is wrong; the message says where.
         """
         path = Path(path)
         table = _read(path)
@@ -75,12 +84,12 @@ class Sweep:
         )
         sweep = reduce(add, sweeps)
         if not sweep.experiments:
-            raise InputError(f"{path}: nothing of it applies: {'; '.join(sweep.skipped)}")
+            raise InputError(f"{path}: none of it applies: {'; '.join(sweep.skipped)}")
         return sweep
 
     @classmethod
     def of_grid(cls, **keys: Any) -> Sweep:
-        """Return the sweep of one grid, given by the keys that a file has for it."""
+        """Return the sweep of one grid, given by the keys that a ``[[grid]]`` of a file has."""
         return _grid("the grid", keys, Path())
 
     @property
@@ -125,7 +134,7 @@ def _grid(where: str, table: Mapping[str, Any], folder: Path) -> Sweep:
 
 
 class _Grid(Struct, frozen=True):
-    """One grid: every network with every router, variant and permutation."""
+    """A grid: every network with every router, variant and permutation."""
 
     label: str = ""
     shapes: _Several[tuple[int, int]] = ()
@@ -144,7 +153,7 @@ class _Grid(Struct, frozen=True):
 
     @classmethod
     def of(cls, table: Mapping[str, Any], folder: Path) -> _Grid:
-        """The grid that a table describes; names of files are those in a folder."""
+        """Return the grid that a table describes; names of files are relative to a folder."""
         single = {key for key in _LISTS if not isinstance(table.get(key, []), list)}
         listed = {key: [value] if key in single else value for key, value in table.items()}
         try:
@@ -159,7 +168,7 @@ class _Grid(Struct, frozen=True):
         )
 
     def sweep(self) -> Sweep:
-        """All experiments that apply."""
+        """Return all experiments that apply."""
         routers = list(map(_router, self.routers))
         self._require_variants(routers)
         chosen = itertools.product(self.networks(), routers, self.variants or (None,))
@@ -167,8 +176,8 @@ class _Grid(Struct, frozen=True):
         inapplicable = [one for one in found if isinstance(one, str)]
         if inapplicable and not self.skip_inapplicable:
             raise InputError(
-                f"{'; '.join(text.rstrip('.') for text in inapplicable)}. Take them out, or "
-                "say skip_inapplicable = true."
+                f"{'; '.join(text.rstrip('.') for text in inapplicable)}. Remove them, or "
+                "set skip_inapplicable = true."
             )
         experiments = tuple(one for one in found if isinstance(one, Experiment))
         count = len(experiments)
@@ -177,7 +186,7 @@ class _Grid(Struct, frozen=True):
     def _experiments(
         self, network: Network, router: Router, variant: str | None
     ) -> Iterator[Experiment | str]:
-        """The experiments of a network and a variant, or why there is none."""
+        """Yield the experiments of a network and a variant, or why there is none."""
         try:
             chosen = router.choose_variant(variant, network)
         except InputError as error:
@@ -192,14 +201,14 @@ class _Grid(Struct, frozen=True):
                     max_steps=self.max_steps,
                 )  # fmt: skip
             except PermutationError as error:
-                find_permutation(permutation)  # a name that means nothing is a slip
+                find_permutation(permutation)  # an unknown name is an error in any case
                 yield f"Permutation {permutation} on {network}: {error}"
             else:
                 choose_engine("auto", experiment)  # refuses what does not fit
                 yield experiment
 
     def _require_variants(self, routers: list[Router]) -> None:
-        """A variant that no router of the grid has is a slip, whatever may be skipped."""
+        """Refuse a variant that no router of the grid has, even if others may be skipped."""
         known = [variant for router in routers for variant in router.variants]
         making = [router.schedules for router in routers if router.schedules is not None]
         for variant in self.variants:
@@ -209,7 +218,7 @@ class _Grid(Struct, frozen=True):
                 _require_schedule(variant, making)
 
     def networks(self) -> Iterable[Network]:
-        """The networks, which are given in one of three ways."""
+        """Return the networks, which are given in one of three ways."""
         given = [key for key in _NETWORK_KEYS if getattr(self, key)]
         if given == ["shapes"]:
             return itertools.starmap(Network, self.shapes)
@@ -229,7 +238,7 @@ _LISTS = (*_NETWORK_KEYS, "routers", "variants", "permutations")
 
 
 def _require_schedule(variant: str, making: list[Schedules]) -> None:
-    """One of the routers makes a variant of the text; if none does, they say why."""
+    """Refuse a text that no router can read as a schedule."""
     reasons: list[str] = []
     for make in making:
         try:
@@ -241,10 +250,10 @@ def _require_schedule(variant: str, making: list[Schedules]) -> None:
 
 
 def _require_file(permutation: str) -> None:
-    """A file that is not there is a slip, whatever may be skipped."""
+    """Refuse a file that does not exist, even if others may be skipped."""
     path = Path(permutation)
     if path.suffix.lower() in SUFFIXES and not path.is_file():
-        raise InputError(f"permutations: there is no file {path}.")
+        raise InputError(f"permutations: the file {path} does not exist.")
 
 
 def _router(name: str) -> Router:
@@ -260,7 +269,7 @@ def _refuse(key: str, value: str, known: list[str]) -> None:
 
 
 def _ratio(value: int | str) -> Fraction:
-    """Read d/g; a text that is not a number, or takes for ever to compute, is not read at all."""
+    """Return d/g, given as an integer or as a fraction of digits."""
     ratio = Fraction(0)
     if isinstance(value, int) or re.fullmatch(r"\d{1,18}(/\d{1,18})?", value.strip()):
         with suppress(ZeroDivisionError):
@@ -271,14 +280,17 @@ def _ratio(value: int | str) -> Fraction:
 
 
 def _network(n: int, ratio: Fraction) -> Network:
-    """With d/g = p/q in lowest terms, d = p·k and g = q·k for a whole k, and n = p·q·k²."""
+    """Return the network with these n and d/g.
+
+    With d/g = p/q in lowest terms, d = p·k and g = q·k for an integer k, and n = p·q·k².
+    """
     p, q = ratio.numerator, ratio.denominator
     k = isqrt(max(n, 0) // (p * q))
     if n < 1 or p * q * k * k != n:
         below, above = (p * q * max(one, 1) ** 2 for one in (k, k + 1))
         nearest = f"{below} or {above}" if below < above else f"{above}"
         raise InputError(
-            f"n = {n} with ratio = {ratio}: no whole d and g have d·g = n and d/g = {ratio}; "
+            f"n = {n} with ratio = {ratio}: no integers d and g have d·g = n and d/g = {ratio}; "
             f"the nearest n that do are {nearest}."
         )
     return Network(p * k, q * k)
@@ -289,11 +301,11 @@ def _require_distinct(table: Mapping[str, Any]) -> None:
         values = table.get(key, [])
         for value in values if key != "ratio" else ():
             if values.count(value) > 1:
-                raise InputError(f"{key}: {value!r} is there twice; give it once.")
+                raise InputError(f"{key}: {value!r} is given twice; give it once.")
 
 
 def _explained(table: Mapping[str, Any], error: str) -> str:
-    """What msgspec finds wrong, with the key and the value."""
+    """Return what msgspec finds wrong, with the key and the value."""
     reason, _, place = error.partition(" - at `$.")
     key, *indices = re.findall(r"\w+", place)
     value = table[key]
@@ -303,7 +315,7 @@ def _explained(table: Mapping[str, Any], error: str) -> str:
 
 
 def _found(folder: Path, name: str, endings: tuple[str, ...]) -> str:
-    """The name of a file is relative to the folder of the sweep; other names stay."""
+    """Return a name, relative to the folder of the sweep if it is that of a file."""
     if name in NAMES or Path(name).suffix.lower() not in endings:
         return name
     return str(folder / name)

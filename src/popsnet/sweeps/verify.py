@@ -1,8 +1,8 @@
-"""Are the results of a store what the routers do? Shards are done again and compared."""
+"""Verification: check the numbers of a store, run shards again and compare."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,25 +12,28 @@ from popsnet.errors import InputError
 from popsnet.experiment import Experiment, whole_number
 from popsnet.progress import Progress, patient_progress
 from popsnet.report import Report, Reported, counted, facts_of
-from popsnet.sweeps.runner import Work, Workers
+from popsnet.sweeps.rows import counts_of, run_rows
+from popsnet.sweeps.runner import Workers
+from popsnet.sweeps.shard import Shards
 from popsnet.sweeps.store import Store
+from popsnet.sweeps.work import Queue, Work
 
 
 @dataclass(frozen=True, repr=False)
 class Verification(Reported):
-    """What was found."""
+    """The outcome of verifying a store."""
 
     store: str
     """The file."""
     flaws: tuple[str, ...] = ()
-    """What is wrong; a store that has none can be trusted."""
+    """What is wrong with the store."""
     compared: int = 0
-    """Shards that were done again."""
+    """Shards that were run again."""
     unknown: tuple[str, ...] = ()
-    """Experiments that cannot be done again here, and why."""
+    """Experiments that cannot be run again here, and why."""
 
     def report(self) -> Report:
-        """Return what was found as it is shown."""
+        """Return the outcome as it is shown."""
         facts = facts_of(self, "store", "flaws", "compared", "unknown")
         notes = [f"Not run again: {text}" for text in self.unknown]
         done = f"{counted(self.compared, 'shard')} run again"
@@ -49,18 +52,32 @@ def verify(
     workers: int | None = None,
     progress: Progress = None,
 ) -> Verification:
-    """Check a store, then do some of its shards again and compare.
+    """Check a store, then run some of its shards again and compare.
 
     Parameters
     ----------
     store : Store
         What to check.
     shards : int, optional
-        How many shards to do again, chosen by the seed; all of them if not given.
+        How many shards to run again; all of them by default.
     seed : int
-        Chooses the shards.
+        The seed of the choice of shards.
     workers, progress
-        See :func:`collect`.
+        As for :func:`collect`.
+
+    Returns
+    -------
+    Verification
+        Its ``flaws`` are empty if nothing is wrong.
+
+    Examples
+    --------
+    >>> import popsnet
+    >>> tallies = popsnet.collect([popsnet.Experiment(4, 4)], runs=20, store="results.sqlite")
+    >>> with popsnet.Store("results.sqlite") as store:
+    ...     found = popsnet.verify(store)
+    >>> found.flaws, found.compared
+    ((), 2)
     """
     if shards is not None:
         whole_number("shards", shards, 0)
@@ -75,14 +92,22 @@ def verify(
         Workers(workers=workers) as crew,
         patient_progress("verifying", len(work), progress, "shards") as report,
     ):
-        for compared, again in enumerate(crew.do(work), start=1):
-            tally, shard = Tally.of(again.outcomes), again.numbers[0]
-            kept = store.shard(again.experiment, shard)
-            if tally != kept:
-                where = f"Shard {shard} of experiment {again.experiment.digest}"
-                flaws.append(f"{where} is {kept}, and comes to {tally} here.")
+        for compared, again in enumerate(crew.do(Queue(work)), start=1):
+            flaws += _differences(store, again)
             report(compared)
     return Verification(str(store.path), tuple(flaws), compared, tuple(unknown))
+
+
+def _differences(store: Store, again: Shards) -> Iterator[str]:
+    """Yield how a shard that was run again differs from what the store has."""
+    tally, shard = Tally.of(again.outcomes), again.numbers[0]
+    kept, where = store.shard(again.experiment, shard), f"Shard {shard} of experiment "
+    where += again.experiment.digest
+    if tally != kept:
+        yield f"{where} is {kept} in the store and {tally} when it is run again."
+    runs = store.shard_runs(again.experiment, shard)
+    if runs is not None and runs != counts_of(run_rows(again), store.path).tolist():
+        yield f"{where} has other single runs in the store than when it is run again."
 
 
 def _sample(
@@ -95,7 +120,7 @@ def _sample(
 
 
 def _work(store: Store, chosen: Iterable[tuple[Experiment, int]]) -> tuple[list[Work], list[str]]:
-    """The shards that can be done again, and why others cannot."""
+    """Return the shards that can be run again, and why others cannot."""
     work: list[Work] = []
     unknown: dict[str, None] = {}
     opened: dict[tuple[Experiment, tuple[str, str]], Experiment] = {}

@@ -73,9 +73,11 @@ def test_killed_at_random_moments(tmp_path: Path) -> None:
     random, there, kills = Random(20), 0, 0
     for turn in range(5):
         kills += kill_while_it_writes(command, store, random.randrange(1, 400_000))
-        _, shards = results(as_it_was_left(store, tmp_path / f"{turn}"))
+        _, shards, runs = results(as_it_was_left(store, tmp_path / f"{turn}"))
         assert len(shards) >= there
         assert set(shards) <= set(expected[1])
+        assert set(runs) <= set(expected[2])
+        assert len(runs) == len(shards)
         there = len(shards)
     assert kills == 5
     assert 0 < there < len(expected[1])

@@ -1,0 +1,197 @@
+"""Exports: a row per experiment or a row per run, as CSV, JSON or Parquet."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TextIO, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from popsnet.errors import InputError
+from popsnet.experiment import Experiment
+from popsnet.files import require_writable, write_whole
+from popsnet.report import Table
+from popsnet.sweeps.rows import I64, RUN_COLUMNS
+from popsnet.sweeps.shard import SHARD_RUNS
+
+_Write: TypeAlias = Callable[[Any, TextIO], None]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RunTable:
+    """The counts of single runs of an experiment."""
+
+    experiment: Experiment
+    shards: tuple[int, ...]
+    counts: I64
+    """A row per run and a column per count."""
+    without: int
+    """Runs whose counts were not kept."""
+
+    def __len__(self) -> int:
+        return len(self.counts)
+
+    def __repr__(self) -> str:
+        return f"<counts of {len(self):,} runs of {self.experiment}>"
+
+    @property
+    def numbers(self) -> I64:
+        """The numbers of the runs. ``popsnet.route(experiment, first=number)`` repeats one."""
+        first = np.array(self.shards, dtype=np.int64)[:, np.newaxis] * SHARD_RUNS
+        return (first + np.arange(SHARD_RUNS)).ravel()
+
+    def column(self, name: str) -> npt.NDArray[Any]:
+        """Return one count of every run, such as ``"slots"`` or ``"capped"``."""
+        if name not in RUN_COLUMNS:
+            raise InputError(f"name = {name!r}: give one of {', '.join(RUN_COLUMNS)}.")
+        values = self.counts[:, RUN_COLUMNS.index(name)]
+        return values != 0 if name == "capped" else values
+
+    def records(self) -> Iterator[dict[str, Any]]:
+        """Yield a dictionary per run: the experiment, the number of the run and its counts."""
+        said = experiment_fields(self.experiment)
+        columns = [self.numbers.tolist(), *(self.column(name).tolist() for name in RUN_COLUMNS)]
+        for row in zip(*columns, strict=True):
+            yield {**said, **dict(zip(("run", *RUN_COLUMNS), row, strict=True))}
+
+
+def experiment_fields(experiment: Experiment) -> dict[str, Any]:
+    """Return the columns that say which experiment it is."""
+    return {
+        "experiment": experiment.digest,
+        **experiment.network.to_dict(),
+        **{name: value for name, value in experiment.identity.items() if name not in "dg"},
+    }
+
+
+def export_experiments(rows: Sequence[dict[str, Any]], path: Path) -> int:
+    """Write a row per experiment to a file, whole; its ending says how."""
+    if not rows:
+        raise InputError(f"There are no results to write to {path}. popsnet sweep makes some.")
+    _write(_EXPERIMENTS, rows, path)
+    return len(rows)
+
+
+def export_runs(tables: Sequence[RunTable], path: Path) -> int:
+    """Write a row per run to a file, whole; its ending says how."""
+    count = sum(map(len, tables))
+    if not count:
+        raise InputError(
+            f"There are no single runs to write to {path}: the store is empty, or popsnet 0.1 "
+            "wrote it, which kept histograms only. Run the sweep again into a new store."
+        )
+    _write(_RUNS, tables, path)
+    return count
+
+
+def _write(formats: dict[str, _Write], rows: Any, path: Path) -> None:
+    write = formats.get(path.suffix.lower())
+    if write is None:
+        raise InputError(f"{path}: results are written to files ending in {', '.join(formats)}.")
+    require_writable(path)
+    with write_whole(path) as file:
+        write(rows, file)
+
+
+def _experiments_json(rows: Sequence[dict[str, Any]], file: TextIO) -> None:
+    json.dump({"experiments": list(rows)}, file, indent=2)
+    file.write("\n")
+
+
+def _experiments_csv(rows: Sequence[dict[str, Any]], file: TextIO) -> None:
+    file.write(Table("experiments", "", (), rows).csv())
+
+
+def _experiments_parquet(rows: Sequence[dict[str, Any]], file: TextIO) -> None:
+    """Write histograms as texts, as in a CSV file."""
+    columns: dict[str, Any] = {name: [row[name] for row in rows] for name in rows[0]}
+    for name in columns:
+        if name.endswith("_histogram"):
+            columns[name] = [json.dumps(one) for one in columns[name]]
+    _parquet(columns, file)
+
+
+def _runs_json(tables: Sequence[RunTable], file: TextIO) -> None:
+    """Write a line per run, inside one JSON object."""
+    records = (json.dumps(record) for table in tables for record in table.records())
+    file.write('{"runs": [\n')
+    file.write(next(records))
+    for record in records:
+        file.write(f",\n{record}")
+    file.write("\n]}\n")
+
+
+def _runs_csv(tables: Sequence[RunTable], file: TextIO) -> None:
+    writer = csv.writer(file, lineterminator="\n")
+    for place, record in enumerate(record for table in tables for record in table.records()):
+        if not place:
+            writer.writerow(record)
+        writer.writerow(record.values())
+
+
+def run_columns(tables: Sequence[RunTable]) -> dict[str, npt.NDArray[Any]]:
+    """Return all runs as columns."""
+    said = [experiment_fields(table.experiment) for table in tables]
+    lengths = [len(table) for table in tables]
+    columns: dict[str, npt.NDArray[Any]] = {
+        name: np.repeat(_values([one[name] for one in said], name), lengths)
+        for name in (said[0] if said else ())
+    }
+    columns["run"] = np.concatenate([np.empty(0, np.int64), *(one.numbers for one in tables)])
+    for name in RUN_COLUMNS:
+        columns[name] = np.concatenate([table.column(name) for table in tables] or [np.empty(0)])
+    return columns
+
+
+def _runs_parquet(tables: Sequence[RunTable], file: TextIO) -> None:
+    _parquet(run_columns(tables), file)
+
+
+_SEEDS = ("seed", "permutation_seed")
+
+
+def _values(values: list[Any], name: str) -> npt.NDArray[Any]:
+    kind = object if isinstance(values[0], str) else np.uint64 if name in _SEEDS else np.int64
+    return np.array(values, dtype=kind)
+
+
+def _parquet(columns: dict[str, Any], file: TextIO) -> None:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    kinds = dict.fromkeys(_SEEDS, pa.uint64())
+    arrays = {name: pa.array(one, type=kinds.get(name)) for name, one in columns.items()}
+    sink = io.BytesIO()
+    parquet.write_table(pa.table(arrays), sink)
+    file.buffer.write(sink.getvalue())
+
+
+def _requiring_pyarrow(write: _Write) -> _Write:
+    def wrapped(rows: Any, file: TextIO) -> None:
+        try:
+            write(rows, file)
+        except ImportError as error:
+            raise InputError(
+                f"Parquet needs pyarrow ({error}): pip install 'popsnet[parquet]', or export to "
+                ".csv or .json."
+            ) from error
+
+    return wrapped
+
+
+_EXPERIMENTS: dict[str, _Write] = {
+    ".csv": _experiments_csv,
+    ".json": _experiments_json,
+    ".parquet": _requiring_pyarrow(_experiments_parquet),
+}
+_RUNS: dict[str, _Write] = {
+    ".csv": _runs_csv,
+    ".json": _runs_json,
+    ".parquet": _requiring_pyarrow(_runs_parquet),
+}

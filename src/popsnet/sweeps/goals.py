@@ -1,0 +1,170 @@
+"""Goals: which shards of each experiment a collection does, and when it has enough of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from popsnet.engines import Tally, choose_engine
+from popsnet.errors import InputError
+from popsnet.experiment import Experiment, whole_number
+from popsnet.sweeps.precision import Precision
+from popsnet.sweeps.shard import MOST_RUNS, SHARD_RUNS, shards_of
+from popsnet.sweeps.store import Store
+from popsnet.sweeps.sweep import Sweep
+from popsnet.sweeps.work import Part
+
+Wanted: TypeAlias = Sweep | Iterable[Experiment | tuple[Experiment, int]]
+
+
+@dataclass
+class Goal:
+    """The shards of one experiment, in stages; after each stage the precision is looked at."""
+
+    experiment: Experiment
+    stages: Sequence[Sequence[int]]
+    """The shards that must be there at the end of each stage; every stage has the one before."""
+    precision: Precision | None = None
+    _stage: int = 0
+
+    def missing(self, store: Store) -> list[int]:
+        """Return the shards that are missing before the next decision; none at the end.
+
+        Decisions depend on the results of whole stages and on nothing else, so that neither the
+        order of work nor an interruption changes which shards there are in the end.
+        """
+        there = set(store.shards(self.experiment))
+        while True:
+            missing = [shard for shard in self.shards if shard not in there]
+            if missing or self._stage + 1 == len(self.stages) or self.is_precise(store):
+                return missing
+            self._stage += 1
+
+    def is_precise(self, store: Store) -> bool:
+        """Return whether the stage is complete and its mean as precise as is wanted."""
+        tally = store.tally(self.experiment, len(self.shards) * SHARD_RUNS)
+        return self.precision is not None and tally is not None and self.precision.reached(tally)
+
+    @property
+    def shards(self) -> Sequence[int]:
+        """The shards of the present stage."""
+        return self.stages[self._stage]
+
+    def tally(self, store: Store) -> Tally:
+        """Return the tally of the runs that count: the present stage, as far as it goes."""
+        return store.tally_of(self.experiment, self._counted(store))
+
+    def _counted(self, store: Store) -> Sequence[int]:
+        """Return the shards up to the first that is missing."""
+        there = set(store.shards(self.experiment))
+        whole = next((i for i, shard in enumerate(self.shards) if shard not in there), None)
+        return self.shards if whole is None else self.shards[:whole]
+
+
+@dataclass(frozen=True)
+class Goals:
+    """What a collection is to do: a goal for each experiment that has shards to do."""
+
+    wanted: Sequence[tuple[Experiment, int]]
+    goals: dict[Experiment, Goal]
+    precision: Precision | None = None
+    part: Part | None = None
+
+    @classmethod
+    def of(
+        cls,
+        experiments: Wanted,
+        runs: int | None = None,
+        until_se: float | str | None = None,
+        max_runs: int | None = None,
+        part: str | Sequence[int] | None = None,
+    ) -> Goals:
+        """Check and resolve the parameters of :func:`popsnet.collect`."""
+        wanted = _pairs(experiments, 1 if runs is None and until_se is not None else runs)
+        for experiment, _ in wanted:
+            _require_storable(experiment)
+            choose_engine("auto", experiment)
+        precision = _precision(wanted, until_se, max_runs)
+        which = None if part is None else Part.of(part)
+        most: dict[Experiment, int] = {}
+        for experiment, count in wanted:
+            most[experiment] = max(most.get(experiment, 0), count)
+        stages: dict[Experiment, Sequence[Sequence[int]]]
+        if precision is not None:
+            mine = most if which is None else which.experiments(most)
+            stages = {
+                one: [range(shards_of(look)) for look in precision.looks(most[one])] for one in mine
+            }
+        else:
+            whole = {one: shards_of(count) for one, count in most.items()}
+            shares: Mapping[Experiment, Sequence[int]] = (
+                {one: range(end) for one, end in whole.items()}
+                if which is None
+                else which.shards(whole)
+            )
+            stages = {one: [shards] for one, shards in shares.items() if shards}
+        goals = {one: Goal(one, several, precision) for one, several in stages.items()}
+        return cls(wanted, goals, precision, which)
+
+    def shards_done(self, store: Store) -> tuple[int, int]:
+        """Return how many of the shards a store has, and how many there are in all."""
+        total = sum(len(goal.shards) for goal in self.goals.values())
+        return total - sum(len(goal.missing(store)) for goal in self.goals.values()), total
+
+    def tallies(self, store: Store) -> list[Tally]:
+        """Return a tally for each experiment in the order given."""
+        return [self._tally(store, *pair) for pair in self.wanted]
+
+    def _tally(self, store: Store, experiment: Experiment, runs: int) -> Tally:
+        if self.precision is None and self.part is None:
+            return store.tally(experiment, runs) or store.unbroken(experiment)
+        goal = self.goals.get(experiment)
+        return Tally() if goal is None else goal.tally(store)
+
+
+def _pairs(experiments: Wanted, runs: int | None) -> list[tuple[Experiment, int]]:
+    """Return every experiment with the number of its runs."""
+    if runs is not None:
+        runs = whole_number("runs", runs, 1, MOST_RUNS)
+    if isinstance(experiments, Sweep):
+        return [(one, runs or count) for one, count in experiments.wanted]
+    if isinstance(experiments, Experiment):
+        experiments = [experiments]
+    pairs = []
+    for one in experiments:
+        experiment, count = one if isinstance(one, tuple) and len(one) == 2 else (one, runs)
+        if not isinstance(experiment, Experiment):
+            raise InputError(
+                f"{experiment!r:.60} is not an Experiment, nor a pair of one and runs."
+            )
+        if count is None:
+            raise InputError(f"runs = None: say how many runs of {experiment} to do.")
+        pairs.append((experiment, whole_number("runs", count, 1, MOST_RUNS)))
+    return pairs
+
+
+def _require_storable(experiment: Experiment) -> None:
+    if not experiment.storable:
+        raise InputError(
+            f"Router {experiment.router} is not registered, so its results could not be told from "
+            "those of a later version. Put it into a file with @popsnet.register(...) and give "
+            "the file."
+        )
+
+
+def _precision(
+    wanted: Sequence[tuple[Experiment, int]], until_se: float | str | None, max_runs: int | None
+) -> Precision | None:
+    if until_se is None:
+        if max_runs is not None:
+            raise InputError(f"max_runs = {max_runs}: it is the limit for until_se; give both.")
+        return None
+    precision = Precision.of(until_se, max_runs)
+    for experiment, runs in wanted:
+        if max_runs is not None and runs > max_runs:
+            raise InputError(
+                f"max_runs = {max_runs}: {experiment} has {runs:,} runs in any case; "
+                "give at least as many."
+            )
+    return precision

@@ -1,0 +1,120 @@
+"""Selections: some of the experiments of a store, by router, variant, permutation and size."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from popsnet.errors import InputError
+from popsnet.experiment import Experiment
+
+Names: TypeAlias = str | Sequence[str]
+Numbers: TypeAlias = int | str | None
+"""A number, a range ``"64:1024"`` with both ends in it and either end optional, or None for all."""
+
+_NAMES = ("router", "variant", "permutation")
+_NUMBERS = ("n", "d", "g")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Selection:
+    """Choose experiments of a store by name and by size.
+
+    Parameters
+    ----------
+    router, variant, permutation : str or sequence of str
+        Names, of which an experiment must have one; nothing selects all. ``"file.npy"`` selects
+        all permutations from files of this kind.
+    d, g, n : int or str, optional
+        A number, or a range such as ``"64:1024"``, ``"64:"`` or ``":1024"``. Both ends belong to
+        a range.
+
+    Examples
+    --------
+    >>> from popsnet import Experiment
+    >>> from popsnet.sweeps import Selection
+    >>> only = Selection(router="mei-rizzi", n="64:1024")
+    >>> Experiment(8, 8) in only, Experiment(4, 4) in only
+    (True, False)
+    """
+
+    router: Names = ()
+    variant: Names = ()
+    permutation: Names = ()
+    d: Numbers = None
+    g: Numbers = None
+    n: Numbers = None
+
+    def __post_init__(self) -> None:
+        for name in _NUMBERS:
+            _range(name, getattr(self, name))
+
+    def __contains__(self, experiment: Experiment) -> bool:
+        return all(self._agrees(name, experiment) for name in (*_NAMES, *_NUMBERS))
+
+    def _agrees(self, name: str, experiment: Experiment) -> bool:
+        if name in _NUMBERS:
+            least, most = _range(name, getattr(self, name))
+            return bool(least <= getattr(experiment.network, name) <= most)
+        value, names = getattr(experiment, name), self._names(name)
+        kind, _, _ = value.partition(":")
+        return not names or value in names or (kind.startswith("file.") and kind in names)
+
+    def _names(self, name: str) -> tuple[str, ...]:
+        names = getattr(self, name)
+        return (names,) if isinstance(names, str) else tuple(names)
+
+    def require_any(self, experiments: Iterable[Experiment], where: object) -> list[Experiment]:
+        """Return the selected experiments.
+
+        Raises
+        ------
+        InputError
+            If there are experiments and none is selected.
+        """
+        there = list(experiments)
+        found = [one for one in there if one in self]
+        if there and not found:
+            raise InputError(self._complaint(there, where))
+        return found
+
+    def _complaint(self, there: Sequence[Experiment], where: object) -> str:
+        """Say which value selects nothing, and what there is instead."""
+        for name in (*_NAMES, *_NUMBERS):
+            if any(self._agrees(name, one) for one in there):
+                continue
+            if name in _NUMBERS:
+                values = [getattr(one.network, name) for one in there]
+                has = f"{name} is from {min(values):,} to {max(values):,} there"
+                return f"{name} = {getattr(self, name)}: {where} has no such experiment; {has}."
+            known = sorted({getattr(one, name) for one in there})
+            names = self._names(name)
+            close = difflib.get_close_matches(names[0], known, n=1)
+            meant = f" Did you mean {close[0]!r}?" if close else ""
+            return (
+                f"{name} = {', '.join(names)}: {where} has no such experiment; "
+                f"it has {', '.join(known)}.{meant}"
+            )
+        return f"{where} has no experiment that meets all conditions at once; drop one of them."
+
+
+def _range(name: str, value: Numbers) -> tuple[float, float]:
+    """Return the ends of a range."""
+    if value is None:
+        return 0, float("inf")
+    found = re.fullmatch(r"(\d{1,18})?(:)?(\d{1,18})?", str(value).strip())
+    if found is None or isinstance(value, bool) or not (found[1] or found[3]):
+        raise InputError(
+            f"{name} = {value}: give a number, or a range such as 64:1024, 64: or :1024."
+        )
+    least = int(found[1] or 0)
+    most = int(found[3]) if found[3] else float("inf") if found[2] else least
+    if most < least:
+        raise InputError(f"{name} = {value}: the range ends before it begins.")
+    return least, most
+
+
+EVERYTHING = Selection()

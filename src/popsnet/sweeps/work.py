@@ -1,0 +1,177 @@
+"""Work: how long shards take by estimate, which come first, and which belong to a part."""
+
+from __future__ import annotations
+
+import heapq
+import math
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TypeAlias, TypeVar
+
+from popsnet.engines import choose_engine
+from popsnet.errors import InputError
+from popsnet.experiment import Experiment, whole_number
+from popsnet.sweeps.shard import SHARD_RUNS
+
+_T = TypeVar("_T")
+
+Work: TypeAlias = tuple[Experiment, range]
+"""An experiment and some of its shards."""
+
+AHEAD = 2
+"""Pieces of work handed over for each worker: enough to keep the executor busy."""
+
+_SLOT_SECONDS = {True: (1e-4, 5e-8), False: (2.5e-7, 2e-10)}
+"""Seconds of one slot, and of a slot per processor; for engines that execute messages or not.
+
+They are measured on one machine, and only their ratios matter.
+"""
+
+
+def estimate_work(experiment: Experiment) -> float:
+    """Estimate the seconds that a shard takes, to about a factor of three.
+
+    It is the number of slots that the router expects, times a constant plus a time per processor
+    for the engine. A router that states no expectation is taken to need max(d, g) slots. Two
+    significant digits are kept, so that different machines agree on the order of shards.
+    """
+    engine = choose_engine("auto", experiment, fitting=False)
+    fixed, each = _SLOT_SECONDS[engine.messages]
+    slots = _expected_slots(experiment)
+    return float(f"{SHARD_RUNS * slots * (fixed + each * experiment.network.n):.1e}")
+
+
+_expected: dict[tuple[str, str, int, int], float] = {}
+"""Slots by router, version, d and g, so that every expectation is computed once."""
+
+
+def _expected_slots(experiment: Experiment) -> float:
+    key = experiment.router, experiment.version, experiment.d, experiment.g
+    if key not in _expected:
+        _expected[key] = _compute_slots(experiment)
+    return _expected[key]
+
+
+def _compute_slots(experiment: Experiment) -> float:
+    expected, slots = experiment.resolved_router.claims.expected, math.nan
+    if expected is not None:
+        with suppress(Exception):  # an estimate only: a wrong claim must not end a sweep
+            slots = float(expected.slots(experiment.network))
+    return slots if 0 < slots < math.inf else float(max(experiment.d, experiment.g))
+
+
+def cut(experiment: Experiment, shards: Sequence[int], workers: int) -> Iterator[Work]:
+    """Cut shards into consecutive pieces: cheap to hand over, and some for every worker."""
+    engine = choose_engine("auto", experiment, fitting=False)
+    batch = engine.batch(experiment) // SHARD_RUNS
+    most = max(min(batch, len(shards) // (AHEAD * workers)), 1)
+    start = 0
+    for place in range(1, len(shards) + 1):
+        ends = place == len(shards) or shards[place] != shards[place - 1] + 1
+        if ends or place - start == most:
+            yield experiment, range(shards[start], shards[place - 1] + 1)
+            start = place
+
+
+class Queue:
+    """Pieces of work, the longest first by estimate.
+
+    All pieces that are added at once count as long as the longest of them, so that a worker stays
+    with an experiment.
+    """
+
+    def __init__(self, work: Iterable[Work] = ()) -> None:
+        self._heap: list[tuple[float, int, Work]] = []
+        self._added = 0
+        for piece in work:
+            self.add([piece])
+
+    def __len__(self) -> int:
+        return len(self._heap)
+
+    def add(self, pieces: Iterable[Work]) -> None:
+        """Add pieces of one experiment."""
+        there = list(pieces)
+        if there:
+            longest = max(len(shards) for _, shards in there)
+            seconds = longest * estimate_work(there[0][0])
+        for piece in there:
+            self._added += 1
+            heapq.heappush(self._heap, (-seconds, self._added, piece))
+
+    def take(self, fits: Callable[[Experiment], bool]) -> Work | None:
+        """Remove and return the first piece whose experiment fits; None if none does."""
+        passed, found = [], None
+        while self._heap and found is None:
+            one = heapq.heappop(self._heap)
+            if fits(one[2][0]):
+                found = one[2]
+            else:
+                passed.append(one)
+        for one in passed:
+            heapq.heappush(self._heap, one)
+        return found
+
+
+@dataclass(frozen=True)
+class Part:
+    """One of several parts of a sweep: ``number`` counts from 1 to ``count``."""
+
+    number: int
+    count: int
+
+    @classmethod
+    def of(cls, part: str | Sequence[int]) -> Part:
+        """Return the part that a text ``"3/20"`` or a pair ``(3, 20)`` stands for."""
+        if isinstance(part, str):
+            found = re.fullmatch(r"(\d{1,9})\s*/\s*(\d{1,9})", part.strip())
+            numbers: Sequence[int] = tuple(map(int, found.groups())) if found else ()
+        else:
+            numbers = part
+        if len(numbers) != 2:
+            raise InputError(f"part = {part}: give the part and how many there are, as in 3/20.")
+        number, count = (whole_number("part", one, 1) for one in numbers)
+        if number > count:
+            raise InputError(f"part = {number}/{count}: parts are numbered from 1 to {count}.")
+        return cls(number, count)
+
+    def __str__(self) -> str:
+        return f"{self.number} of {self.count}"
+
+    def shards(self, wanted: Mapping[Experiment, int]) -> dict[Experiment, list[int]]:
+        """Return the shards that belong to this part, by experiment.
+
+        Every part gets the same number of consecutive shards of an experiment. Those that remain
+        are dealt out one by one, the longest first, each to the part with the least work.
+        """
+        each = {one: shards // self.count for one, shards in wanted.items()}
+        found = {
+            one: list(range((self.number - 1) * size, self.number * size))
+            for one, size in each.items()
+        }
+        left = [
+            (one, shard)
+            for one, shards in wanted.items()
+            for shard in range(each[one] * self.count, shards)
+        ]
+        for one, shard in self._dealt(left, lambda pair: pair[0]):
+            found[one].append(shard)
+        return found
+
+    def experiments(self, wanted: Iterable[Experiment]) -> list[Experiment]:
+        """Return the whole experiments that belong to this part."""
+        return self._dealt(list(wanted), lambda one: one)
+
+    def _dealt(self, things: list[_T], experiment: Callable[[_T], Experiment]) -> list[_T]:
+        """Return what this part gets, if the longest come first and the idlest part takes each."""
+        seconds = [estimate_work(experiment(one)) for one in things]
+        loads = [(0.0, part) for part in range(1, self.count + 1)]
+        mine = []
+        for place in sorted(range(len(things)), key=lambda place: -seconds[place]):
+            load, part = loads[0]
+            heapq.heapreplace(loads, (load + seconds[place], part))
+            if part == self.number:
+                mine.append(place)
+        return [things[place] for place in sorted(mine)]

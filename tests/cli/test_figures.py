@@ -1,0 +1,66 @@
+"""Every command with a figure writes it as SVG, PNG or PDF, and refuses every other ending."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import typer
+
+from popsnet import Sweep, collect
+from popsnet.cli.main import app
+from tests.conftest import Cli
+
+COMMANDS: dict[str, tuple[object, ...]] = {
+    "adversary congestion": ("--largest", 16, "--runs", 2, "--worst", 8),
+    "adversary rigid": (4, 4),
+    "adversary separation": (),
+    "compare": (2, 2, "--runs", 2),
+    "results plot": (),
+    "schedule": (2, 2),
+    "sorting-network": ("bitonic", 4),
+    "theory": (4, 4),
+}
+"""Commands with a figure, and arguments with which they take little time."""
+
+FIRST_BYTES = {".svg": b"<svg", ".png": b"\x89PNG", ".pdf": b"%PDF"}
+
+
+def with_figures() -> set[str]:
+    """Return the commands that have an option --figure."""
+
+    def walk(command: object, name: str) -> set[str]:
+        commands = getattr(command, "commands", None)
+        if commands is not None:
+            return {one for key, sub in commands.items() for one in walk(sub, f"{name} {key}")}
+        options = {one for parameter in command.params for one in parameter.opts}  # type: ignore[attr-defined]
+        return {name.strip()} if "--figure" in options else set()
+
+    return walk(typer.main.get_command(app), "")
+
+
+def test_the_commands_with_figures_are_these() -> None:
+    assert with_figures() == set(COMMANDS)
+
+
+@pytest.fixture
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    collect(Sweep.of_grid(shapes=[[2, 2]]), store="results.sqlite", progress=False)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_what_is_not_a_figure_is_refused_with_the_list(command: str, cli: Cli, store: None) -> None:
+    for name in ("x.txt", "x", "x.jpg", "x.svgz"):
+        finished = cli(*command.split(), *COMMANDS[command], "--figure", name)
+        assert (finished.code, finished.out) == (2, "")
+        assert f"--figure {name}: the name must end in one of .svg, .png, .pdf." in finished.err
+        assert not Path(name).exists()
+
+
+@pytest.mark.parametrize("ending", FIRST_BYTES)
+@pytest.mark.parametrize("command", [one for one in COMMANDS if not one.startswith("adversary")])
+def test_every_format_is_written(command: str, ending: str, cli: Cli, store: None) -> None:
+    finished = cli(*command.split(), *COMMANDS[command], "--figure", f"figure{ending.upper()}")
+    assert (finished.code, finished.err) == (0, "")
+    assert Path(f"figure{ending.upper()}").read_bytes().startswith(FIRST_BYTES[ending])

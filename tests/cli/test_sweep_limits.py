@@ -1,0 +1,95 @@
+"""popsnet sweep with a precision, a time or a part; what it says when it is ended."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from popsnet.sweeps.rows import RESULTS
+from popsnet.sweeps.store import Store
+from tests.conftest import Cli
+
+SWEEP = """
+runs = 40
+[[grid]]
+shapes = [[4, 4], [8, 8]]
+[[grid]]
+shapes = [[3, 5]]
+routers = "direct"
+"""
+
+
+@pytest.fixture
+def sweep(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    Path("sweep.toml").write_text(SWEEP)
+    return tmp_path
+
+
+def rows(path: str) -> list[list[tuple[object, ...]]]:
+    with Store(path) as store:
+        return [store.rows(table) for table in RESULTS]
+
+
+def test_a_precision_is_reached_and_said(cli: Cli, sweep: Path) -> None:
+    finished = cli("sweep", "sweep.toml", "--until-se", "3%", "--json")
+    found = json.loads(finished.out)["experiments"]
+    assert all(one["precise"] and not one["runs_missing"] for one in found)
+    assert [one["runs"] for one in found] == [90, 50, 50]
+    text = cli("sweep", "sweep.toml", "--until-se", "3%").out
+    assert "3 of 3 experiments reached a standard error of at most 3 % of the mean." in text
+    text = cli("sweep", "sweep.toml", "--until-se", "0.01", "--max-runs", 100).out
+    assert "1 of 3 experiments reached a standard error of at most 0.01 slots." in text
+    assert "2 reached the limit of 100 runs before that." in text
+
+
+def test_parts_together_are_the_whole(cli: Cli, sweep: Path) -> None:
+    assert cli("sweep", "sweep.toml", "--store", "whole").code == 0
+    for part in (1, 2, 3):
+        finished = cli("sweep", "sweep.toml", "--part", f"{part}/3", "--store", f"part{part}")
+        assert finished.code == 0
+        assert f"Part {part} of 3: 4 of 4 shards of 10 runs are in part{part}." in finished.out
+        cli("sweep", "sweep.toml", "--part", f"{part}/3", "--store", "shared")
+    assert cli("results", "merge", "part2", "part3", "--store", "part1").code == 0
+    assert rows("part1") == rows("shared") == rows("whole")
+
+
+def test_time_ends_a_sweep_and_the_same_command_does_the_rest(
+    cli: Cli, sweep: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = iter(range(10**9))
+    monkeypatch.setattr("popsnet.sweeps.runner.time.monotonic", lambda: float(next(now)))
+    finished = cli("sweep", "sweep.toml", "--time", "2s", "--workers", 1)
+    assert (finished.code, finished.err) == (0, "")
+    text = " ".join(finished.out.split())
+    assert "Stopped after 2s: " in text
+    assert "of 12 shards of 10 runs are in results.sqlite. The same command does the rest." in text
+    monkeypatch.undo()
+    monkeypatch.chdir(sweep)
+    finished = cli("sweep", "sweep.toml", "--time", "1h", "--workers", 1)
+    assert "Stopped" not in finished.out
+    assert cli("sweep", "sweep.toml", "--store", "whole").code == 0
+    assert rows("results.sqlite") == rows("whole")
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        (("--until-se", "x"), "--until-se x: give a positive percentage"),
+        (("--until-se", "1%", "--max-runs", 39), "--max-runs 39: it must be at least 50"),
+        (("--max-runs", 100), "--max-runs 100: it is the limit for"),
+        (("--time", "soon"), "--time soon: give a time such as 90s, 10min or 2h."),
+        (("--time", "0"), "--time 0: give a time"),
+        (("--part", "4/3"), "--part 4/3: parts are numbered from 1 to 3."),
+        (("--part", "4"), "--part 4: give the part and how many there are"),
+    ],
+)
+def test_bad_limits_are_refused_before_any_work(
+    options: tuple[object, ...], complaint: str, cli: Cli, sweep: Path
+) -> None:
+    finished = cli("sweep", "sweep.toml", *options)
+    assert (finished.code, finished.out) == (2, "")
+    assert complaint in finished.err
+    assert not Path("results.sqlite").exists()

@@ -1,0 +1,91 @@
+"""Figures of results."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.container import ErrorbarContainer
+from matplotlib.figure import Figure
+
+from popsnet import Experiment, InputError, Store, Sweep, collect
+from popsnet.plots import draw_results
+from popsnet.plots.style import save_one
+from popsnet.sweeps import Selection
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("plots") / "r.sqlite"
+    sweep = Sweep.of_grid(
+        shapes=[[4, 4], [8, 8], [16, 16]], routers=["mei-rizzi", "direct"], runs=20
+    )
+    collect(sweep, store=path, progress=False)
+    collect([Experiment(8, 4, max_steps=3)], 20, path, progress=False)
+    return path
+
+
+def drawn(store: Path, **options: object) -> Figure:
+    with Store(store) as opened:
+        return draw_results(opened, **options)  # type: ignore[arg-type]
+
+
+def bars_of(axes: Axes) -> list[ErrorbarContainer]:
+    return [one for one in axes.containers if isinstance(one, ErrorbarContainer)]
+
+
+def labels(figure: Figure) -> list[str]:
+    return [text.get_text() for text in figure.legends[0].get_texts()]
+
+
+def test_a_line_per_router_with_intervals_and_the_number_of_runs(store: Path) -> None:
+    figure = drawn(store, only=Selection(variant=["published", "standard"]))
+    (axes,) = figure.axes
+    assert labels(figure) == ["direct (standard)", "mei-rizzi (published)"]
+    assert axes.get_title() == "d = g, permutation random, 120 runs, 20 per point"
+    assert axes.get_xscale() == "log"
+    assert axes.get_yscale() == "linear"
+    assert axes.get_ylabel() == "slots: mean, 95 % interval"
+    assert [text.get_text() for text in axes.get_xticklabels()] == ["16", "64", "256"]
+    direct, other = bars_of(axes)
+    assert np.asarray(direct.lines[0].get_ydata()).tolist() == [4, 8, 16]
+    low, high = axes.get_ylim()
+    assert (low, high > 30) == (0, True)
+    bars = [segment[1][1] - segment[0][1] for segment in other.lines[2][0].get_segments()]
+    assert all(bar > 0 for bar in bars)
+
+
+def test_means_of_capped_runs_are_marked_and_have_no_interval(store: Path) -> None:
+    figure = drawn(store, only=Selection(d=8, g=4))
+    assert "lower bound: some runs were capped" in labels(figure)
+    (container,) = bars_of(figure.axes[0])
+    ((low, high),) = container.lines[2][0].get_segments()
+    assert low[1] == high[1]
+    assert "lower bound: some runs were capped" not in labels(drawn(store, only=Selection(d=4)))
+
+
+def test_a_wide_range_has_a_logarithmic_axis_and_lost_packets_none(store: Path) -> None:
+    steps = drawn(store, measure="steps").axes[0]
+    assert (steps.get_yscale(), steps.get_ylabel()) == ("linear", "steps: mean, 95 % interval")
+    collect([Experiment(128, 2, router="direct")], 10, store, progress=False)
+    assert drawn(store, x="d/g").axes[0].get_yscale() == "log"
+    lost = drawn(store, measure="lost", only=Selection(router="direct"))
+    assert lost.axes[0].get_ylim() == (0, 1)
+
+
+def test_too_many_lines_are_refused(tmp_path: Path) -> None:
+    experiments = [Experiment(2, 2, router="direct", seed=seed) for seed in range(22)]
+    collect(experiments, 10, tmp_path / "r", progress=False)
+    with pytest.raises(InputError, match="22 lines, and 21 can be told apart"):
+        drawn(tmp_path / "r")
+
+
+@pytest.mark.parametrize("ending", ["svg", "pdf", "png"])
+def test_the_same_figure_has_the_same_bytes(ending: str, store: Path, tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        save_one(drawn(store), tmp_path / f"{name}.{ending}")
+    assert (tmp_path / f"a.{ending}").read_bytes() == (tmp_path / f"b.{ending}").read_bytes()
+    with pytest.raises(InputError, match=r"ending in \.svg, \.png, \.pdf"):
+        save_one(drawn(store), tmp_path / "a.jpg")

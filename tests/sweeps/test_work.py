@@ -1,0 +1,102 @@
+"""Work: longest first, and parts that are disjoint, complete and balanced."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from popsnet import Experiment, InputError, Network, Sweep
+from popsnet.routing import Claims, Expectation, Router
+from popsnet.routing.router import get_router
+from popsnet.sweeps.goals import Goals
+from popsnet.sweeps.work import Part, Queue, cut, estimate_work
+
+SMALL, LARGE = Experiment(4, 4), Experiment(64, 64)
+SLOW = Experiment(8, 8, router="direct")
+EXPERIMENTS = [SMALL, LARGE, SLOW, Experiment(4, 8, router="batcher"), Experiment(16, 2)]
+
+
+def test_larger_networks_and_engines_of_messages_take_longer() -> None:
+    assert estimate_work(SMALL) < estimate_work(LARGE) < estimate_work(SLOW)
+
+
+def claiming(expected: Expectation | None) -> Experiment:
+    """An experiment whose router expects this; its version tells it from others."""
+    direct = get_router("direct")
+    fields = {name: getattr(direct, name) for name in direct.__dataclass_fields__}
+    version = f"test {id(expected)}"
+    return Experiment(
+        4, 8, router=Router(**{**fields, "claims": Claims(expected), "version": version})
+    )
+
+
+def test_a_router_that_expects_nothing_or_nonsense_counts_as_max_d_g() -> None:
+    def fails(network: Network) -> float:
+        raise ZeroDivisionError
+
+    plain = estimate_work(claiming(None))
+    for slots in (fails, lambda network: float("nan"), lambda network: -1.0):
+        assert estimate_work(claiming(Expectation(slots, False, ""))) == plain
+    assert estimate_work(claiming(Expectation(lambda network: 80.0, False, ""))) == pytest.approx(
+        10 * plain
+    )
+
+
+def test_the_longest_work_comes_first_and_an_experiment_stays_together() -> None:
+    queue = Queue()
+    for one in (SMALL, SLOW, LARGE):
+        queue.add(cut(one, range(7), 1))
+    order = []
+    while (piece := queue.take(lambda _: True)) is not None:
+        order.append(piece)
+    assert list(dict.fromkeys(one for one, _ in order)) == [SLOW, LARGE, SMALL]
+    assert len(list(dict.fromkeys(one for one, _ in order))) == 3
+    places = [[i for i, (one, _) in enumerate(order) if one == each] for each in (SLOW, SMALL)]
+    assert all(place == list(range(place[0], place[-1] + 1)) for place in places)
+
+
+def test_work_that_does_not_fit_waits_and_lets_others_pass() -> None:
+    queue = Queue([(SLOW, range(1)), (SMALL, range(1))])
+    assert queue.take(lambda one: one != SLOW) == (SMALL, range(1))
+    assert queue.take(lambda one: one != SLOW) is None
+    assert len(queue) == 1
+    assert queue.take(lambda _: True) == (SLOW, range(1))
+
+
+SHARDS = st.lists(st.integers(1, 40), min_size=5, max_size=5)
+
+
+@given(SHARDS, st.integers(1, 12))
+def test_parts_are_disjoint_complete_and_balanced(shards: list[int], count: int) -> None:
+    wanted = dict(zip(EXPERIMENTS, shards, strict=True))
+    parts = [Part(number, count).shards(wanted) for number in range(1, count + 1)]
+    done = Counter((one, shard) for part in parts for one, few in part.items() for shard in few)
+    assert done == Counter((one, shard) for one, few in wanted.items() for shard in range(few))
+    loads = [sum(len(few) * estimate_work(one) for one, few in part.items()) for part in parts]
+    longest = max(estimate_work(one) for one in wanted)
+    assert max(loads) - min(loads) <= longest * (1 + 1e-9)
+
+
+@given(st.integers(1, 7))
+def test_with_a_precision_whole_experiments_are_divided(count: int) -> None:
+    sweep = Sweep(tuple(EXPERIMENTS), (10,) * 5, ("",) * 5)
+    parts = [
+        Goals.of(sweep, until_se="1%", part=(number, count)).goals for number in range(1, count + 1)
+    ]
+    assert Counter(one for part in parts for one in part) == Counter(EXPERIMENTS)
+
+
+@pytest.mark.parametrize(
+    "part", ["0/3", "4/3", "3", "a/b", "1/0", "-1/3", "1/2/3", (1, 2, 3), (1.5, 2)]
+)
+def test_what_is_not_a_part_is_refused(part: object) -> None:
+    with pytest.raises(InputError, match="part = "):
+        Part.of(part)  # type: ignore[arg-type]
+
+
+def test_a_part_is_a_text_or_a_pair() -> None:
+    assert Part.of("3/20") == Part.of((3, 20)) == Part(3, 20)
+    assert str(Part(3, 20)) == "3 of 20"
