@@ -168,5 +168,5 @@ if __name__ == "__main__":
     (IMAGES / "merge-exchange-16.svg").write_text(svg_text(draw_network(merge_exchange(16))))
     draw_course(IMAGES / "phases.svg", 1024, 1024)
     draw_course(IMAGES / "phases-thinning.svg", 1024, 256)
-    draw_exact(IMAGES / "exact-laws.svg")
+    draw_exact(IMAGES / "exact-distributions.svg")
     draw_growth(IMAGES / "growth.svg")

@@ -206,10 +206,10 @@ def test_paths_of_a_file(tmp_path: Path) -> None:
         ),
         ("def path(d, g, a, b):\n    return [-1, b]", "leaves 0 to 8"),
         ("def path(d, g, a, b):\n    return 1 / 0", "raises ZeroDivisionError"),
-        ("def path(d, g, a, b):\n    return []", "from 1 to 0 gives"),
-        ("def path(d, g, a, b):\n    return b", "from 1 to 0 gives"),
-        ("arrays = True\ndef path(d, g, a, b):\n    return 7", "no list of arrays"),
-        ("arrays = True\ndef path(d, g, a, b):\n    return [b * 0.5]", "whole numbers"),
+        ("def path(d, g, a, b):\n    return []", "from 1 to 0 returns"),
+        ("def path(d, g, a, b):\n    return b", "from 1 to 0 returns"),
+        ("arrays = True\ndef path(d, g, a, b):\n    return 7", "must return a list of arrays"),
+        ("arrays = True\ndef path(d, g, a, b):\n    return [b * 0.5]", "must be integers"),
         ("way = 3", "defines no function path"),
         ("def path(d, g, a, b):\n    raise SystemExit(0)", "raises SystemExit: 0"),
         (
@@ -295,7 +295,7 @@ def test_routers_that_are_not_oblivious_are_refused_with_a_witness() -> None:
         observe(get_router("direct"), "standard", Network(50, 50))
     with pytest.raises(InputError, match="statistics only"):
         observe(get_router("mei-rizzi"), "idealized", Network(9, 3))
-    with pytest.raises(InputError, match="only a router that delivers all has paths"):
+    with pytest.raises(InputError, match="only if all packets are delivered"):
         observe(get_router("mei-rizzi"), "published", Network(9, 3))
 
 

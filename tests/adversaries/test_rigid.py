@@ -106,7 +106,7 @@ def written(tmp_path: Path, body: str) -> Router:
         (
             "    yield Slot()\n    if destination[0]:\n"
             "        yield Slot(senders=[0], groups=[0], packets=[0])\n",
-            "in slot 2 processor 0 does nothing on identity.* Up to slot 1 it is: give slots = 1",
+            "in slot 2 processor 0 does nothing on identity.* Up to slot 1 it is rigid: give slots",
         ),
         (
             "    kind = 0 if destination[0] else 2\n"
@@ -194,5 +194,5 @@ def test_the_order_in_which_a_slot_is_written_is_no_difference() -> None:
 def test_numbers_are_checked(comparators: Router) -> None:
     with pytest.raises(InputError, match="slots = -1"):
         attack_rigid(comparators, "odd-even", Network(2, 2), -1)
-    with pytest.raises(InputError, match="n = 1;"):
+    with pytest.raises(InputError, match="n = 1 processors;"):
         attack_rigid(comparators, "odd-even", Network(1, 1))

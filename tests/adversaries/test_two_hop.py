@@ -199,9 +199,9 @@ def test_algorithms_of_a_file(tmp_path: Path) -> None:
         ),
         ("def c_out(d, g, i, t):\n    return g", "gives group 3 for processor 0 in slot 1"),
         ("def c_out(d, g, i, t):\n    return -1", "gives group -1 for processor 0"),
-        ("def c_out(d, g, i, t):\n    return 0.5", "row of 9 whole numbers"),
+        ("def c_out(d, g, i, t):\n    return 0.5", "return .*9 integers"),
         ("def c_out(d, g, i, t):\n    return i // 0", "raises ZeroDivisionError"),
-        ("arrays = True\ndef c_out(d, g, i, t):\n    return 0", "row of 9 whole numbers"),
+        ("arrays = True\ndef c_out(d, g, i, t):\n    return 0", "return .*9 integers"),
         ("def c_in(d, g, i, t):\n    return 0", "defines no function c_out"),
         ("c_in = 7\ndef c_out(d, g, i, t):\n    return 0", "must define c_in.*, or leave it out"),
         ("def c_out(d, g, i, t):\n    raise SystemExit(0)", "raises SystemExit: 0"),
@@ -235,9 +235,9 @@ def test_what_changes_after_planning_is_refused_with_a_witness(tmp_path: Path, n
 def test_names_and_sizes_are_checked() -> None:
     with pytest.raises(InputError, match="no two-hop algorithm 'best'"):
         find_two_hop("best")
-    with pytest.raises(InputError, match="most rounds = 0"):
+    with pytest.raises(InputError, match="most_rounds = 0"):
         attack_two_hop(FAMILIES["hashed"], Network(8, 8), 0)
-    with pytest.raises(InputError, match="too large"):
+    with pytest.raises(InputError, match="g² = 100,000,000 couplers"):
         attack_two_hop(FAMILIES["hashed"], Network(1, 10**4))
     with pytest.raises(InputError, match=r"On POPS\(1, 1\) this construction finds no packet"):
         attack_two_hop(FAMILIES["hashed"], Network(1, 1))

@@ -13,7 +13,9 @@ def test_exact_prints_the_fraction(cli: Cli) -> None:
     text = cli("exact", 2, 2)
     assert text.code == 0
     assert "136/45 ≈ 3.022222" in text.out
-    assert "Nothing to list up to 1: every run takes 2 steps" in cli("exact", 4, 2, "--upto", 1).out
+    assert "nothing to list up to 1: every run takes at least 2 steps" in (
+        cli("exact", 4, 2, "--upto", 1).out
+    )
     found = json.loads(cli("exact", 3, 3, "--router", "relay", "--json", "--upto", 2).out)
     assert found["mean"]["fraction"] == "444406831/176359680"
     assert [row["steps"] for row in found["steps"]] == [0, 1, 2]
@@ -26,9 +28,9 @@ def test_exact_prints_the_fraction(cli: Cli) -> None:
     ("arguments", "reason"),
     [
         (("exact", 9, 9), "too many states"),
-        (("exact", 2, 3), "d >= g"),
+        (("exact", 2, 3), "D >= G"),
         (("exact", 3, 1), "infinite"),
-        (("exact", 2, 2, "--router", "direct"), "--router direct: exact chains exist for"),
+        (("exact", 2, 2, "--router", "direct"), "--router direct has no exact chain"),
         (("exact", 2, 2, "--router", "relay", "--all-packets"), "--all-packets is for mei-rizzi"),
         (("exact", 2, 2, "--upto", "0"), "--upto 0"),
         (("exact", 2, 2, "--permutation", "keyed"), "--permutation keyed"),

@@ -98,19 +98,19 @@ def test_the_diagram_has_any_format(cli: Cli, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("merge-exchange", 0), "n = 0: a network has at least one wire"),
-        (("bag-tree", -3), "n = -3: a network has at least one wire; give n >= 1"),
+        (("merge-exchange", 0), "n = 0: a network needs at least one wire"),
+        (("bag-tree", -3), "n = -3: a network needs at least one wire; give n >= 1"),
         (("bag-tree", 2**20 + 1), "give at most 1,048,576 wires"),
         (("bitonic", 12), "needs a power of two"),
         (("nope", 4), "no sorting network 'nope'. Give one of: merge-exchange, bitonic, bag-tree"),
         (("bag-tree", 64, "--seed", 2**64), "a seed is a whole"),
         (
             ("merge-exchange", 65, "--figure", "f.svg"),
-            "A diagram of 65 wires is too large to be read; 64 is the most",
+            "A diagram of 65 wires is too large to read; choose at most 64",
         ),
         (("bitonic", 4, "--figure", "f.xyz"), "--figure f.xyz: the name must end in one of"),
-        (("bitonic", 128, "--growth"), "--growth compares bag-tree"),
-        (("bag-tree", 100, "--growth"), "give at least 2^7 wires"),
+        (("bitonic", 128, "--growth"), "--growth measures the depth of bag-tree"),
+        (("bag-tree", 100, "--growth"), "--growth with n = 100: a line needs at least two sizes"),
     ],
 )
 def test_bad_input_is_refused(cli: Cli, arguments: tuple[object, ...], said: str) -> None:

@@ -397,7 +397,7 @@ def test_nothing_is_left_at_the_end() -> None:
 def test_a_law_that_is_none_is_refused() -> None:
     from popsnet.exact import Distribution
 
-    with pytest.raises(ValueError, match="do not grow"):
+    with pytest.raises(ValueError, match="must not decrease"):
         Distribution(Fraction(1), Fraction(0), (Fraction(1), Fraction(0)), 1)
     with pytest.raises(InputError, match="too many states"):
         relay_chain(Network(9, 2))

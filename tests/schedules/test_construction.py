@@ -214,7 +214,7 @@ def test_the_same_seed_gives_the_same_schedule() -> None:
         ([0, 1], [0, 6], "packet 1: destination 6 is outside 0 to 5"),
         ([0, -1], [0, 1], "packet 1: source -1 is outside 0 to 5"),
         ([0, 1], [0], "2 sources and 1 destinations"),
-        ([0.5], [0], "The sources are not a row of whole numbers"),
+        ([0.5], [0], "The sources have dtype"),
     ],
 )
 def test_bad_demands_are_refused(source: list[int], destination: list[int], complaint: str) -> None:

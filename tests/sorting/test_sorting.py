@@ -49,12 +49,12 @@ def network_of(wires: int, *stages: list[tuple[int, int]]) -> ComparatorNetwork:
     [
         ([0, 1], [1, 2], "share a wire"),
         ([0, 0], [1, 2], "share a wire"),
-        ([2], [1], r"comparator \(2, 1\)"),
-        ([1], [1], r"comparator \(1, 1\)"),
-        ([-1], [1], r"comparator \(-1, 1\)"),
+        ([2], [1], r"Comparator \(2, 1\)"),
+        ([1], [1], r"Comparator \(1, 1\)"),
+        ([-1], [1], r"Comparator \(-1, 1\)"),
         ([0, 1], [2], "low has 2 wires and high 1"),
-        ([[0]], [[1]], "low is not a row"),
-        ([0.0], [1.0], "low is not a row"),
+        ([[0]], [[1]], "low has dtype"),
+        ([0.0], [1.0], "low has dtype"),
     ],
 )
 def test_a_stage_is_disjoint_comparators_downwards(
@@ -66,13 +66,13 @@ def test_a_stage_is_disjoint_comparators_downwards(
 
 def test_a_network_has_only_its_own_wires() -> None:
     assert network_of(2, [(0, 1)]).depth == 1
-    with pytest.raises(InputError, match="there is no wire 2; n = 2"):
+    with pytest.raises(InputError, match="uses wire 2, but wires are numbered 0 to 1"):
         list(network_of(2, [(0, 2)]))
     with pytest.raises(InputError, match="n = 0"):
         network_of(0)
-    with pytest.raises(InputError, match="3 of 2 wires"):
+    with pytest.raises(InputError, match="wires = 3: the network has 2"):
         network_of(2).first(3)
-    with pytest.raises(InputError, match=r"shape \(3,\) do not end with 2 wires"):
+    with pytest.raises(InputError, match=r"shape \(3,\); the last axis must have length 2"):
         network_of(2).sort(np.arange(3))
 
 

@@ -213,7 +213,7 @@ def test_what_was_heard_may_be_used(honest: Route) -> None:
 
 
 def test_a_bare_function_needs_its_number_of_buffers() -> None:
-    with pytest.raises(TypeError, match="buffers is needed"):
+    with pytest.raises(TypeError, match="needs buffers"):
         check_locality(whispers, Network(2, 2))
 
 

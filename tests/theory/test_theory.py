@@ -219,7 +219,7 @@ SPEAKING = {
     "phase 1, degree g to g/4": 593_032,
     "phase 2, to g^(5/6)": 160_458_213,
     "phase 3, sparse": 2**18 + 1,
-    "all packets home, d = g": 160_483_302,
+    "all packets delivered, d = g": 160_483_302,
 }
 
 
@@ -315,7 +315,7 @@ def test_no_lower_bound_is_above_an_upper_one_that_always_holds(d: int, g: int) 
 
 def test_a_bound_is_upper_or_lower() -> None:
     assert all(bound.reference and bound.conditions for bound in all_bounds())
-    with pytest.raises(ValueError, match="upper or lower"):
+    with pytest.raises(ValueError, match=r"must be .upper. or .lower."):
         Bound("mine", "middle", "1", "always", "any", "me")
 
 
@@ -340,7 +340,7 @@ def test_a_conflict_graph_refuses_what_does_not_fit() -> None:
         ConflictGraph.of(Network(2, 2), np.array([0, 1, 2, 2]))
     with pytest.raises(PermutationError, match="not a permutation of 0 to 3"):
         ConflictGraph.of(Network(2, 2), np.array([1, 2, 3, 4]))
-    with pytest.raises(ValueError, match="one length"):
+    with pytest.raises(ValueError, match="the same length"):
         ConflictGraph(Network(2, 2), np.array([0]), np.array([0]), np.array([0, 1]))
 
 

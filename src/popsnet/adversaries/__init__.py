@@ -1,4 +1,4 @@
-"""Lower bounds as programs: give an algorithm of a class, get the permutation that breaks it."""
+"""Lower bounds as programs: for any algorithm of a class, build a permutation that delays it."""
 
 from popsnet.adversaries.oblivious.attack import ObliviousAttack, attack_oblivious, attack_paths
 from popsnet.adversaries.oblivious.congestion import (

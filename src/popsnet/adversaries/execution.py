@@ -1,4 +1,4 @@
-"""Permutations that adversaries build, and routes that they execute on the machine."""
+"""Build permutations for adversaries and execute routes on the machine."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _SMALLEST = 8
 
 
 def complete(n: int, sources: Ints, destinations: Ints) -> npt.NDArray[np.int32]:
-    """Return the permutation of [0, n) with these pairs, the others matched in rising order."""
+    """Return the permutation of [0, n) with these pairs and the rest matched in rising order."""
     permutation = np.full(n, -1, dtype=np.int32)
     permutation[sources] = destinations
     permutation[permutation < 0] = np.delete(np.arange(n), destinations)
@@ -42,16 +42,16 @@ def uniform_permutations(
 
 
 def sizes_to(largest: int) -> list[int]:
-    """Return the sizes 8, 16, … up to the largest."""
+    """Return the sizes 8, 16, … up to ``largest``."""
     if largest < _SMALLEST:
         raise InputError(
-            f"largest = {largest}: sizes begin with g = {_SMALLEST}; give that or more."
+            f"largest = {largest}: the smallest size is g = {_SMALLEST}; give {_SMALLEST} or more."
         )
     return [_SMALLEST << k for k in range((largest // _SMALLEST).bit_length())]
 
 
 def verdict(confirmed: bool, text: str) -> str:
-    """Say what the machine confirms, or does not."""
+    """Begin a text with whether the machine confirms it."""
     return f"{'Confirmed' if confirmed else 'NOT CONFIRMED'}: {text}"
 
 
@@ -60,7 +60,7 @@ def execute_route(
     coins: Coins | None = None, max_steps: int = 1, max_slots: int | None = None,
     observers: Sequence[Observer] = (),
 ) -> Outcome:  # fmt: skip
-    """Execute a route that is not registered, on the machine."""
+    """Execute a route on the machine without registering it as a router."""
     router = Router(name, summary="", slots="", buffers=buffers, variants={"": Variant(route)})
     coins = Coins(0) if coins is None else coins
     instance = Instance(network, router, "", destination, coins, max_steps, max_slots=max_slots)
@@ -68,11 +68,11 @@ def execute_route(
 
 
 class WatchedRun(NamedTuple):
-    """The machine's count of a router's run, and which packets their destinations hold."""
+    """The outcome of a router's run, and which packets are at their destinations."""
 
     outcome: Outcome
     delivered: npt.NDArray[np.bool_]
-    """When it ends or is stopped; all False if the machine stops it."""
+    """At the end of the run, or where it was truncated; all False if the machine stops it."""
 
 
 def watch(
@@ -80,9 +80,9 @@ def watch(
     note: Callable[[Slot, Inbox], None], *, most: float = inf, max_steps: int = 2**62,
     max_slots: int | None = None,
 ) -> WatchedRun:  # fmt: skip
-    """Execute a router for ``most`` slots at most; ``note`` is told each, and what was heard.
+    """Execute a router for at most ``most`` slots and pass each slot and inbox to ``note``.
 
-    What the router does with the last inbox is done, too.
+    The router still stores, drops and delivers what it received in the last of these slots.
     """
     delivered = np.zeros(network.n, dtype=np.bool_)
 

@@ -1,7 +1,9 @@
-"""The adversary of rigid algorithms: the transposition on which a truncated router must fail.
+"""The adversary of rigid algorithms: a transposition on which a truncated router must fail.
 
-**Theorem** (Mei and Rizzi). A rigid algorithm, in which who sends to which groups and who listens
-to which group depends on the slot and the processor only, takes at least ⌈log₂ n⌉ slots.
+An algorithm is rigid if the groups that a processor sends to, and the group that it listens to,
+depend on the slot and the processor only.
+
+**Theorem** (Mei and Rizzi). A rigid algorithm takes at least ⌈log₂ n⌉ slots.
 
 Proof. Let P(i, t) be the set of packets that processor i can hold after slot t. At first it is {i}.
 In a slot i hears at most one processor j, the same one for every permutation, so P(i, t) is
@@ -9,9 +11,9 @@ P(i, t - 1) or its union with P(j, t - 1): it at most doubles, and |P(i, T)| ≤
 is a packet h that is not in P(i, T), and the algorithm fails on every permutation with π(h) = i;
 the transposition of h and i is one. ∎
 
-"Sends one of the packets it stores" is to be read strictly: a processor that sends in a slot for
-one permutation and not for another may make or avoid a collision elsewhere, and the one that is
-heard is not fixed any more. So senders are a part of the pattern here.
+"Sends one of the packets it stores" must be read strictly. A processor that sends in a slot for
+one permutation and is silent for another can cause or avoid a collision, and then the sender that
+is heard is no longer fixed. So the senders are part of the pattern here.
 """
 
 from __future__ import annotations
@@ -37,13 +39,13 @@ from popsnet.theory.lower_bounds import guaranteed_slots
 from popsnet.trace import records
 
 MOST_N = 2**14
-"""A bit for each pair of processors: beyond it would not fit."""
+"""The sets P(i, t) take a bit for each pair of processors; more would not fit in memory."""
 
 _PROBES = (("identity", 0), ("reversal", 1), ("random", 2), ("random", 3), ("random", 4))
-"""The permutations, and the seed of the coins, on which patterns are compared."""
+"""The permutations on which patterns are compared, each with the seed of its coins."""
 
 _MOST_SLOTS = 10_000
-"""The most slots of a router that are followed."""
+"""The most slots of a router that are observed."""
 
 _ROWS = 12
 """The most rows of the table of slots."""
@@ -51,7 +53,7 @@ _ROWS = 12
 
 @dataclass(frozen=True, slots=True)
 class ReachGrowth:
-    """How large the sets P(i, t) are after a slot."""
+    """The sizes of the sets P(i, t) after a slot."""
 
     slot: int
     least: int
@@ -61,29 +63,38 @@ class ReachGrowth:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class RigidAttack(Reported):
-    """How far packets can get in a truncated rigid router, and where it must fail."""
+    """The outcome of :func:`attack_rigid`: how far packets can get, and where the router fails.
+
+    Examples
+    --------
+    >>> from popsnet import Network
+    >>> from popsnet.adversaries import attack_rigid
+    >>> attack = attack_rigid("batcher", None, Network(1, 4), slots=1)
+    >>> [(one.slot, one.most) for one in attack.growth]
+    [(0, 1), (1, 2)]
+    """
 
     network: Network
     router: str
     variant: str
     slots: int
-    """When the router was stopped, or had ended."""
+    """The slots after which the router was truncated, or had ended."""
     growth: tuple[ReachGrowth, ...]
     processor: int | None = None
-    """One that the packet cannot reach; None if every packet can reach every processor."""
+    """A processor that the packet cannot reach; None if every packet can reach every processor."""
     packet: int | None = None
     destination: npt.NDArray[np.int32] | None = None
-    """The transposition of the two."""
+    """The transposition of ``packet`` and ``processor``."""
     confirmed: bool | None = None
-    """Whether the packet was not delivered when the router was stopped; None without one."""
+    """Whether the machine saw the packet undelivered after ``slots``; None without a packet."""
 
     @property
     def guaranteed(self) -> int:
-        """The slots that every rigid router takes on the network."""
+        """The slots that every rigid router needs on this network: ⌈log₂ n⌉."""
         return guaranteed_slots(self.network)
 
     def report(self) -> Report:
-        """Return how far packets can get in the truncated router, and where it fails."""
+        """Return the sizes of the sets by slot, and the transposition on which the router fails."""
         columns = (
             Column("slot", "slot t", "integer"),
             Column("least", "least |P(i, t)|", "integer"),
@@ -101,8 +112,8 @@ class RigidAttack(Reported):
         if self.confirmed is None:
             last = _last_failing(self.network, self.growth)
             return Report(title, facts, parts).plus(
-                f"There is no transposition to build: after {self.slots} slots every packet can be "
-                f"anywhere. Stop the router after {last} slots or fewer to see it fail."
+                f"No transposition can be built: after {self.slots} slots every packet can be at "
+                f"any processor. Truncate the router after {last} slots or fewer to see it fail."
             )
         text = (
             f"on the transposition of {self.packet} and {self.processor}, packet {self.packet} is "
@@ -117,7 +128,7 @@ def _power(exponent: int) -> str:
 
 
 def _last_failing(network: Network, growth: Sequence[ReachGrowth]) -> int:
-    """The last slot after which a packet cannot be everywhere: stopped there, a router fails."""
+    """Return the last slot after which some packet cannot be at some processor."""
     return max(one.slot for one in growth if one.least < network.n)
 
 
@@ -128,18 +139,54 @@ def attack_rigid(
     slots: int | None = None,
     progress: Progress = None,
 ) -> RigidAttack:
-    """Stop a router after some slots, 10,000 at most, and make it fail.
+    """Truncate a rigid router and build the transposition on which it fails.
 
-    If not told after how many, it is the last slot after which it must fail: at least
-    ⌈log₂ n⌉ - 1, if the router is so long. Patterns are compared on several permutations, with
-    different coins, and on the transposition itself. That cannot prove a router rigid; but what
-    the machine confirms holds in any case. Refuses, with a witness, a router that is not rigid,
-    and says up to which slot it is.
+    Parameters
+    ----------
+    router : Router or str
+        A router, its name, or a file that registers one.
+    variant : str or None
+        A variant of the router; None for the default on this network.
+    network : Network
+        The network, of 2 to 16,384 processors.
+    slots : int, optional
+        Truncate the router after this many slots. By default, after the last slot at which it
+        must fail: at least ⌈log₂ n⌉ - 1, if the router runs that long, and at most 10,000.
+    progress : function, bool or None
+        A function that is called with the work done and a description. None shows a progress bar
+        on a terminal after two seconds, False shows nothing.
+
+    Returns
+    -------
+    RigidAttack
+        The growth of the sets P(i, t), the transposition, and what the machine confirms.
+
+    Raises
+    ------
+    InputError
+        If the router is not rigid; the message names a witness, and the slot up to which the
+        router is rigid.
+
+    Notes
+    -----
+    The pattern of senders and listeners is compared on several permutations with different coins,
+    and on the transposition itself. No finite number of runs proves a router rigid, but what the
+    machine confirms holds in any case. Time O(n²/8) per slot.
+
+    Examples
+    --------
+    >>> from popsnet import Network
+    >>> from popsnet.adversaries import attack_rigid
+    >>> attack = attack_rigid("batcher", None, Network(1, 8))
+    >>> attack.guaranteed, attack.slots, attack.confirmed
+    (3, 3, True)
     """
     if not 2 <= network.n <= MOST_N:
-        raise InputError(f"{network} has n = {network.n:,}; give a network of 2 to {MOST_N:,}.")
+        raise InputError(
+            f"{network} has n = {network.n:,} processors; give a network of 2 to {MOST_N:,}."
+        )
     if slots is not None and slots < 0:
-        raise InputError(f"slots = {slots}: a router is stopped after 0 slots or more.")
+        raise InputError(f"slots = {slots}: a router cannot be truncated there; give 0 or more.")
     router, variant = find_variant(router, variant)
     variant = router.choose_variant(variant, network)
     with patient_progress("watching", None, progress) as update:
@@ -158,12 +205,12 @@ def _up_to(attack: Callable[[int], RigidAttack], slots: int) -> str:
         except _Differs as earlier:
             slots = earlier.slot - 1
         else:
-            return f" Up to slot {slots} it is: give slots = {slots}."
+            return f" Up to slot {slots} it is rigid: give slots = {slots}."
     return ""
 
 
 class _Differs(Exception):
-    """Two runs in which a processor acts differently, and the first slot in which it does."""
+    """A processor acts differently in two runs; ``slot`` is the first slot in which it does."""
 
     def __init__(self, text: str, slot: int) -> None:
         super().__init__(text)
@@ -198,7 +245,7 @@ def _attack(
 def _common_slots(
     router: Router, variant: str, network: Network, slots: int, where: Callable[[str], None]
 ) -> tuple[Slot, ...]:
-    """The slots of the first probe, which those of all others are like."""
+    """Return the slots of the first probe after checking that all probes have the same pattern."""
     first: tuple[Slot, ...] | None = None
     found: list[_Differs] = []
     for name, seed in _PROBES:
@@ -223,8 +270,8 @@ def _require_same(router: Router, first: tuple[Slot, ...], seen: tuple[Slot, ...
             processor, did, does = found
             raise _Differs(
                 f"{router.name} is not rigid: in slot {number} processor {processor} {did} on "
-                f"{_PROBES[0][0]}, seed {_PROBES[0][1]}, and {does} on {on}. In a rigid router who "
-                "sends where, and who listens to what, depends on slot and processor only.",
+                f"{_PROBES[0][0]}, seed {_PROBES[0][1]}, and {does} on {on}. In a rigid router, "
+                "where a processor sends and listens depends on the slot and the processor only.",
                 number,
             )
 
@@ -232,7 +279,7 @@ def _require_same(router: Router, first: tuple[Slot, ...], seen: tuple[Slot, ...
 def watch_slots(
     router: Router, variant: str, network: Network, destination: Ints, coins: Coins, most: int
 ) -> tuple[tuple[Slot, ...], WatchedRun]:
-    """Return the slots of a router, ``most`` at most, and what the machine saw."""
+    """Run a router for at most ``most`` slots and return these slots and the outcome."""
     seen: list[Slot] = []
     run = watch(
         router, variant, network, destination, coins, lambda slot, _: seen.append(slot), most=most
@@ -241,9 +288,9 @@ def watch_slots(
 
 
 def difference(one: Slot | None, other: Slot | None) -> tuple[int, str, str] | None:
-    """A processor that acts differently in two slots, and what it does; None if none does.
+    """Find a processor that acts differently in two slots, and describe both; None if none does.
 
-    Which packet it sends may differ: everything else about sending and listening may not.
+    A processor may send different packets; everything else about sending and listening must agree.
     """
     if one is not None and other is not None and _is_same(one, other):
         return None
@@ -256,7 +303,7 @@ def difference(one: Slot | None, other: Slot | None) -> tuple[int, str, str] | N
 
 
 def _is_same(one: Slot, other: Slot) -> bool:
-    """Whether two slots are the same number by number, which is quick to see."""
+    """Compare two slots array by array, which is fast."""
     if (one.fanout is None) != (other.fanout is None):
         return False
     names = ("senders", "groups", "kinds", "listeners", "listened", "owners")
@@ -264,7 +311,7 @@ def _is_same(one: Slot, other: Slot) -> bool:
 
 
 def _acts(slot: Slot) -> dict[int, str]:
-    """By processor: what it does, in words."""
+    """Describe in words what each processor does."""
     acts: dict[int, list[str]] = {}
     sends, listens = records(slot)
     for sender, groups, kind, _ in sends:
@@ -276,35 +323,35 @@ def _acts(slot: Slot) -> dict[int, str]:
 
 
 class Reach:
-    """All the sets P(i, t), a bit for each pair: n²/8 bytes, O(n²/8) time per slot."""
+    """All sets P(i, t), a bit for each pair: n²/8 bytes, O(n²/8) time per slot."""
 
     def __init__(self, network: Network) -> None:
         self.network = network
         self._sets: npt.NDArray[np.uint8] = np.packbits(np.eye(network.n, dtype=np.bool_), axis=1)
 
     def after(self, slot: Slot) -> None:
-        """Let every processor hear what it hears in this slot."""
+        """Update the sets with what every processor hears in this slot."""
         listeners, senders = _heard(self.network, slot)
         self._sets[listeners] |= self._sets[senders]
 
     def sizes(self) -> Ints:
-        """The size of every processor's set."""
+        """Return the size of every processor's set."""
         sizes: Ints = np.bitwise_count(self._sets).sum(axis=1, dtype=np.int64)
         return sizes
 
     def of(self, i: int) -> Ints:
-        """The packets that processor i can hold."""
+        """Return the packets that processor i can hold."""
         return np.flatnonzero(np.unpackbits(self._sets[i], count=self.network.n))
 
     def missing(self) -> tuple[int, int] | None:
-        """A processor with the smallest set, and a packet that it cannot hold; None if none."""
+        """Return a processor with the smallest set and a packet not in it; None if all are full."""
         i = int(np.argmin(self.sizes()))
         absent = np.delete(self.network.processors, self.of(i))
         return (i, int(absent[0])) if absent.size else None
 
 
 def _heard(network: Network, slot: Slot) -> tuple[Ints, Ints]:
-    """Who hears a packet, and from whom."""
+    """Return the processors that hear a packet, and the sender that each hears."""
     by, to = slot.senders[slot.owners], slot.groups
     couplers = network.coupler(to, network.group(by))
     used, first, times = np.unique(couplers, return_index=True, return_counts=True)
@@ -318,7 +365,7 @@ def _heard(network: Network, slot: Slot) -> tuple[Ints, Ints]:
 
 
 def growth_of(network: Network, slots: tuple[Slot, ...]) -> tuple[list[ReachGrowth], Reach]:
-    """The sizes of the sets after 0, 1, … slots, and the sets after the last."""
+    """Return the sizes of the sets after 0, 1, … slots, and the sets after the last slot."""
     reach, growth = Reach(network), list[ReachGrowth]()
     for number, slot in enumerate((None, *slots)):
         if slot is not None:

@@ -1,4 +1,4 @@
-"""Algorithms of a class from a user's own file: a few functions of integers."""
+"""Load an algorithm from a user's file that defines a few functions of integers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Algorithm = TypeVar("Algorithm")
 
 
 class UserFile:
-    """A user's file that defines functions; ``what`` says what of, for the text of an error."""
+    """A user's file that defines functions; ``what`` names its contents in error messages."""
 
     def __init__(self, path: str, what: str) -> None:
         self.path = Path(path)
@@ -29,8 +29,8 @@ class UserFile:
     def function(self, name: str, usage: str) -> Callable[..., Any]:
         """Return the function of that name, which the file must define.
 
-        Whatever it raises is bad input, reported with its arguments. Arrays are given to it as
-        copies that it cannot write to.
+        An exception that the function raises becomes an :class:`InputError` with its arguments.
+        Arrays are passed as read-only copies.
         """
         function = getattr(self._module, name, None)
         if not callable(function):
@@ -73,7 +73,7 @@ def find_algorithm(
         return load(name)
     if name not in known:
         raise InputError(
-            f"There is no {what} {name!r}.{did_you_mean(name, known)} Give one of: "
-            f"{', '.join(known)}; or a file name.py that defines {usage}."
+            f"There is no {what} {name!r}.{did_you_mean(name, known)} Give one of "
+            f"{', '.join(known)}, or a .py file that defines {usage}."
         )
     return known[name]

@@ -1,4 +1,4 @@
-"""Exact distributions of the number of steps on tiny networks, in rational numbers."""
+"""Exact distributions of the number of steps on tiny networks, as fractions."""
 
 from popsnet.exact.chain import Chain
 from popsnet.exact.solution import ExactSteps, exact_steps

@@ -1,8 +1,9 @@
-"""Absorbing Markov chains over conflict graphs, solved in rational numbers.
+"""Absorbing Markov chains over conflict graphs, solved in exact fractions.
 
-A step only delivers, so a state is left for states with fewer packets, or for one with as many,
-most often itself. In order of pending packets the matrix is triangular but for blocks of states
-with as many, and (I - Q)x = b is solved block by block: by a division where none goes to another.
+A step can only deliver packets, so a state leads to states with fewer packets or to one with the
+same number, most often itself. With states ordered by pending packets the matrix is triangular
+except for blocks of states with the same number, and (I - Q)x = b is solved block by block. A block
+takes one division per state if no state of it leads to another.
 """
 
 from __future__ import annotations
@@ -20,14 +21,14 @@ from popsnet.exact.state import State, Weights, is_done, pending
 from popsnet.exact.transition import Transition
 
 Step: TypeAlias = Callable[[State], Transition]
-"""Where a state goes."""
+"""The distribution of the next state."""
 
 Progress = Callable[[int], None]
-"""Told how many transitions have been worked out."""
+"""Called with the number of transitions computed so far."""
 
 
 class Moments(NamedTuple):
-    """The means of a number of steps and of its square."""
+    """The first and second moment of a number of steps."""
 
     first: Fraction
     second: Fraction
@@ -38,24 +39,36 @@ _NOTHING_LEFT = Moments(Fraction(0), Fraction(0))
 
 @dataclass
 class Chain:
-    """A distribution of the first state, the first steps, and the step that all later ones are."""
+    """An absorbing Markov chain that ends when no packet is pending.
+
+    Examples
+    --------
+    >>> from popsnet import Network
+    >>> from popsnet.exact import mei_rizzi_chain
+    >>> chain = mei_rizzi_chain(Network(2, 2))
+    >>> chain.moments().first
+    Fraction(136, 45)
+    """
 
     start: Start
+    """The distribution of the first state."""
     early: Sequence[Step]
+    """The first steps, each with its own transitions."""
     later: Step
+    """The transitions of all later steps."""
     progress: Progress | None = None
     _known: dict[tuple[Step, State], Transition] = field(init=False, default_factory=dict)
 
     @property
     def states(self) -> int:
-        """Different states met so far, the last one not counted."""
+        """The number of states met so far, without the final one."""
         return len({state for _, state in self._known})
 
     def moments(self) -> Moments:
-        """The exact mean of the steps and of their square.
+        """Compute the exact mean of the number of steps T and of T².
 
-        With P(steps > s) for the first S steps, and the moments of what then remains:
-        E T = Σ P(T > s) and E T² = Σ (2s + 1) P(T > s), both cut at S.
+        The sums E T = Σ P(T > s) and E T² = Σ (2s + 1) P(T > s) are taken over the S early steps,
+        and the moments of the remaining steps are added.
         """
         steps, first, second = len(self.early), Fraction(0), Fraction(0)
         for step, distribution in enumerate(self._distributions()):
@@ -71,11 +84,11 @@ class Chain:
         return Moments(first, second)
 
     def within(self) -> Iterator[Fraction]:
-        """P(steps ≤ s) for s = 0, 1, …, without end."""
+        """Yield P(steps ≤ s) for s = 0, 1, …, without end."""
         return map(_done, self._distributions())
 
     def _distributions(self) -> Iterator[Weights[State]]:
-        """The distribution of the state after s = 0, 1, … steps."""
+        """Yield the distribution of the state after s = 0, 1, … steps."""
         total = lcm(*(probability.denominator for probability in self.start.values()))
         first = {state: int(part * total) for state, part in self.start.items()}
         distribution = Weights(first, total)
@@ -94,7 +107,10 @@ class Chain:
         return Weights(after, distribution.total * common)
 
     def move(self, step: int, state: State) -> Transition:
-        """Where a state goes in a step 0, 1, …"""
+        """Return the distribution of the state that follows ``state`` in step 0, 1, ….
+
+        Transitions are computed once and kept.
+        """
         if is_done(state):
             return Weights({state: 1}, 1)
         goes = self.early[step] if step < len(self.early) else self.later
@@ -105,7 +121,7 @@ class Chain:
         return self._known[goes, state]
 
     def _remaining(self, first: Iterable[State]) -> dict[State, Moments]:
-        """The moments from every state that can be reached, once all steps are alike."""
+        """Compute the moments from every state that can be reached once all steps are alike."""
         steps, found = len(self.early), set(first)
         waiting = list(found)
         while waiting:
@@ -120,13 +136,16 @@ class Chain:
 
 
 def _done(distribution: Weights[State]) -> Fraction:
-    """The probability that no packet is pending."""
+    """Return the probability that no packet is pending."""
     done = sum(weight for state, weight in distribution.weights.items() if is_done(state))
     return Fraction(done, distribution.total)
 
 
 def _solve(moves: dict[State, Transition], solved: dict[State, Moments]) -> dict[State, Moments]:
-    """From T = 1 + T', for states with one number of packets: T' is of one of them, or solved."""
+    """Solve T = 1 + T' for states with the same number of packets.
+
+    T' is the time from another of these states, or from one that is solved already.
+    """
     among: dict[State, dict[State, Fraction]] = {}
     first: dict[State, Fraction] = {}
     second: dict[State, Fraction] = {}
@@ -143,9 +162,9 @@ def _solve(moves: dict[State, Transition], solved: dict[State, Moments]) -> dict
 def eliminate(
     moves: Mapping[State, Mapping[State, Fraction]], known: Mapping[State, Fraction]
 ) -> dict[State, Fraction]:
-    """The x with x = known + moves·x: each is expressed by later ones; they are found backwards.
+    """Solve x = known + moves·x by Gaussian elimination.
 
-    One division a state if none goes to another; O(m³) for m states that all do.
+    One division per state if no state leads to another; O(m³) time for m states that all do.
     """
     left, sums = {state: dict(row) for state, row in moves.items()}, dict(known)
     expressed: list[tuple[State, dict[State, Fraction]]] = []

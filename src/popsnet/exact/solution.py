@@ -1,4 +1,4 @@
-"""The exact distribution of the steps of a router on a tiny network, and how it is shown."""
+"""Compute and report the exact distribution of a router's steps on a tiny network."""
 
 from __future__ import annotations
 
@@ -14,23 +14,30 @@ from popsnet.progress import patient_progress
 from popsnet.report import Column, Fact, Report, Reported, Table, facts_of
 
 _SHORT = 80
-"""Characters of a fraction that a line of text has room for."""
+"""The longest fraction, in characters, that fits in a line of text."""
 _MOST_BITS = 14_000
-"""Of a number that Python will still write in decimal, 4300 digits."""
+"""The largest number, in bits, that Python still converts to decimal: 4300 digits."""
 
 
 @dataclass(frozen=True, repr=False)
 class ExactSteps(Reported):
-    """An exact distribution of steps, and the permutations that it is over."""
+    """An exact distribution of steps, with the permutation that it is for.
+
+    Examples
+    --------
+    >>> from popsnet.exact import exact_steps
+    >>> exact_steps(2, 2, router="relay").permutation
+    'random'
+    """
 
     distribution: StepsDistribution
     permutation: str
-    """Its name; ``random`` for the mean over all permutations."""
+    """The name of the permutation; ``random`` for the mean over all permutations."""
     upto: int | None = None
-    """The most steps that a report lists; all that are known, if not given."""
+    """The largest number of steps that a report lists; None for all that are known."""
 
     def report(self) -> Report:
-        """Return the distribution as it is shown."""
+        """Return moments, quantiles and probabilities as a report."""
         found = self.distribution
         facts = (
             *facts_of(found, "network", "router", "all_packets", "model", "states", "sd"),
@@ -58,7 +65,7 @@ class ExactSteps(Reported):
         return Report(title, facts, self._listed())
 
     def _listed(self) -> tuple[Table | str, ...]:
-        """The numbers of steps from the first that is possible."""
+        """Return the table of probabilities, from the smallest possible number of steps on."""
         found, known = self.distribution, len(self.distribution.within) - 1
         last = known if self.upto is None else min(self.upto, known)
         rows = [
@@ -79,12 +86,15 @@ class ExactSteps(Reported):
         )
         if rows:
             return (Table("steps", "", columns, rows),)
-        text = f"Nothing to list up to {last}: every run takes {found.fewest} {found.unit} or more."
+        text = (
+            f"There is nothing to list up to {last}: every run takes at least {found.fewest} "
+            f"{found.unit}."
+        )
         return Table("steps", "", (), rows), text
 
 
 def _written(number: Fraction) -> str | None:
-    """As n/d, or None if it is too long to be written."""
+    """Format as n/d, or return None if the fraction is too long."""
     bits = max(number.numerator.bit_length(), number.denominator.bit_length())
     return None if bits > _MOST_BITS else str(number)
 
@@ -108,7 +118,7 @@ def exact_steps(
     all_packets: bool = False,
     upto: int | None = None,
 ) -> ExactSteps:
-    """Work out the exact distribution of the number of steps on a tiny network.
+    """Compute the exact distribution of the number of steps on a tiny network.
 
     Parameters
     ----------
@@ -119,11 +129,25 @@ def exact_steps(
     router : {"mei-rizzi", "relay"}
         The router; relay with its plain sweeps.
     permutation : str
-        ``random`` for the mean over all permutations; or one of them, by name or from a file.
+        ``random`` for the mean over all permutations, or one permutation by name or from a file.
     all_packets : bool
-        For mei-rizzi and d > g: all packets take part in every step.
+        For mei-rizzi and d > g: let all packets take part in every step.
     upto : int, optional
-        The most steps that a report lists.
+        The largest number of steps that a report lists.
+
+    Returns
+    -------
+    ExactSteps
+        The distribution, which prints as a report.
+
+    Raises
+    ------
+    InputError
+        If the network is too large for an exact solution, or d < g.
+
+    See Also
+    --------
+    steps_distribution : The same for a permutation given as a list.
 
     Examples
     --------
@@ -133,7 +157,7 @@ def exact_steps(
     """
     network = Network(*shape_of(d, g))
     if upto is not None and upto < 1:
-        raise InputError(f"upto = {upto}: there would be nothing to list; give at least 1.")
+        raise InputError(f"upto = {upto}: the report would list nothing; give at least 1.")
     destination = _destination(network, permutation)
     with patient_progress(f"exact chain of {router} on {network}", None) as update:
 
@@ -147,11 +171,12 @@ def exact_steps(
 
 
 def _destination(network: Network, permutation: str) -> list[int] | None:
-    """None for the mean over all permutations."""
+    """Return the permutation, or None for the mean over all permutations."""
     find_permutation(permutation)
     if permutation == "keyed":
         raise InputError(
-            "permutation = keyed is one that is drawn; give random for all, a name or a file."
+            "permutation = keyed is drawn at random, one per run. Give random for the mean over "
+            "all permutations, or a single permutation by name or from a file."
         )
     if permutation == "random":
         return None

@@ -1,4 +1,4 @@
-"""Where the exact chains start: the distribution of the first state, or one state."""
+"""The first state of the exact chains, or its distribution."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ Start = dict[State, Fraction]
 
 
 def by_residues(network: Network, destination: Sequence[int]) -> State:
-    """For mei-rizzi: the packets of each group by temporary group, the destination mod g."""
+    """Count the packets of each group by temporary group, the destination mod g (mei-rizzi)."""
     return _table(network, [(network.group(a), b % network.g) for a, b in enumerate(destination)])
 
 
 def between_groups(network: Network, destination: Sequence[int]) -> State:
-    """For relay: the packets for each group by group of their source, without fixed points."""
+    """Count the packets for each group by source group, without fixed points (relay)."""
     moving = [(a, b) for a, b in enumerate(destination) if a != b]
     return _table(network, [(network.group(b), network.group(a)) for a, b in moving])
 
@@ -32,18 +32,19 @@ def _table(network: Network, ends: Iterable[tuple[int, int]]) -> State:
 
 
 def of_tables(network: Network) -> Start:
-    """The table of a uniform permutation: from each group to each class of d destinations.
+    """Return the distribution of the table of a uniform permutation.
 
-    A table N has d!^(2g) / (n!·∏ N!) of all permutations, whether classes are groups or residues.
+    The table counts packets from each group to each class of d destinations. A table N occurs with
+    probability d!^(2g) / (n!·∏ N!), whether the classes are groups or residues.
     """
     return _gather(_tables(network))
 
 
 def without_fixed_points(network: Network) -> Start:
-    """The same without the packets that are at their destinations from the start.
+    """Return the distribution of the table without packets that start at their destinations.
 
-    Of N packets that stay in their group f are there with the probability that a random injection
-    of N of d numbers has f fixed points, independently for every group.
+    Of the N packets that stay in their group, f are at their destinations with the probability that
+    a random injection of N of d numbers has f fixed points, independently for every group.
     """
     return _gather(_less_fixed_points(network))
 
@@ -59,7 +60,7 @@ def _less_fixed_points(network: Network) -> Iterator[tuple[State, Fraction]]:
 
 
 def _gather(tables: Iterable[tuple[State, Fraction]]) -> Start:
-    """The probabilities of tables that are alike, added up."""
+    """Add up the probabilities of tables with the same canonical form."""
     start: defaultdict[State, Fraction] = defaultdict(Fraction)
     for table, probability in tables:
         start[canonical(table)] += probability
@@ -67,7 +68,7 @@ def _gather(tables: Iterable[tuple[State, Fraction]]) -> Start:
 
 
 def _tables(network: Network) -> Iterator[tuple[State, Fraction]]:
-    """Every table with all sums d, with its probability."""
+    """Yield every table whose rows and columns all sum to d, with its probability."""
     d, g = network.d, network.g
     ways = Fraction(factorial(d) ** (2 * g), factorial(network.n))
     for table in _fill((d,) * g, d, g):
@@ -75,7 +76,7 @@ def _tables(network: Network) -> Iterator[tuple[State, Fraction]]:
 
 
 def _fill(room: Line, size: int, lines: int) -> Iterator[State]:
-    """All tables of this many lines of one sum, with the room that columns have left."""
+    """Yield all tables of this many lines, each of sum ``size``, that fit in the columns' room."""
     if lines == 0:
         yield ()
         return
@@ -96,10 +97,11 @@ def _line(room: Line, size: int) -> Iterator[Line]:
 
 
 def _fixed_points(moved: int, size: int) -> dict[int, Fraction]:
-    """The distribution of the fixed points of a random injection of a part of [0, size) into it.
+    """Return the distribution of the fixed points of a random injection into [0, size).
 
-    A given set of j numbers is fixed with probability (moved)_j / (size)_j²; so the mean number of
-    such sets is known, and inclusion and exclusion gives the distribution.
+    The injection maps ``moved`` random numbers of [0, size). A given set of j numbers is fixed with
+    probability (moved)_j / (size)_j². So the mean number of such sets is known, and inclusion and
+    exclusion gives the distribution.
     """
     sets = [comb(size, j) * Fraction(perm(moved, j), perm(size, j) ** 2) for j in range(moved + 1)]
     distribution = {}

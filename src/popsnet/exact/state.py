@@ -1,4 +1,4 @@
-"""States of the exact chains: how many packets are pending between which two groups."""
+"""States of the exact chains: the number of pending packets between any two groups."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Outcome = TypeVar("Outcome")
 
 
 class Weights(NamedTuple, Generic[Outcome]):
-    """A distribution as whole numbers over one total: fractions would be reduced at every sum."""
+    """A distribution as integers over a common total, which avoids reducing fractions."""
 
     weights: dict[Outcome, int]
     total: int
@@ -24,10 +24,10 @@ class Weights(NamedTuple, Generic[Outcome]):
 
 @cache
 def canonical(state: State) -> State:
-    """The one form of all states that differ in the names of groups alone, at either end.
+    """Return the canonical form of all states that differ only in the names of groups.
 
-    The least table over all orders of the columns, with its lines sorted. What happens next does
-    not depend on names, because coins are uniform: O(g!·g log g).
+    It is the least table over all orders of the columns, with its lines sorted. The next state does
+    not depend on names, because coins are uniform. O(g!·g log g) time.
     """
     columns = tuple(zip(*state, strict=True))
     tables = (tuple(sorted(zip(*order, strict=True))) for order in permutations(columns))
@@ -35,10 +35,10 @@ def canonical(state: State) -> State:
 
 
 def pending(state: State) -> int:
-    """How many packets are pending."""
+    """Return the number of pending packets."""
     return sum(map(sum, state))
 
 
 def is_done(state: State) -> bool:
-    """Whether none is."""
+    """Return whether no packet is pending."""
     return not any(map(any, state))

@@ -1,6 +1,6 @@
 """The exact number of steps of the randomized routers on tiny networks.
 
-Nothing here uses the routers or the machine: what they do is worked out a second time, from the
+Nothing here uses the routers or the machine: their behaviour is derived a second time, from the
 description, so that they can be tested against it.
 """
 
@@ -21,18 +21,19 @@ from popsnet.exact.turned import FRESH, place, turn
 from popsnet.network import Network
 
 LARGEST = {"mei-rizzi": {1: 1, 2: 12, 3: 5}, "relay": {1: 8, 2: 8, 3: 5, 4: 4}}
-"""By router and g the largest d: what takes minutes at most."""
+"""The largest d for each router and g that takes at most a few minutes."""
 
 _LEFT = Fraction(1, 10**6)
 
 _DIGITS = 2**106
-"""The scale on which the square root of a fraction is computed: more digits than a float has."""
+"""The scale on which the square root of a fraction is computed, finer than a float."""
 
 
 def taking_part(network: Network, step: int) -> Fraction:
-    """The paper's rule with c + ε = 4, section 3.2: the probability to take part in a step 0, 1, ….
+    """Return the probability that a packet takes part in step 0, 1, … (the paper, section 3.2).
 
-    g / (d - g·step/4) while that is below 1, which it is for ⌈4(d/g - 1)⌉ steps; then 1.
+    With c + ε = 4 it is g / (d - g·step/4) while that is below 1, which it is for ⌈4(d/g - 1)⌉
+    steps, and then 1.
     """
     d, g = network.d, network.g
     return min(Fraction(4 * g, 4 * d - g * step), Fraction(1)) if g * step < 4 * d else Fraction(1)
@@ -41,14 +42,35 @@ def taking_part(network: Network, step: int) -> Fraction:
 def mei_rizzi_chain(
     network: Network, destination: Sequence[int] | None = None, *, all_packets: bool = False
 ) -> Chain:
-    """The chain of mei-rizzi: a step delivers what survives slots 1 and 2.
+    """Build the chain of mei-rizzi, whose steps deliver the packets that survive slots 1 and 2.
 
-    A state is the conflict graph, packets by group and temporary group. For d = g that is the
-    router as published. For d > g it is variant ``idealized``; the steps of ``published`` have the
-    same distribution, since its losses come after the acks, and so have those of ``deferred`` if g
-    divides d, since no buffer is then full when its processor listens. Packets take part by the
-    paper's rule, or, with ``all_packets``, always. Without a ``destination`` permutations are
-    uniform.
+    Parameters
+    ----------
+    network : Network
+        The network, with d ≥ g and few processors.
+    destination : sequence of int, optional
+        The permutation; by default permutations are uniformly random.
+    all_packets : bool
+        Let all packets take part in every step, instead of by the paper's rule for d > g.
+
+    Returns
+    -------
+    Chain
+        The chain.
+
+    Notes
+    -----
+    A state is the conflict graph: packets by group and temporary group. For d = g this is the
+    router as published. For d > g it is the variant ``idealized``. The steps of ``published`` have
+    the same distribution, since its losses come after the acknowledgements, and so have those of
+    ``deferred`` if g divides d, since then no buffer is full when its processor listens.
+
+    Examples
+    --------
+    >>> from popsnet import Network
+    >>> from popsnet.exact import mei_rizzi_chain, solve
+    >>> solve(mei_rizzi_chain(Network(2, 2))).mean
+    Fraction(136, 45)
     """
     _require_feasible(network, "mei-rizzi")
     start = (
@@ -66,13 +88,34 @@ def mei_rizzi_chain(
 
 
 def relay_chain(network: Network, destination: Sequence[int] | None = None) -> Chain:
-    """The chain of relay's plain sweeps, schedule S, with ideal public bijections.
+    """Build the chain of relay's plain sweeps (schedule S) with ideal public bijections.
 
-    A state has the pending packets by group and group of their source. In a stage a uniform
+    Parameters
+    ----------
+    network : Network
+        The network, with d ≥ g and few processors.
+    destination : sequence of int, optional
+        The permutation; by default permutations are uniformly random.
+
+    Returns
+    -------
+    Chain
+        The chain.
+
+    Notes
+    -----
+    A state counts the pending packets by destination group and source group. In a stage a uniform
     bijection for each destination group gives every packet one of d places, and a packet is
-    delivered if no other of its source's group has its place. At d = g stage P1 does the same; and
-    there the bijections of the fifth stage and all later ones are those of the fourth, turned. The
-    router's own bijections are only nearly uniform, so that this is a close approximation of it.
+    delivered if no other packet of its source group has its place. For d = g stage P1 does the
+    same, and there the bijections of the fifth and all later stages are those of the fourth,
+    turned. The router's own bijections are only nearly uniform, so this is a close approximation.
+
+    Examples
+    --------
+    >>> from popsnet import Network
+    >>> from popsnet.exact import relay_chain, solve
+    >>> round(float(solve(relay_chain(Network(2, 2))).mean), 4)
+    1.4271
     """
     _require_feasible(network, "relay")
     start = (
@@ -92,20 +135,28 @@ ROUTERS = {"mei-rizzi": mei_rizzi_chain, "relay": relay_chain}
 
 @dataclass(frozen=True)
 class Distribution:
-    """Mean and variance, and the probabilities of the first few numbers of steps."""
+    """Mean and variance of a number of steps, and the probabilities of its smallest values.
+
+    Examples
+    --------
+    >>> from popsnet import Network
+    >>> from popsnet.exact import relay_chain, solve
+    >>> solve(relay_chain(Network(2, 2))).probability(0)
+    Fraction(1, 24)
+    """
 
     mean: Fraction
     variance: Fraction
     within: tuple[Fraction, ...]
     """P(steps ≤ s) for s = 0, 1, …"""
     states: int
-    """Of the chain, up to the names of groups."""
+    """The number of states of the chain, up to the names of groups."""
 
     def __post_init__(self) -> None:
         if any(after < before for before, after in zip(self.within, self.within[1:], strict=False)):
-            raise ValueError("The probabilities of at most s steps do not grow with s.")
+            raise ValueError("The probabilities P(steps ≤ s) must not decrease with s.")
         if self.variance < 0:
-            raise ValueError(f"variance = {float(self.variance)}: a variance is not negative.")
+            raise ValueError(f"variance = {float(self.variance)}: a variance must be at least 0.")
 
     @property
     def sd(self) -> float:
@@ -114,20 +165,43 @@ class Distribution:
 
     @property
     def left(self) -> Fraction:
-        """The probability of more steps than ``within`` has."""
+        """The probability of more steps than ``within`` lists."""
         return 1 - self.within[-1]
 
     def probability(self, steps: int) -> Fraction:
-        """P(steps = s)."""
+        """Return P(steps = s)."""
         return self.within[steps] - (self.within[steps - 1] if steps else 0)
 
     def quantile(self, part: Fraction) -> int | None:
-        """The least s with P(steps ≤ s) ≥ part, or None if ``within`` does not reach it."""
+        """Return the least s with P(steps ≤ s) ≥ part, or None if ``within`` does not reach it."""
         return next((s for s, probability in enumerate(self.within) if probability >= part), None)
 
 
 def solve(chain: Chain, left: Fraction = _LEFT, most: int = 200) -> Distribution:
-    """Mean, variance, and probabilities until at most ``left`` is missing, or ``most`` steps."""
+    """Solve a chain for the mean, the variance and the probabilities of its steps.
+
+    Parameters
+    ----------
+    chain : Chain
+        The chain.
+    left : Fraction
+        List probabilities until at most this much probability is missing.
+    most : int
+        List at most this many steps.
+
+    Returns
+    -------
+    Distribution
+        The distribution; mean and variance are exact, whatever is listed.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> from popsnet import Network
+    >>> from popsnet.exact import mei_rizzi_chain, solve
+    >>> solve(mei_rizzi_chain(Network(2, 2))).quantile(Fraction(1, 2))
+    3
+    """
     first, second = chain.moments()
     within = []
     for steps, probability in enumerate(chain.within()):
@@ -139,7 +213,16 @@ def solve(chain: Chain, left: Fraction = _LEFT, most: int = 200) -> Distribution
 
 @dataclass(frozen=True)
 class StepsDistribution(Distribution):
-    """The exact distribution of the steps of a router, or of the stages of relay."""
+    """The exact distribution of the steps of mei-rizzi, or of the stages of relay.
+
+    Examples
+    --------
+    >>> from popsnet import Network
+    >>> from popsnet.exact import steps_distribution
+    >>> found = steps_distribution(Network(2, 2))
+    >>> found.mean_slots, found.unit
+    (Fraction(136, 9), 'steps')
+    """
 
     network: Network
     router: str
@@ -148,30 +231,34 @@ class StepsDistribution(Distribution):
 
     @property
     def unit(self) -> str:
-        """What is counted."""
+        """What is counted: ``steps``, or ``stages`` for relay."""
         return "steps" if self.router == "mei-rizzi" else "stages"
 
     @property
     def mean_slots(self) -> Fraction:
-        """Five slots per step; or one for the seed, and 2⌈d/g⌉ + 1 per stage."""
+        """The mean number of slots.
+
+        A step of mei-rizzi takes five slots; relay takes one slot for the seed and 2⌈d/g⌉ + 1 per
+        stage.
+        """
         if self.router == "mei-rizzi":
             return 5 * self.mean
         return 1 + (2 * self.network.blocks + 1) * self.mean
 
     @property
     def quantiles(self) -> dict[Fraction, int | None]:
-        """The steps within which a half, 90 %, 99 % and 99.9 % of all runs end."""
+        """The numbers of steps within which 50 %, 90 %, 99 % and 99.9 % of all runs end."""
         parts = (Fraction(part, 1000) for part in (500, 900, 990, 999))
         return {part: self.quantile(part) for part in parts}
 
     @property
     def fewest(self) -> int:
-        """The fewest steps that are possible."""
+        """The smallest possible number of steps."""
         return next(steps for steps, within in enumerate(self.within) if within)
 
     @property
     def model(self) -> str:
-        """What the chain assumes, in words."""
+        """The assumptions of the chain, in words."""
         d, g = self.network.d, self.network.g
         if self.router == "relay":
             turned = ", turned from the fifth stage on" if d == g else ""
@@ -193,21 +280,42 @@ def steps_distribution(
     all_packets: bool = False,
     progress: Progress | None = None,
 ) -> StepsDistribution:
-    """Solve the chain of a router, on one permutation or, without one, on uniform permutations.
+    """Solve the chain of a router on one permutation or on uniform permutations.
+
+    Parameters
+    ----------
+    network : Network
+        The network, with d ≥ g and few processors.
+    router : {"mei-rizzi", "relay"}
+        The router.
+    destination : sequence of int, optional
+        The permutation; by default permutations are uniformly random.
+    all_packets : bool
+        For mei-rizzi and d > g: let all packets take part in every step.
+    progress : function, optional
+        A function that is called with the number of transitions computed so far.
+
+    Returns
+    -------
+    StepsDistribution
+        The exact distribution.
 
     Examples
     --------
+    >>> from popsnet import Network
+    >>> from popsnet.exact import steps_distribution
     >>> steps_distribution(Network(2, 2)).mean
     Fraction(136, 45)
     """
     if router not in ROUTERS:
         raise InputError(
-            f"router = {router}: exact chains exist for {' and '.join(ROUTERS)}."
-            f"{did_you_mean(router, ROUTERS)}"
+            f"router = {router} has no exact chain.{did_you_mean(router, ROUTERS)} Give "
+            f"{' or '.join(ROUTERS)}."
         )
     if all_packets and router == "relay":
         raise InputError(
-            "all_packets = True is for mei-rizzi; in relay every packet always takes part."
+            "all_packets = True is for mei-rizzi; leave it out. In relay every packet always takes "
+            "part."
         )
     if router == "relay":
         chain = relay_chain(network, destination)
@@ -222,14 +330,14 @@ def _require_feasible(network: Network, router: str) -> None:
     largest = LARGEST[router]
     sizes = ", ".join(f"d <= {d} for g = {g}" for g, d in largest.items())
     if network.d < network.g:
-        raise InputError(f"{network}: the chain of {router} is for d >= g; give a larger D.")
+        raise InputError(f"{network}: the exact chain of {router} needs D >= G; give a larger D.")
     if router == "mei-rizzi" and network.g == 1 < network.d:
         raise InputError(
-            f"{network}: with one group packets may meet for ever, and the mean is infinite. "
-            "Give G >= 2."
+            f"{network}: with a single group packets may collide for ever, and the mean is "
+            "infinite. Give G >= 2."
         )
     if network.d > largest.get(network.g, 0):
         raise InputError(
             f"{network}: the exact chain of {router} has too many states; it can be solved for "
-            f"{sizes}. Runs sample any network."
+            f"{sizes}. For other networks, estimate the mean from runs."
         )

@@ -1,12 +1,12 @@
-"""One step of an exact chain: the distributions of all lines, put together cell by cell.
+"""One step of an exact chain: the distributions of all lines, combined cell by cell.
 
 In a line every packet chooses a cell: an intermediate group in mei-rizzi, a place in relay. All
-draws are uniform, so that a distribution does not change if cells change their names.
+draws are uniform, so a distribution does not change if cells are renamed.
 
 Lines choose independently. Packets of different lines that are heard in one cell and have the same
-group at the other end meet on a coupler there: in mei-rizzi in slot 2, on the way from the cell to
-the temporary group; in relay on the way from the source group to the cell. A packet that meets no
-other is delivered.
+group at the other end collide on a coupler: in mei-rizzi in slot 2, on the way from the cell to the
+temporary group; in relay on the way from the source group to the cell. A packet that collides with
+no other is delivered.
 """
 
 from __future__ import annotations
@@ -20,22 +20,23 @@ from typing import TypeAlias
 
 from popsnet.exact.state import Line, State, Weights, canonical
 
-NOBODY = -1
+EMPTY = -1
 _MANY = -2
 
 Cells: TypeAlias = tuple[int, ...]
-"""For each cell the group at the other end of the packet that is heard there, or ``NOBODY``."""
+"""For each cell the group at the other end of the packet that is heard there, or ``EMPTY``."""
 
 
 @cache
 def choose_by_coin(line: Line, cells: int, probability: Fraction) -> Weights[Cells]:
-    """Slot 1 of mei-rizzi: a packet takes part with this probability and chooses a cell.
+    """Return the distribution of slot 1 of mei-rizzi.
 
-    All do so independently. A cell that two or more choose hears nothing. Packets are added one by
-    one, which takes O(m·cells·(groups + 2)^cells) for m packets.
+    Each packet takes part with this probability and chooses a cell, independently of the others. A
+    cell that two or more choose hears nothing. Packets are added one by one, which takes
+    O(m·cells·(groups + 2)^cells) time for m packets.
     """
     one, none = probability.numerator, (probability.denominator - probability.numerator) * cells
-    weights: Counter[Cells] = Counter({(NOBODY,) * cells: 1})
+    weights: Counter[Cells] = Counter({(EMPTY,) * cells: 1})
     for end, count in enumerate(line):
         for _ in range(count):
             after: Counter[Cells] = Counter()
@@ -47,23 +48,24 @@ def choose_by_coin(line: Line, cells: int, probability: Fraction) -> Weights[Cel
             weights = after
     heard: Counter[Cells] = Counter()
     for outcome, weight in weights.items():
-        heard[tuple(NOBODY if one == _MANY else one for one in outcome)] += weight
+        heard[tuple(EMPTY if one == _MANY else one for one in outcome)] += weight
     return Weights(dict(heard), (probability.denominator * cells) ** sum(line))
 
 
 def _chosen(outcome: Cells, cell: int, end: int) -> Cells:
-    content = end if outcome[cell] == NOBODY else _MANY
+    content = end if outcome[cell] == EMPTY else _MANY
     return (*outcome[:cell], content, *outcome[cell + 1 :])
 
 
 @cache
 def choose_by_bijection(line: Line, cells: int) -> Weights[Cells]:
-    """An attempt of relay: the packets for one group have different cells, each way equally likely.
+    """Return the distribution of an attempt of relay.
 
-    That is what a uniform bijection of the group's destinations gives. O(cells!) time.
+    The packets for one group have different cells, and all assignments are equally likely, as a
+    uniform bijection of the group's destinations gives. O(cells!) time.
     """
     ends = [end for end, count in enumerate(line) for _ in range(count)]
-    ends += [NOBODY] * (cells - len(ends))
+    ends += [EMPTY] * (cells - len(ends))
     weights = Counter(permutations(ends))
     return Weights(dict(weights), sum(weights.values()))
 
@@ -74,17 +76,17 @@ Lines: TypeAlias = Callable[[Line], Weights[Cells]]
 _FREE, _TAKEN = -1, -2
 
 Cell: TypeAlias = tuple[int, ...]
-"""By the group at the other end: free, the line whose packet is alone, or taken by several."""
+"""For each group at the other end: free, the line whose packet is alone, or taken by several."""
 
 
 Transition: TypeAlias = Weights[State]
-"""Where a state goes."""
+"""The distribution of the next state."""
 
 
 def transition_of(state: State, lines: Lines) -> Transition:
-    """The distribution of the next state, up to the names of groups.
+    """Return the distribution of the next state, up to the names of groups.
 
-    Cells are kept in order, since their names do not matter; so there are few ways to fill them.
+    Cells are kept sorted, since their names do not matter, so there are few ways to fill them.
     """
     distributions = [lines(line) for line in state]
     size = len(next(iter(distributions[0].weights)))
@@ -101,7 +103,7 @@ def transition_of(state: State, lines: Lines) -> Transition:
 def add_line(
     filled: Counter[tuple[Cell, ...]], line: Weights[Cells], join: Callable[[Cell, int], Cell]
 ) -> Counter[tuple[Cell, ...]]:
-    """One line more: every way to fill the cells with every outcome of the line."""
+    """Combine every way to fill the cells with every outcome of one more line."""
     after: Counter[tuple[Cell, ...]] = Counter()
     for cells, weight in filled.items():
         for outcome, ways in line.weights.items():
@@ -110,14 +112,14 @@ def add_line(
 
 
 def _with(cell: Cell, end: int, number: int) -> Cell:
-    if end == NOBODY:
+    if end == EMPTY:
         return cell
     content = number if cell[end] == _FREE else _TAKEN
     return (*cell[:end], content, *cell[end + 1 :])
 
 
 def _without(state: State, cells: Sequence[Cell]) -> State:
-    """What is left when all that are alone in their cell are delivered."""
+    """Return the state after all packets that are alone in their cell are delivered."""
     left = [list(line) for line in state]
     for cell in cells:
         for end, number in enumerate(cell):

@@ -1,10 +1,11 @@
-"""Stages of relay with turned bijections: where d = g, all from the fifth on.
+"""Stages of relay with turned bijections: for d = g, all stages from the fifth on.
 
-The fifth bijection is the fourth, moved on by r(b) modulo g for each group b, r a permutation of
-the groups, and so on. What happens next depends on where packets are, so from the fourth stage on
-places are in the state: a line for each destination group as ever, with a column for each source
-group and place, source · g + place. All r are equally likely. So nothing changes if groups change
-their names, if all places are moved on together, or if all are multiplied by a unit modulo g.
+The fifth bijection is the fourth, shifted by r(b) modulo g for each group b, where r is a
+permutation of the groups, and so on. The next state depends on the places of packets, so from the
+fourth stage on places are part of the state: a line for each destination group as before, with a
+column for each source group and place, source · g + place. All r are equally likely. So nothing
+changes if groups are renamed, if all places are shifted together, or if all places are multiplied
+by a unit modulo g.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from operator import itemgetter
 from typing import TypeAlias
 
 from popsnet.exact.state import Line, State, Weights
-from popsnet.exact.transition import NOBODY, Cells, Transition, add_line, choose_by_bijection
+from popsnet.exact.transition import EMPTY, Cells, Transition, add_line, choose_by_bijection
 
 FRESH = 4
 """This many stages have bijections of their own."""
@@ -28,10 +29,10 @@ Packet: TypeAlias = tuple[int, int, int]
 
 
 def place(state: State) -> Transition:
-    """The last fresh stage: like any other, but what is left keeps its places.
+    """Return the outcome of the last fresh stage, with the places of the packets that are left.
 
-    Cells are kept in order while lines are put together, and are then given every order. Packets
-    that are for the only destination group of their source group meet no other.
+    Cells are kept sorted while lines are combined, and are then given every order. If all packets
+    of a source group are for one destination group, they meet no other.
     """
     g, total = len(state), factorial(len(state) - 1)
     filled: Counter[tuple[Cells, ...]] = Counter({((),) * g: 1})
@@ -53,17 +54,17 @@ def place(state: State) -> Transition:
 
 @cache
 def _those_that_met(cell: Cells) -> Cells:
-    return tuple(end if cell.count(end) > 1 else NOBODY for end in cell)
+    return tuple(end if cell.count(end) > 1 else EMPTY for end in cell)
 
 
 def _packets(cells: Sequence[Cells], places: Sequence[int]) -> Iterable[Packet]:
     for cell, at in zip(cells, places, strict=True):
-        yield from ((line, end, at) for line, end in enumerate(cell) if end != NOBODY)
+        yield from ((line, end, at) for line, end in enumerate(cell) if end != EMPTY)
 
 
 @cache
 def turn(state: State) -> Transition:
-    """A stage whose bijections are the last ones, turned: one outcome for each permutation r."""
+    """Return the outcome of a turned stage, with one case for each permutation r."""
     g = len(state)
     packets = [
         (line, *divmod(column, g))
@@ -88,13 +89,13 @@ def _table(g: int, packets: Iterable[Packet]) -> State:
 
 @cache
 def _canonical(state: State) -> State:
-    """The one form of all states that are alike: the least table, with its lines sorted."""
+    """Return the canonical form of all equivalent states: the least table with sorted lines."""
     return min(tuple(sorted(map(order, state))) for order in _orders(len(state)))
 
 
 @cache
 def _orders(g: int) -> list[Callable[[Line], Line]]:
-    """Every order of the columns that makes no difference."""
+    """Return every order of the columns that gives an equivalent state."""
     units = [unit for unit in range(g) if gcd(unit, g) == 1]
     return [
         itemgetter(*(source * g + (unit * at + moved) % g for source in names for at in range(g)))

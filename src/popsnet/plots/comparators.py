@@ -1,4 +1,4 @@
-"""A comparator network as Knuth draws it: wires run to the right, comparators join two of them."""
+"""Knuth diagrams of comparator networks: horizontal wires, and comparators that join two."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from popsnet.sorting import ComparatorNetwork, ComparatorStage
 
 MOST_WIRES = 64
 MOST_COLUMNS = 1000
-"""More than that cannot be read."""
+"""Larger diagrams cannot be read."""
 
 Columns = npt.NDArray[np.int64]
 
@@ -23,15 +23,38 @@ _COLUMN, _WIRE = 0.11, 0.16
 """Inches."""
 
 _GAP = 1.0
-"""Columns between two stages."""
+"""The columns between two stages."""
 
 
 @styled()
 def draw_network(network: ComparatorNetwork) -> Figure:
-    """Draw the Knuth diagram of a network: keys enter at the left, the smallest leaves at the top.
+    """Draw the Knuth diagram of a comparator network.
 
-    Comparators of a stage work at once. They have a band to themselves, numbered below, and stand
-    in different columns of it only where one would cover another.
+    Keys enter at the left, and the smallest leaves at the top. The comparators of a stage work at
+    the same time. They share a band, numbered below, and stand in different columns of it only
+    where one would cover another.
+
+    Parameters
+    ----------
+    network : ComparatorNetwork
+        The network, of at most 64 wires.
+
+    Returns
+    -------
+    Figure
+        The figure.
+
+    Raises
+    ------
+    InputError
+        If the diagram would be too large to read.
+
+    Examples
+    --------
+    >>> from popsnet.plots import draw_network, svg_text
+    >>> from popsnet.sorting import merge_exchange
+    >>> svg_text(draw_network(merge_exchange(4))).startswith("<svg")
+    True
     """
     stages = list(_laid_out(network))
     width = sum(columns.max() + 1 + _GAP for _, columns in stages) + 5
@@ -50,11 +73,11 @@ def draw_network(network: ComparatorNetwork) -> Figure:
 
 
 def _laid_out(network: ComparatorNetwork) -> Iterator[tuple[ComparatorStage, Columns]]:
-    """The stages and the column of each comparator; refuses what is too large to be read."""
+    """Yield the stages with the column of each comparator, if the diagram is small enough."""
     if network.wires > MOST_WIRES:
         raise InputError(
-            f"A diagram of {network.wires:,} wires is too large to be read; "
-            f"{MOST_WIRES} is the most."
+            f"A diagram of {network.wires:,} wires is too large to read; choose at most "
+            f"{MOST_WIRES} wires."
         )
     used = 0
     for stage in network:
@@ -62,14 +85,14 @@ def _laid_out(network: ComparatorNetwork) -> Iterator[tuple[ComparatorStage, Col
         used += int(columns.max()) + 1
         if used > MOST_COLUMNS:
             raise InputError(
-                f"The diagram has more than {MOST_COLUMNS:,} columns, too many to be read; "
-                "choose fewer wires."
+                f"The diagram of {network.wires} wires has more than {MOST_COLUMNS:,} columns, "
+                "which is too many to read; choose fewer wires."
             )
         yield stage, columns
 
 
 def _columns(stage: ComparatorStage) -> Columns:
-    """The first column in which each comparator covers no other, from the top wire on."""
+    """Give each comparator the first column in which it covers no other, from the top wire on."""
     columns = np.zeros(len(stage), dtype=np.int64)
     ends: list[int] = []
     for which in np.argsort(stage.low):

@@ -1,4 +1,4 @@
-"""The conflict graph of the paper: who is in whose way in slots 1 and 2 of a step."""
+"""The figure of the paper's conflict graph: which packets collide in slots 1 and 2 of a step."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ class Edge(NamedTuple):
 
     packet: int
     source: int
-    """Its group: one end."""
+    """The packet's group, one end of the edge."""
     temporary: int
-    """The group of its destination's number mod g: the other end."""
+    """The temporary group, destination mod g, the other end of the edge."""
     intermediate: int
-    """The group it has chosen at random: the edge's colour."""
+    """The randomly chosen intermediate group, the colour of the edge."""
 
 
 def edges_of(step: StepAnalysis) -> tuple[list[Edge], list[Edge], list[Edge]]:
-    """The edges that take part in a step, those that survive slot 1, those that survive both."""
+    """Return the edges that take part in a step, that survive slot 1, and that survive both."""
     whole, at = step.graph, step.taking
     ends = whole.sources[at], whole.temporaries[at]
     graph = ConflictGraph(whole.network, whole.packets[at], *ends)
@@ -47,10 +47,30 @@ def edges_of(step: StepAnalysis) -> tuple[list[Edge], list[Edge], list[Edge]]:
 
 @styled()
 def draw_conflicts(step: StepAnalysis) -> Figure:
-    """Draw a step's conflict graph, what survives slot 1 and what survives slot 2.
+    """Draw a step's conflict graph, the survivors of slot 1 and the survivors of slot 2.
 
     Groups are boxes with a place for each packet. An edge has the number of its packet at both
     ends and that of its intermediate group in a disc, filled if the packet survives the slot.
+
+    Parameters
+    ----------
+    step : StepAnalysis
+        A step of a run of mei-rizzi.
+
+    Returns
+    -------
+    Figure
+        The figure, with three panels.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from popsnet import Coins, Network
+    >>> from popsnet.plots import draw_conflicts
+    >>> from popsnet.runs.phase_analysis import analyse_phases
+    >>> steps = analyse_phases(Network(3, 3), np.arange(9)[::-1], Coins(0))
+    >>> len(draw_conflicts(next(steps)).axes)
+    3
     """
     network, (edges, first, second) = step.graph.network, edges_of(step)
     figure, row = row_of_axes(3, 0.9 + 0.19 * _depth(network, network.g))
@@ -76,7 +96,7 @@ def _depth(network: Network, group: int) -> float:
 
 
 def _places(network: Network, edges: Sequence[Edge]) -> dict[int, tuple[float, float]]:
-    """How high a packet's edge begins and ends: among its group's packets, in order."""
+    """Return the heights at which each packet's edge begins and ends, in order within its group."""
     taken: Counter[int] = Counter()
     places = {}
     for edge in edges:

@@ -1,4 +1,4 @@
-"""One packet's way through the slots of a traced run."""
+"""The figure of one packet's path through the slots of a traced run."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from matplotlib.typing import LineStyleType
 
 from popsnet.network import Network
 from popsnet.plots.network import Coupler, SlotDiagram, Stroke, messages_of
-from popsnet.plots.style import BLUE, GREY, PALE, VERMILLION, WIDTH, centred, settled, styled
+from popsnet.plots.style import BLUE, GREY, PALE, VERMILION, WIDTH, centred, settled, styled
 from popsnet.trace import Event
 
 _PITCH = 4.0
 _BOLD, _THIN = 2.2, 0.7
-_COPY, _ACK = Stroke(BLUE, "-", _BOLD), Stroke(VERMILLION, (0, (4, 1.5)), _BOLD)
+_COPY, _ACK = Stroke(BLUE, "-", _BOLD), Stroke(VERMILION, (0, (4, 1.5)), _BOLD)
 _DOTS: LineStyleType = (0, (1, 1.5))
 
 
@@ -29,18 +29,18 @@ class Hop(NamedTuple):
     sender: int
     coupler: Coupler
     receivers: tuple[int, ...]
-    """None, if the message collided or no processor listened."""
+    """Empty if the message collided or no processor listened."""
     kind: str
     packet: int | None
 
     @property
     def stroke(self) -> Stroke:
-        """How a message of its kind is drawn."""
+        """The line style of a message of this kind."""
         return _ACK if self.kind == "ack" else _COPY
 
 
 def hops_of(network: Network, events: Sequence[Event]) -> Iterator[Hop]:
-    """Every message of some slots, a hop for each coupler it was sent on."""
+    """Yield a hop for every message of some slots and every coupler it was sent on."""
     for column, event in enumerate(events):
         sends, listens = event.records()
         messages, heard = messages_of(network, sends), defaultdict[Coupler, list[int]](list)
@@ -54,10 +54,33 @@ def hops_of(network: Network, events: Sequence[Event]) -> Iterator[Hop]:
 
 @styled()
 def draw_journey(network: Network, events: Sequence[Event], packet: int) -> Figure:
-    """Draw some slots side by side, what concerns one packet in colour and all else in grey.
+    """Draw some slots side by side, with one packet in colour and all others in grey.
 
-    A copy of the packet is a solid line and an acknowledgement a dashed one; dots lead along
-    the places where the packet waits.
+    A copy of the packet is a solid line and an acknowledgement a dashed one; dotted lines show
+    where the packet waits.
+
+    Parameters
+    ----------
+    network : Network
+        The network.
+    events : sequence of Event
+        The slots, as an observer of a run receives them.
+    packet : int
+        The packet to follow.
+
+    Returns
+    -------
+    Figure
+        The figure.
+
+    Examples
+    --------
+    >>> import popsnet
+    >>> from popsnet.plots import draw_journey
+    >>> events = []
+    >>> run = popsnet.route(3, 3, observers=[events.append])
+    >>> len(draw_journey(popsnet.Network(3, 3), events[:5], packet=0).axes)
+    1
     """
     hops = list(hops_of(network, events))
     ours = [hop for hop in hops if hop.packet == packet]
@@ -95,10 +118,10 @@ def _draw_hop(diagram: SlotDiagram, hop: Hop, ours: bool) -> None:
 
 
 def _waits(hops: Sequence[Hop], packet: int) -> Iterator[tuple[int, int, int, bool]]:
-    """Where the packet stays, from column to column, and whether that is a copy.
+    """Yield where the packet waits, from column to column, and whether that is a copy.
 
-    The original is at its source until the ack comes, a copy where it was heard until it is
-    sent on.
+    The original is at its source until the ack arrives, and a copy is where it was heard until it
+    is sent on.
     """
     arrived: dict[int, int] = {}
     for hop in hops:

@@ -1,4 +1,4 @@
-"""Figures of adversaries: congestion, growth of the packets in reach, and the separation."""
+"""Figures of adversaries: congestion, growth of the sets P(i, t), and the two-hop separation."""
 
 from __future__ import annotations
 
@@ -17,17 +17,35 @@ if TYPE_CHECKING:
     from popsnet.adversaries import CongestionStudy, RigidAttack, SeparationStudy
 
 _RANDOMIZED = 6
-"""The look of the randomized algorithm."""
+"""The index of the randomized algorithm's look."""
 
 _FORMULAS = ((6, 2), (1.5, 1.5), (6, 1.5, 1.5, 1.5))
-"""Dashes of formulas, in turns over all panels."""
+"""The dashes of formulas, used in turn over all panels."""
 
 _SIZES = ("most", "mean", "least")
 
 
 @style.styled()
 def draw_congestion(found: CongestionStudy) -> Figure:
-    """Draw congestion against g: of the permutations built, and of random ones."""
+    """Draw the congestion of built and of random permutations against g.
+
+    Parameters
+    ----------
+    found : CongestionStudy
+        The outcome of :func:`popsnet.adversaries.measure_congestion`.
+
+    Returns
+    -------
+    Figure
+        The figure: built permutations on the left, random ones on the right.
+
+    Examples
+    --------
+    >>> from popsnet.adversaries import measure_congestion
+    >>> from popsnet.plots import draw_congestion
+    >>> len(draw_congestion(measure_congestion(8, runs=2)).axes)
+    2
+    """
     means, worst = [], []
     for look, name in enumerate(dict.fromkeys(one.paths for one in found.points)):
         of = [one for one in found.points if one.paths == name]
@@ -54,7 +72,26 @@ def draw_congestion(found: CongestionStudy) -> Figure:
 
 @style.styled()
 def draw_growth(attack: RigidAttack) -> Figure:
-    """Draw the sizes of the sets P(i, t) against t, with 2^t and n."""
+    """Draw the sizes of the sets P(i, t) against t, with 2^t and n.
+
+    Parameters
+    ----------
+    attack : RigidAttack
+        The outcome of :func:`popsnet.adversaries.attack_rigid`.
+
+    Returns
+    -------
+    Figure
+        The figure.
+
+    Examples
+    --------
+    >>> from popsnet import Network
+    >>> from popsnet.adversaries import attack_rigid
+    >>> from popsnet.plots import draw_growth
+    >>> draw_growth(attack_rigid("batcher", None, Network(1, 8))).axes[0].get_xlabel()
+    'slot t'
+    """
     n, slots = attack.network.n, tuple(one.slot for one in attack.growth)
     figure, (axes,) = style.row_of_axes(1, 3.2, style.WIDTH * 0.7)
     axes.set_title(f"{attack.router} ({attack.variant}) on {attack.network}")
@@ -73,7 +110,29 @@ def draw_growth(attack: RigidAttack) -> Figure:
 
 
 def draw_separation_study(found: SeparationStudy) -> Figure:
-    """Draw the slots that adversaries force and those of the randomized algorithm, against g."""
+    """Draw the delays of a study, and the slots of the randomized algorithm, against g.
+
+    Parameters
+    ----------
+    found : SeparationStudy
+        The outcome of :func:`popsnet.adversaries.measure_separation`.
+
+    Returns
+    -------
+    Figure
+        The figure.
+
+    See Also
+    --------
+    draw_separation : The same for numbers from elsewhere.
+
+    Examples
+    --------
+    >>> from popsnet.adversaries import measure_separation
+    >>> from popsnet.plots import draw_separation_study
+    >>> len(draw_separation_study(measure_separation(8, runs=1, most_rounds=2)).axes)
+    2
+    """
     points = found.points
     return draw_separation(
         [one.network.g for one in points],
@@ -91,11 +150,40 @@ def draw_separation(
     needed: Sequence[float], error: Sequence[float] | None = None, *, limit: int,
     capped: Sequence[bool],
 ) -> Figure:  # fmt: skip
-    """Draw the slots that adversaries force and those of the randomized algorithm, against g.
+    """Draw the delays of two-hop algorithms, and the slots of the randomized one, against g.
 
-    ``reached`` is by algorithm; ``limit``, the end of the search, is a lower bound.
-    ``needed`` is a lower bound where runs were ``capped``. All are on the left; on the right is
-    only the algorithm that looks random, which is delayed least.
+    The left panel has all algorithms, the right panel only ``hashed``, which is delayed least.
+
+    Parameters
+    ----------
+    sizes : sequence of int
+        The values of g.
+    reached : mapping of str to sequence of int
+        The delays by algorithm; those at ``limit`` are drawn as lower bounds.
+    promised : sequence of int
+        The bound for every deterministic algorithm.
+    needed : sequence of float
+        The mean slots of the randomized algorithm.
+    error : sequence of float, optional
+        The standard errors of ``needed``.
+    limit : int
+        The slots at which the search for a delay stopped.
+    capped : sequence of bool
+        For which g runs were capped, so that ``needed`` is a lower bound.
+
+    Returns
+    -------
+    Figure
+        The figure.
+
+    Examples
+    --------
+    >>> from popsnet.plots import draw_separation
+    >>> figure = draw_separation(
+    ...     [8, 16], {"hashed": [12, 14]}, [2, 4], [10.2, 11.9], limit=64, capped=[False, False]
+    ... )
+    >>> figure.axes[0].get_ylabel()
+    'slots'
     """
     x = tuple(sizes)
     delays = {
@@ -128,7 +216,7 @@ def _formula(label: str, x: Sequence[float], y: Sequence[float]) -> Series:
 
 
 def _plot(axes: Axes, lines: Sequence[Series], formulas: int = 0) -> None:
-    """Draw the lines, after this many formulas in other panels."""
+    """Draw the lines; ``formulas`` is the number of formulas drawn before, in other panels."""
     for line in lines:
         if line.kind is CurveKind.THEORY:
             dashes = _FORMULAS[formulas % len(_FORMULAS)]

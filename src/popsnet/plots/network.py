@@ -1,4 +1,4 @@
-"""The network as the paper draws it, slot by slot: processors, couplers, processors again."""
+"""Diagrams of a slot as in the paper: processors, couplers, and the processors again."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from matplotlib.patches import Circle, FancyBboxPatch
 from matplotlib.typing import LineStyleType
 
 from popsnet.network import Network
-from popsnet.plots.style import BLUE, GREY, PALE, VERMILLION, centred
+from popsnet.plots.style import BLUE, GREY, PALE, VERMILION, centred
 from popsnet.trace import Listen, Send
 
 _RADIUS, _HALF = 0.3, 0.45
-"""Of a processor, and half the width of a coupler."""
+"""The radius of a processor, and half the width of a coupler."""
 
 _GROUP_GAP = 0.8
 
 Coupler: TypeAlias = tuple[int, int]
-"""The groups that it leads to and comes from."""
+"""The group that a coupler leads to, and the group that it comes from."""
 
 
 class SentMessage(NamedTuple):
-    """What a processor sent on one coupler."""
+    """A message that a processor sent on one coupler."""
 
     sender: int
     coupler: Coupler
@@ -37,7 +37,7 @@ class SentMessage(NamedTuple):
 
 
 class Stroke(NamedTuple):
-    """How the line of a message is drawn."""
+    """The line style of a message."""
 
     colour: str
     line: LineStyleType = "-"
@@ -45,16 +45,16 @@ class Stroke(NamedTuple):
 
     @property
     def looks(self) -> dict[str, Any]:
-        """As matplotlib takes them."""
+        """The style as keyword arguments of matplotlib."""
         return {"color": self.colour, "linestyle": self.line, "linewidth": self.width}
 
     def handle(self, label: str) -> Artist:
-        """The entry of a legend."""
+        """Return an entry for a legend."""
         return Line2D([], [], label=label, **self.looks)
 
 
 def messages_of(network: Network, sends: Sequence[Send]) -> list[SentMessage]:
-    """All messages of a slot, one for each coupler that a processor sends on."""
+    """Return all messages of a slot, one for each coupler that a processor sends on."""
     return [
         SentMessage(sender, (to, network.group(sender)), kind, packet)
         for sender, groups, kind, packet in sends
@@ -75,12 +75,12 @@ class SlotDiagram:
         return product(range(self.network.g), range(self.network.g))
 
     def processor_height(self, processor: int) -> float:
-        """A group is as tall as the couplers that lead to it."""
+        """Return the height of a processor; a group is as tall as the couplers that lead to it."""
         network = self.network
         return self._height(network.group(processor), network.index(processor), network.d)
 
     def coupler_height(self, coupler: Coupler) -> float:
-        """Coupler c(b, a) stands beside group b, to which it leads."""
+        """Return the height of a coupler; c(b, a) stands beside group b, to which it leads."""
         return self._height(*coupler, self.network.g)
 
     def _height(self, group: int, place: int, places: int) -> float:
@@ -97,7 +97,7 @@ class SlotDiagram:
     def add_coupler(
         self, x: float, coupler: Coupler, stroke: Stroke, text: str = "", **looks: Any
     ) -> None:
-        """Add a box with round corners, and a text in it."""
+        """Add a box with round corners and a text in it."""
         y = self.coupler_height(coupler)
         self.axes.add_patch(
             FancyBboxPatch(
@@ -111,7 +111,7 @@ class SlotDiagram:
         self, x: float, processor: int, middle: float, coupler: Coupler, stroke: Stroke,
         zorder: float = 1,
     ) -> None:  # fmt: skip
-        """Add the line of a message that a processor at ``x`` sends to its right or hears."""
+        """Add the line of a message that the processor at ``x`` sends or hears."""
         side = 1 if x < middle else -1
         ends = [
             (x + side * _RADIUS, self.processor_height(processor)),
@@ -126,22 +126,41 @@ class SlotDiagram:
             centred(self.axes, -0.6, y, f"group {group}", size, ha="right")
 
     def frame(self, x: tuple[float, float], y: tuple[float, float]) -> None:
-        """Set the limits, and show no axes."""
+        """Set the limits and hide the axes."""
         self.axes.set(xlim=x, ylim=y, aspect="equal")
         self.axes.set_axis_off()
 
 
 _LEFT, _MIDDLE, _RIGHT = 0.0, 5.0, 10.0
-_HEARD, _COLLIDED = Stroke(BLUE), Stroke(VERMILLION, (0, (2, 2)))
+_HEARD, _COLLIDED = Stroke(BLUE), Stroke(VERMILION, (0, (2, 2)))
 
 
 def draw_slot(
     axes: Axes, network: Network, sends: Sequence[Send] = (), listens: Sequence[Listen] = ()
 ) -> None:
-    """Draw a slot: messages go from the senders on the left to the listeners on the right.
+    """Draw a slot, with the senders on the left and the listeners on the right.
 
-    A coupler with one message is blue and marked with the packet's number; one where messages
-    collide is orange, dashed and crossed out, so that colour is not needed to tell them apart.
+    A coupler with one message is blue and marked with the packet's number. A coupler with a
+    collision is orange, dashed and crossed out, so that it can be told apart without colour.
+
+    Parameters
+    ----------
+    axes : Axes
+        The matplotlib axes to draw in.
+    network : Network
+        The network.
+    sends : sequence of Send
+        The messages: sender, groups, kind and packet.
+    listens : sequence of Listen
+        The listeners, each with the group that it listens to.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from popsnet import Network
+    >>> from popsnet.plots import draw_slot
+    >>> axes = Figure().add_subplot()
+    >>> draw_slot(axes, Network(2, 2), [(0, (1,), "packet", 0)], [(2, 0)])
     """
     diagram, messages = SlotDiagram(axes, network), messages_of(network, sends)
     load = Counter(message.coupler for message in messages)
@@ -155,7 +174,7 @@ def draw_slot(
             diagram.add_line(_RIGHT, listener, _MIDDLE, coupler, _HEARD)
     for coupler in diagram.couplers:
         y, packet = diagram.coupler_height(coupler), packets.get(coupler)
-        colour = PALE if not load[coupler] else BLUE if load[coupler] == 1 else VERMILLION
+        colour = PALE if not load[coupler] else BLUE if load[coupler] == 1 else VERMILION
         text = "×" if load[coupler] > 1 else "" if packet is None else f"{packet}"
         diagram.add_coupler(_MIDDLE, coupler, Stroke(colour, width=1.4), text, size=9)
         name = "c({},{})".format(*coupler)

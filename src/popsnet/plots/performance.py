@@ -1,4 +1,4 @@
-"""Figures of measured times, losses, fits and distributions, beside the paper and theory."""
+"""Figures of measured times, losses, fits and distributions beside the paper and theory."""
 
 from __future__ import annotations
 
@@ -30,40 +30,61 @@ _RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 class CurveKind(Enum):
-    """Where the numbers of a series come from; it decides how they are drawn."""
+    """The origin of the numbers of a series, which decides how they are drawn.
+
+    Examples
+    --------
+    >>> from popsnet.plots import CurveKind
+    >>> [kind.name for kind in CurveKind]
+    ['MEASURED', 'PUBLISHED', 'THEORY']
+    """
 
     MEASURED = auto()
-    """By runs: filled markers, joined."""
+    """From runs: filled markers, joined by lines."""
     PUBLISHED = auto()
-    """By the paper: hollow markers."""
+    """From the paper: hollow markers."""
     THEORY = auto()
-    """By a formula or a limit: a thin broken line."""
+    """From a formula or a limit: a thin dashed line."""
 
 
 @dataclass(frozen=True, slots=True)
 class Series(style.Columns):
-    """Values of one thing, over numbers of processors, groups or slots."""
+    """A series of values over numbers of processors, groups or slots.
+
+    Examples
+    --------
+    >>> from popsnet.plots import Series
+    >>> Series("relay", x=(64, 256), y=(12.1, 14.6)).error_is
+    'standard error'
+    """
 
     label: str
     x: tuple[float, ...]
     y: tuple[float, ...]
     error: tuple[float, ...] | None = None
     error_is: str = "standard error"
-    """What the error bars are; the legend may say it."""
+    """The meaning of the error bars, for the legend."""
     kind: CurveKind = CurveKind.MEASURED
     look: int = 0
-    """Which of the style's looks it has: series with one look belong together."""
+    """The index of its look in the style; series with the same look belong together."""
     at_least: tuple[bool, ...] | None = None
-    """Which values are lower bounds: a search or a run was cut there."""
+    """Which values are only lower bounds, because a search or a run was cut short."""
 
 
 class Dot(NamedTuple):
-    """The slots of a router on one network."""
+    """The slots of a router on one network, as a dot of :func:`draw_dots`.
+
+    Examples
+    --------
+    >>> from popsnet.plots import Dot
+    >>> Dot("relay", 12.1).look
+    0
+    """
 
     label: str
     slots: float
     look: int = 0
-    """Which of the style's looks it has."""
+    """The index of its look in the style."""
     variant: int = 0
     """How the look is filled: wholly, not at all, or one half."""
     text: str = ""
@@ -72,7 +93,14 @@ class Dot(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Fitted(style.Columns):
-    """Values over g, and curves."""
+    """A panel of :func:`draw_fits`: measured values over g, and fitted curves.
+
+    Examples
+    --------
+    >>> from popsnet.plots import Fitted
+    >>> Fitted("relay", "d = g", (8, 16), (12.1, 14.6), (0.1, 0.1), curves={}).g
+    (8, 16)
+    """
 
     row: str
     column: str
@@ -80,25 +108,39 @@ class Fitted(style.Columns):
     values: tuple[float, ...]
     errors: tuple[float, ...]
     curves: Mapping[str, tuple[Sequence[float], Sequence[float]]]
-    """By name: some g, and the curve there."""
+    """The curves by name, each as values of g and of the curve."""
 
 
 @dataclass(frozen=True, slots=True)
 class Decline(style.Columns):
-    """The fraction of packets left after each step of a router: runs, and the fluid limit."""
+    """The fraction of packets left after each step of a router, measured and in the fluid limit.
+
+    Examples
+    --------
+    >>> from popsnet.plots import Decline
+    >>> Decline("relay", slots=(4, 7), measured=(0.63, 0.3), fluid=(0.632, 0.296)).look
+    0
+    """
 
     label: str
     slots: tuple[int, ...]
-    """When each step ends."""
+    """The slot in which each step ends."""
     measured: tuple[float, ...]
     fluid: tuple[float, ...]
     look: int = 0
-    """Which of the style's looks it has."""
+    """The index of its look in the style."""
 
 
 @dataclass(frozen=True)
 class DistributionBars:
-    """The probability of each number of steps, and how often runs took that many."""
+    """The exact probability of each number of steps, and how many runs took that many.
+
+    Examples
+    --------
+    >>> from popsnet.plots import DistributionBars
+    >>> DistributionBars("POPS(2, 2)", exact=(0, 0.6, 0.4), measured={1: 58, 2: 42}).what
+    'steps'
+    """
 
     title: str
     exact: tuple[float, ...]
@@ -108,12 +150,33 @@ class DistributionBars:
 
     def __post_init__(self) -> None:
         if not 0.5 < sum(self.exact) <= 1 + 1e-9 or sum(self.measured.values()) < 1:
-            raise ValueError(f"{self.title}: no distribution, or no runs.")
+            raise ValueError(
+                f"{self.title}: the probabilities sum to {sum(self.exact):g}, of "
+                f"{sum(self.measured.values())} runs; they must sum to about 1, of at least 1 run."
+            )
 
 
 @style.styled()
 def draw_steps(panels: Mapping[str, Sequence[Series]]) -> Figure:
-    """Draw steps against n, a panel for each title."""
+    """Draw steps against n, with a panel for each title.
+
+    Parameters
+    ----------
+    panels : mapping of str to sequence of Series
+        The series of each panel, by title.
+
+    Returns
+    -------
+    Figure
+        The figure.
+
+    Examples
+    --------
+    >>> from popsnet.plots import Series, draw_steps
+    >>> figure = draw_steps({"d = g": [Series("mei-rizzi", (64, 256), (5.2, 6.0))]})
+    >>> figure.axes[0].get_title()
+    'd = g'
+    """
     figure, row = style.row_of_axes(len(panels), 2.7)
     for axes, (title, series) in zip(row, panels.items(), strict=True):
         _plot(axes, series, title)
@@ -139,6 +202,17 @@ def draw_slots(
         Width and height in inches.
     columns : int
         Columns of the legend.
+
+    Returns
+    -------
+    Figure
+        The figure.
+
+    Examples
+    --------
+    >>> from popsnet.plots import Series, draw_slots
+    >>> draw_slots({"d = g": [Series("relay", (64,), (12.1,))]}).axes[0].get_ylabel()
+    'slots'
     """
     width, height = size
     figure, row = style.row_of_axes(len(panels), height, width, sharey=log)
@@ -160,6 +234,22 @@ def draw_dots(rows: Mapping[str, Sequence[Dot]]) -> Figure:
 
     Dots with one label have one look. Within a row they are a little apart in height, so that equal
     values are both seen.
+
+    Parameters
+    ----------
+    rows : mapping of str to sequence of Dot
+        The routers of each network, by the network's name.
+
+    Returns
+    -------
+    Figure
+        The figure.
+
+    Examples
+    --------
+    >>> from popsnet.plots import Dot, draw_dots
+    >>> draw_dots({"POPS(8, 8)": [Dot("relay", 12.1)]}).axes[0].get_xlabel()
+    'mean slots, logarithmic'
     """
     labels = list(dict.fromkeys(dot.label for dots in rows.values() for dot in dots))
     figure, (axes,) = style.row_of_axes(1, 1.0 + 0.4 * len(rows))
@@ -197,7 +287,24 @@ def draw_dots(rows: Mapping[str, Sequence[Dot]]) -> Figure:
 
 @style.styled()
 def draw_losses(series: Sequence[Series]) -> Figure:
-    """Draw the share of all packets that is lost, against n."""
+    """Draw the share of lost packets against n.
+
+    Parameters
+    ----------
+    series : sequence of Series
+        The shares, between 0 and 1.
+
+    Returns
+    -------
+    Figure
+        The figure.
+
+    Examples
+    --------
+    >>> from popsnet.plots import Series, draw_losses
+    >>> draw_losses([Series("published", (64, 256), (0.1, 0.2))]).axes[0].get_ylabel()
+    'packets lost'
+    """
     figure, (axes,) = style.row_of_axes(1, 2.7)
     _plot(axes, series)
     axes.set_ylim(bottom=0)
@@ -209,7 +316,28 @@ def draw_losses(series: Sequence[Series]) -> Figure:
 
 @style.styled()
 def draw_fits(panels: Sequence[Fitted], unit: str) -> Figure:
-    """Draw values and fitted curves, panels in rows and columns by their names."""
+    """Draw measured values and fitted curves against g, with panels in rows and columns.
+
+    Parameters
+    ----------
+    panels : sequence of Fitted
+        The panels; each names its row and its column.
+    unit : str
+        The label of the vertical axes.
+
+    Returns
+    -------
+    Figure
+        The figure.
+
+    Examples
+    --------
+    >>> from popsnet.plots import Fitted, draw_fits
+    >>> curves = {"fit": ((8, 16), (12, 14))}
+    >>> panel = Fitted("relay", "d = g", (8, 16), (12, 14), (0.1, 0.1), curves)
+    >>> draw_fits([panel], "slots").axes[0].get_title()
+    'relay, d = g'
+    """
     rows = list(dict.fromkeys(panel.row for panel in panels))
     columns = list(dict.fromkeys(panel.column for panel in panels))
     figure = Figure(figsize=(style.WIDTH, 0.6 + 2.2 * len(rows)))
@@ -235,7 +363,27 @@ def draw_fits(panels: Sequence[Fitted], unit: str) -> Figure:
 
 @style.styled()
 def draw_undelivered(panels: Mapping[str, Sequence[Decline]], least: float) -> Figure:
-    """Draw the undelivered fraction against slots, a panel for each title, down to ``least``."""
+    """Draw the fractions of undelivered packets against slots, with a panel for each title.
+
+    Parameters
+    ----------
+    panels : mapping of str to sequence of Decline
+        The routers of each panel, by title.
+    least : float
+        The lower end of the axis, such as the fraction of half a packet.
+
+    Returns
+    -------
+    Figure
+        The figure.
+
+    Examples
+    --------
+    >>> from popsnet.plots import Decline, draw_undelivered
+    >>> decline = Decline("relay", slots=(4, 7), measured=(0.63, 0.3), fluid=(0.632, 0.296))
+    >>> draw_undelivered({"d = g": [decline]}, least=1e-3).axes[0].get_xlabel()
+    'slots'
+    """
     figure, row = style.row_of_axes(len(panels), 3.2, sharey=True)
     for axes, (title, declines) in zip(row, panels.items(), strict=True):
         axes.set_title(title)
@@ -257,7 +405,25 @@ def draw_undelivered(panels: Mapping[str, Sequence[Decline]], least: float) -> F
 
 @style.styled()
 def draw_distributions(distributions: Sequence[DistributionBars]) -> Figure:
-    """Draw a panel for each: bars for the exact one, runs with two standard errors above."""
+    """Draw exact distributions as bars, with runs and two standard errors, in a panel each.
+
+    Parameters
+    ----------
+    distributions : sequence of DistributionBars
+        The distributions.
+
+    Returns
+    -------
+    Figure
+        The figure.
+
+    Examples
+    --------
+    >>> from popsnet.plots import DistributionBars, draw_distributions
+    >>> bars = DistributionBars("POPS(2, 2)", exact=(0, 0.6, 0.4), measured={1: 58, 2: 42})
+    >>> draw_distributions([bars]).axes[0].get_title()
+    'POPS(2, 2), 100 runs'
+    """
     figure, row = style.row_of_axes(len(distributions), 2.7)
     for axes, one in zip(row, distributions, strict=True):
         exact, runs = np.array(one.exact), sum(one.measured.values())
@@ -266,7 +432,7 @@ def draw_distributions(distributions: Sequence[DistributionBars]) -> Figure:
         error = 2 * np.sqrt(exact * (1 - exact) / runs)
         axes.bar(steps, exact, color=style.BLUE, alpha=0.45, label="exact")
         axes.errorbar(
-            steps, seen, yerr=error, color=style.VERMILLION, marker="o", markersize=2.5, capsize=2,
+            steps, seen, yerr=error, color=style.VERMILION, marker="o", markersize=2.5, capsize=2,
             elinewidth=0.8, linestyle="none", label="runs (± 2 standard errors)",
         )  # fmt: skip
         axes.set_title(f"{one.title}, {runs:,} runs")

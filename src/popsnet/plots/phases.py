@@ -1,4 +1,4 @@
-"""A run beside the paper's proof: degrees of the conflict graph, phases, lucky steps."""
+"""The figure of a run beside the paper's proof: degrees, phases and lucky steps."""
 
 from __future__ import annotations
 
@@ -19,18 +19,38 @@ _NAMES = dict(zip(Phase, ("thinning", "1", "2", "3"), strict=True))
 _SHADES = dict(zip(Phase, (0.30, 0.20, 0.12, 0.04), strict=True))
 _BINS = 16
 _LOWEST = 0.6
-"""Where degree 0 is drawn on an axis that has no 0."""
+"""The height at which degree 0 is drawn, as a logarithmic axis has no 0."""
 
 
 @style.styled()
 def draw_phases(strides: Sequence[StepAnalysis]) -> Figure:
-    """Draw degrees before each step on the left, and whether the step is lucky on the right.
+    """Draw the degrees before each step, and whether each step was lucky.
 
-    On the left each step has a histogram of the degrees of all 2g groups; the levels are those at
+    On the left each step has a histogram of the degrees of all 2g groups. The levels are those at
     which the proof changes its phase, and the dotted curve is the mean by the fluid limit. On the
-    right is the smallest share of its packets that any large group delivered in the step, and the
-    share at which the proof calls the step lucky. A group is large if it has more than g^(5/6)
-    packets or, while packets are thinned, more than planned for the next step.
+    right is the least share of its packets that a step delivered of any large group, and the share
+    that makes a step lucky in the proof. Large groups are those with more than g^(5/6) packets or,
+    while packets are thinned, more than planned for the next step.
+
+    Parameters
+    ----------
+    strides : sequence of StepAnalysis
+        The steps of a run of mei-rizzi.
+
+    Returns
+    -------
+    Figure
+        The figure.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from popsnet import Coins, Network
+    >>> from popsnet.plots import draw_phases
+    >>> from popsnet.runs.phase_analysis import analyse_phases
+    >>> steps = analyse_phases(Network(8, 8), np.arange(64)[::-1], Coins(0))
+    >>> len(draw_phases(list(steps)).axes)
+    2
     """
     figure, (left, right) = style.row_of_axes(2, 3.3)
     _draw_degrees(left, strides)
@@ -50,13 +70,13 @@ def _draw_degrees(axes: Axes, strides: Sequence[StepAnalysis]) -> None:
         _draw_histogram(axes, stride)
     largest = [stride.graph.max_degree for stride in strides]
     axes.plot(
-        steps, largest, color=style.VERMILLION, marker="_", linewidth=0.8, label="largest degree"
+        steps, largest, color=style.VERMILION, marker="_", linewidth=0.8, label="largest degree"
     )
     fluid = (network.d, *(g * load for load in islice(loads(network.d / g), len(steps) - 1)))
     shown = [degree for degree in fluid if degree >= _LOWEST]
     axes.plot(
         steps[: len(shown)], shown, color=style.BLACK, linewidth=0.9, linestyle=(0, (1, 1.2)),
-        label="mean degree by the fluid limit", zorder=3,
+        label="mean degree in the fluid limit", zorder=3,
     )  # fmt: skip
     for level, name in ((g, "g"), (g / 3, "g/3"), (g ** (5 / 6), "g^(5/6)")):
         axes.axhline(level, color=style.GREY, linewidth=0.7, linestyle=(0, (4, 2)))
@@ -71,7 +91,7 @@ def _draw_degrees(axes: Axes, strides: Sequence[StepAnalysis]) -> None:
         falling = planned.index(g) + 1 if g in planned else len(planned)
         axes.plot(
             steps[:falling], planned[:falling], color=style.GREEN, linewidth=0.9,
-            label="planned by the thinning law",
+            label="planned degree (section 3.2)",
         )  # fmt: skip
     axes.set_yscale("log")
     axes.set_ylim(_LOWEST, 1.8 * network.d)
@@ -80,7 +100,7 @@ def _draw_degrees(axes: Axes, strides: Sequence[StepAnalysis]) -> None:
 
 
 def _draw_histogram(axes: Axes, stride: StepAnalysis) -> None:
-    """Draw the degrees of all groups: the wider, the more groups have that many packets."""
+    """Draw the degrees of all groups at both ends; the width is the number of groups."""
     degrees = stride.graph.degrees
     low, high = int(degrees.min()), int(degrees.max())
     counts, edges = np.histogram(degrees, min(high - low + 1, _BINS), (low - 0.5, high + 0.5))
@@ -99,16 +119,11 @@ def _draw_luck(axes: Axes, strides: Sequence[StepAnalysis]) -> None:
     rows = [(stride.step + 1, stride.wanted, stride.least) for stride in asked]
     steps, wanted, least = np.array(rows, dtype=float).reshape(-1, 3).T
     lucky = least >= wanted
-    axes.plot(
-        steps,
-        wanted,
-        color=style.GREY,
-        drawstyle="steps-mid",
-        label="share that makes a step lucky",
-    )
+    label = "share that makes a step lucky"
+    axes.plot(steps, wanted, color=style.GREY, drawstyle="steps-mid", label=label)
     for which, colour, marker, name in (
         (lucky, style.BLUE, "o", "lucky step: every large group delivers enough"),
-        (~lucky, style.VERMILLION, "X", "not lucky: a large group delivers less"),
+        (~lucky, style.VERMILION, "X", "not lucky: a large group delivers less"),
     ):
         if which.any():
             axes.plot(

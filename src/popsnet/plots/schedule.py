@@ -1,4 +1,4 @@
-"""A schedule as a figure: slots from left to right, couplers from top to bottom."""
+"""The figure of a schedule: slots from left to right, couplers from top to bottom."""
 
 from __future__ import annotations
 
@@ -10,26 +10,46 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
-from popsnet.plots.style import BLUE, GREY, PALE, VERMILLION, centred, row_of_axes, settled, styled
+from popsnet.plots.style import BLUE, GREY, PALE, VERMILION, centred, row_of_axes, settled, styled
 from popsnet.schedules.schedule import Schedule
 
 _MOST_LINES = 600
-"""Couplers that have a line of their own; of more, several share one."""
+"""Up to this many couplers each has its own line; above, several share one."""
 _MOST_NAMED = 72
-"""Couplers with a name; of more, only the groups have one."""
+"""Up to this many couplers have names; above, only the groups."""
 _MOST_RULED = 24
-"""Groups with a line between them."""
+"""Up to this many groups have lines between them."""
 _MOST_NUMBERED = 24
-"""Slots in which packets have numbers, if couplers have names."""
+"""Up to this many slots show the numbers of packets, if couplers have names."""
 
 
 @styled()
 def draw_schedule(schedule: Schedule) -> Figure:
-    """Draw what every coupler carries in every slot.
+    """Draw the packet that every coupler carries in every slot.
 
-    A line is a coupler c(b, a), from group a to group b; they are in order of a, the senders, then
-    b. A field is the number of the packet, in small schedules. In large ones several couplers or
-    slots share a field, the darker the more of them are in use.
+    A line is a coupler c(b, a), from group a to group b, ordered by a and then b. In small
+    schedules a field shows the number of the packet. In large ones several couplers or slots share
+    a field, which is darker the more of them are in use.
+
+    Parameters
+    ----------
+    schedule : Schedule
+        The schedule.
+
+    Returns
+    -------
+    Figure
+        The figure.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from popsnet import Network
+    >>> from popsnet.plots import draw_schedule
+    >>> from popsnet.schedules import schedule_permutation
+    >>> schedule = schedule_permutation(Network(4, 3), np.arange(12)[::-1])
+    >>> draw_schedule(schedule).axes[0].get_title()
+    'POPS(4, 3): 12 packets in 4 slots'
     """
     network = schedule.network
     lines = min(network.couplers, _MOST_LINES)
@@ -42,7 +62,7 @@ def draw_schedule(schedule: Schedule) -> Figure:
         )  # fmt: skip
         _write_packets(axes, schedule)
     _label_axes(axes, schedule)
-    patches = [Patch(color=VERMILLION, label="to its destination")]
+    patches = [Patch(color=VERMILION, label="to its destination")]
     if schedule.hops == 2:
         patches.insert(0, Patch(color=BLUE, label="to a relay"))
     patches.append(Patch(facecolor="white", edgecolor=PALE, label="not in use"))
@@ -51,14 +71,14 @@ def draw_schedule(schedule: Schedule) -> Figure:
 
 
 def _couplers(schedule: Schedule, slot: int) -> npt.NDArray[np.int64]:
-    """The lines of a slot's messages: by the sender's group, then the listener's."""
+    """Return the lines of a slot's messages, by the sender's group and then the listener's."""
     network = schedule.network
     senders, listeners, _ = schedule.transmissions(slot)
     return network.group(senders).astype(np.int64) * network.g + network.group(listeners)
 
 
 def _colours(schedule: Schedule, lines: int, columns: int) -> npt.NDArray[np.float64]:
-    """White where nothing is sent; the more of a field is in use, the darker it is."""
+    """Return the colours of the fields: white for no message, darker for more."""
     couplers = schedule.network.couplers
     used = np.zeros((lines, columns, 2))
     for slot in range(schedule.slots):
@@ -66,17 +86,17 @@ def _colours(schedule: Schedule, lines: int, columns: int) -> npt.NDArray[np.flo
         at = _couplers(schedule, slot) * lines // couplers
         used[:, slot * columns // schedule.slots, int(last)] += np.bincount(at, minlength=lines)
     used /= np.outer(_shared(couplers, lines), _shared(schedule.slots, columns))[:, :, np.newaxis]
-    return np.asarray(np.clip(1 - used @ (1 - np.array([to_rgb(BLUE), to_rgb(VERMILLION)])), 0, 1))
+    return np.asarray(np.clip(1 - used @ (1 - np.array([to_rgb(BLUE), to_rgb(VERMILION)])), 0, 1))
 
 
 def _shared(count: int, places: int) -> npt.NDArray[np.int64]:
-    """How many of 0 to count - 1 share each place, if i has the place i·places div count."""
+    """Count how many of 0 to count - 1 share each place, if i has the place i·places div count."""
     begins = -(-np.arange(places + 1) * count // places)
     return np.diff(begins)
 
 
 def _write_packets(axes: Axes, schedule: Schedule) -> None:
-    """The packet in every field, if there are few."""
+    """Write the packet in every field, if there are few."""
     if schedule.network.couplers > _MOST_NAMED or schedule.slots > _MOST_NUMBERED:
         return
     for slot in range(schedule.slots):
@@ -101,8 +121,8 @@ def _label_axes(axes: Axes, schedule: Schedule) -> None:
     else:
         groups = np.unique(np.linspace(0, g - 1, min(g, 16)).astype(int))
         axes.set_yticks(groups * g + (g - 1) / 2, [f"{a}" for a in groups], fontsize=6)
-        shared = "; pale: few of a line are in use" if network.couplers > _MOST_LINES else ""
-        axes.set_ylabel(f"couplers by the group that sends, then the group that hears{shared}")
+        shared = "; pale: few in use" if network.couplers > _MOST_LINES else ""
+        axes.set_ylabel(f"couplers by sending group, then receiving group{shared}")
     if g <= _MOST_RULED:
         axes.hlines(np.arange(1, g) * g - 0.5, *axes.get_xlim(), color=GREY, linewidth=0.5)
     if schedule.slots <= _MOST_NUMBERED:

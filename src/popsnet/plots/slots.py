@@ -1,4 +1,4 @@
-"""Some slots of a traced run, side by side: everything that is sent, heard and kept in them."""
+"""The figure of some slots of a traced run: everything that is sent, heard and held in them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from matplotlib.lines import Line2D
 from popsnet.errors import InputError
 from popsnet.network import Network
 from popsnet.plots.network import SentMessage, SlotDiagram, Stroke, messages_of
-from popsnet.plots.style import BLUE, GREEN, GREY, PALE, VERMILLION, centred, settled, styled
+from popsnet.plots.style import BLUE, GREEN, GREY, PALE, VERMILION, centred, settled, styled
 from popsnet.trace import SlotLine, read_trace
 
 _PITCH = 4.4
@@ -23,7 +23,7 @@ _INCHES = 0.4
 """The width of a slot, the height of headings, and how large a unit is."""
 
 _PACKET, _CONTROL = Stroke(BLUE, "-", 1.5), Stroke(GREEN, (0, (6, 1.5, 1, 1.5)), 1.3)
-_COLLIDED, _UNHEARD = Stroke(VERMILLION, (0, (2, 1.6)), 1.5), Stroke(PALE, (0, (1, 2)), 0.7)
+_COLLIDED, _UNHEARD = Stroke(VERMILION, (0, (2, 1.6)), 1.5), Stroke(PALE, (0, (1, 2)), 0.7)
 _DELIVERED, _WAITING = "#b4b4b4", "white"
 _HELD, _SENT = 2.2, 0.6
 
@@ -33,10 +33,32 @@ Holdings = Mapping[int, Sequence[int]]
 
 @styled()
 def draw_trace(path: str | Path, slots: range, a_row: int = 4) -> Figure:
-    """Draw the slots of a trace with these numbers, from left to right, ``a_row`` per row.
+    """Draw some slots of a trace from left to right.
 
-    Between two slots stand the processors, as they are after the one and before the other. Kinds
-    of messages have lines of their own, and colour is not needed to tell them apart.
+    Between two slots stand the processors, as they are after the one and before the other. Each
+    kind of message has its own line style, so that they can be told apart without colour.
+
+    Parameters
+    ----------
+    path : str or Path
+        The trace.
+    slots : range
+        The numbers of the slots, counted from 1.
+    a_row : int
+        The number of slots per row.
+
+    Returns
+    -------
+    Figure
+        The figure.
+
+    Examples
+    --------
+    >>> import popsnet
+    >>> from popsnet.plots import draw_trace
+    >>> run = popsnet.route(2, 2, trace="run.jsonl")
+    >>> len(draw_trace("run.jsonl", range(1, 6)).axes)
+    2
     """
     trace = read_trace(path)
     header = trace.header
@@ -44,7 +66,9 @@ def draw_trace(path: str | Path, slots: range, a_row: int = 4) -> Figure:
     executed = (line for line in trace if isinstance(line, SlotLine))
     shown = list(_with_holdings(network, executed, slots))
     if len(shown) == 1:
-        raise InputError(f"{path} has no slots from {slots.start} to {slots.stop - 1}.")
+        raise InputError(
+            f"{path} has no slots from {slots.start} to {slots.stop - 1}; slots are counted from 1."
+        )
     rows = [shown[first : first + a_row + 1] for first in range(0, len(shown) - 1, a_row)]
     columns = len(rows[0]) - 1
     figure = Figure()
@@ -64,7 +88,7 @@ def draw_trace(path: str | Path, slots: range, a_row: int = 4) -> Figure:
 def _with_holdings(
     network: Network, lines: Iterator[SlotLine], slots: range
 ) -> Iterator[tuple[Holdings, SlotLine | None]]:
-    """Who holds what before each slot that is asked for, and the slot; at the end without one."""
+    """Yield the holdings before each requested slot with the slot, and at last those after it."""
     holds: dict[int, list[int]] = {one: [one] for one in range(network.n)}
     for line in lines:
         if line.slot in slots:
@@ -139,7 +163,7 @@ def _draw_margins(diagram: SlotDiagram, destination: Sequence[int], columns: int
     axes, network, heights = diagram.axes, diagram.network, []
     for processor, goal in enumerate(destination):
         heights.append(diagram.processor_height(processor))
-        text = "at home" if goal == processor else f"for {goal}"
+        text = "stays" if goal == processor else f"for {goal}"
         centred(axes, -0.5, heights[-1], text, 7, ha="right", color=GREY)
     for group in range(network.g):
         first = network.processor(group, 0)
@@ -159,7 +183,7 @@ def _add_legend(figure: Figure, columns: int) -> None:
     }
     circles = (
         ("still holds its own packet", _WAITING, _HELD),
-        ("is rid of it", _WAITING, _SENT),
+        ("no longer holds it", _WAITING, _SENT),
         ("has received the packet for it", _DELIVERED, _SENT),
     )
     handles = [stroke.handle(label) for label, stroke in strokes.items()]

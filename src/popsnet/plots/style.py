@@ -1,4 +1,4 @@
-"""How figures look and how they are saved: one place for all of them."""
+"""The common style of all figures, and how they are saved."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from popsnet.files import write_whole
 FORMATS = ("svg", "png", "pdf")
 """The formats in which figures are saved."""
 
-BLUE, VERMILLION, GREEN, PURPLE = "#0072b2", "#d55e00", "#009e73", "#cc79a7"
+BLUE, VERMILION, GREEN, PURPLE = "#0072b2", "#d55e00", "#009e73", "#cc79a7"
 ORANGE, SKY, BLACK = "#e69f00", "#56b4e9", "#000000"
 GREY, PALE = "#606060", "#c8c8c8"
-"""The colours of Okabe and Ito, which colour-blind readers tell apart, and two greys."""
+"""The colours of Okabe and Ito, which colour-blind readers can tell apart, and two greys."""
 
 WIDTH = 7.2
-"""Inches: a page of two columns."""
+"""The width of a two-column page in inches."""
 
 _DOTS_PER_INCH = 200
 
 
 class Look(NamedTuple):
-    """A colour, and what tells it from others without colour."""
+    """A colour, and the marker and line that identify it without colour."""
 
     colour: str
     marker: str
@@ -42,13 +42,13 @@ class Look(NamedTuple):
 
     @property
     def curve(self) -> dict[str, Any]:
-        """Colour and line, as matplotlib takes them."""
+        """Colour and line as keyword arguments of matplotlib."""
         return {"color": self.colour, "linestyle": self.line}
 
 
 LOOKS = (
     Look(BLUE, "o", "-"),
-    Look(VERMILLION, "s", (0, (5, 1.5))),
+    Look(VERMILION, "s", (0, (5, 1.5))),
     Look(GREEN, "^", (0, (1, 1.2))),
     Look(PURPLE, "D", (0, (5, 1.5, 1, 1.5))),
     Look(ORANGE, "v", (0, (3, 1, 1, 1, 1, 1))),
@@ -81,7 +81,7 @@ _SETTINGS: dict[Any, Any] = {
 
 @contextmanager
 def styled() -> Iterator[None]:
-    """Draw in this style, not the user's; also a decorator."""
+    """Use this style, not the user's, for everything drawn inside; also a decorator."""
     with context(["default", _SETTINGS]):
         yield
 
@@ -112,7 +112,7 @@ def log2_axis(
 
 
 def centred(axes: Axes, x: float, y: float, text: str, size: float, **options: Any) -> None:
-    """Write a text around a point."""
+    """Write a text centred at a point."""
     axes.text(x, y, text, **{"ha": "center", "va": "center", "fontsize": size, **options})
 
 
@@ -127,7 +127,7 @@ def with_legend(figure: Figure, columns: int = 3) -> Figure:
 
 
 class Columns:
-    """A dataclass with slots whose tuples must have one length; None is a missing column."""
+    """A base for dataclasses with slots whose tuples must all have the same length."""
 
     __slots__: tuple[str, ...] = ()
 
@@ -135,11 +135,11 @@ class Columns:
         fields = {name: getattr(self, name) for name in self.__slots__}
         columns = {name: len(field) for name, field in fields.items() if isinstance(field, tuple)}
         if len(set(columns.values())) > 1:
-            raise ValueError(f"{self}: {', '.join(columns)} are not of one length.")
+            raise ValueError(f"{self}: {', '.join(columns)} must have the same length.")
 
 
 def mark_lower_bounds(axes: Axes, points: Sequence[tuple[float, float]], label: str) -> None:
-    """Put a sign "at least" above points."""
+    """Mark points as lower bounds with ≥ above them."""
     if points:
         lift = ScaledTranslation(0, 6.5 / 72, axes.figure.dpi_scale_trans)
         axes.plot(
@@ -150,7 +150,7 @@ def mark_lower_bounds(axes: Axes, points: Sequence[tuple[float, float]], label: 
 
 
 def settled(figure: Figure) -> Figure:
-    """Put everything into its final place: later drawing would move it a little."""
+    """Fix everything in its final place, because later drawing would move it a little."""
     for _ in range(3):
         figure.draw_without_rendering()
     figure.set_layout_engine("none")
@@ -158,7 +158,30 @@ def settled(figure: Figure) -> Figure:
 
 
 def save(figure: Figure, folder: Path, stem: str) -> tuple[Path, Path]:
-    """Write a figure as SVG and as PNG; return both paths."""
+    """Write a figure as SVG and as PNG.
+
+    Parameters
+    ----------
+    figure : Figure
+        The figure.
+    folder : Path
+        The folder to write to.
+    stem : str
+        The name of both files without the suffix.
+
+    Returns
+    -------
+    tuple of Path
+        The paths of the SVG and the PNG file.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from popsnet.plots import draw_network, save
+    >>> from popsnet.sorting import bitonic
+    >>> [path.name for path in save(draw_network(bitonic(4)), Path("."), "bitonic")]
+    ['bitonic.svg', 'bitonic.png']
+    """
     vector, raster = folder / f"{stem}.svg", folder / f"{stem}.png"
     save_one(figure, vector)
     save_one(figure, raster)
@@ -170,7 +193,7 @@ def save_one(figure: Figure, path: Path) -> None:
     form = path.suffix.lower().removeprefix(".")
     if form not in FORMATS:
         endings = ", ".join(f".{one}" for one in FORMATS)
-        raise InputError(f"{path}: figures are written to files ending in {endings}.")
+        raise InputError(f"{path}: a figure is written to a file that ends in {endings}.")
     with write_whole(path) as file:
         if form == "svg":
             file.write(svg_text(figure))
@@ -183,7 +206,25 @@ def save_one(figure: Figure, path: Path) -> None:
 
 @styled()
 def svg_text(figure: Figure) -> str:
-    """Return the figure as an ``<svg>`` element, for a file or a part of a page; undated."""
+    """Return a figure as an ``<svg>`` element, for a file or as part of a page.
+
+    Parameters
+    ----------
+    figure : Figure
+        The figure.
+
+    Returns
+    -------
+    str
+        The element. It contains no date, so the same figure gives the same text.
+
+    Examples
+    --------
+    >>> from popsnet.plots import draw_network, svg_text
+    >>> from popsnet.sorting import bitonic
+    >>> svg_text(draw_network(bitonic(4)))[:4]
+    '<svg'
+    """
     file = StringIO()
     figure.savefig(file, format="svg", metadata={"Date": None})
     text = file.getvalue()

@@ -1,4 +1,4 @@
-"""Off-line schedules: what is to be sent, and in which slots it goes without a collision."""
+"""Off-line schedules: demands, and the slots in which they are sent without collisions."""
 
 from popsnet.schedules.bounds import lower_bound, offline_slots
 from popsnet.schedules.cache import schedule_permutation

@@ -1,4 +1,4 @@
-"""How many slots a demand takes by the construction, and how many it takes at least."""
+"""The number of slots of the constructed schedule, and a lower bound for any schedule."""
 
 from __future__ import annotations
 
@@ -9,27 +9,69 @@ from popsnet.schedules.demand import Demand
 
 
 def offline_slots(demand: Demand) -> int:
-    """Slots of the schedule: h for d = 1, else 2·max(h, ⌈Δ/g⌉); 2⌈d/g⌉ for a permutation.
+    """Return the number of slots of the schedule that :func:`make_schedule` builds.
 
-    Here h is the most packets of a processor and Δ the most of a group, sent or received. Proof:
-    see :func:`popsnet.schedules.construction.assign_rounds`, and ``colour_edges``, for each round.
+    Parameters
+    ----------
+    demand : Demand
+        The packets to send.
+
+    Returns
+    -------
+    int
+        h for d = 1, else 2·max(h, ⌈Δ/g⌉), which is 2⌈d/g⌉ for a permutation.
+
+    Notes
+    -----
+    Here h is the largest number of packets of a processor and Δ that of a group, sent or received.
+    For the proof see :func:`popsnet.schedules.construction.assign_rounds`, and
+    :func:`popsnet.schedules.colouring.colour_edges` for each round.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from popsnet import Network
+    >>> from popsnet.schedules import Demand, offline_slots
+    >>> offline_slots(Demand.of_permutation(Network(5, 2), np.arange(10)[::-1]))
+    6
     """
     return demand.h if demand.network.d == 1 else 2 * demand.rounds
 
 
 def permutation_slots(network: Network) -> int:
-    """1 for d = 1, else 2⌈d/g⌉: the slots of any permutation that all processors know."""
+    """Return the slots of any known permutation: 1 for d = 1, else 2⌈d/g⌉."""
     return 1 if network.d == 1 else 2 * -(-network.d // network.g)
 
 
 def lower_bound(demand: Demand) -> int:
-    """No schedule of this demand has fewer slots, whatever way the packets take.
+    """Return a number of slots below which no schedule of this demand exists, by any path.
 
-    Packets that are where they must be need nothing. Of the others T slots let (1) a processor
-    send T and receive T, (2) a group send g·T and receive g·T, and (3) a coupler carry T.
-    So of w packets from group a to b at most T go straight, and the rest take two hops or more:
-    the sum of all w + max(w - T, 0) is at most T·g·min(d, g), as in a slot each of g² couplers and
-    n listeners has one packet at most. The least T that agrees with all three. O(m log m).
+    Parameters
+    ----------
+    demand : Demand
+        The packets to send.
+
+    Returns
+    -------
+    int
+        The lower bound.
+
+    Notes
+    -----
+    Packets that start at their destinations need no slot. For the others, in T slots (1) a
+    processor sends and receives at most T packets, (2) a group at most g·T, and (3) a coupler
+    carries at most T. So of w packets from group a to b at most T take one hop, and the others at
+    least two: the sum of all w + max(w - T, 0) is at most T·g·min(d, g), since in a slot each of g²
+    couplers and n listeners has at most one packet. The bound is the least T that satisfies all
+    three. O(m log m) time for m packets.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from popsnet import Network
+    >>> from popsnet.schedules import Demand, lower_bound
+    >>> lower_bound(Demand(Network(4, 4), np.array([0, 0, 1]), np.array([5, 6, 5])))
+    2
     """
     network = demand.network
     moving = demand.source != demand.destination

@@ -1,4 +1,4 @@
-"""Schedules of permutations that were asked for before."""
+"""A cache of schedules of permutations."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from popsnet.schedules.schedule import Schedule
 from popsnet.slot import Ints
 
 MOST_BYTES = 2**28
-"""All schedules that are kept take no more memory than this; the oldest unused go first."""
+"""The schedules in the cache take at most this much memory; the least recently used go first."""
 
 _OVERHEAD = 2000
-"""What a schedule takes besides its arrays."""
+"""The bytes that a schedule takes besides its arrays."""
 
 
 @dataclass
 class _Kept:
-    """The schedules that are kept, those asked for last at the end, and their size."""
+    """The schedules in the cache, the most recently used last, and their size."""
 
     schedules: OrderedDict[bytes, Schedule] = field(default_factory=OrderedDict)
     nbytes: int = 0
@@ -36,9 +36,34 @@ _kept = _Kept()
 
 
 def schedule_permutation(network: Network, destination: Ints, *, seed: int = 0) -> Schedule:
-    """The schedule of a permutation; made once, as long as it is not the oldest of too many.
+    """Return the schedule of a permutation, from the cache if it was made before.
 
-    To find it again takes a digest of the permutation: a fraction of the time of executing it.
+    Parameters
+    ----------
+    network : Network
+        The network.
+    destination : array of int
+        The destination of the packet of each processor, a permutation.
+    seed : int
+        The random seed of the colouring.
+
+    Returns
+    -------
+    Schedule
+        A schedule of one slot for d = 1 and 2⌈d/g⌉ slots for d > 1.
+
+    Notes
+    -----
+    A lookup hashes the permutation, which takes a fraction of the time of executing it. The cache
+    holds at most 256 MiB; the least recently used schedules are dropped first.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from popsnet import Network
+    >>> from popsnet.schedules import schedule_permutation
+    >>> schedule_permutation(Network(4, 3), np.arange(12)[::-1]).slots
+    4
     """
     permutation = np.ascontiguousarray(destination, dtype=np.int32)
     return kept_schedule(
@@ -49,7 +74,7 @@ def schedule_permutation(network: Network, destination: Ints, *, seed: int = 0) 
 
 
 def kept_schedule(name: str, numbers: tuple[Ints, ...], make: Callable[[], Schedule]) -> Schedule:
-    """The schedule of this name for these arrays; it is made if it is not kept."""
+    """Return the schedule of this name for these arrays, or make it and keep it."""
     digest = blake2b(digest_size=32, salt=blake2b(name.encode(), digest_size=16).digest())
     for row in numbers:
         digest.update(np.ascontiguousarray(row).data)
@@ -70,7 +95,7 @@ def kept_schedule(name: str, numbers: tuple[Ints, ...], make: Callable[[], Sched
 
 
 def clear_schedules() -> None:
-    """Forget all schedules."""
+    """Empty the cache."""
     with _kept.lock:
         _kept.schedules.clear()
         _kept.nbytes = 0

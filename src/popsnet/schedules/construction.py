@@ -1,4 +1,4 @@
-"""Makes the schedule of a demand: rounds, groups in between, and who relays in them."""
+"""Build the schedule of a demand: rounds, relay groups, and the processors that relay."""
 
 from __future__ import annotations
 
@@ -21,23 +21,52 @@ I32 = npt.NDArray[np.int32]
 I64 = npt.NDArray[np.int64]
 
 _MOST_ROUNDS = 2**16
-"""Each is coloured on its own."""
+"""Each round is coloured on its own."""
 
 
 def make_schedule(demand: Demand, *, seed: int = 0) -> Schedule:
-    """The schedule of a demand: h slots for d = 1, else 2·max(h, ⌈Δ/g⌉).
+    """Build a collision-free schedule of a demand.
 
-    For a permutation that is one slot for d = 1 and 2⌈d/g⌉ else (Mei and Rizzi, 2003), and a
-    processor holds one packet for d ≤ g and two for d > g. In general h is the most packets of a
-    processor, Δ the most of a group, sent or received; a partial permutation has h = 1 and Δ ≤ d,
-    and takes one buffer for Δ ≤ g, else two. The colouring decides the time:
-    O(m log Δ) for a partial permutation, see :func:`assign_rounds` for h > 1.
+    Parameters
+    ----------
+    demand : Demand
+        The packets to send.
+    seed : int
+        The random seed of the colouring; a seed always gives the same schedule.
+
+    Returns
+    -------
+    Schedule
+        A schedule of h slots for d = 1 and 2·max(h, ⌈Δ/g⌉) slots for d > 1, where h is the largest
+        number of packets of a processor and Δ that of a group, sent or received.
+
+    Raises
+    ------
+    InputError
+        If a processor sends or receives more than 65,536 packets.
+
+    Notes
+    -----
+    For a permutation that is one slot for d = 1 and otherwise 2⌈d/g⌉ (Mei and Rizzi, 2003), and a
+    processor holds at most one packet for d ≤ g and two for d > g. A partial permutation has h = 1
+    and Δ ≤ d, and needs one buffer for Δ ≤ g and otherwise two. Most of the time goes into the
+    colouring: O(m log Δ) for a partial permutation of m packets; see :func:`assign_rounds` for
+    h > 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from popsnet import Network
+    >>> from popsnet.schedules import Demand, make_schedule
+    >>> demand = Demand(Network(4, 3), np.array([0, 0, 5]), np.array([3, 7, 3]))
+    >>> make_schedule(demand).slots
+    4
     """
     network, g = demand.network, demand.network.g
     if demand.h > _MOST_ROUNDS:
         raise InputError(
-            f"A processor sends or receives {demand.h:,} packets; schedules are made for at most "
-            f"{_MOST_ROUNDS:,}. Split the demand."
+            f"A processor sends or receives {demand.h:,} packets; at most {_MOST_ROUNDS:,} can be "
+            "scheduled. Split the demand."
         )
     if network.d == 1:  # every coupler has one sender and one listener: a matching is a slot
         rounds = colour_edges(demand.source, demand.destination, seed=seed)
@@ -52,19 +81,20 @@ def make_schedule(demand: Demand, *, seed: int = 0) -> Schedule:
 
 
 def _between(network: Network, source: Ints, destination: Ints, seed: int) -> I32:
-    """The group that each packet of one round goes through."""
+    """Return the relay group of each packet of one round."""
     ends = network.group(source), network.group(destination)
     return colour_edges(*ends, network.g, seed=seed)
 
 
 def _of_long_rounds(demand: Demand, seed: int) -> Schedule:
-    """One packet a processor, more than g a group: the colour gives round and group in between.
+    """Schedule one packet per processor and more than g per group.
 
-    Groups that send fewer packets than Δ let idle processors send blanks, so that the processors
-    of every group have the colours 0 to Δ - 1. In round r the one with colour rg + a relays what
-    comes from group a: it has just sent its own. In a last round of fewer than g colours those
-    that sent in the round before do the rest. So a relay holds two packets at most, the one it
-    relays and one that was delivered to it.
+    The colour of a packet gives its round and its relay group. In groups that send fewer packets
+    than Δ, idle processors send blanks, so that the processors of every group have the colours 0
+    to Δ - 1. In round r the processor with colour rg + a relays the packet from group a, since it
+    has just sent its own. If the last round has fewer than g colours, processors that sent in the
+    round before relay the rest. So a relay holds at most two packets: the one it relays and one
+    that was delivered to it.
     """
     network, degree = demand.network, demand.degree
     source = np.concatenate((demand.source, _blanks(demand, degree)))
@@ -78,7 +108,7 @@ def _of_long_rounds(demand: Demand, seed: int) -> Schedule:
 
 
 def _blanks(demand: Demand, degree: int) -> I32:
-    """Idle processors, as many of each group as it lacks packets."""
+    """Return idle processors, as many of each group as it lacks packets."""
     network = demand.network
     idle = np.ones(network.n, dtype=np.bool_)
     idle[demand.source] = False
@@ -89,7 +119,7 @@ def _blanks(demand: Demand, degree: int) -> I32:
 
 
 def _of_relation(demand: Demand, seed: int) -> Schedule:
-    """Several packets a processor: those that hold least relay."""
+    """Schedule several packets per processor; those that hold the fewest packets relay."""
     network, count = demand.network, demand.rounds
     rounds = assign_rounds(demand, seed=seed)
     order, bounds = _by_round(rounds, count)
@@ -106,22 +136,22 @@ def _of_relation(demand: Demand, seed: int) -> Schedule:
 
 
 def assign_rounds(demand: Demand, *, seed: int = 0) -> I32:
-    """The round of every packet, with no more than R = max(h, ⌈Δ/g⌉) rounds.
+    """Assign every packet to one of R = max(h, ⌈Δ/g⌉) rounds.
 
-    In a round a processor sends one packet at most and receives one at most, and a group g of
-    each. That is what two slots carry: the packets of a round, as edges between groups, have
-    degree min(d, g) at most and are g·min(d, g) at most, so they have g colours, each of d or
-    fewer (see ``colour_edges``), and the colour is the group in between.
+    In a round a processor sends at most one packet and receives at most one, and a group at most g
+    of each. Two slots can carry that: the packets of a round, as edges between groups, have degree
+    at most min(d, g), and there are at most g·min(d, g) of them, so they have a colouring with g
+    colours of at most d edges each (see ``colour_edges``), and the colour is the relay group.
 
     Such rounds exist for every demand: the constraints are two laminar families (de Werra, 1971).
     To find them, give every processor R edges: its packets, and blanks. For d ≤ g colour them with
     R colours. For d > g each group also gets d - g vertices of degree R on the other side, joined
-    to blanks of its own only; there are dR - Δ ≥ (d - g)R of these. All other blanks are joined
+    only to blanks of this group, of which there are dR - Δ ≥ (d - g)R. All other blanks are joined
     across. Now every degree is R, and there are R perfect matchings. In each of them d - g of a
-    group's processors are joined to its extra vertices, and so at most g of them send packets.
+    group's processors are joined to its extra vertices, so at most g of them send packets.
 
-    Neighbours that have no more than R packets together count as one processor, so a group has
-    2g + 1 at most: the time is that of colouring O(gΔ) edges, and the packets, with R colours.
+    Neighbours that have at most R packets together count as one processor, so a group has at most
+    2g + 1: the time is that of colouring O(gΔ) edges, and the packets, with R colours.
     """
     network, rounds, both = demand.network, demand.rounds, (demand.source, demand.destination)
     if rounds <= 1:
@@ -141,16 +171,19 @@ def assign_rounds(demand: Demand, *, seed: int = 0) -> I32:
 
 
 class _Side(NamedTuple):
-    """The vertices of the packets' ends, of the blanks joined to extras, these, and the rest."""
+    """One end of every edge, as vertices."""
 
     packets: I32
     blanks: I32
+    """Of the blanks that are joined to extra vertices."""
     extras: I32
+    """The extra vertices, on the other side."""
     spare: I32
+    """Of all other blanks."""
 
 
 def _side(groups: Ints, seats: I32, g: int, width: int, degree: int) -> _Side:
-    """One side of the graph: each group has ``width`` vertices, and width - g on the other side."""
+    """Build one side of the graph: ``width`` vertices per group, width - g on the other side."""
     extra = width - g
     packets = (groups * width + seats).astype(np.int32)
     missing = degree - np.bincount(packets, minlength=g * width)
@@ -162,7 +195,7 @@ def _side(groups: Ints, seats: I32, g: int, width: int, degree: int) -> _Side:
 
 
 def _least_laden(held: I64, between: I32, network: Network) -> I32:
-    """A processor of its group for each packet, those that hold least first."""
+    """Choose a processor of the relay group for each packet, those with fewest packets first."""
     first = np.argsort(held.reshape(network.g, network.d), axis=1, kind="stable")
     index: I32 = first[between, ranks(between, network.g)].astype(np.int32)
     return network.processor(between, index)
@@ -181,7 +214,7 @@ def _ordered(demand: Demand, rounds: I32, relays: I32 | None, count: int) -> Sch
 
 
 def _by_round(rounds: I32, count: int) -> tuple[I32, I64]:
-    """The packets by their rounds, and where each round begins."""
+    """Return the packets ordered by round, and where each round begins."""
     bounds = np.concatenate(([0], np.cumsum(np.bincount(rounds, minlength=count))))
     small = rounds.astype(np.uint16) if count < 2**16 else rounds  # sorted by digits, in O(m)
     return np.argsort(small, kind="stable").astype(np.int32), bounds
@@ -189,7 +222,7 @@ def _by_round(rounds: I32, count: int) -> tuple[I32, I64]:
 
 @compiled
 def ranks(keys: I32, bound: int) -> I32:
-    """How many entries before each are equal to it."""
+    """Count for each entry the equal entries before it."""
     seen, ranks = np.zeros(bound, dtype=np.int32), np.empty_like(keys)
     for k in range(len(keys)):
         ranks[k] = seen[keys[k]]
@@ -199,7 +232,7 @@ def ranks(keys: I32, bound: int) -> I32:
 
 @compiled
 def _relays(source: I32, colours: I32, d: int, g: int, degree: int) -> tuple[I32, I32]:
-    """Round and relay of every packet, by its colour and by those of the relays' own packets."""
+    """Return round and relay of every packet, from its colour and those of the relays' packets."""
     of_colour = np.empty((g, degree), dtype=np.int32)
     for k in range(len(source)):
         of_colour[source[k] // d, colours[k]] = source[k]

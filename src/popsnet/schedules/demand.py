@@ -1,4 +1,4 @@
-"""What is to be sent: packets with a source and a destination each."""
+"""Demands: the packets to send, each with a source and a destination."""
 
 from __future__ import annotations
 
@@ -16,33 +16,48 @@ _MOST = 2**30
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Demand:
-    """An h-relation: packet p goes from ``source[p]`` to ``destination[p]``.
+    """A demand (h-relation): packet p goes from ``source[p]`` to ``destination[p]``.
 
-    A processor may be the source or the destination of several packets, or of none. If each is of
-    one at most, it is a partial permutation.
+    A processor may be the source or the destination of several packets, or of none. If every
+    processor is each of at most one packet, the demand is a partial permutation.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from popsnet import Network
+    >>> from popsnet.schedules import Demand
+    >>> demand = Demand(Network(4, 3), np.array([0, 0, 5]), np.array([3, 7, 3]))
+    >>> demand.packets, demand.h, demand.degree
+    (3, 2, 2)
     """
 
     network: Network
     source: Ints
     destination: Ints
     where: Callable[[int], str] = "packet {}".format
-    """Where a packet was read, for those who gave it."""
+    """Names a packet in error messages, such as the line of a file."""
 
     def __post_init__(self) -> None:
         if len(self.source) != len(self.destination):
             raise InputError(
-                f"{len(self.source)} sources and {len(self.destination)} destinations; every "
-                "packet has one of each."
+                f"There are {len(self.source)} sources and {len(self.destination)} destinations; "
+                "every packet must have one of each."
             )
         if max(self.network.n, len(self.source)) > _MOST:
-            raise InputError(f"{self.network} or its packets are too many: at most 2^30 of each.")
+            raise InputError(
+                f"{self.network} has {self.network.n:,} processors and the demand "
+                f"{len(self.source):,} packets; at most 2^30 of each are allowed."
+            )
         for name in ("source", "destination"):
             object.__setattr__(self, name, self._checked(name, getattr(self, name)))
 
     def _checked(self, name: str, values: Ints) -> Ints:
         values = np.asarray(values)
         if values.ndim != 1 or (values.dtype.kind not in "iu" and values.size):
-            raise InputError(f"The {name}s are not a row of whole numbers, a processor each.")
+            raise InputError(
+                f"The {name}s have dtype {values.dtype} and shape {values.shape}; give a "
+                "one-dimensional array of integers, a processor for each packet."
+            )
         wrong = (values < 0) | (values >= self.network.n)
         if wrong.any():
             i = int(np.argmax(wrong))
@@ -54,33 +69,33 @@ class Demand:
 
     @classmethod
     def of_permutation(cls, network: Network, destination: Ints) -> Demand:
-        """Packet i starts at processor i; the destinations are a permutation."""
+        """Make the demand of a permutation, in which packet i starts at processor i."""
         return cls(network, network.processors, destination)
 
     @property
     def packets(self) -> int:
-        """How many there are."""
+        """The number of packets."""
         return len(self.source)
 
     @property
     def h(self) -> int:
-        """The most packets that any processor sends, or that any receives."""
+        """The largest number of packets that a processor sends or receives."""
         return max(_most(self.source), _most(self.destination))
 
     @property
     def degree(self) -> int:
-        """The most packets that any group sends, or that any receives."""
+        """The largest number of packets that a group sends or receives (Δ)."""
         ends = self.source, self.destination
         return max(_most(self.network.group(one)) for one in ends)
 
     @property
     def rounds(self) -> int:
-        """R = max(h, ⌈Δ/g⌉): h packets of a processor need as many rounds, Δ of a group ⌈Δ/g⌉."""
+        """The rounds that are needed: R = max(h, ⌈Δ/g⌉)."""
         return max(self.h, -(-self.degree // self.network.g))
 
     @property
     def starts_in_order(self) -> bool:
-        """Whether packet i starts at processor i, one at each, as traces take for granted."""
+        """Whether packet i starts at processor i for all i, as traces assume."""
         network = self.network
         return self.packets == network.n and bool((self.source == network.processors).all())
 

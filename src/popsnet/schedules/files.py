@@ -1,8 +1,9 @@
-"""Demands from files, and traffic matrices between groups.
+"""Read demands and traffic matrices from files.
 
-A demand has a row for every packet, source and destination: a ``.csv`` of two columns, whose first
-row may be a heading, or a ``.npy`` array of shape (packets, 2). A traffic matrix has a row for each
-source group and a column for each destination group: g × g counts of packets, ``.csv`` or ``.npy``.
+A demand has a row for every packet with its source and its destination: a ``.csv`` file of two
+columns, whose first row may be a heading, or a ``.npy`` array of shape (packets, 2). A traffic
+matrix has a row for each source group and a column for each destination group: g × g counts of
+packets, as ``.csv`` or ``.npy``.
 """
 
 from __future__ import annotations
@@ -24,25 +25,25 @@ _MOST_PACKETS = 2**27
 
 
 def read_demand(path: Path, network: Network) -> Demand:
-    """The demand that a file holds; refuses what is none, with the row that is wrong."""
+    """Read a demand from a file; errors name the wrong row."""
     table, lines = _read(path)
     if table.ndim != 2 or table.shape[1] != 2:
         raise InputError(
-            f"{path} has shape {table.shape}; a demand has two columns, source and destination, "
-            "and a row for every packet."
+            f"{path} has shape {table.shape}; a demand must have two columns, source and "
+            "destination, and a row for every packet."
         )
     return Demand(network, table[:, 0], table[:, 1], _row(path, lines))
 
 
 def read_matrix(path: Path, network: Network) -> Demand:
-    """The demand of a traffic matrix in a file; refuses what is none, with what is wrong."""
+    """Read a traffic matrix from a file and make a demand of it; errors name the wrong row."""
     table, lines = _read(path)
     g = network.g
     if table.shape != (g, g):
         shape = " × ".join(map(str, table.shape))
         raise InputError(
-            f"{path} is {shape}; a traffic matrix of {network} is {g} × {g}: a row for every "
-            "source group, a column for every destination group."
+            f"{path} is {shape}; a traffic matrix of {network} must be {g} × {g}, with a row for "
+            "every source group and a column for every destination group."
         )
     return demand_of_matrix(network, table, _row(path, lines))
 
@@ -50,20 +51,25 @@ def read_matrix(path: Path, network: Network) -> Demand:
 def demand_of_matrix(
     network: Network, counts: npt.NDArray[Any], where: Callable[[int], str] = "row {}".format
 ) -> Demand:
-    """So many packets from each group (row) to each (column), dealt to its processors in turn.
+    """Make a demand of a traffic matrix: packets from each group (row) to each group (column).
 
-    No processor of a group sends or receives more than one packet more than another, and for d > 1
-    none sends a packet to itself: those of a group for itself are as far apart in one turn as in
-    the other, all of them, so that it is enough to move the receivers by one.
+    Packets are dealt to the processors of a group in turn, so the numbers of packets of two
+    processors of a group differ by at most one. For d > 1 no processor sends a packet to itself:
+    the packets of a group for itself are dealt in the same order at both ends, so it is enough to
+    shift the receivers by one.
     """
     wrong = np.argwhere(counts < 0)
     if len(wrong):
         a, b = wrong[0]
         raise InputError(
-            f"{where(a)}: {counts[a, b]} packets from group {a} to group {b}; give 0 or more."
+            f"{where(a)}: {counts[a, b]} packets from group {a} to group {b}; a number of packets "
+            "must be at least 0."
         )
     if (total := sum(counts.ravel().tolist())) > _MOST_PACKETS:
-        raise InputError(f"The matrix has {total:,} packets in all; at most 2^27 can be scheduled.")
+        raise InputError(
+            f"The matrix has {total:,} packets in all; at most 2^27 can be scheduled. Use a larger "
+            "unit."
+        )
     g, d = network.g, network.d
     pairs = np.repeat(np.arange(g * g), counts.ravel().astype(np.int64))
     by, to = (ends.astype(np.int32) for ends in np.divmod(pairs, g))
@@ -79,15 +85,15 @@ def _row(path: Path, lines: list[int]) -> Callable[[int], str]:
 
 
 def _read(path: Path) -> tuple[npt.NDArray[Any], list[int]]:
-    """A table of whole numbers, and the line of each row if it is a text."""
+    """Read a table of integers, with the line number of each row if it is a text file."""
     if path.suffix.lower() not in (".csv", ".npy"):
-        raise InputError(f"{path}: give a file that ends in .csv or .npy.")
+        raise InputError(f"{path} must end in .csv or .npy.")
     with named_errors(path, InputError):
         if path.suffix.lower() == ".csv":
             return _read_csv(path)
         table = read_npy(path)
     if table.dtype.kind not in "iu":
-        raise InputError(f"{path} holds {table.dtype}; give one array of whole numbers.")
+        raise InputError(f"{path} holds an array of {table.dtype}; give an array of integers.")
     return table, []
 
 
@@ -96,12 +102,16 @@ def _read_csv(path: Path) -> tuple[npt.NDArray[Any], list[int]]:
     if rows and not any(cell.strip().lstrip("+-")[:1].isdigit() for cell in rows[0][1]):
         rows = rows[1:]  # a heading
     if not rows:
-        raise InputError(f"{path} has no row of numbers.")
+        raise InputError(f"{path} has no row of numbers; give at least one.")
     width, table = len(rows[0][1]), []
     for line, row in rows:
         if len(row) != width:
-            raise InputError(f"{path}, line {line} has {len(row)} columns; the first has {width}.")
+            raise InputError(
+                f"{path}, line {line} has {len(row)} columns; all rows must have {width}, as the "
+                "first has."
+            )
         table.append(parse_integers(path, line, row))
         if any(abs(number) > 2**62 for number in table[-1]):
-            raise InputError(f"{path}, line {line} holds a number that is too large.")
+            number = max(table[-1], key=abs)
+            raise InputError(f"{path}, line {line}: {number} is too large; the largest is 2^62.")
     return np.array(table), [line for line, _ in rows]

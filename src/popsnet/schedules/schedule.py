@@ -1,4 +1,4 @@
-"""A schedule: who sends what, on which coupler, to whom, in every slot; as arrays."""
+"""Schedules: senders, listeners and packets of every slot, as arrays."""
 
 from __future__ import annotations
 
@@ -19,14 +19,24 @@ I64 = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Schedule:
-    """A collision-free schedule of rounds, in each of which packets go all their way.
+    """A collision-free schedule of rounds, each of which delivers its packets.
 
-    A packet takes one slot to its destination, or two, with a relay in between. Row i says that
-    ``packets[i]`` goes from ``sources[i]`` by ``relays[i]`` to ``destinations[i]``; round r has the
-    rows from ``bounds[r]`` to ``bounds[r + 1]``. Every message has one listener, so the coupler is
-    known from the two: it leads from the sender's group to the listener's.
+    A packet takes one slot to its destination, or two through a relay. Row i says that
+    ``packets[i]`` goes from ``sources[i]`` through ``relays[i]`` to ``destinations[i]``; round r
+    has the rows from ``bounds[r]`` to ``bounds[r + 1]``. Every message has one listener, so the
+    coupler follows: it leads from the sender's group to the listener's.
 
-    The arrays cannot be written to: a schedule may be shared.
+    The arrays are read-only, since a schedule may be shared.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from popsnet import Network
+    >>> from popsnet.schedules import schedule_permutation
+    >>> schedule = schedule_permutation(Network(1, 3), np.array([1, 2, 0]))
+    >>> senders, listeners, packets = schedule.transmissions(0)
+    >>> listeners[np.argsort(senders)].tolist()
+    [1, 2, 0]
     """
 
     network: Network
@@ -34,7 +44,7 @@ class Schedule:
     packets: I32
     sources: I32
     relays: I32 | None
-    """None if all go straight."""
+    """The relay of each packet; None if every packet takes one hop."""
     destinations: I32
 
     def __post_init__(self) -> None:
@@ -47,21 +57,21 @@ class Schedule:
 
     @property
     def hops(self) -> int:
-        """Slots of a round."""
+        """The slots of a round."""
         return 1 if self.relays is None else 2
 
     @property
     def slots(self) -> int:
-        """How many slots there are."""
+        """The number of slots."""
         return self.hops * (len(self.bounds) - 1)
 
     @property
     def nbytes(self) -> int:
-        """Memory that it takes."""
+        """The memory of the arrays in bytes."""
         return sum(array.nbytes for array in self._arrays())
 
     def transmissions(self, slot: int) -> tuple[I32, I32, I32]:
-        """Senders, listeners and packets of a slot, counting from 0."""
+        """Return senders, listeners and packets of a slot, counted from 0."""
         turn, hop = divmod(slot, self.hops)
         rows = slice(self.bounds[turn], self.bounds[turn + 1])
         senders, listeners = self.sources, self.destinations
@@ -70,10 +80,11 @@ class Schedule:
         return senders[rows], listeners[rows], self.packets[rows]
 
     def slot(self, number: int, held: Ints | None = None, of: str = "", step: int = 0) -> Slot:
-        """What the machine executes in a slot, counting from 0.
+        """Return a slot, counted from 0, as the machine executes it.
 
-        A schedule made for one permutation serves whatever packets go by it: ``held[i]`` is the
-        packet to send as packet i. ``of`` says in the name of the slot what it is a part of.
+        A schedule made for one permutation can carry other packets: ``held[i]`` is the packet to
+        send in place of packet i. ``of`` is put before the name of the phase, and ``step`` is the
+        step that the slot belongs to.
         """
         senders, listeners, packets = self.transmissions(number)
         last = number % self.hops == self.hops - 1
@@ -88,7 +99,7 @@ class Schedule:
         )
 
     def follow(self, memory: Memory) -> Slots:
-        """All slots in turn: who sends a packet gives it up, and who hears one keeps it."""
+        """Yield all slots in turn; senders drop their packets and listeners store them."""
         for number in range(self.slots):
             yield self.slot(number)
             senders, listeners, packets = self.transmissions(number)
@@ -97,11 +108,11 @@ class Schedule:
             (memory.deliver if last else memory.store)(listeners, packets)
 
     def route(self, network: Network, destination: Ints, coins: Coins, memory: Memory) -> Slots:
-        """The schedule as a router."""
+        """Run the schedule as a router."""
         return self.follow(memory)
 
     def peak_buffers(self) -> int:
-        """The most packets that any processor holds at once."""
+        """Return the largest number of packets that a processor holds at once."""
         held = np.bincount(self.sources, minlength=self.network.n)
         peak = int(held.max())
         for number in range(self.slots):
@@ -112,7 +123,7 @@ class Schedule:
 
 @compiled
 def _move(held: I64, senders: I32, listeners: I32) -> int:
-    """Everybody sends, then keeps; the most that any of them holds then."""
+    """Move the packets of a slot and return the most that a listener then holds."""
     peak = 0
     for k in range(len(senders)):
         held[senders[k]] -= 1

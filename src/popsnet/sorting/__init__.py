@@ -1,4 +1,4 @@
-"""Sorting networks: comparators as data, three constructions, and a check by zeros and ones."""
+"""Sorting networks: comparators as data, three constructions, and a zero-one check."""
 
 from popsnet.sorting.bag_tree import BagTree, bag_tree
 from popsnet.sorting.batcher import (

@@ -1,21 +1,21 @@
-"""A network of logarithmic depth that can be built: the bag tree, with random separators.
+"""The bag tree: a sorting network of logarithmic depth with random separators.
 
-It is of the kind of Ajtai, Komlós and Szemerédi ("Sorting in c log n parallel steps", 1983), in
-the form of Paterson ("Improved sorting networks with O(log N) depth", 1990) and Seiferas ("Sorting
-networks of logarithmic depth, further simplified", 2009). Keys trickle down a binary tree of bags
-to the part of the output they belong to; what looks misplaced in a bag goes back up.
+It follows Ajtai, Komlós and Szemerédi ("Sorting in c log n parallel steps", 1983), in the form of
+Paterson ("Improved sorting networks with O(log N) depth", 1990) and Seiferas ("Sorting networks of
+logarithmic depth, further simplified", 2009). Keys move down a binary tree of bags to the part of
+the output they belong to; keys that look misplaced in a bag go back up.
 
-That O(log n) is enough is their theorem, for separators of a quality that is not checked here, and
-for constants far larger than these. That this network sorts is only tested. So whoever uses it
-looks at the result, and has a network that is proved at hand: see ``sort_certified``.
+Their theorem is that depth O(log n) is enough, for separators of a quality that is not checked here
+and for constants far larger than these. That this network sorts is only tested. So a program that
+uses it should check the result and fall back on a network that is proved to sort, as
+``sort_certified`` does.
 
-A halver compares two halves of a row of keys by h random matchings: most keys end up in the half
-they belong to. Where random matchings expand, as nearly all do, few are left in the wrong one
-(Ajtai, Komlós, Szemerédi, "Sorting in c log n parallel steps", 1983). A separator halves again what
-came out lowest and highest, until the extreme parts are as small as the fringe that is wanted
-(Paterson, "Improved sorting networks with O(log N) depth", 1990).
+A halver compares two halves of a row of keys by h random matchings, which brings most keys to the
+half they belong to. If the random matchings expand, as nearly all do, few keys are left in the
+wrong half (Ajtai, Komlós, Szemerédi 1983). A separator halves the lowest and the highest part
+again, until the extreme parts are as small as the wanted fringe (Paterson 1990).
 
-Whether a matching that was drawn expands is not checked: nobody knows how to do that quickly.
+Whether a matching expands is not checked: no fast way to do that is known.
 """
 
 from __future__ import annotations
@@ -36,22 +36,29 @@ from popsnet.sorting.comparators import ComparatorNetwork, ComparatorStage, stan
 
 Bag = npt.NDArray[np.int32]
 Bags = list[list[Bag]]
-"""By level and place; bag j of a level has the children 2j and 2j + 1 of the next."""
+"""The bags by level and place; bag j of a level has the children 2j and 2j + 1 of the next."""
 
 Pairs = tuple[Ints, Ints]
 
 MATCHING = "bag tree matching"
-"""The purpose of the coins that matchings are drawn by."""
+"""The purpose of the coins that draw matchings."""
 
 
 @dataclass(frozen=True)
 class BagTree:
-    """The constants of a bag tree; the defaults were found by trial."""
+    """The constants of a bag tree; the defaults were found by trial.
+
+    Examples
+    --------
+    >>> from popsnet.sorting import BagTree, bag_tree
+    >>> bag_tree(64, constants=BagTree(matchings=3)).depth < bag_tree(64).depth
+    True
+    """
 
     growth: float = 2.0
-    """A: a bag may hold so many times what its parent may."""
+    """A: the ratio of a bag's capacity to that of its parent."""
     decay: float = 0.80
-    """ν: all capacities shrink by it in every step."""
+    """ν: the factor by which all capacities shrink in every step."""
     share: float = 1 / 16
     """λ: the part of its capacity that a bag sends back from either end."""
     rounding: float = 0.5
@@ -59,28 +66,59 @@ class BagTree:
     matchings: int = 5
     """h: the depth of a halver."""
     block: int = 32
-    """The wires of a bag at the bottom, when all have arrived; a power of two."""
+    """The wires of a bag at the bottom, when all keys have arrived; a power of two."""
 
     def __post_init__(self) -> None:
         if not (self.growth > 1 and 0 < self.decay < 1 and 0 < self.share < 0.5):
-            raise InputError("a bag tree needs growth > 1, 0 < decay < 1, 0 < share < 1/2.")
+            raise InputError(
+                f"growth = {self.growth}, decay = {self.decay}, share = {self.share}: a bag tree "
+                "needs growth > 1, 0 < decay < 1 and 0 < share < 1/2."
+            )
         if not 0 <= self.rounding < 1:
-            raise InputError(f"rounding = {self.rounding}: with 1 or more it would never end.")
+            raise InputError(
+                f"rounding = {self.rounding} must be at least 0 and below 1; otherwise the network "
+                "would never end."
+            )
         if self.matchings < 1 or self.block < 2 or self.block & (self.block - 1):
-            raise InputError("a bag tree needs matchings >= 1, and block a power of two >= 2.")
+            raise InputError(
+                f"matchings = {self.matchings}, block = {self.block}: a bag tree needs matchings "
+                ">= 1 and a power of two >= 2 for block."
+            )
 
     def fringe(self, wires: int, step: int, level: int) -> int:
-        """How many keys a bag sends back from either end: ⌊λ·capacity + θ⌋."""
+        """Return how many keys a bag sends back from either end: ⌊λ·capacity + θ⌋."""
         capacity = wires * self.decay**step * self.growth**level
         return floor(self.share * capacity + self.rounding)
 
 
 def bag_tree(n: int, seed: int = 0, constants: BagTree | None = None) -> ComparatorNetwork:
-    """The bag-tree network on n wires, any n; depth about 124 log2 n - 600.
+    """Build the bag-tree network, of depth about 124 log2 n - 609.
 
-    It is made for the next power of two and cut. Up to ``block`` wires it is Batcher's network.
-    The depth does not depend on the seed. Making it takes O(n log n) time and the memory of a
-    few stages.
+    Parameters
+    ----------
+    n : int
+        The number of wires, any n ≥ 1.
+    seed : int
+        The random seed of the matchings. The depth does not depend on it.
+    constants : BagTree, optional
+        The constants of the construction.
+
+    Returns
+    -------
+    ComparatorNetwork
+        The network, which is tested but not proved to sort.
+
+    Notes
+    -----
+    The network is built for the next power of two and cut to n wires. Up to ``constants.block``
+    wires it is Batcher's merge exchange. Building it takes O(n log n) time and the memory of a few
+    stages.
+
+    Examples
+    --------
+    >>> from popsnet.sorting import bag_tree
+    >>> bag_tree(64).depth
+    142
     """
     coins, constants = Coins(seed), constants or BagTree()
     if n <= constants.block:
@@ -106,7 +144,7 @@ def _pairs(wires: int, coins: Coins, constants: BagTree) -> Iterator[Pairs]:
 
 
 def _step(bags: Bags, fringes: dict[int, int], count: int, matchings: Matchings) -> Iterator[Pairs]:
-    """The separators of all bags of these levels, side by side; one for all bags of a size."""
+    """Yield the separators of all bags of these levels, side by side; one per size of bag."""
     separators = []
     for level, fringe in fringes.items():
         wanted = fringe if level else 0
@@ -121,7 +159,7 @@ def _step(bags: Bags, fringes: dict[int, int], count: int, matchings: Matchings)
 
 
 def _on_rows(table: Bag, stages: Iterable[Pairs]) -> Iterator[Pairs]:
-    """Stages on positions, as stages on the wires of every row."""
+    """Turn stages on positions into stages on the wires of every row."""
     for low, high in stages:
         yield table[:, low].ravel(), table[:, high].ravel()
 
@@ -131,9 +169,12 @@ def _pairs_of(stages: Iterable[ComparatorStage]) -> Iterator[Pairs]:
 
 
 def _clean_up(blocks: list[Bag]) -> Iterator[Pairs]:
-    """Sort every block, then merge each with the one before it or after it, and with the other."""
+    """Sort every block, then merge each block with both of its neighbours."""
     if len({len(block) for block in blocks}) > 1:
-        raise InputError("with these constants the blocks have different sizes; choose others.")
+        raise InputError(
+            "With these constants of the bag tree the blocks at the bottom have different sizes; "
+            "choose other constants."
+        )
     block, wires = len(blocks[0]), np.concatenate(blocks)
     yield from _on_rows(wires.reshape(-1, block), _pairs_of(merge_exchange(block)))
     for start in (0, block):
@@ -142,22 +183,23 @@ def _clean_up(blocks: list[Bag]) -> Iterator[Pairs]:
 
 
 def put_in_root(wires: int, bottom: int) -> Bags:
-    """All wires in the root of a tree of levels 0 … bottom."""
+    """Put all wires in the root of a tree of levels 0 … bottom."""
     bags: Bags = [[np.empty(0, np.int32)] * 2**level for level in range(bottom + 1)]
     bags[0][0] = np.arange(wires, dtype=np.int32)
     return bags
 
 
 def is_settled(bags: Bags) -> bool:
-    """Whether all wires are at the bottom."""
+    """Return whether all wires are at the bottom."""
     return not any(len(bag) for level in bags[:-1] for bag in level)
 
 
 def move(bags: Bags, fringes: Mapping[int, int]) -> Bags:
-    """Each bag of these levels sends its fringes to its parent, halves of the rest to its children.
+    """Move the fringes of each bag of these levels to its parent, and the rest to its children.
 
-    The root has no parent and sends everything down; the bottom has no children and keeps the
-    rest. A bag no larger than both fringes goes to the parent as a whole.
+    Each child gets half of the rest. The root has no parent and sends everything down; a bag at the
+    bottom has no children and keeps the rest. A bag that is no larger than both fringes goes to the
+    parent as a whole.
     """
     totals = _totals(bags)
     parts = [
@@ -185,12 +227,12 @@ def _split(bag: Bag, fringe: int) -> tuple[Bag, Bag, Bag]:
 
 
 def _middle(rest: int, left: int, right: int) -> int:
-    """How many go left, so that both subtrees come to the same number of wires, or nearly."""
+    """Return how many wires go left, so that both subtrees get nearly the same number."""
     return min(max((rest + right - left + 1) // 2, 0), rest)
 
 
 def _totals(bags: Bags) -> list[list[int]]:
-    """The wires in every subtree."""
+    """Count the wires in every subtree."""
     totals = [[len(bag) for bag in level] for level in bags]
     for level in range(len(bags) - 2, -1, -1):
         below = totals[level + 1]
@@ -201,13 +243,13 @@ def _totals(bags: Bags) -> list[list[int]]:
 
 @dataclass
 class Matchings:
-    """Random matchings, one after the other: the same ones for the same seed."""
+    """A sequence of random matchings, the same for the same coins."""
 
     coins: Coins
     drawn: int = 0
 
     def draw(self, low: int, middle: int, high: int) -> Pairs:
-        """Pairs of positions in [low, middle) and [middle, high), as many as there can be."""
+        """Draw a maximal matching of positions in [low, middle) and [middle, high)."""
         words = self.coins.words(MATCHING, self.drawn, np.arange(low, high, dtype=np.int32))
         self.drawn += 1
         first = low + np.argsort(words[: middle - low])
@@ -217,15 +259,15 @@ class Matchings:
 
 
 def halvings(m: int, fringe: int) -> int:
-    """How often m keys are halved until the extreme parts have at most the size of the fringe."""
+    """Return how often m keys are halved until the extreme parts are no larger than the fringe."""
     return max(1, (-(-m // fringe) - 1).bit_length()) if fringe else 1
 
 
 def separator(m: int, fringe: int, count: int, matchings: Matchings) -> Iterator[Pairs]:
-    """Stages on positions 0 … m - 1 that bring the fringes, smallest and largest, to the ends.
+    """Yield stages on positions 0 … m - 1 that bring the smallest and largest keys to the ends.
 
-    Each halving is ``count`` matchings deep. Where Batcher's network is not deeper, it is used
-    instead, and m keys are sorted.
+    Each halving is ``count`` matchings deep. If Batcher's network is not deeper, it is used instead
+    and sorts all m keys.
     """
     times = halvings(m, fringe)
     if merge_exchange_depth(m) <= times * count:

@@ -1,4 +1,4 @@
-"""The networks there are, by name."""
+"""Sorting networks by name."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from popsnet.sorting.comparators import ComparatorNetwork
 
 
 class NetworkFamily(NamedTuple):
-    """How to make a network of n wires with a seed, and whether it is proved to sort."""
+    """A function that builds a network of n wires with a seed, and whether it is proved to sort."""
 
     make: Callable[[int, int], ComparatorNetwork]
     proved: bool
@@ -27,7 +27,28 @@ NETWORKS: Mapping[str, NetworkFamily] = {
 
 
 def make_network(name: str, n: int, seed: int = 0) -> ComparatorNetwork:
-    """The network of this name; only the bag tree has coins."""
+    """Build the sorting network of this name.
+
+    Parameters
+    ----------
+    name : {"merge-exchange", "bitonic", "bag-tree"}
+        The name of the family.
+    n : int
+        The number of wires.
+    seed : int
+        The random seed; only the bag tree depends on it.
+
+    Returns
+    -------
+    ComparatorNetwork
+        The network.
+
+    Examples
+    --------
+    >>> from popsnet.sorting import make_network
+    >>> make_network("merge-exchange", 8).depth
+    6
+    """
     if name not in NETWORKS:
         raise InputError(
             f"There is no sorting network {name!r}.{did_you_mean(name, NETWORKS)} Give one of: "

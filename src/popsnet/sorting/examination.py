@@ -1,4 +1,4 @@
-"""All that is asked about a sorting network in one call: measures, a check, and growth of depth."""
+"""Examine a sorting network: its size and depth, a check, and the growth of its depth."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from popsnet.sorting.zero_one import SortingVerdict, check_network
 MOST_WIRES = 2**20
 
 SMALLEST = 6
-"""The logarithm of the first size: the bag tree of 2^5 wires is merge exchange itself."""
+"""The logarithm of the first size; the bag tree of 2^5 wires is merge exchange itself."""
 
 _SHOWN = 64
-"""Digits of an input that is not sorted."""
+"""The digits to show of an input that is not sorted."""
 
 
 @dataclass(frozen=True)
 class DepthRow:
-    """The bag tree on n = 2^exponent wires, and the depth of merge exchange."""
+    """Depth and size of the bag tree on n = 2^exponent wires, and the depth of merge exchange."""
 
     exponent: int
     depth: int
@@ -40,20 +40,28 @@ class DepthRow:
 
 @dataclass(frozen=True)
 class DepthGrowth:
-    """Depths measured, the line through them, and where it meets t(t + 1)/2."""
+    """Measured depths of the bag tree, and the line fitted to them.
+
+    Examples
+    --------
+    >>> from popsnet.sorting import measure_growth
+    >>> slope, intercept = measure_growth(8).line
+    >>> round(slope), round(intercept)
+    (114, -540)
+    """
 
     rows: tuple[DepthRow, ...]
 
     @cached_property
     def line(self) -> tuple[float, float]:
-        """Slope and intercept of depth over log2 n, by least squares."""
+        """Slope and intercept of the depth over log2 n, by least squares."""
         exponents = [row.exponent for row in self.rows]
         slope, intercept = np.polyfit(exponents, [row.depth for row in self.rows], 1)
         return float(slope), float(intercept)
 
     @property
     def crossover(self) -> float:
-        """The log2 n from which on the line is below t(t + 1)/2: extrapolated, not measured."""
+        """The log2 n beyond which the line is below t(t + 1)/2, by extrapolation."""
         slope, intercept = self.line
         b = slope - 0.5
         return b + sqrt(b * b + 2 * intercept)
@@ -64,9 +72,33 @@ def measure_growth(
     constants: BagTree | None = None,
     watch: Callable[[DepthRow], None] = lambda row: None,
 ) -> DepthGrowth:
-    """Make the bag trees of 2^6 … 2^largest wires and count; two seconds for 2^16."""
+    """Measure the depth of bag trees on 2^6 … 2^largest wires.
+
+    Parameters
+    ----------
+    largest : int
+        The logarithm of the largest number of wires, at least 7.
+    constants : BagTree, optional
+        The constants of the construction.
+    watch : function
+        A function that is called with each row.
+
+    Returns
+    -------
+    DepthGrowth
+        The depths and the line fitted to them.
+
+    Examples
+    --------
+    >>> from popsnet.sorting import measure_growth
+    >>> [row.depth for row in measure_growth(8).rows]
+    [142, 261, 370]
+    """
     if largest <= SMALLEST:
-        raise InputError(f"a line needs two sizes: give at least 2^{SMALLEST + 1} wires.")
+        raise InputError(
+            f"largest = {largest}: a line needs at least two sizes, 2^{SMALLEST} and "
+            f"2^{SMALLEST + 1} wires; give {SMALLEST + 1} or more."
+        )
     rows = []
     for exponent in range(SMALLEST, largest + 1):
         n = 2**exponent
@@ -78,26 +110,33 @@ def measure_growth(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Examined(Reported):
-    """A sorting network, its measures, and whether it sorts as far as that is known."""
+    """A sorting network, its size and depth, and what is known about whether it sorts.
+
+    Examples
+    --------
+    >>> from popsnet.sorting import examine
+    >>> examine("merge-exchange", 100).status
+    'proved to sort'
+    """
 
     network: ComparatorNetwork
     seed: int
     proved: bool
-    """Whether all networks of its name are proved to sort."""
+    """Whether all networks of this name are proved to sort."""
     verdict: SortingVerdict | None
-    """The check by zeros and ones, if it was asked for."""
+    """The outcome of the zero-one check; None if it was not asked for."""
     growth: DepthGrowth | None
-    """The depth at smaller sizes, if it was asked for."""
+    """The depths at smaller sizes; None if they were not asked for."""
 
     @property
     def stage_comparators(self) -> dict[str, float]:
-        """The fewest, the mean and the most comparators of a stage."""
+        """The minimum, mean and maximum number of comparators of a stage."""
         sizes = self.network.stage_sizes or (0,)
         return {"min": min(sizes), "mean": fmean(sizes), "max": max(sizes)}
 
     @property
     def status(self) -> str:
-        """Whether it sorts, in words, as far as that is known."""
+        """What is known about whether the network sorts, in words."""
         if self.verdict is not None and not self.verdict.sorts:
             return "which does not sort"
         if self.proved:
@@ -107,7 +146,7 @@ class Examined(Reported):
         return "not proved to sort"
 
     def report(self) -> Report:
-        """Return measures, verdict and growth."""
+        """Return size, depth, verdict and growth as a report."""
         network, verdict = self.network, self.verdict
         facts = (
             *facts_of(network, "name", "wires", "depth", "size"),
@@ -135,7 +174,28 @@ def examine(
     growth: bool = False,
     progress: Progress = None,
 ) -> Examined:
-    """Make the network of that name, and check it or measure how its depth grows if asked to.
+    """Build a sorting network by name, and check it or measure the growth of its depth.
+
+    Parameters
+    ----------
+    name : {"merge-exchange", "bitonic", "bag-tree"}
+        The name of the network.
+    n : int
+        The number of wires, at most 2^20.
+    seed : int
+        The random seed of the bag tree and of the check.
+    check : bool
+        Whether to run the zero-one check: all inputs for n ≤ 20, a sample above.
+    growth : bool
+        Whether to measure the depth of the bag tree at all powers of two from 64 to n.
+    progress : function, bool or None
+        A function that is called with the work done and a description. None shows a progress bar
+        on a terminal after two seconds, False shows nothing.
+
+    Returns
+    -------
+    Examined
+        The network and what was found, which prints as a report.
 
     Examples
     --------
@@ -147,11 +207,17 @@ def examine(
     0-1 principle.
     """
     if n > MOST_WIRES:
-        raise InputError(f"n = {n:,}: give at most {MOST_WIRES:,} wires.")
+        raise InputError(f"n = {n:,} wires are too many; give at most {MOST_WIRES:,} wires.")
     network = make_network(name, n, seed)
     if growth and name != "bag-tree":
         raise InputError(
-            f"growth = True compares bag-tree with merge-exchange; {name} is known exactly."
+            f"growth = True measures the depth of bag-tree; that of {name} is known exactly, "
+            "t(t + 1)/2 with t = ⌈log2 n⌉. Give bag-tree, or leave it out."
+        )
+    if growth and n < 2 ** (SMALLEST + 1):
+        raise InputError(
+            f"growth = True with n = {n}: a line needs at least two sizes, {2**SMALLEST} and "
+            f"{2 ** (SMALLEST + 1)} wires; give n >= {2 ** (SMALLEST + 1)}."
         )
     grown = verdict = None
     with patient_progress(f"examining {name}", None, progress) as report:
@@ -195,6 +261,6 @@ def _in_words(verdict: SortingVerdict) -> str:
     if verdict.exhaustive:
         return f"{tried}, and so is every input, by the 0-1 principle."
     return (
-        f"{tried}: random, nearly sorted, arranged, and sought by an adversary. That is a test, "
+        f"{tried}: random, nearly sorted, arranged, and chosen by an adversary. This is a test, "
         "not a proof."
     )

@@ -1,8 +1,8 @@
-"""Does a network sort? By the 0-1 principle it is enough to try zeros and ones.
+"""Check whether a network sorts, by inputs of zeros and ones.
 
 A network that sorts all 2^n inputs of zeros and ones sorts everything (Knuth, *The Art of Computer
 Programming* 3, 5.3.4, Theorem Z). Up to 20 wires all of them are tried, and the verdict is a proof.
-Above, some are tried: then a failure is certain, and success is not.
+With more wires a sample is tried: then a failure is certain, but success is not.
 
 Inputs are packed, 64 in a word: a comparator is then an AND and an OR. An array of words has a row
 for each wire; bit b of word k belongs to input 64·k + b.
@@ -23,17 +23,17 @@ from popsnet.slot import Ints
 from popsnet.sorting.comparators import ComparatorNetwork
 
 LANES = 64
-"""Inputs in a word."""
+"""The inputs in a word."""
 
 EXHAUSTIVE = 20
-"""The most wires for which all inputs are tried: 2^20 of them, 16,384 words a wire."""
+"""All inputs are tried up to this many wires: 2^20 inputs, 16,384 words per wire."""
 
 SAMPLE, CHANGE = "zero-one sample", "zero-one adversary"
-"""The purposes of the coins that draw samples, and changes of the adversary."""
+"""The purposes of the coins that draw samples and the adversary's changes."""
 
 _MOST_FLIPS = 16
 _POPULATION = 4 * LANES
-"""Inputs of a round of the adversary."""
+"""The inputs of a round of the adversary."""
 _PARENTS = _POPULATION // 4
 
 Words = npt.NDArray[np.uint64]
@@ -49,29 +49,66 @@ _ALTERNATING = np.array(
 
 @dataclass(frozen=True)
 class SortingVerdict:
-    """The result of a zero-one check."""
+    """The outcome of a zero-one check.
+
+    Examples
+    --------
+    >>> from popsnet.sorting import ComparatorNetwork, check_network
+    >>> nothing = ComparatorNetwork("no comparators", 2, lambda: [])
+    >>> check_network(nothing).counterexample
+    (1, 0)
+    """
 
     sorts: bool
-    """No input that was tried came out unsorted."""
+    """Whether every input that was tried came out sorted."""
     exhaustive: bool
-    """All inputs were tried: the verdict is a proof."""
+    """Whether all inputs were tried, so that the verdict is a proof."""
     inputs: int
-    """How many were tried, until one failed."""
+    """The number of inputs that were tried, until one failed."""
     counterexample: tuple[int, ...] | None = None
-    """An input of zeros and ones that comes out unsorted."""
+    """An input of zeros and ones that comes out unsorted; None if none was found."""
 
 
 def check_network(
     network: ComparatorNetwork, samples: int = 1024, rounds: int = 8, seed: int = 0,
     watch: Callable[[int], None] = lambda passes: None,
 ) -> SortingVerdict:  # fmt: skip
-    """Try all inputs for n ≤ 20; above, samples, then an adversary for ``rounds`` rounds.
+    """Check whether a network sorts: all inputs for n ≤ 20, a sample and an adversary above.
 
-    Takes size · 2^n / 64 operations, or size · (samples + 256 · rounds) / 64. The network is made
-    anew for every pass, 1 + rounds of them; ``watch`` is told after each.
+    Parameters
+    ----------
+    network : ComparatorNetwork
+        The network.
+    samples : int
+        The number of sampled inputs, at least 1, rounded up to a multiple of 64.
+    rounds : int
+        The number of rounds of the adversary, of 256 inputs each.
+    seed : int
+        The random seed of sample and adversary.
+    watch : function
+        A function that is called with the number of passes done, after each.
+
+    Returns
+    -------
+    SortingVerdict
+        Whether all inputs came out sorted, and a counterexample if not.
+
+    Notes
+    -----
+    It takes size · 2^n / 64 operations, or size · (samples + 256 · rounds) / 64. The network is
+    built anew for each of the 1 + rounds passes.
+
+    Examples
+    --------
+    >>> from popsnet.sorting import check_network, merge_exchange
+    >>> verdict = check_network(merge_exchange(10))
+    >>> verdict.sorts, verdict.exhaustive, verdict.inputs
+    (True, True, 1024)
     """
     if samples < 1 or rounds < 0:
-        raise InputError(f"samples = {samples}, rounds = {rounds}: give at least 1 and 0.")
+        raise InputError(
+            f"samples = {samples}, rounds = {rounds}: give at least 1 sample and 0 rounds."
+        )
     if network.wires <= EXHAUSTIVE:
         return _try_all(network)
     coins, tried = Coins(seed), -(-samples // LANES) * LANES
@@ -100,7 +137,10 @@ def _try_all(network: ComparatorNetwork) -> SortingVerdict:
 
 
 def every_input(wires: int) -> Words:
-    """All 2^n inputs, in order: wire w has bit w of the input's number. Up to 5 wires, repeated."""
+    """Return all 2^n inputs in order; wire w has bit w of the input's number.
+
+    For 5 wires or fewer the inputs are repeated to fill a word.
+    """
     numbers = np.arange(max(1, 2**wires // LANES), dtype=np.uint64)
     words = np.empty((wires, len(numbers)), dtype=np.uint64)
     words[:6] = _ALTERNATING[:wires, None]
@@ -110,21 +150,21 @@ def every_input(wires: int) -> Words:
 
 
 def pack(inputs: Bits) -> Words:
-    """Inputs as words; a row an input, a multiple of 64 of them."""
+    """Pack inputs, a row for each and a multiple of 64 of them, into words."""
     packed = np.packbits(inputs, axis=0, bitorder="little")
     return np.ascontiguousarray(packed.T).view("<u8").astype(np.uint64, copy=False)
 
 
 def unpack(words: Words) -> Bits:
-    """The bits of a row of words."""
+    """Return the bits of a row of words."""
     return np.unpackbits(words.astype("<u8").view(np.uint8), bitorder="little").view(np.bool_)
 
 
 def send_through(network: ComparatorNetwork, words: Words) -> tuple[Bits, Ints]:
     """Send inputs through a network, in place.
 
-    For every input: whether it fails to come out sorted, and the last stage that exchanged
-    anything in it, counted from 1.
+    Return for every input whether it comes out unsorted, and the last stage, counted from 1, that
+    exchanged two of its keys.
     """
     last = np.zeros(LANES * words.shape[1], dtype=np.int32)
     busy = np.zeros(words.shape[1], dtype=np.uint64)
@@ -155,7 +195,7 @@ def _mark_unsorted(words: Words, unsorted: Words) -> None:
 
 
 def sample_words(wires: int, inputs: int, coins: Coins) -> Words:
-    """So many inputs, a multiple of 64, all kinds in equal parts."""
+    """Draw this many inputs, a multiple of 64, with all kinds in equal parts."""
     columns = [
         pack(np.stack([sample(wires, start + lane, coins) for lane in range(LANES)]))
         for start in range(0, inputs, LANES)
@@ -164,24 +204,24 @@ def sample_words(wires: int, inputs: int, coins: Coins) -> Words:
 
 
 def sample(wires: int, number: int, coins: Coins) -> Bits:
-    """Input ``number``: random, nearly sorted, arranged by a stride or of sorted runs, in turn."""
+    """Draw input ``number``: random, nearly sorted, arranged by a stride, or runs, in turn."""
     return (_random, _nearly_sorted, _arranged, _runs)[number % 4](wires, number, coins)
 
 
 def _random(wires: int, number: int, coins: Coins) -> Bits:
-    """Ones of any density, each wire by itself."""
+    """Draw each wire independently, with a random density of ones."""
     density = coins.draw(2**31, SAMPLE, number, wires)
     return coins.draws(2**31, SAMPLE, number, np.arange(wires, dtype=np.int32)) < density
 
 
 def _nearly_sorted(wires: int, number: int, coins: Coins) -> Bits:
-    """Zeros, then ones, and a few wires changed."""
+    """Draw zeros followed by ones, with a few wires changed."""
     ones = np.arange(wires) >= coins.draw(wires + 1, SAMPLE, number, 0)
     return flip(ones, SAMPLE, number, coins)
 
 
 def _arranged(wires: int, number: int, coins: Coins) -> Bits:
-    """Sorted, but reversed, rotated or shuffled by a stride near a power of two."""
+    """Draw a sorted input, reversed, rotated or shuffled by a stride near a power of two."""
     power = 1 << coins.draw(wires.bit_length(), SAMPLE, number, 0)
     stride = power + coins.draw(3, SAMPLE, number, 1) - 1
     sign = 2 * coins.draw(2, SAMPLE, number, 2) - 1
@@ -191,7 +231,7 @@ def _arranged(wires: int, number: int, coins: Coins) -> Bits:
 
 
 def _runs(wires: int, number: int, coins: Coins) -> Bits:
-    """Sorted runs, a power of two of them, one after the other or interleaved: work for merges."""
+    """Draw a power of two of sorted runs, concatenated or interleaved, to test merges."""
     runs = 2 << coins.draw(max(1, wires.bit_length() - 2), SAMPLE, number, 0)
     length = -(-wires // runs)
     thresholds = coins.draws(length + 1, SAMPLE, number, np.arange(1, runs + 1))
@@ -201,7 +241,7 @@ def _runs(wires: int, number: int, coins: Coins) -> Bits:
 
 
 def flip(ones: Bits, purpose: str, number: int, coins: Coins) -> Bits:
-    """The same input with one to sixteen wires changed."""
+    """Return the input with one to sixteen wires changed."""
     draws = coins.draws(len(ones), purpose, number, np.arange(1, _MOST_FLIPS + 1))
     changed = ones.copy()
     changed[draws[: 1 + coins.draw(_MOST_FLIPS, purpose, number, _MOST_FLIPS + 1)]] ^= True
@@ -209,10 +249,10 @@ def flip(ones: Bits, purpose: str, number: int, coins: Coins) -> Bits:
 
 
 def attack(network: ComparatorNetwork, rounds: int, coins: Coins) -> Iterator[Bits | None]:
-    """Round by round: an input that is not sorted, or None.
+    """Yield for each round an input that is not sorted, or None.
 
-    It climbs: the quarter of the inputs that were in order last stay for the next round, each with
-    three copies in which a few wires are changed. An input that fails is in order never.
+    This is a hill climb: the quarter of the inputs that were sorted latest stay for the next round,
+    each with three copies in which a few wires are changed.
     """
     inputs = np.stack([sample(network.wires, number, coins) for number in range(_POPULATION)])
     for number in range(rounds):

@@ -1,4 +1,4 @@
-"""The test kit: what a router's author runs before trusting it."""
+"""The test kit for authors of routers: the locality check."""
 
 from popsnet.testing.locality import LocalityError, check_locality
 

@@ -1,13 +1,13 @@
-"""The locality check: does every processor act on what it knows, and on nothing else?
+"""The locality check: every processor must act only on what it knows.
 
 A router is one program for all processors, and nothing stops it from looking at another
 processor's destination or coins. The check runs it on two instances that differ only at a few
-processors X: their packets' destinations, or their coins. A processor of X, or one that has heard
-something different because of X, is in the causal cone and may act differently. Every other
-processor has seen exactly the same in both, and must do exactly the same: send, listen, store, drop
-and deliver alike. If it does not, it used what no processor told it.
+processors X, in their packets' destinations or in their coins. A processor of X, or one that has
+heard something different because of X, is in the causal cone and may act differently. Every other
+processor has seen exactly the same in both runs and must do exactly the same: send, listen, store,
+drop and deliver. If it does not, it used knowledge that no message gave it.
 
-The cone is the smallest possible: a processor enters when what it hears differs, silence
+The cone is the smallest possible: a processor enters it when what it hears differs, silence
 included, and not merely when a processor of the cone could have reached it.
 """
 
@@ -33,14 +33,26 @@ from popsnet.trace import records
 
 
 class LocalityError(PopsnetError):
-    """A processor acted on something it could not know."""
+    """A processor acted on something that it could not know.
+
+    Examples
+    --------
+    >>> from popsnet import Network
+    >>> from popsnet.routing import find_router
+    >>> from popsnet.testing import LocalityError, check_locality
+    >>> try:
+    ...     check_locality(find_router("offline"), Network(2, 2))
+    ... except LocalityError:
+    ...     print("The off-line router uses what no processor knows.")
+    The off-line router uses what no processor knows.
+    """
 
 
 class _PrivateCoins(Coins):
-    """Coins that belong to n processors, some of which have those of another seed.
+    """The coins of n processors, some of which have those of another seed.
 
-    What belongs to no processor (the seed, a key) is of the other seed too, so that a router that
-    takes it for public coins is seen to.
+    The seed itself and keys, which belong to no processor, are of the other seed, too, so that a
+    router that uses them as public coins is found out.
     """
 
     _n: int
@@ -56,8 +68,8 @@ class _PrivateCoins(Coins):
     def words(self, purpose: str, step: int, processors: Ints) -> npt.NDArray[np.uint64]:
         if len(processors) and not 0 <= processors.min() <= processors.max() < self._n:
             raise LocalityError(
-                f"Coins are drawn for a processor outside 0 to {self._n - 1}: they would belong "
-                "to no processor, and a router has no public coins but those it broadcasts."
+                f"Coins are drawn for a processor outside 0 to {self._n - 1}; they would belong to "
+                "no processor. A router has no public coins except those that it broadcasts."
             )
         mine = self._original.words(purpose, step, processors)
         theirs = super().words(purpose, step, processors)
@@ -68,17 +80,17 @@ class _PrivateCoins(Coins):
 
 
 class _Moment(NamedTuple):
-    """What every processor did, and what it heard of it, in a slot or after it."""
+    """What every processor did and heard in a slot or after it."""
 
     name: tuple[str, int, str]
-    """The slot's phase, how often it has come, and whether this is the slot or after it."""
+    """The slot's phase, how often it occurred before, and whether this is the slot or after it."""
     slot: int
     acts: dict[int, list[Any]]
     hears: dict[int, Any]
 
 
 class _Journal(Memory):
-    """The machine's memory, noting who did what with it."""
+    """The machine's memory with a journal of what each processor did with it."""
 
     def __init__(self, network: Network, destination: Ints, buffers: int) -> None:
         super().__init__(network, destination, buffers)
@@ -97,7 +109,7 @@ class _Journal(Memory):
         self._note("deliver", processors, packets)
 
     def turn_page(self, name: tuple[str, int]) -> _Moment:
-        """What was done since the page was turned last."""
+        """Return what was done since the last call."""
         entries, self.entries = self.entries, {}
         return _Moment((*name, "after it"), self._slot, entries, {})
 
@@ -116,23 +128,54 @@ def check_locality(
     buffers: int | None = None,
     max_slots: int = 1000,
 ) -> None:
-    """Raise :class:`LocalityError` if a processor uses knowledge it has not received.
+    """Check that every processor acts only on what it knows.
 
-    The router runs on a random permutation, and again for many pairs of processors: once with
-    their destinations exchanged, once with their coins changed. Every processor is in two of the
-    pairs, unless ``pairs`` asks for fewer of them. All variants that have a name and the default
-    are checked where they apply, unless ``variants`` says which; a schedule is one, too. A bare
-    generator function needs ``buffers``, the packets a processor may hold. Idealized variants are
-    left out: they take for granted what no processor knows. O(n) runs of the router.
+    Parameters
+    ----------
+    router : Router or function
+        A router, or a generator function that is not registered.
+    network : Network
+        The network to run it on.
+    variants : sequence of str, optional
+        The variants to check; a schedule is one, too. By default all named variants that apply to
+        the network, and the default variant. Idealized variants are left out, since they assume
+        what no processor knows.
+    seed : int
+        The seed of the permutation and the coins.
+    pairs : int, optional
+        The number of pairs of processors to change. By default n - 1 or n pairs, so that every
+        processor is in two of them, or nearly so.
+    buffers : int, optional
+        The packets that a processor may hold; required for a generator function.
+    max_slots : int
+        Compare at most this many slots.
 
-    Runs are compared as long as both go on: when a run ends is for the simulation to see. So is
-    that nobody has anything to send, and a router may leave such slots out. Slots are compared
-    with those of the same phase that came as often; in a slot that only one of the runs has,
-    nobody outside the cone may send.
+    Raises
+    ------
+    LocalityError
+        If a processor uses knowledge that it has not received; the message names the slot and
+        the processor.
+
+    Notes
+    -----
+    The router runs on a random permutation, and again twice for each pair of processors: with
+    their destinations exchanged, and with their coins changed. That is O(n) runs of the router.
+
+    Runs are compared while both go on, because when a run ends is known only to the simulation. So
+    is whether any processor has something to send, and a router may leave out slots in which none
+    has. A slot is compared with the slot of the same phase that occurred as often before. In a slot
+    that only one of the runs has, no processor outside the cone may send.
 
     A pass covers this network only. Where no messages collide, a router passes even if its sources
-    take it for granted that their packets arrive. Check several networks, among them one on which
-    messages collide and one with d > g.
+    assume that their packets arrive. Check several networks, among them one on which messages
+    collide and one with d > g.
+
+    Examples
+    --------
+    >>> from popsnet import Network
+    >>> from popsnet.routing import find_router
+    >>> from popsnet.testing import check_locality
+    >>> check_locality(find_router("mei-rizzi"), Network(3, 3))
     """
     routes = _routes(router, network, variants, buffers)
     n = network.n
@@ -158,19 +201,22 @@ def check_locality(
 def _routes(
     router: Router | Route, network: Network, variants: Sequence[str] | None, buffers: int | None
 ) -> list[tuple[str, Route, int]]:
-    """What is to be checked: its name, itself, and the packets a processor may hold."""
+    """Return the routes to check, each with its name and the packets a processor may hold."""
     if isinstance(router, Router):
         return [
             (f"{router.name} {name}", router.variant(name).route, router.buffers_on(network, name))
             for name in variants or _variants(router, network)
         ]
     if buffers is None:
-        raise TypeError("buffers is needed for a generator function that is not registered.")
+        raise TypeError(
+            "A generator function that is not registered needs buffers, the number of packets that "
+            "a processor may hold; give buffers=2, for example."
+        )
     return [(getattr(router, "__name__", "the router"), router, buffers)]
 
 
 def _variants(router: Router, network: Network) -> list[str]:
-    """Those that have a name and can be run, and the default, which says why if it cannot."""
+    """Return the named variants that apply, and the default, which raises if it does not."""
     named = {
         name
         for name, variant in router.variants.items()
@@ -182,7 +228,7 @@ def _variants(router: Router, network: Network) -> list[str]:
 def _moments(
     network: Network, route: Route, buffers: int, max_slots: int, destination: Ints, coins: Coins
 ) -> Iterator[_Moment]:
-    """Run the router: what processors did with their packets, then in the slot, and so on."""
+    """Run the router and yield, in turn, what processors did in each slot and after it."""
     destination = destination.copy()
     destination.flags.writeable = False
     machine = Machine(network, destination, buffers)
@@ -223,7 +269,7 @@ def _heard(inbox: Inbox) -> dict[int, Any]:
 
 
 def _exactly(contents: npt.NDArray[Any] | None, messages: int) -> list[bytes]:
-    """The contents of each message, to the bit."""
+    """Return the contents of each message as bytes."""
     return [b""] * messages if contents is None else [row.tobytes() for row in contents]
 
 
@@ -240,8 +286,9 @@ def _compare(
             one_way, other_way = (_in_words(run.get(processor, [])) for run in acts)
             raise LocalityError(
                 f"{name}, slot {moment.slot}, processor {processor}: it acts differently when only "
-                f"the {kind} of processors {x} and {y} differ, of which it has heard "
-                f"nothing: it {one_way}; otherwise it {other_way}."
+                f"the {kind} of processors {x} and {y} differ, though it has heard nothing of "
+                f"them: it {one_way}; otherwise it {other_way}. A processor may use only its own "
+                "packet and coins, and what it has heard."
             )
         cone |= _differing(a.hears if a else {}, b.hears if b else {})
 
@@ -271,7 +318,7 @@ _ACTS: dict[str, Callable[..., str]] = {
 def _side_by_side(
     one: list[_Moment], other: list[_Moment]
 ) -> Iterator[tuple[_Moment | None, _Moment | None]]:
-    """The moments of two runs in order, None where one has left a slot out; until one ends."""
+    """Yield the moments of two runs in order, with None for a slot that one run left out."""
     names_of_one, names_of_other = ({moment.name for moment in run} for run in (one, other))
     i = j = 0
     while i < len(one) and j < len(other):
@@ -287,13 +334,13 @@ def _side_by_side(
             j += 1
         else:
             raise LocalityError(
-                f"Two runs have the phases {a.name[0]!r} and {b.name[0]!r} in different order, "
-                "though no processor could tell the runs apart at the start."
+                f"Two runs have the phases {a.name[0]!r} and {b.name[0]!r} in different order. The "
+                "order of phases may depend only on what processors know."
             )
 
 
 def _silent(moment: _Moment) -> dict[int, list[Any]]:
-    """What processors would have done in a slot that was left out: listen, and nothing else."""
+    """Return what processors would have done in a slot that was left out, which is listening."""
     return {
         processor: listened
         for processor, acts in moment.acts.items()

@@ -1,4 +1,4 @@
-"""Formulas, bounds and limits: what mathematics says about routing times."""
+"""Formulas, bounds and limits of routing times."""
 
 from popsnet.theory.bounds import BOUNDS, Bound, bounds_on, deterministic_slots
 from popsnet.theory.conflict_graph import ConflictGraph

@@ -1,9 +1,10 @@
-"""How many slots routing takes: bounds as functions, with where they hold and who proved them.
+"""Bounds on the slots of routing as functions, with their conditions and references.
 
-Here are the bounds of no router that ships: lower bounds, and routers of the literature. A router
-states its own bounds; :func:`popsnet.routing.all_bounds` gives all. Upper bounds are what a router
-promises, lower bounds what no router of a kind can do better than on its worst permutation.
-:func:`bounds_on` says which of them hold on a network. Bounds without constants have no number.
+This module has lower bounds, and the bounds of routers from the literature. Every router of popsnet
+states its own bounds, and :func:`popsnet.routing.all_bounds` returns all of them. An upper bound is
+what a router guarantees; a lower bound is what no router of a class can beat on its worst
+permutation. :func:`bounds_on` selects those that hold on a network. Bounds without constants have
+no number.
 """
 
 from __future__ import annotations
@@ -19,16 +20,40 @@ PAPER = "Mei and Rizzi, On-Line Permutation Routing in POPS Networks"
 
 
 def deterministic_slots(network: Network) -> int:
-    """Slots of the published deterministic router: 4k·lg² + 2k·lg + 21k + 3·lg + 7.
+    """Return the slots of the published deterministic router, for every permutation.
 
-    Here k = d/g, a whole number, and lg = log2 g, with g a power of two. It is O((d/g)·log² g),
-    for every permutation: the router of Datta and Soundaralakshmi (IEEE Transactions on Parallel
+    Parameters
+    ----------
+    network : Network
+        The network; g must be a power of two and d a multiple of g.
+
+    Returns
+    -------
+    int
+        4k·lg² + 2k·lg + 21k + 3·lg + 7 with k = d/g and lg = log2 g.
+
+    Raises
+    ------
+    InputError
+        If the count is not known for this network.
+
+    Notes
+    -----
+    O((d/g)·log² g). The router is that of Datta and Soundaralakshmi (IEEE Transactions on Parallel
     and Distributed Systems, 2003), counted as Mei and Rizzi correct it in their section 4, with
     log n (1 + log n) / 2 stages of odd-even merge sort where log² n had been claimed.
+
+    Examples
+    --------
+    >>> from popsnet import Network
+    >>> from popsnet.theory import deterministic_slots
+    >>> deterministic_slots(Network(8, 8))
+    79
     """
     if not _published(network):
         raise InputError(
-            f"{network}: the count is known for g a power of two and d a multiple of g."
+            f"{network}: the published count is known only if G is a power of two and D a multiple "
+            "of G."
         )
     k, lg = network.blocks, network.g.bit_length() - 1
     return 4 * k * lg**2 + 2 * k * lg + 21 * k + 3 * lg + 7
@@ -39,7 +64,7 @@ def _always(network: Network) -> bool:
 
 
 def _comparable(network: Network) -> bool:
-    """Whether d = Θ(g), read as within a factor of two."""
+    """Return whether d = Θ(g), here taken as within a factor of two."""
     return network.g <= 2 * network.d and network.d <= 2 * network.g
 
 
@@ -50,30 +75,38 @@ def _published(network: Network) -> bool:
 
 @dataclass(frozen=True)
 class Bound:
-    """A statement about slots."""
+    """An upper or lower bound on the slots of routing.
+
+    Examples
+    --------
+    >>> from popsnet.theory import BOUNDS
+    >>> [bound.name for bound in BOUNDS if bound.kind == "lower"]
+    ['oblivious', 'oblivious, random', 'rigid', 'two-hop']
+    """
 
     name: str
     kind: str
-    """Upper or lower."""
+    """``upper`` or ``lower``."""
     formula: str
     holds: str
-    """Always, with high probability, on the worst permutation, …"""
+    """When it holds: always, with high probability, on the worst permutation, …"""
     conditions: str
     reference: str
     applies: Callable[[Network], bool] = _always
+    """Whether the bound applies to a network."""
     slots: Callable[[Network], float] | None = None
-    """None for a bound that has no constants."""
+    """The slots on a network; None for a bound without constants."""
     leading: bool = False
-    """Whether the number is the leading term alone, to which O(…) is to be added."""
+    """Whether the number is only the leading term, to which O(…) must be added."""
 
     def __post_init__(self) -> None:
         if self.kind not in ("upper", "lower"):
-            raise ValueError(f"{self.name}: a bound is upper or lower, not {self.kind!r}.")
+            raise ValueError(f"{self.name}: kind = {self.kind!r} must be 'upper' or 'lower'.")
 
 
 BOUNDS = (
     Bound("Datta, Soundaralakshmi", "upper", "4k lg² + 2k lg + 21k + 3 lg + 7", "always",
-          "k = d/g whole, g a power of two", "IEEE Trans. Parallel Distrib. Syst. 2003, as "
+          "k = d/g an integer, g a power of two", "IEEE Trans. Parallel Distrib. Syst. 2003, as "
           "corrected by Mei and Rizzi, section 4", _published, deterministic_slots),
     Bound("AKS", "upper", "O((d/g) log g)", "always", "asymptotic, very large constants",
           f"{PAPER}, section 2.1"),
@@ -86,10 +119,10 @@ BOUNDS = (
     Bound("oblivious, random", "lower", "Ω(log g / log log g)", "on average over permutations",
           "d = Θ(g), fixed paths, asymptotic", f"{PAPER}, section 2.2", _comparable),
     Bound("rigid", "lower", "⌈log2 n⌉", "on the worst permutation",
-          "who sends where is fixed beforehand", f"{PAPER}, section 2.2",
+          "senders and listeners fixed in advance", f"{PAPER}, section 2.2",
           lambda n: n.n > 1, guaranteed_slots),
     Bound("two-hop", "lower", "2R, the largest R < g with (2^R - 1)(R + 1) < d",
-          "on the worst permutation", "deterministic, two hops a packet",
+          "on the worst permutation", "deterministic, two hops per packet",
           f"{PAPER}, section 2.2; repaired in page 'two-hop-routing' of the documentation",
           lambda n: guaranteed_rounds(n) > 0, lambda n: 2 * guaranteed_rounds(n)),
 )  # fmt: skip
@@ -99,6 +132,26 @@ BOUNDS = (
 def bounds_on(
     network: Network, bounds: Sequence[Bound] = BOUNDS
 ) -> list[tuple[Bound, float | None]]:
-    """The bounds that hold on a network, with their slots where there is a number."""
+    """Return the bounds that apply to a network, with their slots.
+
+    Parameters
+    ----------
+    network : Network
+        The network.
+    bounds : sequence of Bound
+        The bounds to select from.
+
+    Returns
+    -------
+    list of (Bound, float or None)
+        Each bound with its number of slots, or None if it has no constants.
+
+    Examples
+    --------
+    >>> from popsnet import Network
+    >>> from popsnet.theory import bounds_on
+    >>> {bound.name: slots for bound, slots in bounds_on(Network(8, 8))}["rigid"]
+    6
+    """
     there = [bound for bound in bounds if bound.applies(network)]
     return [(bound, bound.slots(network) if bound.slots else None) for bound in there]

@@ -1,4 +1,4 @@
-"""The conflict graph of the paper as an object: who is in whose way, and how crowded groups are."""
+"""The conflict graph of the paper: which packets can collide, and the degrees of the groups."""
 
 from __future__ import annotations
 
@@ -16,11 +16,24 @@ Bools = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class ConflictGraph:
-    """A bipartite multigraph (Mei and Rizzi, section 3.1): an edge for every pending packet.
+    """The conflict graph of the pending packets (Mei and Rizzi, section 3.1).
 
-    It joins the packet's group and its temporary group, the destination's number mod g. A step
-    gives edges colours, the intermediate groups, and delivers those that are alone of their colour
-    at the source, and then alone among the survivors at the other end.
+    It is a bipartite multigraph with an edge for every pending packet, which joins the packet's
+    group and its temporary group, the destination mod g. A step colours the edges with intermediate
+    groups. It delivers a packet if its edge is the only one of its colour at the source, and then
+    the only one among the survivors at the other end.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from popsnet import Network
+    >>> from popsnet.theory import ConflictGraph
+    >>> graph = ConflictGraph.of(Network(2, 2), np.array([3, 2, 1, 0]))
+    >>> graph.max_degree
+    2
+    >>> first, both = graph.survivors(np.array([0, 1, 0, 0]))
+    >>> first.tolist(), both.tolist()
+    ([True, True, False, False], [True, True, False, False])
     """
 
     network: Network
@@ -32,18 +45,20 @@ class ConflictGraph:
 
     def __post_init__(self) -> None:
         if not len(self.packets) == len(self.sources) == len(self.temporaries):
-            raise ValueError("packets, sources and temporaries are not of one length.")
+            raise ValueError("packets, sources and temporaries must have the same length.")
 
     @classmethod
     def of(cls, network: Network, destination: Ints, pending: Ints | None = None) -> ConflictGraph:
-        """The graph of the packets that are pending: of all, unless told."""
+        """Build the graph of the pending packets of a permutation; by default all are pending."""
         if len(destination) != network.n:
             raise InputError(
-                f"{len(destination)} destinations for {network}: give {network.n}, one each."
+                f"There are {len(destination)} destinations for {network}; give {network.n}, one "
+                "for each processor."
             )
         if not np.array_equal(np.sort(destination), network.processors):
             raise PermutationError(
-                f"The destinations are not a permutation of 0 to {network.n - 1}; give each once."
+                f"The destinations are not a permutation of 0 to {network.n - 1}; each number must "
+                "occur once."
             )
         packets = np.arange(network.n) if pending is None else np.asarray(pending)
         targets = np.asarray(destination)[packets] % network.g
@@ -51,21 +66,24 @@ class ConflictGraph:
 
     @property
     def degrees(self) -> Ints:
-        """Pending packets of all 2g nodes: groups first, then temporary groups."""
+        """The pending packets of all 2g nodes: groups first, then temporary groups."""
         ends = self.sources, self.temporaries
         return np.concatenate([np.bincount(one, minlength=self.network.g) for one in ends])
 
     @property
     def max_degree(self) -> int:
-        """The paper's d_s."""
+        """The largest degree, d_s in the paper."""
         return int(self.degrees.max())
 
     def histogram(self) -> Ints:
-        """How many of the 2g nodes have degree 0, 1, …, the largest there is."""
+        """Count how many of the 2g nodes have degree 0, 1, … up to the largest."""
         return np.bincount(self.degrees)
 
     def survivors(self, colours: Ints) -> tuple[Bools, Bools]:
-        """Which edges survive slot 1, and which both slots, if they have these colours; O(n)."""
+        """Return which edges survive slot 1, and which survive both slots, with these colours.
+
+        O(n) time.
+        """
         first = self._alone(self.sources, colours, np.ones(len(colours), dtype=np.bool_))
         return first, first & self._alone(self.temporaries, colours, first)
 
@@ -76,7 +94,7 @@ class ConflictGraph:
         return alone
 
     def without(self, gone: Bools) -> ConflictGraph:
-        """The graph that is left."""
+        """Return the graph without these edges."""
         stay = ~gone
         return ConflictGraph(
             self.network, self.packets[stay], self.sources[stay], self.temporaries[stay]

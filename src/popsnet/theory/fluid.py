@@ -1,4 +1,4 @@
-"""Fluid limits of mei-rizzi and of relay's sweeps: large networks, without chance."""
+"""Fluid limits of mei-rizzi and of relay's sweeps: large networks, without random fluctuations."""
 
 from __future__ import annotations
 
@@ -11,15 +11,36 @@ from popsnet.network import Network
 from popsnet.theory.stages import after_sweep
 
 _NOTHING = 1e-9
-"""Packets that no longer count."""
+"""A mean number of packets that is neglected."""
 
 
 def loads(ratio: float) -> Iterator[float]:
-    """The load after each step, without end: pending packets over couplers, at first d/g.
+    """Yield the load after each step of mei-rizzi, without end.
 
-    If a packet takes part with probability p, a coupler is chosen by about Poisson(x) packets in
-    slot 1, x = p·load. A packet is alone there with probability exp(-x). What is left gives
-    Poisson(x·exp(-x)) packets a coupler in slot 2. So a step delivers x·exp(-x - x·exp(-x)).
+    The load is the number of pending packets per coupler, at first d/g.
+
+    Parameters
+    ----------
+    ratio : float
+        The ratio d/g, at least 1.
+
+    Yields
+    ------
+    float
+        The load after step 1, 2, ….
+
+    Notes
+    -----
+    If a packet takes part with probability p, about Poisson(x) packets choose a coupler in slot 1,
+    with x = p·load. A packet is alone there with probability exp(-x). The survivors give
+    Poisson(x·exp(-x)) packets per coupler in slot 2. So a step delivers x·exp(-x - x·exp(-x)).
+
+    Examples
+    --------
+    >>> from itertools import islice
+    >>> from popsnet.theory import loads
+    >>> [round(load, 4) for load in islice(loads(1), 4)]
+    [0.7454, 0.497, 0.2736, 0.1046]
     """
     load, step = ratio, 0
     while True:
@@ -30,26 +51,64 @@ def loads(ratio: float) -> Iterator[float]:
 
 
 def _participation(ratio: float, step: int) -> float:
-    """The paper's law with c + ε = 4, for steps 0, 1, …: near one packet a coupler."""
+    """Return the paper's probability of taking part in step 0, 1, …, with c + ε = 4.
+
+    It keeps the load in slot 1 near one packet per coupler.
+    """
     return 4 / (4 * ratio - step) if step < 4 * (ratio - 1) else 1.0
 
 
 def expected_steps(network: Network) -> float:
-    """The mean number of steps of mei-rizzi, idealized where d > g.
+    """Estimate the mean number of steps of mei-rizzi, idealized for d > g.
 
-    It is the sum over s of the chance that packets are left after s steps. Where that is in
-    doubt packets are few, and those that fail do so in pairs, two on one coupler. So with m
-    packets expected there are about Poisson(m/2) pairs, and the chance is 1 - exp(-m/2). The
-    sum needs no rounding to whole steps and is smooth in n.
+    Parameters
+    ----------
+    network : Network
+        The network, with d ≥ g.
+
+    Returns
+    -------
+    float
+        The estimate from the fluid limit.
+
+    Notes
+    -----
+    The mean is the sum over s of the probability that packets are left after s steps. When that
+    probability is neither 0 nor 1, packets are few, and they fail in pairs, two on one coupler. So
+    with m packets expected there are about Poisson(m/2) pairs, and the probability is
+    1 - exp(-m/2). The sum needs no rounding to whole steps and is smooth in n.
+
+    Examples
+    --------
+    >>> from popsnet import Network
+    >>> from popsnet.theory import expected_steps
+    >>> round(expected_steps(Network(64, 64)), 2)
+    6.76
     """
     packets = (load * network.couplers for load in loads(network.d / network.g))
     return _mean_time(packets)
 
 
 def undelivered() -> Iterator[float]:
-    """The fraction of packets left after each plain sweep of relay, for any d ≥ g.
+    """Yield the fraction of packets left after each plain sweep of relay, without end.
 
-    See :func:`popsnet.theory.stages.after_sweep`.
+    The fractions are the same for all d ≥ g.
+
+    Yields
+    ------
+    float
+        The fraction after sweep 1, 2, …: ρ → ρ(1 - e^-ρ).
+
+    See Also
+    --------
+    popsnet.theory.stages.after_sweep : One sweep.
+
+    Examples
+    --------
+    >>> from itertools import islice
+    >>> from popsnet.theory import undelivered
+    >>> [round(rho, 4) for rho in islice(undelivered(), 4)]
+    [0.6321, 0.2962, 0.0759, 0.0056]
     """
     rho = np.ones(())
     while True:
@@ -58,12 +117,30 @@ def undelivered() -> Iterator[float]:
 
 
 def expected_sweeps(network: Network) -> float:
-    """The mean number of stages of relay with schedule S; each takes 2⌈d/g⌉ + 1 slots."""
+    """Estimate the mean number of stages of relay with schedule S.
+
+    Parameters
+    ----------
+    network : Network
+        The network, with d ≥ g.
+
+    Returns
+    -------
+    float
+        The estimate from the fluid limit. Each stage takes 2⌈d/g⌉ + 1 slots.
+
+    Examples
+    --------
+    >>> from popsnet import Network
+    >>> from popsnet.theory import expected_sweeps
+    >>> round(expected_sweeps(Network(64, 64)), 2)
+    5.06
+    """
     return _mean_time(rho * network.n for rho in undelivered())
 
 
 def _mean_time(pending: Iterator[float]) -> float:
-    """One, and the sum of the chances that anything is left, given what is pending after each."""
+    """Sum 1 and the probabilities that packets are left, from the means pending after each step."""
     steps = 1.0
     for packets in pending:
         if packets < _NOTHING:

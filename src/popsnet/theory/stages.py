@@ -1,14 +1,14 @@
-"""The fluid limit of relay's stages: which fraction of all packets is undelivered after each.
+"""The fluid limit of relay's stages: the fraction of undelivered packets after each.
 
 Before a stage the fraction is ρ; g is large, and the pending packets of a group are spread evenly
 over the places of their destinations. Of the d places, ⌈d/g⌉ or ⌊d/g⌋ belong to a relay group.
 
-A packet that is pending has failed because it met another of its group, which most likely is
-pending, too. So besides the ρ(d - 1) others of its group it has a companion. That matters where ρ
-is small, and on small networks. Where d = g the late bijections keep companions apart, and there is
-none, but on small networks, which are done before. For d > g groups have more or fewer pending
-packets by chance, and those with more fail more often: about as if there were d/(8g) companions
-more, by measurement.
+A pending packet has failed because it collided with another packet of its group, which most likely
+is pending, too. So besides the ρ(d - 1) others of its group it has a companion. This matters if ρ
+is small, and on small networks. For d = g the late bijections keep companions apart, so there is
+none, except on small networks, where a run ends earlier. For d > g the numbers of pending packets
+per group fluctuate, and packets of larger groups fail more often: by measurement, about as if there
+were d/(8g) more companions.
 """
 
 from __future__ import annotations
@@ -24,14 +24,15 @@ from popsnet.network import Network
 Numbers = npt.NDArray[np.float64]
 
 _APART = 32
-"""From this d = g on a run is likely to come to the bijections that keep companions apart."""
+"""From this d = g on a run is likely to reach the bijections that keep companions apart."""
 
 _MOST_HEARD = 40
-"""Of one class by one set: one on average, at most, and more than this with chance 10^-50."""
+"""The most packets of one class that a set hears: on average at most one, and more than this with
+probability 10^-50."""
 
 
 def _shares(network: Network) -> list[tuple[int, float]]:
-    """How many places relay groups have, and which share of the groups has so many."""
+    """Return the numbers of places of relay groups, each with the share of groups that have it."""
     fewer, rest = divmod(network.d, network.g)
     shares = [(fewer, 1 - rest / network.g), (fewer + 1, rest / network.g)]
     return [(places, share) for places, share in shares if share > 0]
@@ -49,45 +50,50 @@ def _companions(network: Network) -> float:
 
 
 def after_sweep(rho: Numbers) -> Numbers:
-    """ρ → ρ(1 - e^-ρ): a packet gets through if it is alone of its class in its set."""
+    """Return the fraction after a plain sweep, ρ(1 - e^-ρ).
+
+    A packet gets through if it is the only one of its class in its set.
+    """
     return -rho * np.expm1(-rho)
 
 
 def after_park(network: Network, rho: Numbers, window: int) -> Numbers:
-    """One window of w slots; a set stores up to its size of a class.
+    """Return the fraction after a park stage with one window of w slots.
 
-    With c places in the relay group a set hears a packet of a class in a slot with probability
-    (ρ/w)e^(-ρc/w): so for d = g the fraction becomes ρ - 1 + (1 - (ρ/w)e^(-ρ/w))^w.
+    A set stores as many packets of a class as it has members. With c places in the relay group a
+    set hears a packet of a class in a slot with probability (ρ/w)e^(-ρc/w). So for d = g the
+    fraction becomes ρ - 1 + (1 - (ρ/w)e^(-ρ/w))^w.
     """
     crowd = _crowd(network, rho)
     stored = np.zeros_like(rho)
     for places, share in _shares(network):
-        chance = rho / window * np.exp(-crowd * places / window)
+        probability = rho / window * np.exp(-crowd * places / window)
         heard = np.arange(1, min(window, _MOST_HEARD) + 1)[:, None]
-        chances = _binomial(heard, window, chance)
+        probabilities = _binomial(heard, window, probability)
         for size, part in _shares(network):
-            of_class = (np.minimum(heard, size) * chances).sum(axis=0)
+            of_class = (np.minimum(heard, size) * probabilities).sum(axis=0)
             stored += share * part * places * of_class
     return rho - stored * network.g / network.d
 
 
 def _binomial(
-    heard: npt.NDArray[np.int_], slots: int | npt.NDArray[np.int_], chance: Numbers
+    heard: npt.NDArray[np.int_], slots: int | npt.NDArray[np.int_], probability: Numbers
 ) -> Numbers:
-    """The chance of so many successes in so many slots."""
+    """Return the binomial probability of ``heard`` successes in ``slots`` trials."""
     from scipy.special import gammaln, xlog1py, xlogy
 
     silent = slots - heard
     ways = gammaln(slots + 1) - gammaln(heard + 1) - gammaln(silent + 1)
-    logs = ways + xlogy(heard, chance) + xlog1py(silent, -chance)
-    chances: Numbers = np.exp(logs)
-    return chances
+    logs = ways + xlogy(heard, probability) + xlog1py(silent, -probability)
+    probabilities: Numbers = np.exp(logs)
+    return probabilities
 
 
 def after_shower(network: Network, rho: Numbers, copies: int) -> Numbers:
-    """Each of r copies is alone on both ways with a chance of its own, at r times the load.
+    """Return the fraction after a shower of r copies.
 
-    A fold is as one copy: it must be alone on its way to the relay and again from there.
+    Each copy is alone on both hops with its own probability, at r times the load. A fold is like a
+    shower of one copy: the packet must be alone on the way to the relay and again from there.
     """
     through, crowd = np.zeros_like(rho), _crowd(network, rho)
     for places, share in _shares(network):
@@ -98,24 +104,27 @@ def after_shower(network: Network, rho: Numbers, copies: int) -> Numbers:
 
 
 def after_grid(network: Network, rho: Numbers, x: int) -> Numbers:
-    """XY(x, ⌈G/x⌉), G = ⌈g/d⌉: a relay has one place for each v, filled by the first that fits."""
+    """Return the fraction after a grid stage XY(x, ⌈G/x⌉), G = ⌈g/d⌉.
+
+    A relay stores one packet for each v, the first that it hears.
+    """
     d, g = network.d, network.g
     classes = -(-g // d)
     width = classes * -(-g // classes)
     places = -(-classes // x)
-    often = classes - x * (places - 1)  # in so many slots all places can be filled, else one fewer
+    often = classes - x * (places - 1)  # slots in which all places can be filled, else one fewer
     load, crowd = (part * d / width for part in (rho, _crowd(network, rho)))
     full, fewer = (np.log1p(-load * np.exp(-crowd * count)) for count in (places, places - 1))
-    last = often * full  # the logarithm of the chance that the last place is left empty
+    last = often * full  # the logarithm of the probability that the last place stays empty
     stored: Numbers = -(places - 1) * np.expm1(last + (x - often) * fewer) - np.expm1(last)
     return rho - g / (classes * d) * stored
 
 
 @lru_cache(maxsize=256)
 def _left(window: int, most: int) -> Numbers:
-    """P[m, l]: the chance that of m packets in w slots l meet others, m, l ≤ most.
+    """Return the probabilities P[m, l] that of m packets in w slots l collide, for m, l ≤ most.
 
-    Packets are added one by one; a slot is free, has one, or has more.
+    Packets are added one by one; a slot is free, has one packet, or has more.
     """
     table = np.zeros((most + 1, most + 1))
     state = np.zeros((most + 2, most // 2 + 2))  # by slots with one, and with more
@@ -132,31 +141,32 @@ def _left(window: int, most: int) -> Numbers:
 
 
 def first_at_a_set(mean: float) -> Numbers:
-    """The distribution of the packets that a group has for a relay group at first.
+    """Return the distribution of the number of packets that a group has for a relay group.
 
-    In several windows of a stage a source tries the same relay group again, so that packets that
-    failed together meet again: what matters is how many are left at each set.
+    In the windows of one stage a source tries the same relay group again, so packets that failed
+    together meet again, and the number left at each set matters.
     """
     from scipy.special import gammaln, xlogy
 
     packets = np.arange(int(mean + 6 * mean**0.5) + 8)
-    chances: Numbers = np.exp(xlogy(packets, mean) - mean - gammaln(packets + 1))
-    return chances
+    probabilities: Numbers = np.exp(xlogy(packets, mean) - mean - gammaln(packets + 1))
+    return probabilities
 
 
 def left_at_a_set(left: Numbers, window: int) -> Numbers:
-    """The distribution of those that are left after one more window; or several, a row each."""
+    """Return the distribution of the packets left after one more window, for each row."""
     after: Numbers = left @ _left(window, left.shape[-1] - 1)
     return after
 
 
 def after_windows(network: Network, rho: float, windows: Sequence[int]) -> float:
-    """A park stage of several windows; a set refuses packets of a class that it has no room for.
+    """Return the fraction after a park stage of several windows.
 
-    For each number of packets at first a set may have, the rows of a table follow how many are
-    left. Those that were heard are spread evenly over the classes. A refused packet counts as
-    gone in later windows, though it tries again and may be in the way of others; for d = g, where
-    a set has room for one, that changes nothing.
+    A set refuses packets of a class that it has no room for. A table follows how many packets are
+    left, with a row for each number that a set may have at first. The packets that were heard are
+    spread evenly over the classes. A refused packet counts as gone in later windows, though it
+    tries again and may collide with others; for d = g, where a set has room for one packet, that
+    changes nothing.
     """
     stored = 0.0
     for places, share in _shares(network):

@@ -44,7 +44,7 @@ def test_the_check_sees_sources_that_know_without_an_ack(monkeypatch: pytest.Mon
         self.acknowledge(packets)
 
     monkeypatch.setattr(RelayState, "take", knowing)
-    with pytest.raises(LocalityError, match="of which it has heard nothing"):
+    with pytest.raises(LocalityError, match="though it has heard nothing"):
         check_locality(RELAY, Network(4, 4), variants=["S"])
 
 

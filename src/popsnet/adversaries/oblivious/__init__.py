@@ -1,3 +1,3 @@
-"""The adversary of oblivious algorithms: paths, what they cross, permutations that crowd them."""
+"""The adversary of oblivious algorithms: path systems and permutations that congest them."""
 
 __all__: list[str] = []

@@ -1,4 +1,4 @@
-"""The adversary of oblivious algorithms: builds bad permutations, counts, and has them executed."""
+"""The adversary of oblivious algorithms: build bad permutations, count and execute them."""
 
 from __future__ import annotations
 
@@ -24,37 +24,46 @@ from popsnet.routing import Router
 from popsnet.theory.lower_bounds import guaranteed_congestion
 
 MOST_N = 2**14
-"""All n² pairs are looked at: beyond it would take hours."""
+"""All n² pairs are examined; larger networks would take hours."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Trial:
-    """A permutation that was counted and executed."""
+    """A permutation, its congestion by counting, and its execution on the machine."""
 
     network: Network
     destination: npt.NDArray[np.int32]
     congestion: int
-    """By counting: the most paths through a node."""
+    """The most paths through one node, by counting."""
     outcome: Outcome
     built: Built | None = None
-    """The packets that were to go through one node; None for a random permutation."""
+    """The packets that must go through one node; None for a random permutation."""
     at_node: int = 0
     """How many packets go through that node, by counting."""
 
     @property
     def promised(self) -> int:
-        """The congestion that the construction promises; counting must confirm it."""
+        """The congestion that the construction guarantees, which counting must confirm."""
         return 0 if self.built is None else len(self.built.sources)
 
     @property
     def confirmed(self) -> bool:
-        """Whether all arrived, on no shorter a schedule than the count allows."""
+        """Whether all packets arrived, in no fewer slots than the congestion."""
         return self.outcome.delivered == self.network.n and self.outcome.slots >= self.congestion
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ObliviousAttack(Reported):
-    """What was built against a path system, with random permutations for comparison."""
+    """The outcome of an attack on a path system, with random permutations for comparison.
+
+    Examples
+    --------
+    >>> from popsnet import Network
+    >>> from popsnet.adversaries import attack_oblivious
+    >>> attack = attack_oblivious(Network(4, 4), "residue", runs=1)
+    >>> attack.guaranteed, attack.matching.congestion, attack.is_worst
+    (1, 5, True)
+    """
 
     network: Network
     paths: str
@@ -64,20 +73,20 @@ class ObliviousAttack(Reported):
 
     @property
     def guaranteed(self) -> int:
-        """The congestion that the theorem promises against every path system."""
+        """The congestion that the theorem guarantees for every path system."""
         return guaranteed_congestion(self.network)
 
     @property
     def is_worst(self) -> bool:
-        """Whether no permutation has more congestion than the matching's."""
+        """Whether no permutation has more congestion than ``matching``."""
         return self.network.n <= construction.EXACT_N
 
     @property
     def confirmed(self) -> bool:
-        """Whether counting and the machine agree with all that was promised.
+        """Whether counting and the machine confirm everything that the constructions guarantee.
 
-        At the node of the greedy choice other packets may pass, too; at that of the matching no
-        permutation has more than it, and where it is the worst, nowhere else.
+        Other packets may also pass the node of the greedy choice. At the node of the matching no
+        permutation has more packets than ``matching``, and if it is the worst, at no other node.
         """
         greedy, matching = self.greedy, self.matching
         trials = (greedy, matching, *self.random)
@@ -89,7 +98,7 @@ class ObliviousAttack(Reported):
         )
 
     def report(self) -> Report:
-        """Return what was built, beside random permutations."""
+        """Return the permutations that were built, beside random ones."""
         rows = [
             {"permutation": name, **_row(one)}
             for name, one in (("greedy", self.greedy), ("matching", self.matching))
@@ -142,25 +151,40 @@ def attack_oblivious(
     permutation_seed: int = 0,
     progress: Progress = None,
 ) -> ObliviousAttack:
-    """Build the permutations that are worst for the paths of an oblivious algorithm.
+    """Build the worst permutations for the paths of an oblivious algorithm.
 
     Parameters
     ----------
     network : Network
-        The network, of 2 to 16,384 processors; 1024 at most for a router.
+        The network, of 2 to 16,384 processors; at most 1024 for a router.
     paths : PathSystem or str, optional
-        A path system, its name, or a file that defines one; ``residue`` if not given.
+        A path system, its name, or a file that defines one (default: ``residue``).
     router : Router or str, optional
-        Instead of paths: a router whose paths are observed.
+        A router whose paths are observed, instead of ``paths``.
     variant : str, optional
         A variant of the router.
     runs : int
-        Random permutations to compare with.
+        The number of random permutations to compare with.
     permutation_seed : int
-        The seed of these.
+        The seed of the random permutations.
     progress : function, bool or None
-        A function that is called with what is done and the total. None shows a bar on a
-        terminal after two seconds, False shows nothing.
+        A function that is called with the work done and the total. None shows a progress bar on
+        a terminal after two seconds, False shows nothing.
+
+    Returns
+    -------
+    ObliviousAttack
+        The greedy and the best permutation, counted and executed, and random ones.
+
+    Raises
+    ------
+    InputError
+        If the paths are not a function of source and destination; the message names a witness.
+
+    Notes
+    -----
+    Every path system on POPS(g, g) has a permutation with congestion Ω(√g) (after Borodin and
+    Hopcroft; Mei and Rizzi). Up to n = 1024 ``matching`` is the worst permutation there is.
 
     Examples
     --------
@@ -170,11 +194,14 @@ def attack_oblivious(
     4
     """
     if paths is not None and router is not None:
-        raise InputError("Paths come from one place; give paths or a router, not both.")
+        one, other = (what if isinstance(what, str) else what.name for what in (paths, router))
+        raise InputError(
+            f"paths = {one} and router = {other} both say which paths to attack; give one of them."
+        )
     if variant is not None and router is None:
-        raise InputError(f"variant = {variant} belongs to no router; name the router as well.")
+        raise InputError(f"variant = {variant} is given without a router; name the router as well.")
     if runs < 1:
-        raise InputError(f"runs = {runs}: compare with 1 random permutation or more.")
+        raise InputError(f"runs = {runs}: give at least 1 random permutation to compare with.")
     Coins(permutation_seed)  # refuse what is not a seed
     if router is not None:
         paths = observe(router, variant, network, progress)
@@ -186,14 +213,46 @@ def attack_oblivious(
 def attack_paths(
     paths: PathSystem, network: Network, randoms: int = 10, seed: int = 0, progress: Progress = None
 ) -> ObliviousAttack:
-    """Build the greedy and the best permutation, execute them, and some random ones.
+    """Build the greedy and the best permutation against a path system and execute them.
 
-    Whenever a path is asked for again it must be the same: refuses, with a witness, what is not
-    oblivious.
+    Parameters
+    ----------
+    paths : PathSystem
+        The paths to attack.
+    network : Network
+        The network, of 2 to 16,384 processors.
+    randoms : int
+        The number of random permutations to compare with.
+    seed : int
+        The seed of the random permutations.
+    progress : function, bool or None
+        As for :func:`attack_oblivious`.
+
+    Returns
+    -------
+    ObliviousAttack
+        The greedy and the best permutation, counted and executed, and random ones.
+
+    Raises
+    ------
+    InputError
+        If a pair has another path when it is asked for again; the message names the pair.
+
+    Notes
+    -----
+    Time O(n²) for all pairs, and a maximum matching at every node, or at 64 nodes if n > 1024.
+
+    Examples
+    --------
+    >>> from popsnet import Network
+    >>> from popsnet.adversaries import PATH_SYSTEMS, attack_paths
+    >>> attack = attack_paths(PATH_SYSTEMS["grid"], Network(4, 4), randoms=1)
+    >>> attack.matching.congestion, attack.confirmed
+    (5, True)
     """
     if not 2 <= network.n <= MOST_N:
         raise InputError(
-            f"{network} has n = {network.n:,} processors; all pairs of them are looked at, so give "
+            f"{network} has n = {network.n:,} processors, and all pairs of them are examined; give "
             f"a network of 2 to {MOST_N:,}."
         )
     paths = recorded(paths, network)
@@ -220,7 +279,7 @@ def _try(
     destination: npt.NDArray[np.int32],
     built: Built | None = None,
 ) -> Trial:
-    """Count, at the node of the construction as well, and execute."""
+    """Count the congestion, also at the node of the construction, and execute."""
     counted = loads(paths, network, destination)
     at_node = 0 if built is None else int(counted[built.node])
     outcome = execute_paths(paths, network, destination)

@@ -1,9 +1,10 @@
 """Congestion of random permutations, beside log g / log log g.
 
-The paper states, with a proof left to Borodin, Raghavan, Schieber and Upfal, that every oblivious
-algorithm has an expected Ω(log g / log log g) on a uniform permutation, d = Θ(g). With direct
-paths it is plain: a coupler carries about a Poisson number of packets, mean d/g, and the most of
-g² such numbers is Θ(log g / log log g). Here it is measured, not proved.
+The paper states, and refers to Borodin, Raghavan, Schieber and Upfal for a proof, that every
+oblivious algorithm has an expected congestion of Ω(log g / log log g) on a uniform permutation for
+d = Θ(g). For direct paths this is easy to see: the number of packets on a coupler is about Poisson
+with mean d/g, and the maximum of g² such numbers is Θ(log g / log log g). Here it is measured, not
+proved.
 """
 
 from __future__ import annotations
@@ -25,30 +26,46 @@ from popsnet.theory.lower_bounds import guaranteed_congestion
 
 @dataclass(frozen=True, slots=True)
 class Average:
-    """The congestion of some uniform permutations."""
+    """The mean congestion of uniform permutations for one path system on POPS(g, g).
+
+    Examples
+    --------
+    >>> from popsnet import Network
+    >>> from popsnet.adversaries import PATH_SYSTEMS, average_congestion
+    >>> average = average_congestion(PATH_SYSTEMS["grid"], Network(8, 8), runs=2)
+    >>> average.guaranteed, average.worst
+    (2, None)
+    """
 
     g: int
     paths: str
     runs: int
     mean: float
     standard_error: float
-    """Of the mean; 0 for one permutation."""
+    """The standard error of the mean; 0 for one permutation."""
     curve: float
-    """The curve log g / log log g."""
+    """The value of log g / log log g."""
     worst: int | None
-    """The congestion of the permutation that was built against the paths, if one was."""
+    """The congestion of the permutation built against the paths; None if none was built."""
     guaranteed: int
-    """The congestion of the worst permutation that is proved for every path system."""
+    """The worst-case congestion that is proved for every path system."""
 
 
 @dataclass(frozen=True, repr=False)
 class CongestionStudy(Reported):
-    """The congestion of random permutations for several networks and path systems."""
+    """The congestion of random permutations for several networks and path systems.
+
+    Examples
+    --------
+    >>> from popsnet.adversaries import measure_congestion
+    >>> len(measure_congestion(8, runs=1).points)
+    6
+    """
 
     points: tuple[Average, ...]
 
     def report(self) -> Report:
-        """Return the congestion of random permutations by g and path system, and of the worst."""
+        """Return the mean and the worst congestion by g and path system."""
         names = list(dict.fromkeys(one.paths for one in self.points))
         means: dict[int, dict[str, float]] = {}
         worst: dict[int, dict[str, int]] = {}
@@ -72,9 +89,33 @@ class CongestionStudy(Reported):
 
 
 def average_congestion(paths: PathSystem, network: Network, runs: int, seed: int = 0) -> Average:
-    """Count the congestion of this many uniform permutations, O(n) time each."""
+    """Measure the mean congestion of uniform permutations.
+
+    Parameters
+    ----------
+    paths : PathSystem
+        The paths that packets take.
+    network : Network
+        The network.
+    runs : int
+        The number of permutations, at least 1; each takes O(n) time.
+    seed : int
+        The seed of the permutations.
+
+    Returns
+    -------
+    Average
+        The mean congestion and its standard error; ``worst`` is None.
+
+    Examples
+    --------
+    >>> from popsnet import Network
+    >>> from popsnet.adversaries import PATH_SYSTEMS, average_congestion
+    >>> average_congestion(PATH_SYSTEMS["direct"], Network(8, 8), runs=20).mean
+    3.55
+    """
     if runs < 1:
-        raise InputError(f"runs = {runs}: a mean is of 1 permutation or more; give runs >= 1.")
+        raise InputError(f"runs = {runs}: a mean needs at least 1 permutation; give 1 or more.")
     drawn = uniform_permutations(network, runs, seed)
     counted = [congestion(paths, network, one) for one in drawn]
     error = stdev(counted) / runs**0.5 if runs > 1 else 0.0
@@ -85,9 +126,32 @@ def average_congestion(paths: PathSystem, network: Network, runs: int, seed: int
 def measure_congestion(
     largest: int, runs: int, seed: int = 0, worst: int = 0, progress: Progress = None
 ) -> CongestionStudy:
-    """Count random permutations on POPS(g, g), g = 8, 16, … ``largest``, for all path systems.
+    """Measure the congestion of random permutations for all path systems.
 
-    Up to g = ``worst`` the worst permutation is built as well.
+    Parameters
+    ----------
+    largest : int
+        The networks are POPS(g, g) for g = 8, 16, … up to this size.
+    runs : int
+        The number of permutations per network and path system.
+    seed : int
+        The seed of the permutations.
+    worst : int
+        Build the worst permutation as well for g up to this size; slow beyond 32.
+    progress : function, bool or None
+        As for :func:`attack_oblivious`.
+
+    Returns
+    -------
+    CongestionStudy
+        A point for every network and path system.
+
+    Examples
+    --------
+    >>> from popsnet.adversaries import measure_congestion
+    >>> study = measure_congestion(8, runs=20)
+    >>> [(one.paths, one.mean) for one in study.points][:2]
+    [('direct', 3.55), ('grid', 6.15)]
     """
     cases = [(g, paths) for g in sizes_to(largest) for paths in PATH_SYSTEMS.values()]
     averages = []
@@ -104,5 +168,5 @@ def measure_congestion(
 
 
 def curve(g: int) -> float:
-    """Log g / log log g, natural logarithms, for g ≥ 3."""
+    """Return log g / log log g with natural logarithms, for g ≥ 3."""
     return log(g) / log(log(g))

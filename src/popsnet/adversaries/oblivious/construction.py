@@ -1,4 +1,4 @@
-"""Builds permutations with much congestion: the proof's greedy choice, and the best per node."""
+"""Build permutations with high congestion: the proof's greedy choice, and the best per node."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from popsnet.network import Network
 from popsnet.slot import Ints
 
 EXACT_N = 1024
-"""Up to this many processors the matching is found at every node: the true worst case."""
+"""Up to this many processors the matching is found at every node, which gives the worst case."""
 
 NODES = 64
-"""Beyond it, only at this many nodes: half of them processors, half couplers."""
+"""On larger networks only this many nodes are tried: half of them processors, half couplers."""
 
 _PAIRS_AT_ONCE = 2**20
 
@@ -33,7 +33,7 @@ class Built(NamedTuple):
 
 
 def _blocks(network: Network) -> Iterator[tuple[Ints, Ints]]:
-    """All pairs of different sources and destinations, some destinations at a time."""
+    """Yield all pairs of different sources and destinations, some destinations at a time."""
     n, processors = network.n, network.processors
     at_once = max(_PAIRS_AT_ONCE // n, 1)
     for low in range(0, n, at_once):
@@ -46,9 +46,9 @@ def _blocks(network: Network) -> Iterator[tuple[Ints, Ints]]:
 def popularity(
     paths: PathSystem, network: Network, least: int, progress: Callable[[int], None] | None = None
 ) -> Loads:
-    """For every node v the number of destinations b with v in S_b: ``least`` paths to b or more.
+    """Count for every node v the destinations b with v in S_b: at least ``least`` paths to b.
 
-    Every pair is looked at, O(n²) time in O(n) memory, and paths that are not a function of the
+    Every pair is examined, in O(n²) time and O(n) memory, and paths that are not a function of the
     pair are refused.
     """
     found = np.zeros(nodes(network), dtype=np.int64)
@@ -64,7 +64,7 @@ def popularity(
 
 
 def _edges(paths: PathSystem, network: Network, wanted: Ints) -> tuple[Ints, Ints, Ints]:
-    """Node, source and destination of all paths through the wanted nodes, by node."""
+    """Return node, source and destination of all paths through the wanted nodes, by node."""
     parts = []
     for sources, destinations in _blocks(network):
         rows, through = crossings(network, paths.between(network, sources, destinations))
@@ -77,7 +77,7 @@ def _edges(paths: PathSystem, network: Network, wanted: Ints) -> tuple[Ints, Int
 
 
 def build_greedily(paths: PathSystem, network: Network, least: int, popular: Loads) -> Built:
-    """The corrected greedy choice of the proof, at the node in most sets S_b."""
+    """Make the greedy choice of the corrected proof, at the node that is in most sets S_b."""
     v = int(np.argmax(popular))
     _, sources, destinations = _edges(paths, network, np.array([v]))
     common = np.flatnonzero(np.bincount(destinations, minlength=network.n) >= least)
@@ -89,11 +89,11 @@ def build_greedily(paths: PathSystem, network: Network, least: int, popular: Loa
 
 
 def build_by_matching(paths: PathSystem, network: Network, popular: Loads) -> Built:
-    """The most packets that a permutation can send through a node, the best of many nodes.
+    """Send as many packets as possible through one node, the best of many nodes.
 
-    At one node that is a maximum matching of the sources and destinations whose path goes
-    through it (Hopcroft and Karp, by SciPy). With n ≤ EXACT_N every node is looked at, and
-    the result is the worst congestion there is; beyond, only the most popular ones.
+    At one node this is a maximum matching of the sources and destinations whose path goes
+    through it (Hopcroft and Karp, by SciPy). For n ≤ EXACT_N every node is tried, and the result
+    is the worst congestion there is; on larger networks only the most popular nodes are tried.
     """
     wanted = np.arange(nodes(network)) if network.n <= EXACT_N else _popular(network, popular)
     node, source, destination = _edges(paths, network, wanted)
@@ -111,10 +111,10 @@ def build_by_matching(paths: PathSystem, network: Network, popular: Loads) -> Bu
 
 
 def _popular(network: Network, popular: Loads) -> Ints:
-    """The most popular processors and the most popular couplers, as many of each.
+    """Return the most popular processors and couplers, the same number of each.
 
     Couplers are in more sets S_b, but the d sources and d destinations at their ends limit the
-    packets on many of them to 2d, whereas a processor may have packets of all.
+    packets on many of them to 2d, whereas any packet may pass a processor.
     """
     kinds = np.split(popular, [network.n])
     ranked = [np.argsort(-kind, kind="stable")[: NODES // 2] for kind in kinds]

@@ -1,9 +1,9 @@
-"""The nodes that paths go through, how many go through each, and the packets on their way.
+"""The nodes that paths go through, the load of each node, and the execution of paths.
 
-A node is a processor p, numbered p, or a coupler c(b, a), numbered n + b·g + a. The paper's graph:
-a path goes through its couplers and all its processors but the source. In one slot a node takes
-one packet, so that a permutation whose paths go m times through a node needs m slots or more,
-whoever decides who goes first.
+A node is a processor p, numbered p, or a coupler c(b, a), numbered n + b·g + a. As in the paper, a
+path goes through its couplers and all its processors except the source. In one slot a node takes
+one packet, so a permutation with m paths through one node needs at least m slots, whatever the
+schedule.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ Loads: TypeAlias = npt.NDArray[np.int64]
 
 
 def nodes(network: Network) -> int:
-    """How many nodes there are."""
+    """Return the number of nodes."""
     return network.n + network.couplers
 
 
 def name_of(network: Network, node: int) -> str:
-    """What a node is called."""
+    """Return the name of a node."""
     if node < network.n:
         return f"processor {node}"
     b, a = divmod(node - network.n, network.g)
@@ -41,9 +41,9 @@ def name_of(network: Network, node: int) -> str:
 
 
 def crossings(network: Network, ways: Ints) -> tuple[Ints, Ints]:
-    """Which path goes through which node, each pair once: rows of ``ways``, and nodes.
+    """Return which rows of ``ways`` go through which nodes, each pair once.
 
-    A path that comes back to a node goes through it once.
+    A path that returns to a node is counted there once.
     """
     here, there = ways[:, :-1], ways[:, 1:]
     moves = here != there
@@ -60,26 +60,26 @@ def crossings(network: Network, ways: Ints) -> tuple[Ints, Ints]:
 
 
 def loads(paths: PathSystem, network: Network, destination: Ints) -> Loads:
-    """For every node, how many paths of a permutation go through it."""
+    """Count the paths of a permutation through every node."""
     ways = paths.between(network, network.processors, destination)
     _, through = crossings(network, ways)
     return np.bincount(through, minlength=nodes(network))
 
 
 def congestion(paths: PathSystem, network: Network, destination: Ints) -> int:
-    """The largest load: no schedule of the permutation is shorter."""
+    """Return the largest load of a node, which no schedule of the permutation can beat."""
     return int(loads(paths, network, destination).max())
 
 
 def execute_paths(
     paths: PathSystem, network: Network, destination: Ints, observers: Sequence[Observer] = ()
 ) -> Outcome:
-    """Store and forward, without a collision, by a scheduler that sees the whole network.
+    """Forward all packets along their paths without collisions, scheduled with full knowledge.
 
-    In every slot packets are taken with the longest way to go first. Each is sent if its
-    processor, its coupler and the next processor are not in use yet. The bound holds for every
-    order, "however omniscient"; this one is greedy, so a packet waits only while one of these
-    three is busy. A processor may hold as many packets as there are paths through it.
+    In every slot, packets with the longest remaining path are considered first. A packet is sent
+    if its processor, its coupler and the next processor are still free in this slot. The bound
+    holds for every order, "however omniscient"; this one is greedy, so a packet waits only while
+    one of these three is busy. A processor may hold as many packets as there are paths through it.
     """
     held = loads(paths, network, destination)[: network.n].max()
 
@@ -120,7 +120,7 @@ def _forward(paths: PathSystem, network: Network, destination: Ints, memory: Mem
 def _choose(
     network: Network, ways: list[list[int]], place: list[int], travelling: list[int]
 ) -> list[int]:
-    """The packets to send: a maximal set with no sender, coupler or listener used twice."""
+    """Choose a maximal set of packets with no sender, coupler or listener used twice."""
     used: set[tuple[str, int]] = set()
     moving = []
     for p in travelling:

@@ -1,4 +1,4 @@
-"""The paths that a router's packets really take, and whether they depend on other packets."""
+"""Observe the paths that a router's packets take, and whether they depend on other packets."""
 
 from __future__ import annotations
 
@@ -23,30 +23,64 @@ _PROBES = 5
 """Random permutations, each with other coins, on which a path must be the same again."""
 
 _MAX_STEPS, _MAX_SLOTS = 1000, 10**5
-"""A run is stopped after so many steps, or slots of one step."""
+"""A run is stopped after this many steps, or this many slots of one step."""
 
 Heard = dict[tuple[int, int], list[tuple[int, int]]]
-"""By processor and packet: when it was heard there, and from whom."""
+"""For each processor and packet, the slots in which it was heard there and the senders."""
 
 
 def observe(
     router: Router | str, variant: str | None, network: Network, progress: Progress = None
 ) -> PathSystem:
-    """Return the path system of a router, seen on the n shifts, which have every pair once.
+    """Observe the paths of a router's packets and return them as a path system.
 
-    Refuses, with a witness, a router whose packet goes another way between the same two
-    processors on a random permutation. That cannot prove a router oblivious; but what is
-    built against its paths is executed on these paths in any case.
+    Parameters
+    ----------
+    router : Router or str
+        A router, its name, or a file that registers one.
+    variant : str or None
+        A variant of the router; None for the default on this network.
+    network : Network
+        The network, of at most 1024 processors.
+    progress : function, bool or None
+        As for :func:`attack_oblivious`.
+
+    Returns
+    -------
+    PathSystem
+        The observed paths of all pairs.
+
+    Raises
+    ------
+    InputError
+        If a packet takes another path between the same two processors on a random permutation;
+        the message names both paths. Also if the router does not deliver every packet.
+
+    Notes
+    -----
+    The router runs on the n cyclic shifts, which contain every pair once, and on five random
+    permutations. That cannot prove a router oblivious, but permutations built against these paths
+    are executed on these paths in any case.
+
+    Examples
+    --------
+    >>> from popsnet import Network
+    >>> from popsnet.adversaries import observe
+    >>> observe("direct", None, Network(2, 2)).name
+    'of router direct (standard)'
     """
     router, variant = find_variant(router, variant)
     variant = router.choose_variant(variant, network)
     if network.n > MOST_N:
         raise InputError(
-            f"{network} has n = {network.n:,}; a router is run n times to see its paths, so give "
-            f"a network of up to {MOST_N:,} processors."
+            f"{network} has n = {network.n:,} processors, and a router runs n times to observe its "
+            f"paths; give a network of at most {MOST_N:,}."
         )
     if router.variant(variant).idealized:
-        raise InputError(f"Variant {variant} of {router.name} gives statistics only, no paths.")
+        raise InputError(
+            f"Variant {variant} of {router.name} gives statistics only and has no paths; choose "
+            "another variant."
+        )
     seen: dict[tuple[int, int], list[int]] = {}
     with patient_progress("watching", network.n, progress, "shifts") as report:
         for shift in range(network.n):
@@ -66,8 +100,8 @@ def _require_same(router: Router, first: list[int], again: list[int]) -> None:
         one, other = stops(first), stops(again)
         raise InputError(
             f"{router.name} is not oblivious: from {first[0]} to {first[-1]} its packet goes by "
-            f"{one} in one permutation, and by {other} in another. An oblivious router's path "
-            "depends on its source and destination only."
+            f"{one} in one permutation, and by {other} in another. In an oblivious router the path "
+            "of a packet depends on its source and destination only."
         )
 
 
@@ -87,7 +121,7 @@ def _system(name: str, network: Network, seen: dict[tuple[int, int], list[int]])
 def _ways(
     router: Router, variant: str, network: Network, destination: Ints, coins: Coins
 ) -> list[list[int]]:
-    """The path of every packet in one run."""
+    """Return the path of every packet in one run."""
     heard: Heard = {}
     numbers = count(1)
     outcome, _ = watch(
@@ -99,13 +133,13 @@ def _ways(
         stopped = f", and was stopped after {outcome.slots:,} slots" if outcome.capped else ""
         raise InputError(
             f"{router.name} delivers {outcome.delivered} of {network.n} packets on {network}"
-            f"{stopped}; only a router that delivers all has paths."
+            f"{stopped}; paths can be observed only if all packets are delivered."
         )
     return [_way(heard, packet, int(to)) for packet, to in enumerate(destination)]
 
 
 def _note(network: Network, slot: Slot, number: int, inbox: Inbox, heard: Heard) -> None:
-    """Note who heard which packet from whom."""
+    """Note which processor heard which packet from which sender."""
     senders = slot.senders[slot.owners].tolist()
     on = {(b, network.group(s)): s for b, s in zip(slot.groups.tolist(), senders, strict=True)}
     rows = inbox.receivers, inbox.groups, inbox.packets, inbox.kinds
@@ -116,7 +150,7 @@ def _note(network: Network, slot: Slot, number: int, inbox: Inbox, heard: Heard)
 
 
 def _way(heard: Heard, packet: int, destination: int) -> list[int]:
-    """The path from the destination back to the source, each by the last message before."""
+    """Trace the path from the destination back to the source, by the last message each time."""
     way, before = [destination], np.inf
     while way[-1] != packet:
         number, sender = next(told for told in reversed(heard[way[-1], packet]) if told[0] < before)

@@ -1,9 +1,9 @@
-"""Path systems: what an oblivious algorithm is.
+"""Path systems: the paths that an oblivious algorithm fixes for every pair of processors.
 
-An oblivious algorithm fixes, for every source a and destination b, the processors on the way of a
-packet from a to b. Which couplers it takes follows: from a processor of group A to one of group B
-there is only c(B, A). Nothing else about a run may change the way; when a packet moves, and who
-goes first, is left open.
+An oblivious algorithm fixes, for every source a and destination b, the processors on the path of a
+packet from a to b. The couplers follow: from a processor of group A to one of group B there is only
+c(B, A). Nothing else about a run may change the path. When a packet moves, and which packet goes
+first, is left open.
 """
 
 from __future__ import annotations
@@ -24,31 +24,40 @@ from popsnet.network import Network
 from popsnet.slot import Ints
 
 Ways: TypeAlias = Callable[[Network, Ints, Ints], Ints]
-"""For pairs of sources and destinations, a row for each with the processors after the source."""
+"""For each pair of source and destination, a row with the processors after the source."""
 
 _ONLY = "A path may depend on its source and destination only."
 
 _LIST = "list of processors after the source, the destination last"
 
 _ALONE = 16
-"""Of every block, this many pairs are asked for one by one."""
+"""This many pairs of every block are asked for one by one."""
 
 _FACTOR = np.uint64(0x9E3779B97F4A7C15)
 
 
 @dataclass(frozen=True)
 class PathSystem:
-    """An oblivious algorithm: its paths, checked whenever they are asked for."""
+    """The paths of an oblivious algorithm, checked whenever they are asked for.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from popsnet import Network
+    >>> from popsnet.adversaries import find_paths
+    >>> find_paths("residue").between(Network(2, 2), np.array([0]), np.array([3])).tolist()
+    [[0, 2, 3]]
+    """
 
     name: str
     summary: str
     ways: Ways
-    """Rows have one length and end at the destination; a processor said twice in a row waits."""
+    """Rows have one length and end at the destination; a packet waits at a repeated processor."""
 
     def between(self, network: Network, sources: Ints, destinations: Ints) -> Ints:
-        """The paths of some pairs, each with its source in front: an array of m rows.
+        """Return the paths of m pairs as an array of m rows, each with its source in front.
 
-        A packet that is at its destination from the start stays there, whatever its path is.
+        A packet that starts at its destination stays there, whatever its path is.
         """
         ways = np.asarray(self.ways(network, sources, destinations))
         outside = np.any((ways < 0) | (ways >= network.n), axis=1)
@@ -67,10 +76,10 @@ class PathSystem:
         return np.column_stack([sources, ways]).astype(np.int32)
 
     def require_oblivious(self, network: Network, sources: Ints, destinations: Ints) -> Ints:
-        """Return the paths; refuse, with a witness, what is not a function of the pair.
+        """Return the paths of some pairs, or raise an error if they depend on anything else.
 
-        A function that is asked about many pairs at once could look at the others. So they are
-        asked for again in other company, two halves in another order, and some of them alone.
+        A function of many pairs at once could look at the other pairs. So the pairs are asked for
+        again in two halves in another order, and some of them alone.
         """
         first = self.between(network, sources, destinations)
         order = np.random.default_rng(len(sources)).permutation(len(sources))
@@ -97,7 +106,7 @@ class PathSystem:
 
 
 def stops(way: Ints | Sequence[int]) -> str:
-    """Write a path without its source."""
+    """Format a path without its source."""
     return " → ".join(map(str, way[1:]))
 
 
@@ -105,7 +114,7 @@ def stops(way: Ints | Sequence[int]) -> str:
 class _RecordedPaths(PathSystem):
     original: PathSystem
     known: npt.NDArray[np.uint16]
-    """By destination and source: 16 bits of the path, 0 if it was not asked for yet."""
+    """For each destination and source 16 bits of the path, 0 if it was not asked for yet."""
 
     def between(self, network: Network, sources: Ints, destinations: Ints) -> Ints:
         return self._noted(self.original.between(network, sources, destinations))
@@ -121,24 +130,24 @@ class _RecordedPaths(PathSystem):
             i = int(np.argmax(differs))
             raise InputError(
                 f"{self.name} is not oblivious: from {sources[i]} to {destinations[i]} it goes by "
-                f"{stops(ways[i])}, and went another way when it was asked before. {_ONLY}"
+                f"{stops(ways[i])}, but it went another way when asked before. {_ONLY}"
             )
         self.known[destinations, sources] = now
         return ways
 
 
 def recorded(paths: PathSystem, network: Network) -> PathSystem:
-    """The same paths; a pair that is asked for again must have the path that it had.
+    """Return the same paths with a check that a pair asked for again has the same path.
 
-    What an adversary proves, counts and executes is then about one path system, though it asks for
-    paths many times. It takes 2n² bytes, and misses another path once in 65,535 times.
+    So what an adversary proves, counts and executes is about one path system, though it asks for
+    paths many times. This takes 2n² bytes, and misses a changed path with probability 1/65,535.
     """
     known = np.zeros((network.n, network.n), dtype=np.uint16)
     return _RecordedPaths(paths.name, paths.summary, paths.ways, paths, known)
 
 
 def _fingerprints(ways: Ints) -> npt.NDArray[np.uint16]:
-    """16 bits of each path, never 0; how often a packet waits is not in them."""
+    """Hash each path to 16 bits, never 0; waiting does not change the hash."""
     mixed = np.zeros(len(ways), dtype=np.uint64)
     for here, there in zip(ways.T, ways.T[1:], strict=False):
         moved = (mixed ^ (there.astype(np.uint64) + np.uint64(1))) * _FACTOR
@@ -152,26 +161,26 @@ def _direct(network: Network, sources: Ints, destinations: Ints) -> Ints:
 
 
 def _by(relay: Ways) -> Ways:
-    """Two hops, by the processor that the function gives for each pair."""
+    """Make two-hop paths through the processor that a function gives for each pair."""
     return lambda network, a, b: np.column_stack([relay(network, a, b), b])
 
 
 @_by
 def _residue(network: Network, sources: Ints, destinations: Ints) -> Ints:
-    """By the group of the destination mod g, to the index of the source's group."""
+    """Go through group (destination mod g), to the index that is the source's group."""
     return network.processor(destinations % network.g, network.group(sources) % network.d)
 
 
 @_by
 def _spread(network: Network, sources: Ints, destinations: Ints) -> Ints:
-    """By the group of the source's index, to the index of its group: no two meet on the way."""
+    """Go through the group of the source's index, where no two packets meet on the first hop."""
     group = network.index(sources) % network.g
     return network.processor(group, network.group(sources) % network.d)
 
 
 @_by
 def _hashed(network: Network, sources: Ints, destinations: Ints) -> Ints:
-    """By a processor that a linear hash of the pair chooses."""
+    """Go through a processor chosen by a linear hash of the pair."""
     prime = 2**31 - 1
     pairs = sources.astype(np.int64) * 1103515245, destinations.astype(np.int64) * 1597334677
     return (pairs[0] % prime + pairs[1] % prime) % prime * network.n // prime
@@ -179,20 +188,20 @@ def _hashed(network: Network, sources: Ints, destinations: Ints) -> Ints:
 
 @_by
 def _random(network: Network, sources: Ints, destinations: Ints) -> Ints:
-    """By a processor drawn once and for all for every pair."""
+    """Go through a processor that is drawn once for every pair."""
     pair = sources.astype(np.int64) * network.n + destinations
     return Coins(0).draws(network.n, "random two-hop path", 0, pair)
 
 
 def _grid(network: Network, sources: Ints, destinations: Ints) -> Ints:
-    """By a row of groups that the source owns and a column that the destination owns.
+    """Go by a row of groups that the source owns and a column that the destination owns.
 
-    The groups form a square of side s = ⌈√g⌉. Source (A, l) has the row of l, destination (B, m)
+    The groups form a square of side s = ⌈√g⌉. Source (A, l) owns the row of l, destination (B, m)
     the column of B, and the group X where they cross is the first stop: (A, l) → (X, A) → (m, B)
-    → (B, m). For d = g, a square number, a coupler serves as first hop for the s sources of a
-    group with one row, as second for the s destinations of one index with one column, and as
-    third for one destination. So no permutation puts more than 2s + 1 packets on a coupler: the
-    bound Ω(√g) is tight.
+    → (B, m). If d = g is a square number, a coupler is the first hop for the s sources of a group
+    with one row, the second for the s destinations of one index with one column, and the third
+    for one destination. So no permutation puts more than 2s + 1 packets on a coupler: the bound
+    Ω(√g) is tight.
     """
     d, g = network.d, network.g
     side = isqrt(g - 1) + 1
@@ -213,11 +222,34 @@ PATH_SYSTEMS = {
         PathSystem("spread", "two hops, by the group of the source's index", _spread),
     )
 }
-"""Those that ship, by name."""
+"""The path systems of popsnet, by name."""
 
 
 def find_paths(name: str) -> PathSystem:
-    """Return the shipped path system of that name, or the one that a file ``name.py`` defines."""
+    """Return a path system by name, or load one from a file.
+
+    Parameters
+    ----------
+    name : str
+        A key of ``PATH_SYSTEMS``, or a ``.py`` file that defines
+        ``path(d, g, source, destination)``.
+
+    Returns
+    -------
+    PathSystem
+        The path system.
+
+    Raises
+    ------
+    InputError
+        If there is no path system of that name, or the file does not define one.
+
+    Examples
+    --------
+    >>> from popsnet.adversaries import find_paths
+    >>> find_paths("direct").summary
+    'one hop'
+    """
 
     def load(path: str) -> PathSystem:
         return PathSystem(path, "from a file", _ways_of_file(path))
@@ -229,11 +261,12 @@ def find_paths(name: str) -> PathSystem:
 def _ways_of_file(path: str) -> Ways:
     """Return the paths of a file that defines ``path(d, g, source, destination)``.
 
-    It gives the list of processors after the source, the destination last. With ``arrays =
-    True`` in the file it gets arrays of sources and destinations, and gives a list of arrays.
+    The function returns the list of processors after the source, the destination last. With
+    ``arrays = True`` in the file it gets arrays of sources and destinations and returns a list of
+    arrays.
     """
     file = UserFile(path, "a path system")
-    usage = f"path(d, g, source, destination), which gives the {_LIST}"
+    usage = f"path(d, g, source, destination), which returns the {_LIST}"
     function, where = file.function("path", usage), f"{path}: path"
 
     def of_arrays(network: Network, sources: Ints, destinations: Ints) -> Ints:
@@ -241,9 +274,12 @@ def _ways_of_file(path: str) -> Ways:
         try:
             ways = np.column_stack([np.broadcast_to(one, sources.shape) for one in given])
         except (TypeError, ValueError) as error:
-            raise InputError(f"{where} gives no list of arrays of processors ({error}).") from None
+            raise InputError(
+                f"{where} must return a list of arrays of processors, as the file says arrays = "
+                f"True ({error})."
+            ) from None
         if ways.dtype.kind not in "iu":
-            raise InputError(f"{where} gives {ways.dtype} numbers; processors are whole numbers.")
+            raise InputError(f"{where} returns {ways.dtype} numbers; processors must be integers.")
         return ways
 
     def of_pair(network: Network, source: int, destination: int) -> list[int]:
@@ -254,7 +290,7 @@ def _ways_of_file(path: str) -> Ways:
             way = []
         if not way or not isinstance(given, Sequence | np.ndarray):
             raise InputError(
-                f"{where} from {source} to {destination} gives {given!r:.60}; it must give the "
+                f"{where} from {source} to {destination} returns {given!r:.60}; it must return the "
                 f"{_LIST}."
             )
         return way

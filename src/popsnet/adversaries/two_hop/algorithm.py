@@ -1,11 +1,11 @@
-"""Two-hop algorithms: where everybody sends its packet, and what everybody listens to.
+"""Two-hop algorithms: the groups that processors send to and listen to in every slot.
 
-The class of the paper. Every processor has an A-buffer, which holds its own packet, and a
-B-buffer. In odd slots every processor whose packet has not arrived sends it to group
-c_out(i, t); whoever hears a packet puts it in its B-buffer. In the even slot after it everybody
-sends what is in its B-buffer to the group of its destination, and empties the buffer. In all
-slots processor i listens to group c_in(i, t). A packet that any processor of its destination
-group hears has arrived and disappears, from the A-buffer as well.
+This is a class of the paper. Every processor has an A-buffer, which holds its own packet, and a
+B-buffer. In odd slots every processor i whose packet has not arrived sends it to group
+c_out(i, t); a processor that hears a packet puts it in its B-buffer. In the next slot every
+processor sends the packet in its B-buffer to the group of its destination, and empties the
+buffer. In all slots processor i listens to group c_in(i, t). A packet that any processor of its
+destination group hears has arrived, and disappears from the A-buffer as well.
 """
 
 from __future__ import annotations
@@ -27,30 +27,38 @@ from popsnet.slot import Ints
 
 I32 = npt.NDArray[np.int32]
 
-NOBODY = -1
-"""What c_in gives for a processor that listens to no group."""
+NO_GROUP = -1
+"""The value of c_in for a processor that listens to no group."""
 
 Choice: TypeAlias = Callable[[Network, int], Ints]
-"""The group that each processor chooses in a slot 1, 2, …: an array of n."""
+"""The group that each processor chooses in slot 1, 2, …: an array of n."""
 
 
 @dataclass(frozen=True)
 class TwoHop:
-    """A deterministic two-hop algorithm: its two functions, checked whenever they are asked."""
+    """A deterministic two-hop algorithm: two functions, checked whenever they are called.
+
+    Examples
+    --------
+    >>> from popsnet import Network
+    >>> from popsnet.adversaries import find_two_hop
+    >>> find_two_hop("rotation").sent_to(Network(2, 2), slot=1).tolist()
+    [0, 1, 1, 0]
+    """
 
     name: str
     c_out: Choice
-    """Defined for odd slots."""
+    """The group that each processor sends to, in odd slots."""
     c_in: Choice
-    """It may say ``NOBODY``."""
+    """The group that each processor listens to; ``NO_GROUP`` for none."""
 
     def sent_to(self, network: Network, slot: int) -> I32:
-        """c_out of all processors in an odd slot."""
+        """Return c_out of all processors in an odd slot."""
         return self._asked("c_out", self.c_out, network, slot, least=0)
 
     def listened_to(self, network: Network, slot: int) -> I32:
-        """c_in of all processors."""
-        return self._asked("c_in", self.c_in, network, slot, least=NOBODY)
+        """Return c_in of all processors in a slot."""
+        return self._asked("c_in", self.c_in, network, slot, least=NO_GROUP)
 
     def _asked(self, name: str, choice: Choice, network: Network, slot: int, least: int) -> I32:
         first = np.asarray(choice(network, slot))
@@ -78,12 +86,12 @@ class _RecordedAlgorithm(TwoHop):
 
 
 def recorded(algorithm: TwoHop) -> TwoHop:
-    """The same algorithm; what it says of a slot must be what it said before, on one network."""
+    """Return the same algorithm with a check that it repeats its choices, on one network."""
     return _RecordedAlgorithm(algorithm.name, algorithm.c_out, algorithm.c_in, {})
 
 
 def _require_same(name: str, slot: int, first: Ints, again: Ints) -> None:
-    """Refuse what is no function, with a witness: asked twice it says the same."""
+    """Raise an error that names a witness if two answers for one slot differ."""
     if again is first:
         return
     differs = first != again
@@ -92,12 +100,12 @@ def _require_same(name: str, slot: int, first: Ints, again: Ints) -> None:
         raise InputError(
             f"{name} is not a function of processor and slot: for processor {i} in slot {slot} it "
             f"gives group {first[i]} and, asked again, group {again[i]}. A deterministic two-hop "
-            "algorithm gives the same group always."
+            "algorithm must always give the same group."
         )
 
 
 def _kept(choice: Choice) -> Choice:
-    """Keep what it gives, one group per processor: asked again for a slot, it costs nothing."""
+    """Cache the groups of the last slots, one group per processor."""
 
     @lru_cache(maxsize=2)
     def choose(network: Network, slot: int) -> Ints:
@@ -109,9 +117,9 @@ def _kept(choice: Choice) -> Choice:
 
 
 def one_listener(network: Network, slot: int) -> Ints:
-    """Each coupler has at most one listener: index a of every group listens to group a.
+    """Give each coupler at most one listener: index a of every group listens to group a.
 
-    With d < g the groups are taken in turns, d in each round of two slots.
+    For d < g the groups take turns, d of them in each round of two slots.
     """
     return _one_listener(network, 0 if network.d >= network.g else (slot - 1) // 2)
 
@@ -120,14 +128,14 @@ def one_listener(network: Network, slot: int) -> Ints:
 def _one_listener(network: Network, turn: int) -> Ints:
     d, g = network.d, network.g
     index = np.arange(d)
-    listened = np.where(index < g, index, NOBODY) if d >= g else (index + turn * d) % g
+    listened = np.where(index < g, index, NO_GROUP) if d >= g else (index + turn * d) % g
     return np.tile(listened.astype(np.int32), g)
 
 
 def _of_places(choose: Callable[[int, int, Ints, Ints], Ints]) -> Choice:
-    """The choice that a function of g, the round, the groups and the indices makes.
+    """Make a choice of a function of g, the round, the groups and the indices.
 
-    These are a column and a row: an expression of both has the processors in their order.
+    Groups are a column and indices a row, so an expression of both has the processors in order.
     """
     return _kept(
         lambda network, slot: choose(
@@ -138,19 +146,19 @@ def _of_places(choose: Callable[[int, int, Ints, Ints], Ints]) -> Choice:
 
 @_of_places
 def _rotation(g: int, turn: int, group: Ints, index: Ints) -> Ints:
-    """Every processor moves on by one group per round."""
+    """Send to the next group in every round."""
     return (group + (turn + index)) % g
 
 
 @_of_places
 def _shear(g: int, turn: int, group: Ints, index: Ints) -> Ints:
-    """Index plus round times group: for g prime, two that meet do so once in g rounds."""
+    """Send to index plus round times group; for g prime two processors meet once in g rounds."""
     return (index + turn * group) % g
 
 
 @_of_places
 def _bits(g: int, turn: int, group: Ints, index: Ints) -> Ints:
-    """The index turned by a bit per round, exclusive or with the group."""
+    """Send to the index rotated by one bit per round, exclusive or with the group."""
     width = max((g - 1).bit_length(), 1)
     index, turn = index % 2**width, turn % width
     turned: Ints = (index >> turn | index << (width - turn)) % 2**width
@@ -159,14 +167,14 @@ def _bits(g: int, turn: int, group: Ints, index: Ints) -> Ints:
 
 @_kept
 def _affine(network: Network, slot: int) -> Ints:
-    """A linear hash modulo the prime 2^31 - 1, another one in every round."""
+    """Send to a linear hash modulo the prime 2^31 - 1, another one in every round."""
     prime, round_ = 2**31 - 1, slot // 2
     factor, term = pow(7, round_ + 1, prime), pow(48271, round_ + 2, prime)
     return (np.arange(network.n) * factor + term) % prime * network.g // prime
 
 
 def _drawn(coins: Coins, purpose: str) -> Choice:
-    """A group that is drawn for every processor and slot; given the coins, it is a function."""
+    """Draw a group for every processor and slot, which is a function once the coins are given."""
     return _kept(lambda network, slot: coins.draws(network.g, purpose, slot, network.processors))
 
 
@@ -180,21 +188,67 @@ FAMILIES = {
         ("shear", _shear),
     )
 }
-"""The deterministic ones by name."""
+"""The deterministic two-hop algorithms of popsnet, by name."""
 
 
 def randomized(coins: Coins) -> TwoHop:
-    """Every source sends to a uniform random group each round: O(log log g) rounds for d = g.
+    """Return the randomized two-hop algorithm for the given coins.
 
-    The paper's randomized router without its acks and its last hop, which the class takes for
-    granted. With given coins it is one of the class; the adversary of a randomized algorithm
-    must choose its permutation before the coins are drawn.
+    Every source sends to a uniform random group in each round.
+
+    Parameters
+    ----------
+    coins : Coins
+        The random draws.
+
+    Returns
+    -------
+    TwoHop
+        The algorithm, which is deterministic once the coins are given.
+
+    Notes
+    -----
+    It takes O(log log g) rounds for d = g with high probability. It is the paper's randomized
+    router without acknowledgements and without its last hop, which the class takes for granted.
+    The adversary of a randomized algorithm must choose its permutation before the coins are drawn.
+
+    Examples
+    --------
+    >>> from popsnet import Network
+    >>> from popsnet.adversaries import randomized
+    >>> from popsnet.coins import Coins
+    >>> len(randomized(Coins(1)).sent_to(Network(4, 4), slot=1))
+    16
     """
     return TwoHop("randomized", _drawn(coins, "two-hop randomized"), one_listener)
 
 
 def find_two_hop(name: str) -> TwoHop:
-    """Return the shipped algorithm of that name, or the one that a file ``name.py`` defines."""
+    """Return a two-hop algorithm by name, or load one from a file.
+
+    Parameters
+    ----------
+    name : str
+        A key of ``FAMILIES``, or a ``.py`` file that defines ``c_out(d, g, processor, slot)``.
+
+    Returns
+    -------
+    TwoHop
+        The algorithm.
+
+    Raises
+    ------
+    InputError
+        If there is no algorithm of that name, or the file does not define one.
+
+    Examples
+    --------
+    >>> from popsnet.adversaries import FAMILIES, find_two_hop
+    >>> sorted(FAMILIES)
+    ['affine', 'bits', 'hashed', 'rotation', 'shear']
+    >>> find_two_hop("shear").name
+    'shear'
+    """
     usage = "c_out(d, g, processor, slot)"
     return find_algorithm(name, FAMILIES, _two_hop_of_file, "two-hop algorithm", usage)
 
@@ -202,21 +256,21 @@ def find_two_hop(name: str) -> TwoHop:
 def _two_hop_of_file(path: str) -> TwoHop:
     """Return the algorithm of a file that defines ``c_out(d, g, processor, slot)``, a group.
 
-    It may define ``c_in`` in the same way, -1 for no group; otherwise each coupler has
+    The file may define ``c_in`` in the same way, with -1 for no group; otherwise each coupler has
     one listener. With ``arrays = True`` in the file both are called once per slot, with an array
     of processors.
     """
     file = UserFile(path, "a two-hop algorithm")
-    usage = "(d, g, processor, slot), which gives a group"
+    usage = "(d, g, processor, slot), which returns a group"
     c_out = _choice(file, "c_out", f"c_out{usage}")
     has_c_in, usage = "c_in" in file, f"c_in{usage}, or leave it out"
     return TwoHop(path, c_out, _choice(file, "c_in", usage) if has_c_in else one_listener)
 
 
 def _choice(file: UserFile, name: str, usage: str) -> Choice:
-    """The choices of all processors; numbers are asked for in turns upwards and downwards.
+    """Return the choices of all processors, asked for in alternating order.
 
-    So what depends on the order of the questions does not stay hidden when it is asked twice.
+    So a function that depends on the order of the calls is found out when it is called twice.
     """
     function, turns = file.function(name, usage), cycle((1, -1))
 
@@ -229,8 +283,10 @@ def _choice(file: UserFile, name: str, usage: str) -> Choice:
             values = [function(d, g, i, slot) for i in range(n)[::turn]][::turn]
         groups = np.asarray(values)
         if groups.shape != (n,) or groups.dtype.kind not in "iu":
-            rule = f"it must give a row of {n} whole numbers"
-            raise InputError(f"{file.path}: {name} gives {values!r:.60}; {rule}.")
+            rule = "an array of" if file.takes_arrays else "one group per processor, in all"
+            raise InputError(
+                f"{file.path}: {name} returns {values!r:.60}; it must return {rule} {n} integers."
+            )
         return groups.astype(np.int64)
 
     return choose

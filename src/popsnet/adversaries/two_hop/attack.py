@@ -1,4 +1,4 @@
-"""The adversary of two-hop algorithms: builds the permutation, and has the machine confirm it."""
+"""The adversary of two-hop algorithms: build a permutation and confirm it on the machine."""
 
 from __future__ import annotations
 
@@ -21,14 +21,23 @@ from popsnet.report import Fact, Report, Reported, facts_of
 from popsnet.theory.lower_bounds import guaranteed_rounds
 
 MOST_ROUNDS = 32
-"""Where the search for a longer delay ends."""
+"""The search for a longer delay stops at this many rounds."""
 
 _MOST = 2**21
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TwoHopAttack(Reported):
-    """A permutation, the packet that it delays, and what the machine saw."""
+    """The outcome of :func:`attack_two_hop`: a permutation and the packet that it delays.
+
+    Examples
+    --------
+    >>> from popsnet import Network
+    >>> from popsnet.adversaries import attack_two_hop
+    >>> attack = attack_two_hop("bits", Network(4, 4), most_rounds=2)
+    >>> attack.slots, attack.at_limit
+    (4, True)
+    """
 
     network: Network
     algorithm: str
@@ -39,38 +48,38 @@ class TwoHopAttack(Reported):
     destination: npt.NDArray[np.int32]
     arrivals: execution.Arrivals
     most_rounds: int
-    """As many rounds as were asked for; a delay of all of them may go on."""
+    """The limit of the search; a delay of this many rounds may be longer."""
 
     @property
     def slots(self) -> int:
-        """T: after this many slots the packet has not arrived."""
+        """T, the slots after which the packet has not arrived."""
         return 2 * self.rounds
 
     @property
     def guaranteed(self) -> int:
-        """The T that the theorem promises on the network, against every algorithm."""
+        """The T that the theorem guarantees on this network against every algorithm."""
         return 2 * guaranteed_rounds(self.network)
 
     @cached_property
     def randomized(self) -> execution.Needed:
-        """The slots of the randomized algorithm on the same permutation; run when asked for."""
+        """The slots of the randomized algorithm on the same permutation, run on first access."""
         with patient_progress("the randomized algorithm", None):
             (needed,) = execution.randomized_slots(self.network, [self.destination])
         return needed
 
     @property
     def at_limit(self) -> bool:
-        """Whether the search ended because no longer delay was asked for."""
+        """Whether the search stopped at its limit, so that the delay may be longer."""
         return self.rounds == self.most_rounds
 
     @property
     def confirmed(self) -> bool:
-        """Whether the machine ran all the slots and no processor of its group heard the packet."""
+        """Whether the machine ran all slots and no processor of its group heard the packet."""
         ran = self.arrivals.outcome.slots == self.slots
         return bool(ran and self.arrivals.slot[self.packet] == 0)
 
     def report(self) -> Report:
-        """Return the packets that block each other, and what the randomized algorithm takes."""
+        """Return the packets that block each other, and the slots of the randomized algorithm."""
         (slots, capped), several = self.randomized, f"{len(self.marked)} packets block each other"
         waiting = int((self.arrivals.slot == 0).sum())
         facts = (
@@ -101,18 +110,52 @@ def attack_two_hop(
     algorithm: TwoHop | str, network: Network, most_rounds: int = MOST_ROUNDS,
     progress: Progress = None,
 ) -> TwoHopAttack:  # fmt: skip
-    """The longest delay that is found, at least what the theorem promises; confirmed or not.
+    """Find a long delay of a two-hop algorithm, at least as long as the theorem guarantees.
 
-    Doubles the rounds until no marking is found, then halves the gap: O(log R) markings of
-    O(nR) each, and O(d R) for every marked packet.
+    Parameters
+    ----------
+    algorithm : TwoHop or str
+        An algorithm, its name, or a file that defines one.
+    network : Network
+        The network.
+    most_rounds : int
+        Stop the search at this many rounds, of two slots each.
+    progress : function, bool or None
+        A function that is called with the work done and a description. None shows a progress bar
+        on a terminal after two seconds, False shows nothing.
+
+    Returns
+    -------
+    TwoHopAttack
+        The permutation, the delayed packet, and whether the machine confirms the delay.
+
+    Raises
+    ------
+    InputError
+        If the functions of the algorithm give different answers for the same slot, or if no
+        packet can be delayed for one round, which happens only for d < 3 or g < 2.
+
+    Notes
+    -----
+    The theorem guarantees T ≥ 2 log₂ d - 2 log₂ log₂ d - O(1) slots for g > T/2. The search doubles
+    the rounds until no marking is found and then bisects: O(log R) markings of O(nR) time each,
+    and O(dR) for every marked packet.
+
+    Examples
+    --------
+    >>> from popsnet import Network
+    >>> from popsnet.adversaries import attack_two_hop
+    >>> attack = attack_two_hop("hashed", Network(8, 8))
+    >>> attack.slots, attack.guaranteed, attack.confirmed
+    (12, 2, True)
     """
     if max(network.n, network.couplers) > _MOST:
         raise InputError(
-            f"{network} is too large: tables for n processors and g² couplers are kept for every "
-            f"round; give a network with at most {_MOST:,} of each."
+            f"{network} has n = {network.n:,} processors and g² = {network.couplers:,} couplers, "
+            f"and every round keeps tables of both; give a network with at most {_MOST:,} of each."
         )
     if most_rounds < 1:
-        raise InputError(f"most rounds = {most_rounds}: a delay is at least one round; give >= 1.")
+        raise InputError(f"most_rounds = {most_rounds}: a delay takes at least 1 round.")
     if isinstance(algorithm, str):
         algorithm = find_two_hop(algorithm)
     algorithm = recorded(algorithm)  # what is executed is what was planned for
@@ -140,8 +183,9 @@ def _longest(network: Network, marking_of: Callable[[int], Marking | None], most
     found = marking_of(rounds)
     if found is None:
         raise InputError(
-            f"On {network} this construction finds no packet that can be delayed for a round. It "
-            "does for every algorithm if 3 <= d and 2 <= g; a delay may be there all the same."
+            f"On {network} this construction finds no packet that can be delayed for a round, "
+            "though there may be one. Give d >= 3 and g >= 2: then it finds one for every "
+            "algorithm."
         )
     failed = most + 1
     while failed - rounds > 1:
@@ -155,7 +199,7 @@ def _longest(network: Network, marking_of: Callable[[int], Marking | None], most
 
 
 def _permutation(network: Network, marking: Marking) -> npt.NDArray[np.int32]:
-    """Every marked packet goes to its class, the others wherever there is room."""
+    """Send every marked packet to its class, and the others wherever there is room."""
     marked, taken = np.array(marking.marked), Counter[int]()
     destinations = []
     for group in marking.classes[marked].tolist():

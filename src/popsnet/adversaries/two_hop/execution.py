@@ -1,4 +1,4 @@
-"""Executes a two-hop algorithm on the machine, by the rules of the class."""
+"""Execute a two-hop algorithm on the machine, by the rules of the class."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from popsnet.adversaries.execution import execute_route
-from popsnet.adversaries.two_hop.algorithm import NOBODY, TwoHop, randomized
+from popsnet.adversaries.two_hop.algorithm import NO_GROUP, TwoHop, randomized
 from popsnet.adversaries.two_hop.keeping import Bools
 from popsnet.coins import Coins
 from popsnet.engines import Outcome
@@ -18,8 +18,8 @@ from popsnet.network import Network
 from popsnet.slot import Inbox, Ints, Slot, Slots
 
 _CAP = 1000
-"""Rounds. For d = g the randomized algorithm has never needed a tenth of it. For d much larger
-than g hardly any packet is ever alone on its coupler, and it does not come to an end."""
+"""Rounds. For d = g the randomized algorithm has never needed a tenth of them. For d much larger
+than g hardly any packet is ever alone on its coupler, and the algorithm does not finish."""
 
 _BUFFERS = 3
 """A, B, and the packet that is delivered to the processor itself."""
@@ -27,21 +27,21 @@ _BUFFERS = 3
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Arrivals:
-    """When the packets of a run arrived."""
+    """The slots in which the packets of a run arrived."""
 
     slot: Ints
     """For every packet the slot in which its destination group heard it; 0 if it did not."""
     outcome: Outcome
-    """The machine's count. It calls a packet delivered when the destination itself heard it."""
+    """The machine's counts. Here a packet is delivered when the destination itself heard it."""
 
 
 def execute_two_hop(
     algorithm: TwoHop, network: Network, destination: Ints, rounds: int
 ) -> Arrivals:
-    """Run this many rounds on the machine, fewer if all packets have arrived before.
+    """Run this many rounds on the machine, or fewer if all packets arrive earlier.
 
-    That a packet which any processor of its destination group has heard is sent no more is the
-    paper's assumption; no processor could know it. The machine keeps such packets at their
+    The paper assumes that a packet is no longer sent once any processor of its destination group
+    has heard it, though no processor could know that. The machine keeps such packets at their
     sources, unsent, so that none counts as lost.
     """
     slot = np.zeros(network.n, dtype=np.int32)
@@ -57,15 +57,15 @@ def execute_two_hop(
 
 
 class Needed(NamedTuple):
-    """The slots until every packet was in its group."""
+    """The slots until every packet has arrived in its group."""
 
     slots: int
     capped: bool
-    """Whether it was stopped then, with packets that had not arrived."""
+    """Whether the run was stopped then, before all packets had arrived."""
 
 
 def at_least(number: object, cut: object) -> str:
-    """Write a number, or that it is at least that large, because a search or a run was cut."""
+    """Format a number, with ≥ if a search or a run was cut short."""
     return f"≥ {number}" if cut else str(number)
 
 
@@ -102,7 +102,7 @@ def _slot(
     algorithm: TwoHop, network: Network, number: int, senders: Ints, groups: Ints, packets: Ints
 ) -> Slot:
     listened = algorithm.listened_to(network, number)
-    listeners = np.flatnonzero(listened != NOBODY).astype(np.int32)
+    listeners = np.flatnonzero(listened != NO_GROUP).astype(np.int32)
     if len(listeners) < network.n:
         listened = listened[listeners]
     phase = "to intermediate group" if number % 2 else "to destination group"
@@ -115,7 +115,7 @@ def _slot(
 def _note_arrivals(
     network: Network, number: int, inbox: Inbox, slot: Ints, memory: Memory
 ) -> Bools:
-    """Note the packets that arrived in their groups, and return which rows they are in."""
+    """Note the packets that arrived in their groups, and return which rows these are."""
     arrives: Bools = network.group(inbox.receivers) == network.group(inbox.destinations)
     slot[inbox.packets[arrives]] = number
     delivered = inbox.receivers == inbox.destinations

@@ -1,9 +1,9 @@
-"""Which packets an adversary can keep from arriving, round by round, and marks them.
+"""Find and mark packets that an adversary can keep from arriving, round by round.
 
 A round is an odd slot and the even slot after it. In round r let x be the group that processor i
-sends to. Those of i's group that send to x in the same round are its *crowd*; i is *solo* if it
-is alone. It is *mute* if not exactly one processor of x listens to i's group: no processor hears
-the packet then, or two copies of it meet on their way from x.
+sends to. The processors of i's group that send to x in the same round are its *crowd*; i is *solo*
+if it is alone. It is *mute* if not exactly one processor of x listens to i's group: then no
+processor hears the packet, or copies of it collide on their way from x.
 
 **Theorem.** Let R rounds of a deterministic two-hop algorithm on POPS(d, g) be given, with
 R + 1 ≤ g and (2^R - 1)(R + 1) < d. There is a permutation for which some packet has not arrived
@@ -17,19 +17,19 @@ not promise to keep through the first r rounds: F_0 is empty, and F_{r+1} adds t
   and a(h) = a(i);
 - the *orphans*: i is in a crowd, not mute, and all others of the crowd are in F_r.
 
-For each target and class there is at most one that is poor, and every orphan has a crowd, of its
-own, with somebody of F_r in it. So |F_{r+1}| ≤ 2 |F_r| + g(R + 1), and |F_R| ≤ (2^R - 1)(R + 1) g
+For each target and class at most one processor is poor, and every orphan has a crowd of its own
+that contains a member of F_r. So |F_{r+1}| ≤ 2 |F_r| + g(R + 1), and |F_R| ≤ (2^R - 1)(R + 1) g
 is less than n. Mark one processor outside F_R. For r = R - 1 down to 0 every marked j, which
 is outside F_{r+1}, is blocked in round r if it is mute, or by a partner outside F_r that is marked
-(again or anew): another one of its crowd, or, for a solo, a solo with the same target and class. At
-most 2^R ≤ d are marked in the end; give each a destination in its class. By induction over the
-rounds, each marked one that is outside F_r has not arrived before round r. In round r two of one
-crowd that both send destroy each other. Two solos with one target x come from different groups, so
-nothing can stop them on their way to x, different processors hear them, and these both send on
-the coupler from x to the class. What other packets do cannot prevent either. ∎
+(again or anew): another member of its crowd, or, for a solo, a solo with the same target and class.
+At most 2^R ≤ d are marked in the end; give each a destination in its class. By induction over the
+rounds, every marked packet that is outside F_r has not arrived before round r. In round r two
+members of a crowd that both send collide. Two solos with one target x come from different groups,
+so nothing can stop them on their way to x, different processors hear them, and these both send on
+the coupler from x to the class. Other packets cannot prevent either. ∎
 
 The published proof marks *any* h with the same target. If h's own crowd is still there, h never
-gets to the target, and the packet it should have stopped goes through.
+reaches the target, and the packet it should have stopped gets through.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ _SMALL = 2**14
 
 
 class Round(NamedTuple):
-    """One round: arrays over all processors; or some rounds, with a row for each."""
+    """One round as arrays over all processors, or several rounds with a row for each."""
 
     target: I32
     """The group that a processor sends to."""
@@ -64,17 +64,17 @@ class Round(NamedTuple):
 
 
 def round_of(algorithm: TwoHop, network: Network, number: int) -> Round:
-    """Round 0, 1, … of an algorithm, in O(n + g²)."""
+    """Return round 0, 1, … of an algorithm, in O(n + g²) time."""
     target = algorithm.sent_to(network, 2 * number + 1)
     listened = algorithm.listened_to(network, 2 * number + 1)
     return Round(target, *_solo_and_mute(network.d, network.g, target, listened))
 
 
 def classes_of(network: Network, rounds: list[Round]) -> I32:
-    """For each processor a group that it never sends to in these rounds; -1 if there is none.
+    """Give each processor a group that it never sends to in these rounds; -1 if there is none.
 
-    It is the first such group in the order of how often groups are sent to, the rarest first. A
-    processor sends to at most R groups in R rounds, so at most R + 1 groups are given.
+    It is the first such group when groups are ordered by how often they are sent to, the rarest
+    first. A processor sends to at most R groups in R rounds, so at most R + 1 groups are given.
     """
     often = sum(
         (np.bincount(one.target, minlength=network.g) for one in rounds),
@@ -109,10 +109,10 @@ def _solo_and_mute(d: int, g: int, target: I32, listened: I32) -> tuple[Bools, B
 
 
 def kept_before(network: Network, rounds: list[Round], classes: I32) -> list[Bools]:
-    """Entry r: who can be kept through rounds 0 to r - 1; the last entry, through all of them.
+    """Return in entry r which packets can be kept through rounds 0 to r - 1, for r = 0 … R.
 
-    The complements of the sets F_r, except that an orphan with a solo of its target and class is
-    kept as well: whether its crowd is there or not, it does not get past both. O(nR) time.
+    These are the complements of the sets F_r, except that an orphan with a solo of its target and
+    class is kept as well: whether its crowd is there or not, it does not get past both. O(nR) time.
     """
     kept = [classes >= 0]
     for one in rounds:
@@ -124,7 +124,7 @@ def kept_before(network: Network, rounds: list[Round], classes: I32) -> list[Boo
 def _still_kept(
     d: int, g: int, target: I32, solo: Bools, mute: Bools, classes: I32, kept: Bools
 ) -> Bools:
-    """Those kept who are neither poor nor orphans in a round; who is kept has a class."""
+    """Return the kept packets that are neither poor nor orphans in a round."""
     solos, crowd = np.zeros(g * g, dtype=np.int32), np.zeros(g * g, dtype=np.int32)
     for i in range(len(kept)):
         if kept[i]:
@@ -142,10 +142,10 @@ def _still_kept(
 
 
 class Marking:
-    """The packets marked so far, and in every round what they can block.
+    """The packets marked so far, and which packets they can block in every round.
 
-    Nothing but the choice among possible partners goes beyond the proof: it takes the partner that
-    needs fewest new partners itself, the latest rounds first, because a packet marked for round r
+    Only the choice among possible partners goes beyond the proof. It takes the partner that needs
+    the fewest new partners itself, the latest rounds first, because a packet marked for round r
     costs up to 2^r packets in the rounds before.
     """
 
@@ -167,7 +167,7 @@ class Marking:
         _count(*self._stack, self._crowds, self._solos, self.classes, d, g, i)
 
     def is_blocked(self, r: int, i: int) -> bool:
-        """Whether what is marked blocks the marked packet i in round r."""
+        """Return whether the marked packets block the marked packet i in round r."""
         one = self.rounds[r]
         solos = self._solos[r, self._meeting(one, i)]
         if one.mute[i] or one.solo[i]:
@@ -176,7 +176,7 @@ class Marking:
         return bool(self._crowds[r, coupler] > 1 or solos > 0)
 
     def partner(self, r: int, i: int, kept: Bools, solos: _Solos) -> int | None:
-        """The best unmarked packet that blocks i in round r; None if all classes are full."""
+        """Return the best unmarked packet that blocks i in round r; None if no class has room."""
         one, network = self.rounds[r], self.network
         group = network.processor(network.group(i), np.arange(network.d))
         mates = group[one.target[group] == one.target[i]]
@@ -195,9 +195,9 @@ class Marking:
 
 
 class _Solos:
-    """Who could block some packets where they meet in a round: solos that are kept.
+    """The kept solos that can block some packets in a round.
 
-    They meet at the same target and class. Only the meetings of these packets are looked at.
+    Packets meet at the same target and class. Only the meetings of these packets are examined.
     """
 
     def __init__(self, g: int, one: Round, classes: I32, kept: Bools, packets: list[int]) -> None:
@@ -214,10 +214,10 @@ class _Solos:
 
 
 def mark(network: Network, rounds: list[Round]) -> Marking | None:
-    """Packets that keep the first of them from arriving in these rounds; None if none are found.
+    """Mark packets that keep the first of them from arriving in these rounds; None if impossible.
 
-    Tries a few first packets, more on small networks. It finds some whenever the theorem says
-    there are: then every packet that can be kept will do.
+    A few first packets are tried, more on small networks. Marks are found whenever the theorem
+    guarantees them, because then every packet that can be kept will do.
     """
     classes = classes_of(network, rounds)
     kept = kept_before(network, rounds, classes)
@@ -254,7 +254,7 @@ def _count(
     target: I32, solo: Bools, mute: Bools, crowds: U16, solos: U16, classes: I32,
     d: int, g: int, i: int,
 ) -> None:  # fmt: skip
-    """Put packet i in its crowd of every round, and with the solos where it is one."""
+    """Count packet i in its crowd of every round, and among the solos where it is solo."""
     for r in range(len(target)):
         crowds[r, i // d * g + target[r, i]] += 1
         if solo[r, i] and not mute[r, i]:
@@ -266,7 +266,7 @@ def _score(
     target: I32, solo: Bools, mute: Bools, crowds: U16, solos: U16, classes: I32,
     d: int, g: int, candidates: I64,
 ) -> F64:  # fmt: skip
-    """The rounds in which each candidate is blocked already: 2^r for round r."""
+    """Score the rounds in which each candidate is already blocked, with 2^r for round r."""
     score = np.zeros(len(candidates))
     for k in range(len(candidates)):
         i = candidates[k]
@@ -281,7 +281,7 @@ def _score(
 def _solos_at(
     asked: Bools, target: I32, solo: Bools, mute: Bools, classes: I32, kept: Bools, g: int
 ) -> I64:
-    """The solos that are kept and have a meeting that is asked for."""
+    """Return the kept solos that have one of the meetings asked for."""
     found = np.empty(len(kept), dtype=np.int64)
     count = 0
     for i in range(len(kept)):

@@ -1,4 +1,4 @@
-"""What randomness buys: delays of deterministic two-hop algorithms, and the randomized one."""
+"""Compare delays of deterministic two-hop algorithms with the randomized algorithm."""
 
 from __future__ import annotations
 
@@ -19,29 +19,37 @@ from popsnet.report import Column, Report, Reported, Table
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Separation:
-    """Both sides on one network."""
+    """Deterministic and randomized two-hop algorithms on one network.
+
+    Examples
+    --------
+    >>> from popsnet import Network
+    >>> from popsnet.adversaries import FAMILIES, separation
+    >>> separation(Network(4, 4), [FAMILIES["bits"]], runs=1, most_rounds=2).randomized_capped
+    0
+    """
 
     network: Network
     attacks: Mapping[str, TwoHopAttack]
-    """Against every deterministic algorithm: what it was delayed by."""
+    """The attack on each deterministic algorithm, by name."""
     randomized: tuple[Needed, ...]
-    """The slots that the randomized one took on uniform permutations."""
+    """The slots that the randomized algorithm took on uniform permutations."""
     randomized_on_worst: tuple[Needed, ...]
-    """And on the permutations that were built against the others."""
+    """The slots that it took on the permutations built against the deterministic algorithms."""
 
     @property
     def guaranteed(self) -> int:
-        """The slots that the theorem promises against every algorithm."""
+        """The slots that the theorem guarantees against every deterministic algorithm."""
         return next(iter(self.attacks.values())).guaranteed
 
     @property
     def randomized_mean(self) -> float:
-        """The mean slots of the randomized algorithm; at least that if runs were capped."""
+        """The mean slots of the randomized algorithm; a lower bound if runs were capped."""
         return fmean(run.slots for run in self.randomized)
 
     @property
     def randomized_capped(self) -> int:
-        """How many runs of it on uniform permutations were capped."""
+        """The number of its runs on uniform permutations that were capped."""
         return sum(run.capped for run in self.randomized)
 
     @property
@@ -57,9 +65,36 @@ def separation(
     most_rounds: int = MOST_ROUNDS,
     progress: Callable[[str], None] = lambda doing: None,
 ) -> Separation:
-    """Attack every algorithm, and run the randomized one."""
+    """Attack deterministic algorithms and run the randomized one on the same network.
+
+    Parameters
+    ----------
+    network : Network
+        The network.
+    algorithms : sequence of TwoHop
+        The deterministic algorithms to attack.
+    runs : int
+        The number of uniform permutations for the randomized algorithm, at least 1.
+    most_rounds : int
+        Stop each search for a longer delay at this many rounds.
+    progress : function
+        A function that is called with a description of the work in progress.
+
+    Returns
+    -------
+    Separation
+        The attacks, and the slots of the randomized algorithm.
+
+    Examples
+    --------
+    >>> from popsnet import Network
+    >>> from popsnet.adversaries import FAMILIES, separation
+    >>> both = separation(Network(8, 8), [FAMILIES["hashed"]], runs=2)
+    >>> both.attacks["hashed"].slots, both.confirmed
+    (12, True)
+    """
     if runs < 1:
-        raise InputError(f"runs = {runs}: the randomized algorithm runs once or more.")
+        raise InputError(f"runs = {runs}: give at least 1 run of the randomized algorithm.")
     attacks = {}
     for algorithm in algorithms:
         progress(f"{network}: {algorithm.name}")
@@ -74,14 +109,21 @@ def separation(
 
 @dataclass(frozen=True, repr=False)
 class SeparationStudy(Reported):
-    """Both sides on several networks."""
+    """Deterministic and randomized two-hop algorithms on several networks.
+
+    Examples
+    --------
+    >>> from popsnet.adversaries import measure_separation
+    >>> [one.network.g for one in measure_separation(16, runs=1, most_rounds=2).points]
+    [8, 16]
+    """
 
     points: tuple[Separation, ...]
     most_rounds: int
-    """Where the search for a longer delay ends."""
+    """The search for a longer delay stopped at this many rounds."""
 
     def report(self) -> Report:
-        """Return what adversaries reached by g and algorithm, and what the randomized one needs."""
+        """Return the delays by g and algorithm, and the slots of the randomized algorithm."""
         cells = {one.network.g: _cells(one) for one in self.points}
 
         def column(name: str) -> Column:
@@ -94,13 +136,13 @@ class SeparationStudy(Reported):
             *map(column, ("random", "max", "on built")),
         )
         caption = (
-            "Slots T after which a packet has not arrived, against each algorithm; what is proved "
-            "against any; and the slots that the randomized one takes: the mean and the most on "
-            "random permutations, and the most on those built."
+            "Slots T after which a packet has not arrived, for each algorithm; the bound proved "
+            "for any algorithm; and the slots of the randomized one: mean and maximum on random "
+            "permutations, and maximum on the permutations built against the others."
         )
         rows = [_row(one) for one in self.points]
         ok = all(one.confirmed for one in self.points)
-        text = verdict(ok, "every permutation was executed; its packet did not arrive.")
+        text = verdict(ok, "every permutation was executed, and its packet did not arrive.")
         return Report("", (), (Table("points", "", columns, rows, caption),), text, ok)
 
 
@@ -123,7 +165,7 @@ def _row(one: Separation) -> dict[str, object]:
 
 
 def _cells(one: Separation) -> dict[str, str]:
-    """What people see, by column: a run or a search that was cut gives a lower bound."""
+    """Format the cells by column; a run or a search that was cut short gives a lower bound."""
     reached = {name: at_least(found.slots, found.at_limit) for name, found in one.attacks.items()}
     return reached | {
         "random": at_least(f"{one.randomized_mean:.1f}", one.randomized_capped),
@@ -135,7 +177,31 @@ def _cells(one: Separation) -> dict[str, str]:
 def measure_separation(
     largest: int, runs: int, most_rounds: int = MOST_ROUNDS, progress: Progress = None
 ) -> SeparationStudy:
-    """Measure both sides on POPS(g, g), g = 8, 16, … ``largest``, for all algorithms that ship."""
+    """Compare all deterministic algorithms of popsnet with the randomized one on POPS(g, g).
+
+    Parameters
+    ----------
+    largest : int
+        The networks are POPS(g, g) for g = 8, 16, … up to this size.
+    runs : int
+        The number of uniform permutations per network for the randomized algorithm.
+    most_rounds : int
+        Stop each search for a longer delay at this many rounds.
+    progress : function, bool or None
+        As for :func:`attack_two_hop`.
+
+    Returns
+    -------
+    SeparationStudy
+        A point for every network.
+
+    Examples
+    --------
+    >>> from popsnet.adversaries import measure_separation
+    >>> study = measure_separation(8, runs=1, most_rounds=4)
+    >>> study.points[0].guaranteed
+    2
+    """
     sizes, algorithms = sizes_to(largest), list(FAMILIES.values())
     points = []
     with patient_progress("attacking", len(sizes), progress) as report:

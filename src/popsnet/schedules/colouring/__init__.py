@@ -1,4 +1,4 @@
-"""Edge colourings of bipartite multigraphs. Knows nothing of networks."""
+"""Edge colourings of bipartite multigraphs, independent of networks."""
 
 from popsnet.schedules.colouring.colouring import colour_edges
 

@@ -1,4 +1,4 @@
-"""Makes the classes of a proper edge colouring equal in size, and more of them if wanted."""
+"""Balance the classes of a proper edge colouring, with more classes if wanted."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ _NONE = -1
 
 
 def balance(left: I32, right: I32, colours: I32, wanted: int) -> I32:
-    """The colouring with ``wanted`` classes whose sizes differ by one at most; changed in place.
+    """Change a colouring in place to ``wanted`` classes whose sizes differ by at most one.
 
     A class that is too large gives edges to those that are too small, one after the other. The
-    edges of two classes form paths and circles on which they take turns (both are matchings), and
-    a path that begins and ends in the larger class, exchanged, moves one edge. There are at least
-    as many of these as the classes differ by. Only paths from edges of the giver whose left end
-    the taker does not use are walked, so the work is that of the taker's size and of what is
+    edges of two classes form alternating paths and cycles, since both are matchings, and exchanging
+    a path that begins and ends in the larger class moves one edge. There are at least as many such
+    paths as the difference of the sizes. Only paths from edges of the giver whose left end the
+    taker does not use are followed, so the work is proportional to the taker's size and the edges
     moved: O(m + wanted) in all.
     """
     sizes = count(colours, wanted)
@@ -44,9 +44,9 @@ def _level(
     left: I32, right: I32, colours: I32, members: I32, begins: npt.NDArray[np.int64],
     sizes: I32, goals: I32, seats: I32,
 ) -> None:  # fmt: skip
-    """Let every class that is too large give to those that are too small, in their order.
+    """Let every class that is too large give edges to those that are too small, in order.
 
-    Rows of ``seats``: the edge of the giver at every left and right vertex, then the taker's.
+    The rows of ``seats`` are the giver's edge at every left and right vertex, then the taker's.
     """
     places = np.empty(len(colours), dtype=np.int32)  # of each edge among those of its class
     taker = 0
@@ -91,7 +91,7 @@ def _give(
     left: I32, right: I32, own: I32, other: I32, owned: int, others: int, moved: int,
     places: I32, seats: I32,
 ) -> None:  # fmt: skip
-    """Exchange as many paths as edges are to be moved from one class to the other."""
+    """Exchange one path for every edge to move from one class to the other."""
     k, most = 0, owned - moved
     while owned > most:
         e = own[k]
@@ -105,7 +105,7 @@ def _give(
 
 @compiled
 def _is_odd(left: I32, right: I32, e: int, seats: I32) -> bool:
-    """Whether the path from an edge of the giver ends with one."""
+    """Return whether the path from an edge of the giver also ends with one."""
     while True:
         f = seats[3, right[e]]
         if f == _NONE:
@@ -120,7 +120,7 @@ def _exchange(
     left: I32, right: I32, e: int, own: I32, other: I32, owned: int, others: int,
     places: I32, seats: I32,
 ) -> None:  # fmt: skip
-    """Exchange the edges of an odd path; the giver is left with ``owned``, the first of its own."""
+    """Exchange the edges of an odd path; the giver keeps the first ``owned`` entries of ``own``."""
     seats[0, left[e]] = _NONE
     while True:
         v = right[e]

@@ -22,25 +22,55 @@ _32 = np.uint64(32)
 
 
 def colour_edges(left: Ints, right: Ints, colours: int | None = None, *, seed: int = 0) -> I32:
-    """Colour the edges (left[i], right[i]) of a bipartite multigraph: no two that meet are alike.
+    """Colour the edges of a bipartite multigraph properly, with all colours used equally often.
 
-    There are as many colours as the largest degree Δ, which is the least possible (König, 1916),
-    or ``colours`` of them, Δ or more. Every colour has ⌊m/colours⌋ or ⌈m/colours⌉ of the m edges
-    (de Werra, 1971). Vertices are numbered from 0 on each side. A seed always gives the same.
+    Edge i joins the vertices ``left[i]`` and ``right[i]``. Two edges with a common vertex get
+    different colours.
 
-    Degrees are halved by Euler splits. An odd degree first gives up a perfect matching; of two
-    halves only one is coloured by recursion, and the other borrows classes from it until its
-    degree is a power of two, as Gabow (1976) does, so that O(log Δ) matchings are enough:
-    O(m log Δ + N log N log Δ) time on average for N ≤ 2m/Δ + 1 vertices, which is O(m log Δ) for
-    Δ ≥ log N, and O(m) memory.
+    Parameters
+    ----------
+    left, right : array of int
+        The ends of the edges. Vertices are numbered from 0 on each side.
+    colours : int, optional
+        The number of colours, at least the largest degree Δ (default: Δ).
+    seed : int
+        The random seed; a seed always gives the same colouring.
+
+    Returns
+    -------
+    array of int
+        The colour of every edge. Every colour has ⌊m/colours⌋ or ⌈m/colours⌉ of the m edges.
+
+    Notes
+    -----
+    Δ colours are the fewest possible (König, 1916); that they can be balanced is due to de Werra
+    (1971). Degrees are halved by Euler splits. An odd degree first gives up a perfect matching. Of
+    two halves only one is coloured by recursion, and the other borrows classes from it until its
+    degree is a power of two (Gabow, 1976), so that O(log Δ) matchings are enough. The mean time is
+    O(m log Δ + N log N log Δ) for N ≤ 2m/Δ + 1 vertices, which is O(m log Δ) for Δ ≥ log N. O(m)
+    memory.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from popsnet.schedules.colouring import colour_edges
+    >>> left, right = np.array([0, 0, 0, 1, 1, 2]), np.array([0, 0, 1, 1, 2, 2])
+    >>> np.bincount(colour_edges(left, right)).tolist()
+    [2, 2, 2]
     """
     left, right = _ends("left", left), _ends("right", right)
     if len(left) != len(right):
-        raise InputError(f"{len(left)} left ends and {len(right)} right ends; an edge has both.")
+        raise InputError(
+            f"There are {len(left)} left ends and {len(right)} right ends; every edge must have "
+            "one of each."
+        )
     degree = _largest_degree(left, right)
     wanted = degree if colours is None else colours
     if wanted < degree:
-        raise InputError(f"colours = {wanted}: a vertex has {degree} edges; give {degree} or more.")
+        raise InputError(
+            f"colours = {wanted}: a vertex has {degree} edges, which need as many colours; give "
+            f"{degree} or more."
+        )
     if degree == 0:
         return np.empty(0, dtype=np.int32)
     to, order = make_regular(left, right, degree)
@@ -53,7 +83,10 @@ def colour_edges(left: Ints, right: Ints, colours: int | None = None, *, seed: i
 
 def _ends(name: str, ends: Ints) -> I32:
     if ends.ndim != 1 or ends.dtype.kind not in "iu":
-        raise InputError(f"{name} is not a row of whole numbers, the vertex of every edge.")
+        raise InputError(
+            f"{name} has dtype {ends.dtype} and shape {ends.shape}; give a one-dimensional array "
+            "of integers, a vertex for each edge."
+        )
     bound = min(2 * len(ends) + 2**20, _LARGEST)  # vertices without edges cost memory too
     outside = (ends < 0) | (ends >= bound)
     if outside.any():
@@ -69,7 +102,7 @@ def _largest_degree(left: I32, right: I32) -> int:
 
 
 def _colour(right: I32, edges: I32, degree: int, base: int, coins: Coins, colours: I32) -> None:
-    """Colour edges in order, regular of that degree, with colours from ``base`` on."""
+    """Colour the edges of a regular graph, given in order, with colours from ``base`` on."""
     if degree & (degree - 1) == 0:
         split_down(right, edges, degree, base, colours)
         return
@@ -89,12 +122,12 @@ def _colour(right: I32, edges: I32, degree: int, base: int, coins: Coins, colour
 
 @compiled
 def perfect_matching(right: I32, edges: I32, degree: int, key: np.uint64) -> I32:
-    """For every right vertex the position of its edge among ``edges``, which are in order.
+    """Find a perfect matching: for every right vertex the position of its edge in ``edges``.
 
-    Goel, Kapralov and Khanna (2010): from a vertex without a partner walk along any edge to the
-    right and along the matched edge back, until a vertex on the right is free. Each left vertex
-    remembers the edge by which it was left last: that path has no loops, and its edges become
-    matched. It takes O(N log N) steps on average for N vertices a side, whatever the degree.
+    Goel, Kapralov and Khanna (2010): from a vertex without a partner walk along a random edge to
+    the right and along the matched edge back, until a vertex on the right is free. Each left vertex
+    remembers the edge by which it was last left: that path has no loops, and its edges become
+    matched. This takes O(N log N) steps on average for N vertices per side, whatever the degree.
     """
     nodes = len(edges) // degree
     taken = np.full(nodes, -1, dtype=np.int32)

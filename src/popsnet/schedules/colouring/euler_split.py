@@ -1,8 +1,9 @@
-"""Euler splits: a regular bipartite multigraph of even degree into two of half the degree.
+"""Euler splits: divide a regular bipartite multigraph of even degree into two of half the degree.
 
-Edges are paired at every vertex. Whoever leaves a vertex by the partner of the edge it came by
-walks in circles that meet every edge once. Edges are given to two halves by turns on the way: as
-the sides of the graph take turns too, every circle closes well, and each pair has one in each half.
+Edges are paired at every vertex. A walk that leaves every vertex by the partner of the edge it
+came by closes to a cycle, and these cycles cover every edge once. The edges of a walk go to the two
+halves alternately. As the walk also alternates between the sides of the graph, every cycle has even
+length, and each pair has one edge in each half.
 """
 
 from __future__ import annotations
@@ -19,14 +20,14 @@ Bytes = npt.NDArray[np.uint8]
 _UNSEEN = 2
 _DONE = -1
 _AT_ONCE = 4
-"""Walkers at once; measured."""
+"""The number of walks at once, found by measurement."""
 _MOST_WAITING = 64
-"""One for every level of splitting, of which there are at most 31."""
+"""At least one for every level of splitting, of which there are at most 31."""
 
 
 @compiled
 def split_once(right: I32, edges: I32, degree: int) -> I32:
-    """One half of the edges of a regular graph of even degree, in order. O(m)."""
+    """Return one half of the edges of a regular graph of even degree, in order, in O(m) time."""
     right_slot, left_slot = np.empty_like(edges), np.empty_like(edges)
     lay_out(right, edges, degree, right_slot, left_slot)
     half = len(edges) // 2
@@ -42,9 +43,9 @@ def split_once(right: I32, edges: I32, degree: int) -> I32:
 def split_down(right: I32, edges: I32, degree: int, base: int, colours: I32) -> None:
     """Colour a regular graph whose degree is a power of two with colours from ``base`` on.
 
-    A few parts are walked through at once: while one waits for the memory, the others go on. Their
-    parts are split before those of others, so that they stay in the cache. Two sets of arrays take
-    turns by depth. O(m log degree).
+    Walks in a few parts are interleaved: while one waits for memory, the others continue. Their
+    parts are split before those of others, so that they stay in the cache. Two sets of arrays
+    alternate by depth. O(m log degree) time.
     """
     m, nodes = len(edges), len(edges) // degree
     slots, halves = np.empty((2, 2, m), dtype=np.int32), np.empty((2, m), dtype=np.int32)
@@ -78,7 +79,7 @@ def _split(
     slots: I32, halves: I32, begin: int, end: int, here: int, parts: int, nodes: int,
     first: Bytes, turn: Bytes,
 ) -> None:  # fmt: skip
-    """Split the graphs in these slots, from one set of arrays to the other."""
+    """Split the graphs in these slots, from one set of arrays into the other."""
     there, size = 1 - here, (end - begin) // parts
     _walk(slots[here, 0, begin:end], slots[here, 1, begin:end], parts, first, turn)
     for part in range(parts):
@@ -93,9 +94,9 @@ def _split(
 
 @compiled
 def _walk(right_slot: I32, left_slot: I32, parts: int, first: Bytes, turn: Bytes) -> None:
-    """Which of each pair on the left, and on the right, belongs to the first half.
+    """Decide which edge of each pair, on the left and on the right, belongs to the first half.
 
-    There are several graphs of one size, one after the other; walkers in them take turns.
+    The slots hold several graphs of one size, one after the other; walks in them are interleaved.
     """
     size = len(right_slot) // parts
     half = size // 2
@@ -108,7 +109,7 @@ def _walk(right_slot: I32, left_slot: I32, parts: int, first: Bytes, turn: Bytes
             if e == _DONE:
                 continue
             of = part * half
-            if first[of + (e >> 1)] != _UNSEEN:  # a circle is closed: where is the next?
+            if first[of + (e >> 1)] != _UNSEEN:  # a cycle is closed: find the next
                 pair = begun[part]
                 while pair < half and first[of + pair] != _UNSEEN:
                     pair += 1
@@ -126,7 +127,7 @@ def _walk(right_slot: I32, left_slot: I32, parts: int, first: Bytes, turn: Bytes
 
 @compiled
 def _divide(values: I32, first: Bytes, shift: int, out: I32) -> None:
-    """One of each pair to the first half, the other to the second; a slot becomes its pair."""
+    """Put one of each pair in the first half, the other in the second; slots become pairs."""
     half = len(first)
     for i in range(half):
         out[i] = values[2 * i + first[i]] >> shift

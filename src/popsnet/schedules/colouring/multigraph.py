@@ -1,8 +1,8 @@
-"""Bipartite multigraphs made regular, and laid out so that a pair of edges is a pair of slots.
+"""Make bipartite multigraphs regular, and lay them out so that paired edges have paired slots.
 
 In a graph of even degree D, edge slot e belongs to the left vertex e div D, and e and e ^ 1 are a
-pair there. Every edge has a slot on the right as well, and a pair there. Both sides are in order of
-the vertices at the other end, so that whoever goes from pair to pair stays near where it is.
+pair there. Every edge also has a slot on the right, and a pair there. Both sides are ordered by the
+vertices at the other end, so a walk from pair to pair stays close in memory.
 """
 
 from __future__ import annotations
@@ -18,13 +18,14 @@ _MANY_NODES = 4
 
 
 def make_regular(left: I32, right: I32, degree: int) -> tuple[I32, I32]:
-    """The multigraph with vertices joined and edges added until it is regular.
+    """Join vertices and add edges until the multigraph is regular.
 
-    Returns the right vertex of every edge, in order of left vertex, then right: the left one is the
-    edge's number div ``degree``. And the number that each edge had; those that were added follow.
+    Return the right vertex of every edge, ordered by left vertex and then right, and the number
+    that each edge had before; added edges have higher numbers. The left vertex of an edge is its
+    position div ``degree``.
 
-    Vertices that together have no more than ``degree`` edges become one: a proper colouring of what
-    comes out is one of what goes in. Fewer than 2m/degree + 1 vertices are left on each side, so
+    Vertices that together have at most ``degree`` edges become one, so a proper colouring of the
+    new graph is one of the old graph. Fewer than 2m/degree + 1 vertices are left on each side, so
     there are O(m) edges. O(m) time for m edges and as many vertices.
     """
     degrees = [count(ends, int(ends.max()) + 1) for ends in (left, right)]
@@ -38,13 +39,13 @@ def make_regular(left: I32, right: I32, degree: int) -> tuple[I32, I32]:
 
 
 def _filled(ends: I32, nodes: int, degree: int) -> I32:
-    """The ends of the edges, and of as many more as every vertex lacks."""
+    """Return the ends of the edges, with as many more as every vertex lacks."""
     missing = degree - count(ends, nodes)
     return np.concatenate((ends, np.repeat(np.arange(nodes, dtype=np.int32), missing)))
 
 
 def _sorted(left: I32, right: I32, nodes: int, degree: int) -> I32:
-    """The edges of a regular graph by left vertex, then right."""
+    """Order the edges of a regular graph by left vertex, then right."""
     every = np.arange(len(left), dtype=np.int32)
     if nodes > _MANY_NODES * degree:  # two passes over all; else rows one by one, in the cache
         return _by_key(left, _by_key(right, every, nodes), nodes)
@@ -57,7 +58,7 @@ def _sorted(left: I32, right: I32, nodes: int, degree: int) -> I32:
 
 @compiled
 def count(numbers: I32, bound: int) -> I32:
-    """How often each of [0, bound) occurs; without the wide copy that ``np.bincount`` makes."""
+    """Count how often each of [0, bound) occurs, without the 64-bit copy of ``np.bincount``."""
     counts = np.zeros(bound, dtype=np.int32)
     for number in numbers:
         counts[number] += 1
@@ -66,7 +67,7 @@ def count(numbers: I32, bound: int) -> I32:
 
 @compiled
 def join(loads: I32, row: int, most: int) -> I32:
-    """Number what is in each row, neighbours alike as long as they have few edges together."""
+    """Give vertices of each row numbers, shared by neighbours with at most ``most`` edges."""
     places = np.empty_like(loads)
     for begin in range(0, len(loads), row):
         place, load = 0, 0
@@ -80,7 +81,7 @@ def join(loads: I32, row: int, most: int) -> I32:
 
 @compiled
 def _by_key(keys: I32, edges: I32, bound: int) -> I32:
-    """The edges by their keys in [0, bound), equal ones in the order they are in."""
+    """Sort edges by their keys in [0, bound), stably."""
     places, out = np.zeros(bound + 1, dtype=np.int32), np.empty_like(edges)
     for k in range(len(keys)):
         places[keys[k] + 1] += 1
@@ -95,7 +96,7 @@ def _by_key(keys: I32, edges: I32, bound: int) -> I32:
 
 @compiled
 def _sort_rows(right: I32, edges: I32, nodes: int, degree: int, out: I32) -> None:
-    """The same edges, those of each left vertex by their right ones."""
+    """Sort the edges of each left vertex by their right vertices."""
     places = np.empty(nodes + 1, dtype=np.int32)
     for begin in range(0, len(edges), degree):
         places[:] = 0
@@ -111,9 +112,9 @@ def _sort_rows(right: I32, edges: I32, nodes: int, degree: int, out: I32) -> Non
 
 @compiled
 def lay_out(right: I32, edges: I32, degree: int, right_slot: I32, left_slot: I32) -> None:
-    """The slots on the right of edges in order, and the edges in these slots.
+    """Fill in the right slots of ordered edges, and the edges in these slots.
 
-    The edges are some of those of a regular graph, and regular themselves, of this degree.
+    The edges are a subset of a regular graph's and form a regular graph of this degree.
     """
     places = np.arange(0, len(edges), degree).astype(np.int32)
     for e in range(len(edges)):
