@@ -92,4 +92,4 @@ def test_plan_chooses_from_the_routers_that_are_given(cli: Cli) -> None:
     asked = ("plan", 64, 64, "--router", "direct", "--router", "mei-rizzi", "--json")
     result = json.loads(cli(*asked).out)
     assert {row["router"] for row in result["routers"]} == {"direct", "mei-rizzi"}
-    assert "There is no router 'dirct'. Did you mean" in cli("plan", 4, 4, "--router", "dirct").err
+    assert "There is no router 'dir'. Did you mean" in cli("plan", 4, 4, "--router", "dir").err

@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[2]
 _COUNTED = "|".join(
     ("bits", "buffers", "columns", "couplers", "figures", "files", "groups", "line", "lines",
      "listener", "message", "messages", "one", "packet", "packets", "processors", "row", "rows",
-     "runs", "sender", "slot", "slots", "steps", "values", "words")
+     "sender", "slot", "slots", "steps", "values", "words")
 )  # fmt: skip
 _PER = "|".join(
     ("command", "coupler", "experiment", "file", "group", "hop", "level", "line", "message",
@@ -31,7 +31,7 @@ PHRASES = {
     r"\b(is|are) to be an? ": "must be",
     r"\bwhole numbers?\b": "integer",
     r"\bgive as much\b": "must be at least",
-    r"\b(is|are) no (file|network|number|permutation|router|schedule|store|trace|variant)s?\b": (
+    r"(?<!there) (is|are) no (file|network|number|permutation|router|store|trace|variant)s?\b": (
         "is not a"
     ),
     r"\bwhat came of it\b": "the outcome",
@@ -54,10 +54,18 @@ PHRASES = {
 }
 """Patterns of what is not written, and what is written instead."""
 
+_OLD_NAMES = r"\b(every|some|any|no)body\b|\bwhoever\b"
+_GROWTH = r"\blaws?\b(?! of large numbers)"
 ALLOWED = {
-    "CHANGELOG.md": r"\blaws?\b",  # names that were renamed
-    "src/popsnet/cli/usage.py": r"\b(every|some|any|no)body\b|\bwhoever\b",  # an old option
+    ("CHANGELOG.md", _OLD_NAMES),  # an option that was renamed
+    ("CHANGELOG.md", _GROWTH),  # a key that was renamed
+    ("src/popsnet/cli/usage.py", _OLD_NAMES),
+    ("src/popsnet/paper/figures.py", _GROWTH),  # a growth law: how a function grows
+    ("src/popsnet/paper/templates/report.html", _GROWTH),
+    ("src/popsnet/paper/theory/growth.py", _GROWTH),
+    ("src/popsnet/paper/theory/section.py", _GROWTH),
 }
+"""By file and pattern: where a phrase means something else."""
 
 
 def texts() -> Iterator[Path]:
@@ -71,7 +79,7 @@ def test_no_phrase_of_the_list_is_used(pattern: str) -> None:
     found = []
     for path in texts():
         name = path.relative_to(ROOT).as_posix()
-        if ALLOWED.get(name) == pattern:
+        if (name, pattern) in ALLOWED:
             continue
         text = path.read_text(encoding="utf-8")
         for match in re.finditer(pattern.replace(" ", r"\s+"), text, re.IGNORECASE):
@@ -85,7 +93,7 @@ def test_every_pattern_can_be_found(pattern: str) -> None:
     """Each of them finds its own example, so that none is dead."""
     examples = (
         "five slots a step", "to everybody", "so many runs", "is to be a number", "whole number",
-        "give as much", "is no permutation", "what came of it", "all packets are home", "hungry",
+        "give as much", "it is no permutation", "what came of it", "all packets are home", "hungry",
         "false alarm", "the machine holds it to it", "see there", "the exact law", "the chance",
         "take a copy from before", "can be had", "the first signs of", "hit twice or more",
         "of them to the last delivery", "most packets at a processor", "makes variants of a text",

@@ -160,8 +160,7 @@ def test_a_variant_may_be_named_with_its_router(tmp_path: Path) -> None:
     assert find_variant("relay:P2 P1")[1] == "P2 P1"
     assert find_variant("relay")[1] is None
     assert find_variant("relay", "S")[1] == "S"
-    for given in ({"router": "relay:S"}, {"router": "relay", "variant": "S"}):
-        assert Experiment(4, 4, **given).variant == "S"
+    assert Experiment(4, 4, router="relay:S") == Experiment(4, 4, router="relay", variant="S")
     with pytest.raises(InputError, match="name two variants; give one"):
         Experiment(4, 4, router="relay:S", variant="P1")
     with pytest.raises(InputError, match="Did you mean 'relay'"):

@@ -17,7 +17,7 @@ const LEAST_ROW = 18; // pixels of a row whose numbers can be read
  * Where everything stands, in units of the figure. It is the same for all runs side by side. The
  * figure fits into the room if its numbers can still be read then; else it is higher, or scrolls.
  * @param {import("./trace.js").Run} run
- * @param {number} most packets at a processor
+ * @param {number} most packets that a processor holds
  * @param {Room} room
  */
 function layoutOf(run, most, room) {
