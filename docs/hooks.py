@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 from command_reference import commands_page
+from json_reference import json_page
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
@@ -15,10 +16,11 @@ PAGES = ("ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md")
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add the pages from beside docs, the reference of the commands, and runs to watch."""
+    """Add the pages from beside docs, the references of commands and JSON, and runs to watch."""
     for name in PAGES:
         files.append(File.generated(config, name, content=(ROOT / name).read_text("utf-8")))
     files.append(File.generated(config, "reference/commands.md", content=commands_page()))
+    files.append(File.generated(config, "reference/json.md", content=json_page()))
     for name, experiments in WATCHED.items():
         files.append(
             File.generated(config, f"watch/{name}.html", content=page_of(experiments).html)

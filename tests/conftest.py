@@ -1,9 +1,10 @@
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +15,9 @@ from popsnet import Slot
 from popsnet.cli.main import main
 from popsnet.routing import plugin
 from popsnet.routing.router import unregister
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 settings.register_profile("popsnet", deadline=None, derandomize=True, print_blob=True)
 settings.load_profile("popsnet")
@@ -82,3 +86,25 @@ def slot_of(**fields: Any) -> Slot:
 def permutation(n: int, seed: int) -> npt.NDArray[np.int32]:
     """A permutation for a test, from NumPy's generator and not from popsnet's coins."""
     return np.random.default_rng(seed).permutation(n).astype(np.int32)
+
+
+def missing(what: str) -> NoReturn:
+    """Without a browser nothing is tested, which is a failure where it was asked for."""
+    if os.environ.get("POPSNET_BROWSER") == "required":
+        pytest.fail(f"{what} is not installed, and POPSNET_BROWSER=required.")
+    pytest.skip(f"{what} is not installed; make test-browser installs it")
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        missing("Playwright")
+    from tests.viewer.browser.chromium import find_chromium, launched
+
+    path = find_chromium()
+    if path is None:
+        missing("Chromium")
+    with sync_playwright() as playwright, launched(playwright, path) as browser:
+        yield browser

@@ -168,7 +168,7 @@ def test_separation(cli: Cli, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("oblivious", -4, 4), "d = -4: the number of processors in a group is at least 1"),
+        (("oblivious", -4, 4), "d = -4: the number of processors per group must be at least 1"),
         (("oblivious", 4, 4, "--paths", "x"), "no path system 'x'"),
         (("oblivious", 4, 4, "--runs", 0), "--runs 0"),
         (("oblivious", 4, 4, "--out", "bad.txt"), "a permutation file ends in"),

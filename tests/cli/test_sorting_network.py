@@ -103,7 +103,7 @@ def test_the_diagram_has_any_format(cli: Cli, tmp_path: Path) -> None:
         (("bag-tree", 2**20 + 1), "give at most 1,048,576 wires"),
         (("bitonic", 12), "needs a power of two"),
         (("nope", 4), "no sorting network 'nope'. Give one of: merge-exchange, bitonic, bag-tree"),
-        (("bag-tree", 64, "--seed", 2**64), "a seed is a whole"),
+        (("bag-tree", 64, "--seed", 2**64), "a seed must be an integer"),
         (
             ("merge-exchange", 65, "--figure", "f.svg"),
             "A diagram of 65 wires is too large to read; choose at most 64",

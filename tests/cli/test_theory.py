@@ -55,7 +55,7 @@ def test_theory_draws_a_run(cli: Cli, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
-        (("theory", 2, 4, "--figure", "f.svg"), "d >= g"),
+        (("theory", 2, 4, "--figure", "f.svg"), "d must be at least g"),
         (("theory", 4, 4, "--figure", "f.xyz"), "--figure f.xyz: the name must end in"),
         (("theory", 2, 2, "--runs", "-1"), "--runs -1"),
         (("theory", 0, 2), "d = 0"),

@@ -54,7 +54,7 @@ def test_what_was_meant(typed: str, cli: Cli) -> None:
 
 def test_a_negative_size_gets_one_message_however_it_is_given(cli: Cli) -> None:
     said = {cli("route", *sizes).err for sizes in ((8, -8), (8, "--", -8), ("--json", 8, -8))}
-    assert said == {"Error: g = -8: the number of groups is at least 1; give g >= 1.\n"}
+    assert said == {"Error: g = -8: the number of groups must be at least 1.\n"}
     assert "d = -1: " in cli("view", -1, 8).err
     assert "--seed -1: " in cli("route", 4, 4, "--seed", -1).err
 

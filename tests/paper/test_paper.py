@@ -291,7 +291,7 @@ def two_more_routers() -> Iterator[None]:
         yield Slot()
         memory.drop(everybody, everybody)
 
-    register("another", summary="", slots="", buffers=2)(direct.direct)
+    register("another", summary="", slots="", buffers=2, randomness="none")(direct.direct)
     yield
     unregister("<lossy>")
     unregister("another")

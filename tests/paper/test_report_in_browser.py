@@ -18,7 +18,6 @@ from popsnet.paper.report import embed, write_report
 from popsnet.paper.rows import make_rows
 from popsnet.paper.theory.section import Theory
 from popsnet.plots import Series, draw_slots
-from tests.viewer.browser.conftest import browser  # noqa: F401
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -42,7 +41,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @contextmanager
-def opened(browser: Browser, report: Path, width: int, **options: Any) -> Iterator[Tab]:  # noqa: F811
+def opened(browser: Browser, report: Path, width: int, **options: Any) -> Iterator[Tab]:
     """Open the report; it must neither complain nor ask for anything but itself."""
     with browser.new_context(viewport={"width": width, "height": 900}, **options) as context:
         said: list[str] = []
@@ -57,10 +56,7 @@ def opened(browser: Browser, report: Path, width: int, **options: Any) -> Iterat
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 400])
 def test_only_frames_scroll_sideways(
-    browser: Browser,  # noqa: F811
-    report: Path,
-    width: int,
-    scheme: str,
+    browser: Browser, report: Path, width: int, scheme: str
 ) -> None:
     with opened(browser, report, width, color_scheme=scheme) as tab:
         tab.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
@@ -72,7 +68,7 @@ def test_only_frames_scroll_sideways(
         assert all("linear-gradient" in sign for sign in tab.evaluate(signs))
 
 
-def test_the_run_plays_and_can_be_paused(browser: Browser, report: Path) -> None:  # noqa: F811
+def test_the_run_plays_and_can_be_paused(browser: Browser, report: Path) -> None:
     states = "[...new Set(document.getAnimations().map(one => one.playState))]"
     with opened(browser, report, 1280) as tab:
         assert tab.evaluate(states) == ["running"]
@@ -80,10 +76,7 @@ def test_the_run_plays_and_can_be_paused(browser: Browser, report: Path) -> None
         assert tab.evaluate(states) == ["paused"]
 
 
-def test_with_reduced_motion_one_slot_stands_still(
-    browser: Browser,  # noqa: F811
-    report: Path,
-) -> None:
+def test_with_reduced_motion_one_slot_stands_still(browser: Browser, report: Path) -> None:
     with opened(browser, report, 1280, reduced_motion="reduce") as tab:
         assert tab.evaluate("document.getAnimations().length") == 0
         seen = "one => getComputedStyle(one).opacity === '1'"

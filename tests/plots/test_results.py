@@ -87,5 +87,5 @@ def test_the_same_figure_has_the_same_bytes(ending: str, store: Path, tmp_path: 
     for name in ("a", "b"):
         save_one(drawn(store), tmp_path / f"{name}.{ending}")
     assert (tmp_path / f"a.{ending}").read_bytes() == (tmp_path / f"b.{ending}").read_bytes()
-    with pytest.raises(InputError, match=r"ending in \.svg, \.png, \.pdf"):
+    with pytest.raises(InputError, match=r"ends in \.svg, \.png, \.pdf"):
         save_one(drawn(store), tmp_path / "a.jpg")

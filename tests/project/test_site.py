@@ -9,10 +9,14 @@ import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 import pytest
 
 import popsnet
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -66,22 +70,15 @@ def test_every_command_is_in_the_reference(site: Path) -> None:
 
 
 @pytest.mark.browser
-def test_the_search_works_in_a_file(site: Path) -> None:
+def test_the_search_works_in_a_file(site: Path, browser: Browser) -> None:
     """Without a server there are no workers; a frame takes their place."""
-    sync_api = pytest.importorskip("playwright.sync_api")
-    from tests.viewer.browser.chromium import find_chromium, launched
-
-    chromium = find_chromium()
-    if chromium is None:
-        pytest.skip("Chromium is not installed; make test-browser installs it")
-    with sync_api.sync_playwright() as playwright, launched(playwright, chromium) as browser:
-        tab = browser.new_page()
-        complaints: list[str] = []
-        tab.on("console", lambda message: complaints.append(message.text))
-        tab.on("pageerror", lambda error: complaints.append(str(error)))
-        tab.goto(f"{(site / 'index.html').as_uri()}?q=tornado")
-        tab.wait_for_selector(".md-search-result__item >> text=Permutations")
-        assert not complaints
+    tab, complaints = browser.new_page(), list[str]()
+    tab.on("console", lambda message: complaints.append(message.text))
+    tab.on("pageerror", lambda error: complaints.append(str(error)))
+    tab.goto(f"{(site / 'index.html').as_uri()}?q=tornado")
+    tab.wait_for_selector(".md-search-result__item >> text=Permutations")
+    tab.close()
+    assert not complaints
 
 
 def test_the_readme_is_short_and_its_links_lead_somewhere() -> None:

@@ -28,15 +28,21 @@ _RANGE = "a number or a range: 64, 64:1024, 64:, :1024."
 _FILTERS: dict[str, Any] = {
     "router": Annotated[
         list[str] | None,
-        typer.Option(help="Only this router; may be repeated.", autocompletion=complete_router),
+        typer.Option(
+            metavar="NAME[:VARIANT]",
+            help="Only this router; may be repeated.",
+            autocompletion=complete_router,
+        ),
     ],
     "variant": Annotated[
-        list[str] | None, typer.Option(help="Only this variant; may be repeated.")
+        list[str] | None, typer.Option(metavar="NAME", help="Only this variant; may be repeated.")
     ],
     "permutation": Annotated[
         list[str] | None,
         typer.Option(
-            help="Only this permutation; may be repeated.", autocompletion=complete_permutation
+            metavar="NAME",
+            help="Only this permutation; may be repeated.",
+            autocompletion=complete_permutation,
         ),
     ],
     "n": Annotated[

@@ -94,7 +94,7 @@ def write_report(
     """Write the page.
 
     Its preview in other people's pages (``og:image``) is the headline figure as a PNG file beside
-    the report, by a relative address: the address at which the report is published is not known here,
+    the report, by a relative address: where the report will be published is not known here,
     and crawlers do not take images inside a page (data URIs). Those who publish it may prefix
     their own address.
     """

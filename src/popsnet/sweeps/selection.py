@@ -26,8 +26,8 @@ class Selection:
     Parameters
     ----------
     router, variant, permutation : str or sequence of str
-        Names, of which an experiment must have one; nothing selects all. ``"file.npy"`` selects
-        all permutations from files of this kind.
+        Names, of which an experiment must have one; nothing selects all. ``"NAME:VARIANT"`` selects
+        one variant of a router, ``"file.npy"`` all permutations from files of this kind.
     d, g, n : int or str, optional
         A number, or a range such as ``"64:1024"``, ``"64:"`` or ``":1024"``. Both ends belong to
         a range.
@@ -39,6 +39,8 @@ class Selection:
     >>> only = Selection(router="mei-rizzi", n="64:1024")
     >>> Experiment(8, 8) in only, Experiment(4, 4) in only
     (True, False)
+    >>> Experiment(8, 8, router="relay") in Selection(router="relay:S")
+    False
     """
 
     router: Names = ()
@@ -60,6 +62,8 @@ class Selection:
             least, most = _range(name, getattr(self, name))
             return bool(least <= getattr(experiment.network, name) <= most)
         value, names = getattr(experiment, name), self._names(name)
+        if name == "router" and f"{value}:{experiment.variant}" in names:
+            return True
         kind, _, _ = value.partition(":")
         return not names or value in names or (kind.startswith("file.") and kind in names)
 

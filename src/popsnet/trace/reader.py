@@ -80,7 +80,37 @@ Line: TypeAlias = SlotLine | OutcomeLine
 
 
 def read_trace(path: str | Path, progress: Callable[[int], None] | None = None) -> TraceReader:
-    """Open a trace, and call ``progress`` with the number of bytes read so far."""
+    """Open a trace.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file.
+    progress : function, optional
+        It is called with the number of bytes read so far.
+
+    Returns
+    -------
+    TraceReader
+        The header, and an iterator over the other lines.
+
+    Raises
+    ------
+    TraceFormatError
+        If the file cannot be read, or its first line is not a header.
+
+    Examples
+    --------
+    >>> import popsnet
+    >>> from popsnet.trace import read_trace
+    >>> run = popsnet.route(2, 2, router="direct", trace="run.jsonl")
+    >>> trace = read_trace("run.jsonl")
+    >>> trace.header.router
+    'direct'
+    >>> *slots, outcome = trace
+    >>> len(slots), outcome.delivered
+    (2, 4)
+    """
     return TraceReader(str(path), _lines(Path(path), progress))
 
 
@@ -111,6 +141,18 @@ class TraceReader:
     ------
     TraceFormatError
         At the first line that does not have the right form.
+
+    Examples
+    --------
+    >>> import gzip
+    >>> import popsnet
+    >>> from popsnet.trace import TraceReader
+    >>> run = popsnet.route(2, 2, trace="run.jsonl")
+    >>> with open("run.jsonl", "rb") as plain, gzip.open("run.jsonl.gz", "wb") as packed:
+    ...     _ = packed.write(plain.read())
+    >>> with gzip.open("run.jsonl.gz") as lines:
+    ...     TraceReader("run.jsonl.gz", lines).header.d
+    2
     """
 
     def __init__(self, name: str, lines: Iterable[bytes]) -> None:

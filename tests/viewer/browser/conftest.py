@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NoReturn
+from typing import TYPE_CHECKING, Literal
 
 import pytest
 
 from popsnet.viewer import Page, Recording
-
-from .chromium import find_chromium, launched
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Dialog
@@ -25,26 +22,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if here in item.path.parents:
             item.add_marker(pytest.mark.browser)
-
-
-def missing(what: str) -> NoReturn:
-    """Without a browser nothing is tested, which is a failure where it was asked for."""
-    if os.environ.get("POPSNET_BROWSER") == "required":
-        pytest.fail(f"{what} is not installed, and POPSNET_BROWSER=required.")
-    pytest.skip(f"{what} is not installed; make test-browser installs it")
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
-    try:
-        from playwright.sync_api import sync_playwright
-    except ImportError:
-        missing("Playwright")
-    path = find_chromium()
-    if path is None:
-        missing("Chromium")
-    with sync_playwright() as playwright, launched(playwright, path) as browser:
-        yield browser
 
 
 class Watch:

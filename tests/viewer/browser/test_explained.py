@@ -24,7 +24,7 @@ SCHEDULES = ("S", "P2 P1", "P(3,2) P1 F", "F", "S R2", "XY(2,2)", "XY(1,4)")
 
 SAFE = (
     "nothing can collide",
-    "no two packets want one coupler",
+    "no two packets need one coupler",
     "no two want the same coupler",
     "on a coupler of its own",
     "each coupler carries one packet",

@@ -1,0 +1,72 @@
+"""What commands print with --json has the form that docs/reference/schemas.json states.
+
+The examples of all commands are held against it in ``tests/cli/test_help.py``; here are the keys
+that only some options bring.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from popsnet.cli.examples import EXAMPLES
+from tests.conftest import Cli
+
+from .schemas import SCHEMAS, require_schema
+
+COMMANDS = (
+    ("route", "route 4 4 --trace t.jsonl", 0),
+    ("route", "route 8 2 --variant published", 1),
+    ("route", "route 4 4 --router relay:S --max-steps 1", 0),
+    ("compare", "compare 4 4 --runs 2 --figure c.svg", 0),
+    ("schedule", "schedule 4 4 --out s.csv --trace s.jsonl --figure s.svg", 0),
+    ("sort", "sort 2 4 --out v.csv", 0),
+    ("sweep", "sweep sweep.toml --until-se 5% --max-runs 60", 0),
+    ("sweep", "sweep sweep.toml --part 1/2", 0),
+    ("results list", "results list --router mei-rizzi --n 16:64", 0),
+    ("results export", "results export r.csv --per-run", 0),
+    ("results plot", "results plot --figure r.svg", 0),
+    ("exact", "exact 2 2 --router relay --upto 5", 0),
+    ("sorting-network", "sorting-network bag-tree 256 --growth", 0),
+    ("theory", "theory 4 4 --runs 2", 0),
+    ("check", "check t.jsonl", 0),
+    ("view", "view t.jsonl --no-open", 0),
+)
+
+
+def described(schema: Any) -> Iterator[dict[str, Any]]:
+    for one in schema.get("properties", {}).values():
+        yield one
+        yield from described(one.get("items", {}))
+
+
+def test_every_command_has_a_schema_and_every_key_a_meaning() -> None:
+    Draft202012Validator.check_schema(SCHEMAS)
+    assert EXAMPLES.keys() <= SCHEMAS["$defs"].keys()
+    for schema in SCHEMAS["$defs"].values():
+        for one in described(schema):
+            assert one["description"].endswith(".")
+
+
+def test_keys_that_some_options_bring_are_stated(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "sweep.toml").write_text("runs = 20\n[[grid]]\nn = [16, 64]\nratio = 1\n")
+    for command, line, code in COMMANDS:
+        finished = cli(*shlex.split(line), "--json")
+        assert finished.code == code, (line, finished.err)
+        require_schema(command, json.loads(finished.out))
+
+
+def test_a_wrong_report_is_not_accepted() -> None:
+    with pytest.raises(AssertionError, match="'slots' is a required property"):
+        require_schema("adversary rigid", {"network": {"d": 1, "g": 1, "n": 1}})
+    with pytest.raises(AssertionError, match="'d' is a required"):
+        require_schema("plan", {"network": {}})
