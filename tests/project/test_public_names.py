@@ -73,7 +73,6 @@ WITHOUT_EXAMPLES = {
     "popsnet.trace.Header": "a line of a trace; read_trace has an example",
     "popsnet.trace.OutcomeLine": "a line of a trace; read_trace has an example",
     "popsnet.trace.SlotLine": "a line of a trace; read_trace has an example",
-    "popsnet.viewer.Recording": "a part of a page; Page has an example",
     "popsnet.viewer.require_showable": "a check of pages; Page has an example",
     "popsnet.viewer.too_long": "an error of pages; Page has an example",
 }

@@ -24,8 +24,8 @@ SCHEDULES = ("S", "P2 P1", "P(3,2) P1 F", "F", "S R2", "XY(2,2)", "XY(1,4)")
 
 SAFE = (
     "nothing can collide",
-    "no two packets need one coupler",
-    "no two want the same coupler",
+    "no two packets need the same coupler",
+    "no two need the same coupler",
     "on a coupler of its own",
     "each coupler carries one packet",
 )
@@ -38,12 +38,12 @@ SHIPPED = tuple(all_routers())
 """As long as no test has registered routers of its own."""
 
 UNSAFE = (
-    "Two of one group that draw the same coupler",
+    "group that draw the same coupler",
     "They can collide a second time here",
-    "Because d > g, two may want the same coupler",
+    "Because d > g, two may need the same coupler",
     "Only here can packets of this stage collide",
     "Only in attempts can packets of this stage collide",
-    "packets that share a relay group and a destination group can collide here",
+    "that share a relay group and a destination group",
     "here a collision is the message",
 )
 """Said of slots in which something collides, now and then."""
