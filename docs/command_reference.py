@@ -8,6 +8,7 @@ from typer import Context
 from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 from typer.main import get_command
 
+from popsnet.cli.examples import EXAMPLES
 from popsnet.cli.main import app
 
 _INTRODUCTION = """\
@@ -45,8 +46,7 @@ def _section(named: tuple[str, TyperCommand], parent: Context) -> str:
     context = Context(command, info_name=name, parent=parent)
     usage = " ".join([f"popsnet {name}", *command.collect_usage_pieces(context)])
     parts = [f"## popsnet {name}", _text(command.help), f"```text\n{usage}\n```"]
-    if command.epilog:
-        parts.append(_text(command.epilog))
+    parts.append(f"Example: `{EXAMPLES[name]}`")
     parameters = (one for one in command.params if isinstance(one, TyperArgument | TyperOption))
     if rows := [_row(one, context) for one in parameters if one.name not in ("json", "csv")]:
         parts.append("\n".join(["| argument or option | meaning |", "|---|---|", *rows]))
