@@ -1,4 +1,4 @@
-"""Progress for people who wait: after two seconds, on a terminal or in a notebook."""
+"""Progress for people who wait: a bar after two seconds, or in a log a line every 30 seconds."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from popsnet.errors import InputError
 
 _PATIENCE_SECONDS = 2.0
 _SECONDS_BETWEEN_UPDATES = 0.05
+_SECONDS_BETWEEN_LINES = 30.0
 
 Progress: TypeAlias = Callable[[int, int], None] | bool | None
 """A function of the amount done and the total, None for a bar on a terminal, False for nothing."""
@@ -69,7 +70,24 @@ def patient_progress(
 def _display(what: str, total: int | None) -> AbstractContextManager[_Show | None]:
     if sys.stderr is not None and sys.stderr.isatty():
         return _bar(what, total)
-    return _line(what) if "ipykernel" in sys.modules else nullcontext()
+    if "ipykernel" in sys.modules:
+        return _line(what)
+    return nullcontext() if sys.stderr is None else nullcontext(_log(what))
+
+
+def _log(what: str) -> _Show:
+    """Return a function that writes a line now and then, for files and other programs."""
+    begin = time.monotonic()
+    next_update = begin + _SECONDS_BETWEEN_LINES
+
+    def show(done: float, detail: str) -> None:
+        nonlocal next_update
+        if (now := time.monotonic()) >= next_update:
+            next_update = now + _SECONDS_BETWEEN_LINES
+            sys.stderr.write(f"{what}: {detail or f'{done:,.0f} done'}, {now - begin:.0f} s\n")
+            sys.stderr.flush()
+
+    return show
 
 
 @contextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import sqlite3
 import sys
 from dataclasses import replace
@@ -17,6 +18,7 @@ from popsnet.routing import get_router, router
 from popsnet.stats.inference import summarize
 from popsnet.sweeps.store import Store
 from tests.conftest import Cli
+from tests.project.schemas import require_schema
 
 SWEEP = """
 runs = 20
@@ -104,9 +106,12 @@ def test_rows_that_were_not_kept_are_said(cli: Cli, store: Path) -> None:
     change(store, "DELETE FROM runs WHERE shard = 0")
     finished = cli("results", "export", "r.csv", "--per-run")
     assert "40 runs written to r.csv." in finished.out
-    assert "40 runs left out: popsnet 0.1 made them" in finished.out
+    assert "40 runs left out: their rows were deleted" in finished.out
     found = json.loads(cli("results", "export", "r.csv", "--per-run", "--json").out)
     assert (found["runs"], found["runs_without_counts"]) == (40, 40)
+    change(store, "UPDATE provenance SET popsnet = '0.1.0'")
+    finished = cli("results", "export", "r.csv", "--per-run")
+    assert "40 runs left out: popsnet 0.1 made them" in finished.out
 
 
 def test_csv_of_the_list_is_what_is_exported(cli: Cli, store: Path) -> None:
@@ -124,13 +129,26 @@ def test_a_store_shows_itself(store: Path) -> None:
 
 def test_what_lies_beyond_a_gap_is_not_counted(cli: Cli, store: Path) -> None:
     point = json.loads(cli("results", "list", "--json").out)["experiments"][0]["experiment"]
-    for table in ("provenance", "shards"):
+    for table in ("provenance", "runs", "shards"):
         change(store, f"DELETE FROM {table} WHERE point = '{point}' AND shard = 0")
-    listed = json.loads(cli("results", "list", "--json").out)["experiments"]
+    printed = json.loads(cli("results", "list", "--json").out)
+    require_schema("results list", printed)
+    listed = printed["experiments"]
     assert [one["runs"] for one in listed] == [0, 20, 20, 20]
-    assert "slots_mean" not in listed[0]
-    assert cli("results", "list").code == 0
-    assert "beyond a missing one, not counted: 1." in cli("results", "show", point).out
+    assert (printed["runs_not_counted"], listed[0]["slots_mean"]) == (10, None)
+    note = (
+        "10 runs behind a missing shard are not counted. Run the sweep or merge the missing part."
+    )
+    for command in (
+        ("list",), ("show", point), ("export", "r.csv"), ("export", "r.csv", "--per-run"),
+        ("plot", "--figure", "f.svg"), ("verify", "--shards", 0),
+    ):  # fmt: skip
+        finished = cli("results", *command)
+        assert (finished.code, note in " ".join(finished.out.split())) == (0, True), command
+    only = ("--router", listed[0]["router"], "--permutation", listed[0]["permutation"])
+    for command in (("plot", "--figure", "f.svg"), ("export", "r.csv", "--per-run")):
+        finished = cli("results", *command, *only)
+        assert (finished.code, note in finished.err) == (2, True)
     assert json.loads(cli("results", "show", point, "--json").out)["shards"][0]["shard"] == 1
 
 
@@ -173,11 +191,14 @@ def test_merging_twice_changes_nothing(cli: Cli, store: Path) -> None:
         assert finished.out.split("\n")[1].split() == ["results.sqlite", str(new)]
     change(store, "UPDATE shards SET collisions = collisions + 1")
     finished = cli("results", "merge", "results.sqlite", "--store", "all.sqlite")
-    assert (finished.code, "its runs do not add up" in finished.err) == (2, True)
+    assert (finished.code, "its single runs contradict its histograms" in finished.err) == (2, True)
     change(store, "DELETE FROM runs")
+    change(store, "UPDATE provenance SET popsnet = '0.1.0'")
     finished = cli("results", "merge", "results.sqlite", "--store", "all.sqlite")
     assert finished.code == 2
     assert "has another result for shard 0" in finished.err
+    assert re.search(r"collisions [\d,]+ there, [\d,]+ in the new result", finished.err)
+    assert "popsnet results verify --all finds out which" in finished.err
 
 
 def test_verify_finds_what_is_wrong(cli: Cli, store: Path) -> None:
@@ -186,10 +207,13 @@ def test_verify_finds_what_is_wrong(cli: Cli, store: Path) -> None:
     assert "2 shards run again" in finished.out
     assert json.loads(cli("results", "verify", "--all", "--json").out) == {
         "store": "results.sqlite", "ok": True, "flaws": [], "compared": 8, "unknown": [],
+        "runs_not_counted": 0,
     }  # fmt: skip
     change(store, "UPDATE shards SET messages = messages + 1 WHERE shard = 1")
     assert cli("results", "verify", "--shards", 0).code == 1
     change(store, "DELETE FROM runs")
+    assert cli("results", "verify", "--shards", 0).code == 1
+    change(store, "UPDATE provenance SET popsnet = '0.1.0'")
     assert cli("results", "verify", "--shards", 0).code == 0
     finished = cli("results", "verify", "--all")
     assert finished.code == 1
@@ -230,11 +254,11 @@ BAD = {
     "no results": (("list", "--store", "p.npy"), "not a store of results"),
     "no experiment": (
         ("show", "x"),
-        "0 experiments in results.sqlite have names that begin with 'x'",
+        "No experiment in results.sqlite has a name that begins with 'x'",
     ),
     "many experiments": (
         ("show", ""),
-        "4 experiments in results.sqlite have names that begin with ''",
+        "4 experiments in results.sqlite have names that begin with ''. Give more of these: ",
     ),
     "no format": (("export", "r.xls"), "r.xls: results are written to files ending in .csv"),
     "nowhere": (("export", "none/r.csv"), "There is no folder"),
@@ -244,7 +268,10 @@ BAD = {
     "no n": (("export", "r.csv", "--n", "1:2"), "--n 1:2: results.sqlite has no such"),
     "no range": (("plot", "--figure", "f.svg", "--d", "x"), "--d x: give a number, or a range"),
     "no axis": (("plot", "--figure", "f.svg", "--x", "m"), "--x m: give one of n, d, g, d/g."),
-    "no measure": (("plot", "--figure", "f.svg", "--measure", "m"), "--measure m: give one of"),
+    "no measure": (
+        ("plot", "--figure", "f.svg", "--measure", "m"),
+        "--measure m: give one of slots, steps, slots_delivered, lost",
+    ),
     "no figure": (("plot", "--figure", "f.doc"), "--figure f.doc: the name must end in one of"),
     "fewer than none": (("verify", "--shards", -1), "--shards -1"),
     "no seed": (("verify", "--seed", -1), "--seed -1"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -62,10 +63,10 @@ def test_time_ends_a_sweep_and_the_same_command_does_the_rest(
     now = iter(range(10**9))
     monkeypatch.setattr("popsnet.sweeps.runner.time.monotonic", lambda: float(next(now)))
     finished = cli("sweep", "sweep.toml", "--time", "2s", "--workers", 1)
-    assert (finished.code, finished.err) == (0, "")
+    assert (finished.code, finished.err) == (0, "Running 12 shards of 3 experiments…\n")
     text = " ".join(finished.out.split())
     assert "Stopped after 2s: " in text
-    assert "of 12 shards of 10 runs are in results.sqlite. The same command does the rest." in text
+    assert re.search(r"\d of 12 shards of 10 runs (is|are) in results.sqlite. The same", text)
     monkeypatch.undo()
     monkeypatch.chdir(sweep)
     finished = cli("sweep", "sweep.toml", "--time", "1h", "--workers", 1)
@@ -79,10 +80,12 @@ def test_time_ends_a_sweep_and_the_same_command_does_the_rest(
     [
         (("--until-se", "x"), "--until-se x: give a positive percentage"),
         (("--until-se", "1%", "--max-runs", 39), "--max-runs 39: it must be at least 50"),
-        (("--max-runs", 100), "--max-runs 100: it is the limit for"),
+        (("--max-runs", 100), "--max-runs needs --until-se."),
         (("--time", "soon"), "--time soon: give a time such as 90s, 10min or 2h."),
         (("--time", "0"), "--time 0: give a time"),
         (("--part", "4/3"), "--part 4/3: parts are numbered from 1 to 3."),
+        (("--part", "0/3"), "--part 0/3: parts are numbered from 1 to 3."),
+        (("--part", "0/0"), "--part 0/0: there must be at least 1 part."),
         (("--part", "4"), "--part 4: give the part and how many there are"),
     ],
 )

@@ -29,27 +29,27 @@ def grid(**keys: object) -> Sweep:
 @pytest.mark.parametrize(
     ("keys", "x", "expected", "common"),
     [
-        ({"n": [16, 64], "ratio": 1}, "n", {"direct (standard)": [16, 64]}, "d = g"),
-        ({"n": [16, 64], "ratio": 1}, "g", {"direct (standard)": [4, 8]}, "d = g"),
-        ({"d": 2, "g": [2, 4, 8]}, "n", {"direct (standard)": [4, 8, 16]}, "d = 2"),
+        ({"n": [16, 64], "ratio": 1}, "n", {"direct": [16, 64]}, "d = g"),
+        ({"n": [16, 64], "ratio": 1}, "g", {"direct": [4, 8]}, "d = g"),
+        ({"d": 2, "g": [2, 4, 8]}, "n", {"direct": [4, 8, 16]}, "d = 2"),
         (
             {"d": [2, 4], "g": [2, 4, 6]},
             "g",
-            {"direct (standard), d = 2": [2, 4, 6], "direct (standard), d = 4": [2, 4, 6]},
+            {"direct, d = 2": [2, 4, 6], "direct, d = 4": [2, 4, 6]},
             "permutation random",
         ),
         (
             {"n": [16, 64], "ratio": [1, 4]},
             "n",
-            {"direct (standard), d = g": [16, 64], "direct (standard), d/g = 4": [16, 64]},
+            {"direct, d = g": [16, 64], "direct, d/g = 4": [16, 64]},
             "permutation random",
         ),
-        ({"n": 16, "ratio": [1, 4, "1/4"]}, "d/g", {"direct (standard)": [0.25, 1, 4]}, "n = 16"),
-        ({"shapes": [[2, 3], [3, 5], [5, 7]]}, "n", {"direct (standard)": [6, 15, 35]}, "permut"),
+        ({"n": 16, "ratio": [1, 4, "1/4"]}, "d/g", {"direct": [0.25, 1, 4]}, "n = 16"),
+        ({"shapes": [[2, 3], [3, 5], [5, 7]]}, "n", {"direct": [6, 15, 35]}, "permut"),
         (
             {"n": 16, "ratio": 1, "permutations": ["random", "transpose"]},
             "n",
-            {"direct (standard), random": [16], "direct (standard), transpose": [16]},
+            {"direct, random": [16], "direct, transpose": [16]},
             "d = g",
         ),
     ],
@@ -66,21 +66,30 @@ def test_seeds_and_variants_are_lines_of_their_own(tmp_path: Path) -> None:
     keys = {"shapes": [[4, 4]], "variants": ["published", "idealized"]}
     sweep = Sweep.of_grid(**keys) + Sweep.of_grid(**keys, seed=1)
     assert list(curves(tmp_path, sweep).lines) == [
+        "mei-rizzi, seed 0", "mei-rizzi, seed 1",
         "mei-rizzi (idealized), seed 0", "mei-rizzi (idealized), seed 1",
-        "mei-rizzi (published), seed 0", "mei-rizzi (published), seed 1",
     ]  # fmt: skip
 
 
-def test_a_router_with_a_schedule_per_network_is_one_line(tmp_path: Path) -> None:
-    experiments = [
-        Experiment(4, 4, router="relay", variant="S"),
-        Experiment(6, 6, router="relay", variant="P2 P1"),
-    ]
-    sweep = Sweep(tuple(experiments), (10, 10), ("", ""))
-    assert lines(curves(tmp_path, sweep)) == {"relay (its schedules)": [16, 36]}
-    both = Experiment(4, 4, router="relay", variant="P2 P1")
-    more = Sweep((*experiments, both), (10,) * 3, ("",) * 3)
-    assert lines(curves(tmp_path, more)) == {"relay (P2 P1)": [16, 36], "relay (S)": [16]}
+def test_what_a_router_chooses_is_one_line(tmp_path: Path) -> None:
+    """On these networks relay chooses four schedules, and mei-rizzi two variants."""
+    shapes = [[2, 2], [4, 4], [8, 8], [4, 2], [8, 4], [16, 8], [8, 2], [16, 4]]
+    routers = ["relay", "relay:S", "mei-rizzi", "direct"]
+    sweep = Sweep.of_grid(shapes=shapes, routers=routers)
+    assert len({one.variant for one in sweep.experiments}) > 4
+    found = curves(tmp_path, sweep, "g")
+    names = dict.fromkeys(label.partition(",")[0] for label in found.lines)
+    assert list(names) == ["direct", "mei-rizzi", "relay", "relay (S)"]
+    assert len(found.lines) == 3 * 4
+    assert list(found.lines)[:3] == ["direct, d = g", "direct, d/g = 2", "direct, d/g = 4"]
+    rows = found.report().to_dict()["points"]
+    assert {row["line"] for row in rows} == set(found.lines)
+
+
+def test_a_variant_that_was_asked_for_is_one_line(tmp_path: Path) -> None:
+    """Even if the router chooses it on some of the networks."""
+    sweep = Sweep.of_grid(shapes=[[4, 4], [8, 2]], variants="published")
+    assert lines(curves(tmp_path, sweep, "d")) == {"mei-rizzi (published)": [4, 8]}
 
 
 def test_points_have_means_and_intervals(tmp_path: Path) -> None:
@@ -96,7 +105,7 @@ def test_points_have_means_and_intervals(tmp_path: Path) -> None:
     assert (point.low, point.high) == pytest.approx(expected)
     assert (point.runs, point.capped) == (30, 0)
     assert 0 < capped.capped < 30
-    assert [(row["n"], row["runs"], row["capped"] > 0) for row in rows] == [
+    assert sorted((row["n"], row["runs"], row["capped"] > 0) for row in rows) == [
         (16, 30, False), (64, 30, True),
     ]  # fmt: skip
 
@@ -105,7 +114,7 @@ def test_bad_axes_are_refused(tmp_path: Path) -> None:
     with Store(tmp_path / "r", create=True) as store:
         for options, complaint in (
             ({"x": "slots"}, "x = slots: give one of n, d, g, d/g"),
-            ({"measure": "n"}, "measure = n: give one of slots, lost"),
+            ({"measure": "n"}, "measure = n: give one of slots, steps, slots_delivered, lost"),
             ({}, "There are no results"),
         ):
             with pytest.raises(InputError, match=complaint):

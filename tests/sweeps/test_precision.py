@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from popsnet import Experiment, InputError, Store, collect
+from popsnet import Experiment, InputError, Store, Sweep, collect
 from popsnet.engines import Tally
 from popsnet.stats.inference import summarize_counts
+from popsnet.sweeps.goals import Goals
 from popsnet.sweeps.precision import Precision
+from popsnet.sweeps.reports import sweep_report
 from popsnet.sweeps.rows import RESULTS
 
 
@@ -88,12 +90,30 @@ def test_the_limit_ends_what_is_never_precise(tmp_path: Path) -> None:
     (tally,) = collect(wanted, runs=200, until_se="50%", store=tmp_path / "r")
     assert tally.runs == 200
     for options, complaint in (
-        ({"runs": 10, "max_runs": 100}, "max_runs = 100: it is the limit for until_se"),
+        ({"runs": 10, "max_runs": 100}, "max_runs = 100: max_runs needs until_se"),
         ({"until_se": "1%", "max_runs": 10}, "max_runs = 10: it must be at least 50"),
         ({"until_se": "1%", "max_runs": 100, "runs": 101}, "has 101 runs in any case"),
     ):
         with pytest.raises(InputError, match=complaint):
             collect(wanted, store=tmp_path / "r", **options)
+
+
+def test_capped_runs_are_never_precise_and_end_early(tmp_path: Path) -> None:
+    """All runs are capped at the same slot: the standard error of such values is 0."""
+    wanted = [Experiment(8, 8, max_steps=1, permutation="group-permutation")]
+    with Store(tmp_path / "r", create=True) as store:
+        (tally,) = collect(wanted, until_se="1%", store=store, progress=False)
+        goals = Goals.of(wanted, until_se="1%")
+        assert (tally.runs, tally.capped) == (50, 50)
+        goal = goals.goals[wanted[0]]
+        assert (goal.missing(store), goal.is_precise(store)) == ([], False)
+        said = str(sweep_report(Sweep(tuple(wanted), (10,), ("",)), goals, store))
+        assert "0 of 1 experiment reached" in said
+        assert "1 experiment has capped runs, so its mean is a lower bound." in said
+        assert "limit" not in said
+        (row,) = store.to_records()
+    assert row["slots_se"] is None
+    assert "0.00" not in said
 
 
 def test_the_bias_of_stopping_is_small() -> None:

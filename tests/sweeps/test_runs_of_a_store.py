@@ -73,25 +73,37 @@ def test_rows_beyond_a_gap_are_left_out(store: Path) -> None:
     change(store, *(f"DELETE FROM {table} WHERE shard = 1" for table in tables))
     with Store(store) as opened:
         assert [len(opened.runs(one)) for one in EXPERIMENTS] == [10, 10]
-        assert opened.runs_without_counts() == 0
+        assert opened.runs_without_counts() == (0, 0)
+        assert opened.runs_not_counted() == 30
+        assert opened.runs_not_counted(Selection(router="direct")) == 10
+        assert verify(opened, 0, progress=False).flaws == ()
 
 
 def test_a_store_of_popsnet_0_1_is_read_and_continued(store: Path, tmp_path: Path) -> None:
-    change(store, "DROP TABLE runs")
+    change(store, "DROP TABLE runs", "UPDATE provenance SET popsnet = '0.1.0'")
     with Store(store) as opened:
         assert opened.flaws() == []
         assert opened.unbroken(CAPPED).runs == 30
-        assert (len(opened.runs(CAPPED)), opened.runs_without_counts()) == (0, 90)
+        assert (len(opened.runs(CAPPED)), opened.runs_without_counts()) == (0, (90, 0))
         assert verify(opened, progress=False).flaws == ()
-        with pytest.raises(InputError, match=r"popsnet 0\.1 wrote it"):
+        with pytest.raises(InputError, match=r"popsnet 0\.1 kept histograms only"):
             opened.export(tmp_path / "r.csv", per_run=True)
         with Store(tmp_path / "new", create=True) as new:
             assert new.merge(opened) == 9
     collect([(CAPPED, 50)], store=store)
     with Store(store) as opened:
         assert opened.runs(CAPPED).numbers.tolist() == list(range(30, 50))
-        assert opened.runs_without_counts() == 90
+        assert opened.runs_without_counts() == (90, 0)
         assert verify(opened, progress=False).flaws == ()
+
+
+def test_rows_that_were_deleted_are_a_flaw(store: Path) -> None:
+    """The shard's provenance says that this popsnet kept them."""
+    change(store, f"DELETE FROM runs WHERE point = '{CAPPED.digest}' AND shard = 1")
+    with Store(store) as opened:
+        (flaw,) = opened.flaws()
+        assert f"Shard 1 of experiment {CAPPED.digest} has lost its single runs" in flaw
+        assert opened.runs_without_counts() == (0, 10)
 
 
 def test_merging_adds_rows_that_were_not_kept(store: Path, tmp_path: Path) -> None:

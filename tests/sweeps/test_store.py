@@ -170,10 +170,11 @@ FLAWS = {
     "text for a number": ("UPDATE shards SET capped = 'x'", "cannot be read"),
     "caps": ("UPDATE shards SET capped = 11", "has 11 capped of 10"),
     "a negative count": ("UPDATE shards SET messages = -1", "a negative count"),
-    "another seed": ("UPDATE points SET seed = '5'", "not named after its values"),
+    "another seed": ("UPDATE points SET seed = '5'", "has a name that does not match its parameters (expected "),
     "no seed": ("UPDATE points SET seed = 'x'", "cannot be read"),
-    "an orphan": ("DELETE FROM points", "belongs to no other row"),
-    "no provenance": ("DELETE FROM provenance", "without provenance"),
+    "an orphan": ("DELETE FROM points", "its row in the table points is missing"),
+    "no provenance": ("DELETE FROM provenance", "Shard 1 of experiment"),
+    "no shard": ("DELETE FROM shards WHERE shard = 1", "is missing from the table shards"),
 }  # fmt: skip
 
 

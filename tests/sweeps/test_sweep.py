@@ -30,7 +30,7 @@ from popsnet.sweeps.rows import RESULTS
 from popsnet.sweeps.runner import collect
 from popsnet.sweeps.shard import Shards
 from popsnet.sweeps.store import Store
-from popsnet.sweeps.sweep import Sweep
+from popsnet.sweeps.sweep import Sweep, in_words
 from popsnet.sweeps.work import Queue, Work, cut
 from tests.conftest import Cli
 
@@ -165,7 +165,10 @@ def test_what_does_not_apply_is_skipped_only_if_the_file_says_so(tmp_path: Path)
     assert ("POPS(3, 4)", "direct", "random") in names
     assert ("POPS(3, 4)", "direct", "bit-reversal") not in names
     assert len(names) == 2 + 2 * 4 - 2
-    assert any("(published) does not apply to POPS(3, 4)" in text for text in sweep.skipped)
+    assert "mei-rizzi (published) on POPS(3, 4): it needs d >= g." in sweep.skipped
+    needed = "mei-rizzi (published) needs d ≥ g: POPS(3, 4), POPS(3, 8), POPS(4, 8)"
+    assert needed in in_words(sweep.skipped)
+    assert "Use " not in in_words(sweep.skipped)
     with pytest.raises(InputError, match=r"POPS\(3, 4\).*skip_inapplicable = true"):
         sweep_of(tmp_path, text.format(skip="false"))
 
@@ -189,7 +192,7 @@ BAD = {
     ),
     "no pairs": ("[[grid]]\nshapes = [4, 4]", "shapes = 4: Expected `array`, got `int`"),
     "d of zero": ("[[grid]]\nd = 0\ng = 4", "d = 0: the number of processors per group"),
-    "d in words": ("[[grid]]\nd = 'four'\ng = 4", "d = 'four': Expected `int`, got `str`"),
+    "d in words": ("[[grid]]\nd = 'four'\ng = 4", "d = 'four' must be an integer."),
     "d true": ("[[grid]]\nd = true\ng = 4", "d = True: Expected `int`, got `bool`"),
     "half a group": ("[[grid]]\nshapes = [[4, 4.5]]", "shapes = 4.5: Expected `int`, got `float`"),
     "an empty list": ("[[grid]]\nd = []\ng = 4", "d = []: Expected `array` of length >= 1"),
@@ -227,7 +230,7 @@ BAD = {
     ),
     "a ratio without end": ("[[grid]]\nn = 64\nratio = '1e400000000'", "d/g is a positive number"),
     "no runs": (SQUARE + "runs = 0", "runs = 0: Expected `int` >= 1"),
-    "runs in words": (SQUARE + "runs = '5'", "runs = '5': Expected `int`, got `str`"),
+    "runs in words": (SQUARE + "runs = '5'", "runs = '5' must be an integer; remove the quotes."),
     "no seed": (SQUARE + "seed = -1", "seed = -1: a seed must be"),
     "no steps": (SQUARE + "max_steps = 0", "max_steps = 0: it must be at least 1"),
     "no yes": (
@@ -238,10 +241,10 @@ BAD = {
         "[[grid]]\nshapes = [[1000000, 1000000]]",
         "does not run mei-rizzi (published) on POPS(1000000, 1000000)",
     ),
-    "small groups": ("[[grid]]\nd = 4\ng = 5", "does not apply to POPS(4, 5)"),
+    "small groups": ("[[grid]]\nd = 4\ng = 5", "mei-rizzi needs d ≥ g: POPS(4, 5). Remove"),
     "nothing left": (
         "[[grid]]\nd = 4\ng = 5\nskip_inapplicable = true",
-        "none of it applies: Router mei-rizzi",
+        "nothing in it applies: mei-rizzi needs d ≥ g: POPS(4, 5).",
     ),
     "the second grid": (SQUARE + "[[grid]]\nd = 5", "sweep.toml, grid 2: networks are given"),
 }
@@ -482,7 +485,7 @@ def test_json_has_the_documented_form(cli: Cli, tmp_path: Path) -> None:
         tmp_path, "[[grid]]\nlabel = 'x'\nd = [4, 2]\ng = 4\nskip_inapplicable = true\nruns = 12"
     )
     finished = cli("sweep", tmp_path / "sweep.toml", "--store", tmp_path / "r", "--json")
-    assert (finished.code, finished.err) == (0, "")
+    assert (finished.code, finished.err) == (0, "Running 2 shards of 1 experiment…\n")
     result = json.loads(finished.out)
     assert list(result) == ["store", "skipped", "experiments"]
     (point,) = result["experiments"]
@@ -492,7 +495,7 @@ def test_json_has_the_documented_form(cli: Cli, tmp_path: Path) -> None:
     assert len(result["skipped"]) == 1
     text = cli("sweep", tmp_path / "sweep.toml", "--store", tmp_path / "r").out
     assert "Runs are rounded up to whole shards of 10." in text
-    assert "Skipped: 1 that do not apply" in text
+    assert "Skipped 1: mei-rizzi needs d ≥ g: POPS(2, 4)." in text
 
 
 def test_the_command_reports_an_interrupt_and_how_to_go_on(

@@ -132,7 +132,7 @@ def _print(report: Report, json: bool, csv: bool) -> None:
         typer.echo(json_format.dumps(report.to_dict(), indent=2))
     elif csv:
         typer.echo(report.csv(), nl=False)
-        if others := [table.name for table in report.tables[1:]]:
+        if others := [table.name for table in report.tables[1:] if table.columns]:
             typer.echo(f"Not in the CSV: {', '.join(others)}; --json has all tables.", err=True)
     else:
         _print_parts(report.renderables())

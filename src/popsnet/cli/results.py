@@ -114,11 +114,11 @@ def plot(
     figure: Figure,
     x: Annotated[str, typer.Option("--x", help="Horizontal axis: n, d, g or d/g.")] = "n",
     measure: Annotated[
-        str, typer.Option(help="Vertical axis: slots, slots_delivered, steps or lost.")
+        str, typer.Option(help="Vertical axis: slots, steps, slots_delivered or lost.")
     ] = "slots",
     store: StoreFile = STORE,
 ) -> Report:
-    """Draw means with 95 % intervals: one line per router and variant."""
+    """Draw means with 95 % intervals: one line per router."""
     from popsnet.plots.results import draw_curves
     from popsnet.sweeps.curves import result_curves
 
@@ -140,19 +140,25 @@ def export(
     store: StoreFile = STORE,
 ) -> Report:
     """Write a table with one row per experiment, or one row per run."""
+    from popsnet.sweeps.reports import gap_notes
+
     with popsnet.Store(store) as results:
         count = results.export(file, only, per_run=per_run)
-        without = results.runs_without_counts(only) if per_run else 0
+        old, deleted = results.runs_without_counts(only) if per_run else (0, 0)
+        behind = results.runs_not_counted(only)
     what = "run" if per_run else "experiment"
-    facts = Fact("file", str(file)), Fact(f"{what}s", count)
+    facts = Fact("file", str(file)), Fact(f"{what}s", count), Fact("runs_not_counted", behind)
     report = Report("", facts, (f"{counted(count, what)} written to {file}.",))
-    if without:
-        report = report.plus(
-            Fact("runs_without_counts", without),
-            f"{counted(without, 'run')} left out: popsnet 0.1 made them and kept only histograms. "
-            "Run the same sweep into a new store and merge it to add them.",
-        )
-    return report
+    again = "Run the same sweep into a new store and merge it to add them."
+    if old + deleted:
+        report = report.plus(Fact("runs_without_counts", old + deleted))
+    if old:
+        made = "popsnet 0.1 made them and kept only histograms."
+        report = report.plus(f"{counted(old, 'run')} left out: {made} {again}")
+    if deleted:
+        gone = "their rows were deleted from the store."
+        report = report.plus(f"{counted(deleted, 'run')} left out: {gone} {again}")
+    return report.plus(*gap_notes(behind))
 
 
 @app.command()

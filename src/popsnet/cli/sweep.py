@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,7 +13,11 @@ import popsnet
 from popsnet.cli.options import STORE, StoreFile
 from popsnet.cli.output import Interrupted, reporting
 from popsnet.errors import InputError
-from popsnet.report import Report
+from popsnet.report import Report, counted
+
+if TYPE_CHECKING:
+    from popsnet.sweeps import Store
+    from popsnet.sweeps.goals import Goals
 
 _UNITS = {"": 1, "s": 1, "min": 60, "h": 3600}
 
@@ -25,6 +30,21 @@ def _seconds(time: str | None) -> float | None:
     if found is None or float(found[1]) <= 0:
         raise InputError(f"--time {time}: give a time such as 90s, 10min or 2h.")
     return float(found[1]) * _UNITS[found[2]]
+
+
+_NOTHING = "Interrupted before any run was finished; there are no results."
+
+
+def _announce(goals: Goals, store: Store) -> None:
+    """Say what is done, where there is no terminal to show a bar."""
+    left = {one: len(goal.missing(store)) for one, goal in goals.goals.items()}
+    experiments = sum(map(bool, left.values()))
+    if not experiments or sys.stderr.isatty():
+        return
+    what = counted(experiments, "experiment")
+    if goals.precision is None:
+        what = f"{counted(sum(left.values()), 'shard')} of {what}"
+    typer.echo(f"Running {what}…", err=True)
 
 
 @reporting
@@ -59,14 +79,22 @@ def sweep(
     from popsnet.sweeps.reports import progress_in_words, sweep_report
     from popsnet.sweeps.runner import Workers, deadline_after, pursue, require_workers
 
+    if max_runs is not None and until_se is None:
+        raise InputError("--max-runs needs --until-se.")
     seconds = _seconds(time)
-    wanted = popsnet.Sweep.read(file)
     require_workers(workers)
-    goals = Goals.of(wanted, until_se=until_se, max_runs=max_runs, part=part)
+    try:
+        wanted = popsnet.Sweep.read(file)
+        goals = Goals.of(wanted, until_se=until_se, max_runs=max_runs, part=part)
+    except KeyboardInterrupt:
+        raise Interrupted(_NOTHING) from None
     with popsnet.Store(store, create=True) as results:
         try:
+            _announce(goals, results)
             pursue(goals, results, deadline_after(seconds), Workers(workers=workers))
         except KeyboardInterrupt:
+            if not results.experiments():
+                raise Interrupted(_NOTHING) from None
             message = f"{progress_in_words(goals, results)} The same command does the rest."
             raise Interrupted(
                 f"Interrupted: {message}", sweep_report(wanted, goals, results)

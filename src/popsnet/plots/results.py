@@ -4,19 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from math import log2
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, LogLocator, MaxNLocator
+from matplotlib.transforms import ScaledTranslation
 
 from popsnet.errors import InputError
 from popsnet.plots import style
-from popsnet.sweeps.curves import Curves, result_curves
+from popsnet.sweeps.curves import CurvePoint, Curves, number_text, result_curves
 from popsnet.sweeps.selection import EVERYTHING, Selection
 from popsnet.sweeps.store import Store
 
 _MOST_LINES = 3 * len(style.LOOKS)
 _MOST_TICKS = 9
+_AXIS_INCHES, _DIGIT_INCHES = 5.8, 0.08
+"""The length of the x axis between the first and the last point, and of a digit."""
+
 _WIDE_RANGE = 20.0
 """From this ratio of the largest to the smallest mean on, the y axis is logarithmic."""
 
@@ -25,7 +30,7 @@ _X_LABELS = {
     "d/g": "d/g",
 }  # fmt: skip
 _MEASURES = {
-    "slots": "slots", "slots_delivered": "slots until the last delivery", "steps": "steps",
+    "slots": "slots", "steps": "steps", "slots_delivered": "slots until the last delivery",
     "lost": "packets lost",
 }  # fmt: skip
 
@@ -33,13 +38,14 @@ _MEASURES = {
 def draw_results(
     store: Store, x: str = "n", measure: str = "slots", only: Selection = EVERYTHING
 ) -> Figure:
-    """Draw the means of a store's experiments with 95 % intervals, a line per router and variant.
+    """Draw the means of a store's experiments with 95 % intervals, a line per router.
 
-    Lines are divided further by permutation, seed, cap and shape where these differ. A mean of
-    runs of which some were capped is a lower bound; it is marked "≥" and has no interval. Means
-    are over all runs up to the first missing shard. A router that chooses a schedule for each
-    network, such as relay, has one line for all of them. The y axis is logarithmic if the means
-    differ by a factor of 20 or more.
+    The variants that a router chooses by itself, such as the schedules of relay, are one line. A
+    variant that was asked for has a line of its own. Lines are divided further by permutation,
+    seed, cap and shape where these differ. A mean of runs of which some were capped is a lower
+    bound: its marker is hollow, with an arrow up, and has no interval. Means are over all runs up
+    to the first missing shard. The y axis is logarithmic if the means differ by a factor of 20 or
+    more.
 
     Parameters
     ----------
@@ -48,7 +54,7 @@ def draw_results(
     x : str
         The horizontal axis: ``"n"``, ``"d"``, ``"g"`` or ``"d/g"``.
     measure : str
-        The vertical axis: ``"slots"``, ``"slots_delivered"``, ``"steps"`` or ``"lost"``.
+        The vertical axis: ``"slots"``, ``"steps"``, ``"slots_delivered"`` or ``"lost"``.
     only : Selection
         Which experiments; all by default.
 
@@ -84,19 +90,59 @@ def draw_curves(curves: Curves) -> Figure:
     figure, (axes,) = style.row_of_axes(1, 3.2 + 0.17 * rows)
     axes.set_title(curves.title)
     _set_x(axes, curves)
-    for number, (label, line) in enumerate(curves.lines.items()):
-        look = style.LOOKS[number % len(style.LOOKS)]
-        other = style.LOOKS[(number + number // len(style.LOOKS)) % len(style.LOOKS)]
+    for look, (label, line) in zip(_looks(curves), curves.lines.items(), strict=True):
         reach = [0.0 if one.capped or one.runs < 2 else one.high - one.mean for one in line]
-        axes.errorbar(
+        drawn = axes.errorbar(
             [float(one.x) for one in line], [one.mean for one in line], yerr=reach, label=label,
-            color=look.colour, marker=other.marker, linestyle=other.line, markersize=4,
-            linewidth=1.1, elinewidth=0.9, capsize=2.5, capthick=0.9,
+            **look.curve, marker=look.marker, markersize=4, linewidth=1.1, elinewidth=0.9,
+            capsize=2.5, capthick=0.9,
         )  # fmt: skip
-    capped = [(float(one.x), one.mean) for one in curves.points if one.capped]
-    style.mark_lower_bounds(axes, capped, "lower bound: some runs were capped")
+        drawn.lines[0].set_clip_on(False)  # or the axis would cut markers at 0
+        _mark_lower_bounds(axes, line, look)
+    if any(one.capped for one in curves.points):
+        hollow = {"markerfacecolor": "white", "markersize": 4}
+        axes.plot(
+            [], [], color=style.GREY, marker="o", linestyle="none", **hollow,
+            label="↑ lower bound: some runs were capped",
+        )  # fmt: skip
     _set_y(axes, curves)  # only now: limits that are set before would stay
     return style.with_legend(figure, columns)
+
+
+def _looks(curves: Curves) -> list[style.Look]:
+    """Return a look per line: a colour and a marker per router, if there are several routers."""
+    count = len(style.LOOKS)
+    routers = [line[0].experiment.router for line in curves.lines.values()]
+    places = list(dict.fromkeys(routers))
+    if len(places) in (1, len(routers)) or max(map(routers.count, places)) > count:
+        pairs = [(one % count, (one + one // count) % count) for one in range(len(routers))]
+        return [
+            style.LOOKS[one]._replace(
+                marker=style.LOOKS[other].marker, line=style.LOOKS[other].line
+            )
+            for one, other in pairs
+        ]
+    looks = []
+    for place, router in enumerate(routers):
+        number = places.index(router)
+        line = style.LOOKS[routers[:place].count(router)].line
+        looks.append(style.LOOKS[number % count]._replace(line=line))
+    return looks
+
+
+def _mark_lower_bounds(axes: Axes, line: Sequence[CurvePoint], look: style.Look) -> None:
+    """Draw the points of capped runs hollow, with an arrow up."""
+    capped = [(float(one.x), one.mean) for one in line if one.capped]
+    if not capped:
+        return
+    xs, ys = zip(*capped, strict=True)
+    alike = {"color": look.colour, "linestyle": "none", "clip_on": False, "zorder": 3}
+    axes.plot(xs, ys, marker=look.marker, markersize=4, markerfacecolor="white", **alike)
+    lift = ScaledTranslation(0, 7 / 72, axes.figure.dpi_scale_trans)
+    axes.plot(
+        xs, ys, marker=r"$\uparrow$", markersize=6, markeredgewidth=0,
+        transform=axes.transData + lift, **alike,
+    )  # fmt: skip
 
 
 def _set_y(axes: Axes, curves: Curves) -> None:
@@ -117,7 +163,7 @@ def _set_y(axes: Axes, curves: Curves) -> None:
 def _set_x(axes: Axes, curves: Curves) -> None:
     values = sorted({point.x for point in curves.points})
     ticks = _spread(values)
-    words = {float(value): _number(value) for value in ticks}
+    words = {float(value): number_text(value) for value in ticks}
     locator = FixedLocator(list(words))
     label = _X_LABELS[curves.x]
     style.log2_axis(axes, label, locator, lambda value, _: words.get(value, ""))
@@ -126,10 +172,13 @@ def _set_x(axes: Axes, curves: Curves) -> None:
 
 
 def _spread(values: Sequence[Fraction]) -> list[Fraction]:
-    """Return the values that get a tick: at most nine, the last among them."""
+    """Return the values that get a tick, the last among them: their labels do not overlap."""
     every = -(-len(values) // _MOST_TICKS)
-    return list(values)[::-1][::every][::-1]
-
-
-def _number(value: Fraction) -> str:
-    return f"{value.numerator:,}" if value.denominator == 1 else str(value)
+    some = list(values)[::-1][::every]
+    inches = _AXIS_INCHES / max(log2(values[-1]) - log2(values[0]), 1e-9)
+    kept = some[:1]
+    for value in some[1:]:
+        widths = [len(number_text(one)) * _DIGIT_INCHES for one in (value, kept[-1])]
+        if (log2(kept[-1]) - log2(value)) * inches > sum(widths) / 2 + _DIGIT_INCHES:
+            kept.append(value)
+    return kept[::-1]

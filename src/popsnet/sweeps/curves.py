@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from math import inf
 from typing import Any
 
 from popsnet.engines import Tally
-from popsnet.engines.outcome import HISTOGRAMS
 from popsnet.errors import InputError
 from popsnet.experiment import Experiment
+from popsnet.network import Network
 from popsnet.report import Column, Fact, Report, Reported, Row, Table, counted
 from popsnet.routing import all_routers
 from popsnet.stats.inference import Estimate, confidence_interval, summarize_counts
+from popsnet.sweeps.reports import gap_notes, why_nothing
 from popsnet.sweeps.selection import EVERYTHING, Selection
 from popsnet.sweeps.store import Store
 
@@ -26,7 +28,7 @@ _SIZES: Mapping[str, Callable[[Experiment], Fraction]] = {
     "d/g": lambda one: Fraction(one.d, one.g),
 }
 X_AXES = tuple(_SIZES)
-MEASURES = tuple(sorted(HISTOGRAMS, key=lambda name: (name != "slots", name)))
+MEASURES = ("slots", "steps", "slots_delivered", "lost")
 
 _OTHERS = ("permutation", "seed", "permutation_seed", "max_steps", "version")
 """What tells lines apart besides router, variant and shape, where it differs."""
@@ -61,6 +63,8 @@ class Curves(Reported):
     lines: Mapping[str, Sequence[CurvePoint]]
     common: tuple[str, ...]
     """What all experiments have in common, in words."""
+    runs_not_counted: int = 0
+    """Runs behind a missing shard."""
 
     @property
     def points(self) -> list[CurvePoint]:
@@ -70,9 +74,11 @@ class Curves(Reported):
     @property
     def title(self) -> str:
         """What all lines have in common, and how many runs there are."""
-        each = sorted({point.runs for point in self.points})
-        per_point = f"{each[0]:,}" if len(each) == 1 else f"{each[0]:,} to {each[-1]:,}"
-        runs = f"{counted(sum(point.runs for point in self.points), 'run')}, {per_point} per point"
+        there = {point.experiment: point.runs for point in self.points}
+        runs = counted(sum(there.values()), "run")
+        if len(there) > 1:
+            least, most = min(there.values()), max(there.values())
+            runs += f", {least:,}{f' to {most:,}' * (least < most)} per point"
         return ", ".join([*self.common, runs])
 
     def report(self) -> Report:
@@ -93,18 +99,25 @@ class Curves(Reported):
             Column("mean", self.measure.replace("_", " "), show=mean),
             Column("low", "95 % interval", show=interval),
         )
-        facts = Fact("x", self.x), Fact("measure", self.measure)
-        return Report("", facts, (Table("points", "", columns, rows),))
+        facts = (
+            Fact("x", self.x),
+            Fact("measure", self.measure),
+            Fact("runs_not_counted", self.runs_not_counted),
+        )
+        notes = gap_notes(self.runs_not_counted)
+        return Report("", facts, (Table("points", "", columns, rows), *notes))
 
 
 def result_curves(
     store: Store, x: str = "n", measure: str = "slots", only: Selection = EVERYTHING
 ) -> Curves:
-    """Return the means of a store's experiments as lines, one per router and variant.
+    """Return the means of a store's experiments as lines, one per router.
 
-    Lines are divided further by what else differs: the permutation, the seeds, the cap, and
-    the shape of the network, so that no line has two values at one place. A router that chooses
-    a schedule for each network, such as relay, has one line for all of them.
+    The variants that a router chooses by itself, such as a schedule for each network, are one
+    line under its name. A variant that was asked for on a network where the router would choose
+    another has a line of its own, with all its networks. Lines are divided further by what else
+    differs: the permutation, the seeds, the cap, and the shape of the network, so that no line
+    has two values at one place.
 
     Parameters
     ----------
@@ -113,7 +126,7 @@ def result_curves(
     x : str
         ``"n"``, ``"d"``, ``"g"`` or ``"d/g"``.
     measure : str
-        ``"slots"``, ``"slots_delivered"``, ``"steps"`` or ``"lost"``.
+        ``"slots"``, ``"steps"``, ``"slots_delivered"`` or ``"lost"``.
     only : Selection
         Which experiments; all by default.
     """
@@ -124,8 +137,9 @@ def result_curves(
     chosen = only.require_any(store.experiments(), store.path)
     tallies = [(one, store.unbroken(one)) for one in chosen]
     points = [_point(one, tally, x, measure) for one, tally in tallies if tally.runs]
+    behind = store.runs_not_counted(only)
     if not points:
-        raise InputError(f"There are no results in {store.path} to draw. popsnet sweep makes some.")
+        raise InputError(f"There are no results in {store.path} to draw. {why_nothing(behind)}")
     experiments = [point.experiment for point in points]
     fields = {name: {str(getattr(one, name)) for one in experiments} for name in _OTHERS}
     differing = [name for name, values in fields.items() if len(values) > 1]
@@ -135,27 +149,46 @@ def result_curves(
         common, shape = [_equation(shape, experiments[0])], None
     if "permutation" not in differing:
         common.append(f"permutation {_short(experiments[0].permutation)}")
-    lines: dict[str, list[CurvePoint]] = {}
-    joined = _with_schedules(experiments, differing)
+    lines: dict[tuple[Any, ...], list[CurvePoint]] = {}
+    names = _names(experiments)
     for point in sorted(points, key=lambda point: point.x):
-        label = _label(point.experiment, differing, shape, joined)
-        lines.setdefault(label, []).append(point)
-    return Curves(x, measure, dict(sorted(lines.items())), tuple(common))
+        one = point.experiment
+        values = tuple(getattr(one, name) for name in differing)
+        size = _SIZES[shape](one) if shape else Fraction(0)
+        for name in names[one]:
+            lines.setdefault((one.router, name, values, size), []).append(point)
+    labelled = {
+        _label(name, line[0].experiment, differing, shape): line
+        for (_, name, _, _), line in sorted(lines.items(), key=lambda pair: pair[0])
+    }
+    return Curves(x, measure, labelled, tuple(common), behind)
 
 
-def _with_schedules(experiments: Sequence[Experiment], differing: Sequence[str]) -> set[str]:
-    """Return the routers that have one of several schedules on every network: one line each."""
-    variants: dict[str, set[str]] = {}
-    for one in experiments:
-        variants.setdefault(one.router, set()).add(one.variant)
-    several = {router for router, names in variants.items() if len(names) > 1}
-    keys = Counter(
-        (one.router, one.network, *(getattr(one, name) for name in differing))
-        for one in experiments
-    )
-    twice = {router for (router, *_), count in keys.items() if count > 1}
-    known = {router.name for router in all_routers() if router.schedules is not None}
-    return (several & known) - twice
+def _names(experiments: Sequence[Experiment]) -> dict[Experiment, list[str]]:
+    """Return the names of the lines that each experiment belongs to: router, or with a variant."""
+    own = {one: one.variant == _own_choice(one.router, one.network) for one in experiments}
+    asked = {(one.router, one.variant) for one, is_own in own.items() if not is_own}
+    chosen = {
+        one.router
+        for one, is_own in own.items()
+        if is_own and (one.router, one.variant) not in asked
+    }
+    names: dict[Experiment, list[str]] = {}
+    for one, is_own in own.items():
+        names[one] = [one.router] if is_own and one.router in chosen else []
+        if (one.router, one.variant) in asked:
+            names[one].append(f"{one.router} ({one.variant})")
+    return names
+
+
+@cache
+def _own_choice(name: str, network: Network) -> str | None:
+    """Return the variant that a router chooses on a network; None if it is not known here."""
+    for router in all_routers():
+        if router.name == name:
+            with suppress(InputError):
+                return router.choose_variant(None, network)
+    return None
 
 
 def _shape(experiments: Sequence[Experiment], x: str) -> str | None:
@@ -168,11 +201,8 @@ def _shape(experiments: Sequence[Experiment], x: str) -> str | None:
     return None if unstructured else name
 
 
-def _label(
-    experiment: Experiment, differing: Sequence[str], shape: str | None, joined: Collection[str]
-) -> str:
-    several = experiment.router in joined
-    parts = [f"{experiment.router} ({'its schedules' if several else experiment.variant})"]
+def _label(name: str, experiment: Experiment, differing: Sequence[str], shape: str | None) -> str:
+    parts = [name]
     for name in differing:
         value = _short(str(getattr(experiment, name)))
         parts.append(value if name == "permutation" else f"{name.replace('_', ' ')} {value}")
@@ -187,7 +217,12 @@ def _short(value: str) -> str:
 
 def _equation(size: str, experiment: Experiment) -> str:
     value = _SIZES[size](experiment)
-    return "d = g" if size == "d/g" and value == 1 else f"{size} = {value}"
+    return "d = g" if size == "d/g" and value == 1 else f"{size} = {number_text(value)}"
+
+
+def number_text(value: Fraction) -> str:
+    """Return a size as labels show it: 1,024 or 1/4."""
+    return f"{value.numerator:,}" if value.denominator == 1 else str(value)
 
 
 def _point(experiment: Experiment, tally: Tally, x: str, measure: str) -> CurvePoint:

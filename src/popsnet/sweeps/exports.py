@@ -32,7 +32,9 @@ class RunTable:
     counts: I64
     """A row per run and a column per count."""
     without: int
-    """Runs whose counts were not kept."""
+    """Runs whose counts are not there: popsnet 0.1 did not keep them, or they were deleted."""
+    deleted: int = 0
+    """Those of them whose counts were deleted."""
 
     def __len__(self) -> int:
         return len(self.counts)
@@ -70,22 +72,23 @@ def experiment_fields(experiment: Experiment) -> dict[str, Any]:
     }
 
 
-def export_experiments(rows: Sequence[dict[str, Any]], path: Path) -> int:
+def export_experiments(rows: Sequence[dict[str, Any]], path: Path, reason: str) -> int:
     """Write a row per experiment to a file, whole; its ending says how."""
     if not rows:
-        raise InputError(f"There are no results to write to {path}. popsnet sweep makes some.")
+        raise InputError(f"There are no results to write to {path}. {reason}")
     _write(_EXPERIMENTS, rows, path)
     return len(rows)
 
 
-def export_runs(tables: Sequence[RunTable], path: Path) -> int:
+def export_runs(tables: Sequence[RunTable], path: Path, reason: str) -> int:
     """Write a row per run to a file, whole; its ending says how."""
     count = sum(map(len, tables))
     if not count:
-        raise InputError(
-            f"There are no single runs to write to {path}: the store is empty, or popsnet 0.1 "
-            "wrote it, which kept histograms only. Run the sweep again into a new store."
-        )
+        if any(table.deleted for table in tables):
+            reason = "They were deleted; popsnet results verify says which."
+        elif any(table.without for table in tables):
+            reason = "popsnet 0.1 kept histograms only. Run the sweep again into a new store."
+        raise InputError(f"There are no single runs to write to {path}. {reason}")
     _write(_RUNS, tables, path)
     return count
 

@@ -37,14 +37,26 @@ class Goal:
         there = set(store.shards(self.experiment))
         while True:
             missing = [shard for shard in self.shards if shard not in there]
-            if missing or self._stage + 1 == len(self.stages) or self.is_precise(store):
+            if missing or self._stage + 1 == len(self.stages) or self._is_settled(store):
                 return missing
             self._stage += 1
 
     def is_precise(self, store: Store) -> bool:
         """Return whether the stage is complete and its mean as precise as is wanted."""
-        tally = store.tally(self.experiment, len(self.shards) * SHARD_RUNS)
+        tally = self._whole(store)
         return self.precision is not None and tally is not None and self.precision.reached(tally)
+
+    def is_capped(self, store: Store) -> bool:
+        """Return whether the stage is complete and some of its runs were capped."""
+        tally = self._whole(store)
+        return tally is not None and tally.capped > 0
+
+    def _is_settled(self, store: Store) -> bool:
+        """Return whether more runs are of no use: the mean is precise, or never will be."""
+        return self.is_precise(store) or self.is_capped(store)
+
+    def _whole(self, store: Store) -> Tally | None:
+        return store.tally(self.experiment, len(self.shards) * SHARD_RUNS)
 
     @property
     def shards(self) -> Sequence[int]:
@@ -158,7 +170,7 @@ def _precision(
 ) -> Precision | None:
     if until_se is None:
         if max_runs is not None:
-            raise InputError(f"max_runs = {max_runs}: it is the limit for until_se; give both.")
+            raise InputError(f"max_runs = {max_runs}: max_runs needs until_se.")
         return None
     precision = Precision.of(until_se, max_runs)
     for experiment, runs in wanted:

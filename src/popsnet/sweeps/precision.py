@@ -20,6 +20,19 @@ MAX_RUNS = 10_000
 """The default largest number of runs of an experiment."""
 
 
+def standard_error(tally: Tally) -> float | None:
+    """Return the standard error of the mean number of slots.
+
+    None if there are fewer than two runs, or if runs were capped: then there is no telling how
+    far the mean is from the true one.
+    """
+    if tally.runs < 2 or tally.capped:
+        return None
+    sd = summarize_counts(tally.slots).sd
+    assert sd is not None
+    return sd / math.sqrt(tally.runs)
+
+
 @dataclass(frozen=True)
 class Precision:
     """A bound on the standard error of the mean number of slots.
@@ -53,14 +66,19 @@ class Precision:
         return cls(error, bool(found[3]), most)
 
     def __str__(self) -> str:
-        return f"{100 * self.error:g} % of the mean" if self.relative else f"{self.error:g} slots"
+        if self.relative:
+            return f"{100 * self.error:g} % of the mean"
+        return f"{self.error:g} slot{'s' * (self.error != 1)}"
 
     def reached(self, tally: Tally) -> bool:
-        """Return whether the standard error of the mean number of slots is small enough."""
-        one = summarize_counts(tally.slots)
-        assert one.sd is not None
-        error = one.sd / math.sqrt(tally.runs)
-        return error <= self.error * (one.mean if self.relative else 1)
+        """Return whether the standard error of the mean number of slots is small enough.
+
+        With capped runs it never is: the mean of the others and them is only a lower bound.
+        """
+        error = standard_error(tally)
+        if error is None:
+            return False
+        return error <= self.error * (tally.mean("slots") if self.relative else 1)
 
     def looks(self, first: int) -> Iterator[int]:
         """Yield the numbers of runs after which the standard error is looked at.

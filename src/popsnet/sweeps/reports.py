@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Any
 
 from popsnet.engines.outcome import HISTOGRAMS, TOTALS, Tally
@@ -12,9 +12,11 @@ from popsnet.experiment import Experiment
 from popsnet.report import Column, Fact, Report, Row, Table, counted
 from popsnet.report.table import NOTHING, ColumnKind, shown
 from popsnet.runs.summary import LABELS
-from popsnet.stats.inference import summarize_counts
+from popsnet.stats.inference import Summary, summarize_counts
 from popsnet.sweeps.exports import experiment_fields
+from popsnet.sweeps.precision import standard_error
 from popsnet.sweeps.shard import SHARD_RUNS, Provenance, shards_of
+from popsnet.sweeps.sweep import in_words
 
 if TYPE_CHECKING:
     from popsnet.sweeps.goals import Goals
@@ -33,7 +35,41 @@ def store_report(store: Store, experiments: Sequence[Experiment]) -> Report:
     of_all = f" of {total:,}" if len(rows) < total else ""
     count = f"{len(rows):,}{of_all} experiment{'' if total == 1 else 's'} in {store.path}."
     table, notes = _fitting((name,), rows)
-    return Report("", (Fact("store", str(store.path)),), (table, *notes, count))
+    behind = sum(map(store.runs_not_counted_of, experiments))
+    facts = Fact("store", str(store.path)), Fact("runs_not_counted", behind)
+    return Report("", facts, (table, *notes, *gap_notes(behind), count))
+
+
+def gap_notes(runs: int) -> list[str]:
+    """Return what to say of runs behind a missing shard, if there are any."""
+    if not runs:
+        return []
+    are = "is" if runs == 1 else "are"
+    return [
+        f"{counted(runs, 'run')} behind a missing shard {are} not counted. Run the sweep or merge "
+        "the missing part."
+    ]
+
+
+def why_nothing(runs_not_counted: int) -> str:
+    """Return why there are no results, and what to do."""
+    return "".join(gap_notes(runs_not_counted)) or "popsnet sweep makes some."
+
+
+def difference(one: Tally, other: Tally, here: str, there: str) -> str:
+    """Say in which count two tallies of one shard differ, the most important first."""
+    for name in ("slots", "steps", "slots_delivered", "lost"):
+        first, second = one.histograms[name], other.histograms[name]
+        if first != second:
+            means = [one.mean(name), other.mean(name)]
+            if f"{means[0]:.2f}" != f"{means[1]:.2f}":
+                return f"mean {LABELS[name]} {means[0]:,.2f} {here}, {means[1]:,.2f} {there}"
+            return f"another histogram of {LABELS[name]} {here} than {there}"
+    for name in ("runs", "capped", *TOTALS):
+        if (values := (getattr(one, name), getattr(other, name)))[0] != values[1]:
+            label = LABELS.get(name, name)
+            return f"{label} {values[0]:,} {here}, {values[1]:,} {there}"
+    return f"another spelling {here} than {there}"
 
 
 def sweep_report(sweep: Sweep, goals: Goals, store: Store) -> Report:
@@ -52,10 +88,10 @@ def sweep_report(sweep: Sweep, goals: Goals, store: Store) -> Report:
     if any(runs % SHARD_RUNS for runs in sweep.runs) and goals.precision is None:
         notes.append(f"Runs are rounded up to whole shards of {SHARD_RUNS}.")
     if sweep.skipped:
-        skipped = "".join(f"\n  {text}" for text in sweep.skipped)
-        notes.append(f"Skipped: {len(sweep.skipped):,} that do not apply:{skipped}")
+        notes.append(f"Skipped {len(sweep.skipped):,}: {in_words(sweep.skipped)}.")
     if others and goals.part is None:
-        notes.append(f"{len(begun):,} of {counted(len(rows), 'experiment')} have results so far.")
+        have = "has" if len(begun) == 1 else "have"
+        notes.append(f"{len(begun):,} of {counted(len(rows), 'experiment')} {have} results so far.")
     notes += _reached(goals, store)
     facts = Fact("store", str(store.path)), Fact("skipped", list(sweep.skipped))
     missing = [Table("experiments_without_results", "", (), others)] if others else []
@@ -89,9 +125,14 @@ def _reached(goals: Goals, store: Store) -> Iterator[str]:
         precise = sum(goal.is_precise(store) for goal in there)
         of_all = f"{precise:,} of {counted(len(goals.goals), 'experiment')}"
         yield f"{of_all} reached a standard error of at most {goals.precision}."
-        if precise < len(there):
+        if capped := sum(goal.is_capped(store) for goal in there):
+            have = "has capped runs, so its mean is a lower bound"
+            if capped > 1:
+                have = "have capped runs, so their means are lower bounds"
+            yield f"{counted(capped, 'experiment')} {have}."
+        if precise + capped < len(there):
             most = f"the limit of {goals.precision.max_runs:,} runs"
-            yield f"{len(there) - precise:,} reached {most} before that."
+            yield f"{len(there) - precise - capped:,} reached {most} before that."
     if goals.part is not None:
         what = f"Part {goals.part}: {progress_in_words(goals, store)}"
         yield f"{what} The rows above have the runs of this part alone."
@@ -101,11 +142,13 @@ def progress_in_words(goals: Goals, store: Store) -> str:
     """Return how much of what was wanted is in the store."""
     if goals.precision is not None:
         done = sum(not goal.missing(store) for goal in goals.goals.values())
-        return (
-            f"{done:,} of {counted(len(goals.goals), 'experiment')} are finished in {store.path}."
-        )
+        are = "is" if done == 1 else "are"
+        of_all = counted(len(goals.goals), "experiment")
+        return f"{done:,} of {of_all} {are} finished in {store.path}."
     done, total = goals.shards_done(store)
-    return f"{done:,} of {total:,} shards of {SHARD_RUNS} runs are in {store.path}."
+    are = "is" if done == 1 else "are"
+    of_all = counted(total, "shard")
+    return f"{done:,} of {of_all} of {SHARD_RUNS} runs {are} in {store.path}."
 
 
 def experiment_report(store: Store, name: str) -> Report:
@@ -123,8 +166,9 @@ def experiment_report(store: Store, name: str) -> Report:
         for name, one in tally.histograms.items()
         if one
     ]
-    if beyond := len(shards) - tally.runs // SHARD_RUNS:
-        notes.append(f"Shards beyond a missing one, not counted: {beyond:,}.")
+    behind = store.runs_not_counted_of(experiment)
+    facts.append(Fact("runs_not_counted", behind))
+    notes += gap_notes(behind)
     pairs = zip(shards, origins, strict=True)
     done = Table("shards", "", (), [{"shard": shard, **asdict(one)} for shard, one in pairs])
     title = f"experiment {experiment.digest}"
@@ -144,7 +188,7 @@ def _made_by(origins: Sequence[Provenance]) -> list[str]:
 
 
 _FIGURES: dict[str, ColumnKind] = {
-    "mean": "number", "sd": "number", "min": "integer", "max": "integer",
+    "mean": "number", "sd": "number", "se": "number", "min": "integer", "max": "integer",
 }  # fmt: skip
 _LABELS: dict[str, tuple[str, ColumnKind]] = {
     "runs": ("runs", "integer"),
@@ -168,8 +212,16 @@ def _at_least(key: str, heading: str, kind: ColumnKind = "number") -> Column:
     return Column(key, heading, kind, show)
 
 
+def _sd(row: Row) -> str:
+    """Return the standard deviation, which capped runs make meaningless."""
+    return NOTHING if row["capped"] else shown(row.get("slots_sd"), "number")
+
+
 def _router(row: Row) -> str:
-    return f"{row['router']} ({row['variant']})"
+    """Return router and variant; a long schedule by its beginning."""
+    name, variant = row["router"], row["variant"]
+    room = max(_LONGEST_ROUTER - len(name) - 3, _SHORT)
+    return f"{name} ({variant if len(variant) <= room else f'{variant[: room - 1].rstrip()}…'})"
 
 
 def _described(row: Row) -> str:
@@ -191,15 +243,18 @@ _NUMBERS = (
     Column("runs", show=_runs),
     _at_least("steps_mean", "steps mean"),
     _at_least("slots_mean", "slots mean"),
-    Column("slots_sd", "sd"),
+    Column("slots_sd", "sd", show=_sd),
+    Column("slots_se", "s.e."),
     _at_least("slots_max", "max", "integer"),
     _at_least("slots_delivered_mean", "last delivery"),
     Column("lost", kind="integer"),
 )
-_LESS_IMPORTANT = ("slots_delivered_mean", "steps_mean", "slots_max", "slots_sd")
+_LESS_IMPORTANT = ("slots_delivered_mean", "steps_mean", "slots_max", "slots_sd", "slots_se")
 """Columns that are left out, in this order, where the lines would be too long."""
 
 _WIDTH = 80
+_LONGEST_ROUTER = 28
+"""Characters of a router and its variant that a list shows."""
 
 
 def _fitting(first: tuple[Column, ...], rows: Sequence[Row]) -> tuple[Table, list[str]]:
@@ -233,21 +288,28 @@ def _natural_width(columns: Sequence[Column], rows: Sequence[Row]) -> int:
     return sum(longest) + len(columns) - 1
 
 
+def _summary(tally: Tally, name: str) -> dict[str, Any]:
+    if not tally.runs:
+        return dict.fromkeys(one.name for one in fields(Summary))
+    return asdict(summarize_counts(tally.histograms[name]))
+
+
 def row_of(experiment: Experiment, tally: Tally) -> dict[str, Any]:
-    """Return an experiment and figures of its runs, if there are any, as one row."""
+    """Return an experiment and figures of its runs as one row.
+
+    Without runs, means and the like are None.
+    """
     row: dict[str, Any] = {
         **experiment_fields(experiment),
         "runs": tally.runs,
         "capped": tally.capped,
     }
-    if not tally.runs:
-        return row
     for name in ("steps", "slots", "slots_delivered"):
-        one = summarize_counts(tally.histograms[name])
-        row |= {f"{name}_{figure}": value for figure, value in asdict(one).items()}
-    lost = summarize_counts(tally.lost)
+        row |= {f"{name}_{key}": value for key, value in _summary(tally, name).items()}
+    row["slots_se"] = standard_error(tally)
+    lost = _summary(tally, "lost")
     total = sum(packets * runs for packets, runs in tally.lost.items())
-    row |= {"lost": total, "lost_mean": lost.mean, "lost_max": lost.max}
+    row |= {"lost": total, "lost_mean": lost["mean"], "lost_max": lost["max"]}
     row |= {name: getattr(tally, name) for name in TOTALS}
     return row | {
         f"{name}_histogram": {str(value): one[value] for value in sorted(one)}

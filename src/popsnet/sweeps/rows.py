@@ -217,7 +217,10 @@ def point_flaws(row: Row, path: Path) -> Iterator[str]:
         yield f"Experiment {row[0]}: {error}"
         return
     if digest != row[0]:
-        yield f"Experiment {row[0]} is not named after its values; their name is {digest}."
+        yield (
+            f"Experiment {row[0]} has a name that does not match its parameters "
+            f"(expected {digest})."
+        )
 
 
 def shard_flaws(row: Row, path: Path) -> Iterator[str]:
@@ -252,4 +255,7 @@ def run_flaws(row: Row, shard_row: Row, path: Path) -> Iterator[str]:
     sums = {name: sum(columns[name]) for name in (*TOTALS, "capped")}
     counters = {name: Counter(columns[name]) for name in HISTOGRAMS}
     if Tally(runs=SHARD_RUNS, **sums, **counters) != tally:  # type: ignore[arg-type]
-        yield f"Shard {row[1]} of experiment {row[0]}: its runs do not add up to its numbers."
+        yield (
+            f"Shard {row[1]} of experiment {row[0]}: its single runs contradict its histograms or "
+            "totals."
+        )

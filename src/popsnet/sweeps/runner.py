@@ -90,7 +90,8 @@ def collect(
     a function of the results, and does not depend on workers, interruptions or parts (with
     ``part``, whole experiments are divided, not their shards). Stopping at a small sample standard
     deviation makes that deviation slightly too small on average. For heavy-tailed results the
-    mean is then too small as well; use a fixed number of runs for them.
+    mean is then too small as well; use a fixed number of runs for them. An experiment with capped
+    runs ends at the next look without being precise: its mean is a lower bound.
 
     Examples
     --------

@@ -10,8 +10,9 @@ completes it.
 
 from __future__ import annotations
 
+import re
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,7 +24,7 @@ from popsnet.files import require_writable
 from popsnet.report import Report, data_frame
 from popsnet.sweeps import rows as stored
 from popsnet.sweeps.exports import RunTable, export_experiments, export_runs, run_columns
-from popsnet.sweeps.reports import row_of, store_report
+from popsnet.sweeps.reports import difference, row_of, store_report, why_nothing
 from popsnet.sweeps.rows import Row
 from popsnet.sweeps.selection import EVERYTHING, Selection
 from popsnet.sweeps.shard import SHARD_RUNS, Provenance, Shards, shards_of
@@ -33,12 +34,18 @@ if TYPE_CHECKING:
 
 _MAGIC = b"SQLite format 3\0"
 _PATIENCE_SECONDS = 60.0
-_FEW = 6
+_FEW = 10
 """Experiments that a message names."""
 
 
 def _in_words(experiment: Experiment) -> str:
     return f"{experiment}, {experiment.permutation.partition(':')[0]}"
+
+
+def _is_old(version: str) -> bool:
+    """Whether this version of popsnet kept no single runs: 0.2 was the first that did."""
+    found = re.match(r"(\d+)\.(\d+)", version)
+    return found is None or (int(found[1]), int(found[2])) < (0, 2)
 
 
 class Store:
@@ -157,6 +164,15 @@ class Store:
         shards = self.shards(experiment)
         return next((i for i, shard in enumerate(shards) if i != shard), len(shards))
 
+    def runs_not_counted(self, only: Selection = EVERYTHING) -> int:
+        """Return how many runs of some experiments are behind a missing shard."""
+        return sum(map(self.runs_not_counted_of, self.experiments(only)))
+
+    def runs_not_counted_of(self, experiment: Experiment) -> int:
+        """Return how many runs of an experiment are behind a missing shard."""
+        behind = len(self.shards(experiment)) - self._unbroken_shards(experiment)
+        return behind * SHARD_RUNS
+
     def runs(self, experiment: Experiment) -> RunTable:
         """Return the counts of single runs, up to the first shard that is missing.
 
@@ -180,7 +196,24 @@ class Store:
             tuple(shard for _, shard, _ in rows),
             stored.counts_of(rows, self.path),
             without=(whole - len(rows)) * SHARD_RUNS,
+            deleted=self._deleted(experiment, whole) if len(rows) < whole else 0,
         )
+
+    def _deleted(self, experiment: Experiment, end: int) -> int:
+        """Return how many of the first runs have no counts although they were kept once."""
+        shards = [
+            shard
+            for point, shard, version in self._without_runs()
+            if point == experiment.digest and not _is_old(version)
+        ]
+        return sum(shard < end for shard in shards) * SHARD_RUNS
+
+    def _without_runs(self) -> list[Row]:
+        """Return experiment, number and version of popsnet of shards without single runs."""
+        query = "SELECT point, shard, popsnet FROM provenance"
+        if self._has_runs:
+            query += " WHERE (point, shard) NOT IN (SELECT point, shard FROM runs)"
+        return self._rows(f"{query} ORDER BY point, shard")
 
     def experiments(self, only: Selection = EVERYTHING) -> list[Experiment]:
         """Return every experiment that has a shard, small networks first.
@@ -212,21 +245,33 @@ class Store:
         found = [one for one in there if one.digest.startswith(prefix)]
         if len(found) == 1:
             return found[0]
-        raise InputError(
-            f"{len(found):,} experiments in {self.path} have names that begin with {prefix!r}; "
-            f"exactly one must. {self._hint(prefix, found or there)}"
+        many = (
+            f"{len(found):,} experiments in {self.path} have names"
+            if found
+            else (f"No experiment in {self.path} has a name")
         )
+        cure = "Give more of these: " if found else ""
+        hint = self._named(found) if found else self._hint(prefix, there)
+        raise InputError(f"{many} that begin{'' if found else 's'} with {prefix!r}. {cure}{hint}")
+
+    def _named(self, experiments: Sequence[Experiment]) -> str:
+        """Return names and experiments, at most ten of them; no two names are the same."""
+        names = {one.digest for one in experiments}
+        length = next(
+            one for one in range(6, 65) if len({name[:one] for name in names}) == len(names)
+        )
+        shown = [f"{one.digest[:length]} ({_in_words(one)})" for one in experiments[:_FEW]]
+        more = len(experiments) - len(shown)
+        return f"{'; '.join(shown)}{f'; and {more:,} more' if more else ''}."
 
     def _hint(self, text: str, there: Sequence[Experiment]) -> str:
         """Say which names there are: those of a router, variant or permutation if it is one."""
         described = [(one, f"{one.router} {one.variant} {one.permutation}") for one in there]
         close = [one for one, words in described if text and text.lower() in words.lower()]
-        shown = [f"{one.digest[:6]} ({_in_words(one)})" for one in (close or there)[:_FEW]]
-        if not shown:
+        if not there:
             return "The store is empty."
-        more = len(close or there) - len(shown)
         what = f"Experiments with {text!r}" if close else "Experiments"
-        return f"{what}: {'; '.join(shown)}{f'; and {more:,} more' if more else ''}."
+        return f"{what}: {self._named(close or there)}"
 
     def provenance(self, experiment: Experiment, shard: int) -> Provenance:
         """Return when, where and with what a shard was made."""
@@ -295,16 +340,22 @@ class Store:
         per_run : bool
             Write a row per run instead of a row per experiment.
         """
+        reason = why_nothing(self.runs_not_counted(only))
         if per_run:
-            return export_runs(self._run_tables(only), Path(path))
-        return export_experiments(self.to_records(only), Path(path))
+            return export_runs(self._run_tables(only), Path(path), reason)
+        return export_experiments(self.to_records(only), Path(path), reason)
 
     def _run_tables(self, only: Selection) -> list[RunTable]:
         return [self.runs(one) for one in self._selected(only)]
 
-    def runs_without_counts(self, only: Selection = EVERYTHING) -> int:
-        """Return how many runs, up to gaps, have no counts of their own: popsnet 0.1 made them."""
-        return sum(table.without for table in self._run_tables(only))
+    def runs_without_counts(self, only: Selection = EVERYTHING) -> tuple[int, int]:
+        """Return how many runs, up to gaps, have no counts of their own.
+
+        First the runs that popsnet 0.1 made, then those whose counts were deleted.
+        """
+        tables = self._run_tables(only)
+        deleted = sum(table.deleted for table in tables)
+        return sum(table.without for table in tables) - deleted, deleted
 
     def rows(self, table: str) -> list[tuple[Any, ...]]:
         """Return all rows of a table, in the order of its key."""
@@ -345,17 +396,35 @@ class Store:
         found = [text for (text,) in self._rows("PRAGMA integrity_check") if text != "ok"]
         if found:
             return found
-        orphans = self._rows("PRAGMA foreign_key_check")
-        found = [f"A row of {table} belongs to no other row." for table, *_ in orphans]
         shards = {row[:2]: row for row in self.rows("shards")}
-        if len(shards) != len(self.rows("provenance")):
-            found.append("There are shards without provenance.")
+        found = list(self._missing_rows(shards.keys()))
         found += [one for row in self.rows("points") for one in stored.point_flaws(row, self.path)]
         found += [one for row in shards.values() for one in stored.shard_flaws(row, self.path)]
         for row in self.rows("runs"):
             if row[:2] in shards:
                 found += stored.run_flaws(row, shards[row[:2]], self.path)
         return found
+
+    def _missing_rows(self, shards: Collection[tuple[str, int]]) -> Iterator[str]:
+        """Yield which rows are missing although other tables have rows for the same thing."""
+        points = {point for point, *_ in self.rows("points")}
+        for point in sorted({point for point, _ in shards} - points):
+            yield f"Experiment {point} has shards, and its row in the table points is missing."
+        origins = {row[:2] for row in self.rows("provenance")}
+        runs = {row[:2] for row in self.rows("runs")}
+        for point, shard in sorted((origins | runs).difference(shards)):
+            yield (
+                f"Shard {shard} of experiment {point} is missing from the table shards, although "
+                "other tables have it."
+            )
+        for point, shard in sorted(set(shards) - origins):
+            yield f"Shard {shard} of experiment {point} has no provenance."
+        for point, shard, version in self._without_runs():
+            if (point, shard) in shards and not _is_old(version):
+                yield (
+                    f"Shard {shard} of experiment {point} has lost its single runs, which popsnet "
+                    f"{version} keeps. Run the sweep into a new store and merge it to add them."
+                )
 
     def _create(self) -> None:
         with self._transaction():
@@ -404,10 +473,13 @@ class Store:
             (there,) = self._rows(query, *row[:key])
             if there != row:
                 which = f"{f'shard {row[1]} of ' if key == 2 else ''}experiment {row[0]}"
-                both = f": {there[key:]}, not {row[key:]}" if table != "runs" else ""
+                both = ""
+                if table == "shards":
+                    here, new = (stored.tally_of([one], self.path) for one in (there, row))
+                    both = f": {difference(here, new, 'there', 'in the new result')}"
                 raise StoreError(
                     f"{self.path} has another result for {which}{both}. One of the two is wrong; "
-                    "verify() finds out which."
+                    "popsnet results verify --all finds out which."
                 )
 
     def _insert_new(self, table: str, rows: list[Row]) -> int:

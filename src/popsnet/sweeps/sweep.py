@@ -84,7 +84,7 @@ class Sweep:
         )
         sweep = reduce(add, sweeps)
         if not sweep.experiments:
-            raise InputError(f"{path}: none of it applies: {'; '.join(sweep.skipped)}")
+            raise InputError(f"{path}: nothing in it applies: {in_words(sweep.skipped)}.")
         return sweep
 
     @classmethod
@@ -102,6 +102,39 @@ class Sweep:
 
     def __add__(self, other: Sweep) -> Sweep:
         return Sweep(*(getattr(self, one.name) + getattr(other, one.name) for one in fields(self)))
+
+
+def in_words(skipped: Iterable[str]) -> str:
+    """Return what does not apply, with equal reasons together.
+
+    Examples
+    --------
+    >>> reasons = ["stage S needs d >= g.", "it needs d >= g.", "it needs d >= g."]
+    >>> names = ["relay (S) on POPS(2, 8)", "mei-rizzi on POPS(2, 8)", "mei-rizzi on POPS(2, 9)"]
+    >>> in_words(map("{}: {}".format, names, reasons))
+    'relay (S) needs d ≥ g: POPS(2, 8); mei-rizzi needs d ≥ g: POPS(2, 8), POPS(2, 9)'
+    """
+    networks: dict[tuple[str, str], dict[str, None]] = {}
+    for text in skipped:
+        name, network, reason = re.fullmatch(_SKIPPED, text, re.DOTALL).groups()  # type: ignore[union-attr]
+        condition = re.search(r"needs (d (?:[<>]=?|=) g)", reason)
+        why = condition[1] if condition else reason
+        networks.setdefault((why, name), {})[network] = None
+    alike: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+    for (why, name), where in networks.items():
+        alike.setdefault((why, tuple(where)), []).append(name)
+    return "; ".join(_sentence(names, why, where) for (why, where), names in alike.items())
+
+
+_SKIPPED = r"(.+) on (POPS\(\d+, \d+\)): (.+?)\.?"
+
+
+def _sentence(names: list[str], why: str, networks: tuple[str, ...]) -> str:
+    who = " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+    if re.match(r"d [<>=]", why):
+        condition = why.replace(">=", "≥").replace("<=", "≤")
+        return f"{who} need{'s' * (len(names) == 1)} {condition}: {', '.join(networks)}"
+    return f"{who} on {', '.join(networks)}: {why}"
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -187,8 +220,7 @@ class _Grid(Struct, frozen=True):
         inapplicable = [one for one in found if isinstance(one, str)]
         if inapplicable and not self.skip_inapplicable:
             raise InputError(
-                f"{'; '.join(text.rstrip('.') for text in inapplicable)}. Remove them, or "
-                "set skip_inapplicable = true."
+                f"{in_words(inapplicable)}. Remove them, or set skip_inapplicable = true."
             )
         experiments = tuple(one for one in found if isinstance(one, Experiment))
         count = len(experiments)
@@ -201,7 +233,9 @@ class _Grid(Struct, frozen=True):
         try:
             chosen = router.choose_variant(variant, network)
         except InputError as error:
-            yield str(error)
+            name = router.name if variant is None else f"{router.name} ({variant})"
+            _, _, reason = str(error).rpartition(f"{network}: ")
+            yield f"{name} on {network}: {re.split(r'(?<=[.]) |; ', reason)[0].rstrip('.')}."
             return
         for permutation in self.permutations:
             _require_file(permutation)
@@ -331,6 +365,9 @@ def _explained(table: Mapping[str, Any], error: str) -> str:
     value = table[key]
     for index in indices:
         value = value[int(index)]
+    if reason == "Expected `int`, got `str`":
+        cure = "; remove the quotes" if re.fullmatch(r"\s*-?\d+\s*", value) else ""
+        return f"{key} = {value!r} must be an integer{cure}."
     return f"{key} = {value!r}: {reason}."
 
 

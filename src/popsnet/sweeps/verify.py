@@ -12,6 +12,7 @@ from popsnet.errors import InputError
 from popsnet.experiment import Experiment, whole_number
 from popsnet.progress import Progress, patient_progress
 from popsnet.report import Report, Reported, counted, facts_of
+from popsnet.sweeps.reports import difference, gap_notes
 from popsnet.sweeps.rows import counts_of, run_rows
 from popsnet.sweeps.runner import Workers
 from popsnet.sweeps.shard import Shards
@@ -31,14 +32,17 @@ class Verification(Reported):
     """Shards that were run again."""
     unknown: tuple[str, ...] = ()
     """Experiments that cannot be run again here, and why."""
+    runs_not_counted: int = 0
+    """Runs behind a missing shard."""
 
     def report(self) -> Report:
         """Return the outcome as it is shown."""
-        facts = facts_of(self, "store", "flaws", "compared", "unknown")
+        facts = facts_of(self, "store", "flaws", "compared", "unknown", "runs_not_counted")
         notes = [f"Not run again: {text}" for text in self.unknown]
+        notes += gap_notes(self.runs_not_counted)
         done = f"{counted(self.compared, 'shard')} run again"
         verdict = (
-            f"FAILED: {self.store} has {len(self.flaws):,} flaws; {done}."
+            f"FAILED: {self.store} has {counted(len(self.flaws), 'flaw')}; {done}."
             if self.flaws
             else f"OK: {self.store} is whole and consistent; {done}, with the same results."
         )
@@ -85,6 +89,7 @@ def verify(
     flaws = store.flaws()
     if flaws:
         return Verification(str(store.path), tuple(flaws))
+    behind = store.runs_not_counted()
     stored = [(one, shard) for one in store.experiments() for shard in store.shards(one)]
     work, unknown = _work(store, _sample(stored, shards, seed))
     compared = 0
@@ -95,7 +100,7 @@ def verify(
         for compared, again in enumerate(crew.do(Queue(work)), start=1):
             flaws += _differences(store, again)
             report(compared)
-    return Verification(str(store.path), tuple(flaws), compared, tuple(unknown))
+    return Verification(str(store.path), tuple(flaws), compared, tuple(unknown), behind)
 
 
 def _differences(store: Store, again: Shards) -> Iterator[str]:
@@ -104,7 +109,7 @@ def _differences(store: Store, again: Shards) -> Iterator[str]:
     kept, where = store.shard(again.experiment, shard), f"Shard {shard} of experiment "
     where += again.experiment.digest
     if tally != kept:
-        yield f"{where} is {kept} in the store and {tally} when it is run again."
+        yield f"{where}: {difference(kept, tally, 'in the store', 'when run again')}."
     runs = store.shard_runs(again.experiment, shard)
     if runs is not None and runs != counts_of(run_rows(again), store.path).tolist():
         yield f"{where} has other single runs in the store than when it is run again."

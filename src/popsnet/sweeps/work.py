@@ -132,8 +132,10 @@ class Part:
             numbers = part
         if len(numbers) != 2:
             raise InputError(f"part = {part}: give the part and how many there are, as in 3/20.")
-        number, count = (whole_number("part", one, 1) for one in numbers)
-        if number > count:
+        number, count = (whole_number("part", one, 0) for one in numbers)
+        if count < 1:
+            raise InputError(f"part = {number}/{count}: there must be at least 1 part.")
+        if not 1 <= number <= count:
             raise InputError(f"part = {number}/{count}: parts are numbered from 1 to {count}.")
         return cls(number, count)
 
