@@ -33,3 +33,14 @@ def test_a_notebook_sees_progress(
     written = capsys.readouterr().err
     assert "\rmei-rizzi on POPS(4, 4)" in written
     assert written.split("\r")[-2:] == [" " * 78, ""]
+
+
+def test_a_log_gets_a_line_now_and_then(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    route(4, 4, runs=3, engine="slots")
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr(progress_module, "_SECONDS_BETWEEN_LINES", 0.0)
+    with progress_module.patient_progress("runs", 400, unit="shards") as report:
+        report(120)
+    assert capsys.readouterr().err == "runs: 120 of 400 shards, 0 s\n"

@@ -60,10 +60,39 @@ def test_a_line_per_router_with_intervals_and_the_number_of_runs(store: Path) ->
 def test_means_of_capped_runs_are_marked_and_have_no_interval(store: Path) -> None:
     figure = drawn(store, only=Selection(d=8, g=4))
     assert "↑ lower bound: some runs were capped" in labels(figure)
-    (container,) = bars_of(figure.axes[0])
+    container, _ = bars_of(figure.axes[0])
     ((low, high),) = container.lines[2][0].get_segments()
     assert low[1] == high[1]
     assert "↑ lower bound: some runs were capped" not in labels(drawn(store, only=Selection(d=4)))
+
+
+def test_lower_bounds_are_hollow_and_in_the_colour_of_their_line(store: Path) -> None:
+    figure = drawn(store, only=Selection(router="mei-rizzi", d=8), x="g")
+    (axes,) = figure.axes
+    assert labels(figure)[-1] == "↑ lower bound: some runs were capped"
+    hollow = [one for one in axes.lines if one.get_markerfacecolor() == "white"]
+    arrows = [one for one in axes.lines if one.get_marker() == r"$\uparrow$"]
+    colours = [one.lines[0].get_color() for one in bars_of(axes)[:-1]]
+    assert [one.get_color() in colours for one in (hollow[0], arrows[0])] == [True, True]
+
+
+def test_a_router_has_one_colour_and_its_lines_differ(tmp_path: Path) -> None:
+    sweep = Sweep.of_grid(n=[16, 64], ratio=[1, 4, 16], routers=["mei-rizzi", "direct"])
+    collect(sweep, store=tmp_path / "r", progress=False)
+    figure = drawn(tmp_path / "r")
+    assert labels(figure)[:3] == ["direct, d = g", "direct, d/g = 4", "direct, d/g = 16"]
+    lines = [one.lines[0] for one in bars_of(figure.axes[0])][:6]
+    assert len({one.get_color() for one in lines[:3]}) == 1
+    assert len({one.get_color() for one in lines}) == 2
+    assert len({(one.get_color(), one.get_marker()) for one in lines}) == len(lines) == 6
+
+
+def test_labels_of_near_values_do_not_overlap(tmp_path: Path) -> None:
+    shapes = [[15, 1], [16, 1], [1000, 1], [1024, 1]]
+    sweep = Sweep.of_grid(shapes=shapes, routers="direct")
+    collect(sweep, store=tmp_path / "r", progress=False)
+    (axes,) = drawn(tmp_path / "r").axes
+    assert [text.get_text() for text in axes.get_xticklabels()] == ["16", "1,024"]
 
 
 def test_a_wide_range_has_a_logarithmic_axis_and_lost_packets_none(store: Path) -> None:
@@ -73,6 +102,9 @@ def test_a_wide_range_has_a_logarithmic_axis_and_lost_packets_none(store: Path) 
     assert drawn(store, x="d/g").axes[0].get_yscale() == "log"
     lost = drawn(store, measure="lost", only=Selection(router="direct"))
     assert lost.axes[0].get_ylim() == (0, 1)
+    assert not any(one.lines[0].get_clip_on() for one in bars_of(lost.axes[0]))
+    one = drawn(store, only=Selection(router="direct", n=16)).axes[0]
+    assert one.get_title() == "d = g, permutation random, 20 runs"
 
 
 def test_too_many_lines_are_refused(tmp_path: Path) -> None:

@@ -64,3 +64,23 @@ def test_a_verification_shows_itself(tmp_path: Path) -> None:
         found = verify(store, progress=False)
     assert str(found).replace("\n", " ").endswith("2 shards run again, with the same results.")
     assert found.report().to_dict()["compared"] == 2
+
+
+def test_a_long_schedule_is_shortened_and_all_columns_stay(tmp_path: Path) -> None:
+    variants = ["P4 P3 P3 P3 P2 P2 P2 P2 P2 P1 P1 P1", "S"]
+    sweep = Sweep.of_grid(shapes=[[8, 8]], routers="relay", variants=variants)
+    with Store(tmp_path / "r.sqlite", create=True) as store:
+        collect(sweep, store=store, progress=False)
+        text = str(sweep_report(sweep, Goals.of(sweep), store))
+    assert "relay (P4 P3 P3 P3 P2 P2 P…)" in text
+    for heading in ("s.e.", "max", "sd", "delivery"):
+        assert heading in text
+
+
+def test_standard_errors_are_there(tmp_path: Path) -> None:
+    with Store(tmp_path / "r.sqlite", create=True) as store:
+        collect([Experiment(4, 4)], 20, store, progress=False)
+        (row,) = store.to_records()
+        text = str(store.report())
+    assert row["slots_se"] == pytest.approx(row["slots_sd"] / 20**0.5)
+    assert f"{row['slots_se']:.2f}" in text

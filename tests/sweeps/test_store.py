@@ -170,7 +170,7 @@ FLAWS = {
     "text for a number": ("UPDATE shards SET capped = 'x'", "cannot be read"),
     "caps": ("UPDATE shards SET capped = 11", "has 11 capped of 10"),
     "a negative count": ("UPDATE shards SET messages = -1", "a negative count"),
-    "another seed": ("UPDATE points SET seed = '5'", "has a name that does not match its parameters (expected "),
+    "another seed": ("UPDATE points SET seed = '5'", "does not match its parameters (expected "),
     "no seed": ("UPDATE points SET seed = 'x'", "cannot be read"),
     "an orphan": ("DELETE FROM points", "its row in the table points is missing"),
     "no provenance": ("DELETE FROM provenance", "Shard 1 of experiment"),

@@ -100,33 +100,31 @@ def draw_curves(curves: Curves) -> Figure:
         drawn.lines[0].set_clip_on(False)  # or the axis would cut markers at 0
         _mark_lower_bounds(axes, line, look)
     if any(one.capped for one in curves.points):
-        hollow = {"markerfacecolor": "white", "markersize": 4}
-        axes.plot(
-            [], [], color=style.GREY, marker="o", linestyle="none", **hollow,
-            label="↑ lower bound: some runs were capped",
+        axes.errorbar(  # not plot, whose label would be the first in the legend
+            [], [], color=style.GREY, marker="o", markersize=4, markerfacecolor="white",
+            linestyle="none", label="↑ lower bound: some runs were capped",
         )  # fmt: skip
     _set_y(axes, curves)  # only now: limits that are set before would stay
     return style.with_legend(figure, columns)
 
 
 def _looks(curves: Curves) -> list[style.Look]:
-    """Return a look per line: a colour and a marker per router, if there are several routers."""
+    """Return a look per line.
+
+    If a router has several lines, they have one colour, and differ in markers and line styles.
+    """
     count = len(style.LOOKS)
     routers = [line[0].experiment.router for line in curves.lines.values()]
     places = list(dict.fromkeys(routers))
-    if len(places) in (1, len(routers)) or max(map(routers.count, places)) > count:
-        pairs = [(one % count, (one + one // count) % count) for one in range(len(routers))]
-        return [
-            style.LOOKS[one]._replace(
-                marker=style.LOOKS[other].marker, line=style.LOOKS[other].line
-            )
-            for one, other in pairs
-        ]
     looks = []
     for place, router in enumerate(routers):
-        number = places.index(router)
-        line = style.LOOKS[routers[:place].count(router)].line
-        looks.append(style.LOOKS[number % count]._replace(line=line))
+        colour, number, shift = place, place, place // count
+        if 1 < len(places) < len(routers):
+            colour, number = places.index(router), routers[:place].count(router)
+            shift = colour + number // count  # or a line would hide an equal one of another router
+        shape, line = style.LOOKS[number % count], (number + shift) % count
+        look = style.Look(style.LOOKS[colour % count].colour, shape.marker, style.LOOKS[line].line)
+        looks.append(look)
     return looks
 
 
