@@ -218,6 +218,9 @@ def test_verify_finds_what_is_wrong(cli: Cli, store: Path) -> None:
     finished = cli("results", "verify", "--all")
     assert finished.code == 1
     assert "FAILED: results.sqlite has 4 flaws; 8 shards run again." in finished.out
+    said = " ".join(finished.out.split())
+    assert re.search(r": messages sent [\d,]+ in the store, [\d,]+ when run again\.", said)
+    assert "Tally" not in said
     change(store, "UPDATE shards SET runs = 11")
     finished = cli("results", "verify", "--all")
     assert finished.code == 1

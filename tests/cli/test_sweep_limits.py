@@ -75,6 +75,28 @@ def test_time_ends_a_sweep_and_the_same_command_does_the_rest(
     assert rows("results.sqlite") == rows("whole")
 
 
+def test_an_interrupt_before_any_run_says_so(
+    cli: Cli, sweep: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    for where in ("popsnet.sweeps.goals.Goals.of", "popsnet.sweeps.runner.pursue"):
+        with monkeypatch.context() as patched:
+            patched.setattr(where, interrupt)
+            finished = cli("sweep", "sweep.toml")
+        assert (finished.code, finished.out) == (130, "")
+        assert "Interrupted before any run was finished; there are no results." in finished.err
+
+
+def test_a_csv_says_nothing_of_experiments_without_results(
+    cli: Cli, sweep: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("popsnet.sweeps.runner.pursue", lambda *_: None)
+    finished = cli("sweep", "sweep.toml", "--csv")
+    assert "Not in the CSV" not in finished.err
+
+
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [

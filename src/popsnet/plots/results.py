@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 from math import log2
+from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -134,7 +135,12 @@ def _mark_lower_bounds(axes: Axes, line: Sequence[CurvePoint], look: style.Look)
     if not capped:
         return
     xs, ys = zip(*capped, strict=True)
-    alike = {"color": look.colour, "linestyle": "none", "clip_on": False, "zorder": 3}
+    alike: dict[str, Any] = {
+        "color": look.colour,
+        "linestyle": "none",
+        "clip_on": False,
+        "zorder": 3,
+    }
     axes.plot(xs, ys, marker=look.marker, markersize=4, markerfacecolor="white", **alike)
     lift = ScaledTranslation(0, 7 / 72, axes.figure.dpi_scale_trans)
     axes.plot(

@@ -201,12 +201,12 @@ class Store:
 
     def _deleted(self, experiment: Experiment, end: int) -> int:
         """Return how many of the first runs have no counts although they were kept once."""
-        shards = [
+        deleted = [
             shard
             for point, shard, version in self._without_runs()
-            if point == experiment.digest and not _is_old(version)
+            if point == experiment.digest and shard < end and not _is_old(version)
         ]
-        return sum(shard < end for shard in shards) * SHARD_RUNS
+        return len(deleted) * SHARD_RUNS
 
     def _without_runs(self) -> list[Row]:
         """Return experiment, number and version of popsnet of shards without single runs."""
