@@ -86,7 +86,7 @@ def test_both_clocks_are_told(cli: Cli) -> None:
         assert (run["slots"], run["slots_delivered"], run["slots_known"]) == (5, 2, None)
     text = cli("route", 8, 8).out
     assert "slots until the last delivery           25\n" in text
-    assert "most bits of a control message           1\n" in text
+    assert "largest control message (bits)           1\n" in text
 
 
 def without_seconds(text: str) -> object:

@@ -47,7 +47,7 @@ def forecast(router: Router, network: Network) -> Forecast | None:
             f"Router {router.name} expects {slots} slots on {network}; it must be at least 0."
         )
     variant = router.choose_variant(None, network)
-    return Forecast(router, variant, slots, expected.exact, expected.reason)
+    return Forecast(router, variant, slots, *expected.basis(network))
 
 
 def forecasts(network: Network, routers: Iterable[Router] | None = None) -> list[Forecast]:
