@@ -9,7 +9,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from popsnet import Inbox, InputError, Network, PopsnetError, Rule, RuleViolation, Slot, route
+from popsnet import (
+    Inbox,
+    InputError,
+    Network,
+    PopsnetError,
+    Router,
+    Rule,
+    RuleViolation,
+    Slot,
+    route,
+)
 from popsnet.advice.comparison import Comparison, compare
 from popsnet.advice.recommendation import forecast, forecasts, recommend
 from popsnet.routing import all_routers, get_router
@@ -186,6 +196,16 @@ def test_coins_that_are_not_stated_are_not_denied() -> None:
     }
     assert found == {"lazy": "not stated", "direct": "none", "mei-rizzi": "private coins"}
     assert all(router.randomness != "not stated" for router in all_routers() if not router.file)
+
+
+def test_a_plan_says_what_is_not_checked() -> None:
+    claims = get_router("direct").claims
+    own = Router("own", "", "", 2, get_router("direct").variants, claims=claims)
+    lines = str(recommend(4, 4, routers=[own, "relay", "offline"])).splitlines()
+    ends = {line.split()[0]: line for line in lines}
+    assert ends["own"].endswith("not checked")
+    assert ends["relay"].endswith(" yes")
+    assert ends["offline"].endswith(" no")
 
 
 def test_a_recommendation_says_why() -> None:

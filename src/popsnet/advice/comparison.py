@@ -193,10 +193,7 @@ class Comparison(Reported):
     def _online(self, row: Row) -> str:
         if row["idealized"]:
             return "statistics only"
-        if not row["online"]:
-            return "no"
-        stated = any(one.label == row["label"] and one.router.states_online for one in self.done)
-        return "yes" if stated else "not checked"
+        return next(one.router for one in self.done if one.label == row["label"]).locality
 
 
 def _least(row: Row) -> str:

@@ -164,6 +164,13 @@ class Router:
     def __repr__(self) -> str:
         return f"<router {self.name}: {self.summary}>"
 
+    @property
+    def locality(self) -> str:
+        """Whether the router is on-line, in a word or two: "yes", "no" or "not checked"."""
+        if not self.online:
+            return "no"
+        return "yes" if self.states_online else "not checked"
+
     def buffers_on(self, network: Network, variant: str | Variant) -> int:
         """Return the number of packets that a processor may hold, which the machine enforces.
 
