@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
@@ -49,7 +50,7 @@ def test_marks_and_numbers_are_inside_the_axes(size: tuple[float, float] | None)
         assert text.get_window_extent().x1 <= inside.x1
     for line in axes.lines:
         if line.get_marker() == "|":
-            (y,) = axes.transData.transform([(1, line.get_ydata()[0])])[:, 1]  # type: ignore[index]
+            _, y = axes.transData.transform(np.asarray(line.get_xydata())[0])
             half = line.get_markersize() * figure.dpi / 72 / 2
             assert inside.y0 < y - half
             assert y + half < inside.y1
