@@ -155,7 +155,7 @@ def _draw_processors(
         copies = [one for one in held if one != processor and destination[one] != processor]
         if copies:
             y, text = diagram.processor_height(processor), "holds " + ", ".join(map(str, copies))
-            centred(diagram.axes, x, y + 0.33, text, 5.5, va="bottom", zorder=3)
+            centred(diagram.axes, x, y + 0.5, text, 5.5, zorder=3)  # halfway to the one above
 
 
 def _draw_margins(diagram: SlotDiagram, destination: Sequence[int], columns: int) -> float:
@@ -177,7 +177,7 @@ def _draw_margins(diagram: SlotDiagram, destination: Sequence[int], columns: int
 def _add_legend(figure: Figure, columns: int) -> None:
     strokes = {
         "packet, by its number": _PACKET,
-        "control message": _CONTROL,
+        "control message (ack 6: of packet 6;\nbits: any other)": _CONTROL,
         "destroyed (×)": _COLLIDED,
         "hears nothing": _UNHEARD,
     }
@@ -194,6 +194,13 @@ def _add_legend(figure: Figure, columns: int) -> None:
         )
         for label, colour, width in circles
     ]  # fmt: skip
+    handles.append(
+        Line2D(
+            [], [], label="holds packet 6, which is\nneither its own nor for it",
+            linestyle="none", marker=r"$\mathdefault{holds\ 6}$", markersize=22, color="black",
+            markeredgewidth=0,
+        )
+    )  # fmt: skip
     figure.legend(
         handles=handles, loc="outside lower center", ncols=min(columns, 4), handlelength=3
     )
