@@ -191,12 +191,6 @@ def test_the_speed_is_slots_a_second(visit: Visit) -> None:
         "0.25 slots/s", "0.5 slots/s", "1 slot/s", "2 slots/s", "4 slots/s", "8 slots/s",
         "16 slots/s", "32 slots/s",
     ]  # fmt: skip
-    for speed in speeds[-2:]:
-        tab.select_option("#speed", str(speed))
-        tab.click("#play")
-        tab.clock.run_for(int(8_000 / speed))
-        assert slot_of(tab) in (8, 9)  # a slot lasts a few frames
-        tab.click("#first")
     for speed in speeds[:-2]:
         tab.select_option("#speed", str(speed))
         tab.click("#play")
@@ -205,6 +199,12 @@ def test_the_speed_is_slots_a_second(visit: Visit) -> None:
             assert slot_of(tab) == slot
             tab.clock.run_for(int(100 / speed) + 20)  # and a frame
             assert slot_of(tab) == slot + 1
+        tab.click("#first")
+    for speed in speeds[-2:]:
+        tab.select_option("#speed", str(speed))
+        tab.click("#play")
+        tab.clock.run_for(int(8_000 / speed))
+        assert slot_of(tab) in (8, 9)  # a slot lasts a few frames
         tab.click("#first")
 
 

@@ -41,6 +41,6 @@ export function legendOfNetwork() {
     { of: ".signal.collided", mark: mark(svg("line", { class: "signal packet collided", x1: 2, y1: 10, x2: 32, y2: 10 })), text: "a message that is destroyed; no processor hears it" },
     { of: ".coupler.used.ack, .coupler.used.control", mark: mark(box("used ack", "↩7")), text: "an acknowledgement of packet 7; • is another control message" },
     { of: ".listener", mark: mark(svg("path", { class: "listener hears", d: "M6,5 L14,10 L6,15 Z" }), svg("path", { class: "listener", d: "M20,5 L28,10 L20,15 Z" })), text: "listens and hears a message; listens and hears nothing" },
-    { of: ".dimmed", mark: mark(svg("line", { class: "signal packet followed", x1: 16, y1: 10, x2: 34, y2: 10 }), packet("7", "followed", 10, 8)), text: "the packet that is followed, and its messages; everything else is faded" },
+    { of: ".dimmed", mark: mark(svg("line", { class: "signal packet followed", x1: 16, y1: 10, x2: 34, y2: 10 }), packet("7", "followed", 10, 8)), text: "the packet that is followed, and its messages; all others are faded" },
   ];
 }
