@@ -84,7 +84,8 @@ def _require_next_step(name: str, slots: int, step: int, slot: Slot) -> None:
         before = f"the slot before it has step {step}" if slots else "it is the first slot"
         raise InputError(
             f"Router {name}, slot {slots + 1}: its step is {slot.step}, and {before}. Steps are "
-            "integers counted from 0, and every slot has the step of the slot before it or the next one."
+            "integers, counted from 0, and every slot has the step of the slot before it or the "
+            "next one."
         )
 
 
