@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from popsnet import InputError, Network
+from popsnet import InputError, Network, all_routers, register, route
 from popsnet.adversaries.oblivious import observed_paths
 from popsnet.engines import Instance
 from popsnet.routing import find_router
@@ -38,7 +38,7 @@ def written(folder: Path, body: str) -> Path:
         (ENDS, "router hostile raises SystemExit: 0"),
         (ENDS_AT_ONCE, "router hostile raises SystemExit: 0"),
         (YIELDS_NOTHING, "Router hostile yields None; a router yields slots"),
-        (RETURNS, "Router hostile returns 5, not slots"),
+        (RETURNS, "Router 'hostile' returned 5; it must be a generator function: use yield."),
     ],
 )
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_a_router_that_sends_nothing_is_stopped(
     monkeypatch.setattr("popsnet.engines.slots._MOST_SILENT", 50)
     finished = cli("route", 2, 2, "--router", written(tmp_path, NEVER_ENDS))
     assert finished.code == 2
-    assert "no message for 50 slots, and 4 of 4 packets are not delivered" in finished.err
+    assert "no message for 54 slots, and 0 of 4 packets are delivered" in finished.err
 
 
 @pytest.mark.parametrize(
@@ -104,6 +104,7 @@ def test_a_router_that_sends_nothing_is_stopped(
         ("1", "slot 1: its step is 1, and it is the first slot"),
         ("5000", "slot 1: its step is 5000"),
         ("0, 2", "slot 2: its step is 2, and the slot before it has step 0"),
+        ("0, 1.0", "slot 2: its step is 1.0"),
         ("0, 1, 0", "slot 3: its step is 0, and the slot before it has step 1"),
     ],
 )
@@ -118,8 +119,8 @@ def test_steps_count_from_0_without_gaps(cli: Cli, tmp_path: Path, steps: str, s
     ("line", "said"),
     [
         ("yield Slot(step=number)", "NameError: name 'number' is not defined"),
-        ("yield Slot(senders=[0.5])", "ValueError: senders"),
-        ("memory.drop([], 3)", "Error"),
+        ("yield Slot(senders=[0.5])", "ValueError: senders has dtype float64; it must be an array"),
+        ("memory.drop([], 3)", "TypeError: object of type"),
     ],
 )
 def test_a_mistake_in_a_router_shows_its_own_lines_only(
@@ -130,10 +131,36 @@ def test_a_mistake_in_a_router_shows_its_own_lines_only(
     shown = finished.err.splitlines()
     assert finished.code == 1
     assert shown[:3] == [
-        "Error: the code of a router failed.", f'  File "{path}", line 6, in route', f"    {line}",
-    ]  # fmt: skip
+        "Error: router 'hostile' (hostile.py) failed:",
+        f'  File "{path}", line 6, in route',
+        f"    {line}",
+    ]
     assert said in shown[3]
-    assert len(shown) == 5
+    assert shown[4:] == ["This was raised while router hostile ran."]
+
+
+@pytest.mark.parametrize("first", ["", "    yield Slot()\n"], ids=["nowhere", "once"])
+def test_a_forgotten_yield_is_guessed(cli: Cli, tmp_path: Path, first: str) -> None:
+    body = f"{first}    inbox = Slot()\n    memory.deliver(inbox.receivers, inbox.packets)\n"
+    finished = cli("route", 2, 2, "--router", written(tmp_path, body))
+    assert finished.code == 1
+    assert "'Slot' object has no attribute 'receivers'" in finished.err
+    assert finished.err.splitlines()[-1].startswith("Did you forget yield?")
+
+
+def test_two_files_of_one_name_are_both_named(cli: Cli, tmp_path: Path) -> None:
+    path = written(tmp_path, NEVER_ENDS)
+    other = tmp_path / "again.py"
+    other.write_text(path.read_text())
+    finished = cli("compare", 2, 2, "--router", path, "--router", other)
+    assert finished.code == 2
+    said = "again.py registers 'hostile', as hostile.py does; rename one of them."
+    assert said in finished.err
+
+
+def test_register_says_what_it_needs() -> None:
+    with pytest.raises(InputError, match=r"summary=, slots= and buffers=; add slots=, buffers=\."):
+        register("incomplete", summary="")(find_router("direct").variants["standard"].route)  # type: ignore[call-arg]
 
 
 def test_an_error_outside_a_router_is_raised_as_it_is(
@@ -145,3 +172,15 @@ def test_an_error_outside_a_router_is_raised_as_it_is(
     monkeypatch.setattr("popsnet.route", fail)
     with pytest.raises(ZeroDivisionError):
         cli("route", 2, 2)
+
+
+@pytest.mark.parametrize("permutation", ["identity", "reversal", "random"])
+@pytest.mark.parametrize("shape", [(128, 2), (16, 1), (1, 16), (12, 4), (8, 8)])
+def test_no_router_that_ships_is_silent_for_long(
+    monkeypatch: pytest.MonkeyPatch, shape: tuple[int, int], permutation: str
+) -> None:
+    monkeypatch.setattr("popsnet.engines.slots._MOST_SILENT", 0)
+    network = Network(*shape)
+    for router in all_routers():
+        if router.applies_to(network):
+            route(network, router=router, permutation=permutation, engine="slots")

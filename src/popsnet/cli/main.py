@@ -47,7 +47,8 @@ app = typer.Typer(
     cls=Group,
     help="Simulate routing on Partitioned Optical Passive Star networks.\n\nA POPS(D, G) has G "
     "groups of D processors, and an optical coupler from every group to every group. In a slot a "
-    "coupler carries one message to a whole group; two messages at once destroy each other.",
+    "coupler carries one message to every listener in a group; two messages at once destroy each "
+    "other.",
     epilog="New here? popsnet demo shows two routers at work in your browser.",
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -168,11 +169,11 @@ def _run() -> int:
     except Exception as error:
         if hasattr(error, "format_message"):
             return _of_usage_error(error)
-        from popsnet.routing.plugin import users_frames
+        from popsnet.routing.plugin import explain_failure
 
-        if not (frames := users_frames(error)):
+        if not (text := explain_failure(error)):
             raise
-        _complain(f"the code of a router failed.\n{frames.rstrip()}")
+        _complain(text)
         return ExitCode.FAILED
 
 
