@@ -34,6 +34,8 @@ def test_capped_runs_are_marked_and_counted(tmp_path: Path) -> None:
     with Store(tmp_path / "r.sqlite", create=True) as store:
         collect([experiment], 10, store, progress=False)
         text = str(store.report())
+        shown = " ".join(str(experiment_report(store, experiment.digest)).split())
+    assert "slots, mean ≥ 5.00 slots, sd – slots, min 5 slots, max ≥ 5 slots, s.e. –" in shown
     assert "10, 10 capped" in text
     assert "≥ 5.00" in text
     assert "group-permutation" in text

@@ -159,7 +159,7 @@ def experiment_report(store: Store, name: str) -> Report:
     row = row_of(experiment, tally)
     labels = {key: _LABELS.get(key, ("", "integer")) for key in row}
     labels |= {key: (key.replace("_", " "), "text") for key in experiment.identity}
-    facts = [Fact(key, value, *labels[key]) for key, value in row.items()]
+    facts = [Fact(key, value, *labels[key], _mark(key, row)) for key, value in row.items()]
     notes = [
         f"Runs by {LABELS[name]}: "
         + ", ".join(f"{value:,}: {runs:,}" for value, runs in sorted(one.items()))
@@ -194,7 +194,7 @@ _LABELS: dict[str, tuple[str, ColumnKind]] = {
     "runs": ("runs", "integer"),
     "capped": ("capped runs", "integer"),
     **{
-        f"{name}_{figure}": (f"{LABELS[name]}, {figure}", kind)
+        f"{name}_{figure}": (f"{LABELS[name]}, {figure.replace('se', 's.e.')}", kind)
         for name in HISTOGRAMS
         for figure, kind in _FIGURES.items()
     },
@@ -210,6 +210,14 @@ def _at_least(key: str, heading: str, kind: ColumnKind = "number") -> Column:
         return NOTHING if value is None else f"{'≥ ' * bool(row['capped'])}{shown(value, kind)}"
 
     return Column(key, heading, kind, show)
+
+
+def _mark(key: str, row: Row) -> str:
+    """Return the text of a figure that capped runs make a lower bound or meaningless."""
+    _, _, figure = key.rpartition("_")
+    if not row["capped"] or key not in _LABELS or figure not in ("mean", "sd", "max"):
+        return ""
+    return NOTHING if figure == "sd" else f"≥ {shown(row[key], _LABELS[key][1])}"
 
 
 def _sd(row: Row) -> str:
@@ -306,7 +314,8 @@ def row_of(experiment: Experiment, tally: Tally) -> dict[str, Any]:
     }
     for name in ("steps", "slots", "slots_delivered"):
         row |= {f"{name}_{key}": value for key, value in _summary(tally, name).items()}
-    row["slots_se"] = standard_error(tally)
+        if name == "slots":
+            row["slots_se"] = standard_error(tally)
     lost = _summary(tally, "lost")
     total = sum(packets * runs for packets, runs in tally.lost.items())
     row |= {"lost": total, "lost_mean": lost["mean"], "lost_max": lost["max"]}
