@@ -89,7 +89,7 @@ def _networks() -> Iterator[PaperFigure]:
     network, events = Network(3, 3), list[Event]()
     example = Experiment(3, 3, seed=_EXAMPLE_SEED, permutation_seed=_EXAMPLE_PERMUTATION_SEED)
     route(example, observers=[events.append])
-    figure = Figure(figsize=(7.2, 6.0), layout="constrained")
+    figure = Figure(figsize=(5.0, 4.6), layout="constrained")
     plots.draw_slot(figure.add_subplot(), network, *events[0].records())
     yield PaperFigure(
         "pops-3-3",
@@ -269,7 +269,7 @@ def _routers(rows: Sequence[RouterRow]) -> Iterator[PaperFigure]:
             known = variants.setdefault(row.router, {_label_of_choice(row.router): 0})
             variant = known.setdefault(label, len(known))
             lost = f"{row.lost_share:.0%} lost" if row.lost_share else ""
-            dots = found.setdefault(f"{row.network}, d = {shape(row.d, row.g)}", [])
+            dots = found.setdefault(f"{row.network}\nd = {shape(row.d, row.g)}", [])
             dots.append(Dot(label, row.mean, looks[row.router], variant, lost))
     if found:
         yield PaperFigure(
@@ -389,7 +389,7 @@ def _curves(
 
 
 def _separation(rows: Sequence[SeparationRow]) -> Iterator[PaperFigure]:
-    if rows:
+    if len(rows) > 1:
         yield PaperFigure(
             "separation",
             "Two hops, d = g: the slots by which the adversary delays each deterministic algorithm "
