@@ -17,7 +17,7 @@ from popsnet.plots import style
 
 _FILLS: tuple[Literal["full", "none", "left"], ...] = ("full", "none", "left")
 
-_ONE_PANEL = 4.8
+_ONE_PANEL = 4.3
 """The width of a figure with one panel, in inches: readable on a narrow screen."""
 
 _LANES = (0.0, -0.27, 0.27)
@@ -27,8 +27,8 @@ _DOT_ROOM = 3.5
 _CHARACTER = 4.2
 """Half the width of a dot with its surroundings, and the width of a character, in points."""
 
-_MANY_TIMES = 2000
-"""From this ratio of the most to the fewest slots on, only powers of ten have ticks."""
+_MANY_TIMES = 600
+"""From this ratio of the most to the fewest slots on, ticks are two per power of ten, not three."""
 
 _FEW_SIZES = 4
 """Up to this many values of n, each has a tick."""
@@ -301,7 +301,7 @@ def _dot_axes(axes: Axes, rows: Mapping[str, Sequence[Dot]]) -> None:
     axes.set_xscale("log")
     slots = [dot.slots for dots in rows.values() for dot in dots]
     axes.set_xlim(min(slots) / 1.3, max(slots) * 1.3)
-    subs = (1, 2, 5) if max(slots) < _MANY_TIMES * min(slots) else (1,)
+    subs = (1, 2, 5) if max(slots) < _MANY_TIMES * min(slots) else (1, 3)
     axes.xaxis.set_major_locator(LogLocator(base=10, subs=subs, numticks=99))
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:,g}")
     axes.minorticks_off()
