@@ -165,7 +165,7 @@ def parts_of(figure: Figure) -> list[Part]:
 
 def _entry(figure: Figure, legend: Legend, text: Text) -> BboxBase:
     """Return the rectangle of a label and of the handle to its left."""
-    box, size = text.get_window_extent(), text.get_fontsize() * figure.dpi / 72
+    box, size = text.get_window_extent(), float(text.get_fontsize()) * figure.dpi / 72
     left = box.x0 - (legend.handlelength + legend.handletextpad) * size
     return Bbox.from_extents(left, box.y0, box.x1, box.y1)
 
