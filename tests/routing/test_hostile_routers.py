@@ -184,3 +184,25 @@ def test_no_router_that_ships_is_silent_for_long(
     for router in all_routers():
         if router.applies_to(network):
             route(network, router=router, permutation=permutation, engine="slots")
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("raise BrokenPipeError", "BrokenPipeError"),
+        ("raise OSError(28, 'No space')", "OSError: [Errno 28] No space"),
+        ("open('/nowhere/at/all')", "FileNotFoundError"),
+        ("next(iter(()))", "RuntimeError: generator raised StopIteration"),
+        ("import typer; raise typer.Exit(0)", "Exit"),
+        ("import typer; raise typer.BadParameter('hello')", "BadParameter: hello"),
+    ],
+)
+@pytest.mark.parametrize("command", ["route", "compare"])
+def test_what_a_router_raises_is_not_taken_for_something_of_ours(
+    cli: Cli, tmp_path: Path, command: str, line: str, said: str
+) -> None:
+    path = written(tmp_path, f"    yield Slot()\n    {line}\n")
+    finished = cli(command, 2, 2, "--router", path)
+    assert finished.code == 1
+    assert f'File "{path}", line 6, in route' in finished.err
+    assert said in finished.err

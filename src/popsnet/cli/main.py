@@ -39,6 +39,7 @@ from popsnet.cli import (
     view,
 )
 from popsnet.cli.exit_codes import ExitCode
+from popsnet.cli.output import UserCodeFailed
 from popsnet.cli.usage import Command, Group, Stopped, example_of
 from popsnet.errors import InputError, PopsnetError
 
@@ -153,6 +154,9 @@ def _run() -> int:
         return _of_system_exit(end)
     except typer.Abort:
         return ExitCode.FAILED
+    except UserCodeFailed as error:
+        _complain(str(error))
+        return ExitCode.FAILED
     except PopsnetError as error:
         _complain(with_flags(str(error)))
         if _lacks_room(error):
@@ -167,14 +171,9 @@ def _run() -> int:
             raise
         return _interrupted()
     except Exception as error:
-        if hasattr(error, "format_message"):
-            return _of_usage_error(error)
-        from popsnet.routing.plugin import explain_failure
-
-        if not (text := explain_failure(error)):
+        if not hasattr(error, "format_message"):
             raise
-        _complain(text)
-        return ExitCode.FAILED
+        return _of_usage_error(error)
 
 
 def _of_usage_error(error: Exception) -> int:

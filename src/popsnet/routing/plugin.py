@@ -144,11 +144,9 @@ def explain_failure(error: BaseException) -> str:
     Returns an empty text if no part is in a user's file. The frames of popsnet and of libraries
     say nothing about a mistake in a router.
     """
-    frames = [
-        traceback.FrameSummary(frame.f_code.co_filename, line, frame.f_code.co_name)
-        for frame, line in traceback.walk_tb(error.__traceback__)
-        if str(frame.f_globals.get("__name__", "")).startswith(_MODULE)
-    ]
+    frames = _users_frames(error)
+    if not frames and error.__cause__ is not None:  # a StopIteration, of which a generator may say
+        frames = _users_frames(error.__cause__)
     if not frames:
         return ""
     file = Path(frames[0].filename)
@@ -158,6 +156,14 @@ def explain_failure(error: BaseException) -> str:
         shown.append("Did you forget yield? Use inbox = yield Slot(…).")
     who = f"router {names} ({file.name})" if names else file.name
     return f"{who} failed:\n{''.join(shown).rstrip()}"
+
+
+def _users_frames(error: BaseException) -> list[traceback.FrameSummary]:
+    return [
+        traceback.FrameSummary(frame.f_code.co_filename, line, frame.f_code.co_name)
+        for frame, line in traceback.walk_tb(error.__traceback__)
+        if str(frame.f_globals.get("__name__", "")).startswith(_MODULE)
+    ]
 
 
 class _Loader(SourceFileLoader):
