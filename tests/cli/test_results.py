@@ -73,8 +73,9 @@ def test_filters_are_those_of_list_export_and_plot(cli: Cli, store: Path) -> Non
     drawn = cli("results", "plot", "--figure", "f.svg", *options, "--json")
     points = json.loads(drawn.out)["points"]
     assert [(one["n"], one["mean"]) for one in points] == [(64, listed[0]["slots_mean"])]
-    some = cli("results", "list", "--permutation", "file.npy", "--permutation", "x").out
-    assert "1 of 4 experiments" in some
+    assert "1 of 4 experiments" in cli("results", "list", "--permutation", "file.npy").out
+    unknown = cli("results", "list", "--permutation", "file.npy", "--permutation", "x")
+    assert "--permutation 'x': results.sqlite has no such experiment" in unknown.err
 
 
 def test_names_are_whole_in_80_columns(
@@ -267,7 +268,7 @@ BAD = {
     "nowhere": (("export", "none/r.csv"), "There is no folder"),
     "itself": (("merge", "./results.sqlite"), "is the store to merge into"),
     "nothing to merge": (("merge", "none", "--store", "new"), "The store none does not exist"),
-    "no router": (("list", "--router", "mei"), "--router mei: results.sqlite has no such"),
+    "no router": (("list", "--router", "mei"), "--router 'mei': results.sqlite has no such"),
     "no n": (("export", "r.csv", "--n", "1:2"), "--n 1:2: results.sqlite has no such"),
     "no range": (("plot", "--figure", "f.svg", "--d", "x"), "--d x: give a number, or a range"),
     "no axis": (("plot", "--figure", "f.svg", "--x", "m"), "--x m: give one of n, d, g, d/g."),
@@ -304,3 +305,10 @@ def test_help(cli: Cli) -> None:
     for command in ([], ["list"], ["show"], ["plot"], ["export"], ["merge"], ["verify"]):
         assert cli("results", *command, "--help").code == 0
     assert cli("sweep", "--help").code == 0
+
+
+def test_points_are_printed_without_a_figure(cli: Cli, store: Path) -> None:
+    assert cli("results", "plot", "--store", store, "--csv").out.startswith("line,")
+    refused = cli("results", "plot", "--store", store)
+    assert refused.code == 2
+    assert "--figure is missing" in refused.err

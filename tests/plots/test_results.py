@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -95,7 +96,10 @@ def test_labels_of_near_values_do_not_overlap(tmp_path: Path) -> None:
     assert [text.get_text() for text in axes.get_xticklabels()] == ["16", "1,024"]
 
 
-def test_a_wide_range_has_a_logarithmic_axis_and_lost_packets_none(store: Path) -> None:
+def test_a_wide_range_has_a_logarithmic_axis_and_lost_packets_none(
+    store: Path, tmp_path: Path
+) -> None:
+    store = Path(shutil.copy(store, tmp_path))
     steps = drawn(store, measure="steps").axes[0]
     assert (steps.get_yscale(), steps.get_ylabel()) == ("linear", "steps: mean, 95 % interval")
     collect([Experiment(128, 2, router="direct")], 10, store, progress=False)

@@ -31,6 +31,7 @@ ALL = [SQUARE, WIDE, OTHER]
         ({"d": ":4"}, [SQUARE, OTHER]),
         ({"g": "5:"}, [OTHER]),
         ({"router": "mei-rizzi", "d": "5:"}, [WIDE]),
+        ({"router": ["mei-rizzi:idealized", "direct:standard"]}, [WIDE, OTHER]),
     ],
 )
 def test_what_is_selected(filters: dict[str, object], found: list[Experiment]) -> None:
@@ -68,3 +69,20 @@ def test_a_selection_of_nothing_says_what_there_is(
         Selection(**filters).require_any(ALL, "r")  # type: ignore[arg-type]
     assert complaint in str(error.value)
     assert Selection(**filters).require_any([], "r") == []  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("value", ["1" * 19, ":", "", "1::2", "4:x"])
+def test_a_text_that_is_not_a_range_is_refused(value: str) -> None:
+    with pytest.raises(InputError, match="give a number, or a range"):
+        Selection(n=value)
+
+
+@pytest.mark.parametrize("value", [None, 5, ["direct", 5]])
+def test_what_is_not_a_name_is_refused(value: object) -> None:
+    with pytest.raises(InputError, match="give a name, or several"):
+        Selection(router=value)  # type: ignore[arg-type]
+
+
+def test_every_name_must_select_something() -> None:
+    with pytest.raises(InputError, match=r"router = 'dir': r has no such.*Did you mean 'direct'"):
+        Selection(router=["mei-rizzi", "dir"]).require_any(ALL, "r")

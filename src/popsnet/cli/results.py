@@ -13,7 +13,7 @@ import typer
 
 import popsnet
 from popsnet.cli.options import STORE, Figure, StoreFile, complete_permutation, complete_router
-from popsnet.cli.output import Command, reporting, with_figure
+from popsnet.cli.output import Command, for_people, reporting, with_figure
 from popsnet.errors import InputError
 from popsnet.report import Column, Fact, Report, Table, counted
 
@@ -111,7 +111,7 @@ def show(
 @selecting
 def plot(
     only: Selection,
-    figure: Figure,
+    figure: Figure = None,
     x: Annotated[str, typer.Option("--x", help="Horizontal axis: n, d, g or d/g.")] = "n",
     measure: Annotated[
         str, typer.Option(help="Vertical axis: slots, steps, slots_delivered or lost.")
@@ -122,10 +122,15 @@ def plot(
     from popsnet.plots.results import draw_curves
     from popsnet.sweeps.curves import result_curves
 
-    assert figure is not None
+    if figure is None and for_people():
+        raise InputError(
+            "--figure is missing: give a file that ends in .svg, .png or .pdf; or --csv or --json, "
+            "which print the points."
+        )
     with popsnet.Store(store) as results:
         curves = result_curves(results, x, measure, only)
-    return with_figure(curves.report(), figure, draw_curves(curves))
+    report = curves.report()
+    return report if figure is None else with_figure(report, figure, draw_curves(curves))
 
 
 @app.command()

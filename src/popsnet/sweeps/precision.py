@@ -54,7 +54,7 @@ class Precision:
     def of(cls, until_se: float | str, max_runs: int | None) -> Precision:
         """Return the precision that a text such as ``"1%"``, or a number of slots, stands for."""
         text = str(until_se).strip()
-        found = re.fullmatch(r"(\d+\.?\d*|\.\d+)(e-?\d+)?\s*(%)?", text)
+        found = re.fullmatch(r"(\d+\.?\d*|\.\d+)(e[-+]?\d+)?\s*(%)?", text, re.IGNORECASE)
         error = float(f"{found[1]}{found[2] or ''}") / (100 if found[3] else 1) if found else 0.0
         if isinstance(until_se, bool) or found is None or not 0 < error < math.inf:
             raise InputError(

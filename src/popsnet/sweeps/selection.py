@@ -51,6 +51,9 @@ class Selection:
     n: Numbers = None
 
     def __post_init__(self) -> None:
+        for name in _NAMES:
+            if not all(isinstance(one, str) for one in self._names(name)):
+                raise InputError(f"{name} = {getattr(self, name)!r}: give a name, or several.")
         for name in _NUMBERS:
             _range(name, getattr(self, name))
 
@@ -69,7 +72,7 @@ class Selection:
 
     def _names(self, name: str) -> tuple[str, ...]:
         names = getattr(self, name)
-        return (names,) if isinstance(names, str) else tuple(names)
+        return tuple(names) if isinstance(names, list | tuple) else (names,)
 
     def require_any(self, experiments: Iterable[Experiment], where: object) -> list[Experiment]:
         """Return the selected experiments.
@@ -77,9 +80,15 @@ class Selection:
         Raises
         ------
         InputError
-            If there are experiments and none is selected.
+            If there are experiments, and none of them is selected, or none has one of the names.
         """
         there = list(experiments)
+        for name in _NAMES if there else ():
+            for text in self._names(name):
+                Selection(**{name: text})._require_one(there, where)
+        return self._require_one(there, where)
+
+    def _require_one(self, there: list[Experiment], where: object) -> list[Experiment]:
         found = [one for one in there if one in self]
         if there and not found:
             raise InputError(self._complaint(there, where))
@@ -99,7 +108,7 @@ class Selection:
             close = difflib.get_close_matches(names[0], known, n=1)
             meant = f" Did you mean {close[0]!r}?" if close else ""
             return (
-                f"{name} = {', '.join(names)}: {where} has no such experiment; "
+                f"{name} = {names[0]!r}: {where} has no such experiment; "
                 f"it has {', '.join(known)}.{meant}"
             )
         return f"{where} has no experiment that meets all conditions at once; drop one of them."
@@ -109,8 +118,8 @@ def _range(name: str, value: Numbers) -> tuple[float, float]:
     """Return the ends of a range."""
     if value is None:
         return 0, float("inf")
-    found = re.fullmatch(r"(\d{1,18})?(:)?(\d{1,18})?", str(value).strip())
-    if found is None or isinstance(value, bool) or not (found[1] or found[3]):
+    found = re.fullmatch(r"(\d{1,18}|(?=:\d))(:)?((?<=:)\d{1,18})?", str(value).strip())
+    if found is None or isinstance(value, bool):
         raise InputError(
             f"{name} = {value}: give a number, or a range such as 64:1024, 64: or :1024."
         )

@@ -130,7 +130,7 @@ class Part:
             numbers: Sequence[int] = tuple(map(int, found.groups())) if found else ()
         else:
             numbers = part
-        if len(numbers) != 2:
+        if not isinstance(numbers, list | tuple) or len(numbers) != 2:
             raise InputError(f"part = {part}: give the part and how many there are, as in 3/20.")
         number, count = (whole_number("part", one, 0) for one in numbers)
         if count < 1:
