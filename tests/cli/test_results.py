@@ -208,7 +208,7 @@ def test_verify_says_what_it_cannot_run_again(cli: Cli, store: Path) -> None:
     assert "the permutation here is file.npy:" in finished.out.replace("\n", " ")
     assert "6 shards run again" in finished.out
     Path("p.npy").unlink()
-    assert "p.npy could not be read" in cli("results", "verify", "--all").out
+    assert "p.npy cannot be read" in cli("results", "verify", "--all").out
 
 
 def test_a_result_of_another_version_is_kept_apart(
@@ -230,7 +230,7 @@ BAD = {
     "no results": (("list", "--store", "p.npy"), "not a store of results"),
     "no experiment": (
         ("show", "x"),
-        "0 experiments in results.sqlite have names that begin with 'x'",
+        "No experiment in results.sqlite has a name that begins with 'x'",
     ),
     "many experiments": (
         ("show", ""),

@@ -155,7 +155,7 @@ def test_bad_demands_are_refused_with_the_row_that_is_wrong(name: str, cli: Cli)
         (["--trace", "no/x"], "There is no folder"),
         (["--figure", "x.txt"], "--figure x.txt: the name must end in one of ."),
         (["--out", "no/x.csv"], "There is no folder"),
-        (["--demand", "missing.csv"], "could not be read"),
+        (["--demand", "missing.csv"], "cannot be read"),
         (["--demand", "a.csv", "--matrix", "b.csv"], "demand and matrix each give the packets"),
         (["--permutation", "nonsense"], "There is no permutation"),
         (["--seed", "-1"], "--seed -1: a seed must be"),

@@ -38,7 +38,7 @@ def check(
 
 def _report(trace: Path, found: TraceCheck) -> Report:
     network, count = found.network, found.violation_count
-    lost = f"{len(found.lost):,} lost" if found.tells_holdings else "losses not told"
+    lost = f"{len(found.lost):,} lost" if found.tells_holdings else "lost packets not recorded"
     counts = (
         f"{found.slots:,} slots, {found.messages:,} messages, {found.collisions:,} collisions, "
         f"{found.delivered:,} of {found.packets:,} packets delivered, {lost}"

@@ -10,11 +10,15 @@ from typing import Annotated
 
 import typer
 
+import popsnet
 from popsnet.errors import InputError
 from popsnet.files import require_writable
 
 STORE = Path("results.sqlite")
 """Where results are kept if nothing else is said."""
+
+DEFAULT_ROUTER = "mei-rizzi"
+"""The router of commands that take one, if none is given."""
 
 FIGURES = (".svg", ".png", ".pdf")
 """The endings of figures."""
@@ -37,6 +41,18 @@ def how_to_install(extra: str) -> str:
         f"Install popsnet with the extra {extra}: pip install 'popsnet[{extra}]', or "
         f"pip install '.[{extra}]' in a clone."
     )
+
+
+def require_default_applies(d: int, g: int) -> None:
+    """Refuse a network that the default router does not apply to, and say which router does."""
+    network = popsnet.Network(d, g)
+    try:
+        popsnet.find_router(DEFAULT_ROUTER).resolve(None, network)
+    except InputError as error:
+        raise InputError(
+            f"{error} It is the default router; --router relay runs on any network, and popsnet "
+            f"plan {d} {g} compares the routers."
+        ) from error
 
 
 def require_file(path: Path | None) -> Path | None:

@@ -16,7 +16,6 @@ from popsnet.cli.output import Interrupted, for_people, reporting
 from popsnet.errors import InputError
 from popsnet.report import Fact, Report
 
-_ROUTER = "mei-rizzi"
 _NUMBER = re.compile(r"\s?-?[0-9]+")
 
 
@@ -34,7 +33,7 @@ def view(
         list[str] | None,
         typer.Option(
             metavar="NAME[:VARIANT]",
-            help=f"A router (default {_ROUTER}), or a file.py that registers one. Repeat the "
+            help=f"A router (default {opt.DEFAULT_ROUTER}), or a file.py that registers one. Repeat the "
             "option for runs side by side.",
             autocompletion=opt.complete_router,
         ),
@@ -57,12 +56,14 @@ def view(
         if _is_network(what):
             d, g = map(int, what)
             require_showable(popsnet.Network(d, g))
+            if not router:
+                opt.require_default_applies(d, g)
             experiments = [
                 popsnet.Experiment(
                     d, g, router=name, permutation=permutation, seed=seed,
                     permutation_seed=permutation_seed, max_steps=max_steps,
                 )
-                for name in router or [_ROUTER]
+                for name in router or [opt.DEFAULT_ROUTER]
             ]  # fmt: skip
             _refuse_overwriting(_files(experiments), out)
             runs = [*experiments]

@@ -55,7 +55,9 @@ def sweep_report(sweep: Sweep, goals: Goals, store: Store) -> Report:
         skipped = "".join(f"\n  {text}" for text in sweep.skipped)
         notes.append(f"Skipped: {len(sweep.skipped):,} that do not apply:{skipped}")
     if others and goals.part is None:
-        notes.append(f"{len(begun):,} of {counted(len(rows), 'experiment')} have results so far.")
+        have = "has" if len(begun) == 1 else "have"
+        count = f"{len(begun):,} of {counted(len(rows), 'experiment')}"
+        notes.append(f"{count} {have} results so far.")
     notes += _reached(goals, store)
     facts = Fact("store", str(store.path)), Fact("skipped", list(sweep.skipped))
     missing = [Table("experiments_without_results", "", (), others)] if others else []

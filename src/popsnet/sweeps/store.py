@@ -212,10 +212,11 @@ class Store:
         found = [one for one in there if one.digest.startswith(prefix)]
         if len(found) == 1:
             return found[0]
-        raise InputError(
-            f"{len(found):,} experiments in {self.path} have names that begin with {prefix!r}; "
-            f"exactly one must. {self._hint(prefix, found or there)}"
-        )
+        which = f"{len(found):,} experiments in {self.path} have names that begin"
+        if not found:
+            which = f"No experiment in {self.path} has a name that begins"
+        cure = " Give more characters of the one that is meant." if found else ""
+        raise InputError(f"{which} with {prefix!r}.{cure} {self._hint(prefix, found or there)}")
 
     def _hint(self, text: str, there: Sequence[Experiment]) -> str:
         """Say which names there are: those of a router, variant or permutation if it is one."""

@@ -65,7 +65,7 @@ def test_a_signal_ends_a_sweep_with_what_is_done(
         "Interrupted: 2 of 4 shards of 10 runs are in results.sqlite. "
         "The same command does the rest.\n"
     )
-    assert "1 of 2 experiments have results so far." in out
+    assert "1 of 2 experiments has results so far." in out
     assert " of 20" not in out
     assert shards_there() == 2
 
