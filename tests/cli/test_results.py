@@ -162,7 +162,7 @@ def test_parquet_says_what_it_needs(cli: Cli, store: Path, monkeypatch: pytest.M
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     finished = cli("results", "export", "r.parquet")
     assert finished.code == 2
-    assert "pip install 'popsnet[parquet]'" in finished.err
+    assert "pip install 'popsnet[parquet]', or pip install '.[parquet]' in" in finished.err
     assert not Path("r.parquet").exists()
 
 

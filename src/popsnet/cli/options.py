@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 import popsnet
-from popsnet.errors import InputError
+from popsnet.errors import InputError, how_to_install
 from popsnet.files import require_writable
 
 STORE = Path("results.sqlite")
@@ -33,14 +33,6 @@ def _completing(module: str, name: str, *others: str) -> Callable[[str], list[st
         return [one for one in (*others, *names) if one.startswith(incomplete)]
 
     return complete
-
-
-def how_to_install(extra: str) -> str:
-    """Say how to install the libraries of an extra, from an index or from a clone."""
-    return (
-        f"Install popsnet with the extra {extra}: pip install 'popsnet[{extra}]', or "
-        f"pip install '.[{extra}]' in a clone."
-    )
 
 
 def require_default_applies(d: int, g: int) -> None:
@@ -66,13 +58,29 @@ def require_figure(path: Path | None) -> Path | None:
     """Refuse a file that a figure cannot be written to, before any work is done."""
     if path is None:
         return None
+    if path.suffix.lower() not in FIGURES:
+        raise InputError(f"--figure {path}: the name must end in one of {', '.join(FIGURES)}.")
     if find_spec("matplotlib") is None:
         raise InputError(
             f"--figure needs matplotlib, which is not installed. {how_to_install('plots')}"
         )
-    if path.suffix.lower() not in FIGURES:
-        raise InputError(f"--figure {path}: the name must end in one of {', '.join(FIGURES)}.")
     return require_file(path)
+
+
+def require_page(path: Path | None) -> Path | None:
+    """Refuse a file that a page cannot be written to, before any work is done."""
+    if path is not None and path.suffix.lower() not in (".html", ".htm"):
+        raise InputError(f"--out {path}: the name must end in .html.")
+    return require_file(path)
+
+
+def refuse_table(path: Path) -> None:
+    """Refuse a table, which is easily mistaken for a trace."""
+    if path.suffix.lower() in (".csv", ".npy"):
+        raise InputError(
+            f"{path} is a table and not a trace; popsnet schedule and popsnet route write a trace "
+            "with --trace."
+        )
 
 
 complete_router = _completing("routing", "all_routers")

@@ -33,8 +33,8 @@ def view(
         list[str] | None,
         typer.Option(
             metavar="NAME[:VARIANT]",
-            help=f"A router (default {opt.DEFAULT_ROUTER}), or a file.py that registers one. Repeat the "
-            "option for runs side by side.",
+            help=f"A router (default {opt.DEFAULT_ROUTER}), or a file.py that registers one. "
+            "Repeat the option for runs side by side.",
             autocompletion=opt.complete_router,
         ),
     ] = None,
@@ -43,7 +43,7 @@ def view(
     permutation_seed: opt.PermutationSeed = 0,
     max_steps: opt.MaxSteps = 1000,
     out: Annotated[
-        Path, typer.Option("--out", "-o", help="The page to write.", callback=opt.require_file)
+        Path, typer.Option("--out", "-o", help="The page to write.", callback=opt.require_page)
     ] = Path("view.html"),
     no_open: opt.NoOpen = False,
 ) -> Report:
@@ -69,6 +69,8 @@ def view(
             runs = [*experiments]
         else:
             _refuse_options(context, what[0])
+            for name in what:
+                opt.refuse_table(Path(name))
             _refuse_overwriting({Path(name): "a trace to be shown" for name in what}, out)
             runs = [Path(name) for name in what]
         page, report = page_of(*runs)
