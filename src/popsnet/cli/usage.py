@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import partial
+from shutil import get_terminal_size
 from typing import Any, NoReturn
 
 import typer
@@ -37,6 +39,9 @@ _ELSEWHERE = dict.fromkeys(
 )
 """Options that one would expect of other commands, too."""
 
+_NARROW, _INDENT = 60, 4
+"""On a terminal with fewer columns, the help has what an option does below it, indented."""
+
 _LIKE_NUMBERS = re.compile(r"-\d+")
 
 
@@ -50,6 +55,14 @@ class Command(TyperCommand):
     def get_params(self, ctx: Any) -> list[Any]:
         """Return the parameters; a flag has no type that its help would have to name."""
         return _without_types(super().get_params(ctx))
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the help; on a narrow terminal without a table, whose columns would cut words."""
+        if (columns := get_terminal_size().columns) < _NARROW:
+            self.rich_markup_mode = None
+            formatter.width = columns - 2
+            formatter.write_dl = partial(formatter.write_dl, col_max=_INDENT)
+        super().format_help(ctx, formatter)
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         """Return the parts of the usage line, with arguments as the help names them."""
