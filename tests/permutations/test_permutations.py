@@ -5,6 +5,7 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from itertools import permutations as all_permutations
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -207,6 +208,16 @@ def test_files_of_numbers_are_read_by_numpy_as_by_the_careful_reader(
 def test_other_files_are_left_to_the_careful_reader(text: str, tmp_path: Path) -> None:
     (tmp_path / "p.csv").write_text(text)
     assert files._read_plain_csv(tmp_path / "p.csv") is None
+
+
+@given(st.text('01234,-+ \t\r\n\x0b\x1c_."é', max_size=12))
+def test_numpy_accepts_nothing_that_the_careful_reader_refuses(text: str) -> None:
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "p.csv"
+        path.write_text(text, encoding="utf-8", newline="")
+        quick = files._read_plain_csv(path)
+        if quick is not None:
+            assert quick.tolist() == files._read_any_csv(path).tolist()
 
 
 def test_bad_arrays_are_refused(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from matplotlib import rc_context
 from matplotlib.figure import Figure
+from matplotlib.patches import Circle
 
 from popsnet import Coins, Experiment, InputError, Network, route
 from popsnet.engines import ENGINES, Instance
@@ -360,8 +361,25 @@ def test_what_is_stored_is_shown_until_it_is_sent(pictures: ModuleType, tmp_path
         "holds 1", "holds 3", "holds 4", "holds 5", "holds 7"
     ]  # fmt: skip
     assert texts_of(figure).count("×") == 2
+    _require_clear_labels(figure)
+    (legend,) = figure.legends
+    meanings = " ".join(text.get_text() for text in legend.get_texts())
+    assert "holds packet 6" in meanings
+    assert "bits: any other" in meanings
     later = draw_trace(str(tmp_path / "t"), range(3, 4))
     assert sum(text.startswith("holds") for text in texts_of(later)) == 5
+
+
+def _require_clear_labels(figure: Figure) -> None:
+    """No label of what a processor holds touches a circle, whose edge may be thick."""
+    figure.draw_without_rendering()
+    (axes,) = figure.axes
+    circles = [one for one in axes.patches if isinstance(one, Circle)]
+    boxes = [one.get_window_extent().padded(1.5) for one in circles]
+    labels = [text for text in axes.texts if text.get_text().startswith("holds")]
+    assert len(circles) > len(labels) > 0
+    for label in labels:
+        assert label.get_window_extent().count_overlaps(boxes) == 0
 
 
 def test_slots_that_a_trace_does_not_have_are_refused(tmp_path: Path) -> None:

@@ -95,6 +95,11 @@ def test_html_escapes_everything() -> None:
     assert html.count("&lt;script&gt;alert(&#x27;&amp;&#x27;)&lt;/script&gt;") == 9
 
 
+def test_html_keeps_the_lines_of_a_text() -> None:
+    report = Report("20 runs\nof <mei-rizzi>", (), ("a\n\nb",))
+    assert report._repr_html_() == "<p>20 runs<br>of &lt;mei-rizzi&gt;</p><p>a<br><br>b</p>"
+
+
 def test_marks_of_a_terminal_are_plain_text() -> None:
     report = Report("[bold]", (Fact("a", 1, "[red]a"),), ("[i]note[/i]",), "[/]")
     assert str(report).splitlines() == ["[bold]", "[red]a 1", "[i]note[/i]", "[/]"]

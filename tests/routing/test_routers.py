@@ -217,7 +217,7 @@ def test_an_unknown_router_is_refused_with_those_there_are() -> None:
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        ("", "registers 0 routers"),
+        ("", "registers no routers"),
         ("def broken(:", "line 1"),
         ("import popsnet.nothing_here", "cannot be loaded.*nothing_here"),
     ],

@@ -144,6 +144,14 @@ def test_a_notebook_shows_the_same_page(real: list[Recording]) -> None:
         assert (attributes["title"] or "").replace("\ufffd", "\ud800") == page.title
 
 
+def test_a_notebook_says_how_large_a_large_page_is() -> None:
+    page = Page("large", "&" * 240_000)
+    assert page._repr_html_().endswith(
+        "<p>This page adds 1.2 MB to the notebook. To keep the notebook small, write the page to "
+        'a file instead: <code>run.view().save("run.html")</code>.</p>'
+    )
+
+
 def test_runs_of_one_name_are_told_apart() -> None:
     text = trace_of()
     same = [Recording("a", text), Recording("a", text), Recording("b", text)]

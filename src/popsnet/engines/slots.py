@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
+import numpy as np
+
 from popsnet.engines.outcome import Outcome
 from popsnet.engines.session import MessageEngine
 from popsnet.errors import InputError
@@ -39,11 +41,11 @@ def execute(instance: Instance, observers: Sequence[Observer] = ()) -> Outcome:
         if machine.counters.slots - began >= most:
             break
         silent = 0 if len(slot.senders) else silent + 1
-        if silent > _MOST_SILENT:
+        if silent > _MOST_SILENT + network.n:
             raise InputError(
-                f"Router {router.name} has sent no message for {_MOST_SILENT:,} slots, and "
-                f"{packets - memory.delivered} of {packets} packets are not delivered: a router "
-                "that has nothing left to send must return."
+                f"Router {router.name} has sent no message for {silent - 1:,} slots, and "
+                f"{memory.delivered} of {packets} packets are delivered. A router that has nothing "
+                "left to send must return."
             )
         pending = packets - memory.delivered
         inbox = machine.execute(slot)
@@ -71,15 +73,19 @@ def execute(instance: Instance, observers: Sequence[Observer] = ()) -> Outcome:
 
 
 _MOST_SILENT = 10_000
-"""Slots without a message, one after another, after which a router is taken to hang."""
+"""A router that sends nothing in this many slots and n more is taken to hang.
+
+The longest silence of a router that ships is less than d/g slots, of datta.
+"""
 
 
 def _require_next_step(name: str, slots: int, step: int, slot: Slot) -> None:
-    if slot.step != step + 1 or not slots:
+    if slot.step != step + 1 or not slots or not isinstance(slot.step, int | np.integer):
         before = f"the slot before it has step {step}" if slots else "it is the first slot"
         raise InputError(
             f"Router {name}, slot {slots + 1}: its step is {slot.step}, and {before}. Steps are "
-            "counted from 0, and every slot has the step of the slot before it or the next one."
+            "integers, counted from 0, and every slot has the step of the slot before it or the "
+            "next one."
         )
 
 

@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 import json
+import re
 import warnings
 from collections.abc import Callable
 from functools import partial
@@ -206,11 +207,16 @@ def _read_csv(path: Path) -> npt.NDArray[Any]:
     return _read_any_csv(path) if quick is None else quick
 
 
+_UNUSUAL = re.compile(rb"[^\t\r\n\x20-\x7e\xef\xbb\xbf]")
+"""Bytes that NumPy may take for blanks or digits: not ASCII text, nor the mark of UTF-8."""
+
 _HEADINGS = (["destination"], ["source", "destination"], ["destination", "source"])
 
 
 def _read_plain_csv(path: Path) -> npt.NDArray[np.int64] | None:
     """Read a file of numbers below a heading or none, as large ones are; None for all others."""
+    if _UNUSUAL.search(path.read_bytes()):
+        return None
     try:
         with path.open(encoding="utf-8-sig") as file:
             heading = [cell.strip().lower() for cell in file.readline().split(",")]

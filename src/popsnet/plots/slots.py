@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from math import ceil
 from pathlib import Path
 from textwrap import fill
 
@@ -79,9 +80,9 @@ def draw_trace(path: str | Path, slots: range, a_row: int = 4) -> Figure:
             if line is not None and column < a_row:
                 _draw_slot(diagram, column, line)
         height = _draw_margins(diagram, header.destination, columns)
-    size = (columns * _PITCH + 3.4) * _INCHES, len(rows) * height * _INCHES + 0.5
+    below = _add_legend(figure, columns)
+    size = (columns * _PITCH + 3.4) * _INCHES, len(rows) * height * _INCHES + below
     figure.set_size_inches(*size)
-    _add_legend(figure, columns)
     return settled(figure)
 
 
@@ -155,7 +156,7 @@ def _draw_processors(
         copies = [one for one in held if one != processor and destination[one] != processor]
         if copies:
             y, text = diagram.processor_height(processor), "holds " + ", ".join(map(str, copies))
-            centred(diagram.axes, x, y + 0.33, text, 5.5, va="bottom", zorder=3)
+            centred(diagram.axes, x, y + 0.5, text, 5.5, zorder=3)  # halfway to the one above
 
 
 def _draw_margins(diagram: SlotDiagram, destination: Sequence[int], columns: int) -> float:
@@ -174,10 +175,11 @@ def _draw_margins(diagram: SlotDiagram, destination: Sequence[int], columns: int
     return _TOP - bottom
 
 
-def _add_legend(figure: Figure, columns: int) -> None:
+def _add_legend(figure: Figure, columns: int) -> float:
+    """Explain the marks below the figure, and return the inches that this takes."""
     strokes = {
         "packet, by its number": _PACKET,
-        "control message": _CONTROL,
+        "control message (ack 6: of packet 6;\nbits: any other)": _CONTROL,
         "destroyed (×)": _COLLIDED,
         "hears nothing": _UNHEARD,
     }
@@ -194,6 +196,13 @@ def _add_legend(figure: Figure, columns: int) -> None:
         )
         for label, colour, width in circles
     ]  # fmt: skip
-    figure.legend(
-        handles=handles, loc="outside lower center", ncols=min(columns, 4), handlelength=3
-    )
+    handles.append(
+        Line2D(
+            [], [], label="holds packet 6, which is\nneither its own nor for it",
+            linestyle="none", marker=r"$\mathdefault{holds\ 6}$", markersize=22, color="black",
+            markeredgewidth=0,
+        )
+    )  # fmt: skip
+    columns = min(columns, 4)
+    figure.legend(handles=handles, loc="outside lower center", ncols=columns, handlelength=3)
+    return 0.2 + 0.25 * ceil(len(handles) / columns)

@@ -165,10 +165,15 @@ class Report:
     def _repr_html_(self) -> str:
         parts = [self.title, self._labelled(), *self.parts, self.verdict]
         return "".join(
-            part._repr_html_() if isinstance(part, Table) else f"<p>{escape(part)}</p>"
+            part._repr_html_() if isinstance(part, Table) else _paragraph(part)
             for part in parts
             if part
         )
+
+
+def _paragraph(text: str) -> str:
+    """Return a text as a paragraph of HTML with the same lines."""
+    return "<p>{}</p>".format("<br>".join(escape(line) for line in text.splitlines()))
 
 
 class Reported(ABC):

@@ -43,7 +43,7 @@ def offline(network: Network, destination: Ints, coins: Coins, memory: Memory) -
 
     The packets are the edges of a bipartite multigraph of degree d between source groups and
     destination groups. It has a proper edge colouring with d colours, and the colour of a packet
-    says in which round of two slots, and by way of which group, it is sent: nothing ever collides.
+    says in which round of two slots, and through which group, it is sent: nothing ever collides.
     Takes O(n log d) time. See :func:`popsnet.schedules.make_schedule`.
     """
     return schedule_permutation(network, destination).follow(memory)

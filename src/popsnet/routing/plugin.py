@@ -96,7 +96,7 @@ def find_variant(
     'P2 P1 R1'
     """
     named = _NAMED.fullmatch(router) if isinstance(router, str) else None
-    if named is None or Path(str(router)).is_file():
+    if named is None or str(router).endswith(".py") or Path(str(router)).is_file():
         return find_router(router), variant
     if variant is not None:
         raise InputError(
@@ -126,7 +126,7 @@ def _load(path: Path) -> Router:
     _LOADED[path.resolve()] = tuple(router.name for router in new)
     if len(new) != 1:
         raise InputError(
-            f"{path} registers {len(new)} routers; it must register one, with "
+            f"{path} registers {len(new) or 'no'} routers; it must register exactly one, with "
             "@popsnet.register(...)."
         )
     digest = blake2b(text, digest_size=8).hexdigest()

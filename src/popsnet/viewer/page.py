@@ -36,6 +36,9 @@ MOST_TEXT = 64_000_000
 _HEIGHT = 720
 """Height of the page inside a notebook, in pixels."""
 
+_LARGE = 500_000
+"""Bytes of a page from which on a notebook says how large it is."""
+
 _TOKEN = re.compile("@@([A-Z]+)@@")
 _PROGRAM = re.compile(r">([^<>]*)@@SCRIPT@@([^<>]*)</script>")
 _POLICY = (
@@ -178,11 +181,22 @@ class Page:
 
     def _repr_html_(self) -> str:
         """Return a frame with the page, which can reach nothing of the notebook around it."""
+        inside = escape(self.html)
         return (
-            f'<iframe srcdoc="{escape(self.html)}" sandbox="allow-scripts allow-downloads" '
+            f'<iframe srcdoc="{inside}" sandbox="allow-scripts allow-downloads" '
             f'width="100%" height="{_HEIGHT}" style="border: 0" title="{_escaped(self.title)}">'
-            "</iframe>"
+            f"</iframe>{_remark(len(inside))}"
         )
+
+
+def _remark(size: int) -> str:
+    """Return a line on the size of a large page inside a notebook."""
+    if size < _LARGE:
+        return ""
+    return (
+        f"<p>This page adds {size / 1e6:.1f} MB to the notebook. To keep the notebook small, write "
+        'the page to a file instead: <code>run.view().save("run.html")</code>.</p>'
+    )
 
 
 def _require_room(recordings: Sequence[Recording]) -> None:

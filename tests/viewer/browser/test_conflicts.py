@@ -97,7 +97,7 @@ def test_edges_are_what_waits_and_what_came_of_it(name: str, visit: Visit) -> No
         assert seen["words"].startswith(f"The step of {span} begins with {packets}, ")
         dead = sum(one.died for one in fate.values())
         destroyed += dead
-        told = f"{dead or 'None'} of them {'have' if dead > 1 else 'has'} met a collision so far."
+        told = f"{dead or 'None'} {'have' if dead > 1 else 'has'} collided so far."
         assert seen["words"].endswith(told)
         ends = degrees(replay, set(fate), temporary=recording.name.startswith("mei-rizzi"))
         assert seen["degrees"] == ends

@@ -186,11 +186,12 @@ def test_the_charts_are_those_of_the_run(tab: Tab, replay: Replay) -> None:
 def test_the_speed_is_slots_a_second(visit: Visit) -> None:
     tab = visit([run_of(4, 4)], stopped=True)
     assert tab.input_value("#speed") == "1"
-    speeds = [0.25, 0.5, 1, 2, 4, 8]
+    speeds = [0.25, 0.5, 1, 2, 4, 8, 16, 32]
     assert tab.locator("#speed option").all_inner_texts() == [
         "0.25 slots/s", "0.5 slots/s", "1 slot/s", "2 slots/s", "4 slots/s", "8 slots/s",
+        "16 slots/s", "32 slots/s",
     ]  # fmt: skip
-    for speed in speeds:
+    for speed in speeds[:-2]:
         tab.select_option("#speed", str(speed))
         tab.click("#play")
         for slot in (1, 2):
@@ -198,6 +199,12 @@ def test_the_speed_is_slots_a_second(visit: Visit) -> None:
             assert slot_of(tab) == slot
             tab.clock.run_for(int(100 / speed) + 20)  # and a frame
             assert slot_of(tab) == slot + 1
+        tab.click("#first")
+    for speed in speeds[-2:]:
+        tab.select_option("#speed", str(speed))
+        tab.click("#play")
+        tab.clock.run_for(int(8_000 / speed))
+        assert slot_of(tab) in (8, 9)  # a slot lasts a few frames
         tab.click("#first")
 
 
@@ -286,7 +293,7 @@ def test_every_key_does_what_the_dialog_says(tab: Tab, replay: Replay) -> None:
         assert tab.input_value("#speed") == speed
     for _ in range(8):
         press("+")
-    assert tab.input_value("#speed") == "8"
+    assert tab.input_value("#speed") == "32"
     for _ in range(8):
         press("-")
     assert tab.input_value("#speed") == "0.25"
@@ -366,13 +373,13 @@ def test_the_guide_is_that_of_the_view(tab: Tab) -> None:
     tab.click("#guide summary")
     assert tab.is_visible("#drawn")
     assert not tab.is_visible("#cells")
-    assert tab.locator("#legend li").count() == 7
+    assert tab.locator("#legend li").count() == 8
     tab.check("#as-matrix")
     assert tab.is_visible("#cells")
     assert not tab.is_visible("#drawn")
-    assert tab.locator("#legend li").count() == 3
+    assert tab.locator("#legend li").count() == 4
     tab.uncheck("#as-matrix")
-    assert tab.locator("#legend .chip").count() == 2
+    assert tab.locator("#legend .chip").count() == 3
 
 
 def test_space_on_a_button_presses_that_button(tab: Tab) -> None:

@@ -61,7 +61,34 @@ def test_a_click_on_a_packet_follows_it(visit: Visit) -> None:
     assert not tab.is_visible(".story")
     assert not tab.is_visible("#unfollow")
     assert tab.input_value("#packet") == ""
-    assert tab.locator(".followed, .dimmed").count() == 0
+    assert tab.locator("#runs").locator(".followed, .dimmed, .following").count() == 0
+
+
+FADED = """() => {
+  const shown = { full: [], faded: [] };
+  for (const part of document.querySelectorAll(".slot .coupler, .slot .listener, .slot .chip")) {
+    const look = getComputedStyle(part.querySelector("rect") ?? part);
+    const full = Math.min(look.opacity, look.strokeOpacity, getComputedStyle(part).opacity) === 1;
+    shown[full ? "full" : "faded"].push(part.classList.contains("followed"));
+  }
+  return shown;
+}"""
+
+
+def test_all_but_the_packet_and_its_messages_fades(visit: Visit) -> None:
+    """In slot 1 packet 6 is sent and collides; in slot 6 it is heard."""
+    tab = visit([run_of(4, 4)], at="#slot=1")
+    assert tab.evaluate(FADED)["faded"] == []
+    for slot in (1, 6):
+        tab = visit([run_of(4, 4)], at=f"#slot={slot}&follow=6")
+        shown = tab.evaluate(FADED)
+        assert len(shown["full"]) > 2
+        assert all(shown["full"])
+        assert len(shown["faded"]) > 20
+        assert not any(shown["faded"])
+        kind = "collided" if slot == 1 else "used"
+        assert tab.locator(f".slot .coupler.{kind}.followed").count() == 1
+        assert tab.locator(".slot .listener.followed").count() == (slot == 6)
 
 
 def test_a_click_on_an_edge_follows_its_packet(visit: Visit) -> None:
@@ -113,7 +140,9 @@ def test_a_packet_that_does_not_exist_is_not_followed(visit: Visit) -> None:
         tab.press("#packet", "Enter")
         tab.fill("#packet", written)
         tab.press("#packet", "Enter")
-        assert tab.inner_text("#notice") == "There are packets 0 to 15."
+        number = f"{float(written):g}".replace("1e+09", "1000000000")
+        told = f"There is no packet {number}; packets are numbered 0 to 15."
+        assert tab.inner_text("#notice") == told
         assert tab.inner_text(".story h3") == "Packet 2"
         tab.press("#packet", "Escape")
         assert tab.input_value("#packet") == "2"

@@ -25,7 +25,7 @@ def state_of(tab: Tab) -> tuple[str, str, bool]:
         ("#follow=3&slot=7", "7", "3", False),
         ("#slot=4&view=matrix", "4", "", True),
         ("#slot=999", "last", "", False),
-        ("#slot=-3&follow=99", "0", "15", False),
+        ("#slot=-3&follow=99", "0", "", False),
         ("#slot=seven&follow=3", "1", "3", False),
         ("#slot=2&follow=x&run=9&view=cube&more=1", "2", "", False),
         ("#slot=2&follow=%E0%A4%A&run=", "2", "", False),
@@ -36,6 +36,23 @@ def test_a_link_is_read(visit: Visit, at: str, slot: str, packet: str, matrix: b
     tab = visit([run_of(4, 4)], at=at)
     last = str(Replay(run_of(4, 4).text).slots)
     assert state_of(tab) == (last if slot == "last" else slot, packet, matrix)
+
+
+def test_the_address_becomes_that_of_what_is_shown(visit: Visit) -> None:
+    """A packet that does not exist is not followed, by a link as little as by the field."""
+    last = Replay(run_of(4, 4).text).slots
+    tab = visit([run_of(4, 4)], at="#slot=99&follow=99")
+    assert tab.evaluate("location.hash") == f"#slot={last}"
+    assert tab.inner_text("#notice") == "There is no packet 99; packets are numbered 0 to 15."
+    tab.click("#back")
+    assert tab.inner_text("#notice") == ""
+    tab.evaluate("location.hash = '#slot=99&follow=-1'")
+    tab.wait_for_function("() => document.getElementById('notice').textContent !== ''")
+    assert tab.inner_text("#notice") == "There is no packet -1; packets are numbered 0 to 15."
+    assert tab.evaluate("location.hash") == f"#slot={last}"
+    tab = visit([run_of(4, 4)], at="#follow=16")
+    assert tab.inner_text("#notice").startswith("There is no packet 16;")
+    assert state_of(tab) == ("1", "", False)
 
 
 def test_what_names_no_moment_is_ignored(visit: Visit) -> None:

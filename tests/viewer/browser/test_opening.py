@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from popsnet.viewer import Page
+from popsnet.viewer import Page, Recording
 
 from .conftest import Visit
 from .replay import Replay
@@ -53,6 +53,23 @@ def test_it_plays_once_from_the_first_traffic_to_the_end(visit: Visit) -> None:
     assert slot_of(tab) == last
     tab.click("#back")
     assert tab.get_attribute(".slot-words", "aria-live") == "polite"
+
+
+def repeated(slots: int) -> Recording:
+    """A trace of this many slots, whose first is that of a run."""
+    lines = lines_of(run_of(2, 2))
+    idle = {**lines[1], "sends": [], "listens": [], "keeps": [], "drops": []}
+    later = [{**idle, "slot": number} for number in range(2, slots + 1)]
+    return of_lines([*lines[:2], *later])
+
+
+@pytest.mark.parametrize(
+    ("slots", "speed"), [(20, "1"), (21, "2"), (160, "8"), (161, "16"), (900, "32")]
+)
+def test_a_long_run_plays_faster(visit: Visit, slots: int, speed: str) -> None:
+    tab = visit([repeated(slots)], at="")
+    wait_until_it_plays(tab)
+    assert tab.input_value("#speed") == speed
 
 
 def test_slots_without_traffic_are_left_out(visit: Visit) -> None:

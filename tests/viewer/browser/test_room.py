@@ -58,6 +58,29 @@ def test_two_networks_are_seen_whole_without_scrolling(visit: Visit, size: tuple
     assert tab.evaluate(SMALLEST, "svg.network .chip text, svg.network .number") >= 7.5
 
 
+@pytest.mark.parametrize("size", [(1280, 900), (1000, 720)])
+def test_the_legend_leaves_the_figure_where_it_is(visit: Visit, size: tuple[int, int]) -> None:
+    tab = visit([run_of(4, 4)], at="#slot=1", size=size)
+    before = box_of(tab, "svg.network")
+    tab.click("#guide summary")
+    assert tab.is_visible("#legend")
+    assert box_of(tab, "svg.network") == before
+    legend = box_of(tab, ".guide .unfolded")
+    assert legend["x"] > before["x"] + before["width"] / 2
+    if size == (1280, 900):
+        assert legend["x"] > before["x"] + before["width"]
+
+
+@pytest.mark.parametrize("size", [(1280, 900), PHONE])
+def test_the_player_hides_nothing_that_has_the_focus(visit: Visit, size: tuple[int, int]) -> None:
+    tab = visit([run_of(4, 4)], at="#slot=1", size=size)
+    save, player = box_of(tab, ".save-png"), box_of(tab, "#player")
+    assert save["y"] + save["height"] > player["y"]
+    tab.focus(".save-png")
+    save, player = box_of(tab, ".save-png"), box_of(tab, "#player")
+    assert save["y"] + save["height"] <= player["y"]
+
+
 def test_the_figure_follows_the_window(visit: Visit) -> None:
     tab = visit([run_of(4, 4)], at="#slot=1")
     for size in ((1600, 1000), (1000, 700), (1280, 900)):

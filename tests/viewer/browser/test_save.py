@@ -50,7 +50,13 @@ def test_the_svg_is_the_figure_on_the_screen(visit: Visit, scheme: str) -> None:
     assert {kind: len(list(network.iter(SVG + kind))) for kind in KINDS} == on_screen
     assert on_screen["line"] > 20
     assert root.find(f"{SVG}rect").get("fill") == GROUNDS[scheme]  # type: ignore[union-attr]
-    assert "POPS(4, 4), mei-rizzi (published), slot 1 of 15" in texts(root)
+    assert "POPS(4, 4), mei-rizzi (published): packet 6 is followed" in texts(root)
+    assert texts(root).count("lot 1,") == 1
+    assert "the packet that is followed, and its messages" in texts(root)
+    (thick,) = (
+        one for one in network.iter(f"{SVG}line") if "followed" in one.get("class", "").split()
+    )
+    assert thick.get("stroke-width") == "4px"
     assert Replay(run_of(4, 4).text).words(1) in texts(root)
     assert "a collision: two or more messages on one coupler" in texts(root)
     assert "delivered" not in texts(root)  # the legend has what is in the figure
@@ -76,6 +82,7 @@ def test_the_svg_looks_the_same_without_the_page(visit: Visit) -> None:
         stroke["signal.packet:not(.collided)"]
     }
     assert {s for c, s in lines if "cross" in c} == {stroke["cross"]}
+    assert "follow" not in texts(root)
     assert len(set(stroke.values())) == 2
 
 

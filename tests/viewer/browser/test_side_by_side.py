@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from popsnet import route
 from popsnet.viewer import Recording
 
 from .conftest import Visit
@@ -87,9 +88,18 @@ def test_the_score_is_kept(tab: Tab, runs: list[Recording], replays: list[Replay
                 replay.standing(t),
                 str(sum(state.signals() for state in past)),
                 str(sum(state.destroyed() for state in past)),
-                f"{sum(bool(state.collided()) for state in past)} of {len(past)}",
+                str(sum(len(state.collided()) for state in past)),
                 str(replay.slots),
             ]
+
+
+def test_collisions_are_those_that_popsnet_counts(tab: Tab) -> None:
+    tab.click("#last")
+    column = tab.locator(".score th[scope=col]").all_inner_texts().index("collisions")
+    counted = [route(4, 4, router="mei-rizzi"), route(4, 4, router="relay", variant="S")]
+    for place, runs in enumerate(counted):
+        row = tab.locator(".score tbody tr").nth(place).locator("th, td").all_inner_texts()
+        assert row[column] == str(runs[0].outcome.collisions)
 
 
 def test_the_next_collision_is_that_of_any_run(tab: Tab, replays: list[Replay]) -> None:

@@ -147,10 +147,11 @@ _CLAIMS = Claims(
 
 _SEED_PHASES = {
     "seed": "Processor 0 sends one random number to every processor. From it every processor can "
-    "compute by way of which group each packet will travel."
+    "compute the group through which each packet will travel."
 }
 _PUBLIC = (
-    "A public random number, sent in slot 1, decides by way of which group each packet travels."
+    "A public random number, sent in slot 1, determines the group through which each packet "
+    "travels."
 )
 
 

@@ -43,7 +43,7 @@ export class ConflictView {
     const fates = this.fates(edges, first, t);
     this.figure.replaceChildren(this.draw(edges, fates));
     const dead = [...fates.values()].filter((fate) => fate.died).length;
-    this.words.textContent = `The step of ${span} begins with ${count(edges.length, "pending packet")}, edges from the groups they start in (left) to ${right} (right). An edge has the colour of the group its source sends it to; edges of one colour that leave one node in the same slot collide. ${dead === 0 ? "None" : dead} of them ${dead > 1 ? "have" : "has"} met a collision so far.`;
+    this.words.textContent = `The step of ${span} begins with ${count(edges.length, "pending packet")}, edges from the groups they start in (left) to ${right} (right). An edge has the colour of the group its source sends it to; edges of one colour that leave one node in the same slot collide. ${dead === 0 ? "None" : dead} ${dead > 1 ? "have" : "has"} collided so far.`;
   }
 
   /** The packets that are neither delivered nor lost after slot t. */

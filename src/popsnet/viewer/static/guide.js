@@ -21,6 +21,7 @@ export function legendOfMatrix() {
     { of: ".idle", mark: cell("idle"), text: "an idle coupler" },
     { of: ".used", mark: cell("idle", svg("rect", { class: "cell used", x: 13, y: 6, width: 8, height: 8 })), text: "a coupler that carries one message to every listener" },
     { of: ".collided", mark: cell("collided", svg("path", { d: "M13,6 L21,14 M21,6 L13,14" })), text: "a collision: two or more messages on one coupler, all destroyed (small cells have no cross)" },
+    { of: ".followed", mark: cell("idle", svg("rect", { class: "cell followed", x: 9, y: 2, width: 16, height: 16 })), text: "a coupler with a message of the packet that is followed" },
   ];
 }
 
@@ -29,8 +30,8 @@ export function legendOfNetwork() {
   const box = (name, text) => svg("g", { class: `coupler ${name}` },
     svg("rect", { x: 4, y: 2, width: 26, height: 16, rx: 3 }),
     name === "collided" ? svg("path", { class: "cross", d: "M12,5 L22,15 M22,5 L12,15" }) : svg("text", { class: "contents", x: 17, y: 10, "font-size": 11, dy: "0.36em" }, text));
-  const packet = (text, name) => svg("g", { class: `chip ${name}`, transform: "translate(17,10)" },
-    svg("rect", { x: -14, y: -8, width: 28, height: 16, rx: 5, fill: groupColour(1) }),
+  const packet = (text, name, x = 17, half = 14) => svg("g", { class: `chip ${name}`, transform: `translate(${x},10)` },
+    svg("rect", { x: -half, y: -8, width: 2 * half, height: 16, rx: 5, fill: groupColour(1) }),
     svg("text", { "font-size": 11, dy: "0.36em" }, text));
   return [
     { of: ".chip:not(.delivered)", mark: mark(packet("7", "")), text: "packet 7; its colour is that of the group it must reach" },
@@ -40,5 +41,6 @@ export function legendOfNetwork() {
     { of: ".signal.collided", mark: mark(svg("line", { class: "signal packet collided", x1: 2, y1: 10, x2: 32, y2: 10 })), text: "a message that is destroyed; no processor hears it" },
     { of: ".coupler.used.ack, .coupler.used.control", mark: mark(box("used ack", "↩7")), text: "an acknowledgement of packet 7; • is another control message" },
     { of: ".listener", mark: mark(svg("path", { class: "listener hears", d: "M6,5 L14,10 L6,15 Z" }), svg("path", { class: "listener", d: "M20,5 L28,10 L20,15 Z" })), text: "listens and hears a message; listens and hears nothing" },
+    { of: ".dimmed", mark: mark(svg("line", { class: "signal packet followed", x1: 16, y1: 10, x2: 34, y2: 10 }), packet("7", "followed", 10, 8)), text: "the packet that is followed, and its messages; all others are faded" },
   ];
 }

@@ -8,6 +8,8 @@
  * @property {boolean} matrix whether couplers are shown as a matrix
  */
 
+/** @typedef {Moment & { unknown: number | null }} LinkedMoment with the number of a packet that does not exist */
+
 /**
  * "#slot=7&follow=3&run=2&view=matrix"; what is as usual is left out.
  * @param {Moment} moment
@@ -21,24 +23,30 @@ export function fragmentOf({ slot, follow, run, matrix }) {
 }
 
 /**
- * The moment that a fragment names, or null if it names none. Numbers out of range become the
- * nearest that exist, and what is not a number is ignored.
+ * The moment that a fragment names, or null if it names none. A slot or run out of range becomes
+ * the nearest that exists, no packet is followed if there is none of that number, and what is not a
+ * number is ignored.
  * @param {string} fragment
  * @param {{ first: number, slots: number, packets: number, runs: number }} limits
- * @returns {Moment | null}
+ * @returns {LinkedMoment | null}
  */
 export function momentOf(fragment, { first, slots, packets, runs }) {
   const values = new URLSearchParams(fragment.replace(/^#/, ""));
-  const number = (name, low, high) => {
+  const number = (name) => {
     const text = values.get(name) ?? "";
-    return /^-?\d+$/.test(text) && low <= high ? Math.max(low, Math.min(high, Number(text))) : null;
+    return /^-?\d+$/.test(text) ? Number(text) : null;
   };
-  const slot = number("slot", 0, slots);
-  const follow = number("follow", 0, packets - 1);
-  const run = number("run", 1, runs);
+  const nearest = (value, low, high) => (value === null ? null : Math.max(low, Math.min(high, value)));
+  const slot = nearest(number("slot"), 0, slots);
+  const run = nearest(number("run"), 1, runs);
+  const packet = number("follow");
+  const exists = packet !== null && packet >= 0 && packet < packets;
   const view = values.get("view");
-  if (slot === null && follow === null && run === null && view !== "matrix" && view !== "network") return null;
-  return { slot: slot ?? first, follow, run: (run ?? 1) - 1, matrix: view === "matrix" };
+  if (slot === null && packet === null && run === null && view !== "matrix" && view !== "network") return null;
+  return {
+    slot: slot ?? first, follow: exists ? packet : null, run: (run ?? 1) - 1, matrix: view === "matrix",
+    unknown: exists ? null : packet,
+  };
 }
 
 /** Whether the page has an address that a link can lead to; in a notebook it has none. */

@@ -1,6 +1,6 @@
 // Puts the page together: one panel per run, one clock for all of them.
 import { MOST_DRAWN, networkName, readTrace, stateAfter, TraceError } from "./trace.js";
-import { count, tellStanding } from "./words.js";
+import { count, noPacket, tellStanding } from "./words.js";
 import { html } from "./shapes.js";
 import { legend, legendOfMatrix, legendOfNetwork } from "./guide.js";
 import { Player, SPEEDS } from "./player.js";
@@ -76,12 +76,14 @@ class Page {
     return momentOf(window.location.hash, { first: this.first, slots: this.slots, packets: this.runs[0].packets, runs: this.runs.length });
   }
 
-  /** @param {import("./link.js").Moment} moment */
-  visit({ slot, follow, run, matrix }) {
+  /** @param {import("./link.js").LinkedMoment} moment */
+  visit({ slot, follow, run, matrix, unknown }) {
     this.choose(run);
     this.setMatrix(matrix || !this.drawable);
     this.follow(follow);
     this.player.jump(slot);
+    if (unknown !== null) byId("notice").textContent = noPacket(unknown, this.runs[0].packets);
+    writeFragment(this.fragment()); // of what is shown, which need not be what the link asked for
     if (run > 0) this.panels[run].root.scrollIntoView({ block: "nearest" });
   }
 
@@ -110,9 +112,7 @@ class Page {
     if (place.clientWidth === 0) return; // it is not on the screen
     if (place.clientWidth === this.room.wide && window.innerHeight === this.window) return;
     this.window = window.innerHeight;
-    const guide = byId("guide");
-    const unfolded = guide.open && !this.phone.matches ? guide.offsetHeight - guide.firstElementChild.offsetHeight : 0;
-    const top = place.getBoundingClientRect().top + window.scrollY - unfolded;
+    const top = place.getBoundingClientRect().top + window.scrollY;
     const high = Math.max(LEAST_HIGH, window.innerHeight - top - byId("player").offsetHeight - ROOM_FOR_WORDS);
     this.room = { wide: place.clientWidth, high: Math.round(high) };
     for (const panel of this.panels) panel.fit(this.room);
@@ -215,7 +215,7 @@ class Page {
     const { packets } = this.runs[0];
     const known = packet === null || (Number.isInteger(packet) && packet >= 0 && packet < packets);
     if (!known) {
-      byId("notice").textContent = `There are packets 0 to ${packets - 1}.`;
+      byId("notice").textContent = noPacket(packet, packets);
       return;
     }
     this.followed = packet;
@@ -243,7 +243,7 @@ class Page {
 
   /** Compare the runs up to slot t; a phone has room for one column per run. */
   tally(t) {
-    const columns = ["packets", "messages on couplers", "of these destroyed", "slots with collisions", "slots in total"];
+    const columns = ["packets", "messages on couplers", "of these destroyed", "collisions", "slots in total"];
     const rows = this.runs.map((run) => {
       const past = run.slots.slice(0, t);
       const sum = (of) => past.reduce((total, slot) => total + of(slot), 0).toLocaleString("en");
@@ -251,7 +251,7 @@ class Page {
         tellStanding(run, stateAfter(run, t)),
         sum((slot) => slot.signals),
         sum((slot) => slot.destroyed),
-        `${past.filter((slot) => slot.collided.length > 0).length} of ${past.length}`,
+        sum((slot) => slot.collided.length),
         `${run.slots.length}`,
       ];
     });
@@ -385,6 +385,9 @@ async function begin() {
   const fit = () => host.popsnet?.fit();
   window.onresize = fit;
   new ResizeObserver(fit).observe(byId("runs")); // a cell of a notebook may become visible later
+  new ResizeObserver(() => {
+    document.documentElement.style.setProperty("--player", `${byId("player").offsetHeight}px`);
+  }).observe(byId("player"));
   window.onhashchange = () => {
     const moment = host.popsnet?.moment();
     if (moment) host.popsnet?.visit(moment);

@@ -177,6 +177,7 @@ export class NetworkView {
     const settled = this.store(after, this.layout.right, 1, t);
     if (moving) for (const element of settled) this.finals.push(element);
     const dim = this.followed !== null ? "slot dimmed" : "slot";
+    this.root.classList.toggle("following", this.followed !== null);
     this.slotLayer.replaceChildren(
       svg("g", { class: dim }, ...signals, ...boxes, ...stored, ...settled, ...(moving ? travellers : [])),
     );
@@ -226,7 +227,7 @@ export class NetworkView {
         ray(`${className(kind)}${met ? " collided" : ""}`,
           { x: layout.left + layout.radius, y: layout.processorY(processor) }, { x: at.x - half, y: at.y },
           0, 0.45, kind === "packet" ? packet : null, title);
-        if (packet === this.followed && packet !== null) signals.at(-1).classList.add("followed");
+        if (this.follows(send)) signals.at(-1).classList.add("followed");
       }
     });
     const hearing = new Map(slot.heard.map(([processor, message]) => [processor, message]));
@@ -242,12 +243,13 @@ export class NetworkView {
       if (message !== undefined) {
         const [, , kind, packet] = slot.sends[message];
         ray(className(kind), from, to, 0.5, 0.92, kind === "packet" ? packet : null, title);
-        if (packet === this.followed && packet !== null) signals.at(-1).classList.add("followed");
+        if (this.follows(slot.sends[message])) signals.at(-1).classList.add("followed");
       } else if (run.n <= 16) {
         signals.push(svg("line", { class: "silence", x1: from.x, y1: from.y, x2: to.x, y2: to.y }));
       }
       const x = layout.right - layout.radius;
-      const mark = svg("path", { class: `listener${message === undefined ? "" : " hears"}`, d: `M${x - 8},${y - 4} L${x - 1},${y} L${x - 8},${y + 4} Z` });
+      const followed = message !== undefined && this.follows(slot.sends[message]);
+      const mark = svg("path", { class: `listener${message === undefined ? "" : " hears"}${followed ? " followed" : ""}`, d: `M${x - 8},${y - 4} L${x - 1},${y} L${x - 8},${y + 4} Z` });
       mark.append(svg("title", {}, title));
       signals.push(mark);
     }
@@ -259,13 +261,26 @@ export class NetworkView {
     if (slot === null) return [];
     const collided = new Set(slot.collided);
     const used = new Map();
+    const followed = new Set();
     for (const send of slot.sends) {
-      for (const group of send[1]) used.set(group * run.g + Math.floor(send[0] / run.d), send);
+      for (const group of send[1]) {
+        const c = group * run.g + Math.floor(send[0] / run.d);
+        used.set(c, send);
+        if (this.follows(send)) followed.add(c);
+      }
     }
     return Array.from(used, ([c, send]) => {
-      if (collided.has(c)) return this.box(c, "collided", "messages collide and are destroyed", "");
-      return this.box(c, `used ${className(send[2])}`, `carries ${messageName(send)}`, contents(send));
+      const box = collided.has(c)
+        ? this.box(c, "collided", "messages collide and are destroyed", "")
+        : this.box(c, `used ${className(send[2])}`, `carries ${messageName(send)}`, contents(send));
+      if (followed.has(c)) box.classList.add("followed");
+      return box;
     });
+  }
+
+  /** Whether a message is or names the packet that is followed. */
+  follows([, , , packet]) {
+    return packet !== null && packet === this.followed;
   }
 
   box(c, state, what, text) {

@@ -1,5 +1,8 @@
 // How a page opens: on a slot with traffic, which it plays from, once, if the reader lets it.
 
+import { SPEEDS } from "./player.js";
+
+const LONGEST = 20; // seconds that a page plays by itself
 const ENOUGH = 300; // pixels of a tall figure that are enough to watch it
 
 /**
@@ -15,6 +18,14 @@ export function firstTraffic(runs, slots) {
 }
 
 /**
+ * One slot per second, or as many as are needed for the run to end in time.
+ * @param {number} slots
+ */
+export function speedFor(slots) {
+  return SPEEDS.find((speed) => speed >= 1 && slots <= LONGEST * speed) ?? SPEEDS[SPEEDS.length - 1];
+}
+
+/**
  * Play from a slot to the end, once, while the figure can be seen. It waits in a background tab and
  * in a cell of a notebook that is not on the screen. A click or a key ends it; scrolling does not.
  * @param {import("./player.js").Player} player
@@ -25,6 +36,7 @@ export function playOnce(player, figure, first) {
   player.go(first);
   if (player.still.matches || first === 0) return;
   player.automatic = true;
+  player.setSpeed(speedFor(player.slots - first + 1));
   let began = false;
   let seen = false;
   const observer = new IntersectionObserver((entries) => {

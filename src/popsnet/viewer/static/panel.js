@@ -86,7 +86,8 @@ export class Panel {
     const entries = (this.view === this.network ? legendOfNetwork() : legendOfMatrix()).filter(({ of }) => figure.querySelector(of));
     const legend = entries.map(({ mark, text }) => ({ mark: standalone(marks.appendChild(mark)), text }));
     marks.remove();
-    const title = `${networkName(run)}, ${run.name}, slot ${this.slot} of ${run.slots.length}`;
+    const { followed } = this.matrix;
+    const title = `${networkName(run)}, ${run.name}${followed === null ? "" : `: packet ${followed} is followed`}`;
     const name = `${networkName(run)} ${run.name} slot ${this.slot}`.toLowerCase().replace(/[^a-z0-9]+/g, "-").slice(0, 100);
     try {
       await save({ title, text: this.words.textContent ?? "", figure, legend }, name, format);

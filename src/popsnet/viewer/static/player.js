@@ -1,6 +1,6 @@
 // The clock of all runs on the page: the slot that is shown, whether it plays, and how fast.
 
-export const SPEEDS = [0.25, 0.5, 1, 2, 4, 8]; // slots per second
+export const SPEEDS = [0.25, 0.5, 1, 2, 4, 8, 16, 32]; // slots per second
 
 export class Player {
   /**

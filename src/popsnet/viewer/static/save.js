@@ -9,7 +9,7 @@ const DENSITY = 2; // dots of a PNG per pixel
 /** Properties that the style sheet sets, with the values that need not be written down. */
 const LOOK = {
   fill: "rgb(0, 0, 0)", stroke: "none", "stroke-width": "1px", "stroke-dasharray": "none", "stroke-linecap": "butt",
-  opacity: "1", "font-size": "", "font-weight": "400", "text-anchor": "start", "paint-order": "normal",
+  "stroke-opacity": "1", opacity: "1", "font-size": "", "font-weight": "400", "text-anchor": "start", "paint-order": "normal",
 };
 
 /**

@@ -56,6 +56,14 @@ export function count(number, one, many = `${one}s`) {
   return `${number.toLocaleString("en")} ${number === 1 ? one : many}`;
 }
 
+/**
+ * @param {number} packet one that does not exist
+ * @param {number} packets how many there are
+ */
+export function noPacket(packet, packets) {
+  return `There is no packet ${packet}; ${packets === 0 ? "there are none" : `packets are numbered 0 to ${packets - 1}`}.`;
+}
+
 /** "a", "a and b", "a, b and c", and so on. Of a long list only the first items are named. */
 export function listed(items, most = 6) {
   const shown = items.slice(0, most).map(String);
