@@ -66,7 +66,7 @@ def test_the_table_has_a_row_a_message_and_no_collision(cli: Cli) -> None:
         assert len({(row["slot"], row[name]) for row in rows}) == len(rows)
     for row in rows:
         assert row["coupler"] == row["listener"] // 5 * 3 + row["sender"] // 5
-    assert "popsnet schedule writes one" in cli("check", "s.csv").err
+    assert "popsnet schedule and popsnet route write a trace" in cli("check", "s.csv").err
 
 
 def test_the_same_permutation_as_route(cli: Cli) -> None:

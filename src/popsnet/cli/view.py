@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -65,14 +65,17 @@ def view(
                 )
                 for name in router or [opt.DEFAULT_ROUTER]
             ]  # fmt: skip
-            _refuse_overwriting(_files(experiments), out)
             runs = [*experiments]
         else:
             _refuse_options(context, what[0])
             for name in what:
                 opt.refuse_table(Path(name))
-            _refuse_overwriting({Path(name): "a trace to be shown" for name in what}, out)
             runs = [Path(name) for name in what]
+            if out.resolve() in (Path(name).resolve() for name in what):
+                raise InputError(
+                    f"--out {out} is a trace to be shown, and the page would take its place; give "
+                    "the page another name."
+                )
         page, report = page_of(*runs)
     except KeyboardInterrupt:
         raise Interrupted("Interrupted: no page is written.") from None
@@ -107,20 +110,4 @@ def _refuse_options(context: typer.Context, trace: str) -> None:
             raise InputError(
                 f"--{name.replace('_', '-')} {value} is for runs to be done, and {trace} is a "
                 "trace of one; leave it out, or give D and G."
-            )
-
-
-def _files(runs: Sequence[popsnet.Experiment]) -> dict[Path, str]:
-    """Return the files that experiments come from, and what each of them is."""
-    routers = {Path(one.router_file): "the file of a router" for one in runs if one.router_file}
-    files = (one.permutation_file for one in runs if one.permutation_file)
-    return routers | {Path(name): "the permutation to be routed" for name in files}
-
-
-def _refuse_overwriting(files: Mapping[Path, str], out: Path) -> None:
-    for path, what in files.items():
-        if out.resolve() == path.resolve():
-            raise InputError(
-                f"--out {out} is {what}, and the page would take its place; give the page another "
-                "name."
             )
