@@ -40,8 +40,13 @@ def _integers(name: str, values: npt.ArrayLike) -> Ints:
     array = np.asarray(values)
     if array.size == 0:
         array = array.astype(np.int32)
-    if array.ndim != 1 or array.dtype.kind not in "iu":
-        raise ValueError(f"{name} must be a one-dimensional array of integers.")
+    if array.ndim != 1:
+        raise ValueError(
+            f"{name} has shape {array.shape}; it must be a one-dimensional array of integers."
+        )
+    if array.dtype.kind not in "iu":
+        cure = " Divide with // instead of /." if array.dtype.kind == "f" else ""
+        raise ValueError(f"{name} has dtype {array.dtype}; it must be an array of integers.{cure}")
     if array.dtype in (np.int32, np.int64):
         return array
     if array.max() > np.iinfo(np.int64).max:

@@ -9,7 +9,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from popsnet import Inbox, InputError, Network, PopsnetError, Rule, RuleViolation, Slot, route
+from popsnet import (
+    Inbox,
+    InputError,
+    Network,
+    PopsnetError,
+    Router,
+    Rule,
+    RuleViolation,
+    Slot,
+    route,
+)
 from popsnet.advice.comparison import Comparison, compare
 from popsnet.advice.recommendation import forecast, forecasts, recommend
 from popsnet.routing import all_routers, get_router
@@ -124,6 +134,45 @@ def test_a_comparison_has_the_runs_of_every_router() -> None:
     assert len(compare(4, 4, routers="direct", runs=1).done) == 1
 
 
+def test_only_the_default_variant_has_expected_slots() -> None:
+    found = {one.full_name: one for one in compare(64, 64, routers=["relay", "relay:S"], runs=1)}
+    default = get_router("relay").choose_variant(None, Network(64, 64))
+    assert found[f"relay:{default}"].to_record()["expected_slots"] == pytest.approx(16.1, abs=0.1)
+    assert found["relay:S"].to_record()["expected_slots"] is None
+
+
+def test_a_comparison_is_a_collection_of_what_was_run() -> None:
+    found = compare(4, 4, routers=["relay:S", "direct"], runs=1)
+    assert [one.label for one in found] == ["direct", "relay (S)"]
+    assert len(found) == 2
+    assert found["relay:S"].experiment.variant == "S"
+
+
+@pytest.mark.parametrize("routers", [["relay:S", ("relay", "S")], ["relay", "relay:direct"]])
+def test_one_router_is_not_compared_with_itself(routers: Any) -> None:
+    with pytest.raises(InputError, match=r"router = relay:\w+: this variant is given twice"):
+        compare(4, 4, routers=routers, runs=1)
+
+
+def test_all_counts_of_capped_runs_are_lower_bounds() -> None:
+    (line,) = (
+        line
+        for line in str(compare(8, 8, routers=["mei-rizzi"], runs=2, max_steps=1)).splitlines()
+        if line.startswith("mei-rizzi")
+    )
+    assert line.count("≥") == 4  # slots, worst, collisions, buffers
+
+
+def test_relay_is_exact_where_its_plan_is_direct() -> None:
+    relay = get_router("relay")
+    small, large = forecast(relay, Network(8, 8)), forecast(relay, Network(64, 64))
+    assert small is not None
+    assert large is not None
+    assert (small.slots, small.exact) == (8, True)
+    assert small.reason == "formula: max(d, g) (its plan is direct)"
+    assert (large.exact, large.reason) == (False, "fluid limit of the planned stages")
+
+
 def lazy(network: Network, *_: object) -> Generator[Slot, Inbox, None]:
     yield Slot()
 
@@ -136,7 +185,9 @@ def test_who_delivers_nothing_does_not_win() -> None:
     assert found.done[1].undelivered == found.to_records()[1]["undelivered"] == 48
     (line,) = (line for line in str(found).splitlines() if line.startswith("lazy"))
     assert line.split()[:3] == ["lazy", "1.0", "1"]
-    assert (line.split()[5], line.split()[-1]) == ("48", "yes")
+    assert line.split()[5] == "48"
+    assert line.endswith("not checked")
+    assert found.to_records()[1]["online"] is True
     assert not found.report().ok
     assert "48 packets not delivered" in repr(route(4, 4, router=lazy, runs=3))
     assert repr(route(6, 3, variant="idealized", max_steps=4, runs=2)).count("capped") == 1
@@ -169,6 +220,16 @@ def test_coins_that_are_not_stated_are_not_denied() -> None:
     }
     assert found == {"lazy": "not stated", "direct": "none", "mei-rizzi": "private coins"}
     assert all(router.randomness != "not stated" for router in all_routers() if not router.file)
+
+
+def test_a_plan_says_what_is_not_checked() -> None:
+    claims = get_router("direct").claims
+    own = Router("own", "", "", 2, get_router("direct").variants, claims=claims)
+    lines = str(recommend(4, 4, routers=[own, "relay", "offline"])).splitlines()
+    ends = {line.split()[0]: line for line in lines}
+    assert ends["own"].endswith("not checked")
+    assert ends["relay"].endswith(" yes")
+    assert ends["offline"].endswith(" no")
 
 
 def test_a_recommendation_says_why() -> None:

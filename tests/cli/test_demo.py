@@ -46,7 +46,8 @@ def test_it_says_what_one_sees_and_what_to_try(cli: Cli, tmp_path: Path) -> None
     finished = cli("demo", "--out", tmp_path / "demo.html", "--no-open")
     assert (finished.code, finished.err) == (0, "")
     assert "the same 16 packets on POPS(4, 4)" in finished.out
-    assert f"can be opened in a browser: {tmp_path / 'demo.html'}" in finished.out
+    assert "relay (S) takes 13 slots" in finished.out.replace("\n", " ")
+    assert f"Open {tmp_path / 'demo.html'} in a browser." in finished.out
     assert finished.out.splitlines()[-1].startswith("Try next: popsnet view")
 
 

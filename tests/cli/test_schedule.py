@@ -192,7 +192,9 @@ def test_nothing_to_send(cli: Cli) -> None:
 def test_routers_say_what_they_know(cli: Cli) -> None:
     listed = {one["name"]: one for one in json.loads(cli("routers", "--json").out)["routers"]}
     assert (listed["offline"]["online"], listed["direct"]["online"]) == (False, True)
-    assert "everything, beforehand" in cli("routers").out
+    text = " ".join(cli("routers").out.split())
+    assert "uses: everything, beforehand" in text
+    assert "uses: its own packet and what it hears" in text
 
 
 def test_counts_of_any_whole_type_and_no_endless_work(cli: Cli, tmp_path: Path) -> None:

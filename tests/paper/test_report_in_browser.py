@@ -28,13 +28,14 @@ pytestmark = pytest.mark.browser
 
 @pytest.fixture(scope="module")
 def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A report on a few runs with one figure, without its theory."""
+    """A report on a few runs with one figure of two panels, without its theory."""
     folder = tmp_path_factory.mktemp("report")
     plan = replace(make_plan(runs=10, max_n=16), rivals=(), exact=(), attacked=())
     results = {(one, runs): route(one, runs=runs).tally for one, runs in plan.wanted}
     rows = make_rows(plan, results)
     found = Reproduction(folder, plan, rows, Theory((), (), (), ()), ())
-    drawn = draw_slots({"d = g": [Series("ours", (4, 16), (15.0, 21.7))]})
+    series = [Series("ours", (4, 16), (15.0, 21.7))]
+    drawn = draw_slots({"d = g": series, "d = 4g": series})
     figure = embed(1, PaperFigure("steps", "Steps.", "Steps.", drawn), folder)
     write_report(found, {"steps": figure}, [("date", "today")], {"lost-packets.html": "Lost."})
     return found.report_file
@@ -66,6 +67,26 @@ def test_only_frames_scroll_sideways(
         assert (tab.evaluate(f"{frames}.length") > 0) == (width == 400)
         signs = f"{frames}.map(one => getComputedStyle(one).backgroundImage)"
         assert all("linear-gradient" in sign for sign in tab.evaluate(signs))
+
+
+@pytest.mark.parametrize("width", [1280, 400])
+def test_panels_and_legend_are_stacked_where_it_is_narrow(
+    browser: Browser, report: Path, width: int
+) -> None:
+    boxes = "all => all.map(one => one.getBoundingClientRect()).map(b => [b.left, b.right, b.top])"
+    with opened(browser, report, width) as tab:
+        parts = tab.locator("#figure-steps .parts svg").evaluate_all(boxes)
+        assert len(parts) == 3  # two panels and one entry of their legend
+        if width == 1280:
+            assert not tab.locator("#figure-steps .parts").is_visible()
+            return
+        assert all(0 <= left < right <= width for left, right, _ in parts)
+        tops = [top for *_, top in parts]
+        assert tops == sorted(set(tops))
+        drawn = tab.locator("#figure-steps .parts use").evaluate_all(
+            "all => all.map(one => one.getBBox().width)"
+        )
+        assert min(drawn) > 0  # each names a part that is there
 
 
 def test_the_run_plays_and_can_be_paused(browser: Browser, report: Path) -> None:

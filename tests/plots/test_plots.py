@@ -3,7 +3,7 @@ from __future__ import annotations
 import importlib.util
 import sys
 from collections.abc import Callable, Iterator
-from itertools import pairwise
+from itertools import combinations, pairwise
 from pathlib import Path
 from types import ModuleType
 from xml.etree import ElementTree as ET
@@ -44,7 +44,7 @@ from popsnet.plots import (
 from popsnet.plots.conflicts import edges_of
 from popsnet.plots.journey import hops_of
 from popsnet.plots.schedule import _shared
-from popsnet.plots.style import save_one
+from popsnet.plots.style import parts_of, save_one
 from popsnet.routing import get_router
 from popsnet.routing.mei_rizzi import PHASES
 from popsnet.runs.phase_analysis import analyse_phases
@@ -196,7 +196,7 @@ def test_slots_have_a_panel_for_each_shape_on_one_axis() -> None:
     assert {"2²", "2⁴", "2⁶"} <= set(labels)
 
 
-def test_dots_have_a_row_for_each_network_and_equal_values_are_apart() -> None:
+def test_dots_have_a_row_for_each_network() -> None:
     (axes,) = dots().axes
     assert [label.get_text() for label in axes.get_yticklabels()] == ["POPS(2, 2)", "POPS(4, 4)"]
     drawn = {line.get_label(): line for line in axes.get_lines()}
@@ -205,7 +205,51 @@ def test_dots_have_a_row_for_each_network_and_equal_values_are_apart() -> None:
     assert np.round(heights["direct"]).tolist() == [0, 1]
     assert [text.get_text() for text in axes.texts] == ["10%"]
     assert drawn["published"].get_fillstyle() != drawn["safe"].get_fillstyle()
-    assert heights["safe"][0] - 1 != heights["published"][0]
+
+
+def test_dots_and_texts_of_a_row_do_not_cover_each_other() -> None:
+    slots = {"published": 84.0, "deferred": 85.0, "datta": 115.0, "direct": 16.0, "relay": 16.0}
+    row = [Dot(label, mean, text="14% lost" * (mean == 84)) for label, mean in slots.items()]
+    figure = draw_dots({"POPS(16, 4)": row})
+    (axes,) = figure.axes
+    points = [axes.transData.transform(line.get_xydata())[0] for line in axes.lines]
+    size = axes.lines[0].get_markersize() * figure.dpi / 72
+    for one, other in combinations(points, 2):
+        assert np.hypot(*(one - other)) > size
+    (text,) = axes.texts
+    box = text.get_window_extent().padded(size / 2)
+    assert [point for point in points[1:] if box.contains(*point)] == []
+
+
+@pytest.mark.parametrize(
+    ("sizes", "ticks"), [((64,), ["2⁶"]), ((32, 64), ["2⁵", "2⁶"]), ((48, 96), ["48", "96"])]
+)
+def test_few_sizes_have_a_tick_each(sizes: tuple[int, ...], ticks: list[str]) -> None:
+    figure = draw_losses([Series("d = 2g", sizes, (0.1,) * len(sizes))])
+    figure.canvas.draw()
+    (axes,) = figure.axes
+    assert [label.get_text() for label in axes.get_xticklabels()] == ticks
+    left, right = axes.get_xlim()
+    assert left >= sizes[0] / 2
+    assert right <= sizes[-1] * 2
+
+
+def test_parts_of_a_figure_are_apart_and_inside(tmp_path: Path) -> None:
+    figure = steps()
+    save(figure, tmp_path, "steps")
+    parts = parts_of(figure)
+    assert [part.name for part in parts] == ["axes_1", "axes_2", *["legend_1"] * 3]
+    assert [part.is_panel for part in parts] == [True, True, False, False, False]
+    text = (tmp_path / "steps.svg").read_text()
+    assert all(f'id="{part.name}"' in text for part in parts)
+    width, height = 72 * figure.get_size_inches()
+    for part in parts:
+        assert -3 < part.left < part.left + part.width < width + 3
+        assert -3 < part.top < part.top + part.height < height + 3
+    for one, other in combinations(parts, 2):
+        beside = other.left - one.left - one.width, one.left - other.left - other.width
+        above = other.top - one.top - one.height, one.top - other.top - other.height
+        assert max(*beside, *above) > -4  # the room around each
 
 
 def test_losses_are_parts_of_all_packets() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from popsnet import InputError, Network, all_routers, route
+from popsnet import InputError, Network, all_routers, register, route
 from popsnet.adversaries.oblivious import observed_paths
 from popsnet.engines import Instance
 from popsnet.routing import find_router
@@ -38,7 +38,7 @@ def written(folder: Path, body: str) -> Path:
         (ENDS, "router hostile raises SystemExit: 0"),
         (ENDS_AT_ONCE, "router hostile raises SystemExit: 0"),
         (YIELDS_NOTHING, "Router hostile yields None; a router yields slots"),
-        (RETURNS, "Router hostile returns 5, not slots"),
+        (RETURNS, "Router 'hostile' returned 5; it must be a generator function: use yield."),
     ],
 )
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ def test_steps_count_from_0_without_gaps(cli: Cli, tmp_path: Path, steps: str, s
     ("line", "said"),
     [
         ("yield Slot(step=number)", "NameError: name 'number' is not defined"),
-        ("yield Slot(senders=[0.5])", "ValueError: senders"),
+        ("yield Slot(senders=[0.5])", "ValueError: senders has dtype float64; it must be an array"),
         ("memory.drop([], 3)", "TypeError: object of type"),
     ],
 )
@@ -131,10 +131,36 @@ def test_a_mistake_in_a_router_shows_its_own_lines_only(
     shown = finished.err.splitlines()
     assert finished.code == 1
     assert shown[:3] == [
-        "Error: the code of a router failed.", f'  File "{path}", line 6, in route', f"    {line}",
-    ]  # fmt: skip
+        "Error: router 'hostile' (hostile.py) failed:",
+        f'  File "{path}", line 6, in route',
+        f"    {line}",
+    ]
     assert said in shown[3]
-    assert len(shown) == 5
+    assert shown[4:] == ["This was raised while router hostile ran."]
+
+
+@pytest.mark.parametrize("first", ["", "    yield Slot()\n"], ids=["nowhere", "once"])
+def test_a_forgotten_yield_is_guessed(cli: Cli, tmp_path: Path, first: str) -> None:
+    body = f"{first}    inbox = Slot()\n    memory.deliver(inbox.receivers, inbox.packets)\n"
+    finished = cli("route", 2, 2, "--router", written(tmp_path, body))
+    assert finished.code == 1
+    assert "'Slot' object has no attribute 'receivers'" in finished.err
+    assert finished.err.splitlines()[-1].startswith("Did you forget yield?")
+
+
+def test_two_files_of_one_name_are_both_named(cli: Cli, tmp_path: Path) -> None:
+    path = written(tmp_path, NEVER_ENDS)
+    other = tmp_path / "again.py"
+    other.write_text(path.read_text())
+    finished = cli("compare", 2, 2, "--router", path, "--router", other)
+    assert finished.code == 2
+    said = "again.py registers 'hostile', as hostile.py does; rename one of them."
+    assert said in finished.err
+
+
+def test_register_says_what_it_needs() -> None:
+    with pytest.raises(InputError, match=r"summary=, slots= and buffers=; add slots=, buffers=\."):
+        register("incomplete", summary="")(find_router("direct").variants["standard"].route)  # type: ignore[call-arg]
 
 
 def test_an_error_outside_a_router_is_raised_as_it_is(
@@ -158,3 +184,25 @@ def test_no_router_that_ships_is_silent_for_long(
     for router in all_routers():
         if router.applies_to(network):
             route(network, router=router, permutation=permutation, engine="slots")
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("raise BrokenPipeError", "BrokenPipeError"),
+        ("raise OSError(28, 'No space')", "OSError: [Errno 28] No space"),
+        ("open('/nowhere/at/all')", "FileNotFoundError"),
+        ("next(iter(()))", "RuntimeError: generator raised StopIteration"),
+        ("import typer; raise typer.Exit(0)", "Exit"),
+        ("import typer; raise typer.BadParameter('hello')", "BadParameter: hello"),
+    ],
+)
+@pytest.mark.parametrize("command", ["route", "compare"])
+def test_what_a_router_raises_is_not_taken_for_something_of_ours(
+    cli: Cli, tmp_path: Path, command: str, line: str, said: str
+) -> None:
+    path = written(tmp_path, f"    yield Slot()\n    {line}\n")
+    finished = cli(command, 2, 2, "--router", path)
+    assert finished.code == 1
+    assert f'File "{path}", line 6, in route' in finished.err
+    assert said in finished.err

@@ -131,6 +131,9 @@ def test_records_and_data_frames_have_the_counts() -> None:
     assert set(frame["router"]) == {"mei-rizzi"}
     assert frame.index.tolist() == [one["run"] for one in records] == list(range(5))
     assert frame["capped"].dtype == np.bool_
+    said = {"d", "g", "router", "variant", "permutation", "seed", "permutation_seed"}
+    assert set(frame) - set(records[0]) == said
+    assert set(records[0]) - set(frame) - {"lost_packets"} == {"run", "slots_known"}
     for record, run in zip(records, runs, strict=True):
         assert record["slots_known"] == run.slots_known
         assert tuple(record.get("lost_packets", ())) == run.lost_packets

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from popsnet import summarize
+from popsnet import InputError, route, summarize
 from popsnet.stats.inference import (
     Estimate,
     compare_means,
@@ -33,6 +33,11 @@ def test_summaries_agree_with_scipy(sample: list[int]) -> None:
     assert one.sd == pytest.approx(stats.tstd(sample))
     assert (one.min, one.max) == (min(sample), max(sample))
     assert summarize_counts(Counter(sample)) == one
+
+
+def test_runs_have_a_summary_of_their_own() -> None:
+    with pytest.raises(InputError, match=r"use runs\.summary\(\)"):
+        summarize(route(2, 2, router="direct", runs=2))  # type: ignore[arg-type]
 
 
 def test_one_value_has_no_spread() -> None:

@@ -46,6 +46,12 @@ def test_a_router_is_not_checked_where_it_does_not_apply() -> None:
         check_locality(get_router("mei-rizzi"), Network(2, 3))
 
 
+def test_a_name_is_enough() -> None:
+    check_locality("relay:S", Network(2, 2))
+    with pytest.raises(LocalityError, match="offline standard, slot 1"):
+        check_locality("offline", Network(3, 3))
+
+
 def knows_its_source(network: Network, destination: Ints, coins: Coins, memory: Memory) -> Slots:
     """Cheats as a receiver: every destination listens to where its packet comes from."""
     everybody = np.arange(network.n)

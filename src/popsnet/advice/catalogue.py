@@ -25,7 +25,7 @@ def catalogue() -> Report:
 def _facts(row: Row) -> str:
     said = {
         "applies to": row["applies"],
-        "knows": "what a processor is told" if row["online"] else "everything, beforehand",
+        "uses": "its own packet and what it hears" if row["online"] else "everything, beforehand",
         "slots": row["slots"],
         "memory": row["memory"],
         "messages": row["messages"],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean
@@ -40,6 +40,7 @@ class Compared:
     experiment: Experiment
     runs: Runs | None
     expected: Forecast | None
+    """Of the router's default variant on the network; None for other variants."""
 
     @property
     def router(self) -> Router:
@@ -54,6 +55,11 @@ class Compared:
         return name if variant == chosen else f"{name} ({variant})"
 
     @property
+    def full_name(self) -> str:
+        """The name of the router and its variant, as in ``relay:S``."""
+        return f"{self.router.name}:{self.experiment.variant}"
+
+    @property
     def mean_slots(self) -> float:
         """The mean number of slots until every source knows."""
         return float(self._ran.slots.mean())
@@ -62,6 +68,11 @@ class Compared:
     def worst_slots(self) -> int:
         """The slots of the longest run."""
         return int(self._ran.slots.max())
+
+    @property
+    def capped(self) -> bool:
+        """Whether a run was capped, so that slots and other counts are lower bounds."""
+        return bool(self._ran.capped.any())
 
     @property
     def undelivered(self) -> int:
@@ -125,7 +136,7 @@ class Comparison(Reported):
     """Routers on the same permutations, the fastest first, as :func:`compare` returns them.
 
     Routers that did not deliver every packet come last. ``comparison["direct"]`` gives the runs of
-    one router.
+    one router, ``comparison["relay:S"]`` those of a variant. Iterating gives what was run.
 
     Parameters
     ----------
@@ -147,8 +158,8 @@ class Comparison(Reported):
     left_out: tuple[Compared, ...]
 
     def __getitem__(self, router: str) -> Runs:
-        """Return the runs of one router by its name, or by its label in the table."""
-        found = [one for one in self.done if one.label == router]
+        """Return the runs of one router by its name, NAME:VARIANT or its label in the table."""
+        found = [one for one in self.done if router in (one.label, one.full_name)]
         found = found or [one for one in self.done if one.router.name == router]
         if len(found) != 1:
             known = ", ".join(one.label for one in self.done)
@@ -156,6 +167,14 @@ class Comparison(Reported):
                 f"{router!r} is not one of the routers that were run; choose from {known}."
             )
         return found[0]._ran
+
+    def __iter__(self) -> Iterator[Compared]:
+        """Iterate over the routers that were run, the fastest first."""
+        return iter(self.done)
+
+    def __len__(self) -> int:
+        """Return the number of routers that were run."""
+        return len(self.done)
 
     def report(self) -> Report:
         """Return the report that the command line prints."""
@@ -165,7 +184,8 @@ class Comparison(Reported):
         notes = [one.why_left_out() for one in self.left_out]
         facts = (*facts_of(self, "network", "runs", "lower_bound"), Fact("left_out", left_out))
         missing = any(one.undelivered for one in self.done)
-        columns = tuple(one for one in _COLUMNS if missing or one.key != "undelivered")
+        shown = (*_COLUMNS, Column("online", "on-line", "text", self._online))
+        columns = tuple(one for one in shown if missing or one.key != "undelivered")
         table = Table("routers", title, columns, [one.to_record() for one in self.done])
         failed = [one.label for one in self.done if one.failed]
         verdict = "Every packet was delivered." if self.done else "No router was run."
@@ -175,26 +195,32 @@ class Comparison(Reported):
             verdict = f"FAILED: not every packet was delivered by {', '.join(failed)}."
         return Report("", facts, (table, bound, *notes), verdict, ok=not failed)
 
+    def _online(self, row: Row) -> str:
+        if row["idealized"]:
+            return "statistics only"
+        return next(one.router for one in self.done if one.label == row["label"]).locality
+
 
 def _least(row: Row) -> str:
     return "≥ " if row["capped"] else ""  # a capped run is cut short
 
 
-def _online(row: Row) -> str:
-    if row["idealized"]:
-        return "statistics only"
-    return "yes" if row["online"] else "no"
+def _buffers(row: Row) -> str:
+    return "–" if row["peak_buffers"] is None else f"{_least(row)}{row['peak_buffers']:,}"
 
 
 _COLUMNS = (
     Column("label", "router", "text"),
     Column("mean_slots", "slots, mean", show=lambda row: f"{_least(row)}{row['mean_slots']:,.1f}"),
     Column("worst_slots", "worst", show=lambda row: f"{_least(row)}{row['worst_slots']:,}"),
-    Column("mean_collisions", "collisions"),
-    Column("peak_buffers", "buffers", "integer"),
+    Column(
+        "mean_collisions",
+        "collisions",
+        show=lambda row: f"{_least(row)}{row['mean_collisions']:,.2f}",
+    ),
+    Column("peak_buffers", "buffers", show=_buffers),
     Column("undelivered", "not delivered", "integer"),
     Column("randomness", "coins", "text"),
-    Column("online", "on-line", "text", _online),
 )
 
 
@@ -275,6 +301,7 @@ def compare(
     ]  # fmt: skip
     if not experiments:
         raise InputError("routers = []: there is nothing to compare; give at least one router.")
+    _require_different(experiments)
     too_long = [one for one in experiments if routers is None and _takes_long(one)]
     found = [Compared(one, None, _expected(one)) for one in too_long]
     total = (len(experiments) - len(too_long)) * runs
@@ -310,8 +337,20 @@ def _chosen(
     return [find_variant(*pair) for pair in pairs]
 
 
+def _require_different(experiments: Sequence[Experiment]) -> None:
+    for place, one in enumerate(experiments):
+        if one in experiments[:place]:
+            name = Compared(one, None, None).full_name
+            raise InputError(
+                f"router = {name}: this variant is given twice; give it once. Without a variant a "
+                f"router runs the one that it chooses itself on {one.network}."
+            )
+
+
 def _expected(experiment: Experiment) -> Forecast | None:
-    return forecast(experiment.resolved_router, experiment.network)
+    """Return the forecast, which is for the variant that the router chooses itself."""
+    expected = forecast(experiment.resolved_router, experiment.network)
+    return expected if expected and expected.variant == experiment.variant else None
 
 
 def _takes_long(experiment: Experiment) -> bool:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from popsnet.errors import InputError
 from popsnet.network import Network, shape_of
-from popsnet.report import Column, Fact, Report, Reported, Table, facts_of
+from popsnet.report import Column, Fact, Report, Reported, Row, Table, facts_of
 from popsnet.routing import Route, Router, all_routers, find_router
 
 
@@ -47,7 +47,7 @@ def forecast(router: Router, network: Network) -> Forecast | None:
             f"Router {router.name} expects {slots} slots on {network}; it must be at least 0."
         )
     variant = router.choose_variant(None, network)
-    return Forecast(router, variant, slots, expected.exact, expected.reason)
+    return Forecast(router, variant, slots, *expected.basis(network))
 
 
 def forecasts(network: Network, routers: Iterable[Router] | None = None) -> list[Forecast]:
@@ -121,8 +121,14 @@ class Recommendation(Reported):
             }
             for one in self.forecasts
         ]
-        table = Table("routers", f"Expected slots on {self.network}", _COLUMNS, rows)
+        columns = (*_COLUMNS, Column("online", "on-line", "text", self._online))
+        table = Table("routers", f"Expected slots on {self.network}", columns, rows)
         return Report("", facts, (table, f"Use {self.router}: {self.why}"))
+
+    def _online(self, row: Row) -> str:
+        return next(
+            one.router for one in self.forecasts if one.router.name == row["router"]
+        ).locality
 
 
 _COLUMNS = (
@@ -132,7 +138,6 @@ _COLUMNS = (
     ),
     Column("exact", kind="flag"),
     Column("reason", "basis of the estimate", "text"),
-    Column("online", "on-line", "flag"),
 )
 
 

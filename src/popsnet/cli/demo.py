@@ -81,10 +81,10 @@ def _report(page: Page, runs: Sequence[Run], path: Path, opened: bool) -> Report
         for one in runs
     ]  # fmt: skip
     taken = " and ".join(
-        f"{row['router']} takes {row['slots']} slots with {row['collisions']} collisions"
-        for row in rows
+        f"{_label(asked)} takes {one.slots} slots with {one.collisions} collisions"
+        for asked, one in zip(_ROUTERS, runs, strict=True)
     )
-    shown = "is open in your browser" if opened else "can be opened in a browser"
+    shown = f"The page is open in your browser: {path}" if opened else f"Open {path} in a browser."
     facts = Fact("title", page.title), Fact("page", str(path)), Fact("bytes", path.stat().st_size)
     return Report(
         "",
@@ -93,7 +93,12 @@ def _report(page: Page, runs: Sequence[Run], path: Path, opened: bool) -> Report
             Table("runs", "", (), rows),
             f"Two routers send the same {_D * _G} packets on POPS({_D}, {_G}): {taken}. A coupler "
             "that is crossed out had a collision, and its messages are destroyed.",
-            f"The page {shown}: {path}",
+            shown,
             "Try next: popsnet view 8 8, popsnet compare 8 8, popsnet plan 64 64",
         ),
     )
+
+
+def _label(asked: str) -> str:
+    name, _, variant = asked.partition(":")
+    return f"{name} ({variant})" if variant else name

@@ -39,6 +39,7 @@ from popsnet.cli import (
     view,
 )
 from popsnet.cli.exit_codes import ExitCode
+from popsnet.cli.output import UserCodeFailed
 from popsnet.cli.usage import Command, Group, Stopped, example_of
 from popsnet.errors import InputError, PopsnetError
 
@@ -47,7 +48,8 @@ app = typer.Typer(
     cls=Group,
     help="Simulate routing on Partitioned Optical Passive Star networks.\n\nA POPS(D, G) has G "
     "groups of D processors, and an optical coupler from every group to every group. In a slot a "
-    "coupler carries one message to a whole group; two messages at once destroy each other.",
+    "coupler carries one message to every listener in a group; two messages at once destroy each "
+    "other.",
     epilog="New here? popsnet demo shows two routers at work in your browser.",
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -152,6 +154,9 @@ def _run() -> int:
         return _of_system_exit(end)
     except typer.Abort:
         return ExitCode.FAILED
+    except UserCodeFailed as error:
+        _complain(str(error))
+        return ExitCode.FAILED
     except PopsnetError as error:
         _complain(with_flags(str(error)))
         if _lacks_room(error):
@@ -166,14 +171,9 @@ def _run() -> int:
             raise
         return _interrupted()
     except Exception as error:
-        if hasattr(error, "format_message"):
-            return _of_usage_error(error)
-        from popsnet.routing.plugin import users_frames
-
-        if not (frames := users_frames(error)):
+        if not hasattr(error, "format_message"):
             raise
-        _complain(f"the code of a router failed.\n{frames.rstrip()}")
-        return ExitCode.FAILED
+        return _of_usage_error(error)
 
 
 def _of_usage_error(error: Exception) -> int:

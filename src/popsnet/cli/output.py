@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 import typer
 
 from popsnet.cli.exit_codes import ExitCode
-from popsnet.errors import InputError
+from popsnet.errors import InputError, PopsnetError
 from popsnet.progress import patient_progress
 from popsnet.report import Fact, Report, Table
 
@@ -53,6 +53,10 @@ class Interrupted(Exception):
         self.report = report
 
 
+class UserCodeFailed(Exception):
+    """The code of a user's file raised an exception: which file, its lines, and the exception."""
+
+
 def reporting(command: Command) -> Callable[..., None]:
     """Give a command that returns a report the options --json and --csv, and print the report.
 
@@ -71,6 +75,12 @@ def reporting(command: Command) -> Callable[..., None]:
                 report: Report | None = command(**options)
             except Interrupted as stop:
                 report, message = stop.report, str(stop)
+            except (PopsnetError, SystemError):  # the latter may be an interrupt of compiled code
+                raise
+            except Exception as error:
+                if text := _failure_of_user_code(error):
+                    raise UserCodeFailed(text) from None
+                raise
         if report is not None:
             _print(report, json, csv)
         if message:
@@ -91,6 +101,15 @@ def reporting(command: Command) -> Callable[..., None]:
     )
     run.__annotations__ = {one.name: one.annotation for one in parameters}
     return run
+
+
+def _failure_of_user_code(error: Exception) -> str:
+    """Say which lines of a user's file failed, before others take the exception for their own."""
+    if "popsnet.routing.plugin" not in sys.modules:
+        return ""
+    from popsnet.routing.plugin import explain_failure
+
+    return explain_failure(error)
 
 
 def for_people() -> bool:

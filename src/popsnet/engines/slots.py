@@ -98,7 +98,7 @@ def _resume(name: str, running: Slots, inbox: Inbox | None) -> Slot | None:
     except SystemExit as error:
         raise InputError(exit_of(name, error)) from error
     except Exception as error:
-        error.add_note("This was raised by the router's own code.")
+        error.add_note(f"This was raised while router {name} ran.")
         raise
     if not isinstance(slot, Slot):
         raise InputError(f"Router {name} yields {slot!r:.40}; a router yields slots.")

@@ -89,7 +89,7 @@ def _networks() -> Iterator[PaperFigure]:
     network, events = Network(3, 3), list[Event]()
     example = Experiment(3, 3, seed=_EXAMPLE_SEED, permutation_seed=_EXAMPLE_PERMUTATION_SEED)
     route(example, observers=[events.append])
-    figure = Figure(figsize=(7.2, 6.0), layout="constrained")
+    figure = Figure(figsize=(5.0, 4.6), layout="constrained")
     plots.draw_slot(figure.add_subplot(), network, *events[0].records())
     yield PaperFigure(
         "pops-3-3",
@@ -266,10 +266,10 @@ def _routers(rows: Sequence[RouterRow]) -> Iterator[PaperFigure]:
     variants: dict[str, dict[str, int]] = {}
     for row in rows:
         if not row.idealized and (label := _label(row)):
-            known = variants.setdefault(row.router, {_label_of_choice(row.router): 0})
+            known = variants.setdefault(row.router, {_first_label(row.router): 0})
             variant = known.setdefault(label, len(known))
             lost = f"{row.lost_share:.0%} lost" if row.lost_share else ""
-            dots = found.setdefault(f"{row.network}, d = {shape(row.d, row.g)}", [])
+            dots = found.setdefault(f"{row.network}\nd = {shape(row.d, row.g)}", [])
             dots.append(Dot(label, row.mean, looks[row.router], variant, lost))
     if found:
         yield PaperFigure(
@@ -285,14 +285,15 @@ def _routers(rows: Sequence[RouterRow]) -> Iterator[PaperFigure]:
 def _label(row: RouterRow) -> str:
     """Name a router and variant, or return nothing for what another router does as well."""
     router = find_router(row.router)
-    if row.variant == router.choose_variant(None, row.network):
-        return _label_of_choice(row.router)
-    repeats = router.schedules is not None and row.variant == DIRECT
-    return "" if repeats else f"{row.router} ({row.variant})"
+    if router.schedules is not None and row.variant == router.choose_variant(None, row.network):
+        return _first_label(row.router)
+    if router.schedules is not None and row.variant == DIRECT:
+        return ""
+    return f"{row.router} ({row.variant})" if len(router.variants) > 1 else row.router
 
 
-def _label_of_choice(name: str) -> str:
-    """Name the variant that a router chooses by itself; a router that plans has many."""
+def _first_label(name: str) -> str:
+    """Name the first variant of a router; one that plans has as many as there are networks."""
     router = find_router(name)
     if router.schedules is not None:
         return f"{name}, as planned"
@@ -389,7 +390,7 @@ def _curves(
 
 
 def _separation(rows: Sequence[SeparationRow]) -> Iterator[PaperFigure]:
-    if rows:
+    if len(rows) > 1:
         yield PaperFigure(
             "separation",
             "Two hops, d = g: the slots by which the adversary delays each deterministic algorithm "

@@ -37,24 +37,29 @@ def headlines(plan: PaperPlan, rows: PaperRows) -> list[Headline]:
 
 
 def _reproduced(plan: PaperPlan, rows: PaperRows) -> Iterator[Headline]:
-    """Count the rows whose steps and slots both agree, among those that have both verdicts."""
+    """Count the rows whose steps and slots both agree, among all that were run."""
     pairs = [
         {steps.verdict, slots.verdict} for steps, slots in zip(rows.steps, rows.slots, strict=True)
     ]
-    judged = [pair for pair in pairs if OPEN not in pair]
-    if not judged:
+    still_open = sum(OPEN in pair for pair in pairs)
+    if still_open == len(pairs):
         return
     basis = [
         "Rows where steps and slots both agree with the printed values (family-wise error rate "
         f"{LEVEL:.0%})."
     ]
-    if still_open := len(pairs) - len(judged):
-        basis.append(f"{counted(still_open, 'row')} without a verdict: too few runs.")
+    limits = []
+    if still_open:
+        has = "has" if still_open == 1 else "have"
+        limits.append(f"{counted(still_open, 'row')} {has} too few runs to compare")
     if plan.left_out:
-        basis.append(f"{counted(plan.left_out, 'larger row')} not run.")
-    agreeing = sum(pair == {AGREES} for pair in judged)
-    number = f"{agreeing} of {len(judged)}"
-    yield Headline(number, "rows of the paper reproduced", " ".join(basis), "paper")
+        limits.append(f"the paper has {counted(len(pairs) + plan.left_out, 'row')}")
+    if limits:
+        said = "; ".join(limits)
+        basis.append(f"{said[0].upper()}{said[1:]}.")
+    words = "rows agree with the paper" if limits else "rows of the paper reproduced"
+    agreeing = sum(pair == {AGREES} for pair in pairs)
+    yield Headline(f"{agreeing} of {len(pairs)}", words, " ".join(basis), "paper")
 
 
 def _lost(rows: Sequence[RouterRow]) -> Iterator[Headline]:

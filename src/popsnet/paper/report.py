@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 import re
 from base64 import b64encode
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from datetime import UTC, datetime
 from importlib.metadata import metadata, version
 from importlib.resources import files
@@ -22,7 +22,9 @@ from popsnet.notebook import record
 from popsnet.paper.animation import AnimatedRun
 from popsnet.paper.figures import PaperFigure
 from popsnet.paper.plan import PaperPlan
+from popsnet.paper.tables import only_time_division
 from popsnet.plots import save
+from popsnet.plots.style import Part, parts_of
 from popsnet.system import threads_here
 from popsnet.viewer import Page
 
@@ -58,6 +60,13 @@ _ICON = (
     '<circle cx="13" cy="12" r="2.5"/></g></svg>'
 )
 
+_REM_PER_POINT = 0.1
+_REM_PER_POINT_OF_LEGEND = 0.105
+"""The size of figures on the page, and of their legends where parts are stacked."""
+
+_WIDE_PANEL = 400
+"""Points from which on a panel would not be readable on a narrow screen, and scrolls instead."""
+
 _FOLDED_FROM = 13
 """Rows from which on a table is folded."""
 
@@ -65,11 +74,31 @@ _FOLDED_FROM = 13
 def embed(number: int, figure: PaperFigure, folder: Path) -> dict[str, str]:
     """Save a figure, and return it for a page where it has this number."""
     vector, _ = save(figure.figure, folder, figure.stem)
-    svg = _with_own_names(vector.read_text(encoding="utf-8"), f"p{number}-")
+    text, prefix, parts = vector.read_text(encoding="utf-8"), f"p{number}-", parts_of(figure.figure)
+    svg = _with_own_names(text, prefix, {part.name for part in parts})
     svg = svg.replace(_PAGE, 'style="fill: none"')  # a page has its own colour
     svg = svg.replace("<svg ", f'<svg role="img" aria-label="{escape(figure.alt)}" ', 1)
     own = Markup(svg)  # noqa: S704 - our own figure
-    return {"stem": figure.stem, "caption": figure.caption, "svg": own}
+    width = f"{_REM_PER_POINT * 72 * figure.figure.get_figwidth():.1f}rem"
+    panels = Markup("").join(_show(part, prefix) for part in parts if part.is_panel)
+    legend = Markup("").join(_show(part, prefix) for part in parts if not part.is_panel)
+    return {
+        "stem": figure.stem, "caption": figure.caption, "svg": own, "width": width,
+        "panels": panels, "legend": legend,
+    }  # fmt: skip
+
+
+def _show(part: Part, prefix: str) -> Markup:
+    """Show a part of a figure that is elsewhere on the page; it is not written twice."""
+    wide = part.is_panel and part.width > _WIDE_PANEL
+    scale = _REM_PER_POINT if part.is_panel else _REM_PER_POINT_OF_LEGEND
+    return Markup(
+        '<svg viewBox="{:.1f} {:.1f} {:.1f} {:.1f}"{} style="width: {:.1f}rem">'
+        '<use href="#{}{}"/></svg>'
+    ).format(
+        part.left, part.top, part.width, part.height, Markup(' class="wider"') if wide else "",
+        scale * part.width, prefix, part.name,
+    )  # fmt: skip
 
 
 def write_pages(out: Path) -> dict[str, str]:
@@ -103,11 +132,14 @@ def write_report(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     tables = {table.name: table for table in (*found.tables, *found.theory_tables)}
+    folded = {name for name, table in tables.items() if len(table.rows) >= _FOLDED_FROM}
+    if only_time_division(found.rows.relay):
+        folded.add("relay")
     about = metadata("popsnet")
     played = AnimatedRun.of(Experiment(4, 4, seed=_PLAYED_SEED, permutation_seed=_PLAYED_SEED))
     page = environment.from_string(text).render(
         found=found, tables=tables, figures=figures, facts=facts, pages=pages,
-        folded_from=_FOLDED_FROM, played=played, animation=Markup(played.svg()),  # noqa: S704
+        folded=folded, played=played, animation=Markup(played.svg()),  # noqa: S704
         icon=b64encode(_ICON.encode()).decode(), version=popsnet.__version__,
         author=about["Author"], licence=about["License-Expression"],
     )  # fmt: skip
@@ -140,9 +172,9 @@ def _runs(plan: PaperPlan) -> int:
     return sum(most.values())
 
 
-def _with_own_names(svg: str, prefix: str) -> str:
-    """Make the names of parts unique on the page, and remove unused ones and metadata."""
+def _with_own_names(svg: str, prefix: str, kept: Set[str]) -> str:
+    """Make the names of parts unique on the page, and remove other unused ones and metadata."""
     svg = _METADATA.sub("", svg)
-    used = {name for _, name in _USE.findall(svg)}
+    used = kept | {name for _, name in _USE.findall(svg)}
     svg = _NAME.sub(lambda found: f' id="{prefix}{found[1]}"' if found[1] in used else "", svg)
     return _USE.sub(rf"\g<1>{prefix}\g<2>", svg)

@@ -302,6 +302,11 @@ def _losses(rows: Sequence[RouterRow]) -> str:
 
 def _gain(rows: Sequence[RelayRow]) -> str:
     """Compare relay with the paper's router, time division apart."""
+    if only_time_division(rows):
+        return (
+            "These networks are too small to relay: relay's plan is direct, time division, on all "
+            "of them."
+        )
     compared = [row for row in rows if row.mei_rizzi_ratio is not None]
     relayed = [row for row in compared if not row.time_division]
     direct = [row for row in compared if row.time_division]
@@ -319,6 +324,11 @@ def _gain(rows: Sequence[RelayRow]) -> str:
     if compared:
         sentences.append(f"relay lost {sum(row.lost for row in rows):,} packets.")
     return " ".join(sentences)
+
+
+def only_time_division(rows: Sequence[RelayRow]) -> bool:
+    """Return whether relay has runs and relays on none of the networks."""
+    return bool(rows) and all(row.time_division for row in rows)
 
 
 def slots_ratio(rows: Sequence[RelayRow]) -> str:

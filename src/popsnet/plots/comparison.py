@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from matplotlib.figure import Figure
+from collections.abc import Sequence
 
-from popsnet.advice.comparison import Comparison
-from popsnet.plots.style import BLUE, GREY, VERMILION, row_of_axes, settled, styled
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import LogFormatter
+
+from popsnet.advice.comparison import Compared, Comparison
+from popsnet.plots.style import BLUE, GREY, VERMILION, plain_number, row_of_axes, settled, styled
+from popsnet.report import counted
 
 
 @styled()
@@ -13,6 +18,8 @@ def draw_comparison(found: Comparison) -> Figure:
     """Draw a dot per router, the fastest on top, with its worst run and the lower bound.
 
     The axis is logarithmic, so there are dots instead of bars, whose lengths would mean nothing.
+    If runs of a router were capped, its mean is a lower bound: the dot is hollow, the number has ≥
+    before it, and there is no worst run.
 
     Parameters
     ----------
@@ -29,26 +36,45 @@ def draw_comparison(found: Comparison) -> Figure:
     >>> import popsnet
     >>> from popsnet.plots import draw_comparison
     >>> draw_comparison(popsnet.compare(4, 4, runs=1)).axes[0].get_title()
-    'POPS(4, 4), 1 permutations'
+    'POPS(4, 4), 1 permutation'
     """
     done = found.done
-    figure, (axes,) = row_of_axes(1, 1.1 + 0.3 * len(done))
-    axes.set_title(f"{found.network}, {found.runs} permutations")
+    figure, (axes,) = row_of_axes(1, 1.3 + 0.3 * len(done))
+    axes.set_title(f"{found.network}, {counted(found.runs, 'permutation')}")
     axes.set_xscale("log")
-    axes.set_xlabel("slots: mean (dot), worst (tick), lower bound for any schedule (dashes)")
+    axes.xaxis.set_major_formatter(plain_number)
+    axes.xaxis.set_minor_formatter(LogFormatter())  # without powers, if decades are few
+    capped = ",\ncapped runs, so at least this (hollow dot)" * any(one.capped for one in done)
+    axes.set_xlabel(
+        f"slots: mean (dot), worst (tick),\nlower bound for any schedule (dashes){capped}"
+    )
     axes.grid(axis="y", visible=False)
-    places, colours = list(range(len(done))), [BLUE if one.router.online else GREY for one in done]
-    worst = [max(one.worst_slots, 0.5) for one in done]
-    axes.scatter([max(one.mean_slots, 0.5) for one in done], places, c=colours, s=36, zorder=3)
-    axes.plot(worst, places, "|", color=VERMILION, markersize=11)
-    for at, one in zip(zip(worst, places, strict=True), done, strict=True):
-        axes.annotate(
-            f" {one.mean_slots:,.1f}", at, (3, 0), textcoords="offset points", va="center",
-            fontsize=7,
-        )  # fmt: skip
+    places = range(len(done))
+    for place, one in enumerate(done):
+        _draw_router(axes, place, one)
     axes.axvline(max(found.lower_bound, 0.5), color=GREY, linestyle="--", linewidth=0.8)
     labels = [one.label + ("" if one.router.online else ", off-line") for one in done]
     axes.set_yticks(places, labels)
-    axes.invert_yaxis()
-    axes.margins(x=0.12)
+    axes.set_ylim(len(done) - 0.4, -0.6)  # the fastest on top, and room above and below
+    _leave_room(axes, [found.lower_bound, *(max(one.mean_slots, one.worst_slots) for one in done)])
     return settled(figure)
+
+
+def _leave_room(axes: Axes, values: Sequence[float]) -> None:
+    """Set the limits of the axis, with room for a number right of the last value."""
+    least, most = max(min(values), 0.5), max(*values, 0.5)
+    span = max(most / least, 4)
+    axes.set_xlim(least / span**0.08, most * span**0.25)
+
+
+def _draw_router(axes: Axes, place: int, one: Compared) -> None:
+    colour, mean = BLUE if one.router.online else GREY, max(one.mean_slots, 0.5)
+    inside = "white" if one.capped else colour
+    axes.scatter([mean], [place], s=36, facecolor=inside, edgecolor=colour, zorder=3)
+    end = mean if one.capped else max(one.worst_slots, 0.5)
+    if not one.capped:
+        axes.plot([end], [place], "|", color=VERMILION, markersize=11)
+    axes.annotate(
+        f"{'≥ ' * one.capped}{one.mean_slots:,.1f}", (end, place), (6, 0),
+        textcoords="offset points", va="center", fontsize=7,
+    )  # fmt: skip

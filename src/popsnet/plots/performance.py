@@ -11,16 +11,29 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FixedLocator, LogLocator, MaxNLocator
+from matplotlib.ticker import FixedLocator, Locator, LogLocator, MaxNLocator
 
 from popsnet.plots import style
 
 _FILLS: tuple[Literal["full", "none", "left"], ...] = ("full", "none", "left")
 
-_SPREAD = 0.62
-"""The part of a row's height that its dots are spread over."""
+_ONE_PANEL = 4.3
+"""The width of a figure with one panel, in inches: readable on a narrow screen."""
 
-_WIDEST = 120
+_LANES = (0.0, -0.27, 0.27)
+"""Where dots of a row are drawn, from its middle and as parts of its height."""
+
+_DOT_ROOM = 3.5
+_CHARACTER = 4.2
+"""Half the width of a dot with its surroundings, and the width of a character, in points."""
+
+_MANY_TIMES = 600
+"""From this ratio of the most to the fewest slots on, ticks are two per power of ten, not three."""
+
+_FEW_SIZES = 4
+"""Up to this many values of n, each has a tick."""
+
+_WIDEST = 80
 """Characters of a legend's line."""
 
 _MOST_FINE = 12
@@ -221,6 +234,7 @@ def draw_slots(
         if log:
             axes.set_yscale("log")
             axes.yaxis.set_major_formatter(style.plain_number)
+            axes.tick_params(labelleft=True)  # each panel can be read alone
         else:
             axes.set_ylim(bottom=0)
             axes.yaxis.set_major_locator(MaxNLocator(integer=True))
@@ -232,8 +246,8 @@ def draw_slots(
 def draw_dots(rows: Mapping[str, Sequence[Dot]]) -> Figure:
     """Draw slots on a logarithmic axis, a row for each network and a dot for each router.
 
-    Dots with one label have one look. Within a row they are a little apart in height, so that equal
-    values are both seen.
+    Dots with one label have one look. Within a row, dots and texts that would cover each other are
+    drawn above one another.
 
     Parameters
     ----------
@@ -252,14 +266,16 @@ def draw_dots(rows: Mapping[str, Sequence[Dot]]) -> Figure:
     'mean slots, logarithmic'
     """
     labels = list(dict.fromkeys(dot.label for dots in rows.values() for dot in dots))
-    figure, (axes,) = style.row_of_axes(1, 1.0 + 0.4 * len(rows))
+    figure, (axes,) = style.row_of_axes(1, 1.0 + 0.42 * len(rows), _ONE_PANEL)
+    _dot_axes(axes, rows)
+    figure.draw_without_rendering()  # the width of the panel is known from here on
+    heights = [
+        (dot, place + lane)
+        for place, dots in enumerate(rows.values())
+        for dot, lane in zip(dots, _lanes(axes, dots), strict=True)
+    ]
     for label in labels:
-        drawn = [
-            (dot, place + _SPREAD * (labels.index(label) / max(len(labels) - 1, 1) - 0.5))
-            for place, dots in enumerate(rows.values())
-            for dot in dots
-            if dot.label == label
-        ]
+        drawn = [(dot, y) for dot, y in heights if dot.label == label]
         look = style.LOOKS[drawn[0][0].look % len(style.LOOKS)]
         axes.plot(
             [dot.slots for dot, _ in drawn], [y for _, y in drawn], label=label, linestyle="none",
@@ -272,17 +288,41 @@ def draw_dots(rows: Mapping[str, Sequence[Dot]]) -> Figure:
                     dot.text, (dot.slots, y), xytext=(5, 0), textcoords="offset points",
                     va="center", fontsize=6.5, color=style.GREY,
                 )  # fmt: skip
+    return style.with_legend(figure, columns=3)
+
+
+def _dot_axes(axes: Axes, rows: Mapping[str, Sequence[Dot]]) -> None:
+    """Prepare the axes of :func:`draw_dots`."""
     for place in range(0, len(rows), 2):
         axes.axhspan(place - 0.5, place + 0.5, color=style.PALE, alpha=0.25, linewidth=0, zorder=0)
     axes.grid(visible=False, axis="y")
     axes.set_yticks(range(len(rows)), list(rows))
     axes.set_ylim(len(rows) - 0.5, -0.5)
     axes.set_xscale("log")
-    axes.xaxis.set_major_locator(LogLocator(base=10, subs=(1, 2, 5), numticks=99))
+    slots = [dot.slots for dots in rows.values() for dot in dots]
+    axes.set_xlim(min(slots) / 1.3, max(slots) * 1.3)
+    subs = (1, 2, 5) if max(slots) < _MANY_TIMES * min(slots) else (1, 3)
+    axes.xaxis.set_major_locator(LogLocator(base=10, subs=subs, numticks=99))
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:,g}")
     axes.minorticks_off()
     axes.set_xlabel("mean slots, logarithmic")
-    return style.with_legend(figure, columns=5)
+
+
+def _lanes(axes: Axes, dots: Sequence[Dot]) -> list[float]:
+    """Return the lane of each dot of a row: the first one with room, dots with a text first."""
+    taken: dict[float, list[tuple[float, float]]] = {lane: [] for lane in _LANES}
+    found: dict[int, float] = {}
+
+    def room(lane: float, start: float, end: float) -> float:
+        return min((max(left - end, start - right) for left, right in taken[lane]), default=np.inf)
+
+    for place in sorted(range(len(dots)), key=lambda one: (not dots[one].text, dots[one].slots)):
+        x = axes.transData.transform((dots[place].slots, 0))[0] * 72 / axes.figure.dpi
+        span = x - _DOT_ROOM, x + _DOT_ROOM + _CHARACTER * len(dots[place].text)
+        free = [lane for lane in _LANES if room(lane, *span) >= 0]
+        found[place] = free[0] if free else max(_LANES, key=lambda lane: room(lane, *span))
+        taken[found[place]].append(span)
+    return [found[place] for place in range(len(dots))]
 
 
 @style.styled()
@@ -305,7 +345,7 @@ def draw_losses(series: Sequence[Series]) -> Figure:
     >>> draw_losses([Series("published", (64, 256), (0.1, 0.2))]).axes[0].get_ylabel()
     'packets lost'
     """
-    figure, (axes,) = style.row_of_axes(1, 2.7)
+    figure, (axes,) = style.row_of_axes(1, 2.7, _ONE_PANEL)
     _plot(axes, series)
     axes.set_ylim(bottom=0)
     axes.set_ylabel("packets lost")
@@ -390,6 +430,7 @@ def draw_undelivered(panels: Mapping[str, Sequence[Decline]], least: float) -> F
         axes.set_yscale("log")
         axes.set_ylim(least, 1.3)
         axes.yaxis.set_major_locator(LogLocator(base=100, numticks=99))
+        axes.tick_params(labelleft=True)  # each panel can be read alone
         axes.set_xlabel("slots")
         for one in declines:
             look, slots = style.LOOKS[one.look], (0, *one.slots)
@@ -452,18 +493,25 @@ def _label(series: Series) -> str:
 
 
 def _power_of_two(n: float, _: object) -> str:
-    return "2" + f"{round(log2(n))}".translate(_RAISED)
+    power = log2(n)
+    return "2" + f"{power:.0f}".translate(_RAISED) if power.is_integer() else f"{n:,g}"
 
 
 def _plot(axes: Axes, series: Sequence[Series], title: str = "") -> None:
     axes.set_title(title)
-    doublings = log2(
-        max(n for one in series for n in one.x) / min(n for one in series for n in one.x)
-    )
-    ticks = LogLocator(base=16 if doublings > _MOST_FINE else 4, numticks=99)
-    style.log2_axis(axes, "number of processors n", ticks, _power_of_two)
+    sizes = sorted({n for one in series for n in one.x})
+    style.log2_axis(axes, "number of processors n", _ticks(sizes), _power_of_two)
     for one in series:
         axes.errorbar(one.x, one.y, yerr=one.error, label=_label(one), **_looks(one))
+    if len(sizes) == 1:
+        axes.set_xlim(sizes[0] / 2, sizes[0] * 2)
+
+
+def _ticks(sizes: Sequence[float]) -> Locator:
+    if len(sizes) <= _FEW_SIZES:
+        return FixedLocator(sizes)
+    doublings = log2(sizes[-1] / sizes[0])
+    return LogLocator(base=16 if doublings > _MOST_FINE else 4, numticks=99)
 
 
 def _looks(series: Series) -> dict[str, Any]:

@@ -11,9 +11,11 @@ from typing import Any, NamedTuple
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.legend import Legend
 from matplotlib.style import context
+from matplotlib.text import Text
 from matplotlib.ticker import Locator
-from matplotlib.transforms import ScaledTranslation
+from matplotlib.transforms import Bbox, BboxBase, ScaledTranslation
 from matplotlib.typing import LineStyleType
 
 from popsnet.errors import InputError
@@ -124,6 +126,59 @@ def with_legend(figure: Figure, columns: int = 3) -> Figure:
             found.setdefault(label, handle)
     figure.legend(list(found.values()), list(found), loc="outside lower center", ncols=columns)
     return settled(figure)
+
+
+class Part(NamedTuple):
+    """A panel of a figure or an entry of its legend, as a rectangle of its SVG."""
+
+    name: str
+    """The id of the group that contains it in the SVG."""
+    left: float
+    top: float
+    width: float
+    height: float
+    """In points, from the top left."""
+
+    @property
+    def is_panel(self) -> bool:
+        """Whether it is a panel."""
+        return self.name.startswith("axes")
+
+
+_ROOM = 2.0
+"""Points around a part, for the edges of its markers."""
+
+
+def parts_of(figure: Figure) -> list[Part]:
+    """Return the panels and the entries of the legend, so that a page can arrange them itself."""
+    figure.draw_without_rendering()  # a file with other dots per inch has moved the legend
+    panels = [box for axes in figure.axes if axes.get_visible() and (box := axes.get_tightbbox())]
+    return [
+        *(_part(figure, f"axes_{number}", box) for number, box in enumerate(panels, 1)),
+        *(
+            _part(figure, f"legend_{number}", _entry(figure, legend, text))
+            for number, legend in enumerate(figure.legends, 1)
+            for text in legend.get_texts()
+        ),
+    ]
+
+
+def _entry(figure: Figure, legend: Legend, text: Text) -> BboxBase:
+    """Return the rectangle of a label and of the handle to its left."""
+    box, size = text.get_window_extent(), float(text.get_fontsize()) * figure.dpi / 72
+    left = box.x0 - (legend.handlelength + legend.handletextpad) * size
+    return Bbox.from_extents(left, box.y0, box.x1, box.y1)
+
+
+def _part(figure: Figure, name: str, box: BboxBase) -> Part:
+    points, height = 72 / figure.dpi, 72 * figure.get_figheight()
+    return Part(
+        name,
+        box.x0 * points - _ROOM,
+        height - box.y1 * points - _ROOM,
+        box.width * points + 2 * _ROOM,
+        box.height * points + 2 * _ROOM,
+    )
 
 
 class Columns:

@@ -37,6 +37,7 @@ _CLAIMS = Claims(
     buffers=2,
     messages="none",
     randomness="none",
+    online=True,
     claims=_CLAIMS,
     words=WORDS,
 )

@@ -26,9 +26,9 @@ class Expectation:
     ----------
     slots : function of a network
         Returns the expected slots.
-    exact : bool
+    exact : bool or function of a network
         Whether every permutation takes exactly this many slots.
-    reason : str
+    reason : str or function of a network
         The basis of the estimate, in a few words.
 
     Examples
@@ -41,12 +41,17 @@ class Expectation:
     """
 
     slots: Callable[[Network], float]
-    exact: bool
-    reason: str
+    exact: bool | Callable[[Network], bool]
+    reason: Text
 
     def __post_init__(self) -> None:
         if not callable(self.slots):
             raise InputError(f"slots = {self.slots!r:.40}: give a function of a network.")
+
+    def basis(self, network: Network) -> tuple[bool, str]:
+        """Return whether the slots are exact on a network, and the basis of the estimate."""
+        exact = self.exact(network) if callable(self.exact) else self.exact
+        return exact, told(self.reason, network)
 
 
 @dataclass(frozen=True)

@@ -166,6 +166,7 @@ def participation(network: Network, step: int) -> int:
     randomness="private coins",
     reference="Mei and Rizzi, On-Line Permutation Routing in Partitioned Optical Passive Star "
     "Networks, sections 3.1 and 3.2",
+    online=True,
     claims=_CLAIMS,
     words=_PUBLISHED,
 )

@@ -14,6 +14,7 @@ from types import CodeType, ModuleType
 from popsnet.errors import InputError
 from popsnet.routing import router as registry
 from popsnet.routing.router import Route, Router, Variant
+from popsnet.slot import Slot
 
 _LOADED: dict[Path, tuple[str, ...]] = {}
 """The routers that each file has registered, so that it can be loaded again."""
@@ -137,19 +138,32 @@ _MODULE = "popsnet_router_"
 """What the names of modules begin with that were loaded from a user's file."""
 
 
-def users_frames(error: BaseException) -> str:
-    """Return the part of a traceback that lies in a user's file, and the error.
+def explain_failure(error: BaseException) -> str:
+    """Return which router failed, the part of the traceback in its file, and the error.
 
-    Returns an empty text if no part does. The frames of popsnet and of libraries say nothing about
-    a mistake in a router.
+    Returns an empty text if no part is in a user's file. The frames of popsnet and of libraries
+    say nothing about a mistake in a router.
     """
-    frames = (
+    frames = _users_frames(error)
+    if not frames and error.__cause__ is not None:  # a StopIteration, of which a generator may say
+        frames = _users_frames(error.__cause__)
+    if not frames:
+        return ""
+    file = Path(frames[0].filename)
+    names = ", ".join(repr(name) for name in _LOADED.get(file.resolve(), ()))
+    shown = [*traceback.format_list(frames), *traceback.format_exception_only(error)]
+    if isinstance(error, AttributeError) and isinstance(error.obj, Slot):
+        shown.append("Did you forget yield? Use inbox = yield Slot(…).")
+    who = f"router {names} ({file.name})" if names else file.name
+    return f"{who} failed:\n{''.join(shown).rstrip()}"
+
+
+def _users_frames(error: BaseException) -> list[traceback.FrameSummary]:
+    return [
         traceback.FrameSummary(frame.f_code.co_filename, line, frame.f_code.co_name)
         for frame, line in traceback.walk_tb(error.__traceback__)
         if str(frame.f_globals.get("__name__", "")).startswith(_MODULE)
-    )
-    shown = traceback.format_list(list(frames))
-    return "".join([*shown, *traceback.format_exception_only(error)]) if shown else ""
+    ]
 
 
 class _Loader(SourceFileLoader):

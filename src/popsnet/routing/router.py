@@ -22,6 +22,7 @@ from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from inspect import signature
+from pathlib import Path
 from typing import Required, TypeAlias, TypedDict, Unpack
 
 from popsnet.coins import Coins
@@ -128,6 +129,8 @@ class Router:
         raises InputError.
     claims : Claims
         Its expected slots and its bounds, in numbers.
+    states_online : bool
+        Whether ``online`` was stated by the author, not merely left at its default.
 
     Examples
     --------
@@ -156,9 +159,17 @@ class Router:
     online: bool = True
     schedules: Schedules | None = None
     claims: Claims = NO_CLAIMS
+    states_online: bool = False
 
     def __repr__(self) -> str:
         return f"<router {self.name}: {self.summary}>"
+
+    @property
+    def locality(self) -> str:
+        """Whether the router is on-line, in a word or two: "yes", "no" or "not checked"."""
+        if not self.online:
+            return "no"
+        return "yes" if self.states_online else "not checked"
 
     def buffers_on(self, network: Network, variant: str | Variant) -> int:
         """Return the number of packets that a processor may hold, which the machine enforces.
@@ -358,8 +369,7 @@ def _started(
         raise InputError(exit_of(name, error)) from error
     if not isinstance(running, Generator):
         raise InputError(
-            f"Router {name} returns {running!r:.40}, not slots; a router must be a generator "
-            "function, which yields its slots."
+            f"Router {name!r} returned {running!r:.40}; it must be a generator function: use yield."
         )
     return running
 
@@ -401,6 +411,20 @@ def _defined_again(router: Router, route: Route) -> bool:
     """Return whether a cell of a notebook is executed again, perhaps with another text."""
     earlier = (_module(one.route) for one in router.variants.values())
     return {*earlier, _module(route)} == {_PROGRAM}
+
+
+def _taken(router: Router, route: Route) -> str:
+    """Return the message for a name that another router has, with the files of both."""
+    code = getattr(route, "__code__", None)
+    if not router.file or code is None:
+        return f"A router named {router.name!r} is already registered; choose another name."
+    here, there = Path(code.co_filename), Path(router.file)
+    if here.name != there.name:
+        here, there = Path(here.name), Path(there.name)
+    return f"{here} registers {router.name!r}, as {there} does; rename one of them."
+
+
+_REQUIRED = ("summary", "slots", "buffers")
 
 
 class RouterFacts(TypedDict, total=False):
@@ -477,9 +501,15 @@ def register(
 
     def add(route: Route) -> Route:
         if name in _ROUTERS and not _defined_again(_ROUTERS[name], route):
-            raise InputError(f"A router named {name!r} is already registered; choose another name.")
+            raise InputError(_taken(_ROUTERS[name], route))
+        if missing := [f"{fact}=" for fact in _REQUIRED if fact not in facts]:
+            raise InputError(
+                f"Router {name!r}: register needs summary=, slots= and buffers=; add "
+                f"{', '.join(missing)}."
+            )
         first = Variant(route, obstacle, variant, words=words)
-        router = Router(name=name, variants={variant: first}, **facts)
+        stated = "online" in facts
+        router = Router(name=name, variants={variant: first}, states_online=stated, **facts)
         if not callable(router.buffers):
             _held(router.buffers)
         for fact, kind in ((router.claims, Claims), (words, Words)):

@@ -100,7 +100,7 @@ LABELS = {
     "destroyed": "messages destroyed",
     "lost": "packets lost",
     "peak_buffers": "peak buffer use",
-    "control_bits": "most bits of a control message",
+    "control_bits": "largest control message (bits)",
 }
 """The labels of the counts that are summarized."""
 
@@ -126,7 +126,7 @@ def _steps(runs: Runs) -> Table:
         {"step": step, "pending": after, "delivered": before - after}
         for step, (before, after) in enumerate(pairwise(pending), start=1)
     ]
-    headings = {"step": "step", "pending": "pending after it", "delivered": "delivered in it"}
+    headings = {"step": "step", "delivered": "delivered", "pending": "still pending"}
     columns = tuple(Column(key, heading, "integer") for key, heading in headings.items())
     return Table("steps", "", columns, rows, folded=_FOLDED)
 

@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from popsnet.errors import InputError
+
 
 @dataclass(frozen=True, slots=True)
 class Summary:
@@ -94,6 +96,8 @@ def summarize(sample: Sequence[int]) -> Summary:
     ------
     ValueError
         If the sample is empty.
+    InputError
+        If it is not a sample but runs, which have ``runs.summary()``.
 
     Examples
     --------
@@ -101,6 +105,11 @@ def summarize(sample: Sequence[int]) -> Summary:
     >>> popsnet.summarize([4, 5, 9])
     Summary(mean=6.0, sd=2.6457513110645907, min=4, max=9)
     """
+    if callable(getattr(sample, "summary", None)):
+        raise InputError(
+            "summarize takes a sequence of integers, such as runs.slots; for all counts of runs "
+            "use runs.summary()."
+        )
     return summarize_counts(Counter(sample))
 
 

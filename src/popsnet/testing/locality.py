@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,7 +28,7 @@ from popsnet.machine import Machine
 from popsnet.memory import Memory
 from popsnet.network import Network
 from popsnet.permutations import make_permutation
-from popsnet.routing import Route, Router
+from popsnet.routing import Route, Router, find_variant
 from popsnet.slot import Inbox, Ints, Slot
 from popsnet.trace import records
 
@@ -119,7 +120,7 @@ class _Journal(Memory):
 
 
 def check_locality(
-    router: Router | Route,
+    router: str | Path | Router | Route,
     network: Network,
     *,
     variants: Sequence[str] | None = None,
@@ -132,8 +133,9 @@ def check_locality(
 
     Parameters
     ----------
-    router : Router or function
-        A router, or a generator function that is not registered.
+    router : str, Path, Router or function
+        The name of a router (or ``NAME:VARIANT``), a file ``name.py`` that registers one, a
+        :class:`Router`, or a generator function that is not registered.
     network : Network
         The network to run it on.
     variants : sequence of str, optional
@@ -173,9 +175,8 @@ def check_locality(
     Examples
     --------
     >>> from popsnet import Network
-    >>> from popsnet.routing import find_router
     >>> from popsnet.testing import check_locality
-    >>> check_locality(find_router("mei-rizzi"), Network(3, 3))
+    >>> check_locality("mei-rizzi", Network(3, 3))
     """
     routes = _routes(router, network, variants, buffers)
     n = network.n
@@ -199,9 +200,15 @@ def check_locality(
 
 
 def _routes(
-    router: Router | Route, network: Network, variants: Sequence[str] | None, buffers: int | None
+    router: str | Path | Router | Route,
+    network: Network,
+    variants: Sequence[str] | None,
+    buffers: int | None,
 ) -> list[tuple[str, Route, int]]:
     """Return the routes to check, each with its name and the packets a processor may hold."""
+    if isinstance(router, str | Path):
+        router, named = find_variant(router)
+        variants = variants if named is None else [named, *(variants or ())]
     if isinstance(router, Router):
         return [
             (f"{router.name} {name}", router.variant(name).route, router.buffers_on(network, name))

@@ -185,7 +185,7 @@ def test_a_stage_that_does_not_fit_says_what_would(
 
 
 @pytest.mark.parametrize(
-    ("text", "named"), [("P0", False), ("P4P3", False), ("Q", False), ("", False), ("cens", True)]
+    ("text", "named"), [("P0", False), ("P4P3", False), ("Q", False), ("", False), ("other", True)]
 )
 def test_names_are_offered_only_for_what_may_be_one(cli: Cli, text: str, named: bool) -> None:
     finished = cli("route", 8, 8, "--router", "relay", "--variant", text)
@@ -224,6 +224,9 @@ def test_the_command_line_takes_variants_with_a_name(cli: Cli, variant: str) -> 
         ("", "empty"),
         ("P0", "0 must be from 1"),
         ("Q", "does not begin with a stage"),
+        ("s", "Did you mean 'S'?"),
+        ("p2 P1", "Did you mean 'P2 P1'?"),
+        ("Roll_Call", "Did you mean 'roll-call'?"),
         ("P1 | P1 | P1", "2 bars"),
         ("XY(1,1)", "needs d < g"),
         ("P" + 5000 * "1", "numbers must be from 1"),

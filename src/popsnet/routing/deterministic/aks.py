@@ -98,6 +98,7 @@ _CLAIMS = Claims(
     messages="single bits",
     randomness="none",
     reference="Ajtai, Komlós and Szemerédi, 1983, as Paterson, 1990, and Seiferas, 2009",
+    online=True,
     claims=_CLAIMS,
     words=Words(
         "Sorts the packets by destination with a network of depth O(log n).",

@@ -77,6 +77,7 @@ _CLAIMS = Claims(
     applies="d <= g",
     obstacle=_for_few,
     reference="Batcher, 1968; stages by Mei and Rizzi's off-line routing, 2003",
+    online=True,
     claims=_CLAIMS,
     words=Words(
         "Sorts the packets by destination with Batcher's network, two slots per stage.",

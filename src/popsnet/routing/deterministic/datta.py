@@ -80,6 +80,7 @@ _CLAIMS = Claims(
     randomness="none",
     reference="after Datta and Soundaralakshmi, 2003; a reconstruction, "
     "page 'deterministic' of the documentation",
+    online=True,
     claims=_CLAIMS,
     words=Words(
         "Sorts the packets by class, sends classes to their groups, and from there every packet to "

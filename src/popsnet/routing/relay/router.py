@@ -10,7 +10,7 @@ from math import log2
 import numpy as np
 
 from popsnet.coins import Coins
-from popsnet.errors import InputError
+from popsnet.errors import InputError, did_you_mean
 from popsnet.memory import Memory
 from popsnet.network import Network
 from popsnet.routing.direct import WORDS, direct, direct_slots
@@ -66,9 +66,11 @@ def _scheduled(text: str) -> Variant:
     try:
         schedule = parse_schedule(text)
     except InputError as error:
+        if meant := _meant(text):
+            raise InputError(f"{error}{meant}") from None
         if not re.fullmatch(r"[a-z _-]+", text):
             raise
-        raise InputError(f"{error} Or use a variant: direct, roll-call, census.") from None
+        raise InputError(f"{error} Or use a variant: {', '.join(_NAMED)}.") from None
     return Variant(
         partial(follow, schedule),
         schedule.obstacle,
@@ -77,6 +79,18 @@ def _scheduled(text: str) -> Variant:
         buffers=schedule.buffers,
         words=Words(partial(_explain, schedule), {**_SEED_PHASES, **schedule.phases}),
     )
+
+
+_NAMED = ("direct", "roll-call", "census")
+
+
+def _meant(text: str) -> str:
+    """Return a suggestion if the text is a schedule but for its case, or almost a variant."""
+    try:
+        parse_schedule(text.upper())
+    except InputError:
+        return did_you_mean(text, _NAMED)
+    return f" Did you mean {text.upper()!r}?"
 
 
 def expected_slots(network: Network) -> float:
@@ -104,8 +118,17 @@ def expected_slots(network: Network) -> float:
 
 def _default(network: Network) -> str:
     """Return the plan, or one hop if that is not longer."""
-    best = plan(network)
-    return "direct" if direct_slots(network) <= best.slots else str(best.schedule)
+    return "direct" if _is_direct(network) else str(plan(network).schedule)
+
+
+def _is_direct(network: Network) -> bool:
+    return direct_slots(network) <= plan(network).slots
+
+
+def _basis(network: Network) -> str:
+    if _is_direct(network):
+        return "formula: max(d, g) (its plan is direct)"
+    return "fluid limit of the planned stages"
 
 
 def _for_census(network: Network) -> str | None:
@@ -117,7 +140,7 @@ def _for_census(network: Network) -> str | None:
 
 
 _CLAIMS = Claims(
-    Expectation(expected_slots, exact=False, reason="fluid limit of the planned stages"),
+    Expectation(expected_slots, exact=_is_direct, reason=_basis),
     (
         Bound("relay, planned", "upper", "the shortest schedule by the fluid limit",
               "on average, by the fluid limit; not proved", "any d, g",
@@ -183,6 +206,7 @@ def _explain(schedule: RelaySchedule, network: Network) -> str:
     messages="a seed of 64 bits, maps of w bits, single bits; census g counters of log2 d bits",
     randomness="a public seed, private coins",
     reference="popsnet; page 'relay' of the documentation",
+    online=True,
     claims=_CLAIMS,
     words=WORDS,
 )
