@@ -15,6 +15,11 @@ PAGES = ("ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md")
 """Pages that stand beside docs, where a code host looks for them."""
 
 
+def on_config(config: MkDocsConfig) -> None:
+    """Leave out the page for wrong addresses, which only a server shows."""
+    config.theme.static_templates.discard("404.html")
+
+
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the pages from beside docs, the references of commands and JSON, and runs to watch."""
     for name in PAGES:

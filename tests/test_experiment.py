@@ -224,7 +224,7 @@ WRONG = {
     "nothing": ({"permutation": None}, "permutation = None: give a name"),
     "an array that is too short": ({"permutation": [0, 1]}, "permutation has 2 entries"),
     "an array with a value twice": ({"permutation": [0] * 16}, "not a permutation"),
-    "a file": ({"permutation": "none.npy"}, "none.npy could not be read"),
+    "a file": ({"permutation": "none.npy"}, "none.npy cannot be read"),
     "bit reversal": ({"d": 6, "g": 3, "permutation": "bit-reversal"}, "power of two"),
     "seed": ({"seed": -1}, "seed = -1: a seed must be"),
     "a seed in words": ({"seed": "one"}, "seed = 'one': it must be an integer"),

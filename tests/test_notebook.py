@@ -121,7 +121,7 @@ def test_a_run_is_shown_as_it_was_whatever_became_of_its_file(tmp_path: Path) ->
         pickle.loads(sent)
     file.unlink()
     assert view(run) == page
-    with pytest.raises(InputError, match="could not be read"):
+    with pytest.raises(InputError, match="cannot be read"):
         pickle.loads(sent)
 
 

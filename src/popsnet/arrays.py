@@ -24,7 +24,7 @@ def named_errors(path: Path, refuse: type[InputError]) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise refuse(f"{path} could not be read: {error.strerror}.") from error
+        raise refuse(f"{path} cannot be read: {error.strerror}.") from error
 
 
 def read_npy(path: Path, refuse: type[InputError] = InputError) -> npt.NDArray[Any]:

@@ -40,6 +40,14 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     return f" Did you mean {close!r}?" if close is not None else ""
 
 
+def how_to_install(extra: str) -> str:
+    """Say how to install the libraries of an extra, from an index or from a clone."""
+    return (
+        f"Install popsnet with the extra {extra}: pip install 'popsnet[{extra}]', or "
+        f"pip install '.[{extra}]' in a clone."
+    )
+
+
 def closest(name: str, known: Iterable[str]) -> str | None:
     """Return the known name that is most like another one, if any is like it."""
     from difflib import get_close_matches

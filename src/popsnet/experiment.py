@@ -162,7 +162,7 @@ class Experiment:
     ) -> None:
         network = Network(d, g)
         found, variant = find_variant(router, variant)
-        chosen = found.resolve(variant, network)
+        chosen = _resolved(found, variant, network)
         max_steps = whole_number("max_steps", max_steps, 1, MOST_STEPS)
         seed = seed_number("seed", seed)
         permutation_seed = seed_number("permutation_seed", permutation_seed)
@@ -554,6 +554,16 @@ def whole_number(
     if most is not None and number > most:
         raise InputError(f"{name} = {number}: it must be at most {most:,}.")
     return number
+
+
+def _resolved(router: Router, variant: str | None, network: Network) -> Variant:
+    """Return the variant to run; if no variant applies, say which router does."""
+    try:
+        return router.resolve(variant, network)
+    except InputError as error:
+        if router.applies_to(network):
+            raise
+        raise InputError(f"{error} Use router='relay', which runs on any network.") from error
 
 
 def seed_number(name: str, value: object) -> int:

@@ -81,6 +81,30 @@ def test_what_takes_too_long_is_left_out() -> None:
     (one,) = compared(128, 4).left_out
     assert one.router.name == "aks"
     assert one.expected is not None
+    assert "long: aks (about" in one.why_left_out()
+
+
+def test_what_was_asked_for_is_run_however_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("popsnet.advice.comparison._MOST_SLOTS", 3)
+    asked = compare(4, 4, routers=["direct"], runs=1)
+    assert [one.router.name for one in asked.done] == ["direct"]
+    assert asked.left_out == ()
+    monkeypatch.setattr("popsnet.advice.comparison._MOST_SLOTS", 0)
+    nothing = compare(4, 4, runs=1)
+    assert nothing.done == ()
+    assert nothing.report().verdict == "No router was run."
+
+
+def test_an_interrupt_keeps_the_routers_that_were_finished() -> None:
+    def interrupt(done: int, total: int) -> None:
+        if done == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt) as stopped:
+        compare(4, 4, routers=["direct", "relay", "datta"], runs=1, progress=interrupt)
+    kept: Comparison = stopped.value.comparison  # type: ignore[attr-defined]
+    assert {one.router.name for one in kept.done} == {"direct", "relay"}
+    assert "2 of 3 routers were finished" in stopped.value.__notes__[-1]
 
 
 def test_a_comparison_has_the_runs_of_every_router() -> None:

@@ -25,6 +25,31 @@ def test_compare_prints_and_draws(cli: Cli, tmp_path: Path) -> None:
     assert result["ok"]
 
 
+def test_a_router_that_takes_long_is_run_if_it_is_asked_for(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("popsnet.advice.comparison._MOST_SLOTS", 0)
+    figure = tmp_path / "c.svg"
+    nothing = cli("compare", 4, 4, "--runs", 1, "--figure", figure)
+    assert "long: direct (about 4 slots on 16 processors); --router direct runs" in nothing.out
+    assert nothing.out.endswith("No figure is written.\nNo router was run.\n")
+    assert not figure.exists()
+    assert "Every packet was delivered." in cli("compare", 4, 4, "--router", "direct").out
+
+
+def test_an_interrupted_comparison_reports_what_is_finished(cli: Cli, tmp_path: Path) -> None:
+    stops = tmp_path / "stops.py"
+    stops.write_text(
+        "import popsnet\n\n@popsnet.register('stops', summary='', slots='', buffers=1)\n"
+        "def stops(*_):\n    raise KeyboardInterrupt\n    yield\n"
+    )
+    finished = cli("compare", 4, 4, "--runs", 1, "--router", "direct", "--router", stops)
+    assert (finished.code, finished.err) == (130, "Interrupted: 1 router finished.\n")
+    assert "direct" in finished.out
+    nothing = cli("compare", 4, 4, "--runs", 1, "--router", stops)
+    assert (nothing.code, nothing.out) == (130, "")
+
+
 def test_plan_says_why(cli: Cli) -> None:
     assert "Use batcher: 21 slots on every permutation" in cli("plan", 1, 64).out
     result = json.loads(cli("plan", 1024, 1024, "--json").out)

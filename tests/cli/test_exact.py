@@ -27,7 +27,7 @@ def test_exact_prints_the_fraction(cli: Cli) -> None:
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
-        (("exact", 9, 9), "too many states"),
+        (("exact", 9, 9), "up to POPS(1, 1), POPS(12, 2) and POPS(5, 3)."),
         (("exact", 2, 3), "D >= G"),
         (("exact", 3, 1), "infinite"),
         (("exact", 2, 2, "--router", "direct"), "--router direct has no exact chain"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import errno
 import os
 import re
@@ -9,9 +10,11 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from popsnet import __main__ as start
 from popsnet.cli import output
 from popsnet.cli.exit_codes import ExitCode
 from tests.conftest import Cli
@@ -77,3 +80,20 @@ def test_a_termination_reports_what_is_finished(cli: Cli, monkeypatch: pytest.Mo
     finished = cli("plan", 4, 4)
     assert (finished.code, finished.out, finished.err) == (143, "", "Interrupted.\n")
     assert signal.getsignal(signal.SIGTERM) == before
+
+
+def test_an_interrupt_while_modules_are_imported(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(name: str, *others: Any) -> Any:
+        if name == "popsnet.cli.main":
+            raise KeyboardInterrupt
+        return really(name, *others)
+
+    really = builtins.__import__
+    with monkeypatch.context() as patch:
+        patch.setattr(builtins, "__import__", interrupted)
+        with pytest.raises(SystemExit) as end:
+            start.main()
+    assert end.value.code == ExitCode.INTERRUPTED
+    assert capsys.readouterr().err == "Interrupted.\n"

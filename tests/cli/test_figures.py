@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -47,6 +48,16 @@ def test_the_commands_with_figures_are_these() -> None:
 def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     collect(Sweep.of_grid(shapes=[[2, 2]]), store="results.sqlite", progress=False)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_ending_is_looked_at_first(
+    command: str, cli: Cli, store: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    assert "must end in" in cli(*command.split(), *COMMANDS[command], "--figure", "x.jpg").err
+    refused = cli(*command.split(), *COMMANDS[command], "--figure", "x.svg")
+    assert "--figure needs matplotlib, which is not installed. Install popsnet" in refused.err
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -181,7 +181,7 @@ def test_parquet_says_what_it_needs(cli: Cli, store: Path, monkeypatch: pytest.M
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     finished = cli("results", "export", "r.parquet")
     assert finished.code == 2
-    assert "pip install 'popsnet[parquet]'" in finished.err
+    assert "pip install 'popsnet[parquet]', or pip install '.[parquet]' in" in finished.err
     assert not Path("r.parquet").exists()
 
 
@@ -236,7 +236,7 @@ def test_verify_says_what_it_cannot_run_again(cli: Cli, store: Path) -> None:
     assert "the permutation here is file.npy:" in finished.out.replace("\n", " ")
     assert "6 shards run again" in finished.out
     Path("p.npy").unlink()
-    assert "p.npy could not be read" in cli("results", "verify", "--all").out
+    assert "p.npy cannot be read" in cli("results", "verify", "--all").out
 
 
 def test_a_result_of_another_version_is_kept_apart(

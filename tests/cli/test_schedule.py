@@ -66,7 +66,7 @@ def test_the_table_has_a_row_a_message_and_no_collision(cli: Cli) -> None:
         assert len({(row["slot"], row[name]) for row in rows}) == len(rows)
     for row in rows:
         assert row["coupler"] == row["listener"] // 5 * 3 + row["sender"] // 5
-    assert "popsnet schedule writes one" in cli("check", "s.csv").err
+    assert "popsnet schedule and popsnet route write a trace" in cli("check", "s.csv").err
 
 
 def test_the_same_permutation_as_route(cli: Cli) -> None:
@@ -155,7 +155,7 @@ def test_bad_demands_are_refused_with_the_row_that_is_wrong(name: str, cli: Cli)
         (["--trace", "no/x"], "There is no folder"),
         (["--figure", "x.txt"], "--figure x.txt: the name must end in one of ."),
         (["--out", "no/x.csv"], "There is no folder"),
-        (["--demand", "missing.csv"], "could not be read"),
+        (["--demand", "missing.csv"], "cannot be read"),
         (["--demand", "a.csv", "--matrix", "b.csv"], "demand and matrix each give the packets"),
         (["--permutation", "nonsense"], "There is no permutation"),
         (["--seed", "-1"], "--seed -1: a seed must be"),

@@ -41,6 +41,16 @@ MEANT = {
     "route 4 4 --runs many": "--runs 'many' is not an integer.",
     "sorting-network bitonic four": "N = 'four' is not an integer.",
     "route 4": "Missing argument 'G'.",
+    "schedule 4 4 4": "popsnet schedule takes D and G; '4' is one too many.",
+    "sweep a.toml b.toml c.toml": "takes FILE.toml; 'b.toml', 'c.toml' are too many.",
+    "cite x": "popsnet cite takes no arguments; 'x' is one too many.",
+    "adversary 4 4": "popsnet adversary needs a command first: oblivious, congestion, rigid,",
+    "8 8": "popsnet needs a command first: demo, view,",
+    "route 4 4 --demand d.csv": "route has no option --demand. Demands and matrices are for",
+    "view 4 4 --matrix m.csv": "Demands and matrices are for popsnet schedule.",
+    "view m.csv": "m.csv is a table and not a trace; popsnet schedule and popsnet route write",
+    "demo --out x.jpg": "--out x.jpg: the name must end in .html.",
+    "view 4 4 -o v.jpg": "--out v.jpg: the name must end in .html.",
 }
 
 

@@ -142,12 +142,6 @@ def test_a_trace_that_breaks_a_rule_is_shown_all_the_same(cli: Cli) -> None:
     assert run["violation_count"] > 0
 
 
-def test_a_name_is_no_file(cli: Cli) -> None:
-    """A permutation by its name, and a page that is called the same."""
-    assert cli("view", 2, 2, "--permutation", "random", "-o", "random").code == 0
-    assert cli("view", 2, 2, "--permutation", "random", "-o", "random").code == 0
-
-
 def test_losses_may_be_unknown(cli: Cli) -> None:
     lines = [json.loads(line) for line in Path(trace("a")).read_text().splitlines()]
     del lines[0]["buffers"], lines[-1]["outcome"]["lost_packets"]
@@ -185,11 +179,9 @@ def test_a_file_may_have_a_number_for_its_name(cli: Cli) -> None:
         (("a", "--seed", "0"), "--seed 0 is for"),
         (("a", "--permutation-seed", "0"), "--permutation-seed 0 is for"),
         (("a", "--max-steps", "9"), "--max-steps 9 is for"),
-        (("a", "-o", "a"), "--out a is a trace to be shown, and the page would take its place"),
-        (("a", "-o", "../{here}/a"), "is a trace to be shown"),
-        (("2", "2", "--permutation", "p.csv", "-o", "p.csv"), "p.csv is the permutation to be rou"),
-        (("2", "2", "--router", "own.py", "-o", "own.py"), "--out own.py is the file of a router"),
-        (("2", "2", "--router", "own.py:standard+or", "-o", "./own.py"), "is the file of a router"),
+        (("a", "-o", "a"), "--out a: the name must end in .html."),
+        (("a.html", "-o", "a.html"), "is a trace to be shown, and the page would take its place"),
+        (("a.html", "-o", "../{here}/a.html"), "is a trace to be shown"),
         (("a", "other"), "a, mei-rizzi (published) and other, mei-rizzi (published) do not have"),
         (("a", "smaller"), "a, mei-rizzi (published) and smaller, direct (standard) are on two"),
         (("twice",), "twice, mei-rizzi (published): 2 packets are for processor 0, and without"),
@@ -199,25 +191,18 @@ def test_a_file_may_have_a_number_for_its_name(cli: Cli) -> None:
         (("4", "4", "-o", "nowhere/page.html"), "There is no folder"),
     ],
 )
-@pytest.mark.usefixtures("forget_routers")
 def test_what_cannot_be_done_is_refused_and_nothing_written(
     arguments: tuple[str, ...], said: str, cli: Cli
 ) -> None:
     trace("a")
     trace("other", permutation_seed=1)
+    trace("a.html")
     Path("torn").write_text(Path("a").read_text()[:-9])
     Path("foreign").write_text("hello\n")
     route(2, 2, router="direct", trace="smaller")
     header, rest = Path("a").read_text().split("\n", 1)
     twice = {**json.loads(header), "destination": [0, 0, *range(2, 16)]}
     Path("twice").write_text(f"{json.dumps(twice)}\n{rest}")
-    Path("p.csv").write_text("1\n0\n3\n2\n")
-    Path("own.py").write_text(
-        "from popsnet import register\n"
-        "@register('own', summary='', slots='', buffers=2)\n"
-        "def route(network, destination, coins, memory):\n"
-        "    raise AssertionError  # it is refused before it is run\n    yield\n"
-    )
     before = {path: path.read_bytes() for path in Path().iterdir() if path.is_file()}
     here = Path().resolve().name
     finished = cli("view", *(one.replace("{here}", here) for one in arguments))

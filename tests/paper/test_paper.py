@@ -497,7 +497,7 @@ def test_without_the_libraries_it_says_what_to_install(
     monkeypatch.setitem(sys.modules, "jinja2", None)
     finished = cli("paper", "--out", tmp_path / "out")
     assert finished.code == 2
-    assert "pip install 'popsnet[paper]'" in finished.err
+    assert "pip install 'popsnet[paper]', or pip install '.[paper]' in a clone." in finished.err
     assert list(tmp_path.iterdir()) == []
 
 

@@ -239,7 +239,7 @@ def test_bad_arrays_are_refused(tmp_path: Path) -> None:
 def test_a_missing_file_and_a_folder_are_refused(tmp_path: Path) -> None:
     (tmp_path / "folder.csv").mkdir()
     for name in ("absent.csv", "folder.csv"):
-        with pytest.raises(PermutationError, match="could not be read"):
+        with pytest.raises(PermutationError, match="cannot be read"):
             read_permutation(tmp_path / name, 4)
 
 

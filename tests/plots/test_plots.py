@@ -513,3 +513,10 @@ def test_text_of_a_pdf_is_truetype(tmp_path: Path) -> None:
     written = (tmp_path / "f.pdf").read_bytes()
     assert b"/Type3" not in written
     assert b"/FontFile2" in written
+
+
+def test_without_matplotlib_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "popsnet.plots")
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(ImportError, match=r"needs matplotlib\. .*pip install 'popsnet\[plots\]'"):
+        importlib.import_module("popsnet.plots")

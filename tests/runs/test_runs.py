@@ -143,7 +143,7 @@ def test_records_and_data_frames_have_the_counts() -> None:
 
 def test_without_pandas_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(InputError, match=r"pip install 'popsnet\[pandas\]'"):
+    with pytest.raises(InputError, match=r"pip install '\.\[pandas\]' in a clone"):
         route(2, 2).to_dataframe()
 
 

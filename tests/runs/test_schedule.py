@@ -38,6 +38,9 @@ def test_a_schedule_is_made_of_anything_to_be_sent(tmp_path: Path) -> None:
         ({"demand": popsnet.schedule(Network(2, 2)).demand}, r"for POPS\(2, 2\), not for"),
         ({"demand": [0, 1]}, "permutation has 2 entries"),
         ({"demand": matrix}, "or matrix= for packets between groups"),
+        ({"matrix": [[1, 2], [3]]}, "matrix: its rows must have the same length"),
+        ({"packets": [[1, 2], [3]]}, "packets: its rows must have the same length"),
+        ({"demand": [[1, 2], [3]]}, "demand: its rows must have the same length"),
     ):
         with pytest.raises(InputError, match=complaint):
             popsnet.schedule(net, **wrong)

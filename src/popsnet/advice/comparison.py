@@ -28,9 +28,9 @@ Candidates: TypeAlias = Sequence[Candidate | tuple[Candidate, str | None]]
 
 MOST_PROCESSORS = 2**16
 _MOST_MESSAGES = 2**25
-"""A router is left out if a run has more messages than this, counting n per slot."""
+"""A router is not run by default if a run has more messages than this, counting n per slot."""
 _MOST_SLOTS = 5000
-"""A router is left out if it is expected to take more slots than this."""
+"""A router is not run by default if it is expected to take more slots than this."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +89,15 @@ class Compared:
         assert self.runs is not None
         return self.runs
 
+    def why_left_out(self) -> str:
+        """Say why the router was not run, and how to run it."""
+        assert self.expected is not None
+        name, n = self.router.name, self.experiment.network.n
+        return (
+            f"Not run, because it would take long: {name} (about {self.expected.slots:,.0f} slots "
+            f"on {n:,} processors); routers='{name}' runs it."
+        )
+
     def to_record(self) -> dict[str, Any]:
         """Return the statistics as a dictionary, with None if there were no runs."""
         figures: dict[str, Any] = dict.fromkeys(_FIGURES)
@@ -138,7 +147,7 @@ class Comparison(Reported):
     lower_bound : float
         The mean lower bound of the permutations.
     done, left_out : tuple of Compared
-        The routers that were run, and those that would have taken too long.
+        The routers that were run, and those that were not because they would take long.
     """
 
     network: Network
@@ -172,18 +181,14 @@ class Comparison(Reported):
         title = f"{self.network}: {counted(self.runs, 'permutation')}, the same for all routers"
         bound = f"Lower bound for any schedule, mean: {self.lower_bound:.1f}"
         left_out = [one.to_record() for one in self.left_out]
-        notes = [
-            f"Left out: {one.router.name}, {one.expected.slots:,.0f} slots expected."
-            for one in self.left_out
-            if one.expected is not None
-        ]
+        notes = [one.why_left_out() for one in self.left_out]
         facts = (*facts_of(self, "network", "runs", "lower_bound"), Fact("left_out", left_out))
         missing = any(one.undelivered for one in self.done)
         shown = (*_COLUMNS, Column("online", "on-line", "text", self._online))
         columns = tuple(one for one in shown if missing or one.key != "undelivered")
         table = Table("routers", title, columns, [one.to_record() for one in self.done])
         failed = [one.label for one in self.done if one.failed]
-        verdict = "Every packet was delivered."
+        verdict = "Every packet was delivered." if self.done else "No router was run."
         if missing:
             verdict = "Packets are undelivered only in runs that were capped."
         if failed:
@@ -244,8 +249,8 @@ def compare(
         Groups, if the first argument is a number.
     routers : sequence, optional
         Names, files, routers or generator functions, or pairs of one of these and a variant. By
-        default every router that ships and applies to the network. A router that is expected to
-        take more than 5000 slots is left out.
+        default every router that ships and applies to the network, except for those that are
+        expected to take long: more than 5000 slots, or more than 2^25 messages per run.
     runs : int
         The runs of each router, at least 1.
     permutation : str, Path or array
@@ -269,6 +274,8 @@ def compare(
         If a parameter is wrong.
     RuleViolation
         If a router breaks a rule of the machine.
+    KeyboardInterrupt
+        If interrupted; its ``comparison`` has the routers that were finished.
 
     Examples
     --------
@@ -295,15 +302,28 @@ def compare(
     if not experiments:
         raise InputError("routers = []: there is nothing to compare; give at least one router.")
     _require_different(experiments)
-    found = []
-    with patient_progress(f"routing on {network}", len(experiments) * runs, progress) as report:
-        for one in experiments:
-            found.append(_compared(one, runs, report))
-            report(len(found) * runs)
+    too_long = [one for one in experiments if routers is None and _takes_long(one)]
+    found = [Compared(one, None, _expected(one)) for one in too_long]
+    total = (len(experiments) - len(too_long)) * runs
+    try:
+        with patient_progress(f"routing on {network}", total, progress) as report:
+            for one in experiments:
+                if one not in too_long:
+                    found.append(_compared(one, runs, report))
+                    report((len(found) - len(too_long)) * runs)
+    except KeyboardInterrupt as stop:
+        stop.comparison = _comparison(experiments[0], runs, found)  # type: ignore[attr-defined]
+        count = f"{len(found) - len(too_long)} of {len(experiments) - len(too_long)}"
+        stop.add_note(f"{count} routers were finished; the attribute comparison has them.")
+        raise
+    return _comparison(experiments[0], runs, found)
+
+
+def _comparison(permutations: Experiment, runs: int, found: Sequence[Compared]) -> Comparison:
     ran = (one for one in found if one.runs is not None)
     done = tuple(sorted(ran, key=lambda one: (one.undelivered > 0, one.mean_slots)))
     left_out = tuple(one for one in found if one.runs is None)
-    return Comparison(network, runs, _bound(experiments[0], runs), done, left_out)
+    return Comparison(permutations.network, runs, _bound(permutations, runs), done, left_out)
 
 
 def _chosen(
@@ -327,13 +347,20 @@ def _require_different(experiments: Sequence[Experiment]) -> None:
             )
 
 
-def _compared(experiment: Experiment, runs: int, report: Update) -> Compared:
+def _expected(experiment: Experiment) -> Forecast | None:
+    """Return the forecast, which is for the variant that the router chooses itself."""
     expected = forecast(experiment.resolved_router, experiment.network)
-    if expected and expected.variant != experiment.variant:
-        expected = None
+    return expected if expected and expected.variant == experiment.variant else None
+
+
+def _takes_long(experiment: Experiment) -> bool:
+    expected = _expected(experiment)
     slots = expected.slots if expected else 0
-    if slots > min(_MOST_SLOTS, _MOST_MESSAGES / experiment.network.n):
-        return Compared(experiment, None, expected)
+    return slots > min(_MOST_SLOTS, _MOST_MESSAGES / experiment.network.n)
+
+
+def _compared(experiment: Experiment, runs: int, report: Update) -> Compared:
+    expected = _expected(experiment)
 
     def observe(event: Event) -> None:
         report(detail=f"{experiment.router}, slot {event.slot:,}")

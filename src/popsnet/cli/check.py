@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import popsnet
+from popsnet.cli.options import refuse_table
 from popsnet.cli.output import reporting
-from popsnet.errors import InputError
 from popsnet.progress import patient_progress
 from popsnet.report import Column, Fact, Report, Table, counted, facts_of
 
@@ -25,11 +25,7 @@ def check(
 
     The trace is replayed by a program that shares no code with the simulator.
     """
-    if trace.suffix.lower() == ".csv":
-        raise InputError(
-            f"{trace} is a table, and only a trace can be checked: popsnet schedule writes one "
-            "with --trace."
-        )
+    refuse_table(trace)
     size = trace.stat().st_size if trace.is_file() else None
     with patient_progress(f"checking {trace.name}", size) as update:
         found = popsnet.check_trace(trace, update)
@@ -38,7 +34,7 @@ def check(
 
 def _report(trace: Path, found: TraceCheck) -> Report:
     network, count = found.network, found.violation_count
-    lost = f"{len(found.lost):,} lost" if found.tells_holdings else "losses not told"
+    lost = f"{len(found.lost):,} lost" if found.tells_holdings else "lost packets not recorded"
     counts = (
         f"{found.slots:,} slots, {found.messages:,} messages, {found.collisions:,} collisions, "
         f"{found.delivered:,} of {found.packets:,} packets delivered, {lost}"

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 import popsnet
 from popsnet.cli import options as opt
-from popsnet.cli.output import reporting, with_figure
-from popsnet.report import Report
+from popsnet.cli.output import Interrupted, reporting, with_figure
+from popsnet.report import Report, counted
+
+if TYPE_CHECKING:
+    from popsnet.advice.comparison import Comparison
 
 
 @reporting
@@ -21,7 +26,7 @@ def compare(
         typer.Option(
             metavar="NAME[:VARIANT]",
             help="A router, or a file.py that registers one. Repeat the option for more (default: "
-            "every router that ships and applies).",
+            "every router that ships, applies and does not take long).",
             autocompletion=opt.complete_router,
         ),
     ] = None,
@@ -33,11 +38,29 @@ def compare(
     figure: opt.Figure = None,
 ) -> Report:
     """Run routers on the same permutations and compare them in a table."""
-    found = popsnet.compare(
-        d, g, routers=router, runs=runs, permutation=permutation, seed=seed,
-        permutation_seed=permutation_seed, max_steps=max_steps,
-    )  # fmt: skip
-    report = found.report()
+    try:
+        found = popsnet.compare(
+            d, g, routers=router, runs=runs, permutation=permutation, seed=seed,
+            permutation_seed=permutation_seed, max_steps=max_steps,
+        )  # fmt: skip
+    except KeyboardInterrupt as stop:
+        if (kept := getattr(stop, "comparison", None)) is None:
+            raise
+        message = f"Interrupted: {counted(len(kept.done), 'router')} finished."
+        raise Interrupted(message, _report(kept) if kept.done else None) from None
+    report = _report(found)
+    if figure is not None and not found.done:
+        return report.plus("No figure is written.")
     if figure is not None:
         report = with_figure(report, figure, popsnet.plots.draw_comparison(found))
     return report
+
+
+def _report(found: Comparison) -> Report:
+    """Return the report, which names a parameter, with the option of that name."""
+    report = found.report()
+    parts = (
+        re.sub(r"routers='([^']*)'", r"--router \1", one) if isinstance(one, str) else one
+        for one in report.parts
+    )
+    return replace(report, parts=tuple(parts))

@@ -30,7 +30,7 @@ def demo(
             "--out",
             "-o",
             help="Write the page to this file (default: demo.html in a new temporary folder).",
-            callback=opt.require_file,
+            callback=opt.require_page,
         ),
     ] = None,
     no_open: opt.NoOpen = False,

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import popsnet
-from popsnet.cli.options import how_to_install
 from popsnet.cli.output import reporting
+from popsnet.errors import how_to_install
 from popsnet.progress import Update, patient_progress
 from popsnet.report import Column, Report, Table
 

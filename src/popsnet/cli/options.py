@@ -10,11 +10,15 @@ from typing import Annotated
 
 import typer
 
-from popsnet.errors import InputError
+import popsnet
+from popsnet.errors import InputError, how_to_install
 from popsnet.files import require_writable
 
 STORE = Path("results.sqlite")
 """Where results are kept if nothing else is said."""
+
+DEFAULT_ROUTER = "mei-rizzi"
+"""The router of commands that take one, if none is given."""
 
 FIGURES = (".svg", ".png", ".pdf")
 """The endings of figures."""
@@ -31,12 +35,16 @@ def _completing(module: str, name: str, *others: str) -> Callable[[str], list[st
     return complete
 
 
-def how_to_install(extra: str) -> str:
-    """Say how to install the libraries of an extra, from an index or from a clone."""
-    return (
-        f"Install popsnet with the extra {extra}: pip install 'popsnet[{extra}]', or "
-        f"pip install '.[{extra}]' in a clone."
-    )
+def require_default_applies(d: int, g: int) -> None:
+    """Refuse a network that the default router does not apply to, and say which router does."""
+    network = popsnet.Network(d, g)
+    try:
+        popsnet.find_router(DEFAULT_ROUTER).resolve(None, network)
+    except InputError as error:
+        raise InputError(
+            f"{error} It is the default router; --router relay runs on any network, and popsnet "
+            f"plan {d} {g} compares the routers."
+        ) from error
 
 
 def require_file(path: Path | None) -> Path | None:
@@ -50,13 +58,29 @@ def require_figure(path: Path | None) -> Path | None:
     """Refuse a file that a figure cannot be written to, before any work is done."""
     if path is None:
         return None
+    if path.suffix.lower() not in FIGURES:
+        raise InputError(f"--figure {path}: the name must end in one of {', '.join(FIGURES)}.")
     if find_spec("matplotlib") is None:
         raise InputError(
             f"--figure needs matplotlib, which is not installed. {how_to_install('plots')}"
         )
-    if path.suffix.lower() not in FIGURES:
-        raise InputError(f"--figure {path}: the name must end in one of {', '.join(FIGURES)}.")
     return require_file(path)
+
+
+def require_page(path: Path | None) -> Path | None:
+    """Refuse a file that a page cannot be written to, before any work is done."""
+    if path is not None and path.suffix.lower() not in (".html", ".htm"):
+        raise InputError(f"--out {path}: the name must end in .html.")
+    return require_file(path)
+
+
+def refuse_table(path: Path) -> None:
+    """Refuse a table, which is easily mistaken for a trace."""
+    if path.suffix.lower() in (".csv", ".npy"):
+        raise InputError(
+            f"{path} is a table and not a trace; popsnet schedule and popsnet route write a trace "
+            "with --trace."
+        )
 
 
 complete_router = _completing("routing", "all_routers")

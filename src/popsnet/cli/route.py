@@ -15,7 +15,6 @@ from popsnet.cli.output import Interrupted, reporting, with_trace
 from popsnet.errors import InputError
 from popsnet.report import Fact, Report
 
-_ROUTER = "mei-rizzi"
 _MOST_SEEN = 2**10
 """On larger networks a single packet can hardly be seen on the page."""
 
@@ -24,7 +23,7 @@ _MOST_SEEN = 2**10
 def route(
     d: opt.D,
     g: opt.G,
-    router: opt.Router = _ROUTER,
+    router: opt.Router = opt.DEFAULT_ROUTER,
     variant: opt.Variant = None,
     schedule: Annotated[
         str | None, typer.Option(help='A schedule for relay, for example "P2 P1 R2".')
@@ -51,6 +50,8 @@ def route(
     if schedule is not None:
         _require_schedules(router, variant)
         variant = schedule
+    if router == opt.DEFAULT_ROUTER and variant is None:
+        opt.require_default_applies(d, g)
     experiment = popsnet.Experiment(
         d, g, router=router, variant=variant, permutation=permutation, seed=seed,
         permutation_seed=permutation_seed, max_steps=max_steps,
@@ -81,7 +82,7 @@ def _pointer(experiment: popsnet.Experiment, router: str, permutation: str) -> l
     if experiment.network.n > _MOST_SEEN or experiment.idealized:
         return []
     options = {
-        "--router": (router, _ROUTER),
+        "--router": (router, opt.DEFAULT_ROUTER),
         "--permutation": (permutation, "random"),
         "--seed": (experiment.seed, 0),
         "--permutation-seed": (experiment.permutation_seed, 0),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import partial
+from shutil import get_terminal_size
 from typing import Any, NoReturn
 
 import typer
@@ -32,6 +34,14 @@ RENAMED_OPTIONS = {
 }
 """Earlier names of options, by command."""
 
+_ELSEWHERE = dict.fromkeys(
+    ("--demand", "--matrix"), "Demands and matrices are for popsnet schedule."
+)
+"""Options that one would expect of other commands, too."""
+
+_NARROW, _INDENT = 60, 4
+"""On a terminal with fewer columns, the help has what an option does below it, indented."""
+
 _LIKE_NUMBERS = re.compile(r"-\d+")
 
 
@@ -45,6 +55,14 @@ class Command(TyperCommand):
     def get_params(self, ctx: Any) -> list[Any]:
         """Return the parameters; a flag has no type that its help would have to name."""
         return _without_types(super().get_params(ctx))
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the help; on a narrow terminal without a table, whose columns would cut words."""
+        if (columns := get_terminal_size().columns) < _NARROW:
+            self.rich_markup_mode = None
+            formatter.width = columns - 2
+            formatter.write_dl = partial(formatter.write_dl, col_max=_INDENT)
+        super().format_help(ctx, formatter)
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         """Return the parts of the usage line, with arguments as the help names them."""
@@ -64,7 +82,18 @@ class Command(TyperCommand):
             if hasattr(error, "possibilities"):  # an option that does not exist
                 options = [name for one in self.get_params(ctx) for name in one.opts]
                 _refuse_option(words_of(ctx), error.option_name, options)  # type: ignore[attr-defined]
+            if found := re.match(r"Got unexpected extra arguments? ?\S* \((.*)\)$", str(error)):
+                self._refuse_more(ctx, found[1].split())
             raise
+
+    def _refuse_more(self, ctx: Any, more: Sequence[str]) -> NoReturn:
+        """Refuse arguments after the last one, and say which ones there are."""
+        arguments = [one for one in self.get_params(ctx) if one.param_type_name == "argument"]
+        *others, last = [one.metavar or one.name for one in arguments] or ["no arguments"]
+        takes = f"{', '.join(others)} and {last}" if others else last
+        typed = ", ".join(map(repr, more))
+        many = "is one too many" if len(more) == 1 else "are too many"
+        raise InputError(f"popsnet {words_of(ctx)} takes {takes}; {typed} {many}.")
 
     def _with_sizes(self, ctx: Any, args: Sequence[str]) -> list[str]:
         """Return the arguments with a space before negative sizes, which keeps them apart."""
@@ -124,6 +153,9 @@ class Group(TyperGroup):
         return super().resolve_command(ctx, args)
 
     def _refuse(self, ctx: Any, name: str) -> NoReturn:
+        if re.fullmatch(r"-?\d\S*", name):
+            program, known = f"popsnet {words_of(ctx)}".strip(), self.list_commands(ctx)
+            raise InputError(f"{program} needs a command first: {', '.join(known)}.")
         words = f"{words_of(ctx)} {name}".strip()
         prefix, known = f"{words_of(ctx)} ".lstrip(), self.list_commands(ctx)
         meant = RENAMED_COMMANDS.get(words)
@@ -157,6 +189,8 @@ def _without_types(parameters: list[Any]) -> list[Any]:
 
 def _refuse_option(command: str, option: str, known: Iterable[str]) -> NoReturn:
     where = f"popsnet {command}".strip()
+    if option in _ELSEWHERE:
+        raise InputError(f"{where} has no option {option}. {_ELSEWHERE[option]}")
     meant = RENAMED_OPTIONS.get(f"{command} {option}") or closest(option, known)
     cure = f"Did you mean {meant}?" if meant else f"See {where} --help."
     raise InputError(f"{where} has no option {option}. {cure}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -16,7 +16,6 @@ from popsnet.cli.output import Interrupted, for_people, reporting
 from popsnet.errors import InputError
 from popsnet.report import Fact, Report
 
-_ROUTER = "mei-rizzi"
 _NUMBER = re.compile(r"\s?-?[0-9]+")
 
 
@@ -34,8 +33,8 @@ def view(
         list[str] | None,
         typer.Option(
             metavar="NAME[:VARIANT]",
-            help=f"A router (default {_ROUTER}), or a file.py that registers one. Repeat the "
-            "option for runs side by side.",
+            help=f"A router (default {opt.DEFAULT_ROUTER}), or a file.py that registers one. "
+            "Repeat the option for runs side by side.",
             autocompletion=opt.complete_router,
         ),
     ] = None,
@@ -44,7 +43,7 @@ def view(
     permutation_seed: opt.PermutationSeed = 0,
     max_steps: opt.MaxSteps = 1000,
     out: Annotated[
-        Path, typer.Option("--out", "-o", help="The page to write.", callback=opt.require_file)
+        Path, typer.Option("--out", "-o", help="The page to write.", callback=opt.require_page)
     ] = Path("view.html"),
     no_open: opt.NoOpen = False,
 ) -> Report:
@@ -57,19 +56,26 @@ def view(
         if _is_network(what):
             d, g = map(int, what)
             require_showable(popsnet.Network(d, g))
+            if not router:
+                opt.require_default_applies(d, g)
             experiments = [
                 popsnet.Experiment(
                     d, g, router=name, permutation=permutation, seed=seed,
                     permutation_seed=permutation_seed, max_steps=max_steps,
                 )
-                for name in router or [_ROUTER]
+                for name in router or [opt.DEFAULT_ROUTER]
             ]  # fmt: skip
-            _refuse_overwriting(_files(experiments), out)
             runs = [*experiments]
         else:
             _refuse_options(context, what[0])
-            _refuse_overwriting({Path(name): "a trace to be shown" for name in what}, out)
+            for name in what:
+                opt.refuse_table(Path(name))
             runs = [Path(name) for name in what]
+            if out.resolve() in (Path(name).resolve() for name in what):
+                raise InputError(
+                    f"--out {out} is a trace to be shown, and the page would take its place; give "
+                    "the page another name."
+                )
         page, report = page_of(*runs)
     except KeyboardInterrupt:
         raise Interrupted("Interrupted: no page is written.") from None
@@ -104,20 +110,4 @@ def _refuse_options(context: typer.Context, trace: str) -> None:
             raise InputError(
                 f"--{name.replace('_', '-')} {value} is for runs to be done, and {trace} is a "
                 "trace of one; leave it out, or give D and G."
-            )
-
-
-def _files(runs: Sequence[popsnet.Experiment]) -> dict[Path, str]:
-    """Return the files that experiments come from, and what each of them is."""
-    routers = {Path(one.router_file): "the file of a router" for one in runs if one.router_file}
-    files = (one.permutation_file for one in runs if one.permutation_file)
-    return routers | {Path(name): "the permutation to be routed" for name in files}
-
-
-def _refuse_overwriting(files: Mapping[Path, str], out: Path) -> None:
-    for path, what in files.items():
-        if out.resolve() == path.resolve():
-            raise InputError(
-                f"--out {out} is {what}, and the page would take its place; give the page another "
-                "name."
             )

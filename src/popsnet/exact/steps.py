@@ -328,7 +328,7 @@ def steps_distribution(
 
 def _require_feasible(network: Network, router: str) -> None:
     largest = LARGEST[router]
-    sizes = ", ".join(f"d <= {d} for g = {g}" for g, d in largest.items())
+    *others, last = (f"POPS({d}, {g})" for g, d in largest.items())
     if network.d < network.g:
         raise InputError(f"{network}: the exact chain of {router} needs D >= G; give a larger D.")
     if router == "mei-rizzi" and network.g == 1 < network.d:
@@ -338,6 +338,6 @@ def _require_feasible(network: Network, router: str) -> None:
         )
     if network.d > largest.get(network.g, 0):
         raise InputError(
-            f"{network}: the exact chain of {router} has too many states; it can be solved for "
-            f"{sizes}. For other networks, estimate the mean from runs."
+            f"{network}: the exact chain of {router} has too many states; it can be solved up "
+            f"to {', '.join(others)} and {last}. For other networks, estimate the mean from runs."
         )

@@ -103,10 +103,10 @@ def make_plan(runs: int | None = None, max_n: int | None = None, full: bool = Fa
             f"runs = {runs}: full = True chooses the runs of every row itself; give one of the two."
         )
     if runs is not None and whole_number("runs", runs, 1, MOST_RUNS) % SHARD_RUNS:
-        raise InputError(f"runs = {runs}: must be a multiple of ten; give 10, 20, 30, …")
+        raise InputError(f"runs = {runs}: it must be a multiple of ten; give 10, 20, 30, …")
     if max_n is not None and not SMALLEST <= whole_number("max_n", max_n) <= LARGEST:
         raise InputError(
-            f"max_n = {max_n}: must be {SMALLEST} to {LARGEST:,}, the sizes of the paper's "
+            f"max_n = {max_n}: it must be from {SMALLEST} to {LARGEST:,}, the sizes of the paper's "
             "networks."
         )
     largest = max_n or LARGEST

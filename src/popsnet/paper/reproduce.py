@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from popsnet.engines import Tally
-from popsnet.errors import InputError
+from popsnet.errors import InputError, how_to_install
 from popsnet.files import make_folder, write_whole
 from popsnet.paper.headlines import Headline, headlines
 from popsnet.paper.plan import PaperPlan, Wanted, make_plan
@@ -184,8 +184,8 @@ def _require_libraries() -> None:
     missing = [name for name in ("matplotlib", "jinja2") if find_spec(name) is None]
     if missing:
         raise InputError(
-            f"The report needs {' and '.join(missing)}, not installed here: "
-            "pip install 'popsnet[paper]'"
+            f"The report needs {' and '.join(missing)}, not installed here. "
+            f"{how_to_install('paper')}"
         )
 
 

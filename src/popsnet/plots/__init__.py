@@ -1,5 +1,12 @@
 """Figures, with matplotlib (the ``plots`` extra)."""
 
+from importlib.util import find_spec
+
+from popsnet.errors import how_to_install
+
+if find_spec("matplotlib") is None:
+    raise ImportError(f"popsnet.plots needs matplotlib. {how_to_install('plots')}")
+
 from popsnet.plots.comparators import draw_network
 from popsnet.plots.comparison import draw_comparison
 from popsnet.plots.conflicts import draw_conflicts

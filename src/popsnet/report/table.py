@@ -11,7 +11,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from popsnet.errors import InputError
+from popsnet.errors import InputError, how_to_install
 from popsnet.files import write_whole
 
 if TYPE_CHECKING:
@@ -366,8 +366,7 @@ def data_frame(columns: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> pd.D
         import pandas as pd
     except ImportError as error:
         raise InputError(
-            f"A data frame needs pandas ({error}): pip install 'popsnet[pandas]', or use "
-            "to_records()."
+            f"A data frame needs pandas ({error}). {how_to_install('pandas')} Or use to_records()."
         ) from error
     return pd.DataFrame(columns)
 

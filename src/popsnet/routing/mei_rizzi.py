@@ -136,7 +136,7 @@ _IDEALIZED = Words(
 def _needs_large_groups(network: Network) -> str | None:
     if network.d >= network.g:
         return None
-    return "it needs d >= g. Use router='direct', which runs on any network."
+    return "it needs d >= g."
 
 
 def _default(network: Network) -> str:

@@ -271,6 +271,7 @@ def _demand(network: Network, permutation_seed: int, **given: Any) -> Demand:
     require_network(network)
     _require_room(network, network.n, traced=False)
     given = {name: value for name, value in given.items() if value is not None}
+    given = {name: _table(name, value) for name, value in given.items()}
     if len(given) > 1:
         raise InputError(
             f"{' and '.join(given)} each give the packets to send; give only one of them."
@@ -291,6 +292,16 @@ def _demand(network: Network, permutation_seed: int, **given: Any) -> Demand:
     else:
         destination = require_permutation(np.asarray(value), network.n, "permutation")
     return Demand.of_permutation(network, destination)
+
+
+def _table(name: str, value: Any) -> Any:
+    """Return a value; refuse a list of rows that differ in length, which is no array."""
+    if isinstance(value, list | tuple):
+        try:
+            return np.asarray(value)
+        except ValueError as error:
+            raise InputError(f"{name}: its rows must have the same length.") from error
+    return value
 
 
 def _of_packets(network: Network, packets: str | Path | npt.ArrayLike) -> Demand:

@@ -13,7 +13,7 @@ from typing import Any, TextIO, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from popsnet.errors import InputError
+from popsnet.errors import InputError, how_to_install
 from popsnet.experiment import Experiment
 from popsnet.files import require_writable, write_whole
 from popsnet.report import Table
@@ -181,8 +181,8 @@ def _requiring_pyarrow(write: _Write) -> _Write:
             write(rows, file)
         except ImportError as error:
             raise InputError(
-                f"Parquet needs pyarrow ({error}): pip install 'popsnet[parquet]', or export to "
-                ".csv or .json."
+                f"Parquet needs pyarrow ({error}). {how_to_install('parquet')} Or export to .csv "
+                "or .json."
             ) from error
 
     return wrapped

@@ -245,14 +245,12 @@ class Store:
         found = [one for one in there if one.digest.startswith(prefix)]
         if len(found) == 1:
             return found[0]
-        many = (
-            f"{len(found):,} experiments in {self.path} have names"
-            if found
-            else (f"No experiment in {self.path} has a name")
-        )
+        which = f"{len(found):,} experiments in {self.path} have names that begin"
+        if not found:
+            which = f"No experiment in {self.path} has a name that begins"
         cure = "Give more of these: " if found else ""
         hint = self._named(found) if found else self._hint(prefix, there)
-        raise InputError(f"{many} that begin{'' if found else 's'} with {prefix!r}. {cure}{hint}")
+        raise InputError(f"{which} with {prefix!r}. {cure}{hint}")
 
     def _named(self, experiments: Sequence[Experiment]) -> str:
         """Return names and experiments, at most ten of them; no two names are the same."""

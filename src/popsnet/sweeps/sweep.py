@@ -141,7 +141,7 @@ def _read(path: Path) -> dict[str, Any]:
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise InputError(f"{path} could not be read: {error.strerror}.") from error
+        raise InputError(f"{path} cannot be read: {error.strerror}.") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError(f"{path} is not a TOML file: {error}.") from error
     _require_known(str(path), table, (*_TOP_KEYS, "grid"))
@@ -219,8 +219,10 @@ class _Grid(Struct, frozen=True):
         )
         inapplicable = [one for one in found if isinstance(one, str)]
         if inapplicable and not self.skip_inapplicable:
+            what = "it" if len(inapplicable) == 1 else "them"
             raise InputError(
-                f"{in_words(inapplicable)}. Remove them, or set skip_inapplicable = true."
+                f"{in_words(inapplicable)}. Remove {what} from the grid, or set "
+                "skip_inapplicable = true."
             )
         experiments = tuple(one for one in found if isinstance(one, Experiment))
         count = len(experiments)
@@ -365,10 +367,33 @@ def _explained(table: Mapping[str, Any], error: str) -> str:
     value = table[key]
     for index in indices:
         value = value[int(index)]
-    if reason == "Expected `int`, got `str`":
-        cure = "; remove the quotes" if re.fullmatch(r"\s*-?\d+\s*", value) else ""
-        return f"{key} = {value!r} must be an integer{cure}."
-    return f"{key} = {value!r}: {reason}."
+    quoted = isinstance(value, str) and re.fullmatch(r"\s*-?\d+\s*", value)
+    cure = "; remove the quotes" if quoted and "`int`" in reason else ""
+    return f"{key} = {value!r}: {_rule(reason)}{cure}."
+
+
+def _rule(reason: str) -> str:
+    """Return the rule that a value breaks, in words.
+
+    >>> _rule("Expected `int` >= 1")
+    'it must be at least 1'
+    """
+    expected = re.match(r"Expected `([^`]*)`(?: of length)? ?([<>]=)? ?(\d*)", reason)
+    kind, limit, number = expected.groups() if expected else ("", None, "")
+    if kind == "int" and limit:
+        return f"it must be at {'least' if limit == '>=' else 'most'} {int(number):,}"
+    if kind == "array" and number:
+        return "give at least one value" if limit else f"it must be {number} numbers"
+    return f"it must be {_KINDS[kind]}" if kind in _KINDS else reason
+
+
+_KINDS = {
+    "array": "a list",
+    "bool": "true or false",
+    "int": "an integer",
+    "int | str": "an integer, or a fraction in quotes",
+    "str": "a text in quotes",
+}
 
 
 def _router_file(folder: Path, name: str) -> str:
