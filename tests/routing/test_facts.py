@@ -219,8 +219,7 @@ EXCEPTIONS = {
     "cli/demo.py": "the two routers that are shown",
     "cli/exact.py": "the exact chains are of two routers",
     "cli/examples.py": "commands as one would type them",
-    "cli/route.py": "the default router",
-    "cli/view.py": "the default router",
+    "cli/options.py": "the default router",
     "engines": "compiled and object-oriented engines are of two routers",
     "exact": "the exact chains are of two routers",
     "experiment.py": "the default router",
@@ -287,6 +286,7 @@ def test_facts_of_the_wrong_type_are_refused(make: Callable[[], object], complai
         ("claims=Claims(Expectation(lambda n: 1 / 0, True, 'r'))", ""),
     ],
 )
+@pytest.mark.usefixtures("forget_routers")
 def test_a_file_with_wrong_facts_is_refused(cli: Cli, tmp_path: Path, fact: str, code: str) -> None:
     path = tmp_path / "mine.py"
     path.write_text(

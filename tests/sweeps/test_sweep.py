@@ -127,7 +127,6 @@ def variants(sweep: Sweep) -> list[tuple[str, str]]:
 
 
 @pytest.mark.usefixtures("forget_routers")
-@pytest.mark.usefixtures("forget_routers")
 def test_a_router_may_name_its_variant(tmp_path: Path) -> None:
     both = "[[grid]]\nd = 8\ng = 8\nrouters = ['relay:S', 'mei-rizzi']\n"
     own = ("relay", "S")
