@@ -89,8 +89,9 @@ def test_killed_at_random_moments(tmp_path: Path) -> None:
 @pytest.mark.skipif(sys.platform == "win32", reason="it forks")
 def test_killed_at_every_statement(tmp_path: Path) -> None:
     script = HERE / "killed_at_every_statement.py"
+    warned = "ignore:This process:DeprecationWarning"  # it forks beside threads that do nothing
     finished = subprocess.run(
-        [sys.executable, str(script), str(tmp_path)], capture_output=True, text=True
+        [sys.executable, "-W", warned, str(script), str(tmp_path)], capture_output=True, text=True
     )
     assert (finished.returncode, finished.stderr) == (0, "")
     assert int(finished.stdout) > 40
