@@ -335,8 +335,9 @@ def test_what_another_user_leaves_is_theirs(tmp_path: Path) -> None:
 def test_a_part_that_is_removed_before_it_is_locked_is_made_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    fcntl, removed = files.fcntl, []
-    flock = fcntl.flock
+    import fcntl
+
+    flock, removed = fcntl.flock, list[Path]()
 
     def slow(file: TextIO, how: int) -> None:
         if not removed:

@@ -12,9 +12,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import cache, partial
-from hashlib import blake2b
 from pathlib import Path
-from secrets import token_hex
 from typing import TextIO
 
 from popsnet.errors import InputError
@@ -147,7 +145,7 @@ def _new_part(target: Path) -> TextIO:
     mode = 0o600 if target.exists() else 0o666
     create = partial(os.open, mode=mode)
     while True:
-        part = target.parent / f".popsnet-{_machine()}-{token_hex(8)}.part"
+        part = target.parent / f".popsnet-{_machine()}-{os.urandom(8).hex()}.part"
         opened = open(part, "x", encoding="utf-8", newline="\n", opener=create)  # noqa: SIM115
         if fcntl is not None:
             with suppress(OSError):  # not all file systems have locks
@@ -210,10 +208,9 @@ def _machine() -> str:
     Only Linux gives one. Elsewhere each process is taken for a machine of its own.
     """
     try:
-        started = Path("/proc/sys/kernel/random/boot_id").read_bytes()
+        return Path("/proc/sys/kernel/random/boot_id").read_text()[:8]
     except OSError:
-        return token_hex(4)
-    return blake2b(started, digest_size=4).hexdigest()
+        return os.urandom(4).hex()
 
 
 @contextmanager
