@@ -16,7 +16,14 @@ from scipy import stats
 
 from popsnet import Coins, Experiment, InputError, Network, route
 from popsnet.engines import ENGINES, Instance
-from popsnet.exact import Chain, mei_rizzi_chain, relay_chain, solve
+from popsnet.exact import (
+    Chain,
+    Distribution,
+    mei_rizzi_chain,
+    relay_chain,
+    solve,
+    steps_distribution,
+)
 from popsnet.exact.chain import eliminate
 from popsnet.exact.start import between_groups, by_residues, of_tables, without_fixed_points
 from popsnet.exact.state import State, canonical, is_done, pending
@@ -164,7 +171,10 @@ def p_value(observed: Counter[int], law: dict[int, float], runs: int) -> float:
 
 
 def law_of(one: Chain) -> dict[int, float]:
-    law = solve(one)
+    return probabilities(solve(one))
+
+
+def probabilities(law: Distribution) -> dict[int, float]:
     return {steps: float(law.probability(steps)) for steps in range(len(law.within))}
 
 
@@ -218,10 +228,35 @@ def test_relay_nearly_has_the_law_of_ideal_bijections(
 ) -> None:
     """Its own bijections are not uniform, but no sample of this size tells."""
     experiment = Experiment(d, g, router="relay", variant="S", seed=21, permutation_seed=22)
-    stage = 2 * d // g + 1
-    slots = route(experiment, runs=runs, engine=engine).slots
-    observed = Counter(((slots - 1) // stage).tolist())
-    assert p_value(observed, law_of(chain_of("relay", d, g)), runs) > ERROR_RATE
+    found = route(experiment, runs=runs, engine=engine)
+    stages = Counter(((found.slots - 1) // (2 * d // g + 1)).tolist())
+    assert p_value(stages, law_of(chain_of("relay", d, g)), runs) > ERROR_RATE
+    steps = probabilities(steps_distribution(Network(d, g), "relay"))
+    assert p_value(found.tally.steps, steps, runs) > ERROR_RATE
+
+
+@pytest.mark.parametrize("router", ["mei-rizzi", "relay"])
+@pytest.mark.parametrize(("d", "g"), [(1, 1), (2, 2)])
+def test_steps_are_counted_as_in_runs(router: str, d: int, g: int) -> None:
+    """Also on the identity, on which relay has a step without a stage, and over all together."""
+    network = Network(d, g)
+    each = [steps_distribution(network, router, pi) for pi in permutations(range(network.n))]
+    every = steps_distribution(network, router)
+    assert sum(one.mean for one in each) / len(each) == every.mean
+    assert sum(one.mean_slots for one in each) / len(each) == every.mean_slots
+    squares = sum(one.variance + one.mean**2 for one in each) / len(each)
+    assert squares == every.variance + every.mean**2
+    for steps, probability in enumerate(every.within):
+        known = [one.within[min(steps, len(one.within) - 1)] for one in each]
+        assert abs(sum(known, Fraction(0)) / len(each) - probability) <= max(
+            one.left for one in each
+        )
+    variant = "S" if router == "relay" else "published"
+    for steps in route(d, g, router=router, variant=variant, permutation="identity", runs=20).steps:
+        assert each[0].probability(int(steps)) > 0
+    if router == "relay":
+        assert (each[0].mean, each[0].mean_slots) == (1, 1)
+        assert each[0].within == (Fraction(0), Fraction(1))
 
 
 def test_five_stages_of_relay_are_enough_on_the_smallest_squares() -> None:
@@ -395,8 +430,6 @@ def test_nothing_is_left_at_the_end() -> None:
 
 
 def test_a_law_that_is_none_is_refused() -> None:
-    from popsnet.exact import Distribution
-
     with pytest.raises(ValueError, match="must not decrease"):
         Distribution(Fraction(1), Fraction(0), (Fraction(1), Fraction(0)), 1)
     with pytest.raises(InputError, match="too many states"):
