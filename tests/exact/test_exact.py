@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from fractions import Fraction
 from itertools import permutations, product
 from math import factorial
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -255,8 +257,20 @@ def test_steps_are_counted_as_in_runs(router: str, d: int, g: int) -> None:
     for steps in route(d, g, router=router, variant=variant, permutation="identity", runs=20).steps:
         assert each[0].probability(int(steps)) > 0
     if router == "relay":
-        assert (each[0].mean, each[0].mean_slots) == (1, 1)
+        assert each[0].mean == each[0].mean_slots == 1
         assert each[0].within == (Fraction(0), Fraction(1))
+
+
+def test_the_table_on_the_page_has_these_means() -> None:
+    page = Path(__file__).parents[2] / "docs/explanation/exact-chains.md"
+    rows = re.findall(r"^\| POPS\((\d), (\d)\) \|(.*)\|$", page.read_text("utf-8"), re.MULTILINE)
+    small = [(int(d), int(g), cells.split("|")) for d, g, cells in rows if int(d) * int(g) < 9]
+    assert len(small) == 3
+    for d, g, cells in small:
+        for router, (fraction, mean, sd) in (("mei-rizzi", cells[:3]), ("relay", cells[3:])):
+            found = steps_distribution(Network(d, g), router)
+            assert fraction.strip() in (str(found.mean), "(31 digits)")
+            assert (mean.strip(), sd.strip()) == (f"{float(found.mean):.4f}", f"{found.sd:.3f}")
 
 
 def test_five_stages_of_relay_are_enough_on_the_smallest_squares() -> None:
