@@ -227,4 +227,4 @@ def _memory(experiment: Experiment) -> int:
     """Return the memory that shards of a large network need; small ones do not count."""
     if experiment.network.n <= LARGE:
         return 0
-    return choose_engine("auto", experiment, fitting=False).memory(experiment)
+    return choose_engine("auto", experiment, fitting=False).memory(experiment, threads=1)
