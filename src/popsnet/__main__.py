@@ -20,8 +20,8 @@ def main() -> None:
         if not lacks_memory(error):
             raise
         print(
-            f"Error: There is not enough memory to start popsnet ({error or 'no more is given'}). "
-            "Allow it more, for example by a larger limit (ulimit -v).",
+            "Error: Memory ran out, perhaps while popsnet was being started. Allow it more memory, "
+            "for example by a larger limit (ulimit -v).",
             file=sys.stderr,
         )
         sys.exit(1)

@@ -43,6 +43,9 @@ class Case:
         variant, permutation = self.variant or None, self.permutation
         return Experiment(d, g, router=self.router, variant=variant, permutation=permutation)
 
+    def __str__(self) -> str:
+        return " ".join(value for value in self.arguments if value not in ("", "0"))
+
     @property
     def estimate(self) -> int:
         experiment = self.experiment(self.d, self.g)
