@@ -12,8 +12,10 @@ from __future__ import annotations
 import ctypes
 import gc
 import sys
-from dataclasses import astuple, dataclass
+from collections.abc import Sequence
+from dataclasses import astuple, dataclass, fields
 from pathlib import Path
+from typing import Any
 
 from popsnet import Experiment
 from popsnet.engines import ENGINES
@@ -97,11 +99,15 @@ def _status(name: str) -> int:
     return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(name))
 
 
+def _case(arguments: Sequence[str]) -> Case:
+    """Return the case of these arguments, the inverse of ``Case.arguments``."""
+    values = zip(fields(Case), arguments, strict=False)
+    given: dict[str, Any] = {
+        one.name: int(text) if one.type == "int" else text for one, text in values
+    }
+    return Case(**given)
+
+
 if __name__ == "__main__":
-    *names, d, g = sys.argv[1:6]
-    rest = sys.argv[6:10]
-    case = Case(
-        *names, int(d), int(g),
-        *(kind(value) for kind, value in zip((int, int, str, int), rest, strict=False)),
-    )  # fmt: skip
+    case = _case(sys.argv[1:])
     print(case.estimate, measure(case))

@@ -136,4 +136,5 @@ def test_the_memory_of_a_process_is_estimated(case: Case) -> None:
     command = [sys.executable, "-m", "tests.engines.memory_use", *case.arguments]
     printed = subprocess.run(command, capture_output=True, text=True)
     assert printed.returncode == 0, printed.stderr
-    _require_right(*map(int, printed.stdout.split()), ALLOWANCE)
+    estimate, measured = map(int, printed.stdout.split())
+    _require_right(estimate, measured, ALLOWANCE)

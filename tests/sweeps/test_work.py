@@ -108,7 +108,7 @@ def test_a_part_is_a_text_or_a_pair() -> None:
 
 def test_worker_processes_that_were_killed_end_in_a_message() -> None:
     class Killed(Executor):
-        def submit(self, *_: object, **__: object) -> Future[Any]:  # type: ignore[override]
+        def submit(self, *_: object, **__: object) -> Future[Any]:
             future: Future[Any] = Future()
             future.set_exception(BrokenProcessPool("A process was terminated abruptly."))
             return future
