@@ -127,7 +127,7 @@ def _smallest(experiment: Experiment, engine: Engine, traced: bool) -> str | Non
     computed = experiment.replaced(permutation="keyed")
     if fused_engine.supports(computed) is not None:
         return None
-    least = fused_engine.memory(computed, 1, 1)
+    least = fused_engine.memory(computed)
     if least > system.available_memory():
         return None
     return f"Use engine='fused' and permutation='keyed', which need about {system.amount(least)}."
