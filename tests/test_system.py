@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -28,6 +29,7 @@ def cgroups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(popsnet.system, "_CGROUPS", tmp_path)
     monkeypatch.setattr(popsnet.system, "_MEMBERSHIP", tmp_path / "membership")
     monkeypatch.setattr(psutil, "virtual_memory", lambda: SimpleNamespace(available=ALL_FREE))
+    monkeypatch.setattr(popsnet.system, "_left_by_limits", lambda: iter(()))
     return tmp_path
 
 
@@ -52,6 +54,110 @@ def test_memory_is_within_the_limit_of_every_enclosing_group(cgroups: Path, grou
 def test_a_group_above_its_limit_leaves_no_memory(cgroups: Path) -> None:
     limit(cgroups, "1000", "1200")
     assert available_memory() == 0
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_files_that_the_kernel_can_forget_are_not_in_use(cgroups: Path, version: int) -> None:
+    group = limited(cgroups, version, "1000", "900")
+    name = "total_inactive_file" if version == 1 else "inactive_file"
+    (group / "memory.stat").write_text(f"anon 500\n{name} 300\nactive_file 100\n")
+    assert available_memory() == 400
+
+
+@pytest.mark.parametrize("path", ["/outer/inner", "/unknown/outside", "/"])
+def test_groups_of_version_1_are_within_the_limits_of_what_is_mounted(
+    cgroups: Path, path: str
+) -> None:
+    """In a container, the path may be that of the group outside of it."""
+    (cgroups / "membership").write_text(f"5:devices:/\n4:cpu,memory:{path}\n0::/\n")
+    limited(cgroups, 1, str(2**63 - 4096), "400")
+    assert available_memory() == ALL_FREE
+    limited(cgroups, 1, "1000", "400")
+    assert available_memory() == 600
+
+
+def limited(root: Path, version: int, most: str, used: str) -> Path:
+    """Limit the outermost group."""
+    if version == 2:
+        limit(root, most, used)
+        return root
+    group = root / "memory"
+    group.mkdir(exist_ok=True)
+    (group / "memory.limit_in_bytes").write_text(f"{most}\n")
+    (group / "memory.usage_in_bytes").write_text(f"{used}\n")
+    return group
+
+
+LIMITED = """
+import resource
+from popsnet.system import available_memory
+limit = 2**32
+resource.setrlimit(resource.{name}, (limit, limit))
+print(available_memory() < limit - 2**23)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="what a process uses is read as on Linux")
+@pytest.mark.parametrize("name", ["RLIMIT_AS", "RLIMIT_DATA"])
+def test_limits_of_the_process_leave_what_it_does_not_use(name: str) -> None:
+    assert run_python(LIMITED.format(name=name)).stdout == "True\n"
+
+
+TOO_SMALL = "import resource; resource.setrlimit(resource.RLIMIT_AS, ({most}, {most}))"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the address space is limited as on Linux")
+@pytest.mark.parametrize("before", ["import sys", "import numba, popsnet.cli.main"])
+def test_a_command_that_runs_out_of_memory_says_so(before: str) -> None:
+    """Whether it cannot even load its libraries, or has too little for the network."""
+    most = "popsnet.system._used('VmSize') + 2**26"
+    ended = run_python(
+        f"{before}; import sys, popsnet.system; from popsnet.__main__ import main;"
+        f"{TOO_SMALL.format(most=most)};"
+        "sys.argv = ['popsnet', 'route', '4096', '4096', '--engine', 'slots']; main()"
+    )
+    assert ended.returncode in (1, 2), ended.stderr
+    assert ended.stderr.startswith("Error: ")
+    assert "available here" in ended.stderr or "more memory" in ended.stderr
+    assert "Traceback" not in ended.stderr
+
+
+def run_python(code: str) -> subprocess.CompletedProcess[str]:
+    source = str(Path(popsnet.__file__).parent.parent)
+    environment = {**os.environ, "PYTHONPATH": source}
+    command = [sys.executable, "-c", code]
+    return subprocess.run(command, env=environment, capture_output=True, text=True)
+
+
+LADDER = (
+    "route 512 512 --engine slots", "route 64 64 --engine objects", "route 64 64 --runs 1000",
+    "route 2048 2048 --engine fused", "compare 16 16", "exact 2 2", "schedule 12 8", "sort 12 8",
+    "theory 8 8", "plan 8 8", "adversary oblivious 4 4", "compute prefix-sums 4 4",
+    "sorting-network merge-exchange 16", "paper --max-n 16 --runs 20", "view 4 4 --out page.html",
+    "doctor", "routers", "results list",
+)  # fmt: skip
+
+
+@pytest.mark.long
+@pytest.mark.skipif(sys.platform != "linux", reason="the address space is limited as on Linux")
+@pytest.mark.parametrize("command", LADDER)
+@pytest.mark.parametrize("megabytes", [150, 200, 250, 300, 350, 400, 450, 500, 600, 700, 1000])
+def test_no_command_ends_in_a_traceback_for_lack_of_memory(
+    command: str, megabytes: int, tmp_path: Path
+) -> None:
+    """LLVM and OpenBLAS may abort the process or crash it, which Python cannot prevent."""
+    source, most = str(Path(popsnet.__file__).parent.parent), megabytes * 10**6
+    code = f"{TOO_SMALL.format(most=most)}; from popsnet.__main__ import main; main()"
+    ended = subprocess.run(
+        [sys.executable, "-c", code, *command.split()],
+        env={**os.environ, "PYTHONPATH": source},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
+    assert "Traceback" not in ended.stderr
+    assert ended.returncode in (0, 1, 2, -signal.SIGABRT, -signal.SIGSEGV), ended.stderr
+    assert ended.returncode == 0 or ended.stderr
 
 
 def test_there_are_no_control_groups_outside_linux(cgroups: Path) -> None:

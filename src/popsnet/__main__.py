@@ -4,7 +4,7 @@ import sys
 
 
 def main() -> None:
-    """Run the command line; Ctrl-C while its modules are still imported ends it quietly, too."""
+    """Run the command line; Ctrl-C or a lack of memory during imports ends it quietly, too."""
     try:
         from popsnet.cli.main import main as run
 
@@ -14,6 +14,17 @@ def main() -> None:
 
         print("Interrupted.", file=sys.stderr)
         sys.exit(ExitCode.INTERRUPTED)
+    except (MemoryError, ImportError, OSError, RuntimeError) as error:
+        from popsnet.errors import lacks_memory
+
+        if not lacks_memory(error):
+            raise
+        print(
+            "Error: Memory ran out, perhaps while popsnet was being started. Allow it more memory, "
+            "for example by a larger limit (ulimit -v).",
+            file=sys.stderr,
+        )
+        sys.exit(1)
 
 
 if __name__ == "__main__":

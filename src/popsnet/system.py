@@ -5,11 +5,20 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
+from typing import NamedTuple
 
 import psutil
 
+try:
+    import resource
+except ImportError:  # on Windows
+    resource = None  # type: ignore[assignment]
+
 _CGROUPS = Path("/sys/fs/cgroup")
 _MEMBERSHIP = Path("/proc/self/cgroup")
+_STATUS = Path("/proc/self/status")
+_UNLIMITED = 2**60
+"""Version 1 writes the largest number of whole pages if there is no limit."""
 
 
 def available_memory() -> int:
@@ -18,16 +27,27 @@ def available_memory() -> int:
     Returns
     -------
     int
-        What the operating system reports as available without swapping. On Linux it is at most
-        what the control groups (version 2) of this process leave, which is how containers are
-        limited.
+        What the operating system reports as available without swapping. It is at most what the
+        limits of this process leave (``ulimit -v`` and ``ulimit -d``), and on Linux also what its
+        control groups of version 1 or 2 leave, which is how containers are limited. Of what a
+        control group uses, files that the kernel can forget do not count.
 
     Examples
     --------
     >>> available_memory() > 0
     True
     """
-    return min([psutil.virtual_memory().available, *_left_in_cgroups()])
+    system = psutil.virtual_memory().available
+    return max(min([system, *_left_by_limits(), *_left_in_cgroups()]), 0)
+
+
+def amount(size: int) -> str:
+    """Return a number of bytes as text.
+
+    >>> amount(2_345_678_901), amount(12_345_678), amount(0)
+    ('2.3 GB', '12 MB', '0 MB')
+    """
+    return f"{size / 1e9:,.1f} GB" if size >= 1e9 else f"{size / 1e6:.0f} MB"
 
 
 def threads_here() -> int:
@@ -50,17 +70,63 @@ def threads_here() -> int:
     return os.cpu_count() or 1
 
 
+def _left_by_limits() -> Iterator[int]:
+    """Yield the bytes that the limits of this process leave: its address space and its data."""
+    if resource is None:
+        return
+    for limit, used in (("RLIMIT_AS", "VmSize"), ("RLIMIT_DATA", "VmData")):
+        most = resource.getrlimit(getattr(resource, limit))[0]
+        if most != resource.RLIM_INFINITY:
+            yield most - _used(used)
+
+
+def _used(name: str) -> int:
+    """Return the bytes of memory of a kind that this process has, 0 if that is not known."""
+    for line in _read(_STATUS).splitlines():
+        if line.startswith(f"{name}:"):
+            return int(line.split()[1]) * 1024
+    return 0
+
+
+class _Version(NamedTuple):
+    """The files of a control group, and the field of ``memory.stat`` that can be reclaimed."""
+
+    limit: str
+    usage: str
+    reclaimable: str
+
+
+_FIRST = _Version("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
+_SECOND = _Version("memory.max", "memory.current", "inactive_file")
+
+
 def _left_in_cgroups() -> Iterator[int]:
-    """Yield the bytes that each limited control group around this process leaves."""
+    """Yield the bytes that each limited control group around this process leaves.
+
+    In a container the path of the group may be one outside of it, which does not exist here; then
+    the root of what is mounted is the group.
+    """
     for line in _read(_MEMBERSHIP).splitlines():
-        if not line.startswith("0::/"):  # other numbers are those of version 1
+        number, controllers, path = line.split(":", 2)
+        if number == "0" and not controllers:
+            root, version = _CGROUPS, _SECOND
+        elif "memory" in controllers.split(","):
+            root, version = _CGROUPS / "memory", _FIRST
+        else:
             continue
-        inner = PurePosixPath(line.removeprefix("0::/"))
+        inner = PurePosixPath(path.lstrip("/"))
         for group in (inner, *inner.parents):
-            limit = _read(_CGROUPS / group / "memory.max").strip()
-            used = _read(_CGROUPS / group / "memory.current").strip()
-            if limit.isdigit() and used.isdigit():
-                yield max(int(limit) - int(used), 0)
+            yield from _left_in_group(root / group, version)
+
+
+def _left_in_group(group: Path, version: _Version) -> Iterator[int]:
+    """Yield the bytes that a control group leaves, if it has a limit."""
+    limit, used = (_read(group / name).strip() for name in (version.limit, version.usage))
+    if not (limit.isdigit() and used.isdigit()) or int(limit) >= _UNLIMITED:
+        return
+    statistics = dict(line.split() for line in _read(group / "memory.stat").splitlines())
+    reclaimable = min(int(statistics.get(version.reclaimable, 0)), int(used))
+    yield max(int(limit) - int(used) + reclaimable, 0)
 
 
 def _read(path: Path) -> str:

@@ -93,7 +93,8 @@ def _computer() -> Iterator[Finding]:
     from popsnet.system import available_memory, threads_here
 
     memory = available_memory()
-    g = isqrt(memory // ENGINES["slots"].memory(popsnet.Experiment(1, 1)))
+    per_processor = ENGINES["slots"].memory(popsnet.Experiment(1024, 1024)) / 1024**2
+    g = isqrt(int(memory / per_processor))
     largest = f"POPS({g:,}, {g:,}), n = {g * g:,}, with engine slots"
     yield Finding("processors", True, False, f"{threads_here()} cores")
     yield Finding("memory", True, False, f"{memory / 1e9:.1f} GB available")

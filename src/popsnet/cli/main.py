@@ -42,7 +42,8 @@ from popsnet.cli import (
 from popsnet.cli.exit_codes import ExitCode
 from popsnet.cli.output import UserCodeFailed
 from popsnet.cli.usage import Command, Group, Stopped, example_of
-from popsnet.errors import InputError, PopsnetError
+from popsnet.errors import InputError, PopsnetError, lacks_memory
+from popsnet.system import amount, available_memory
 
 app = typer.Typer(
     name="popsnet",
@@ -165,7 +166,7 @@ def _run() -> int:
             return ExitCode.CANNOT_WRITE
         return ExitCode.BAD_INPUT if isinstance(error, InputError) else ExitCode.FAILED
     except OSError as error:
-        return _of_os_error(error)
+        return _out_of_memory(error) if lacks_memory(error) else _of_os_error(error)
     except (Stopped, KeyboardInterrupt):
         return _interrupted()
     except SystemError as end:
@@ -173,9 +174,22 @@ def _run() -> int:
             raise
         return _interrupted()
     except Exception as error:
+        if lacks_memory(error):
+            return _out_of_memory(error)
         if not hasattr(error, "format_message"):
             raise
         return _of_usage_error(error)
+
+
+def _out_of_memory(error: Exception) -> int:
+    """Say that memory ran out, and what takes less."""
+    what = f": {error}" if isinstance(error, MemoryError) and str(error) else ""
+    _complain(
+        f"Memory ran out{what.rstrip('.')}; {amount(available_memory())} are available here. Use a "
+        "smaller network, fewer runs or workers, another router or --engine fused, or allow more "
+        "memory (ulimit -v)."
+    )
+    return ExitCode.FAILED
 
 
 def _of_usage_error(error: Exception) -> int:

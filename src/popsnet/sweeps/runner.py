@@ -5,7 +5,14 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    BrokenExecutor,
+    Executor,
+    Future,
+    ThreadPoolExecutor,
+    wait,
+)
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
@@ -13,7 +20,7 @@ from threading import Event
 
 from popsnet import system
 from popsnet.engines import Tally, choose_engine
-from popsnet.errors import InputError
+from popsnet.errors import InputError, PopsnetError
 from popsnet.experiment import Experiment, whole_number
 from popsnet.progress import Progress, patient_progress
 from popsnet.sweeps.goals import Goals, Wanted
@@ -192,7 +199,7 @@ class Workers:
             time_left = None if deadline == math.inf else max(deadline - time.monotonic(), 0)
             done, _ = wait(self._at_work, timeout=time_left, return_when=FIRST_COMPLETED)
             for future in done:
-                yield future.result()
+                yield _result_of(future)
                 del self._at_work[future]  # only now: after an interrupt, stop() yields it again
             if time.monotonic() >= deadline:
                 return
@@ -223,8 +230,20 @@ class Workers:
         self._at_work[future] = _memory(experiment)
 
 
+def _result_of(future: Future[Shards]) -> Shards:
+    """Return a result, and say what to do about worker processes that were killed."""
+    try:
+        return future.result()
+    except BrokenExecutor as error:
+        raise PopsnetError(
+            "A worker process ended without a result, perhaps because memory ran out "
+            f"({system.amount(system.available_memory())} are available here). Finished results "
+            "are kept. Collect again with fewer workers."
+        ) from error
+
+
 def _memory(experiment: Experiment) -> int:
     """Return the memory that shards of a large network need; small ones do not count."""
     if experiment.network.n <= LARGE:
         return 0
-    return choose_engine("auto", experiment, fitting=False).memory(experiment)
+    return choose_engine("auto", experiment, fitting=False).memory(experiment, threads=1)
