@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from itertools import pairwise
@@ -479,43 +480,44 @@ class Store:
         found = [text for (text,) in self._rows("PRAGMA integrity_check") if text != "ok"]
         if found:
             return found
-        shards = {row[:2]: row for row in self.rows("shards")}
-        found = [*self._undescribed(), *self._missing_rows(shards.keys())]
+        found = list(self._undescribed())
         found += [one for row in self.rows("points") for one in stored.point_flaws(row)]
-        of_shards = {key: list(stored.shard_flaws(row)) for key, row in shards.items()}
+        shards = {row[:2]: row for row in self.rows("shards")}
+        flaws: defaultdict[Row, list[str]] = defaultdict(list)
+        for key, flaw in self._missing_rows(shards.keys()):
+            flaws[key].append(flaw)
+        for key, row in shards.items():
+            flaws[key] += stored.shard_flaws(row)
         for row in self.rows("provenance"):
-            if row[:2] in shards:
-                of_shards[row[:2]] += stored.provenance_flaws(row)
+            flaws[row[:2]] += stored.provenance_flaws(row)
         for row in self.rows("runs"):
             if row[:2] in shards:
-                of_shards[row[:2]] += stored.run_flaws(row, shards[row[:2]])
+                flaws[row[:2]] += stored.run_flaws(row, shards[row[:2]])
         for key, flaw in self._digest_flaws() if "digests" in self._tables else ():
-            if not of_shards.get(key, "missing"):
-                of_shards[key] = [flaw]
-        return found + [one for several in of_shards.values() for one in several]
+            flaws[key] = flaws[key] or [flaw]  # the digest finds what the others have not found
+        return found + [one for several in flaws.values() for one in several]
 
     def count_shards(self) -> tuple[int, int]:
         """Return how many shards there are, and how many of them have a digest."""
         both = "SELECT count(*) FROM shards JOIN digests USING (point, shard)"
         return self._count(), self._rows(both)[0][0] if "digests" in self._tables else 0
 
-    def _missing_rows(self, shards: Collection[Row]) -> Iterator[str]:
-        """Yield which rows are missing although other tables have rows for the same shard."""
+    def _missing_rows(self, shards: Collection[Row]) -> Iterator[tuple[Row, str]]:
+        """Yield the keys of shards of which rows are missing, and what to say."""
         origins, *added = (
             {row[:2] for row in self.rows(table)} for table in ("provenance", *stored.ADDED)
         )
-        for point, shard in sorted(origins.union(*added).difference(shards), key=_order):
-            yield (
-                f"Shard {shard} of experiment {point} is missing from the table shards, although "
-                "other tables have it."
-            )
-        for point, shard in sorted(set(shards) - origins, key=_order):
-            yield f"Shard {shard} of experiment {point} has no provenance."
+        for key in sorted(origins.union(*added).difference(shards), key=_order):
+            where = f"Shard {key[1]} of experiment {key[0]}"
+            yield key, f"{where} is missing from the table shards, although other tables have it."
+        for key in sorted(set(shards) - origins, key=_order):
+            yield key, f"Shard {key[1]} of experiment {key[0]} has no provenance."
         for point, shard, version in self._without_runs():
-            if (point, shard) in shards and not is_old(version):
+            if (key := (point, shard)) in shards and not is_old(version):
                 yield (
+                    key,
                     f"Shard {shard} of experiment {point} has lost its single runs, which popsnet "
-                    f"{version} keeps. Run the sweep into a new store and merge it to add them."
+                    f"{version} keeps. Run the sweep into a new store and merge it to add them.",
                 )
 
     def _create(self) -> None:
