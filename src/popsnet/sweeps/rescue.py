@@ -25,6 +25,9 @@ _Key = tuple[str, int]
 _Rows = tuple[list[Row], ...]
 """Rows of a shard as they are inserted: experiment, numbers, single runs, provenance, digest."""
 
+_NAMELESS = "the description of the experiment cannot be read"
+_DESCRIBE = "The sweep that made the store describes it: give that as well."
+
 _MOST_VERSIONS = 20
 """More rows of one shard are not compared."""
 
@@ -61,7 +64,11 @@ class Rescue(Reported):
         names = "copied", "without_digest", "pages", "pages_missing"
         facts = facts_of(self, "store", "new", *names)
         reasons = Counter(reason for _, _, reason in self.lost)
-        notes = [f"{counted(count, 'shard')} lost: {why}." for why, count in reasons.most_common()]
+        notes = [
+            f"{counted(count, 'shard')} lost: {why}."
+            + (f" {_DESCRIBE}" if why == _NAMELESS else "")
+            for why, count in reasons.most_common()
+        ]
         if self.pages_missing:
             pages = f"{self.pages_missing:,} of {counted(self.pages + self.pages_missing, 'page')}"
             notes.append(f"{pages} are missing from the file, so that more may be lost.")
@@ -156,8 +163,11 @@ def rescue(
                     copied += 1
                     without_digest += not rows[-1]
         if not copied:
+            why, _ = Counter(reason for *_, reason in lost).most_common(1)[0] if lost else ("", 0)
+            what = f" ({len(lost):,} lost: {why})" if lost else ""
             raise StoreError(
-                f"{damaged} has no shard that can be read ({len(lost):,} are damaged). "
+                f"{damaged} has no shard that can be read{what}. "
+                f"{f'{_DESCRIBE} ' if why == _NAMELESS else ''}"
                 "Restore it from a backup, or run the sweep again."
             )
         if target.exists():
@@ -212,7 +222,7 @@ def _shards(found: _Found) -> Iterator[tuple[_Key, _Rows | str]]:
         if point := points.get(key[0]):
             yield key, _checked(found, key, point)
         else:
-            yield key, "the description of its experiment cannot be read"
+            yield key, _NAMELESS
 
 
 def _sound_point(rows: Iterable[Row]) -> Row | None:
