@@ -19,10 +19,11 @@ Row = tuple[Any, ...]
 MAGIC = b"SQLite format 3\0"
 USUAL_PAGE_SIZE = 4096
 _MOST_PAYLOAD = 2**24
-_HEADERS = {0x0A: 8, 0x02: 12}
-"""Bytes before the list of cells, by the kind of the page: a leaf, or a page above leaves."""
-_POINTER = {0x0A: 0, 0x02: 4}
-"""Bytes of a cell before its row: a page above leaves has the number of another page there."""
+_HEADERS = {b"\x0a": (8, 0), b"\x02": (12, 4)}
+"""Bytes before the list of cells, and bytes of a cell before its row.
+
+By the kind of the page, which is a leaf, or a page above leaves with numbers of other pages.
+"""
 _INTEGER_BYTES = (0, 1, 2, 3, 4, 6, 8)
 _WAL_HEADER, _FRAME_HEADER = 32, 24
 
@@ -52,24 +53,25 @@ class Pages:
         self._file.close()
 
     def page(self, number: int) -> bytes:
-        """Return a page, filled up with zeros where the file ends; pages count from 1."""
+        """Return a page, which is shorter where the file ends; pages count from 1."""
         if number in self._replaced:
             return self._replaced[number]
         self._file.seek((number - 1) * self.size)
-        return self._file.read(self.size).ljust(self.size, b"\0")
+        return self._file.read(self.size)
 
     def rows(self, done: Callable[[int], None] = lambda page: None) -> Iterator[Row]:
         """Yield the rows of all pages; ``done`` is called with the number of each page."""
         for number in range(2, self.count + 1):
             page = self.page(number)
-            header = _HEADERS.get(page[0], 0)
-            if header:
-                cells = min(int.from_bytes(page[3:5]), (self.size - header) // 2)
-                for start in struct.unpack_from(f">{cells}H", page, header):
+            if page[:1] in _HEADERS:
+                header, pointer = _HEADERS[page[:1]]
+                end = min(header + 2 * int.from_bytes(page[3:5]), len(page) - 1)
+                for i in range(header, end, 2):
+                    start = int.from_bytes(page[i : i + 2])
                     try:
-                        yield _row(self._payload(page, start + _POINTER[page[0]]))
-                    except (ValueError, IndexError, struct.error):
-                        continue  # a damaged cell
+                        yield _row(self._payload(page, start + pointer))
+                    except (ValueError, IndexError):  # a damaged cell
+                        continue
             done(number)
 
     def _payload(self, page: bytes, start: int) -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import astuple
@@ -221,8 +222,9 @@ def provenance_of(row: Row) -> Provenance:
     """
     point, shard, *origin = row
     found = Provenance(*origin)
-    texts = [value for value in origin if isinstance(value, str)]
-    if len(texts) != len(origin) - 1 or not isinstance(found.seconds, float):
+    texts = [value for value in origin if isinstance(value, str) and "\0" not in value]
+    is_time = isinstance(found.seconds, float) and 0 <= found.seconds < math.inf
+    if len(texts) != len(origin) - 1 or not is_time:
         raise UnreadableError(
             f"Shard {shard} of experiment {point} has provenance that cannot be read."
         )
