@@ -18,7 +18,7 @@ import pytest
 import popsnet
 from popsnet import route, system
 from popsnet.cli.main import with_flags
-from popsnet.compiled import cache_folder
+from popsnet.compiled import choose_cache
 from tests.conftest import Cli
 
 ROOT = Path(__file__).parents[2]
@@ -206,7 +206,6 @@ BAD = {
     ),
     "trace of many": (("route", 4, 4, "--runs", 2, "--trace", "t"), "--runs 1"),
     "trace nowhere": (("route", 4, 4, "--trace", "/no/such/folder/t"), "no folder"),
-    "trace to a device": (("route", 4, 4, "--trace", "/dev/null"), "cannot be replaced"),
     "a name too long": (("route", 4, 4, "--trace", "t" * 300), "cannot be used as the name"),
     "a long file name": (("route", 4, 4, "--permutation", "t" * 300 + ".csv"), "cannot be read"),
     "digits without end": (("route", "9" * 3000, "9" * 3000), "at most 2^63 - 1"),
@@ -231,7 +230,10 @@ BAD = {
         ("paper", "--max-n", 3),
         "--max-n 3: it must be from 4 to 16,777,",
     ),
-    "a file for a folder": (("paper", "--out", "/dev/null"), "/dev/null is a file"),
+    "a file for a folder": (
+        ("paper", "--out", "/dev/null"),
+        "/dev/null exists and is not a folder",
+    ),
     "no folder in a file": (("paper", "--out", "/dev/null/x"), "cannot be used as a folder"),
     "unknown option": (("route", 4, 4, "--rnus", 3), "--rnus"),
     "no command": (("rout",), "rout"),
@@ -433,7 +435,7 @@ def test_the_doctor_notices_what_is_missing(cli: Cli, monkeypatch: pytest.Monkey
         assert f"pip install 'popsnet[{extra}]'" in shown
         assert f"pip install '.[{extra}]' in a clone." in shown
     assert "Needed for figures." in shown
-    assert f"kept in {cache_folder(Path(popsnet.__file__).parent)}" in shown
+    assert f"kept in {choose_cache(Path(popsnet.__file__).parent).folder}" in shown
     for name in ("scipy", "lazy_loader"):
         assert re.search(rf"^{name} +ok ", finished.out, re.MULTILINE)
     monkeypatch.setattr("popsnet.cli.doctor._NEEDED", ("a_library_that_is_not",))

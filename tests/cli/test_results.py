@@ -14,9 +14,11 @@ import numpy as np
 import pytest
 from pyarrow import parquet
 
+from popsnet.errors import InputError
 from popsnet.routing import get_router, router
 from popsnet.stats.inference import summarize
 from popsnet.sweeps.store import Store
+from popsnet.sweeps.verify import _require_allowed
 from tests.conftest import Cli
 from tests.project.schemas import require_schema
 
@@ -230,6 +232,24 @@ def test_verify_finds_what_is_wrong(cli: Cli, store: Path) -> None:
     finished = cli("results", "verify", "--all")
     assert finished.code == 1
     assert "has 11 runs" in finished.out
+
+
+def test_verify_runs_no_program_that_a_store_names(cli: Cli, store: Path) -> None:
+    """A store is data, and may be another user's."""
+    Path("planted.py").write_text("from pathlib import Path\nPath('planted was run').touch()\n")
+    change(store, "UPDATE provenance SET router_file = 'planted.py'")
+    assert "was changed: its digest does not match" in cli("results", "verify").out
+    change(store, "DROP TABLE digests")
+    finished = cli("results", "verify", "--all")
+    assert "its router is the program planted.py" in " ".join(finished.out.split())
+    assert "0 shards run again" in finished.out
+    assert not Path("planted was run").exists()
+    for name in ("planted.py", "planted.py:standard"):  # where a router's name should be
+        with pytest.raises(InputError, match="no router 'planted"):
+            _require_allowed(name, "", set())
+
+    cli("results", "verify", "--all", "--router", "planted.py")
+    assert Path("planted was run").exists()  # nothing but the check prevents it
 
 
 def test_verify_says_what_it_cannot_run_again(cli: Cli, store: Path) -> None:

@@ -61,7 +61,7 @@ class Compared:
 
     @property
     def mean_slots(self) -> float:
-        """The mean number of slots until every source knows."""
+        """The mean number of slots."""
         return float(self._ran.slots.mean())
 
     @property

@@ -41,7 +41,7 @@ def _report(trace: Path, found: TraceCheck) -> Report:
     )
     facts = facts_of(
         found, "network", "router", "variant", "packets", "slots", "messages", "collisions",
-        "delivered", "undelivered", "violation_count",
+        "destroyed", "delivered", "undelivered", "violation_count",
     )  # fmt: skip
     known = Fact("trace", str(trace)), Fact("lost", found.lost if found.tells_holdings else None)
     numbers = (Column(name, kind="integer") for name in ("line", "slot", "processor"))

@@ -88,7 +88,7 @@ def _engine(name: str) -> Finding:
 
 
 def _computer() -> Iterator[Finding]:
-    from popsnet.compiled import cache_folder
+    from popsnet.compiled import choose_cache
     from popsnet.engines import ENGINES
     from popsnet.system import available_memory, threads_here
 
@@ -97,6 +97,6 @@ def _computer() -> Iterator[Finding]:
     largest = f"POPS({g:,}, {g:,}), n = {g * g:,}, with engine slots"
     yield Finding("processors", True, False, f"{threads_here()} cores")
     yield Finding("memory", True, False, f"{memory / 1e9:.1f} GB available")
-    folder = cache_folder(Path(popsnet.__file__).parent)
-    yield Finding("compiled code", True, False, f"kept in {folder}")
+    cache = choose_cache(Path(popsnet.__file__).parent)
+    yield Finding("compiled code", True, False, str(cache))
     yield Finding("largest square network", True, False, largest)

@@ -8,6 +8,7 @@ import os
 import re
 import signal
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
@@ -141,6 +142,7 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal without ± is no reason to fail
+    warnings.formatwarning = _worded
     with _sigterm_interrupts():
         code = _run()
     sys.exit(int(_flushed(code)))
@@ -244,6 +246,22 @@ def _complain(text: str) -> None:
 def _say(text: str) -> None:
     with suppress(OSError):  # there is no one to tell
         print(text, file=sys.stderr, flush=True)
+
+
+_as_python_does = warnings.formatwarning
+
+
+def _worded(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    line: str | None = None,
+) -> str:
+    """Return what a warning says; where popsnet gives it is of no use."""
+    if category.__module__.startswith("popsnet."):
+        return f"Warning: {message}\n"
+    return _as_python_does(message, category, filename, lineno, line)
 
 
 def _open_closed_streams() -> None:

@@ -193,10 +193,17 @@ def verify(
     shards: Annotated[int, typer.Option(help="Run this many shards again.")] = 5,
     seed: Annotated[int, typer.Option(help="Seed of the choice of shards.")] = 0,
     every: Annotated[bool, typer.Option("--all", help="Run all shards again.")] = False,
+    router: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="FILE.PY", help="A file with a router that may be run; may be repeated."
+        ),
+    ] = None,
 ) -> Report:
     """Check a store and run some of its shards again."""
     with popsnet.Store(store) as results:
-        return popsnet.verify(results, None if every else shards, seed).report()
+        some = None if every else shards
+        return popsnet.verify(results, some, seed, routers=router or ()).report()
 
 
 @app.command()

@@ -84,8 +84,9 @@ def _require_sqlite(path: Path, create: bool) -> None:
     if create:
         require_writable(path)
     if not path.is_file():
-        if path.is_dir():
-            raise StoreError(f"{path} is a folder, not a store.")
+        if path.exists():
+            what = "a folder" if path.is_dir() else "a device or a pipe"
+            raise StoreError(f"{path} is {what}, not a store.")
         if not create:
             raise StoreError(f"The store {path} does not exist. popsnet sweep writes one.")
         return
