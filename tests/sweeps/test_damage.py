@@ -110,6 +110,26 @@ class Folder:
             assert cure in finished.err
         return finished.code
 
+    def require_resumed(self, content: bytes) -> int:
+        """Let a sweep add to a damaged store: all shards are right, or nothing was changed."""
+        self.bad.write_bytes(content)
+        sweep = self.path / "more.toml"
+        sweep.write_text(SWEEP.replace("30", "40"))
+        finished = call("sweep", str(sweep), "--store", str(self.bad), "--json")
+        sweep.unlink()
+        assert sorted(one.name for one in self.path.iterdir()) == ["bad", "sound", "sweep.toml"]
+        if finished.code == 0:
+            with Store(self.bad) as store:
+                rows = store.rows("shards")
+            with Store(self.path / "sound") as store:
+                assert set(store.rows("shards")) < set(rows)
+            assert len(rows) == 12
+        else:
+            assert finished.code == 2
+            assert "popsnet results rescue" in finished.err
+            assert self.bad.read_bytes() == content
+        return finished.code
+
     def changed(self, *statements: str) -> bytes:
         """Return the sound store after some statements."""
         self.bad.write_bytes(self.sound)
@@ -153,9 +173,12 @@ def test_a_sample_of_bytes_in_the_schema(folder: Folder) -> None:
 
 def test_a_sample_of_bytes_anywhere(folder: Folder) -> None:
     places, names = random.Random(2).sample(range(PAGE, len(folder.sound)), 40), list(COMMANDS)
+    codes: Counter[int] = Counter()
     for i, place in enumerate(places):
         content = flipped(folder.sound, place, MASKS[i % len(MASKS)])
         folder.require_harmless(content, names[i % len(names)])
+        codes[folder.require_resumed(content)] += 1
+    assert min(codes[0], codes[2]) > 5
 
 
 @pytest.mark.long
@@ -163,8 +186,10 @@ def test_a_sample_of_bytes_anywhere(folder: Folder) -> None:
 def test_every_byte_of_the_schema(folder: Folder, part: int) -> None:
     for place in range(part * PAGE // 32, (part + 1) * PAGE // 32):
         for mask in MASKS:
+            content = flipped(folder.sound, place, mask)
             for name in COMMANDS:
-                folder.require_harmless(flipped(folder.sound, place, mask), name)
+                folder.require_harmless(content, name)
+            folder.require_resumed(content)
 
 
 @pytest.mark.long
@@ -175,6 +200,7 @@ def test_a_thousand_bytes_anywhere(folder: Folder, part: int) -> None:
         content = flipped(folder.sound, draw.randrange(len(folder.sound)), draw.randrange(1, 256))
         for name in COMMANDS:
             folder.require_harmless(content, name)
+        folder.require_resumed(content)
 
 
 @pytest.mark.long
@@ -448,6 +474,15 @@ def test_a_log_is_read(tmp_path: Path) -> None:
         rescue(tmp_path / "alone", tmp_path / "new", progress=False)
     found = rescue(copy, tmp_path / "new", progress=False)
     assert (found.copied, found.lost) == (32, ())
+
+
+def test_a_store_that_is_read_is_not_written(folder: Folder) -> None:
+    with Store(folder.path / "sound") as store:
+        with pytest.raises(StoreError, match="open it with create=True"):
+            collect(WANTED, store=store)
+        with pytest.raises(StoreError, match="open it with create=True"):
+            store.put(execute_shards(EXPERIMENTS[0], range(4)))
+    assert (folder.path / "sound").read_bytes() == folder.sound
 
 
 def test_the_new_store_must_be_new(folder: Folder, tmp_path: Path) -> None:

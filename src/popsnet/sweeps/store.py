@@ -121,6 +121,13 @@ class Store:
     def __repr__(self) -> str:
         return f"Store({str(self.path)!r})"
 
+    def require_writes(self) -> None:
+        """Refuse to run anything for a store that was opened for reading."""
+        if not self._writes:
+            raise StoreError(
+                f"{self.path} was opened for reading: open it with create=True to add results."
+            )
+
     def put(self, done: Shards) -> None:
         """Write shards in one transaction.
 
@@ -532,8 +539,9 @@ class Store:
         Its parameters are the rows of ``points``, ``shards``, ``runs``, ``provenance`` and
         ``digests``. The first transaction adds tables that an old store does not have.
         """
+        self.require_writes()
         with self._errors_named():
-            if self._writes and not self._in_log_mode:
+            if not self._in_log_mode:
                 self._database.execute("PRAGMA journal_mode = WAL")
                 self._database.execute("PRAGMA synchronous = NORMAL")
                 self._in_log_mode = True
