@@ -48,8 +48,10 @@ def errors_named(path: Path) -> Iterator[None]:
     except sqlite3.ProgrammingError as error:
         raise StoreError(f"{path} could not be used: {error} Open it again.") from error
     except sqlite3.Error as error:
-        if getattr(error, "sqlite_errorcode", 0) & 0xFF in _ENVIRONMENT:
-            raise StoreError(f"{path} could not be used: {error}.") from error
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+        if code in _ENVIRONMENT:
+            hint = f" {_if_damaged(path)}" if code == sqlite3.SQLITE_READONLY else ""
+            raise StoreError(f"{path} could not be used: {error}.{hint}") from error
         not_text = str(error).startswith("Could not decode")
         raise damaged(path, "it has text that is not UTF-8" if not_text else str(error)) from error
     except UnicodeDecodeError as error:
