@@ -6,7 +6,7 @@ Route, and look at the results
 Choose a router
     ``recommend``, ``compare``, ``predict``, ``all_routers``, ``find_router``
 Many experiments, kept in a file
-    ``Sweep``, ``collect``, ``Store``, ``Tally``, ``verify``
+    ``Sweep``, ``collect``, ``Store``, ``Tally``, ``verify``, ``rescue``
 Schedules, sorting and sums
     ``schedule``, ``sort``, ``compute``
 The paper's tables and figures

@@ -16,6 +16,7 @@ EXAMPLES = {
     "results plot": "popsnet results plot --figure results.svg",
     "results export": "popsnet results export results.csv",
     "results merge": "popsnet results merge other.sqlite",
+    "results rescue": "popsnet results rescue results.sqlite rescued.sqlite",
     "results verify": "popsnet results verify --shards 2",
     "paper": "popsnet paper --max-n 64 --runs 20",
     "theory": "popsnet theory 64 64",

@@ -219,14 +219,14 @@ def carry_out(
 
 def _origin(store: Store) -> list[tuple[str, str]]:
     """Return when, how long and with what the runs of a store were made, earlier calls included."""
-    columns = zip(*store.rows("provenance"), strict=True)
-    made = dict(zip(store.columns("provenance"), columns, strict=True))
+    made = [origin for one in store.experiments() for origin in store.provenances(one)]
     with_what = (
-        f"{name} {', '.join(sorted(set(made[name])))}"
+        f"{name} {', '.join(sorted({getattr(one, name) for one in made}))}"
         for name in ("popsnet", "python", "numpy", "numba")
     )
+    finished, seconds = [one.finished for one in made], sum(one.seconds for one in made)
     return [
-        ("runs made", f"{min(made['finished'])} to {max(made['finished'])}"),
+        ("runs made", f"{min(finished)} to {max(finished)}"),
         ("runs made with", "; ".join(with_what)),
-        ("time of all runs", f"{sum(made['seconds']):,.0f} s, added up over threads"),
+        ("time of all runs", f"{seconds:,.0f} s, added up over threads"),
     ]

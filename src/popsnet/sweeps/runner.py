@@ -118,6 +118,7 @@ def collect(
     goals = Goals.of(experiments, runs, until_se, max_runs, part)
     deadline = deadline_after(seconds)
     with nullcontext(store) if isinstance(store, Store) else Store(store, create=True) as kept:
+        kept.require_writes()
         pursue(goals, kept, deadline, Workers(executor, workers), progress)
         return goals.tallies(kept)
 

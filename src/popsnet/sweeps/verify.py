@@ -14,6 +14,7 @@ from popsnet.experiment import Experiment, whole_number
 from popsnet.progress import Progress, patient_progress
 from popsnet.report import Report, Reported, counted, facts_of
 from popsnet.routing import get_router
+from popsnet.sweeps.database import how_to_rescue
 from popsnet.sweeps.reports import difference, gap_notes
 from popsnet.sweeps.rows import counts_of, run_rows
 from popsnet.sweeps.runner import Workers
@@ -36,12 +37,20 @@ class Verification(Reported):
     """Experiments that cannot be run again here, and why."""
     runs_not_counted: int = 0
     """Runs behind a missing shard."""
+    shards: int = 0
+    """Shards of the store."""
+    with_digest: int = 0
+    """Shards that have a digest, with which all their rows were compared."""
 
     def report(self) -> Report:
         """Return the outcome as it is shown."""
-        facts = facts_of(self, "store", "flaws", "compared", "unknown", "runs_not_counted")
+        names = "shards", "with_digest", "compared", "unknown", "runs_not_counted"
+        facts = facts_of(self, "store", "flaws", *names)
         notes = [f"Not run again: {text}" for text in self.unknown]
         notes += gap_notes(self.runs_not_counted)
+        notes.append(f"{self.with_digest:,} of {counted(self.shards, 'shard')} have a digest.")
+        if self.flaws:
+            notes.append(how_to_rescue(self.store))
         done = f"{counted(self.compared, 'shard')} run again"
         verdict = (
             f"FAILED: {self.store} has {counted(len(self.flaws), 'flaw')}; {done}."
@@ -91,9 +100,9 @@ def verify(
     if shards is not None:
         whole_number("shards", shards, 0)
     whole_number("seed", seed, 0)
-    flaws = store.flaws()
+    flaws, (there, with_digest) = store.flaws(), store.count_shards()
     if flaws:
-        return Verification(str(store.path), tuple(flaws))
+        return Verification(str(store.path), tuple(flaws), shards=there, with_digest=with_digest)
     behind = store.runs_not_counted()
     stored = [(one, shard) for one in store.experiments() for shard in store.shards(one)]
     work, unknown = _work(store, _sample(stored, shards, seed), routers)
@@ -105,7 +114,9 @@ def verify(
         for compared, again in enumerate(crew.do(Queue(work)), start=1):
             flaws += _differences(store, again)
             report(compared)
-    return Verification(str(store.path), tuple(flaws), compared, tuple(unknown), behind)
+    return Verification(
+        str(store.path), tuple(flaws), compared, tuple(unknown), behind, there, with_digest
+    )
 
 
 def _differences(store: Store, again: Shards) -> Iterator[str]:
@@ -116,7 +127,7 @@ def _differences(store: Store, again: Shards) -> Iterator[str]:
     if tally != kept:
         yield f"{where}: {difference(kept, tally, 'in the store', 'when run again')}."
     runs = store.shard_runs(again.experiment, shard)
-    if runs is not None and runs != counts_of(run_rows(again), store.path).tolist():
+    if runs is not None and runs != counts_of(run_rows(again)).tolist():
         yield f"{where} has other single runs in the store than when it is run again."
 
 
