@@ -17,7 +17,7 @@ import pytest
 
 import popsnet
 from popsnet import route, system
-from popsnet.cli.main import with_flags
+from popsnet.cli.output import with_flags
 from popsnet.compiled import cache_folder
 from tests.conftest import Cli
 

@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from popsnet.cli.examples import EXAMPLES
+from popsnet.cli.examples import EXAMPLES, FAILURES
 from popsnet.errors import InputError, closest
 
 _SIZES = ("D", "G", "N")
@@ -165,10 +165,13 @@ class Group(TyperGroup):
         raise InputError(f"There is no command {words!r}. {cure}")
 
 
-def example_of(command: str) -> str | None:
-    """Return the last line of a command's help, given its words."""
-    example = EXAMPLES.get(command.rstrip("_").replace("_", "-"))
-    return f"Example: {example}" if example else None
+def epilog_of(command: str) -> str | None:
+    """Return the last lines of a command's help, given its words."""
+    words = command.rstrip("_").replace("_", "-")
+    if words not in EXAMPLES:
+        return None
+    failure = FAILURES[words]
+    return f"Example: {EXAMPLES[words]}" + (f"\n\nExit code 1: {failure}" if failure else "")
 
 
 def words_of(ctx: Any) -> str:

@@ -11,7 +11,7 @@ from popsnet.engines.outcome import HISTOGRAMS, TOTALS, Tally
 from popsnet.experiment import Experiment
 from popsnet.report import Column, Fact, Report, Row, Table, counted
 from popsnet.report.table import NOTHING, ColumnKind, shown
-from popsnet.runs.summary import LABELS
+from popsnet.runs.summary import LABELS, raise_max_steps
 from popsnet.stats.inference import Summary, summarize_counts
 from popsnet.sweeps.exports import experiment_fields
 from popsnet.sweeps.precision import standard_error
@@ -95,7 +95,19 @@ def sweep_report(sweep: Sweep, goals: Goals, store: Store) -> Report:
     notes += _reached(goals, store)
     facts = Fact("store", str(store.path)), Fact("skipped", list(sweep.skipped))
     missing = [Table("experiments_without_results", "", (), others)] if others else []
-    return Report("", facts, (table, *missing, *notes, f"Results are in {store.path}."))
+    parts: tuple[Table | str, ...] = (table, *missing, *notes, f"Results are in {store.path}.")
+    return Report("", facts, parts, *_verdict(rows))
+
+
+def _verdict(rows: Sequence[Row]) -> tuple[str, bool, str]:
+    """Return what runs did not deliver, whether all did, and what to do about capped runs."""
+    capped, lost = (sum(row[name] for row in rows) for name in ("capped", "lost"))
+    found = [f"{counted(capped, 'run')} capped"] * (capped > 0)
+    found += [f"{counted(lost, 'packet')} lost"] * (lost > 0)
+    if not found:
+        return "", True, ""
+    cure = raise_max_steps(capped, "max_steps of the sweep")
+    return f"FAILED: {' and '.join(found)}.", False, cure
 
 
 def _wanted_fields(
