@@ -31,10 +31,10 @@ __version__ = "0.2.0"
 
 def __getattr__(name: str) -> object:
     """Read the stub, which says where every name is, when the first of them is used."""
-    global __getattr__, __dir__, __all__
     import lazy_loader
 
-    __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+    names = "__getattr__", "__dir__", "__all__"
+    globals().update(zip(names, lazy_loader.attach_stub(__name__, __file__), strict=True))
     return getattr(sys.modules[__name__], name)
 
 
