@@ -1,39 +1,53 @@
 """The command ``popsnet``, and ``python -m popsnet``."""
 
+import atexit
 import os
 import signal
 from types import FrameType
 
 
 def main() -> None:
-    """Run the command line; signals before and after the command end the process at once."""
-    _end_at_signals()
+    """Run the command line; signals before and after the command end the process at once.
+
+    They raise no exception, because imports and what Python does at its end would print it, or go
+    on without what it has interrupted.
+    """
+    end_at_signals()
+    atexit.register(_ignore_signals)  # the first one registered is the last one called
     from popsnet.cli.main import main as run
 
     try:
         run()
     except SystemExit as end:
-        _end_at_signals(end.code if isinstance(end.code, int) else 1)  # the command has ended
+        end_at_signals(end.code if isinstance(end.code, int) else 1)  # the command has ended
         raise
 
 
-def _end_at_signals(code: int | None = None) -> None:
-    """End with a code, or with that of the signal; a signal that is ignored stays ignored.
-
-    No exception is raised, because imports and what Python does at its exit may be anywhere.
-    """
+def end_at_signals(code: int | None = None) -> None:
+    """Let signals end the process with a code, or with their own if the command has not begun."""
 
     def end(number: int, frame: FrameType | None) -> None:
         if code is None:
             try:
                 os.write(2, b"Interrupted.\n")
-            except OSError:  # there is no one to tell
+            finally:
                 os._exit(128 + number)
-        os._exit(128 + number if code is None else code)
+        os._exit(code)
 
-    for one in (signal.SIGINT, signal.SIGTERM):
-        if signal.getsignal(one) != signal.SIG_IGN:
-            signal.signal(one, end)
+    for one in _heeded():
+        signal.signal(one, end)
+
+
+def _ignore_signals() -> None:
+    """Let no signal end Python while it ends; it would take the place of the exit code."""
+    for one in _heeded():
+        signal.signal(one, signal.SIG_IGN)
+
+
+def _heeded() -> list[signal.Signals]:
+    """Return the signals that were not ignored when the process was started."""
+    both = signal.SIGINT, signal.SIGTERM
+    return [one for one in both if signal.getsignal(one) != signal.SIG_IGN]
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ from popsnet.progress import patient_progress
 from popsnet.report import Column, Fact, Report, Row, Table, counted
 from popsnet.runs.run import Run, Runs, require_traceable, write_trace
 from popsnet.runs.summary import LABELS, raise_max_steps
+from popsnet.terminal import visible
 from popsnet.trace import Event
 from popsnet.trace.checker import TraceCheck, check_trace
 from popsnet.viewer import MOST_TEXT, Page, Recording, require_showable, too_long
@@ -148,12 +149,21 @@ def page_of(*runs: Run | Experiment | Path | str) -> tuple[Page, Report]:
     limit = f"max_steps = {max(stopped, default=0)}"
     verdict, cure = _verdict(rows), raise_max_steps(len(stopped), limit)
     return page, Report(
-        page.title, (Fact("title", page.title),), parts, verdict, ok=not verdict, cure=cure
+        visible(page.title, lines=False),
+        (Fact("title", page.title),),
+        parts,
+        verdict,
+        ok=not verdict,
+        cure=cure,
     )
 
 
 _COLUMNS = (
-    Column("router", kind="text", show=lambda row: f"{row['router']} ({row['variant']})"),
+    Column(
+        "router",
+        kind="text",
+        show=lambda row: visible(f"{row['router']} ({row['variant']})", lines=False),
+    ),
     Column("trace", kind="text"),
     Column("slots", kind="integer"),
     Column("delivered", show=lambda row: f"{row['delivered']:,} of {row['packets']:,}"),

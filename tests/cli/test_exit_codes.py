@@ -44,9 +44,7 @@ def test_the_page_has_all_codes() -> None:
 
 def test_the_page_says_when_each_command_fails() -> None:
     """The table is ``popsnet.cli.examples.FAILURES``, without the commands that check nothing."""
-    assert dict(rows_of_the_page(r"`([a-z -]+)`")) == {
-        words: failure for words, failure in FAILURES.items() if failure
-    }
+    assert rows_of_the_page(r"`([a-z -]+)`") == [one for one in FAILURES.items() if one[1]]
     assert list(FAILURES) == list(EXAMPLES)
 
 
@@ -90,9 +88,7 @@ def test_every_command_has_a_row() -> None:
 
 
 @pytest.mark.parametrize("words", BAD_INPUT)
-def test_bad_input(
-    words: str, cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_bad_input(words: str, cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     finished = cli(*words.split(), *BAD_INPUT[words].split())
     assert (finished.code, finished.out) == (2, "")
@@ -173,10 +169,7 @@ def nothing(monkeypatch: pytest.MonkeyPatch) -> None: ...
 
 
 FAILING: dict[str, list[tuple[Prepare, str]]] = {
-    "view": [
-        (nothing, "4 4 --max-steps 1 --no-open"),
-        (capped_trace, "capped.jsonl --no-open"),
-    ],
+    "view": [(nothing, "4 4 --max-steps 1 --no-open"), (capped_trace, "capped.jsonl --no-open")],
     "route": [
         (nothing, "4 4 --max-steps 1"),
         (nothing, "3 2 --variant published --seed 17 --permutation-seed 17"),
@@ -234,7 +227,10 @@ def test_a_check_that_fails(
 @pytest.mark.parametrize(
     ("command", "cure"),
     [
-        ("route 4 4 --max-steps 1", "1 run was stopped by --max-steps 1; raise it to let it end.\n"),
+        (
+            "route 4 4 --max-steps 1",
+            "1 run was stopped by --max-steps 1; raise it to let it end.\n",
+        ),
         (
             "compare 4 4 --router mei-rizzi --runs 2 --max-steps 1",
             "2 runs were stopped by --max-steps 1; raise it to let them end.\n",

@@ -123,11 +123,10 @@ def main() -> None:
 def _run() -> int:
     """Run the command that is typed; return its exit code."""
     try:
-        return int(app(prog_name="popsnet", standalone_mode=False) or ExitCode.DONE)
+        code = int(app(prog_name="popsnet", standalone_mode=False) or ExitCode.DONE)
+        return signals.exit_code() if code == ExitCode.INTERRUPTED else code
     except SystemExit as end:
         return _of_system_exit(end)
-    except typer.Abort:  # an interrupt while options are read
-        return _interrupted()
     except UserCodeFailed as error:
         say(f"Error: {error}")
         return ExitCode.FAILED
@@ -138,7 +137,7 @@ def _run() -> int:
         return ExitCode.BAD_INPUT if isinstance(error, InputError) else ExitCode.FAILED
     except OSError as error:
         return _of_os_error(error)
-    except (Stopped, KeyboardInterrupt):
+    except (Stopped, KeyboardInterrupt, typer.Abort):
         return _interrupted()
     except SystemError as end:
         if not _was_interrupted(end):  # compiled code wraps an interrupt in one

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from shutil import get_terminal_size
 from typing import Any, NoReturn
@@ -132,12 +133,15 @@ class Group(TyperGroup):
                 _refuse_option(words_of(ctx), error.option_name, options)  # type: ignore[attr-defined]
             raise
 
+    def make_context(self, *args: Any, **options: Any) -> Any:
+        """Read the name of the command; an interrupt is told from exits of the command."""
+        with _interrupts_told():
+            return super().make_context(*args, **options)
+
     def invoke(self, ctx: Any) -> Any:
         """Run the command; an interrupt that it does not deal with is told from its own exits."""
-        try:
+        with _interrupts_told():
             return super().invoke(ctx)
-        except KeyboardInterrupt as stop:
-            raise Stopped from stop
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Return the names of the commands, in the order of their examples."""
@@ -163,6 +167,14 @@ class Group(TyperGroup):
             meant = prefix + close
         cure = f"Did you mean popsnet {meant}?" if meant else f"Give one of: {', '.join(known)}."
         raise InputError(f"There is no command {words!r}. {cure}")
+
+
+@contextmanager
+def _interrupts_told() -> Iterator[None]:
+    try:
+        yield
+    except KeyboardInterrupt as stop:
+        raise Stopped from stop
 
 
 def epilog_of(command: str) -> str | None:

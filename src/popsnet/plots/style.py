@@ -20,7 +20,6 @@ from matplotlib.typing import LineStyleType
 
 from popsnet.errors import InputError
 from popsnet.files import write_whole
-from popsnet.terminal import visible
 
 FORMATS = ("svg", "png", "pdf")
 """The formats in which figures are saved."""
@@ -256,17 +255,8 @@ def save_one(figure: Figure, path: Path) -> None:
             return
         drawn, undated = BytesIO(), {"CreationDate": None} if form == "pdf" else None
         with styled():
-            make_visible(figure)
             figure.savefig(drawn, format=form, dpi=_DOTS_PER_INCH, metadata=undated)
         file.buffer.write(drawn.getvalue())
-
-
-def make_visible(figure: Figure) -> None:
-    """Write characters that cannot be drawn, in names from files, as escapes."""
-    for one in figure.findobj(Text):
-        assert isinstance(one, Text)
-        if (text := visible(one.get_text())) != one.get_text():
-            one.set_text(text)
 
 
 @styled()
@@ -291,7 +281,6 @@ def svg_text(figure: Figure) -> str:
     '<svg'
     """
     file = StringIO()
-    make_visible(figure)
     figure.savefig(file, format="svg", metadata={"Date": None})
     text = file.getvalue()
     return text[text.index("<svg") :]

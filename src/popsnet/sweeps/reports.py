@@ -17,6 +17,7 @@ from popsnet.sweeps.exports import experiment_fields
 from popsnet.sweeps.precision import standard_error
 from popsnet.sweeps.shard import SHARD_RUNS, Provenance, shards_of
 from popsnet.sweeps.sweep import in_words
+from popsnet.terminal import visible
 
 if TYPE_CHECKING:
     from popsnet.sweeps.goals import Goals
@@ -239,7 +240,7 @@ def _sd(row: Row) -> str:
 
 def _router(row: Row) -> str:
     """Return router and variant; a long schedule by its beginning."""
-    name, variant = row["router"], row["variant"]
+    name, variant = (visible(row[key], lines=False) for key in ("router", "variant"))
     room = max(_LONGEST_ROUTER - len(name) - 3, _SHORT)
     return f"{name} ({variant if len(variant) <= room else f'{variant[: room - 1].rstrip()}…'})"
 
@@ -248,7 +249,7 @@ def _described(row: Row) -> str:
     """Return router, variant and permutation; the digest of a file by its first characters."""
     kind, colon, rest = row["permutation"].partition(":")
     rest = rest[:8] if kind.startswith("file.") else rest
-    return f"{_router(row)}, {kind}{colon}{rest}"
+    return f"{_router(row)}, {visible(f'{kind}{colon}{rest}', lines=False)}"
 
 
 def _runs(row: Row) -> str:
