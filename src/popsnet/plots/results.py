@@ -96,8 +96,8 @@ def draw_curves(curves: Curves) -> Figure:
         reach = [0.0 if one.capped or one.runs < 2 else one.high - one.mean for one in line]
         drawn = axes.errorbar(
             [float(one.x) for one in line], [one.mean for one in line], yerr=reach,
-            label=visible(label), **look.curve, marker=look.marker, markersize=4, linewidth=1.1, elinewidth=0.9,
-            capsize=2.5, capthick=0.9,
+            label=visible(label), **look.curve, marker=look.marker, markersize=4, linewidth=1.1,
+            elinewidth=0.9, capsize=2.5, capthick=0.9,
         )  # fmt: skip
         drawn.lines[0].set_clip_on(False)  # or the axis would cut markers at 0
         _mark_lower_bounds(axes, line, look)
