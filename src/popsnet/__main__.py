@@ -1,22 +1,30 @@
 """The command ``popsnet``, and ``python -m popsnet``."""
 
+import atexit
+import os
+import signal
 import sys
+from types import FrameType
 
 
 def main() -> None:
-    """Run the command line; Ctrl-C or a lack of memory during imports ends it quietly, too."""
+    """Run the command line; signals before and after the command end the process at once.
+
+    They raise no exception, because imports and what Python does at its end would print it, or go
+    on without what it has interrupted. A lack of memory during imports ends it quietly, too.
+    """
+    end_at_signals()
+    atexit.register(_ignore_signals)  # the first one registered is the last one called
+    from popsnet.errors import lacks_memory
+
     try:
         from popsnet.cli.main import main as run
 
         run()
-    except KeyboardInterrupt:
-        from popsnet.cli.exit_codes import ExitCode
-
-        print("Interrupted.", file=sys.stderr)
-        sys.exit(ExitCode.INTERRUPTED)
+    except SystemExit as end:
+        end_at_signals(end.code if isinstance(end.code, int) else 1)  # the command has ended
+        raise
     except (MemoryError, ImportError, OSError, RuntimeError) as error:
-        from popsnet.errors import lacks_memory
-
         if not lacks_memory(error):
             raise
         print(
@@ -25,6 +33,33 @@ def main() -> None:
             file=sys.stderr,
         )
         sys.exit(1)
+
+
+def end_at_signals(code: int | None = None) -> None:
+    """Let signals end the process with a code, or with their own if the command has not begun."""
+
+    def end(number: int, frame: FrameType | None) -> None:
+        if code is None:
+            try:
+                os.write(2, b"Interrupted.\n")
+            finally:
+                os._exit(128 + number)
+        os._exit(code)
+
+    for one in _heeded():
+        signal.signal(one, end)
+
+
+def _ignore_signals() -> None:
+    """Let no signal end Python while it ends; it would take the place of the exit code."""
+    for one in _heeded():
+        signal.signal(one, signal.SIG_IGN)
+
+
+def _heeded() -> list[signal.Signals]:
+    """Return the signals that were not ignored when the process was started."""
+    both = signal.SIGINT, signal.SIGTERM
+    return [one for one in both if signal.getsignal(one) != signal.SIG_IGN]
 
 
 if __name__ == "__main__":

@@ -92,7 +92,7 @@ def test_what_was_asked_for_is_run_however_long(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr("popsnet.advice.comparison._MOST_SLOTS", 0)
     nothing = compare(4, 4, runs=1)
     assert nothing.done == ()
-    assert nothing.report().verdict == "No router was run."
+    assert nothing.report().verdict == "FAILED: no router was run."
 
 
 def test_an_interrupt_keeps_the_routers_that_were_finished() -> None:

@@ -17,7 +17,7 @@ import pytest
 
 import popsnet
 from popsnet import route, system
-from popsnet.cli.main import with_flags
+from popsnet.cli.output import with_flags
 from popsnet.compiled import choose_cache
 from tests.conftest import Cli
 
@@ -145,7 +145,7 @@ def test_text_shows_survivors_of_a_single_run(cli: Cli) -> None:
 
 def test_text_shows_spread_and_caps_of_several_runs(cli: Cli) -> None:
     finished = cli("route", 16, 16, "--runs", 3, "--max-steps", 2)
-    assert finished.code == 0
+    assert finished.err == "3 runs were stopped by --max-steps 2; raise it to let them end.\n"
     assert re.search(r"^slots +≥ 10\.00 +0\.00 +10 +≥ 10 *$", finished.out, re.MULTILINE)
     assert "capped runs: 3" in finished.out
     assert "packets not delivered" in finished.out

@@ -25,7 +25,7 @@ COMMANDS = (
     ("route", "route 8 2 --variant published", 1),
     ("route", "route 4 4 --engine fused", 0),
     ("route", "route 6 2 --variant published --trace lost.jsonl", 1),
-    ("route", "route 4 4 --router relay:S --max-steps 1", 0),
+    ("route", "route 4 4 --router relay:S --max-steps 1", 1),
     ("compare", "compare 4 4 --runs 2 --figure c.svg", 0),
     ("schedule", "schedule 4 4 --out s.csv --trace s.jsonl --figure s.svg", 0),
     ("sort", "sort 2 4 --out v.csv", 0),

@@ -12,6 +12,7 @@ from popsnet.cli.options import refuse_table
 from popsnet.cli.output import reporting
 from popsnet.progress import patient_progress
 from popsnet.report import Column, Fact, Report, Table, counted, facts_of
+from popsnet.terminal import visible
 
 if TYPE_CHECKING:
     from popsnet.trace.checker import TraceCheck
@@ -52,7 +53,10 @@ def _report(trace: Path, found: TraceCheck) -> Report:
     if not found.ok:
         verdict = f"FAILED: {counted(count, 'violation')}"
     return Report(
-        f"{trace}: {found.router} ({found.variant}) on {network}, n = {network.n:,}",
+        visible(
+            f"{trace}: {found.router} ({found.variant}) on {network}, n = {network.n:,}",
+            lines=False,
+        ),
         known + facts,
         (counts, Table("violations", "", columns, found.violations, caption)),
         verdict,

@@ -83,6 +83,20 @@ class Reproduction(Reported):
         return " ".join(filter(None, (*self.findings.values(), self.theory.summary)))
 
     @property
+    def failures(self) -> list[str]:
+        """The checks that failed, in words; none if everything agrees."""
+        rows, theory = self.rows, self.theory
+        formulas = sum(not row.formula_agrees for row in rows.slots)
+        attacks = sum(len(row.reached) - row.confirmed for row in theory.separation)
+        found = {
+            "of the comparisons with the paper": rows.differing,
+            "of the values of the published formula": formulas,
+            "of the comparisons with exact chains": theory.differing,
+            "of the delays of two-hop algorithms": attacks,
+        }
+        return [f"{count} {what}" for what, count in found.items() if count]
+
+    @property
     def growth(self) -> list[str]:
         """What the fits tell apart, in words."""
         return in_words(self.theory.growth)
@@ -107,7 +121,9 @@ class Reproduction(Reported):
         )
         growth = [f"{words}\n" for words in ["Growth, in words", *self.growth] if self.growth]
         end = f"{self.summary}\nThe report: {self.report_file}"
-        return Report("", facts, (*self.tables, *self.theory_tables, *growth, end))
+        parts: tuple[Table | str, ...] = (*self.tables, *self.theory_tables, *growth, end)
+        verdict = f"FAILED: {', '.join(self.failures)} differ." if self.failures else ""
+        return Report("", facts, parts, verdict, ok=not verdict)
 
 
 def reproduce(

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from popsnet.errors import InputError, how_to_install
 from popsnet.files import write_whole
+from popsnet.terminal import visible
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,7 +31,7 @@ ColumnKind: TypeAlias = Literal["text", "integer", "number", "share", "flag"]
 """The type of the values of a column, which decides how they are shown and aligned."""
 
 _SHOWN: dict[ColumnKind, Callable[[Any], str]] = {
-    "text": str,
+    "text": lambda value: visible(str(value), lines=False),
     "integer": "{:,}".format,
     "number": "{:,.2f}".format,
     "share": "{:.1%}".format,
@@ -103,7 +104,7 @@ class Column:
     @property
     def title(self) -> str:
         """The heading of the column."""
-        return self.heading or self.key.replace("_", " ")
+        return visible(self.heading or self.key.replace("_", " "))
 
     @property
     def is_text(self) -> bool:
@@ -172,7 +173,7 @@ class Table:
         return [*self._texts(shown[:first]), gap, *self._texts(shown[first + left_out :])]
 
     def _texts(self, rows: Sequence[Row]) -> list[list[str]]:
-        return [[column.cell(row) for column in self.columns] for row in rows]
+        return [[visible(column.cell(row)) for column in self.columns] for row in rows]
 
     def records(self) -> list[dict[str, Any]]:
         """Return the rows as dictionaries. A mapping in a dataclass becomes a key per item."""
@@ -216,7 +217,7 @@ class Table:
         if not self.columns:
             return
         if self.title:
-            yield Text(self.title, style="bold")
+            yield Text(visible(self.title), style="bold")
         if self.rows:
             yield _Rows(self)
         if self.caption:
@@ -315,7 +316,7 @@ class Note:
         from rich.text import Text
 
         margin = " " * self.indent
-        for line in self.text.splitlines():
+        for line in visible(self.text).splitlines():
             parts = wrap(
                 line, options.max_width, initial_indent=margin, subsequent_indent=margin,
                 break_long_words=False, break_on_hyphens=False,
