@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +17,7 @@ from popsnet.errors import InputError
 
 _loading = Lock()
 _ATTEMPTS = 3
+_INTEGER = re.compile(r"\s*[+-]?[0-9]+\s*")
 
 
 @contextmanager
@@ -64,8 +66,11 @@ def read_rows(path: Path, refuse: type[InputError] = InputError) -> list[tuple[i
 def parse_integers(
     path: Path, line: int, row: list[str], refuse: type[InputError] = InputError
 ) -> list[int]:
-    """Parse the cells of a row as integers."""
+    """Parse the cells of a row as integers, written with the digits 0 to 9."""
+    for cell in row:
+        if not _INTEGER.fullmatch(cell):
+            raise refuse(f"{path}, line {line}: {cell!r:.60} is not an integer.")
     try:
         return [int(cell) for cell in row]
-    except ValueError:
-        raise refuse(f"{path}, line {line}: {row} are not integers.") from None
+    except ValueError:  # thousands of digits
+        raise refuse(f"{path}, line {line} contains a number that is too large.") from None

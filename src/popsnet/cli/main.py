@@ -42,6 +42,7 @@ from popsnet.cli.exit_codes import ExitCode
 from popsnet.cli.output import UserCodeFailed
 from popsnet.cli.usage import Command, Group, Stopped, example_of
 from popsnet.errors import InputError, PopsnetError
+from popsnet.report.table import printable
 
 app = typer.Typer(
     name="popsnet",
@@ -155,7 +156,7 @@ def _run() -> int:
     except typer.Abort:
         return ExitCode.FAILED
     except UserCodeFailed as error:
-        _complain(str(error))
+        _complain(str(error), most=100_000)
         return ExitCode.FAILED
     except PopsnetError as error:
         _complain(with_flags(str(error)))
@@ -237,7 +238,11 @@ def _flushed(code: int) -> int:
     return code
 
 
-def _complain(text: str) -> None:
+def _complain(text: str, most: int = 1_500) -> None:
+    """Print an error; a very long one, which repeats what was given, without its middle."""
+    text = printable(text)
+    if len(text) > most:
+        text = f"{text[: most // 2]} … {text[-most // 2 :]}"
     _say(f"Error: {text}")
 
 

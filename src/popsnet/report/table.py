@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, is_dataclass
 from html import escape
@@ -71,6 +72,27 @@ def counted(number: int, noun: str) -> str:
     ('1 run', '2,000 runs')
     """
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+
+def printable(text: str) -> str:
+    r"""Return a text with its control characters escaped, which a terminal would obey.
+
+    Line ends and tabs remain. Names in files that others wrote may contain anything.
+
+    Parameters
+    ----------
+    text : str
+        The text.
+
+    Examples
+    --------
+    >>> printable("a name\x1b[2J")
+    'a name\\x1b[2J'
+    """
+    return _CONTROLS.sub(lambda sign: f"\\x{ord(sign[0]):02x}", text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,7 +275,7 @@ class Table:
                 overflow="fold",
             )
         for line in cells:
-            table.add_row(*map(Text, line))
+            table.add_row(*(Text(printable(text)) for text in line))
         return table
 
     def stacked(self) -> Iterator[Note]:
@@ -317,7 +339,7 @@ class Note:
         margin = " " * self.indent
         for line in self.text.splitlines():
             parts = wrap(
-                line, options.max_width, initial_indent=margin, subsequent_indent=margin,
+                printable(line), options.max_width, initial_indent=margin, subsequent_indent=margin,
                 break_long_words=False, break_on_hyphens=False,
             )  # fmt: skip
             yield from (Text(part, overflow="ignore") for part in parts or [""])

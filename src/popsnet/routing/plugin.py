@@ -6,6 +6,7 @@ import importlib.util
 import re
 import sys
 import traceback
+from contextlib import suppress
 from hashlib import blake2b
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
@@ -97,13 +98,20 @@ def find_variant(
     'P2 P1 R1'
     """
     named = _NAMED.fullmatch(router) if isinstance(router, str) else None
-    if named is None or str(router).endswith(".py") or Path(str(router)).is_file():
+    if named is None or str(router).endswith(".py") or _is_file(str(router)):
         return find_router(router), variant
     if variant is not None:
         raise InputError(
             f"router = {router!r} and variant = {variant!r} name two variants; give one of them."
         )
     return find_router(named[1]), named[2]
+
+
+def _is_file(name: str) -> bool:
+    """Whether there is a file of this name; a schedule may be too long for one."""
+    with suppress(OSError):
+        return Path(name).is_file()
+    return False
 
 
 def _of_function(route: Route) -> Router:

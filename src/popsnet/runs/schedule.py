@@ -186,7 +186,7 @@ class Scheduled(Reported):
         buffers = claimed if demand.h == 1 else max(claimed, self.schedule.peak_buffers())
         variant = replace(offline.variant(_VARIANT), route=self.schedule.route, buffers=buffers)
         router = replace(offline, variants={_VARIANT: variant})
-        start = None if demand.starts_in_order else demand.source
+        start = None if demand.is_permutation else demand.source
         return Instance(network, router, _VARIANT, demand.destination, Coins(0), 1, start)
 
 

@@ -45,11 +45,14 @@ def read_matrix(path: Path, network: Network) -> Demand:
             f"{path} is {shape}; a traffic matrix of {network} must be {g} × {g}, with a row for "
             "every source group and a column for every destination group."
         )
-    return demand_of_matrix(network, table, _row(path, lines))
+    return demand_of_matrix(network, table, _row(path, lines), str(path))
 
 
 def demand_of_matrix(
-    network: Network, counts: npt.NDArray[Any], where: Callable[[int], str] = "row {}".format
+    network: Network,
+    counts: npt.NDArray[Any],
+    where: Callable[[int], str] = "row {}".format,
+    origin: str = "The matrix",
 ) -> Demand:
     """Make a demand of a traffic matrix: packets from each group (row) to each group (column).
 
@@ -67,7 +70,7 @@ def demand_of_matrix(
         )
     if (total := sum(counts.ravel().tolist())) > _MOST_PACKETS:
         raise InputError(
-            f"The matrix has {total:,} packets in all; at most 2^27 can be scheduled. Use a larger "
+            f"{origin} has {total:,} packets in all; at most 2^27 can be scheduled. Use a larger "
             "unit."
         )
     g, d = network.g, network.d

@@ -139,10 +139,10 @@ def _sentence(names: list[str], why: str, networks: tuple[str, ...]) -> str:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
+        table = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}.") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:  # also a number of thousands of digits
         raise InputError(f"{path} is not a TOML file: {error}.") from error
     _require_known(str(path), table, (*_TOP_KEYS, "grid"))
     return table
