@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -39,7 +40,8 @@ def read_npy(path: Path, refuse: type[InputError] = InputError) -> npt.NDArray[A
     loaded: Any = None
     for attempt in range(1, _ATTEMPTS + 1):
         try:
-            with _loading, path.open("rb") as file:
+            with _loading, path.open("rb") as file, warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # Python 2 has written the file, for example
                 loaded = np.load(file, allow_pickle=False)
             break
         except OSError:

@@ -12,6 +12,14 @@ from typing import TextIO
 from popsnet.errors import InputError
 
 
+def is_file(path: Path) -> bool:
+    """Return whether there is a file of this name; there is none if no file can have the name."""
+    try:
+        return path.is_file()
+    except (OSError, ValueError):  # too long, for example
+        return False
+
+
 def require_writable(path: Path) -> None:
     """Refuse a path at which a file cannot be written, before any work is done."""
     try:

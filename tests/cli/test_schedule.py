@@ -102,6 +102,14 @@ def test_a_traffic_matrix(cli: Cli) -> None:
         assert check_trace(Path("t.jsonl")).ok
 
 
+def test_a_packet_from_each_processor_need_not_be_a_permutation(cli: Cli) -> None:
+    """Every processor sends one packet, and one receives two: the trace says where they start."""
+    Path("m.csv").write_text("1,0\n1,0\n")
+    assert cli("schedule", 1, 2, "--matrix", "m.csv", "--trace", "t.jsonl").code == 0
+    assert check_trace(Path("t.jsonl")).ok
+    assert cli("view", "t.jsonl", "--no-open").code == 0
+
+
 def test_nothing_to_send_is_held_by_nobody(cli: Cli) -> None:
     Path("m.csv").write_text("0,0\n0,0\n")
     asked = ("schedule", 3, 2, "--matrix", "m.csv", "--trace", "t.jsonl")

@@ -30,7 +30,8 @@ NUMBERS = (
 TOKENS = (
     b"\0", b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff", b"\r\n", b"\r", b"\n", b"\n\n", b"\x0b",
     b"\x0c", b"\x1a", b"\x1b[2J", b"\x7f", b"\xc2\x85", b"\xe2\x80\xa8", b"\xc2\xa0",
-    b"\xed\xa0\x80",    b"\\ud800", b"\\udc00\\ud800", b"\\u0000", b"\\u001b[31m", b"\xf0\x9f\x9a\x80", b"\xc0\x80",
+    b"\xed\xa0\x80", b"\\ud800", b"\\udc00\\ud800", b"\\u0000", b"\\u001b[31m", b"\xc0\x80",
+    b"\xf0\x9f\x9a\x80",
     b"\xff", b"null", b"true", b"false", b"NaN", b"[]", b"{}", b"[[]]", b'""', b"''", b'"', b"'",
     b",", b",,", b":", b";", b"\t", b" ", b"#", b"\\", b"/", b"|", b"(", b")", b"[", b"]", b"{",
     b"}", b"=", b"%", b"%s", b"{0}", b"</script>", b"<!--", b"<b>", b"@@DATA@@", b"-", b"--", b"+",
@@ -191,25 +192,40 @@ def small_number(data: bytes, rng: Random, others: Sequence[bytes]) -> bytes:
 
 
 def setting(data: bytes, rng: Random, others: Sequence[bytes]) -> bytes:
-    """Replace a value of TOML, or add a line with one."""
+    """Replace a value of TOML by one that its key may have, or by any other."""
     lines = data.split(b"\n")
     i = rng.randrange(len(lines))
-    key = rng.choice((lines[i].partition(b"=")[0], *_KEYS.split()))
-    line = key.strip() + b" = " + rng.choice(_SETTINGS)
-    lines[i : i + rng.randrange(2)] = [line]
+    key = lines[i].partition(b"=")[0].strip().decode("utf-8", "replace")
+    if key in _SETTINGS:
+        values = _SETTINGS[key]
+    else:
+        key, values = rng.choice(list(_SETTINGS.items()))
+    value = rng.choice(values if rng.random() < 0.7 else _STRANGE)
+    lines[i : i + (b"=" in lines[i])] = [f"{key} = {value}".encode()]
     return b"\n".join(lines)
 
 
-_KEYS = b"""label shapes d g n ratio routers variants permutations runs seed permutation_seed
-max_steps skip_inapplicable grid"""
-_SETTINGS = (
-    b"1", b"2", b"4", b"16", b"0", b"-1", b"[]", b"[1, 2]", b"[2, 2]", b"[[2, 2]]", b"[[1, 3], [3, 1]]",
-    b"[[]]", b"[[1, 2, 3]]", b"true", b"false", b"nan", b"inf", b"1.0", b"0.5", b"10000000",
-    b"18446744073709551615", b"18446744073709551616", b"9223372036854775807", b"1" + b"0" * 400,
-    b'""', b'"1/4"', b'"4/1"', b'"1/0"', b'"relay"', b'["relay", "relay:S"]', b'"relay:P1 F"',
-    b'["direct", "offline", "mei-rizzi"]', b'"mei-rizzi:published"', b'"XY(2,2)"', b'"identity"',
-    b'["shift:1", "shift:d", "random"]', b'"keyed"', b'"bit-reversal"', b'"input.toml"', b'"x.csv"',
-    b'"x.py"', b'"\\u0000"', b'"\\u0000.npy"', b"{}", b"{a = 1}", b"[{}]", b"1979-05-27", b"07:32:00", b"0x10",
+_NAMES = ('"relay"', '["relay", "relay:S"]', '"relay:P1 F"', '["direct", "mei-rizzi"]', '"offline"')
+_SETTINGS = {
+    "label": ('""', '"x"', "'é'"),
+    "shapes": ("[[2, 2]]", "[[1, 3], [3, 1]]", "[[2, 2], [2, 2]]", "[[1, 1]]"),
+    "d": ("1", "2", "[1, 2]", "[4]"),
+    "g": ("1", "2", "[2, 4]", "[3, 3]"),
+    "n": ("4", "16", "[4, 16]", "12"),
+    "ratio": ("1", "4", '"1/4"', '[1, "4/1"]', '["3", 3]', '"1/0"', '"2/2"'),
+    "routers": _NAMES,
+    "variants": ('"published"', '"S"', '["P2 P1", "XY(2,2)"]', "[]"),
+    "permutations": ('"random"', '["shift:1", "shift:d"]', '"keyed"', '"tornado"', '"x.csv"'),
+    "runs": ("1", "9", "10", "11", "10000000"),
+    "seed": ("0", "7", "18446744073709551615"),
+    "permutation_seed": ("0", "7", "18446744073709551615"),
+    "max_steps": ("1", "2", "1000", "1000000"),
+    "skip_inapplicable": ("true", "false"),
+}
+_STRANGE = (
+    "0", "-1", "[]", "[1, 2]", "[[]]", "[[1, 2, 3]]", "nan", "inf", "1.0", "18446744073709551616",
+    "9223372036854775807", "1" + "0" * 400, '""', '"input.toml"', '"x.py"', '"\\u0000"', "{}",
+    '"\\u0000.npy"', "{a = 1}", "[{}]", "1979-05-27", "07:32:00", "0x10", "true", '"1"', *_NAMES,
 )  # fmt: skip
 
 
@@ -222,9 +238,10 @@ def stage(data: bytes, rng: Random, others: Sequence[bytes]) -> bytes:
 
 
 _STAGES = (
-    b"P1", b"P2", b"P(1,2)", b"P(2, 1 ,3)", b"S", b"F", b"R1", b"R3", b"XY(2,2)", b"XY(1,4)", b"|", b"P",
-    b"R", b"XY", b"S1", b"F(1)", b"R(1,2)", b"XY(2)", b"P()", b"XY()", b"P0", b"R0", b"XY(0,1)", b"\n", b"\t",
-    b"P65536", b"P65537", b"PS", b"p1", b"P1,", b"P(1,)", b"P(,)", b"P+1", b"P-1", b"P 1", b"P1.0", b"P1_0",
+    b"P1", b"P2", b"P(1,2)", b"P(2, 1 ,3)", b"S", b"F", b"R1", b"R3", b"XY(2,2)", b"XY(1,4)", b"|",
+    b"P", b"R", b"XY", b"S1", b"F(1)", b"R(1,2)", b"XY(2)", b"P()", b"XY()", b"P0", b"R0", b"\n",
+    b"XY(0,1)", b"\t", b"P65536", b"P65537", b"PS", b"p1", b"P1,", b"P(1,)", b"P(,)", b"P+1",
+    b"P-1", b"P 1", b"P1.0", b"P1_0",
 )  # fmt: skip
 
 

@@ -130,9 +130,9 @@ def tried(
     before = {path.name: path.read_bytes() for path in Path().iterdir()}
     code, out, err = call(arguments)
     _require_end(code, out, err)
-    if "--json" in arguments and code < 2 and not _HELP.intersection(arguments):
+    if code < 2 and _asks_for_json(arguments):
         json.loads(out, parse_constant=_refuse_constant)
-    if code == 2 and file is not None and not re.search(r"\binput\b|^Error: POPS", err):
+    if code == 2 and file is not None and not re.search(r"\binput\b|\bout\.|^Error: POPS", err):
         raise Finding(f"the message does not name the file\n{err}")
     after = {path.name: path.read_bytes() for path in Path().iterdir() if path.is_file()}
     for name, content in before.items():
@@ -153,7 +153,7 @@ def _require_end(code: int, out: str, err: str) -> None:
     if "Traceback (most recent call last)" in err:
         raise Finding(f"a traceback is printed\n{err}")
     if code == 2:
-        if not re.match(r"(Error: |Running .*\nError: )\S", err):
+        if not re.match(r"(Running .*\n)?Error: \s*\S", err):
             raise Finding(f"exit code 2 without a message\n{err!r:.200}")
         if out:
             raise Finding(f"exit code 2 with output\n{out!r:.200}")
@@ -165,6 +165,12 @@ def _require_end(code: int, out: str, err: str) -> None:
         if found := _CONTROL.search(text):
             around = text[max(found.start() - 60, 0) : found.end() + 20]
             raise Finding(f"a control character is printed\n{around!r}")
+
+
+def _asks_for_json(arguments: list[str]) -> bool:
+    """Whether the last word is an option of its own, and no help is asked for."""
+    *others, before, last = ["", *arguments]
+    return last == "--json" and before[:1] != "-" and not _HELP.intersection((*others, before))
 
 
 def _refuse_constant(name: str) -> None:

@@ -6,13 +6,13 @@ import importlib.util
 import re
 import sys
 import traceback
-from contextlib import suppress
 from hashlib import blake2b
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import CodeType, ModuleType
 
 from popsnet.errors import InputError
+from popsnet.files import is_file
 from popsnet.routing import router as registry
 from popsnet.routing.router import Route, Router, Variant
 from popsnet.slot import Slot
@@ -98,20 +98,13 @@ def find_variant(
     'P2 P1 R1'
     """
     named = _NAMED.fullmatch(router) if isinstance(router, str) else None
-    if named is None or str(router).endswith(".py") or _is_file(str(router)):
+    if named is None or str(router).endswith(".py") or is_file(Path(str(router))):
         return find_router(router), variant
     if variant is not None:
         raise InputError(
             f"router = {router!r} and variant = {variant!r} name two variants; give one of them."
         )
     return find_router(named[1]), named[2]
-
-
-def _is_file(name: str) -> bool:
-    """Whether there is a file of this name; a schedule may be too long for one."""
-    with suppress(OSError):
-        return Path(name).is_file()
-    return False
 
 
 def _of_function(route: Route) -> Router:
@@ -187,7 +180,7 @@ class _Loader(SourceFileLoader):
 
 
 def _require_file(path: Path, what: str) -> None:
-    if not path.is_file():
+    if not is_file(path):
         raise InputError(f"There is no file {path} to load {what} from.")
 
 

@@ -25,6 +25,7 @@ from msgspec.structs import replace
 from popsnet.engines import choose_engine
 from popsnet.errors import InputError, PermutationError
 from popsnet.experiment import MAX_STEPS, Experiment
+from popsnet.files import is_file
 from popsnet.network import Network
 from popsnet.permutations import NAMES, find_permutation
 from popsnet.permutations.files import SUFFIXES
@@ -303,7 +304,7 @@ def _require_schedule(variant: str, making: list[Schedules]) -> None:
 def _require_file(permutation: str) -> None:
     """Refuse a file that does not exist, even if others may be skipped."""
     path = Path(permutation)
-    if path.suffix.lower() in SUFFIXES and not path.is_file():
+    if path.suffix.lower() in SUFFIXES and not is_file(path):
         raise InputError(f"permutations: the file {path} does not exist.")
 
 
