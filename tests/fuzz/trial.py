@@ -114,13 +114,14 @@ def call(arguments: list[str]) -> tuple[int, str, str]:
         code = end.code
     except Exception as error:
         raise Finding(f"{type(error).__name__}: {error}\n{traceback.format_exc()}") from error
-    texts = []
-    for stream in (out, err):
-        stream.flush()
-        stream.seek(0)
-        texts.append(stream.read())
     assert isinstance(code, int)
-    return code, *texts
+    return code, _written(out), _written(err)
+
+
+def _written(stream: io.TextIOWrapper) -> str:
+    stream.flush()
+    stream.seek(0)
+    return stream.read()
 
 
 def tried(
