@@ -5,7 +5,7 @@ READY := .venv/ready
 
 CHROMIUM := chromium chromium-browser google-chrome
 
-.PHONY: help setup paper lint quick test test-long test-relay test-browser bench docs picture clean
+.PHONY: help setup paper lint quick test test-long test-relay test-browser fuzz bench docs picture clean
 
 help:
 	@echo "make paper         set up, reproduce the paper's tables and figures in paper/"
@@ -14,6 +14,7 @@ help:
 	@echo "make test-long     the statistical and large checks that take minutes"
 	@echo "make test-relay    a hundred million packets by relay, every message; some minutes"
 	@echo "make test-browser  the viewer in a real browser, which is installed if there is none"
+	@echo "make fuzz          20,000 damaged and hostile inputs, SEED=0; some minutes"
 	@echo "make bench         validate the engines and the edge colouring, then time them"
 	@echo "make docs          build the documents as a site, which opens without a network: site/index.html"
 	@echo "make picture       draw the figures of the documents again"
@@ -64,6 +65,10 @@ test-browser: setup
 	  $$root apt-get update --quiet && $$root apt-get install --quiet --yes chromium || \
 	    { echo "Chromium could not be installed. $$cure"; exit 1; }
 	POPSNET_BROWSER=required $(BIN)/pytest -m browser
+
+SEED ?= 0
+fuzz: setup
+	$(BIN)/python -m tests.fuzz --seed $(SEED)
 
 bench: setup
 	$(BIN)/python benchmarks/bench.py

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import csv
+import re
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +18,7 @@ from popsnet.errors import InputError
 
 _loading = Lock()
 _ATTEMPTS = 3
+_INTEGER = re.compile(r"\s*[+-]?[0-9]+\s*")
 
 
 @contextmanager
@@ -37,7 +40,8 @@ def read_npy(path: Path, refuse: type[InputError] = InputError) -> npt.NDArray[A
     loaded: Any = None
     for attempt in range(1, _ATTEMPTS + 1):
         try:
-            with _loading, path.open("rb") as file:
+            with _loading, path.open("rb") as file, warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # Python 2 has written the file, for example
                 loaded = np.load(file, allow_pickle=False)
             break
         except OSError:
@@ -64,8 +68,11 @@ def read_rows(path: Path, refuse: type[InputError] = InputError) -> list[tuple[i
 def parse_integers(
     path: Path, line: int, row: list[str], refuse: type[InputError] = InputError
 ) -> list[int]:
-    """Parse the cells of a row as integers."""
+    """Parse the cells of a row as integers, written with the digits 0 to 9."""
+    for cell in row:
+        if not _INTEGER.fullmatch(cell):
+            raise refuse(f"{path}, line {line}: {cell!r:.60} is not an integer.")
     try:
         return [int(cell) for cell in row]
-    except ValueError:
-        raise refuse(f"{path}, line {line}: {row} are not integers.") from None
+    except ValueError:  # thousands of digits
+        raise refuse(f"{path}, line {line} contains a number that is too large.") from None

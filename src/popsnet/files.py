@@ -30,6 +30,14 @@ _WEEK = 7 * 24 * 3600
 _PART = re.compile(r"\.popsnet-(?:([0-9a-f]{8})-)?\w+\.part")
 
 
+def is_file(path: Path) -> bool:
+    """Return whether there is a file of this name; there is none if no file can have the name."""
+    try:
+        return path.is_file()
+    except (OSError, ValueError):  # too long, for example
+        return False
+
+
 def require_writable(path: Path) -> None:
     """Refuse a path at which a file cannot be written, before any work is done."""
     try:

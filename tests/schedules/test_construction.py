@@ -21,7 +21,7 @@ from popsnet.schedules.bounds import lower_bound, offline_slots
 from popsnet.schedules.cache import schedule_permutation
 from popsnet.schedules.construction import assign_rounds, make_schedule
 from popsnet.schedules.demand import Demand
-from popsnet.schedules.files import demand_of_matrix
+from popsnet.schedules.files import demand_of_matrix, require_counts
 from popsnet.slot import Ints
 
 SIZES = (1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 13, 16)
@@ -224,4 +224,4 @@ def test_bad_demands_are_refused(source: list[int], destination: list[int], comp
 
 def test_a_matrix_has_no_negative_counts() -> None:
     with pytest.raises(InputError, match="row 1: -3 packets from group 1 to group 0"):
-        demand_of_matrix(Network(2, 2), np.array([[1, 0], [-3, 2]]))
+        require_counts(np.array([[1, 0], [-3, 2]]), "The matrix")

@@ -37,6 +37,8 @@ def forecast(router: Router, network: Network) -> Forecast | None:
         return None
     try:
         slots = float(expected.slots(network))
+    except InputError:
+        raise
     except Exception as error:
         raise InputError(
             f"The expected slots of router {router.name} cannot be computed on {network}: "

@@ -10,6 +10,7 @@ import typer
 import popsnet
 from popsnet.cli.options import refuse_table
 from popsnet.cli.output import reporting
+from popsnet.files import is_file
 from popsnet.progress import patient_progress
 from popsnet.report import Column, Fact, Report, Table, counted, facts_of
 from popsnet.terminal import visible
@@ -27,7 +28,7 @@ def check(
     The trace is replayed by a program that shares no code with the simulator.
     """
     refuse_table(trace)
-    size = trace.stat().st_size if trace.is_file() else None
+    size = trace.stat().st_size if is_file(trace) else None
     with patient_progress(f"checking {trace.name}", size) as update:
         found = popsnet.check_trace(trace, update)
     return _report(trace, found)

@@ -226,9 +226,15 @@ def _flushed(code: int) -> int:
     return code
 
 
-def _complain(text: str) -> None:
-    """Print an error; a line break in it is part of a name, and would begin a line of its own."""
-    say(f"Error: {visible(text, lines=False)}")
+def _complain(text: str, most: int = 1_500) -> None:
+    """Print an error; a very long one, which repeats what was given, without its middle.
+
+    A line break in it is part of a name, and would begin a line of its own.
+    """
+    text = visible(text, lines=False)
+    if len(text) > most:
+        text = f"{text[: most // 2]} … {text[-most // 2 :]}"
+    say(f"Error: {text}")
 
 
 _as_python_does = warnings.formatwarning

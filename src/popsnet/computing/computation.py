@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -290,8 +291,9 @@ def sort(
     require_network(network)
     if network.n > MOST_VALUES:
         raise InputError(f"n = {network.n:,}: it must be at most {MOST_VALUES:,} values.")
+    origin = "values"
     if isinstance(values, Path):
-        values = read_keys(values, network.n)
+        origin, values = str(values), read_keys(values, network.n)
     given = random_values(network, seed) if values is None else np.asarray(values)
     if given.shape != (network.n,) or given.dtype.kind not in "iuf":
         raise InputError(
@@ -299,7 +301,7 @@ def sort(
             f"n = {network.n:,} numbers, one per processor."
         )
     if given.dtype.kind == "f" and np.isnan(given).any():
-        raise InputError("values contains nan, which cannot be ordered; give numbers.")
+        raise InputError(f"{origin} contains nan, which cannot be ordered; give numbers.")
     made = make_network(comparators, network.n, seed)
     bound = made.depth * moves.move_slots(network)
     begin = time.perf_counter()
@@ -348,7 +350,7 @@ def read_keys(path: Path, n: int) -> Values:
             try:
                 values = _numbers(path.read_text(encoding="utf-8-sig").replace(",", " ").split())
             except ValueError as error:
-                raise InputError(f"{path} is not a file of numbers: {error}.") from error
+                raise InputError(f"{path} is not a file of numbers: {error!s:.100}.") from error
     if values.ndim != 1 or values.dtype.kind not in "iuf" or len(values) != n:
         raise InputError(
             f"{path} has type {values.dtype} and shape {values.shape}; it must contain {n} numbers."
@@ -357,10 +359,14 @@ def read_keys(path: Path, n: int) -> Values:
 
 
 def _numbers(words: list[str]) -> Values:
-    try:
-        return np.array([int(word) for word in words], dtype=np.int64)
-    except (ValueError, OverflowError):
-        return np.array([float(word) for word in words], dtype=np.float64)
+    for kind in (np.int64, np.uint64):
+        with suppress(ValueError, OverflowError):
+            return np.array([int(word) for word in words], dtype=kind)
+    numbers = np.array([float(word) for word in words], dtype=np.float64)
+    for word, number in zip(words, numbers, strict=True):
+        if np.isinf(number) and any(map(str.isdigit, word)):
+            raise ValueError(f"{word:.40} is too large")
+    return numbers
 
 
 def write_keys(path: Path, values: Values) -> None:

@@ -254,7 +254,7 @@ class Table:
                 overflow="fold",
             )
         for line in cells:
-            table.add_row(*map(Text, line))
+            table.add_row(*(Text(visible(text)) for text in line))
         return table
 
     def stacked(self) -> Iterator[Note]:
@@ -318,7 +318,7 @@ class Note:
         margin = " " * self.indent
         for line in visible(self.text).splitlines():
             parts = wrap(
-                line, options.max_width, initial_indent=margin, subsequent_indent=margin,
+                visible(line), options.max_width, initial_indent=margin, subsequent_indent=margin,
                 break_long_words=False, break_on_hyphens=False,
             )  # fmt: skip
             yield from (Text(part, overflow="ignore") for part in parts or [""])

@@ -12,6 +12,7 @@ from pathlib import Path
 from types import CodeType, ModuleType
 
 from popsnet.errors import InputError
+from popsnet.files import is_file
 from popsnet.routing import router as registry
 from popsnet.routing.router import Route, Router, Variant
 from popsnet.slot import Slot
@@ -97,7 +98,7 @@ def find_variant(
     'P2 P1 R1'
     """
     named = _NAMED.fullmatch(router) if isinstance(router, str) else None
-    if named is None or str(router).endswith(".py") or Path(str(router)).is_file():
+    if named is None or str(router).endswith(".py") or is_file(Path(str(router))):
         return find_router(router), variant
     if variant is not None:
         raise InputError(
@@ -179,7 +180,7 @@ class _Loader(SourceFileLoader):
 
 
 def _require_file(path: Path, what: str) -> None:
-    if not path.is_file():
+    if not is_file(path):
         raise InputError(f"There is no file {path} to load {what} from.")
 
 

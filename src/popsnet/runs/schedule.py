@@ -25,7 +25,7 @@ from popsnet.runs.run import trace_instance
 from popsnet.schedules.bounds import lower_bound
 from popsnet.schedules.construction import make_schedule
 from popsnet.schedules.demand import Demand
-from popsnet.schedules.files import demand_of_matrix, read_demand, read_matrix
+from popsnet.schedules.files import demand_of_matrix, read_demand, read_matrix, require_counts
 from popsnet.schedules.schedule import Schedule
 from popsnet.system import available_memory
 from popsnet.trace import Event, Observer
@@ -186,7 +186,7 @@ class Scheduled(Reported):
         buffers = claimed if demand.h == 1 else max(claimed, self.schedule.peak_buffers())
         variant = replace(offline.variant(_VARIANT), route=self.schedule.route, buffers=buffers)
         router = replace(offline, variants={_VARIANT: variant})
-        start = None if demand.starts_in_order else demand.source
+        start = None if demand.is_permutation else demand.source
         return Instance(network, router, _VARIANT, demand.destination, Coins(0), 1, start)
 
 
@@ -318,13 +318,16 @@ def _of_packets(network: Network, packets: str | Path | npt.ArrayLike) -> Demand
 
 def _of_matrix(network: Network, matrix: str | Path | npt.ArrayLike) -> Demand:
     if isinstance(matrix, str | Path):
-        return read_matrix(Path(matrix), network)
-    counts, g = np.asarray(matrix), network.g
-    if counts.shape != (g, g) or counts.dtype.kind not in "iu":
-        raise InputError(
-            f"matrix has shape {counts.shape} and type {counts.dtype}; {network} needs {g} × {g} "
-            "integers."
-        )
+        counts = read_matrix(Path(matrix), network)
+    else:
+        counts, g = np.asarray(matrix), network.g
+        if counts.shape != (g, g) or counts.dtype.kind not in "iu":
+            raise InputError(
+                f"matrix has shape {counts.shape} and type {counts.dtype}; {network} needs "
+                f"{g} × {g} integers."
+            )
+        require_counts(counts, "The matrix")
+    _require_room(network, int(counts.sum()), traced=False)
     return demand_of_matrix(network, counts)
 
 

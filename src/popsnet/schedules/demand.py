@@ -94,10 +94,11 @@ class Demand:
         return max(self.h, -(-self.degree // self.network.g))
 
     @property
-    def starts_in_order(self) -> bool:
-        """Whether packet i starts at processor i for all i, as traces assume."""
+    def is_permutation(self) -> bool:
+        """Whether packet i starts at processor i, and every processor receives one packet."""
         network = self.network
-        return self.packets == network.n and bool((self.source == network.processors).all())
+        in_order = self.packets == network.n and bool((self.source == network.processors).all())
+        return in_order and _most(self.destination) == 1
 
 
 def _most(numbers: Ints) -> int:

@@ -35,8 +35,8 @@ def read_demand(path: Path, network: Network) -> Demand:
     return Demand(network, table[:, 0], table[:, 1], _row(path, lines))
 
 
-def read_matrix(path: Path, network: Network) -> Demand:
-    """Read a traffic matrix from a file and make a demand of it; errors name the wrong row."""
+def read_matrix(path: Path, network: Network) -> npt.NDArray[Any]:
+    """Read a traffic matrix from a file; errors name the wrong row."""
     table, lines = _read(path)
     g = network.g
     if table.shape != (g, g):
@@ -45,19 +45,14 @@ def read_matrix(path: Path, network: Network) -> Demand:
             f"{path} is {shape}; a traffic matrix of {network} must be {g} × {g}, with a row for "
             "every source group and a column for every destination group."
         )
-    return demand_of_matrix(network, table, _row(path, lines))
+    require_counts(table, str(path), _row(path, lines))
+    return table
 
 
-def demand_of_matrix(
-    network: Network, counts: npt.NDArray[Any], where: Callable[[int], str] = "row {}".format
-) -> Demand:
-    """Make a demand of a traffic matrix: packets from each group (row) to each group (column).
-
-    Packets are dealt to the processors of a group in turn, so the numbers of packets of two
-    processors of a group differ by at most one. For d > 1 no processor sends a packet to itself:
-    the packets of a group for itself are dealt in the same order at both ends, so it is enough to
-    shift the receivers by one.
-    """
+def require_counts(
+    counts: npt.NDArray[Any], origin: str, where: Callable[[int], str] = "row {}".format
+) -> None:
+    """Refuse a traffic matrix with negative counts, or with too many packets in all."""
     wrong = np.argwhere(counts < 0)
     if len(wrong):
         a, b = wrong[0]
@@ -67,9 +62,19 @@ def demand_of_matrix(
         )
     if (total := sum(counts.ravel().tolist())) > _MOST_PACKETS:
         raise InputError(
-            f"The matrix has {total:,} packets in all; at most 2^27 can be scheduled. Use a larger "
+            f"{origin} has {total:,} packets in all; at most 2^27 can be scheduled. Use a larger "
             "unit."
         )
+
+
+def demand_of_matrix(network: Network, counts: npt.NDArray[Any]) -> Demand:
+    """Make a demand of a traffic matrix: packets from each group (row) to each group (column).
+
+    Packets are dealt to the processors of a group in turn, so the numbers of packets of two
+    processors of a group differ by at most one. For d > 1 no processor sends a packet to itself:
+    the packets of a group for itself are dealt in the same order at both ends, so it is enough to
+    shift the receivers by one.
+    """
     g, d = network.g, network.d
     pairs = np.repeat(np.arange(g * g), counts.ravel().astype(np.int64))
     by, to = (ends.astype(np.int32) for ends in np.divmod(pairs, g))

@@ -25,6 +25,7 @@ from msgspec.structs import replace
 from popsnet.engines import choose_engine
 from popsnet.errors import InputError, PermutationError
 from popsnet.experiment import MAX_STEPS, Experiment
+from popsnet.files import is_file
 from popsnet.network import Network
 from popsnet.permutations import NAMES, find_permutation
 from popsnet.permutations.files import SUFFIXES
@@ -139,10 +140,10 @@ def _sentence(names: list[str], why: str, networks: tuple[str, ...]) -> str:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
+        table = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}.") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:  # also a number of thousands of digits
         raise InputError(f"{path} is not a TOML file: {error}.") from error
     _require_known(str(path), table, (*_TOP_KEYS, "grid"))
     return table
@@ -303,7 +304,7 @@ def _require_schedule(variant: str, making: list[Schedules]) -> None:
 def _require_file(permutation: str) -> None:
     """Refuse a file that does not exist, even if others may be skipped."""
     path = Path(permutation)
-    if path.suffix.lower() in SUFFIXES and not path.is_file():
+    if path.suffix.lower() in SUFFIXES and not is_file(path):
         raise InputError(f"permutations: the file {path} does not exist.")
 
 

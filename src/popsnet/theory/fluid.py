@@ -7,11 +7,15 @@ from math import exp, expm1
 
 import numpy as np
 
+from popsnet.errors import InputError
 from popsnet.network import Network
 from popsnet.theory.stages import after_sweep
 
 _NOTHING = 1e-9
 """A mean number of packets that is neglected."""
+
+_MOST_RATIO = 10**6
+"""It takes a number of steps in proportion to d/g until no packet is left."""
 
 
 def loads(ratio: float) -> Iterator[float]:
@@ -42,6 +46,11 @@ def loads(ratio: float) -> Iterator[float]:
     >>> [round(load, 4) for load in islice(loads(1), 4)]
     [0.7454, 0.497, 0.2736, 0.1046]
     """
+    if ratio > _MOST_RATIO:
+        raise InputError(
+            f"d/g = {ratio:.3g}: the fluid limit of mei-rizzi is computed for d/g of at most "
+            f"{_MOST_RATIO:,}. Choose a smaller d or a larger g."
+        )
     load, step = ratio, 0
     while True:
         x = _participation(ratio, step) * load

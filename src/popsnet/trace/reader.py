@@ -11,7 +11,8 @@ from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 from msgspec import UNSET, Meta, Struct, UnsetType, convert, field
 from msgspec.json import Decoder
 
-from popsnet.errors import TraceFormatError
+from popsnet.errors import InputError, TraceFormatError
+from popsnet.network import Network
 from popsnet.trace.event import FORMAT, VERSION, Hold, Listen
 
 _ABSENT: list[Any] = []
@@ -190,7 +191,12 @@ class TraceReader:
         for name in ("buffers", "start"):
             if name in line and line[name] is None:
                 raise self._error(f'"{name}" is null; give a value or leave it out.')
-        return self._converted(line, Header)
+        header = self._converted(line, Header)
+        try:
+            Network(header.d, header.g)
+        except InputError as error:
+            raise self._error(str(error)) from error
+        return header
 
     def _line(self, raw: bytes) -> Line:
         """Decode a line. One that is not a plain slot is read by Python's stricter parser."""
@@ -206,7 +212,7 @@ class TraceReader:
 
     def _object(self, raw: bytes) -> dict[str, object]:
         try:
-            line = json.loads(raw, parse_constant=_refuse_constant)
+            line = json.loads(str(raw, "utf-8-sig"), parse_constant=_refuse_constant)
         except (ValueError, RecursionError) as error:
             if not raw.endswith(b"\n") and self.number > 1:
                 raise self._error(

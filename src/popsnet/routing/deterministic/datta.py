@@ -52,7 +52,9 @@ def datta_slots(network: Network) -> int:
     d, g = network.d, network.g
     k, reports = network.blocks, -(-g // d)
     hops = 1 if d == 1 < g else 2
-    stages = sum(merge_exchange_depth(len(strip) * g) + 1 for strip in strips(network))
+    whole, rest = divmod(d, g)  # strips of g indices, and the indices of a last one
+    stages = whole * (merge_exchange_depth(g * g) + 1)
+    stages += merge_exchange_depth(rest * g) + 1 if rest else 0
     return hops * stages + 2 * k * (reports + 1) + delivery_slots(network) + k
 
 

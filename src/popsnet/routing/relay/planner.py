@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from popsnet.errors import InputError
 from popsnet.network import Network
 from popsnet.routing.relay.grid import Grid, superclasses
 from popsnet.routing.relay.park import Park
@@ -170,8 +171,10 @@ def _retries(network: Network, grid: Numbers, undelivered: Numbers) -> Numbers:
 
 def _grid_sizes(classes: int) -> list[int]:
     """Return values of x for XY(x, ⌈G/x⌉): all small ones, and some up to G."""
+    if classes > WIDEST**2:
+        return []
     sizes = {*range(1, min(classes, 64) + 1), *np.geomspace(1, classes, 100).astype(int).tolist()}
-    return sorted(x for x in sizes if max(x, -(-classes // x)) <= WIDEST)
+    return sorted(x for x in sizes if max(x, -(-classes // x)) <= WIDEST) or [WIDEST]
 
 
 def _window_sizes(k: int) -> list[int]:
@@ -185,6 +188,10 @@ class _Shortest:
 
     def __init__(self, network: Network) -> None:
         self._network, self._options = network, list(_options(network))
+        if not self._options:
+            raise InputError(
+                f"{network}: relay plans schedules for ⌈g/d⌉ up to 2^32. Choose a smaller g."
+            )
         self._grid = grid = np.geomspace(_NOTHING / network.n, 1.0, _GRID)
         self._logs = np.log(grid)
         self._left = np.array([stage.after(network, grid) for stage in self._options])
