@@ -1,0 +1,301 @@
+"""Draws cases: each is a function of the root seed and its number.
+
+Routers, variants and permutations are those that are registered, so new ones are drawn without a
+change here. A router that reads schedules also needs a function in ``SCHEDULES``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from popsnet import Coins, Experiment, Network
+from popsnet.engines import ENGINES
+from popsnet.errors import InputError
+from popsnet.permutations import NAMES, find_permutation, make_permutation, write_permutation
+from popsnet.permutations.files import SUFFIXES
+from popsnet.routing import Router, all_routers
+from popsnet.routing.detection import DETECTED
+from popsnet.schedules.demand import Demand
+from popsnet.slot import Ints
+from tests.routing.relay.staged import any_network, any_schedule, residue_aligned, two_targets
+
+Draw = np.random.Generator
+
+
+def _stages(rng: Draw, network: Network) -> str:
+    """Stages of relay; on large networks without showers, whose multicasts take long."""
+    text = any_schedule(rng, network)
+    while network.n > 2**15 and "R" in text:
+        text = any_schedule(rng, network)
+    return text
+
+
+SCHEDULES: dict[str, Callable[[Draw, Network], str]] = {"relay": _stages}
+"""Draws a schedule for a router that reads them."""
+
+LOSES: dict[tuple[str, str], Callable[[Network], bool]] = {
+    ("mei-rizzi", "published"): lambda network: network.d > network.g
+}
+"""The variants that lose packets by design, and where they do."""
+
+TINY, SMALL, MEDIUM, LARGE = range(4)
+SHARES = (0.55, 0.28, 0.1, 0.07)
+"""The shares of cases of each size. The large ones have nearly all packets."""
+
+SECONDS = (0.1, 0.1, 0.3, 2.0)
+"""A router is drawn for a case of each size only if it is expected to take less per run."""
+
+_PATIENCE = 0.03
+_PATIENT = 5
+"""This share of cases may take this many times longer."""
+
+_SECONDS_PER_SLOT = 1e-4
+_SECONDS_PER_SLOT_AND_PROCESSOR = 2e-8
+_MOST_UNESTIMATED = 1024
+"""The largest n for a variant of which neither the slots nor a compiled kernel is known."""
+
+MAX_STEPS = 1000
+
+
+@dataclass(frozen=True)
+class RouteCase:
+    """Runs of a router on permutations, and what is compared."""
+
+    network: Network
+    router: str
+    variant: str | None
+    permutation: str
+    form: str
+    """How the permutation is given: by name, as an array, or as a file with this ending."""
+    seed: int
+    permutation_seed: int
+    first: int
+    runs: int
+    max_steps: int
+    traced: bool
+    local: bool
+    """Whether the locality check is made."""
+    threads: int
+    divided: bool
+    """Whether the compiled engine divides a run among its threads, as it does large ones."""
+
+    def experiment(self, folder: Path) -> Experiment:
+        """The experiment, with the file of its permutation in the folder, if it has one."""
+        return Experiment(
+            self.network.d, self.network.g, router=self.router, variant=self.variant,
+            permutation=self._given(folder), seed=self.seed,
+            permutation_seed=self.permutation_seed, max_steps=self.max_steps,
+        )  # fmt: skip
+
+    def _given(self, folder: Path) -> str | Path | Ints:
+        if self.form == "name":
+            return self.permutation
+        destination = _destination(self.permutation, self.network, self.permutation_seed)
+        if self.form == "array":
+            return destination
+        path = folder / f"permutation{self.form}"
+        write_permutation(path, destination)
+        return path
+
+
+@dataclass(frozen=True, eq=False)
+class DemandCase:
+    """A demand that is scheduled off-line, and what is compared."""
+
+    network: Network
+    kind: str
+    form: str
+    """How the demand is given: as a demand, as a table, or as a file with this ending."""
+    demand: Demand | None
+    matrix: Ints | None
+    seed: int
+    traced: bool
+
+    def __repr__(self) -> str:
+        packets = self.demand.packets if self.matrix is None else self.matrix.sum()  # type: ignore[union-attr]
+        return (
+            f"DemandCase({self.network}, {self.kind}, {self.form}, {packets} packets, "
+            f"seed={self.seed}, traced={self.traced})"
+        )
+
+
+Case = RouteCase | DemandCase
+
+
+def draw_case(root: int, number: int) -> Case:
+    """The case of a number under a root seed."""
+    rng = np.random.default_rng([root, number])
+    size = int(rng.choice(len(SHARES), p=SHARES))
+    network = _network(rng, size)
+    return _demand_case(rng, network, size) if rng.random() < 0.15 else _route(rng, network, size)
+
+
+def _network(rng: Draw, size: int) -> Network:
+    if size == TINY:
+        return Network(*rng.integers(1, 9, 2).tolist())
+    if size == SMALL:
+        return any_network(rng, 4000)
+    low, high = ((12, 15), (16, 20))[size == LARGE]
+    ratio = 0.0 if rng.random() < 0.4 else rng.uniform(-3, 5)
+    exponent = rng.uniform(low, high)
+    if rng.random() < 0.5:
+        exponent, ratio = round(exponent), round(ratio)
+        g = 2 ** ((exponent - ratio) // 2)
+        return Network(2**exponent // g, g)
+    g = round(2 ** ((exponent - ratio) / 2))
+    return Network(min(round(g * 2**ratio), 2**high // g), g)
+
+
+def _route(rng: Draw, network: Network, size: int) -> RouteCase:
+    seconds = SECONDS[size] * (_PATIENT if rng.random() < _PATIENCE else 1)
+    router, variant, slots = _router(rng, network, seconds)
+    permutation, form = _permutation(rng, network)
+    work = slots * network.n
+    seed, permutation_seed, first = rng.integers(0, 2**62, 3).tolist()
+    return RouteCase(
+        network, router.name, variant, permutation, form, seed, permutation_seed,
+        first=first if rng.random() < 0.5 else 0,
+        runs=int(rng.integers(1, (9, 4, 2, 2)[size])),
+        max_steps=int(rng.integers(1, 6)) if rng.random() < 0.05 else MAX_STEPS,
+        traced=bool(rng.random() < (0.5 if work <= 2**13 else 0.02 if work <= 2**18 else 0)),
+        local=bool(router.online and network.n <= 24 and rng.random() < 0.05),
+        threads=int(rng.integers(1, 3)),
+        divided=bool(rng.random() < 0.3),
+    )  # fmt: skip
+
+
+def _router(rng: Draw, network: Network, seconds: float) -> tuple[Router, str | None, float]:
+    """A router and a variant that are expected to take no longer, and about how many slots."""
+    routers = [router for router in all_routers() if not router.file]
+    for i in rng.permutation(len(routers)).tolist():
+        choices = list(_variants(rng, routers[i], network, seconds))
+        if choices:
+            variant, slots = choices[rng.integers(len(choices))]
+            return routers[i], variant, slots
+    raise AssertionError(f"no router takes less than {seconds} s on {network}")
+
+
+def _variants(
+    rng: Draw, router: Router, network: Network, seconds: float
+) -> Iterator[tuple[str | None, float]]:
+    """The variants of a router that apply and are short enough, with an estimate of the slots."""
+    names: list[str | None] = [
+        None,
+        *(name for name, one in router.variants.items() if one.obstacle(network) is None),
+    ]
+    if router.schedules is not None:
+        names += [SCHEDULES[router.name](rng, network)] * 3
+    detected = rng.random() < 0.1 and (network.n <= 64 or network.g <= 8 * network.d)
+    if not _applies(router, None, network):
+        return
+    expected = router.claims.expected
+    slots = network.n**0.5 if expected is None else expected.slots(network)
+    per_slot = _SECONDS_PER_SLOT + _SECONDS_PER_SLOT_AND_PROCESSOR * network.n
+    if slots * per_slot > seconds or (expected is None and network.n > _MOST_UNESTIMATED):
+        return
+    for name in names:
+        if not _applies(router, name, network):
+            continue
+        experiment = Experiment(network.d, network.g, router=router, variant=name)
+        compiled = ENGINES["fused"].supports(experiment) is None
+        if name is not None and not compiled and network.n > _MOST_UNESTIMATED:
+            continue
+        if detected and not experiment.idealized:
+            name = experiment.variant + DETECTED
+        yield name, slots
+
+
+def _applies(router: Router, variant: str | None, network: Network) -> bool:
+    try:
+        router.resolve(variant, network)
+    except InputError:
+        return False
+    return True
+
+
+FAMILIES: dict[str, Callable[[Network, int], Ints]] = {
+    "residue-aligned": residue_aligned,
+    "two-targets": two_targets,
+    "numpy": lambda network, seed: np.random.default_rng(seed).permutation(network.n),
+    "few-moved": lambda network, seed: _few_moved(network, seed),
+}
+"""Permutations that have no name in popsnet."""
+
+
+def _few_moved(network: Network, seed: int) -> Ints:
+    rng, destination = np.random.default_rng(seed), network.processors.copy()
+    moved = rng.choice(network.n, min(network.n, 1 + seed % 5), replace=False)
+    destination[moved] = np.roll(destination[moved], 1)
+    return destination
+
+
+def _destination(name: str, network: Network, seed: int) -> Ints:
+    if name in FAMILIES:
+        return FAMILIES[name](network, seed).astype(np.int32)
+    return make_permutation(name, network, Coins(seed))
+
+
+def _permutation(rng: Draw, network: Network) -> tuple[str, str]:
+    """A permutation, and how it is given."""
+    if rng.random() < 0.25:
+        return "random", "name"  # compiled runs of these are done many at a time
+    named = [*NAMES, "shift:d", f"shift:{rng.integers(-network.n, 2 * network.n)}"]
+    named = [name for name in named if _exists(name, network)]
+    name = str(rng.choice([*named, *FAMILIES]))
+    forms = ["array", *(SUFFIXES if network.n <= 10_000 else SUFFIXES[:1])]
+    if name not in FAMILIES and rng.random() < 0.8:
+        return name, "name"
+    return name, str(rng.choice(forms))
+
+
+def _exists(name: str, network: Network) -> bool:
+    try:
+        find_permutation(name, network)
+    except InputError:
+        return False
+    return True
+
+
+def _demand_case(rng: Draw, network: Network, size: int) -> DemandCase:
+    if network.n > 2**18:
+        network = replace(network, d=max(network.d // 4, 1))
+    n, g = network.n, network.g
+    kind = str(rng.choice(["pairs", "relation", "partial", "hot", "matrix", "group-matrix"]))
+    if g > 512 and kind.endswith("matrix"):
+        kind = "relation"
+    forms = ["table", ".npy", *([".csv"] if size <= SMALL else [])]
+    demand = matrix = None
+    if kind.endswith("matrix"):
+        counts = rng.integers(0, rng.integers(1, 4) + n // g**2, (g, g))
+        if kind == "group-matrix":
+            counts *= rng.random((g, g)) < 2 / g  # few pairs of groups with traffic
+        matrix = counts
+        packets = int(counts.sum())
+    else:
+        source, destination = _ends(rng, kind, n)
+        demand = Demand(network, source.astype(np.int32), destination.astype(np.int32))
+        forms.append("demand")
+        packets = len(source)
+    form = str(rng.choice(forms)) if packets else forms[0]
+    traced = bool(packets <= 3000 and rng.random() < 0.3)
+    return DemandCase(network, kind, form, demand, matrix, int(rng.integers(2**62)), traced)
+
+
+def _ends(rng: Draw, kind: str, n: int) -> tuple[Ints, Ints]:
+    """Sources and destinations of packets."""
+    if kind == "partial":
+        packets = int(rng.integers(0, n + 1))
+        return rng.permutation(n)[:packets], rng.permutation(n)[:packets]
+    if kind == "relation":
+        each = np.tile(np.arange(n), rng.integers(1, 4))
+        return rng.permutation(each), rng.permutation(each)
+    packets = int(rng.integers(0, 2 * n + 1) if kind == "pairs" else rng.integers(1, 200))
+    source, destination = rng.integers(0, n, (2, packets))
+    if kind == "hot":
+        one = source if rng.random() < 0.5 else destination
+        one[:] = one[0]  # all packets from one processor, or for one
+    return source, destination
