@@ -25,6 +25,8 @@ from tests.soak.checks import check
 from tests.soak.record import Record, code_digest, read_record
 from tests.soak.soak import soak
 
+_GOAL = "stop when routers that may lose no packet have delivered this many"
+
 OUT = Path(__file__).parents[2] / "results" / "soak.json"
 
 
@@ -34,7 +36,9 @@ def main(arguments: list[str] | None = None) -> int:
     if given.case is not None:
         return _repeat(given.seed, given.case)
     try:
-        record = Record(given.seed, code_digest()) if given.fresh else read_record(given.out, given.seed)
+        record = (
+            Record(given.seed, code_digest()) if given.fresh else read_record(given.out, given.seed)
+        )
     except InputError as error:
         print(f"Error: {error}", file=sys.stderr)
         return 2
@@ -62,18 +66,20 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _options(arguments: list[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m tests.soak", description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
-    parser.add_argument("--minutes", type=float, default=60, help="stop then; default 60")
-    parser.add_argument("--goal", type=float, default=float("inf"), metavar="PACKETS",
-                        help="stop when routers that may lose none have delivered this many")  # fmt: skip
-    parser.add_argument("--seed", type=int, default=0, help="the root seed; default 0")
-    parser.add_argument("--case", type=int, help="check this case alone and keep no record")
-    parser.add_argument("--workers", type=int, default=threads_here(),
-                        help="processes; default as many as processors")  # fmt: skip
-    parser.add_argument("--go-on", action="store_true", help="go on after a case that fails")
-    parser.add_argument("--fresh", action="store_true", help="start again at case 0")
-    parser.add_argument("--out", type=Path, default=OUT, help="the record; default results/soak.json")
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.soak",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    option, endless = parser.add_argument, float("inf")
+    option("--minutes", type=float, default=60, help="stop then; default 60")
+    option("--goal", type=float, default=endless, metavar="PACKETS", help=_GOAL)
+    option("--seed", type=int, default=0, help="the root seed; default 0")
+    option("--case", type=int, help="check this case alone and keep no record")
+    option("--workers", type=int, default=threads_here(), help="processes; default: processors")
+    option("--go-on", action="store_true", help="go on after a case that fails")
+    option("--fresh", action="store_true", help="start again at case 0")
+    option("--out", type=Path, default=OUT, help="the record; default results/soak.json")
     return parser.parse_args(arguments)
 
 

@@ -57,7 +57,9 @@ class Record:
 
     def total(self, *guarantees: str) -> Counter[str]:
         """The sums over routers with these guarantees, by default over all."""
-        rows = (counts for row, counts in self.rows.items() if not guarantees or row[2] in guarantees)
+        rows = (
+            counts for row, counts in self.rows.items() if not guarantees or row[2] in guarantees
+        )
         return sum(rows, Counter())
 
     @property
@@ -100,17 +102,17 @@ class Record:
         lines = [
             "# Soak",
             "",
-            f"Cases 0 to {self.cases - 1:,} of root seed {self.seed}: {every['runs']:,} runs, on up "
-            f"to {d * g:,} processors (POPS({d}, {g})), every message executed; "
+            f"Cases 0 to {self.cases - 1:,} of root seed {self.seed}: {every['runs']:,} runs, on "
+            f"up to {d * g:,} processors (POPS({d}, {g})), every message executed; "
             f"{self.cpu_seconds:,.0f} s of processor time.",
             "",
             f"- **{safe['delivered']:,} packets delivered by routers that may lose none, "
-            f"{safe['lost']:,} lost**, in {safe['runs']:,} runs. {safe['capped']:,} of the runs were "
-            f"stopped early on purpose, with {safe['packets'] - safe['delivered']:,} packets still "
-            "on their way and none lost.",
+            f"{safe['lost']:,} lost**, in {safe['runs']:,} runs. {safe['capped']:,} of the runs "
+            f"were stopped before they ended, with {safe['packets'] - safe['delivered']:,} packets "
+            "still on their way and none lost.",
             f"- {lossy['packets']:,} packets by variants that lose packets by design, "
             f"{lossy['lost']:,} lost.",
-            f"- {idealized['packets']:,} packets of idealized variants, which give statistics only.",
+            f"- {idealized['packets']:,} packets of idealized variants, which give statistics.",
             f"- {every['replayed']:,} packets replayed by the independent checker "
             f"({_share(every['replayed'], every['packets'])}), every message of them.",
             f"- {compared:,} packets compared with the compiled engine "

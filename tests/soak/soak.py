@@ -112,7 +112,7 @@ def soak(
                 record.add(waiting.popleft().result())
                 submit()
                 now = time.monotonic()
-                rate = (record.safe_packets - before) / (now - begin)
+                rate = (record.safe_packets - before) / max(now - begin, 1e-9)
                 update(min(record.safe_packets, total or 0), _detail(record, rate))
                 if now - written > _SECONDS_BETWEEN_WRITES:
                     record.write(path)
