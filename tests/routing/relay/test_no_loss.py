@@ -1,6 +1,6 @@
 """No packet is lost: many runs of all kinds, message by message, every buffer looked at.
 
-``make test-relay`` does the same with a hundred million packets.
+``make soak`` does it with a thousand million packets, and for every router.
 """
 
 from __future__ import annotations

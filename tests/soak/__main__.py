@@ -1,0 +1,96 @@
+"""Routes at random for an hour, every message executed and every packet looked for.
+
+    make soak
+    make soak SOAK="--minutes 20 --goal 1e9"
+    python -m tests.soak --case 12345 --seed 0
+
+A case is a network, a router and a variant, or a demand to schedule, with everything that decides
+its runs, drawn from the root seed and its number. The record of all cases so far is kept in
+results/soak.json, with a page for people beside it, and a new start goes on from there. The exit
+code is 1 if a case failed; what repeats it is printed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import sys
+from pathlib import Path
+from types import FrameType
+
+from popsnet.errors import InputError
+from popsnet.system import threads_here
+from tests.soak.cases import draw_case
+from tests.soak.checks import check
+from tests.soak.record import Record, code_digest, read_record
+from tests.soak.soak import soak
+
+_GOAL = "stop when routers that may lose no packet have delivered this many"
+
+OUT = Path(__file__).parents[2] / "results" / "soak.json"
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Read the options, and soak or repeat a case."""
+    given = _options(arguments)
+    if given.case is not None:
+        return _repeat(given.seed, given.case)
+    try:
+        record = (
+            Record(given.seed, code_digest()) if given.fresh else read_record(given.out, given.seed)
+        )
+    except InputError as error:
+        print(f"Error: {error}", file=sys.stderr)
+        return 2
+    ended: list[int] = []
+
+    def terminate(number: int, frame: FrameType | None) -> None:
+        ended.append(number)
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGTERM, terminate)
+    code = 0
+    try:
+        soak(
+            record, given.out, seconds=60 * given.minutes, goal=given.goal, workers=given.workers,
+            go_on=given.go_on,
+        )  # fmt: skip
+    except KeyboardInterrupt:
+        code = 143 if ended else 130
+    print(record.page())
+    for fault in record.faults:
+        print(f"FAILED {fault['what']}\n  {fault['error']}\n  Repeat it: {fault['command']}")
+    rate = record.safe_packets / max(record.cpu_seconds, 1e-9)
+    print(f"{rate:,.0f} packets per second and processor. The record is {given.out}.")
+    return code or int(bool(record.faults))
+
+
+def _options(arguments: list[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.soak",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    option, endless = parser.add_argument, float("inf")
+    option("--minutes", type=float, default=60, help="stop then; default 60")
+    option("--goal", type=float, default=endless, metavar="PACKETS", help=_GOAL)
+    option("--seed", type=int, default=0, help="the root seed; default 0")
+    option("--case", type=int, help="check this case alone and keep no record")
+    option("--workers", type=int, default=threads_here(), help="processes; default: processors")
+    option("--go-on", action="store_true", help="go on after a case that fails")
+    option("--fresh", action="store_true", help="start again at case 0")
+    option("--out", type=Path, default=OUT, help="the record; default results/soak.json")
+    return parser.parse_args(arguments)
+
+
+def _repeat(root: int, number: int) -> int:
+    """Check one case and print what it is; a failure ends with its traceback."""
+    case = draw_case(root, number)
+    print(case, flush=True)
+    (router, variant, guarantee), counts, _ = check(case)
+    print(f"{router} ({variant}), {guarantee}: {dict(counts)}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
