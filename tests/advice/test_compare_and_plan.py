@@ -42,9 +42,7 @@ def measured(d: int, g: int) -> dict[str, Compared]:
     """Six runs of the routers that draw coins, and one of the others."""
     once = {one.router.name: one for one in compared(d, g).done}
     drawing = [name for name, one in once.items() if one.router.randomness != "none"]
-    return once | {
-        one.router.name: one for one in compare(Network(d, g), routers=drawing, runs=6)
-    }
+    return once | {one.router.name: one for one in compare(Network(d, g), routers=drawing, runs=6)}
 
 
 @pytest.mark.parametrize(("d", "g"), GRID)
