@@ -5,7 +5,12 @@ import sys
 
 def main() -> None:
     """Run the command line; Ctrl-C or a lack of memory during imports ends it quietly, too."""
+    from popsnet.errors import SizeError, lacks_memory
+
     try:
+        from popsnet.system import prepare_libraries
+
+        prepare_libraries()
         from popsnet.cli.main import main as run
 
         run()
@@ -14,9 +19,10 @@ def main() -> None:
 
         print("Interrupted.", file=sys.stderr)
         sys.exit(ExitCode.INTERRUPTED)
+    except SizeError as error:
+        print(f"Error: {error}", file=sys.stderr)
+        sys.exit(1)
     except (MemoryError, ImportError, OSError, RuntimeError) as error:
-        from popsnet.errors import lacks_memory
-
         if not lacks_memory(error):
             raise
         print(
