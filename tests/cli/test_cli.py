@@ -230,7 +230,10 @@ BAD = {
         ("paper", "--max-n", 3),
         "--max-n 3: it must be from 4 to 16,777,",
     ),
-    "a file for a folder": (("paper", "--out", "/dev/null"), "/dev/null exists and is not a folder"),
+    "a file for a folder": (
+        ("paper", "--out", "/dev/null"),
+        "/dev/null exists and is not a folder",
+    ),
     "no folder in a file": (("paper", "--out", "/dev/null/x"), "cannot be used as a folder"),
     "unknown option": (("route", 4, 4, "--rnus", 3), "--rnus"),
     "no command": (("rout",), "rout"),
