@@ -15,15 +15,21 @@ def main() -> None:
     """
     end_at_signals()
     atexit.register(_ignore_signals)  # the first one registered is the last one called
-    from popsnet.errors import lacks_memory
+    from popsnet.errors import SizeError, lacks_memory
 
     try:
+        from popsnet.system import prepare_libraries
+
+        prepare_libraries()
         from popsnet.cli.main import main as run
 
         run()
     except SystemExit as end:
         end_at_signals(end.code if isinstance(end.code, int) else 1)  # the command has ended
         raise
+    except SizeError as error:
+        print(f"Error: {error}", file=sys.stderr)
+        sys.exit(1)
     except (MemoryError, ImportError, OSError, RuntimeError) as error:
         if not lacks_memory(error):
             raise

@@ -3,12 +3,12 @@
     PopsnetError
     ├── InputError              a value cannot be used; the message says how to correct it
     │   ├── PermutationError    not a permutation of [0, n), or a file without one
-    │   ├── SizeError           the network does not fit in this machine's memory
     │   ├── StoreError          a file that is not a store, or one that contradicts itself
     │   └── TraceFormatError    a file that is not a readable trace
-    └── RuleViolation           a router broke a rule of the machine
+    ├── RuleViolation           a router broke a rule of the machine
+    └── SizeError               there is not enough memory here
 
-The command line turns an ``InputError`` into exit code 2 and a ``RuleViolation`` into 1.
+The command line turns an ``InputError`` into exit code 2 and the others into 1.
 
 ``SizeError`` is raised in advance, by an estimate. If memory runs out nevertheless, the library
 lets Python's ``MemoryError`` through, and the command line ends with a message and exit code 1.
@@ -139,8 +139,8 @@ class PermutationError(InputError):
     """
 
 
-class SizeError(InputError):
-    """The network does not fit in memory, or has more processors than are supported.
+class SizeError(PopsnetError):
+    """There is not enough memory, by an estimate. The message says what needs less.
 
     Examples
     --------

@@ -9,6 +9,8 @@ from typing import NamedTuple
 
 import psutil
 
+from popsnet.errors import SizeError
+
 try:
     import resource
 except ImportError:  # on Windows
@@ -19,6 +21,32 @@ _MEMBERSHIP = Path("/proc/self/cgroup")
 _STATUS = Path("/proc/self/status")
 _UNLIMITED = 2**60
 """Version 1 writes the largest number of whole pages if there is no limit."""
+
+
+class _Limit(NamedTuple):
+    """A limit of this process, and what popsnet needs of it: measured, and rounded up."""
+
+    name: str
+    used: str
+    """The line of the status file that counts against it."""
+    option: str
+    libraries: int
+    """Bytes to load NumPy and SciPy."""
+    compiler: int
+    """Bytes to load Numba, SciPy and LLVM after NumPy, and to compile the largest kernels."""
+
+
+_LIMITS = (
+    _Limit("RLIMIT_AS", "VmSize", "ulimit -v", 250_000_000, 750_000_000),
+    _Limit("RLIMIT_DATA", "VmData", "ulimit -d", 120_000_000, 350_000_000),
+)
+
+_BLAS_THREADS = ("OPENBLAS_NUM_THREADS", "GOTO_NUM_THREADS", "OMP_NUM_THREADS")
+_BLAS_THREAD_BYTES = 42_000_000
+"""For the buffer and the stack of each thread of OpenBLAS but the first."""
+
+_reserved: dict[str, int] = {}
+"""What this process will use of each limit once everything is compiled."""
 
 
 def available_memory() -> int:
@@ -70,14 +98,77 @@ def threads_here() -> int:
     return os.cpu_count() or 1
 
 
+def prepare_libraries() -> None:
+    """Refuse to start a program that has too little memory to load NumPy and SciPy.
+
+    Their OpenBLAS waits for ever for memory that a limit of the process denies, and no signal but
+    SIGKILL ends it then. If there is a limit, OpenBLAS is told to start no threads, unless the
+    environment says how many: they reserve memory that popsnet does not need.
+
+    Raises
+    ------
+    SizeError
+        If the limits of this process leave too little.
+    """
+    if any(True for _ in _set_limits()) and not _blas_setting():
+        os.environ[_BLAS_THREADS[0]] = "1"
+    for limit, most, used in _set_limits():
+        needed = limit.libraries + 2 * _for_blas_threads()
+        _require(limit, most, used, needed, "to load NumPy and SciPy")
+
+
+def reserve_compiler_memory() -> None:
+    """Refuse to load the compiler if there is too little memory for it.
+
+    A lack of memory in LLVM or OpenBLAS cannot be caught: it ends the process, or never ends.
+
+    Raises
+    ------
+    SizeError
+        If the limits of this process leave too little.
+    """
+    for limit, most, used in _set_limits():
+        needed = limit.compiler + _for_blas_threads()
+        _require(limit, most, used, needed, "to load the compiler")
+        _reserved[limit.name] = used + needed
+
+
+def _require(limit: _Limit, most: int, used: int, needed: int, purpose: str) -> None:
+    if most - used < needed:
+        fewer = "" if _blas_setting() == "1" else f", or set {_BLAS_THREADS[0]} to 1"
+        raise SizeError(
+            f"popsnet needs about {amount(needed)} of memory {purpose}; {amount(most - used)} are "
+            f"available here, because this process is limited to {amount(most)}. Raise the limit "
+            f"({limit.option}) by {amount(needed - most + used)}{fewer}."
+        )
+
+
+def _for_blas_threads() -> int:
+    """Return the bytes that threads of one copy of OpenBLAS reserve."""
+    setting = _blas_setting()
+    threads = int(setting) if setting.isdecimal() else threads_here()
+    return max(threads - 1, 0) * _BLAS_THREAD_BYTES
+
+
+def _blas_setting() -> str:
+    """Return the number of threads that the environment gives OpenBLAS, or nothing."""
+    return next((text for name in _BLAS_THREADS if (text := os.environ.get(name))), "")
+
+
 def _left_by_limits() -> Iterator[int]:
-    """Yield the bytes that the limits of this process leave: its address space and its data."""
+    """Yield the bytes that the limits of this process leave, without what is reserved."""
+    for limit, most, used in _set_limits():
+        yield most - max(used, _reserved.get(limit.name, 0))
+
+
+def _set_limits() -> Iterator[tuple[_Limit, int, int]]:
+    """Yield the limits that are set for this process: each, its bytes, and those in use."""
     if resource is None:
         return
-    for limit, used in (("RLIMIT_AS", "VmSize"), ("RLIMIT_DATA", "VmData")):
-        most = resource.getrlimit(getattr(resource, limit))[0]
+    for limit in _LIMITS:
+        most = resource.getrlimit(getattr(resource, limit.name))[0]
         if most != resource.RLIM_INFINITY:
-            yield most - _used(used)
+            yield limit, most, _used(limit.used)
 
 
 def _used(name: str) -> int:

@@ -15,16 +15,17 @@ from concurrent.futures import (
 )
 from contextlib import nullcontext
 from functools import partial
+from heapq import nlargest
 from pathlib import Path
 from threading import Event
 
 from popsnet import system
-from popsnet.engines import Tally, choose_engine
+from popsnet.engines import Tally
 from popsnet.errors import InputError, PopsnetError
 from popsnet.experiment import Experiment, whole_number
 from popsnet.progress import Progress, patient_progress
 from popsnet.sweeps.goals import Goals, Wanted
-from popsnet.sweeps.shard import LARGE, Shards, execute_shards
+from popsnet.sweeps.shard import Shards, execute_shards, memory_of
 from popsnet.sweeps.store import Store
 from popsnet.sweeps.work import AHEAD, Queue, cut
 
@@ -177,6 +178,7 @@ class Workers:
         self._stopped = Event()
         self._at_work: dict[Future[Shards], int] = {}
         self._available = system.available_memory()
+        self._needed: dict[Experiment, int] = {}
 
     def __enter__(self) -> Workers:
         return self
@@ -220,15 +222,21 @@ class Workers:
                 yield future.result()
 
     def _fits(self, experiment: Experiment) -> bool:
-        needed = _memory(experiment)
-        return sum(self._at_work.values()) + needed <= self._available or not self._at_work
+        """Whether there is memory for one more, if the largest are those that are executed."""
+        handed_over = [*self._at_work.values(), self._memory(experiment)]
+        return sum(nlargest(self.count, handed_over)) <= self._available or not self._at_work
+
+    def _memory(self, experiment: Experiment) -> int:
+        if experiment not in self._needed:
+            self._needed[experiment] = memory_of(experiment)
+        return self._needed[experiment]
 
     def _hand_over(self, experiment: Experiment, shards: range) -> None:
         stopped = self._stopped.is_set if self._own else None
         assert self._executor is not None
         work = partial(execute_shards, stopped=stopped) if stopped else execute_shards
         future = self._executor.submit(work, experiment, shards)
-        self._at_work[future] = _memory(experiment)
+        self._at_work[future] = self._memory(experiment)
 
 
 def _result_of(future: Future[Shards]) -> Shards:
@@ -241,10 +249,3 @@ def _result_of(future: Future[Shards]) -> Shards:
             f"({system.amount(system.available_memory())} are available here). Finished results "
             "are kept. Collect again with fewer workers."
         ) from error
-
-
-def _memory(experiment: Experiment) -> int:
-    """Return the memory that shards of a large network need; small ones do not count."""
-    if experiment.network.n <= LARGE:
-        return 0
-    return choose_engine("auto", experiment, fitting=False).memory(experiment, threads=1)
