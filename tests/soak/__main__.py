@@ -19,6 +19,7 @@ from pathlib import Path
 from types import FrameType
 
 from popsnet.errors import InputError
+from popsnet.files import make_folder, require_writable
 from popsnet.system import threads_here
 from tests.soak.cases import draw_case
 from tests.soak.checks import check
@@ -30,33 +31,32 @@ _GOAL = "stop when routers that may lose no packet have delivered this many"
 OUT = Path(__file__).parents[2] / "results" / "soak.json"
 
 
+class Terminated(KeyboardInterrupt):
+    """SIGTERM, which ends a soak as Ctrl-C does."""
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Read the options, and soak or repeat a case."""
     given = _options(arguments)
     if given.case is not None:
         return _repeat(given.seed, given.case)
     try:
+        make_folder(given.out.parent)
+        require_writable(given.out)
         record = (
             Record(given.seed, code_digest()) if given.fresh else read_record(given.out, given.seed)
         )
     except InputError as error:
         print(f"Error: {error}", file=sys.stderr)
         return 2
-    ended: list[int] = []
-
-    def terminate(number: int, frame: FrameType | None) -> None:
-        ended.append(number)
-        raise KeyboardInterrupt
-
-    signal.signal(signal.SIGTERM, terminate)
     code = 0
     try:
         soak(
             record, given.out, seconds=60 * given.minutes, goal=given.goal, workers=given.workers,
             go_on=given.go_on,
         )  # fmt: skip
-    except KeyboardInterrupt:
-        code = 143 if ended else 130
+    except KeyboardInterrupt as stop:
+        code = 143 if isinstance(stop, Terminated) else 130
     print(record.page())
     for fault in record.faults:
         print(f"FAILED {fault['what']}\n  {fault['error']}\n  Repeat it: {fault['command']}")
@@ -72,15 +72,34 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     option, endless = parser.add_argument, float("inf")
-    option("--minutes", type=float, default=60, help="stop then; default 60")
+    option("--minutes", type=_at_least_zero, default=60, help="stop then; default 60")
     option("--goal", type=float, default=endless, metavar="PACKETS", help=_GOAL)
-    option("--seed", type=int, default=0, help="the root seed; default 0")
-    option("--case", type=int, help="check this case alone and keep no record")
-    option("--workers", type=int, default=threads_here(), help="processes; default: processors")
+    option("--seed", type=_whole, default=0, help="the root seed; default 0")
+    option("--case", type=_whole, help="check this case alone and keep no record")
+    option("--workers", type=_whole, default=threads_here(), help="processes; default: processors")
     option("--go-on", action="store_true", help="go on after a case that fails")
     option("--fresh", action="store_true", help="start again at case 0")
     option("--out", type=Path, default=OUT, help="the record; default results/soak.json")
-    return parser.parse_args(arguments)
+    given = parser.parse_args(arguments)
+    if not given.goal > 0:
+        parser.error(f"--goal {given.goal:g}: it must be more than 0.")
+    return given
+
+
+def _whole(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r}: it must be an integer, at least 0.")
+    return int(text)
+
+
+def _at_least_zero(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1
+    if not value >= 0:
+        raise argparse.ArgumentTypeError(f"{text!r}: it must be a number, at least 0.")
+    return value
 
 
 def _repeat(root: int, number: int) -> int:
@@ -92,5 +111,10 @@ def _repeat(root: int, number: int) -> int:
     return 0
 
 
+def _terminate(number: int, frame: FrameType | None) -> None:
+    raise Terminated
+
+
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, _terminate)
     sys.exit(main())

@@ -48,7 +48,7 @@ TINY, SMALL, MEDIUM, LARGE = range(4)
 SHARES = (0.5, 0.25, 0.1, 0.15)
 """The shares of cases of each size. The large ones have nearly all packets."""
 
-SECONDS = (0.1, 0.1, 0.3, 2.0)
+SECONDS = (0.1, 0.1, 0.3, 1.5)
 """A router is drawn for a case of each size only if it is expected to take less per run."""
 
 _PATIENCE = 0.03
@@ -56,7 +56,7 @@ _PATIENT = 5
 """This share of cases may take this many times longer."""
 
 _SECONDS_PER_SLOT = 1e-4
-_SECONDS_PER_SLOT_AND_PROCESSOR = 2e-8
+_SECONDS_PER_SLOT_AND_PROCESSOR = 4e-8
 _MOST_UNESTIMATED = 1024
 """The largest n for a variant of which neither the slots nor a compiled kernel is known."""
 

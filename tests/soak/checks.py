@@ -80,8 +80,8 @@ def _check_route(case: RouteCase, folder: Path) -> tuple[Row, Counter[str]]:
             _require_equal(outcome, other, "fused")
         counts["compared"] += case.network.n * case.runs
     if case.local and guarantee != IDEALIZED:
-        router, variant = experiment.resolved_router, experiment.variant
-        check_locality(router, case.network, variants=[variant], seed=case.seed, pairs=2)
+        router, names = experiment.resolved_router, [experiment.variant]
+        check_locality(router, case.network, variants=names, seed=case.seed, pairs=2)
         counts["locality_checks"] += 1
     variant = experiment.resolved_variant
     name = "a schedule" if variant.schedule is not None else variant.name.removesuffix(DETECTED)

@@ -102,7 +102,7 @@ class Record:
         lines = [
             "# Soak",
             "",
-            f"Cases 0 to {self.cases - 1:,} of root seed {self.seed}: {every['runs']:,} runs, on "
+            f"The first {self.cases:,} cases of root seed {self.seed}: {every['runs']:,} runs, on "
             f"up to {d * g:,} processors (POPS({d}, {g})), every message executed; "
             f"{self.cpu_seconds:,.0f} s of processor time.",
             "",

@@ -10,6 +10,7 @@ import time
 import traceback
 from collections import Counter, deque
 from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from itertools import count
 from pathlib import Path
 
@@ -117,6 +118,10 @@ def soak(
                 if now - written > _SECONDS_BETWEEN_WRITES:
                     record.write(path)
                     written = now
+    except BrokenProcessPool as error:
+        last = record.cases + BLOCK * len(waiting) + BLOCK - 1
+        error.add_note(f"A process died in a case from {record.cases} to {last}; try --case.")
+        raise
     finally:
         if pool is not None:
             for child in multiprocessing.active_children():
