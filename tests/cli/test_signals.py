@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+import weakref
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -64,6 +65,22 @@ def test_more_signals_do_not_disturb_the_end(cli: Cli, monkeypatch: pytest.Monke
 
     monkeypatch.setattr("popsnet.recommend", send)
     assert (cli("plan", 4, 4).code, ended) == (ExitCode.TERMINATED, [True])
+
+
+def test_a_signal_in_a_callback_is_not_lost(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python prints exceptions in such callbacks, among others of imports, and goes on."""
+
+    def send(*arguments: object, **options: object) -> None:
+        value = {1}
+        gone = weakref.ref(value, lambda _: os.kill(os.getpid(), TERM))
+        del value
+        assert gone() is None
+        for _ in range(500):
+            time.sleep(0.01)
+
+    monkeypatch.setattr("popsnet.recommend", send)
+    finished = cli("plan", 4, 4)
+    assert (finished.code, finished.out, finished.err) == (143, "", "Interrupted.\n")
 
 
 def test_a_command_that_does_not_end_is_ended(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
