@@ -14,7 +14,7 @@ def main() -> None:
     on without what it has interrupted. A lack of memory during imports ends it quietly, too.
     """
     end_at_signals()
-    atexit.register(_ignore_signals)  # the first one registered is the last one called
+    atexit.register(_leave)  # the first one registered is the last one called
     from popsnet.errors import SizeError, lacks_memory
 
     try:
@@ -56,10 +56,16 @@ def end_at_signals(code: int | None = None) -> None:
         signal.signal(one, end)
 
 
-def _ignore_signals() -> None:
-    """Let no signal end Python while it ends; it would take the place of the exit code."""
+def _leave() -> None:
+    """Let no signal end Python while it ends; it would take the place of the exit code.
+
+    As ``python -m``, Python would end itself by SIGINT if an interrupt came while a text was
+    executed, as when a dataclass is made.
+    """
     for one in _heeded():
         signal.signal(one, signal.SIG_IGN)
+    if _interrupted:
+        os._exit(_interrupted)
 
 
 def _heeded() -> list[signal.Signals]:
@@ -68,5 +74,12 @@ def _heeded() -> list[signal.Signals]:
     return [one for one in both if signal.getsignal(one) != signal.SIG_IGN]
 
 
+_interrupted = 0
+"""The exit code of a command that was interrupted."""
+
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except SystemExit as end:
+        _interrupted = int(end.code) if end.code in (130, 143) else 0
+        raise

@@ -66,6 +66,7 @@ def test_runs_are_done_and_shown(cli: Cli) -> None:
         "mei-rizzi (published)    10    4 of 6    2          2",
         "mei-rizzi (deferred)     11    6 of 6    0          1",
         "Page written to view.html; open it in a browser.",
+        "FAILED: 2 packets not delivered.",
     ]
     runs = (
         route(3, 2, variant=variant, seed=17, permutation_seed=17)[0]

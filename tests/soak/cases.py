@@ -184,7 +184,7 @@ def _router(rng: Draw, network: Network, seconds: float) -> tuple[Router, str | 
         names = variants_on(rng, routers[i], network)
         if names:
             return routers[i], names[rng.integers(len(names))], slots
-    raise AssertionError(f"no router takes less than {seconds} s on {network}")
+    return _router(rng, network, 2 * seconds)  # on the largest networks with large groups
 
 
 def _slots(router: Router, network: Network, seconds: float) -> float | None:

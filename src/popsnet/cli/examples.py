@@ -49,6 +49,7 @@ FAILURES = {
     "results plot": "",
     "results export": "",
     "results merge": "",
+    "results rescue": "some shards of the store were lost.",
     "results verify": "the store is damaged, or a shard that is run again differs.",
     "paper": "a value differs from the paper's, from its formula or from an exact one.",
     "theory": "a run is capped.",
