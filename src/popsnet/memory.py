@@ -165,6 +165,16 @@ class Memory:
             self._refuse(missing, processors, packets, Rule.DROPS_WHAT_IT_HOLDS, what)
         self._write_down(-1, processors, packets)
 
+    def drop_copies(self) -> None:
+        """Free all buffers but those of delivered packets: for when every processor is done.
+
+        Every processor knows what it holds, and which packet is the one for it.
+        """
+        rows, processors = np.nonzero(self._cells >= 0)
+        packets = self._cells[rows, processors]
+        copies = ~self._arrived[packets] | (self._destination[packets] != processors)
+        self.drop(processors[copies], packets[copies])
+
     def _require_undelivered(self, processors: Ints, packets: Ints) -> None:
         processors, packets = self._numbers(processors, packets)
         delivered = _first_delivered(self._arrived, self._destination, processors, packets)

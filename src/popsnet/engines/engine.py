@@ -104,11 +104,12 @@ def _require_memory(
     needed = engine.memory(experiment, runs, threads)
     needed += network.n * _TRACE_BYTES_PER_PROCESSOR * traced
     if needed > available:
+        smaller = _smallest(experiment, engine, traced)
         raise SizeError(
             f"{network} has n = {network.n:,} processors and needs about {system.amount(needed)} "
             f"with engine {engine.name}{' and a trace' if traced else ''}; "
             f"{system.amount(available)} are available here. "
-            f"{_smallest(experiment, engine, traced) or 'Choose a smaller d or g.'}"
+            f"{smaller or 'Choose a smaller d or g, or allow more memory.'}"
         )
 
 
