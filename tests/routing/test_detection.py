@@ -6,10 +6,12 @@ import json
 
 import pytest
 
-from popsnet import InputError, Network, route
+from popsnet import Coins, InputError, Machine, Network, route
+from popsnet.permutations import make_permutation
 from popsnet.routing import get_router
 from popsnet.testing import check_locality
 from tests.conftest import Cli
+from tests.routing.relay.staged import drive
 
 
 @pytest.mark.parametrize(
@@ -46,3 +48,16 @@ def test_the_option(cli: Cli) -> None:
     assert cli("route", 8, 8, "--variant", "idealized", "--detect").code == 2
     with pytest.raises(InputError, match="cannot have termination detection"):
         get_router("mei-rizzi").variant("idealized+or")
+
+
+def test_every_processor_drops_its_copies_when_it_knows() -> None:
+    """A shower delivers without acks, so sources still hold packets when the run is over."""
+    network = Network(36, 30)
+    destination = make_permutation("reversal", network, Coins(0))
+    variant = get_router("relay").variant("R1 P3+or")
+    for seed in range(3):
+        machine = Machine(network, destination, buffers=100)
+        running = variant.route(network, destination, Coins(seed), machine.memory)
+        drive(machine, running)
+        assert machine.memory.delivered == network.n
+        assert (machine.memory._cells >= 0).sum() == network.n, seed
