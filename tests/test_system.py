@@ -214,7 +214,7 @@ def run_python(code: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, env=environment, capture_output=True, text=True)
 
 
-SWEEP = "[[grid]]\nd = 8\ng = [8, 16]\nruns = 20\n"
+SWEEP = "[[grid]]\nd = 16\ng = [8, 16]\nruns = 20\n"
 
 LADDER = (
     "route 4 4", "route 512 512 --engine slots", "route 64 64 --engine objects",

@@ -146,7 +146,7 @@ class SizeError(PopsnetError):
     --------
     >>> import popsnet
     >>> try:
-    ...     popsnet.route(2**16, 2**16, permutation="identity")
+    ...     popsnet.route(2**15, 2**15, engine="objects")
     ... except popsnet.SizeError:
     ...     print("too large")
     too large

@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
-import psutil
-
 from popsnet.errors import SizeError
 
 try:
@@ -65,6 +63,8 @@ def available_memory() -> int:
     >>> available_memory() > 0
     True
     """
+    import psutil
+
     system = psutil.virtual_memory().available
     return max(min([system, *_left_by_limits(), *_left_in_cgroups()]), 0)
 
@@ -92,6 +92,8 @@ def threads_here() -> int:
     >>> threads_here() >= 1
     True
     """
+    import psutil
+
     process = psutil.Process()
     if hasattr(process, "cpu_affinity"):
         return len(process.cpu_affinity())

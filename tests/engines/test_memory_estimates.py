@@ -110,7 +110,7 @@ FUSED = [
 ]  # fmt: skip
 
 LARGE = [
-    *(Case("slots", "relay", "", d, g, slots=30) for d, g in SIZES),
+    *(Case("slots", "relay", "", d, g, slots=600) for d, g in SIZES),
     *(Case("slots", "relay", v, 1024, 1024) for v in ("S+or", "P64", "R8", "P1 F")),
     Case("slots", "relay", "census", 4096, 256, slots=30),
     Case("slots", "relay", "roll-call", 256, 256),
@@ -131,7 +131,7 @@ LARGE = [
     *(
         Case("objects", router, variant, g, g, slots=10)
         for router, variant in (("mei-rizzi", "published"), ("relay", "S"))
-        for g in (4, 100, 400)
+        for g in (4, 100, 250)
     ),
     *(
         Case("fused", router, "", d, g, 1, threads)
