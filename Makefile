@@ -5,14 +5,14 @@ READY := .venv/ready
 
 CHROMIUM := chromium chromium-browser google-chrome
 
-.PHONY: help setup paper lint quick test test-long test-relay test-browser fuzz bench docs picture clean
+.PHONY: help setup paper lint quick test test-long soak test-browser fuzz bench docs picture clean
 
 help:
 	@echo "make paper         set up, reproduce the paper's tables and figures in paper/"
 	@echo "make quick         set up, then ruff, codespell, mypy and the tests that take a minute"
 	@echo "make test          set up, then ruff, codespell, mypy and all tests"
 	@echo "make test-long     the statistical and large checks that take minutes"
-	@echo "make test-relay    a hundred million packets by relay, every message; some minutes"
+	@echo "make soak          random cases by every router for an hour, or SOAK='--minutes 20 --goal 1e9'"
 	@echo "make test-browser  the viewer in a real browser, which is installed if there is none"
 	@echo "make fuzz          20,000 damaged and hostile inputs, SEED=0; some minutes"
 	@echo "make bench         validate the engines and the edge colouring, then time them"
@@ -52,8 +52,8 @@ test: setup
 test-long: setup
 	$(BIN)/pytest -n auto -m long
 
-test-relay: setup
-	$(BIN)/python -m tests.routing.relay.route_many
+soak: setup
+	$(BIN)/python -m tests.soak $(SOAK)
 
 test-browser: setup
 	@for name in $(CHROMIUM); do command -v $$name > /dev/null && exit 0; done; \

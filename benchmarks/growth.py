@@ -11,6 +11,8 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.figure import Figure
 
+from popsnet.files import write_whole
+
 __all__ = ["HERE", "draw_growth", "read_arguments"]
 
 HERE = Path(__file__).parent
@@ -53,4 +55,5 @@ def draw_growth(
     axes.set_ylabel(y)
     axes.grid(alpha=0.3)
     axes.legend()
-    figure.savefig(path, dpi=120)
+    with write_whole(path) as file:
+        figure.savefig(file.buffer, format=path.suffix.removeprefix("."), dpi=120)

@@ -8,7 +8,7 @@ from typer import Context
 from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 from typer.main import get_command
 
-from popsnet.cli.examples import EXAMPLES
+from popsnet.cli.examples import EXAMPLES, FAILURES
 from popsnet.cli.main import app
 
 _INTRODUCTION = """\
@@ -47,6 +47,8 @@ def _section(named: tuple[str, TyperCommand], parent: Context) -> str:
     usage = " ".join([f"popsnet {name}", *command.collect_usage_pieces(context)])
     parts = [f"## popsnet {name}", _text(command.help), f"```text\n{usage}\n```"]
     parts.append(f"Example: `{EXAMPLES[name]}`")
+    if FAILURES[name]:
+        parts.append(f"Exit code 1: {_text(FAILURES[name])}")
     parameters = (one for one in command.params if isinstance(one, TyperArgument | TyperOption))
     if rows := [_row(one, context) for one in parameters if one.name not in ("json", "csv")]:
         parts.append("\n".join(["| argument or option | meaning |", "|---|---|", *rows]))

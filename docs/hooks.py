@@ -11,7 +11,7 @@ from mkdocs.structure.pages import Page
 from watch import WATCHED, page_of
 
 ROOT = Path(__file__).parents[1]
-PAGES = ("ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md")
+PAGES = ("ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
 """Pages that stand beside docs, where a code host looks for them."""
 
 

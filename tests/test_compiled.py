@@ -1,16 +1,24 @@
 from __future__ import annotations
 
+import multiprocessing
 import os
+import pickle
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numba
 import pytest
 
 import popsnet
-from popsnet.compiled import cache_folder, kernel_digest
+import popsnet.compiled
+from popsnet.cli.main import _worded
+from popsnet.compiled import CacheWarning, choose_cache, compiled, kernel_digest, use_cache_for
+
+unix = pytest.mark.skipif(os.name == "nt", reason="Windows has no owners to check")
 
 PLAIN = "from numba import njit\ncompiled = njit(cache=True)\n"
 OURS = "from popsnet.compiled import compiled\n"
@@ -115,6 +123,12 @@ def python(folder: Path, code: str, **settings: str) -> list[str]:
     return finished.stdout.split()
 
 
+def folder_for(package: Path) -> Path:
+    folder = choose_cache(package).folder
+    assert folder is not None
+    return folder
+
+
 def test_numba_alone_keeps_an_old_callee(tmp_path: Path) -> None:
     """The reason for the digest; if this fails, Numba looks at callees and it may go."""
     kernels = package(tmp_path, PLAIN)
@@ -188,7 +202,7 @@ def test_the_digest_follows_numba(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 def test_who_chooses_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def chosen() -> str:
-        return cache_folder(tmp_path / "package").relative_to(tmp_path).parts[0]
+        return folder_for(tmp_path / "package").relative_to(tmp_path).parts[0]
 
     monkeypatch.delenv("POPSNET_CACHE_DIR", raising=False)
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
@@ -215,27 +229,122 @@ def test_without_a_home_a_private_folder_serves(
     monkeypatch.setattr(os.path, "expanduser", str)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.chdir(tmp_path)
-    assert cache_folder(tmp_path).parent.parent == tmp_path
+    assert folder_for(tmp_path).parent.parent == tmp_path
     assert not (tmp_path / "~").exists()
 
 
-def test_without_a_folder_to_write_to_a_private_one_serves(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "file").touch()
+@pytest.fixture
+def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder for temporary files; ``cache`` beside it is the one for compiled code."""
     (tmp_path / "temporary").mkdir()
-    monkeypatch.setenv("POPSNET_CACHE_DIR", str(tmp_path / "file"))
+    monkeypatch.setenv("POPSNET_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
-    folder = cache_folder(tmp_path)
-    assert folder.parent.parent == tmp_path / "temporary"
-    assert folder.parent.stat().st_mode & 0o077 == 0
-    assert cache_folder(tmp_path) == folder
+    return tmp_path / "temporary"
 
-    folder.parent.chmod(0o777)  # what others can write to is not run
-    other = cache_folder(tmp_path)
-    assert other.parent.parent == tmp_path / "temporary"
-    assert other.parent != folder.parent
-    assert other.parent.stat().st_mode & 0o077 == 0
+
+@pytest.fixture
+def triple(
+    temporary: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[[], Callable[[float], float]]:
+    """Decorate a function, as the first of a new program would be."""
+
+    def decorated() -> Any:
+        use_cache_for(temporary)
+        return compiled(_triple)
+
+    monkeypatch.setattr(popsnet.compiled, "_cache", None)
+    return decorated
+
+
+def _triple(x: float) -> float:
+    return 3 * x
+
+
+class _Planted:
+    """A pickle that creates a file when it is read."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Path.touch, (self.path,)
+
+
+def test_without_a_folder_to_write_to_a_temporary_one_serves(
+    tmp_path: Path, temporary: Path
+) -> None:
+    (tmp_path / "cache").touch()
+    cache = choose_cache(tmp_path)
+    assert cache.folder is not None
+    assert cache.folder.parent.parent == temporary
+    assert cache.folder.parent.stat().st_mode & 0o077 == 0 or os.name == "nt"
+    assert not cache.is_unsafe
+    assert str(cache).startswith(f"kept in {cache.folder}, because [Errno ")
+    assert choose_cache(tmp_path) == cache
+
+
+@unix
+def test_planted_code_is_not_run(
+    tmp_path: Path, triple: Callable[[], Callable[[float], float]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert triple()(2) == 6
+    (index,) = tmp_path.rglob("*.nbi")
+    index.write_bytes(pickle.dumps(_Planted(tmp_path / "planted was run")))
+    index.parents[2].chmod(0o777)  # another user may have written this
+
+    with pytest.warns(CacheWarning) as told:
+        function = triple()
+    assert function(2) == 6
+    assert not (tmp_path / "planted was run").exists()
+    (warning,) = told
+    assert f"{index.parents[2]} can be written to by other users (mode 777" in str(warning.message)
+    assert "Compiled code is kept in" in str(warning.message)
+
+    monkeypatch.setattr(popsnet.compiled, "open_private_folder", lambda path: path)
+    assert triple()(2) == 6
+    assert (tmp_path / "planted was run").exists()  # nothing but the check prevents it
+
+
+@unix
+def test_a_worker_does_not_repeat_the_warning(
+    tmp_path: Path, triple: Callable[[], Callable[[float], float]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "cache").mkdir()
+    (tmp_path / "cache").chmod(0o777)
+    with pytest.warns(CacheWarning):
+        triple()
+    monkeypatch.setattr(multiprocessing, "parent_process", lambda: object())
+    triple()  # a warning would fail
+
+
+@unix
+def test_without_any_private_folder_code_is_not_kept(
+    tmp_path: Path, temporary: Path, triple: Callable[[], Callable[[float], float]]
+) -> None:
+    (tmp_path / "cache").mkdir()
+    for folder in (tmp_path / "cache", temporary):
+        folder.chmod(0o777)
+    with pytest.warns(CacheWarning, match="Compiled code is not kept, because .*; .*temporary can"):
+        assert triple()(2) == 6
+    assert not [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert choose_cache(tmp_path).folder is None
+
+
+def test_numba_keeps_no_code_elsewhere(
+    triple: Callable[[], Callable[[float], float]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where it cannot write to the folder, it would use ``__pycache__``."""
+    from numba.core.caching import NullCache, UserProvidedCacheLocator
+
+    monkeypatch.setattr(UserProvidedCacheLocator, "from_function", lambda *_: None)
+    function: Any = triple()
+    assert isinstance(function._cache, NullCache)
+    assert function(2) == 6
+
+
+def test_the_command_line_says_what_a_warning_says() -> None:
+    assert _worded(CacheWarning("Take care."), CacheWarning, "a.py", 1) == "Warning: Take care.\n"
+    assert "a.py:1: UserWarning: other" in _worded(UserWarning("other"), UserWarning, "a.py", 1)
 
 
 def test_old_folders_go_and_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -245,25 +354,25 @@ def test_old_folders_go_and_nothing_else(tmp_path: Path, monkeypatch: pytest.Mon
         (home / name / "kernels").mkdir(parents=True)
     for age in range(7):
         os.utime(home / f"{age:016x}", (1_000_000_000 - age,) * 2)
-    newest = cache_folder(tmp_path / "package")
+    newest = folder_for(tmp_path / "package")
     kept = {"src", newest.name, *(f"{age:016x}" for age in range(4))}
     assert {path.name for path in home.iterdir()} == kept
 
     (home / f"{9:016x}").mkdir()
-    cache_folder(tmp_path / "package")  # not new: nothing to make room for
+    choose_cache(tmp_path / "package")  # not new: nothing to make room for
     assert {path.name for path in home.iterdir()} == kept | {f"{9:016x}"}
 
 
 def test_a_folder_in_use_is_not_old(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("POPSNET_CACHE_DIR", str(tmp_path))
-    used = cache_folder(tmp_path / "package")
+    used = folder_for(tmp_path / "package")
     os.utime(used, (0, 0))
-    cache_folder(tmp_path / "package")
+    choose_cache(tmp_path / "package")
     for age in range(4):
         (used.parent / f"{age:016x}").mkdir()
         os.utime(used.parent / f"{age:016x}", (1, 1))
     package(tmp_path, OURS)
-    cache_folder(tmp_path / "kernels")
+    choose_cache(tmp_path / "kernels")
     assert used.is_dir()
     assert len(list(used.parent.iterdir())) == 5
 

@@ -42,6 +42,16 @@ def test_what_is_stored_can_be_sent_on() -> None:
     assert machine.memory.peak == 2
 
 
+def test_what_is_stored_and_dropped_after_one_slot_is_not_held_at_once() -> None:
+    machine = after_a_hop()
+    machine.memory.store(row(2), row(0))
+    assert machine.memory.peak == 2
+    machine.memory.drop(row(2), row(2))
+    assert machine.memory.peak == 1
+    machine.execute(slot_of(senders=[2], groups=[0], packets=[0]))
+    assert machine.memory.peak == 1
+
+
 def test_what_is_not_stored_is_gone() -> None:
     machine = after_a_hop()
     with pytest.raises(RuleViolation, match="does not hold") as violation:

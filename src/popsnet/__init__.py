@@ -6,7 +6,7 @@ Route, and look at the results
 Choose a router
     ``recommend``, ``compare``, ``predict``, ``all_routers``, ``find_router``
 Many experiments, kept in a file
-    ``Sweep``, ``collect``, ``Store``, ``Tally``, ``verify``
+    ``Sweep``, ``collect``, ``Store``, ``Tally``, ``verify``, ``rescue``
 Schedules, sorting and sums
     ``schedule``, ``sort``, ``compute``
 The paper's tables and figures
@@ -24,8 +24,20 @@ Errors
 Names are imported when they are first used, so that ``import popsnet`` costs nothing.
 """
 
-import lazy_loader
+import sys
 
 __version__ = "0.2.0"
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+
+def __getattr__(name: str) -> object:
+    """Read the stub, which says where every name is, when the first of them is used."""
+    import lazy_loader
+
+    names = "__getattr__", "__dir__", "__all__"
+    globals().update(zip(names, lazy_loader.attach_stub(__name__, __file__), strict=True))
+    return getattr(sys.modules[__name__], name)
+
+
+def __dir__() -> list[str]:
+    """Return the public names."""
+    return __getattr__("__all__")

@@ -45,6 +45,7 @@ from .slot import Inbox as Inbox
 from .slot import Kind as Kind
 from .slot import Slot as Slot
 from .stats.inference import summarize as summarize
+from .sweeps.rescue import rescue as rescue
 from .sweeps.runner import collect as collect
 from .sweeps.store import Store as Store
 from .sweeps.sweep import Sweep as Sweep

@@ -8,6 +8,8 @@ in which everything is compiled again.
 
 A constant that a kernel takes from another module is part of its code too: such a module must be a
 kernel source itself, or the constant must be an argument.
+
+What is kept is run when it is read. So it is kept only in folders that no other user can write to.
 """
 
 from __future__ import annotations
@@ -15,17 +17,20 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import stat
 import tempfile
+import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from hashlib import blake2b
 from pathlib import Path
 from threading import Lock
-from typing import Any, ParamSpec, TypeVar, overload
+from typing import Any, NamedTuple, ParamSpec, TypeVar, overload
 from uuid import uuid4
 
 import numpy as np
+
+from popsnet.ownership import NotPrivate, open_private_folder
+from popsnet.system import reserve_compiler_memory
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -33,8 +38,29 @@ R = TypeVar("R")
 _MARK = b"from popsnet.compiled import"
 _OLD_FOLDERS_KEPT = 4
 _decorating = Lock()
-_folder: Path | None = None
+_cache: Cache | None = None
 _interpreting = False
+
+
+class CacheWarning(UserWarning):
+    """The folder for compiled code is not used, because another user could change it."""
+
+
+class Cache(NamedTuple):
+    """Where the machine code of some kernel sources is kept."""
+
+    folder: Path | None
+    """None if it is not kept, and every program compiles it again."""
+
+    reason: str = ""
+    """Why it is not the folder that the user or the operating system chose."""
+
+    is_unsafe: bool = False
+    """Whether the reason is that another user could change that folder."""
+
+    def __str__(self) -> str:
+        kept = "not kept" if self.folder is None else f"kept in {self.folder}"
+        return f"{kept}, because {self.reason}" if self.reason else kept
 
 
 def kernel_digest(package: Path) -> str:
@@ -53,19 +79,36 @@ def kernel_digest(package: Path) -> str:
     return digest.hexdigest()
 
 
-def cache_folder(package: Path) -> Path:
-    """Return the folder for the code of these kernel sources, and create it if it is missing."""
-    digest = kernel_digest(package)
-    try:
-        return _opened(_user_cache() / digest)
-    except (OSError, RuntimeError):  # it cannot be written, or the user has no home
-        return _opened(_private_folder() / digest)
+def choose_cache(package: Path) -> Cache:
+    """Choose the folder for the code of these kernel sources, and create it if it is missing."""
+    digest, is_unsafe = kernel_digest(package), False
+    reasons: list[str] = []
+    for place in (_user_cache, _temporary_cache):
+        try:
+            return Cache(_opened(place() / digest), "; ".join(reasons), is_unsafe)
+        except (OSError, RuntimeError) as error:  # it cannot be written, or the user has no home
+            reasons.append(str(error))
+            is_unsafe = is_unsafe or isinstance(error, NotPrivate)
+    return Cache(None, "; ".join(reasons), is_unsafe)
 
 
 def use_cache_for(package: Path) -> None:
     """Keep the code of functions decorated from now on in the folder for this package's sources."""
-    global _folder
-    _folder = cache_folder(package)
+    global _cache
+    _cache = choose_cache(package)
+    if _cache.is_unsafe and _is_first_process():
+        warnings.warn(
+            f"Compiled code is {_cache}. POPSNET_CACHE_DIR can name another folder.",
+            CacheWarning,
+            stacklevel=2,
+        )
+
+
+def _is_first_process() -> bool:
+    """Whether this is not a worker of a program that has said the same already."""
+    from multiprocessing import parent_process
+
+    return parent_process() is None
 
 
 def interpret() -> None:
@@ -75,7 +118,7 @@ def interpret() -> None:
     not be followed by work of any size, nor by the ``fused`` engine, which needs the compiler.
     """
     global _interpreting
-    _interpreting = _folder is None
+    _interpreting = _cache is None
 
 
 @overload
@@ -92,29 +135,43 @@ def compiled(function: Any = None, /, *, inline: bool = False) -> Any:
     def compiled_later(function: Callable[..., object]) -> object:
         if _interpreting:
             return function
+        if _cache is None:
+            reserve_compiler_memory()
         import numba
 
         with _decorating:
-            if _folder is None:
+            if _cache is None:
                 use_cache_for(Path(__file__).parent)
+            assert _cache is not None
             config: Any = numba.config
             before = config.CACHE_DIR
             # Numba reads it here and never again. Other packages' functions stay where they were.
-            config.CACHE_DIR = str(_folder)
+            config.CACHE_DIR = str(_cache.folder or "")
             try:
                 dispatcher = numba.njit(
                     nogil=True,
-                    cache=True,
+                    cache=_cache.folder is not None,
                     error_model="numpy",
                     boundscheck=False,
                     inline="always" if inline else "never",
                 )(function)
             finally:
                 config.CACHE_DIR = before
+            _keep_to(_cache.folder, dispatcher)
         _name_files_apart(dispatcher)
         return dispatcher
 
     return compiled_later if function is None else compiled_later(function)
+
+
+def _keep_to(folder: Path | None, dispatcher: Any) -> None:
+    """Keep no code elsewhere: Numba has other places for when a folder cannot be written to."""
+    from numba.core.caching import NullCache
+
+    with suppress(AttributeError):  # NUMBA_DISABLE_JIT leaves a plain function
+        path = dispatcher._cache.cache_path
+        if path is not None and folder not in Path(path).parents:
+            dispatcher._cache = NullCache()
 
 
 def _name_files_apart(dispatcher: Any) -> None:
@@ -142,23 +199,16 @@ def _user_cache() -> Path:
     return user_cache_path("popsnet", appauthor=False).expanduser().absolute()
 
 
-def _private_folder() -> Path:
-    """Return a temporary folder that no other user can write to: the code in it will be run."""
-    if hasattr(os, "getuid"):
-        folder = Path(tempfile.gettempdir()) / f"popsnet-{os.getuid()}"
-        with suppress(OSError):
-            folder.mkdir(mode=0o700, exist_ok=True)
-            found = folder.lstat()
-            private = stat.S_ISDIR(found.st_mode) and not found.st_mode & 0o077
-            if private and found.st_uid == os.getuid() and os.access(folder, os.W_OK):
-                return folder
-    return Path(tempfile.mkdtemp(prefix="popsnet-"))
+def _temporary_cache() -> Path:
+    """Return a folder for temporary files of this user, for when there is no other."""
+    user = f"-{os.getuid()}" if hasattr(os, "getuid") else ""
+    return Path(tempfile.gettempdir()) / f"popsnet{user}"
 
 
 def _opened(folder: Path) -> Path:
     """Create a folder that can be written to, mark it as used, and remove old ones if it is new."""
     is_new = not folder.exists()
-    folder.mkdir(parents=True, exist_ok=True)
+    folder = open_private_folder(folder)
     tempfile.TemporaryFile(dir=folder).close()
     os.utime(folder)
     if is_new:

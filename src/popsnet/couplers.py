@@ -18,6 +18,7 @@ U64 = np.uint64
 _SILENT = -1
 _COLLIDED = -2
 _UNUSED = -1
+_CELL_BYTES = 12
 _PADDING = 16  # without it, if g is a power of two, a column would share a few cache lines
 
 
@@ -28,6 +29,29 @@ class Transmitted(NamedTuple):
     heard: I32  # positions of the transmissions they heard
     collided: int  # couplers with two or more messages
     destroyed: int  # arrivals at those couplers
+
+
+def table_bytes(network: Network) -> int:
+    """Return the memory of a table of all couplers, or 0 if cells are found by hashing."""
+    return 4 * network.g * (network.g + _PADDING) if _has_table(network) else 0
+
+
+def hashed_bytes(network: Network, messages: int) -> int:
+    """Return the memory of the cells of a slot with this many messages, or 0 if there is a table.
+
+    >>> hashed_bytes(Network(1, 1000), 1000), hashed_bytes(Network(1000, 2), 1000)
+    (24576, 0)
+    """
+    return 0 if _has_table(network) else _CELL_BYTES * _cells(messages)
+
+
+def _has_table(network: Network) -> bool:
+    return network.couplers <= max(4 * network.n, 2**16)
+
+
+def _cells(messages: int) -> int:
+    """Return a power of two, at least twice the messages, so that half of the cells stay free."""
+    return 2 << messages.bit_length()
 
 
 class Couplers:
@@ -45,7 +69,7 @@ class Couplers:
         self._divisor = U64((1 << shift) // network.d + 1), U64(shift)
         self._at, self._heard = (np.empty(network.n, dtype=np.int32) for _ in range(2))
         self._table: I32 | None = None
-        if network.couplers <= max(4 * network.n, 2**16):
+        if _has_table(network):
             self._table = np.full(network.g * int(self._row), _SILENT, dtype=np.int32)
 
     def carry(self, senders: I32, groups: I32, listeners: I32, listened: I32) -> Transmitted:
@@ -55,7 +79,7 @@ class Couplers:
         """
         table, numbers = self._table, None
         if table is None:
-            size = 2 << len(groups).bit_length()  # at most half of the cells will be in use
+            size = _cells(len(groups))
             table = np.full(size, _SILENT, dtype=np.int32)
             numbers = np.full(size, _UNUSED, dtype=np.int64)
         shape = self._row, *self._divisor

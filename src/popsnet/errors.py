@@ -3,17 +3,21 @@
     PopsnetError
     ├── InputError              a value cannot be used; the message says how to correct it
     │   ├── PermutationError    not a permutation of [0, n), or a file without one
-    │   ├── SizeError           the network does not fit in this machine's memory
     │   ├── StoreError          a file that is not a store, or one that contradicts itself
     │   └── TraceFormatError    a file that is not a readable trace
-    └── RuleViolation           a router broke a rule of the machine
+    ├── RuleViolation           a router broke a rule of the machine
+    └── SizeError               there is not enough memory here
 
-The command line turns an ``InputError`` into exit code 2 and a ``RuleViolation`` into 1.
+The command line turns an ``InputError`` into exit code 2 and the others into 1.
+
+``SizeError`` is raised in advance, by an estimate. If memory runs out nevertheless, the library
+lets Python's ``MemoryError`` through, and the command line ends with a message and exit code 1.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import errno
+from collections.abc import Iterable, Iterator
 from enum import StrEnum
 
 
@@ -38,6 +42,39 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     """
     close = closest(name, known)
     return f" Did you mean {close!r}?" if close is not None else ""
+
+
+def lacks_memory(error: BaseException) -> bool:
+    """Return whether an error, or what caused it, is that the system gave no more memory.
+
+    Besides ``MemoryError`` that is ENOMEM, a thread that has no stack, or a library that cannot be
+    loaded.
+
+    >>> lacks_memory(MemoryError()), lacks_memory(ImportError("No module named 'rich'"))
+    (True, False)
+    """
+    return any(
+        isinstance(one, MemoryError)
+        or (isinstance(one, OSError) and one.errno == errno.ENOMEM)
+        or (isinstance(one, RuntimeError) and "can't start new thread" in str(one))
+        or (isinstance(one, ImportError | OSError) and any(sign in str(one) for sign in _UNMAPPED))
+        for one in _with_causes(error)
+    )
+
+
+_UNMAPPED = (
+    "failed to map segment", "cannot allocate", "Cannot allocate", "cannot map", "cannot create",
+    "cannot enable executable stack", "Error importing numpy",
+)  # fmt: skip
+"""What a dynamic loader says if it has no memory for a library."""
+
+
+def _with_causes(error: BaseException | None) -> Iterator[BaseException]:
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        yield error
+        seen.add(id(error))
+        error = error.__cause__ or error.__context__
 
 
 def how_to_install(extra: str) -> str:
@@ -102,8 +139,8 @@ class PermutationError(InputError):
     """
 
 
-class SizeError(InputError):
-    """The network does not fit in memory, or has more processors than are supported.
+class SizeError(PopsnetError):
+    """There is not enough memory, by an estimate. The message says what needs less.
 
     Examples
     --------

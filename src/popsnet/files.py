@@ -1,15 +1,33 @@
-"""Files that appear whole or not at all: written beside their name, then renamed."""
+"""Files that appear whole or not at all: written beside their name, then renamed.
+
+docs/reference/files.md says what this means for links, permissions, devices and pipes.
+"""
 
 from __future__ import annotations
 
 import os
-import tempfile
+import re
+import stat
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import cache, partial
 from pathlib import Path
 from typing import TextIO
 
 from popsnet.errors import InputError
+from popsnet.ownership import CHECKED, is_anothers
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
+_MOST_LINKS = 40
+"""Symbolic links that lead to each other, as many as Linux follows."""
+
+_WEEK = 7 * 24 * 3600
+_PART = re.compile(r"\.popsnet-(?:([0-9a-f]{8})-)?\w+\.part")
 
 
 def is_file(path: Path) -> bool:
@@ -23,19 +41,28 @@ def is_file(path: Path) -> bool:
 def require_writable(path: Path) -> None:
     """Refuse a path at which a file cannot be written, before any work is done."""
     try:
-        path = path.resolve()
-        if path.is_dir():
-            raise InputError(f"{path} is a folder; give the name of a file to write.")
-        if path.exists() and not (path.is_file() and os.access(path, os.W_OK)):
-            raise InputError(f"{path} exists and cannot be replaced; give another name.")
-        if not path.parent.is_dir():
-            raise InputError(f"There is no folder {path.parent} to write in; create it first.")
-        if not os.access(path.parent, os.W_OK):
-            raise InputError(f"The folder {path.parent} cannot be written to; choose another.")
-    except (OSError, RuntimeError) as error:
+        _require_writable(path, _target(path))
+    except (OSError, ValueError) as error:
         raise InputError(
             f"{path} cannot be used as the name of a file to write: {error}."
         ) from error
+
+
+def _require_writable(path: Path, target: Path) -> None:
+    if target.is_dir():
+        raise InputError(f"{path} is a folder; give the name of a file to write.")
+    if target.exists() and not _can_be_written(target):
+        raise InputError(f"{path} exists and cannot be written to; give another name.")
+    if _is_stream(target):
+        return
+    if _is_standard_output(target):
+        raise InputError(
+            f"{path} is the file that standard output or standard error goes to; give another name."
+        )
+    if not target.parent.is_dir():
+        raise InputError(f"There is no folder {target.parent} to write in; create it first.")
+    if not os.access(target.parent, os.W_OK):
+        raise InputError(f"The folder {target.parent} cannot be written to; choose another.")
 
 
 def make_folder(path: Path) -> None:
@@ -43,7 +70,9 @@ def make_folder(path: Path) -> None:
     try:
         path.mkdir(parents=True, exist_ok=True)
     except FileExistsError as error:
-        raise InputError(f"{path} is a file; give the name of a folder to write in.") from error
+        raise InputError(
+            f"{path} exists and is not a folder; give the name of a folder to write in."
+        ) from error
     except OSError as error:
         raise InputError(
             f"{path} cannot be used as a folder to write in: {error.strerror}."
@@ -54,21 +83,142 @@ def make_folder(path: Path) -> None:
 
 @contextmanager
 def write_whole(path: Path) -> Iterator[TextIO]:
-    """Open a text file that replaces ``path`` only if the block ends without an exception."""
+    """Open a text file that replaces ``path`` only if the block ends without an exception.
+
+    A device or a pipe cannot be replaced, and is written to at once.
+    """
     require_writable(path)
-    path = path.resolve()
-    with _errors_named(path):
-        handle, name = tempfile.mkstemp(prefix=".popsnet-", suffix=".part", dir=path.parent)
-    part = Path(name)
+    target = _target(path)
+    if _is_stream(target):
+        with _errors_named(path), target.open("w", encoding="utf-8", newline="\n") as stream:
+            yield stream
+        return
+    _remove_abandoned(target.parent.resolve())
+    with _errors_named(target):
+        file = _new_part(target)
+    part = Path(file.name)
     try:
-        with _errors_named(path), os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
+        with _errors_named(target), file:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        part.chmod(0o666 & ~_umask())
-        part.replace(path)
+            _take_over_permissions(file, target)
+            if fcntl is None:
+                file.close()  # Windows renames no open file; elsewhere the lock lasts until then
+            part.replace(target)
     finally:
         part.unlink(missing_ok=True)
+
+
+def _target(path: Path) -> Path:
+    """Return the path that symbolic links lead to, whether or not there is a file."""
+    target = path
+    for _ in range(_MOST_LINKS):
+        if is_anothers(target):
+            raise InputError(
+                f"{target} belongs to another user, in a folder in which all users can write; "
+                "give another name."
+            )
+        if not target.is_symlink() or _is_stream(target):
+            return target
+        target = target.parent / target.readlink()
+    raise InputError(f"{path} is a symbolic link that leads back to itself; give another name.")
+
+
+def _is_stream(path: Path) -> bool:
+    """Whether a path is a device or a pipe, which are written to and never replaced."""
+    try:
+        mode = path.stat().st_mode
+    except OSError:
+        return False
+    return stat.S_ISCHR(mode) or stat.S_ISFIFO(mode)
+
+
+def _can_be_written(path: Path) -> bool:
+    return (path.is_file() or _is_stream(path)) and os.access(path, os.W_OK)
+
+
+def _is_standard_output(path: Path) -> bool:
+    """Whether what this program prints goes to a file, and would be lost if it were replaced."""
+    for number in (1, 2):
+        with suppress(OSError):
+            if os.path.samestat(path.stat(), os.fstat(number)):
+                return True
+    return False
+
+
+def _new_part(target: Path) -> TextIO:
+    """Create the file that will replace another, with a lock on it while it is open."""
+    # Until it has the permissions of the file that it replaces, no other user may read it.
+    mode = 0o600 if target.exists() else 0o666
+    create = partial(os.open, mode=mode)
+    while True:
+        part = target.parent / f".popsnet-{_machine()}-{os.urandom(8).hex()}.part"
+        opened = open(part, "x", encoding="utf-8", newline="\n", opener=create)  # noqa: SIM115
+        if fcntl is not None:
+            with suppress(OSError):  # not all file systems have locks
+                fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if part.exists():  # or another process has locked and removed it just before
+            return opened
+        opened.close()
+
+
+def _take_over_permissions(file: TextIO, target: Path) -> None:
+    """Give a file the owner and the permissions of the one that it replaces, where there is one."""
+    try:
+        before = target.stat()
+    except FileNotFoundError:
+        return
+    now, mode = os.fstat(file.fileno()), before.st_mode & 0o777
+    if hasattr(os, "fchown") and (now.st_uid, now.st_gid) != (before.st_uid, before.st_gid):
+        for owner in (before.st_uid, -1):  # only root can give files away
+            with suppress(OSError):
+                os.fchown(file.fileno(), owner, before.st_gid)
+                break
+        else:
+            mode &= ~0o070  # what was allowed to one group is not allowed to another
+    if now.st_mode & 0o777 != mode:
+        Path(file.name).chmod(mode)
+
+
+@cache
+def _remove_abandoned(folder: Path) -> None:
+    """Remove what killed processes of this user have left in a folder, once per process."""
+    with suppress(OSError):
+        for path in [one for one in folder.iterdir() if _PART.fullmatch(one.name)]:
+            with suppress(OSError):
+                _remove_if_abandoned(path)
+
+
+def _remove_if_abandoned(path: Path) -> None:
+    """Remove a part of a file unless the process that writes it may be alive.
+
+    It has a lock on the part, which ends with it. Processes on other machines may not see the
+    lock: their parts must also be a week old.
+    """
+    found, writer = path.lstat(), _PART.fullmatch(path.name)
+    is_ours = stat.S_ISREG(found.st_mode) and not (CHECKED and found.st_uid != os.geteuid())
+    is_old = time.time() - found.st_mtime >= _WEEK
+    if writer is None or not is_ours or not (is_old or writer[1] == _machine()):
+        return
+    if os.name == "nt":
+        path.unlink()  # raises OSError if it is open
+    elif fcntl is not None:
+        with path.open("r+b") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # raises OSError if it is locked
+            path.unlink()
+
+
+@cache
+def _machine() -> str:
+    """Return a name for this machine, from when it was started until it is stopped.
+
+    Only Linux gives one. Elsewhere each process is taken for a machine of its own.
+    """
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text()[:8]
+    except OSError:
+        return os.urandom(4).hex()
 
 
 @contextmanager
@@ -76,13 +226,9 @@ def _errors_named(path: Path) -> Iterator[None]:
     """Raise errors of writing, which carry no file name of their own, with this one."""
     try:
         yield
+    except BrokenPipeError:  # the command line ends as if its own output were closed
+        raise
     except OSError as error:
         if error.filename is not None and Path(error.filename).parent != path.parent:
             raise
-        raise InputError(f"{path} could not be written: {error.strerror}.") from error
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+        raise InputError(f"{path} could not be written: {error.strerror or error}.") from error

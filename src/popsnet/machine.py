@@ -204,6 +204,16 @@ class Machine:
         _require_range(number, listened, listeners, g, Rule.GROUP_EXISTS, "it listens to group")
 
 
+def machine_bytes(buffers: int) -> int:
+    """Return the memory of a machine per processor, without a table of couplers.
+
+    These are its destinations and the loops it was seen in (two numbers), and those of its couplers
+    (two) and of its memory: buffers, what was heard and when (two), in which loop it was seen, and
+    whether its packet has arrived (a byte).
+    """
+    return 4 * (2 + 2 + buffers + 2 + 1) + 1
+
+
 def _require_range(
     slot: int, values: Ints, processors: Ints, bound: int, rule: Rule, what: str, low: int = 0
 ) -> None:

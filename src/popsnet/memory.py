@@ -78,6 +78,7 @@ class Memory:
             self._peak = 1
         else:
             self._peak = self._begin(start)
+        self._crowded: list[I32] = []  # processors that may hold more than the peak
         self._changes: list[tuple[int, I32, I32]] | None = None
 
     def _begin(self, start: Ints) -> int:
@@ -90,8 +91,12 @@ class Memory:
 
     @property
     def peak(self) -> int:
-        """The largest number of packets that a processor has held at once."""
-        return self._peak
+        """The most packets that a processor has held after a slot, or at the start.
+
+        A packet that is stored and another that is dropped after the same slot are not held at
+        once, in whatever order the router says so.
+        """
+        return max([self._peak, *(_most_held(self._cells, one) for one in self._crowded)])
 
     @property
     def delivered(self) -> int:
@@ -125,7 +130,8 @@ class Memory:
             claimed = f"{len(self._cells)} claimed"
             what = f"stores packet {{packet}} with all its buffers full ({claimed})"
             self._refuse(full, processors, packets, Rule.BUFFERS, what)
-        self._peak = max(self._peak, peak)
+        if peak > self._peak:
+            self._crowded.append(processors.copy())
         self._write_down(1, processors, packets)
 
     def _require_heard(self, processors: Ints, packets: Ints) -> None:
@@ -158,6 +164,16 @@ class Memory:
             what = "drops packet {packet}, which it does not hold"
             self._refuse(missing, processors, packets, Rule.DROPS_WHAT_IT_HOLDS, what)
         self._write_down(-1, processors, packets)
+
+    def drop_copies(self) -> None:
+        """Free all buffers but those of delivered packets: for when every processor is done.
+
+        Every processor knows what it holds, and which packet is the one for it.
+        """
+        rows, processors = np.nonzero(self._cells >= 0)
+        packets = self._cells[rows, processors]
+        copies = ~self._arrived[packets] | (self._destination[packets] != processors)
+        self.drop(processors[copies], packets[copies])
 
     def _require_undelivered(self, processors: Ints, packets: Ints) -> None:
         processors, packets = self._numbers(processors, packets)
@@ -295,6 +311,8 @@ class Memory:
         ``only`` is the kind of all messages, if they are of one kind.
         """
         self._slot = slot
+        if self._crowded:
+            self._peak, self._crowded = self.peak, []
         if only is None:
             inbox = inbox.at(inbox.kinds == _PACKET)
         elif only is not _PACKET:
@@ -500,6 +518,18 @@ def _put_in(cells: I32, heard: I64, processors: I32, packets: I32) -> tuple[int,
         cells[free, j] = packets[k]
         peak = max(peak, held)
     return -1, peak
+
+
+@compiled
+def _most_held(cells: I32, processors: I32) -> int:
+    """Return the most packets that one of these processors holds."""
+    most = 0
+    for j in processors:
+        held = 0
+        for b in range(len(cells)):
+            held += int(cells[b, j] != _FREE)
+        most = max(most, held)
+    return most
 
 
 @compiled

@@ -13,7 +13,8 @@ from popsnet.experiment import Experiment
 from popsnet.progress import patient_progress
 from popsnet.report import Column, Fact, Report, Row, Table, counted
 from popsnet.runs.run import Run, Runs, require_traceable, write_trace
-from popsnet.runs.summary import LABELS
+from popsnet.runs.summary import LABELS, raise_max_steps
+from popsnet.terminal import visible
 from popsnet.trace import Event
 from popsnet.trace.checker import TraceCheck, check_trace
 from popsnet.viewer import MOST_TEXT, Page, Recording, require_showable, too_long
@@ -126,28 +127,43 @@ def page_of(*runs: Run | Experiment | Path | str) -> tuple[Page, Report]:
     recordings: list[Recording] = []
     rows: list[dict[str, object]] = []
     room = MOST_TEXT
+    stopped: list[int] = []
     for one, trace in zip(runs, traces, strict=True):
         if isinstance(one, Path | str):
             assert trace is not None
             recording, row = trace, _checked(Path(one))
         elif isinstance(one, Run):
             recording, row = recorded(one, room), _row(one.experiment, one.outcome)
+            stopped += _limit_reached(one)
         else:
             run, recording = record(one, 0, room)
             row = _row(one, run.outcome)
+            stopped += _limit_reached(run)
         room -= len(recording.text)
         recordings.append(recording)
         rows.append(row)
     page = Page.of(recordings)
     columns = _COLUMNS if found else tuple(one for one in _COLUMNS if one.key != "trace")
     notes = (_violations(row) for row in rows if row.get("violation_count"))
+    parts: tuple[Table | str, ...] = (Table("runs", "", columns, rows), *notes)
+    limit = f"max_steps = {max(stopped, default=0)}"
+    verdict, cure = _verdict(rows), raise_max_steps(len(stopped), limit)
     return page, Report(
-        page.title, (Fact("title", page.title),), (Table("runs", "", columns, rows), *notes)
+        visible(page.title, lines=False),
+        (Fact("title", page.title),),
+        parts,
+        verdict,
+        ok=not verdict,
+        cure=cure,
     )
 
 
 _COLUMNS = (
-    Column("router", kind="text", show=lambda row: f"{row['router']} ({row['variant']})"),
+    Column(
+        "router",
+        kind="text",
+        show=lambda row: visible(f"{row['router']} ({row['variant']})", lines=False),
+    ),
     Column("trace", kind="text"),
     Column("slots", kind="integer"),
     Column("delivered", show=lambda row: f"{row['delivered']:,} of {row['packets']:,}"),
@@ -200,6 +216,21 @@ def _checked(path: Path) -> dict[str, object]:
         "violation_count": found.violation_count,
         "first_violation": None if found.ok else str(found.violations[0]),
     }
+
+
+def _limit_reached(run: Run) -> list[int]:
+    """Return the limit of steps, if it has stopped the run."""
+    most = run.experiment.max_steps
+    return [most] if run.outcome.capped and run.steps >= most else []
+
+
+def _verdict(rows: Sequence[Row]) -> str:
+    """Return which checks failed, if any did."""
+    missing = sum(row["packets"] - row["delivered"] for row in rows)
+    if missing:
+        return f"FAILED: {counted(missing, 'packet')} not delivered."
+    broken = any(row.get("violation_count") for row in rows)
+    return "FAILED: a rule of the network is broken." if broken else ""
 
 
 def _violations(row: Row) -> str:

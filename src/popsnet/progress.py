@@ -10,6 +10,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Protocol, TypeAlias
 
 from popsnet.errors import InputError
+from popsnet.terminal import visible
 
 _PATIENCE_SECONDS = 2.0
 _SECONDS_BETWEEN_UPDATES = 0.05
@@ -52,7 +53,7 @@ def patient_progress(
         )
     done_before = 0
     quiet = callable(progress) or progress is False
-    with nullcontext() if quiet else _display(what, total) as show:
+    with nullcontext() if quiet else _display(visible(what, lines=False), total) as show:
 
         def update(done: int | None = None, detail: str = "") -> None:
             nonlocal done_before
@@ -62,7 +63,7 @@ def patient_progress(
                     progress(done, total)
             if show is not None:
                 counted = f"{done_before:,} of {total:,} {unit}" if unit else ""
-                show(done_before, detail or counted)
+                show(done_before, visible(detail, lines=False) or counted)
 
         yield update
 

@@ -32,7 +32,8 @@ def test_a_router_that_takes_long_is_run_if_it_is_asked_for(
     figure = tmp_path / "c.svg"
     nothing = cli("compare", 4, 4, "--runs", 1, "--figure", figure)
     assert "long: direct (about 4 slots on 16 processors); --router direct runs" in nothing.out
-    assert nothing.out.endswith("No figure is written.\nNo router was run.\n")
+    assert nothing.out.endswith("No figure is written.\nFAILED: no router was run.\n")
+    assert nothing.code == 1
     assert not figure.exists()
     assert "Every packet was delivered." in cli("compare", 4, 4, "--router", "direct").out
 
@@ -82,9 +83,9 @@ def test_compare_has_the_options_of_the_library(cli: Cli) -> None:
     assert "Every packet was delivered." in text
     assert "not delivered" not in text
     capped = cli("compare", 8, 8, "--router", "mei-rizzi", "--runs", 2, "--max-steps", 1)
-    assert capped.code == 0
     assert {"not", "delivered"} <= set(capped.out.split())
-    assert "Packets are undelivered only in runs that were capped." in capped.out
+    assert "FAILED: not every run of mei-rizzi ended with all packets delivered." in capped.out
+    assert capped.err == "2 runs were stopped by --max-steps 1; raise it to let them end.\n"
 
 
 FAILING = """

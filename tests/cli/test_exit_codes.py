@@ -1,30 +1,300 @@
-"""How commands end where the output cannot go, and on signals."""
+"""How every command ends: if all is well, on bad input, and if a check fails."""
 
 from __future__ import annotations
 
-import builtins
 import errno
 import os
 import re
-import signal
+import sqlite3
 import subprocess
 import sys
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import pytest
 
-from popsnet import __main__ as start
-from popsnet.cli import output
+import popsnet
+from popsnet.advice import prediction
+from popsnet.cli.examples import EXAMPLES, FAILURES
 from popsnet.cli.exit_codes import ExitCode
+from popsnet.engines import Tally
+from popsnet.paper.plan import make_plan
+from popsnet.paper.reproduce import Reproduction
+from popsnet.paper.rows import make_rows
+from popsnet.paper.theory.section import Theory
+from tests.cli.test_help import COMMANDS
 from tests.conftest import Cli
+from tests.project.schemas import require_schemas
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "exit-codes.md"
 
 
+def rows_of_the_page(first: str) -> list[tuple[str, ...]]:
+    return re.findall(rf"^\| {first} \| (.*) \|$", PAGE.read_text(), re.MULTILINE)
+
+
 def test_the_page_has_all_codes() -> None:
-    rows = re.findall(r"^\| (\d+) \| `(\w+)` \| (.*) \|$", PAGE.read_text(), re.MULTILINE)
+    rows = rows_of_the_page(r"(\d+) \| `(\w+)`")
     assert rows == [(str(code.value), code.name, code.meaning) for code in ExitCode]
+
+
+def test_the_page_says_when_each_command_fails() -> None:
+    """The table is ``popsnet.cli.examples.FAILURES``, without the commands that check nothing."""
+    assert rows_of_the_page(r"`([a-z -]+)`") == [one for one in FAILURES.items() if one[1]]
+    assert list(FAILURES) == list(EXAMPLES)
+
+
+BAD_INPUT = {
+    "demo": "--out page.txt",
+    "view": "0 4",
+    "route": "0 4",
+    "compare": "0 4",
+    "plan": "0 4",
+    "schedule": "0 4",
+    "check": "none.jsonl",
+    "sweep": "none.toml",
+    "results list": "",
+    "results show": "abc",
+    "results plot": "--figure plot.svg",
+    "results export": "results.csv",
+    "results merge": "none.sqlite",
+    "results verify": "",
+    "paper": "--runs 7",
+    "theory": "0 4",
+    "exact": "0 4",
+    "adversary oblivious": "0 4",
+    "adversary congestion": "--largest 0",
+    "adversary rigid": "0 4",
+    "adversary two-hop": "0 4",
+    "adversary separation": "--largest 0",
+    "sort": "0 4",
+    "compute": "move 3 3",
+    "sorting-network": "nothing 4",
+    "routers": "extra",
+    "doctor": "extra",
+    "cite": "extra",
+}
+"""Arguments that cannot be used, by command. That examples end with 0 is tested in test_help."""
+
+
+def test_every_command_has_a_row() -> None:
+    """A new command needs an entry here, and in FAILING if it checks anything."""
+    assert BAD_INPUT.keys() == COMMANDS.keys()
+    assert FAILING.keys() == {words for words, failure in FAILURES.items() if failure}
+
+
+@pytest.mark.parametrize("words", BAD_INPUT)
+def test_bad_input(words: str, cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    finished = cli(*words.split(), *BAD_INPUT[words].split())
+    assert (finished.code, finished.out) == (2, "")
+    assert finished.err.startswith("Error: ")
+    assert list(tmp_path.iterdir()) == []
+
+
+Prepare = Callable[[pytest.MonkeyPatch], object]
+
+
+def with_field(path: str, **fields: object) -> Prepare:
+    """Change fields of the result that a function of the library returns."""
+
+    def prepare(monkeypatch: pytest.MonkeyPatch) -> None:
+        module, name = path.rsplit(".", 1)
+        function: Any = getattr(sys.modules[module], name)
+        monkeypatch.setattr(path, lambda *args, **kw: replace(function(*args, **kw), **fields))
+
+    return prepare
+
+
+def never_confirmed(path: str) -> Prepare:
+    return lambda monkeypatch: monkeypatch.setattr(f"popsnet.adversaries.{path}.confirmed", False)
+
+
+def capped_trace(monkeypatch: pytest.MonkeyPatch) -> None:
+    popsnet.route(4, 4, max_steps=1, trace="capped.jsonl")
+
+
+def capped_sweep(monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("s.toml").write_text("runs = 10\nmax_steps = 1\n[[grid]]\nn = 16\nratio = 1\n")
+
+
+def changed_store(monkeypatch: pytest.MonkeyPatch) -> None:
+    popsnet.collect([popsnet.Experiment(4, 4)], runs=10, store="results.sqlite")
+    with sqlite3.connect("results.sqlite") as store:
+        store.execute("UPDATE shards SET collisions = collisions + 1")
+
+
+def stopped_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(prediction, "route", partial(popsnet.route, max_steps=1))
+
+
+def lost_packet(monkeypatch: pytest.MonkeyPatch) -> None:
+    scheduled = popsnet.schedule(popsnet.Network(4, 4))
+    outcome = replace(scheduled.execute(), delivered=15)
+    monkeypatch.setattr("popsnet.schedule", lambda *_, **__: replace(scheduled, outcome=outcome))
+
+
+def unsorted(monkeypatch: pytest.MonkeyPatch) -> None:
+    examined = popsnet.sorting.examine("bitonic", 4, check=True)
+    assert examined.verdict is not None
+    verdict = replace(examined.verdict, sorts=False)
+    wrong = replace(examined, verdict=verdict)
+    monkeypatch.setattr("popsnet.sorting.examine", lambda *_, **__: wrong)
+
+
+def another_mean(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every run of POPS(2, 2) took fifty steps, which is not what the paper has."""
+    plan = replace(make_plan(10, 4), rivals=(), routers=(), relay=(), exact=())
+    steps = Counter({50: 10})
+    tally = Tally(10, 0, steps, Counter({250: 10}), Counter({250: 10}), Counter({0: 10}))
+    rows = make_rows(plan, dict.fromkeys(plan.wanted, tally))
+    found = Reproduction(Path("paper"), plan, rows, Theory((), (), (), ()), ())
+    assert found.failures == ["2 of the comparisons with the paper"]
+    monkeypatch.setattr("popsnet.paper.reproduce", lambda *_, **__: found)
+
+
+def nothing_is_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("popsnet.advice.comparison._MOST_SLOTS", 0)
+
+
+def missing_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("popsnet.cli.doctor._NEEDED", ("no_such_library",))
+
+
+def nothing(monkeypatch: pytest.MonkeyPatch) -> None: ...
+
+
+FAILING: dict[str, list[tuple[Prepare, str]]] = {
+    "view": [(nothing, "4 4 --max-steps 1 --no-open"), (capped_trace, "capped.jsonl --no-open")],
+    "route": [
+        (nothing, "4 4 --max-steps 1"),
+        (nothing, "3 2 --variant published --seed 17 --permutation-seed 17"),
+    ],
+    "compare": [
+        (nothing, "4 4 --router direct --router mei-rizzi --max-steps 1"),
+        (nothing_is_run, "4 4"),
+    ],
+    "schedule": [(lost_packet, "4 4")],
+    "check": [(capped_trace, "capped.jsonl")],
+    "sweep": [(capped_sweep, "s.toml")],
+    "results verify": [(changed_store, "--all")],
+    "paper": [(another_mean, "")],
+    "theory": [(stopped_runs, "4 4 --runs 10")],
+    "adversary oblivious": [(never_confirmed("oblivious.attack.ObliviousAttack"), "4 4 --runs 1")],
+    "adversary rigid": [(nothing, "4 4 --router batcher --slots 1000")],
+    "adversary two-hop": [(never_confirmed("two_hop.attack.TwoHopAttack"), "4 4")],
+    "adversary separation": [
+        (never_confirmed("two_hop.separation.Separation"), "--largest 8 --runs 1 --most-slots 4")
+    ],
+    "sort": [(with_field("popsnet.sort", in_order=False), "2 2")],
+    "compute": [(with_field("popsnet.compute", correct=False), "sum 2 2")],
+    "sorting-network": [(unsorted, "bitonic 4 --check")],
+    "doctor": [(missing_library, "")],
+}
+"""What to prepare, and the arguments of a command whose check then fails."""
+
+
+@pytest.mark.parametrize(
+    ("words", "prepare", "arguments"),
+    [(words, *case) for words, cases in FAILING.items() for case in cases],
+)
+def test_a_check_that_fails(
+    words: str,
+    prepare: Prepare,
+    arguments: str,
+    cli: Cli,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    prepare(monkeypatch)
+    if words != "paper":  # of which only a part is made here
+        require_schemas(monkeypatch, words)
+    finished = cli(*words.split(), *arguments.split())
+    assert finished.code == 1
+    assert finished.out
+    assert "Error" not in finished.err
+    for form in ("--json", "--csv"):
+        again = cli(*words.split(), *arguments.split(), form)
+        assert again.code == 1
+        assert ("FAILED" in finished.out) == ("FAILED" in again.err)
+
+
+@pytest.mark.parametrize(
+    ("command", "cure"),
+    [
+        (
+            "route 4 4 --max-steps 1",
+            "1 run was stopped by --max-steps 1; raise it to let it end.\n",
+        ),
+        (
+            "compare 4 4 --router mei-rizzi --runs 2 --max-steps 1",
+            "2 runs were stopped by --max-steps 1; raise it to let them end.\n",
+        ),
+        (
+            "view 4 4 --max-steps 1 --no-open",
+            "1 run was stopped by --max-steps 1; raise it to let it end.\n",
+        ),
+        (
+            "sweep s.toml",
+            "Running 1 shard of 1 experiment…\n"
+            "10 runs were stopped by max_steps of the sweep; raise it to let them end.\n",
+        ),
+    ],
+)
+def test_the_cure_of_capped_runs_is_on_standard_error(
+    command: str, cure: str, cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    capped_sweep(monkeypatch)
+    assert cli(*command.split()).err == cure
+
+
+def test_results_of_capped_runs_are_kept(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same sweep ends in the same way when it has nothing left to run."""
+    monkeypatch.chdir(tmp_path)
+    capped_sweep(monkeypatch)
+    first, again = cli("sweep", "s.toml"), cli("sweep", "s.toml")
+    assert (first.code, first.out) == (again.code, again.out) == (1, first.out)
+    assert "FAILED: 10 runs capped." in first.out
+    assert "10, 10 capped" in cli("results", "list").out
+
+
+class _Full:
+    """A standard output that can be written to no more."""
+
+    def __init__(self, number: int, file: TextIO) -> None:
+        self._number, self._file = number, file
+
+    def write(self, text: str) -> int:
+        raise OSError(self._number, os.strerror(self._number))
+
+    def flush(self) -> None: ...
+
+    def fileno(self) -> int:
+        return self._file.fileno()
+
+    def isatty(self) -> bool:
+        return False
+
+
+@pytest.mark.parametrize(("number", "code"), [(errno.ENOSPC, 74), (errno.EPIPE, 141)])
+@pytest.mark.parametrize("form", ["text", "--json"])
+def test_an_output_that_cannot_be_written(
+    number: int, code: int, form: str, cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All commands print in one place, so one command stands for all."""
+    with (tmp_path / "out").open("w") as file:
+        monkeypatch.setattr(sys, "stdout", _Full(number, file))
+        finished = cli("route", 2, 2, *([form] if form != "text" else []))
+    assert finished.code == code
+    assert finished.err == ("" if code == 141 else FULL)
 
 
 def shell(command: str) -> tuple[int, str, str]:
@@ -43,7 +313,6 @@ FULL = "Error: Standard output could not be written: No space left on device.\n"
     ("command", "ends"),
     [
         ("popsnet cite --json >&-", (0, "", "")),
-        ("popsnet cite >&-", (0, "", "")),
         ("popsnet rout 2>&-", (2, "", "")),
         ("popsnet cite >&- 2>&- <&-", (0, "", "")),
         ("popsnet cite > /dev/full", (74, "", FULL)),
@@ -67,33 +336,3 @@ def test_a_file_on_a_full_disk(cli: Cli, tmp_path: Path, monkeypatch: pytest.Mon
         finished.err == f"Error: {tmp_path / 't'} could not be written: No space left on device.\n"
     )
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_termination_reports_what_is_finished(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(output, "_terminated", False)
-    before = signal.getsignal(signal.SIGTERM)
-
-    def terminate(*arguments: object, **options: object) -> None:
-        os.kill(os.getpid(), signal.SIGTERM)
-
-    monkeypatch.setattr("popsnet.cli.plan.popsnet.recommend", terminate)
-    finished = cli("plan", 4, 4)
-    assert (finished.code, finished.out, finished.err) == (143, "", "Interrupted.\n")
-    assert signal.getsignal(signal.SIGTERM) == before
-
-
-def test_an_interrupt_while_modules_are_imported(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def interrupted(name: str, *others: Any) -> Any:
-        if name == "popsnet.cli.main":
-            raise KeyboardInterrupt
-        return really(name, *others)
-
-    really = builtins.__import__
-    with monkeypatch.context() as patch:
-        patch.setattr(builtins, "__import__", interrupted)
-        with pytest.raises(SystemExit) as end:
-            start.main()
-    assert end.value.code == ExitCode.INTERRUPTED
-    assert capsys.readouterr().err == "Interrupted.\n"

@@ -13,7 +13,7 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 import popsnet
-from popsnet.cli.examples import EXAMPLES
+from popsnet.cli.examples import EXAMPLES, FAILURES
 from popsnet.cli.main import app
 from tests.conftest import Cli
 from tests.project.schemas import require_schemas
@@ -44,7 +44,8 @@ def test_every_command_has_an_example_in_its_help() -> None:
     """A new command needs an entry in ``popsnet.cli.examples``."""
     assert sorted(EXAMPLES) == sorted(COMMANDS)
     for words, command in COMMANDS.items():
-        assert command.epilog == f"Example: {EXAMPLES[words]}"
+        example, *failure = command.epilog.split("\n\nExit code 1: ")
+        assert (example, "".join(failure)) == (f"Example: {EXAMPLES[words]}", FAILURES[words])
         assert EXAMPLES[words].startswith(f"popsnet {words}")
 
 

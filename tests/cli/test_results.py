@@ -14,9 +14,11 @@ import numpy as np
 import pytest
 from pyarrow import parquet
 
+from popsnet.errors import InputError
 from popsnet.routing import get_router, router
 from popsnet.stats.inference import summarize
 from popsnet.sweeps.store import Store
+from popsnet.sweeps.verify import _require_allowed
 from tests.conftest import Cli
 from tests.project.schemas import require_schema
 
@@ -105,6 +107,8 @@ def test_show_suggests_experiments_by_name(cli: Cli, store: Path) -> None:
 
 def test_rows_that_were_not_kept_are_said(cli: Cli, store: Path) -> None:
     change(store, "DELETE FROM runs WHERE shard = 0")
+    assert "has no row in the table runs" in cli("results", "export", "r.csv", "--per-run").err
+    change(store, "DROP TABLE digests")
     finished = cli("results", "export", "r.csv", "--per-run")
     assert "40 runs written to r.csv." in finished.out
     assert "40 runs left out: their rows were deleted" in finished.out
@@ -130,7 +134,7 @@ def test_a_store_shows_itself(store: Path) -> None:
 
 def test_what_lies_beyond_a_gap_is_not_counted(cli: Cli, store: Path) -> None:
     point = json.loads(cli("results", "list", "--json").out)["experiments"][0]["experiment"]
-    for table in ("provenance", "runs", "shards"):
+    for table in ("provenance", "runs", "shards", "digests"):
         change(store, f"DELETE FROM {table} WHERE point = '{point}' AND shard = 0")
     printed = json.loads(cli("results", "list", "--json").out)
     require_schema("results list", printed)
@@ -194,6 +198,7 @@ def test_merging_twice_changes_nothing(cli: Cli, store: Path) -> None:
     finished = cli("results", "merge", "results.sqlite", "--store", "all.sqlite")
     assert (finished.code, "its single runs contradict its histograms" in finished.err) == (2, True)
     change(store, "DELETE FROM runs")
+    change(store, "DROP TABLE digests")
     change(store, "UPDATE provenance SET popsnet = '0.1.0'")
     finished = cli("results", "merge", "results.sqlite", "--store", "all.sqlite")
     assert finished.code == 2
@@ -207,12 +212,13 @@ def test_verify_finds_what_is_wrong(cli: Cli, store: Path) -> None:
     assert (finished.code, finished.err) == (0, "")
     assert "2 shards run again" in finished.out
     assert json.loads(cli("results", "verify", "--all", "--json").out) == {
-        "store": "results.sqlite", "ok": True, "flaws": [], "compared": 8, "unknown": [],
-        "runs_not_counted": 0,
+        "store": "results.sqlite", "ok": True, "flaws": [], "shards": 8, "with_digest": 8,
+        "compared": 8, "unknown": [], "runs_not_counted": 0,
     }  # fmt: skip
     change(store, "UPDATE shards SET messages = messages + 1 WHERE shard = 1")
     assert cli("results", "verify", "--shards", 0).code == 1
     change(store, "DELETE FROM runs")
+    change(store, "DROP TABLE digests")
     assert cli("results", "verify", "--shards", 0).code == 1
     change(store, "UPDATE provenance SET popsnet = '0.1.0'")
     assert cli("results", "verify", "--shards", 0).code == 0
@@ -226,6 +232,24 @@ def test_verify_finds_what_is_wrong(cli: Cli, store: Path) -> None:
     finished = cli("results", "verify", "--all")
     assert finished.code == 1
     assert "has 11 runs" in finished.out
+
+
+def test_verify_runs_no_program_that_a_store_names(cli: Cli, store: Path) -> None:
+    """A store is data, and may be another user's."""
+    Path("planted.py").write_text("from pathlib import Path\nPath('planted was run').touch()\n")
+    change(store, "UPDATE provenance SET router_file = 'planted.py'")
+    assert "was changed: its digest does not match" in cli("results", "verify").out
+    change(store, "DROP TABLE digests")
+    finished = cli("results", "verify", "--all")
+    assert "its router is the program planted.py" in " ".join(finished.out.split())
+    assert "0 shards run again" in finished.out
+    assert not Path("planted was run").exists()
+    for name in ("planted.py", "planted.py:standard"):  # where a router's name should be
+        with pytest.raises(InputError, match="no router 'planted"):
+            _require_allowed(name, "", set())
+
+    cli("results", "verify", "--all", "--router", "planted.py")
+    assert Path("planted was run").exists()  # nothing but the check prevents it
 
 
 def test_verify_says_what_it_cannot_run_again(cli: Cli, store: Path) -> None:
@@ -302,7 +326,16 @@ def test_a_store_without_results_has_none(cli: Cli, tmp_path: Path) -> None:
 
 
 def test_help(cli: Cli) -> None:
-    for command in ([], ["list"], ["show"], ["plot"], ["export"], ["merge"], ["verify"]):
+    for command in (
+        [],
+        ["list"],
+        ["show"],
+        ["plot"],
+        ["export"],
+        ["merge"],
+        ["verify"],
+        ["rescue"],
+    ):
         assert cli("results", *command, "--help").code == 0
     assert cli("sweep", "--help").code == 0
 

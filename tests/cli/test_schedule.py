@@ -182,8 +182,10 @@ def test_sizes_that_are_none_or_too_large(cli: Cli) -> None:
     assert "GB are available here" in cli("schedule", 10**5, 10**5).err
 
 
-@pytest.mark.parametrize(("d", "g"), [(1, 1), (1, 4), (4, 3), (40, 16), (3, 70)])
-@pytest.mark.parametrize("suffix", ["svg", "png", "pdf"])
+@pytest.mark.parametrize(
+    ("d", "g", "suffix"),
+    [(1, 1, "svg"), (1, 4, "png"), (4, 3, "pdf"), (40, 16, "svg"), (40, 16, "png"), (3, 70, "pdf")],
+)
 def test_a_figure_of_slots_and_couplers(d: int, g: int, suffix: str, cli: Cli) -> None:
     finished = cli("schedule", d, g, "--figure", f"s.{suffix}")
     assert finished.code == 0, finished.err

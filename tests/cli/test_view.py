@@ -59,13 +59,14 @@ def trace(name: str, router: str = "mei-rizzi", **choices: int) -> str:
 def test_runs_are_done_and_shown(cli: Cli) -> None:
     routers = ("--router", "mei-rizzi:published", "--router", "mei-rizzi")
     finished = cli("view", 3, 2, *routers, *LOSING)
-    assert (finished.code, finished.err) == (0, "")
+    assert (finished.code, finished.err) == (1, "")
     assert finished.out.splitlines() == [
         "POPS(3, 2): mei-rizzi (published), mei-rizzi (deferred)",
         "router                slots delivered lost collisions",
         "mei-rizzi (published)    10    4 of 6    2          2",
         "mei-rizzi (deferred)     11    6 of 6    0          1",
         "Page written to view.html; open it in a browser.",
+        "FAILED: 2 packets not delivered.",
     ]
     runs = (
         route(3, 2, variant=variant, seed=17, permutation_seed=17)[0]
@@ -122,7 +123,7 @@ def test_csv_has_a_row_per_run(cli: Cli) -> None:
 def test_a_trace_that_loses_packets_is_shown_all_the_same(cli: Cli) -> None:
     cli("route", 3, 2, "--variant", "published", *LOSING, "--trace", "lost.jsonl")
     finished = cli("view", "lost.jsonl")
-    assert finished.code == 0
+    assert finished.code == 1
     assert "popsnet check finds 3 violations in lost.jsonl, the first: line " in finished.out
     assert "mei-rizzi (published) lost.jsonl    10    4 of 6    2" in finished.out
     assert Path("view.html").is_file()
@@ -134,7 +135,7 @@ def test_a_trace_that_breaks_a_rule_is_shown_all_the_same(cli: Cli) -> None:
     broken["sends"][0][0] = 99
     Path("a").write_text("\n".join([lines[0], json.dumps(broken), *lines[2:], ""]))
     finished = cli("view", "a", "--json")
-    assert finished.code == 0
+    assert finished.code == 1
     (run,) = json.loads(finished.out)["runs"]
     assert not run["ok"]
     first = run["first_violation"]

@@ -74,9 +74,9 @@ def test_runs_are_those_of_slots_on_any_number_of_threads(
 ) -> None:
     """Both clocks, all messages and collisions, all survivors; also if runs are capped."""
     experiment = experiment_of(case, max_steps=max_steps)
-    expected = as_counted_by(engine, outcomes_of(ENGINES["slots"], experiment, 12))
+    expected = as_counted_by(engine, outcomes_of(ENGINES["slots"], experiment, 6))
     for threads in (1, 3):
-        assert outcomes_of(engine, experiment, 12, threads=threads) == expected
+        assert outcomes_of(engine, experiment, 6, threads=threads) == expected
     for one in expected:
         assert one.slots_delivered <= one.slots
         assert one.steps <= max_steps

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from fractions import Fraction
 from itertools import permutations, product
 from math import factorial
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,7 +18,14 @@ from scipy import stats
 
 from popsnet import Coins, Experiment, InputError, Network, route
 from popsnet.engines import ENGINES, Instance
-from popsnet.exact import Chain, mei_rizzi_chain, relay_chain, solve
+from popsnet.exact import (
+    Chain,
+    Distribution,
+    mei_rizzi_chain,
+    relay_chain,
+    solve,
+    steps_distribution,
+)
 from popsnet.exact.chain import eliminate
 from popsnet.exact.start import between_groups, by_residues, of_tables, without_fixed_points
 from popsnet.exact.state import State, canonical, is_done, pending
@@ -164,7 +173,10 @@ def p_value(observed: Counter[int], law: dict[int, float], runs: int) -> float:
 
 
 def law_of(one: Chain) -> dict[int, float]:
-    law = solve(one)
+    return probabilities(solve(one))
+
+
+def probabilities(law: Distribution) -> dict[int, float]:
     return {steps: float(law.probability(steps)) for steps in range(len(law.within))}
 
 
@@ -218,10 +230,47 @@ def test_relay_nearly_has_the_law_of_ideal_bijections(
 ) -> None:
     """Its own bijections are not uniform, but no sample of this size tells."""
     experiment = Experiment(d, g, router="relay", variant="S", seed=21, permutation_seed=22)
-    stage = 2 * d // g + 1
-    slots = route(experiment, runs=runs, engine=engine).slots
-    observed = Counter(((slots - 1) // stage).tolist())
-    assert p_value(observed, law_of(chain_of("relay", d, g)), runs) > ERROR_RATE
+    found = route(experiment, runs=runs, engine=engine)
+    stages = Counter(((found.slots - 1) // (2 * d // g + 1)).tolist())
+    assert p_value(stages, law_of(chain_of("relay", d, g)), runs) > ERROR_RATE
+    steps = probabilities(steps_distribution(Network(d, g), "relay"))
+    assert p_value(found.tally.steps, steps, runs) > ERROR_RATE
+
+
+@pytest.mark.parametrize("router", ["mei-rizzi", "relay"])
+@pytest.mark.parametrize(("d", "g"), [(1, 1), (2, 2)])
+def test_steps_are_counted_as_in_runs(router: str, d: int, g: int) -> None:
+    """Also on the identity, on which relay has a step without a stage, and over all together."""
+    network = Network(d, g)
+    each = [steps_distribution(network, router, pi) for pi in permutations(range(network.n))]
+    every = steps_distribution(network, router)
+    assert sum(one.mean for one in each) / len(each) == every.mean
+    assert sum(one.mean_slots for one in each) / len(each) == every.mean_slots
+    squares = sum(one.variance + one.mean**2 for one in each) / len(each)
+    assert squares == every.variance + every.mean**2
+    for steps, probability in enumerate(every.within):
+        known = [one.within[min(steps, len(one.within) - 1)] for one in each]
+        assert abs(sum(known, Fraction(0)) / len(each) - probability) <= max(
+            one.left for one in each
+        )
+    variant = "S" if router == "relay" else "published"
+    for steps in route(d, g, router=router, variant=variant, permutation="identity", runs=20).steps:
+        assert each[0].probability(int(steps)) > 0
+    if router == "relay":
+        assert each[0].mean == each[0].mean_slots == 1
+        assert each[0].within == (Fraction(0), Fraction(1))
+
+
+def test_the_table_on_the_page_has_these_means() -> None:
+    page = Path(__file__).parents[2] / "docs/explanation/exact-chains.md"
+    rows = re.findall(r"^\| POPS\((\d), (\d)\) \|(.*)\|$", page.read_text("utf-8"), re.MULTILINE)
+    small = [(int(d), int(g), cells.split("|")) for d, g, cells in rows if int(d) * int(g) < 9]
+    assert len(small) == 3
+    for d, g, cells in small:
+        for router, (fraction, mean, sd) in (("mei-rizzi", cells[:3]), ("relay", cells[3:])):
+            found = steps_distribution(Network(d, g), router)
+            assert fraction.strip() in (str(found.mean), "(31 digits)")
+            assert (mean.strip(), sd.strip()) == (f"{float(found.mean):.4f}", f"{found.sd:.3f}")
 
 
 def test_five_stages_of_relay_are_enough_on_the_smallest_squares() -> None:
@@ -395,8 +444,6 @@ def test_nothing_is_left_at_the_end() -> None:
 
 
 def test_a_law_that_is_none_is_refused() -> None:
-    from popsnet.exact import Distribution
-
     with pytest.raises(ValueError, match="must not decrease"):
         Distribution(Fraction(1), Fraction(0), (Fraction(1), Fraction(0)), 1)
     with pytest.raises(InputError, match="too many states"):

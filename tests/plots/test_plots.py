@@ -145,20 +145,14 @@ def legend_of(figure: Figure) -> list[str]:
 
 @pytest.mark.parametrize("draw", FIGURES)
 def test_the_same_figure_has_the_same_bytes(draw: Callable[[], Figure]) -> None:
-    """Whatever the user's own settings are."""
+    """Whatever the user's own settings are; text stays text, and nothing is cut."""
     figure = draw()
     text = svg_text(figure)
     assert text == svg_text(figure)
     with rc_context({"font.size": 20, "svg.fonttype": "path"}):
         assert text == svg_text(draw())
     assert "<dc:date>" not in text
-
-
-@pytest.mark.parametrize("draw", FIGURES)
-def test_text_stays_text_and_nothing_is_cut(draw: Callable[[], Figure]) -> None:
-    figure = draw()
-    root = ET.fromstring(svg_text(figure))
-    assert root.findall(".//{http://www.w3.org/2000/svg}text")
+    assert ET.fromstring(text).findall(f".//{SVG_TEXT}")
     page, inside = figure.bbox, figure.get_tightbbox()
     assert page.x0 <= inside.x0 * figure.dpi <= inside.x1 * figure.dpi <= page.x1
     assert page.y0 <= inside.y0 * figure.dpi <= inside.y1 * figure.dpi <= page.y1
@@ -457,9 +451,10 @@ def test_pictures_of_relay_are_what_the_program_draws(
 ) -> None:
     """The same words in the same order; where exactly they stand may depend on fonts."""
     pictures.draw_stage(tmp_path / "one.svg", pictures.RELAY[name])
-    pictures.draw_stage(tmp_path / "two.svg", pictures.RELAY[name])
     drawn = (tmp_path / "one.svg").read_text()
-    assert drawn == (tmp_path / "two.svg").read_text()
+    if name == "grid":  # the smallest is drawn twice
+        pictures.draw_stage(tmp_path / "two.svg", pictures.RELAY[name])
+        assert drawn == (tmp_path / "two.svg").read_text()
     kept = (ROOT / f"docs/images/relay-{name}.svg").read_text()
     texts = [[one.text for one in ET.fromstring(svg).iter(SVG_TEXT)] for svg in (drawn, kept)]
     assert texts[0] == texts[1]

@@ -23,7 +23,9 @@ from .schemas import SCHEMAS, require_schema
 COMMANDS = (
     ("route", "route 4 4 --trace t.jsonl", 0),
     ("route", "route 8 2 --variant published", 1),
-    ("route", "route 4 4 --router relay:S --max-steps 1", 0),
+    ("route", "route 4 4 --engine fused", 0),
+    ("route", "route 6 2 --variant published --trace lost.jsonl", 1),
+    ("route", "route 4 4 --router relay:S --max-steps 1", 1),
     ("compare", "compare 4 4 --runs 2 --figure c.svg", 0),
     ("schedule", "schedule 4 4 --out s.csv --trace s.jsonl --figure s.svg", 0),
     ("sort", "sort 2 4 --out v.csv", 0),
@@ -36,8 +38,14 @@ COMMANDS = (
     ("sorting-network", "sorting-network bag-tree 256 --growth", 0),
     ("theory", "theory 4 4 --runs 2", 0),
     ("check", "check t.jsonl", 0),
+    ("check", "check lost.jsonl", 1),
+    ("check", "check foreign.jsonl", 0),
     ("view", "view t.jsonl --no-open", 0),
 )
+
+
+NOTHING = {"slots": 0, "delivered": 1, "lost": 0}
+"""The outcome of a trace that does not say which packets are held."""
 
 
 def described(schema: Any) -> Iterator[dict[str, Any]]:
@@ -58,6 +66,9 @@ def test_keys_that_some_options_bring_are_stated(
     cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    header = {"format": "popsnet-trace", "version": 1, "d": 1, "g": 1, "destination": [0]}
+    lines = {**header, "router": "mine", "variant": "", "seed": 0}, {"outcome": NOTHING}
+    (tmp_path / "foreign.jsonl").write_text("".join(f"{json.dumps(one)}\n" for one in lines))
     (tmp_path / "sweep.toml").write_text("runs = 20\n[[grid]]\nn = [16, 64]\nratio = 1\n")
     for command, line, code in COMMANDS:
         finished = cli(*shlex.split(line), "--json")

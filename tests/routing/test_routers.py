@@ -171,7 +171,7 @@ def test_a_router_that_drops_packets_is_found_to_lose_them() -> None:
         Instance(Network(2, 2), router, "standard", permutation(4, 0), Coins(0), 10)
     )
     assert (outcome.delivered, outcome.lost, outcome.slots) == (0, 2, 1)
-    assert (outcome.slots_delivered, outcome.slots_known) == (0, None)
+    assert (outcome.slots_delivered, outcome.survivors, outcome.capped) == (0, (4,), False)
 
 
 def test_a_router_may_need_no_slot_at_all() -> None:
@@ -184,7 +184,7 @@ def test_a_router_may_need_no_slot_at_all() -> None:
     identity = np.arange(4, dtype=np.int32)
     outcome = slots.execute(Instance(Network(2, 2), router, "standard", identity, Coins(0), 10))
     assert (outcome.slots, outcome.steps, outcome.survivors, outcome.delivered) == (0, 0, (), 4)
-    assert (outcome.slots_delivered, outcome.slots_known) == (0, 0)
+    assert (outcome.slots_delivered, outcome.capped) == (0, False)
 
 
 def test_a_router_may_go_on_after_the_last_delivery_to_tell_the_sources() -> None:
@@ -199,7 +199,7 @@ def test_a_router_may_go_on_after_the_last_delivery_to_tell_the_sources() -> Non
     router = Router("careful", "", "", buffers=2, variants={"standard": Variant(careful)})
     instance = Instance(Network(2, 3), router, "standard", permutation(6, 1), Coins(0), 10)
     outcome = slots.execute(instance)
-    assert (outcome.slots_delivered, outcome.slots, outcome.slots_known) == (3, 5, 5)
+    assert (outcome.slots_delivered, outcome.slots, outcome.capped) == (3, 5, False)
     assert (outcome.control_bits, outcome.delivered) == (3, 6)
 
 

@@ -24,7 +24,7 @@ from popsnet.schedules.demand import Demand
 from popsnet.schedules.files import demand_of_matrix, require_counts
 from popsnet.slot import Ints
 
-SIZES = (1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 13, 16)
+SIZES = (1, 2, 3, 4, 5, 7, 8, 11, 16)
 
 
 def promised(network: Network) -> int:
@@ -55,7 +55,7 @@ def execute(network: Network, destination: Ints) -> Outcome:
 
 @pytest.mark.parametrize("d", SIZES)
 def test_every_permutation_takes_exactly_the_slots_promised(d: int, tmp_path: Path) -> None:
-    """1,728 permutations over all d and g here, each executed on the machine and replayed."""
+    """972 permutations over all d and g here, each executed on the machine and replayed."""
     for g in SIZES:
         network = Network(d, g)
         for name, destination in adversaries(network):

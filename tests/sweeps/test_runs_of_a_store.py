@@ -21,6 +21,7 @@ from popsnet.sweeps.shard import Shards, execute_shards
 
 EXPERIMENTS = [Experiment(4, 4, seed=2**64 - 1), Experiment(6, 3, router="direct")]
 CAPPED = Experiment(8, 8, max_steps=4)
+WITHOUT_RUNS = "DROP TABLE runs", "DROP TABLE digests"
 
 
 @pytest.fixture
@@ -69,7 +70,7 @@ def test_exports_say_the_same_with_a_row_per_run(store: Path, tmp_path: Path) ->
 
 
 def test_rows_beyond_a_gap_are_left_out(store: Path) -> None:
-    tables = ("provenance", "runs", "shards")
+    tables = ("provenance", "runs", "shards", "digests")
     change(store, *(f"DELETE FROM {table} WHERE shard = 1" for table in tables))
     with Store(store) as opened:
         assert [len(opened.runs(one)) for one in EXPERIMENTS] == [10, 10]
@@ -80,7 +81,7 @@ def test_rows_beyond_a_gap_are_left_out(store: Path) -> None:
 
 
 def test_a_store_of_popsnet_0_1_is_read_and_continued(store: Path, tmp_path: Path) -> None:
-    change(store, "DROP TABLE runs", "UPDATE provenance SET popsnet = '0.1.0'")
+    change(store, *WITHOUT_RUNS, "UPDATE provenance SET popsnet = '0.1.0'")
     with Store(store) as opened:
         assert opened.flaws() == []
         assert opened.unbroken(CAPPED).runs == 30
@@ -103,12 +104,17 @@ def test_rows_that_were_deleted_are_a_flaw(store: Path) -> None:
     with Store(store) as opened:
         (flaw,) = opened.flaws()
         assert f"Shard 1 of experiment {CAPPED.digest} has lost its single runs" in flaw
+        with pytest.raises(StoreError, match=r"Shard 1 .* has no row in the table runs"):
+            opened.runs_without_counts()
+    change(store, "DROP TABLE digests")
+    with Store(store) as opened:
+        assert len(opened.flaws()) == 1
         assert opened.runs_without_counts() == (0, 10)
 
 
 def test_merging_adds_rows_that_were_not_kept(store: Path, tmp_path: Path) -> None:
     collect([CAPPED], runs=20, store=tmp_path / "new")
-    change(store, "DROP TABLE runs")
+    change(store, *WITHOUT_RUNS)
     with Store(store, create=True) as opened, Store(tmp_path / "new") as other:
         assert opened.merge(other) == 0
         assert opened.runs(CAPPED).numbers.tolist() == list(range(20))
@@ -127,7 +133,7 @@ def test_rows_that_contradict_the_shard_are_found(store: Path) -> None:
 
 
 def test_other_runs_with_the_same_sums_are_found(store: Path) -> None:
-    """Runs in another order have the same histograms: only running them again tells."""
+    """Runs in another order have the same histograms: without a digest, only a new run tells."""
     with Store(store, create=True) as opened:
         (counts,) = (row[2] for row in opened.rows("runs") if row[:2] == (EXPERIMENTS[0].digest, 0))
     swapped = [one if isinstance(one, int) else one[::-1] for one in msgspec.msgpack.decode(counts)]
@@ -136,6 +142,13 @@ def test_other_runs_with_the_same_sums_are_found(store: Path) -> None:
         store,
         f"UPDATE runs SET counts = x'{text}' WHERE point = '{EXPERIMENTS[0].digest}' AND shard = 0",
     )
+    with Store(store) as opened:
+        (flaw,) = opened.flaws()
+        assert flaw == (
+            f"Shard 0 of experiment {EXPERIMENTS[0].digest} was changed: its digest does not match "
+            "its rows."
+        )
+    change(store, "DROP TABLE digests")
     with Store(store, create=True) as opened:
         assert opened.flaws() == []
         (flaw,) = verify(opened, progress=False).flaws
@@ -148,14 +161,11 @@ def _again(experiment: Experiment) -> Shards:
     return execute_shards(experiment, range(1))
 
 
-def test_large_counts_come_back(tmp_path: Path) -> None:
+def test_large_counts_come_back() -> None:
     shards = _again(CAPPED)
     table = np.array(shards.outcomes.table)
     messages = COLUMNS.index("messages")
     table[:, messages] = 2**62 + np.arange(10)
     changed = type(shards.outcomes)(table, *(np.empty(0, np.int64),) * 2)
     rows = run_rows(type(shards)(CAPPED, range(1), changed, shards.provenance))
-    assert (
-        counts_of(rows, tmp_path)[:, RUN_COLUMNS.index("messages")].tolist()
-        == table[:, messages].tolist()
-    )
+    assert counts_of(rows)[:, RUN_COLUMNS.index("messages")].tolist() == table[:, messages].tolist()

@@ -357,7 +357,7 @@ def test_few_are_handed_over_at_a_time_and_large_ones_as_memory_allows(
 ) -> None:
     def most_at_once(memory: int) -> int:
         monkeypatch.setattr(system, "available_memory", lambda: 100)
-        monkeypatch.setattr(runner, "_memory", lambda experiment: memory)
+        monkeypatch.setattr(runner, "memory_of", lambda experiment: memory)
         futures: list[Future[Shards]] = []
 
         class Slow(AtOnce):
@@ -379,10 +379,11 @@ def test_few_are_handed_over_at_a_time_and_large_ones_as_memory_allows(
         assert len(list(begun)) == 20
         return most
 
-    assert [most_at_once(memory) for memory in (0, 25, 40, 1000)] == [6, 4, 2, 1]
+    assert [most_at_once(memory) for memory in (0, 25, 40, 1000)] == [6, 6, 2, 1]
     monkeypatch.undo()
-    assert runner._memory(Experiment(4096, 2048, variant="idealized")) > 2**23
-    assert runner._memory(WANTED[0][0]) == 0
+    assert shard.memory_of(Experiment(16384, 4096, variant="idealized")) > 2**26
+    assert shard.memory_of(Experiment(1024, 1024, router="relay", variant="roll-call")) > 2**26
+    assert shard.memory_of(WANTED[0][0]) == 0
 
 
 def test_an_interrupt_keeps_what_is_finished(
@@ -536,7 +537,7 @@ def test_a_worker_keeps_its_session(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     collect([one, other], runs=500, store=tmp_path / "small", workers=1)
     assert opened == [other, one]
     opened.clear()
-    monkeypatch.setattr(shard, "LARGE", 15)
+    monkeypatch.setattr(shard, "NEGLIGIBLE", 15)
     shards = [shard.execute_shards(one, range(number, number + 1)) for number in (0, 1)]
     assert opened == [one, one]
     assert shard._opened.experiment is None

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
+from concurrent.futures import Executor, Future
+from concurrent.futures.process import BrokenProcessPool
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from popsnet import Experiment, InputError, Network, Sweep
+from popsnet import Experiment, InputError, Network, PopsnetError, Sweep
 from popsnet.routing import Claims, Expectation, Router
 from popsnet.routing.router import get_router
 from popsnet.sweeps.goals import Goals
+from popsnet.sweeps.runner import Workers
 from popsnet.sweeps.work import Part, Queue, cut, estimate_work
 
 SMALL, LARGE = Experiment(4, 4), Experiment(64, 64)
@@ -100,3 +104,15 @@ def test_what_is_not_a_part_is_refused(part: object) -> None:
 def test_a_part_is_a_text_or_a_pair() -> None:
     assert Part.of("3/20") == Part.of((3, 20)) == Part(3, 20)
     assert str(Part(3, 20)) == "3 of 20"
+
+
+def test_worker_processes_that_were_killed_end_in_a_message() -> None:
+    class Killed(Executor):
+        def submit(self, *_: object, **__: object) -> Future[Any]:
+            future: Future[Any] = Future()
+            future.set_exception(BrokenProcessPool("A process was terminated abruptly."))
+            return future
+
+    queue = Queue([(SMALL, range(1))])
+    with Workers(Killed(), 1) as workers, pytest.raises(PopsnetError, match="fewer workers"):
+        list(workers.do(queue))

@@ -111,7 +111,7 @@ class RigidAttack(Reported):
         title = f"{self.network}: {self.router} ({self.variant}), rigid on all probes"
         if self.confirmed is None:
             last = _last_failing(self.network, self.growth)
-            return Report(title, facts, parts).plus(
+            return Report(title, facts, parts, ok=False).plus(
                 f"No transposition can be built: after {self.slots} slots every packet can be at "
                 f"any processor. Truncate the router after {last} slots or fewer to see it fail."
             )

@@ -19,6 +19,7 @@ from popsnet.report import Column, Fact, Report, Reported, Row, Table, counted, 
 from popsnet.routing import Route, Router, all_routers, find_variant
 from popsnet.runs.route import route
 from popsnet.runs.run import Runs
+from popsnet.runs.summary import cure_of
 from popsnet.schedules.bounds import lower_bound
 from popsnet.schedules.demand import Demand
 from popsnet.trace import Event
@@ -61,7 +62,7 @@ class Compared:
 
     @property
     def mean_slots(self) -> float:
-        """The mean number of slots until every source knows."""
+        """The mean number of slots."""
         return float(self._ran.slots.mean())
 
     @property
@@ -81,7 +82,7 @@ class Compared:
 
     @property
     def failed(self) -> bool:
-        """Whether a run lost packets, or ended with packets undelivered without being capped."""
+        """Whether a run was capped, or did not deliver every packet."""
         return self._ran.failed
 
     @property
@@ -188,12 +189,13 @@ class Comparison(Reported):
         columns = tuple(one for one in shown if missing or one.key != "undelivered")
         table = Table("routers", title, columns, [one.to_record() for one in self.done])
         failed = [one.label for one in self.done if one.failed]
-        verdict = "Every packet was delivered." if self.done else "No router was run."
-        if missing:
-            verdict = "Packets are undelivered only in runs that were capped."
+        verdict = "Every packet was delivered." if self.done else "FAILED: no router was run."
         if failed:
-            verdict = f"FAILED: not every packet was delivered by {', '.join(failed)}."
-        return Report("", facts, (table, bound, *notes), verdict, ok=not failed)
+            names = ", ".join(failed)
+            verdict = f"FAILED: not every run of {names} ended with all packets delivered."
+        ok = bool(self.done) and not failed
+        cure = cure_of([one._ran for one in self.done])
+        return Report("", facts, (table, bound, *notes), verdict, ok, cure)
 
     def _online(self, row: Row) -> str:
         if row["idealized"]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from math import expm1
 
@@ -12,7 +12,8 @@ from popsnet import theory
 from popsnet.errors import InputError
 from popsnet.experiment import Experiment, whole_number
 from popsnet.network import Network, shape_of
-from popsnet.report import Column, Fact, Report, Reported, Row, Table, facts_of
+from popsnet.report import Column, Fact, Report, Reported, Row, Table, counted, facts_of
+from popsnet.report.table import shown
 from popsnet.routing import all_bounds
 from popsnet.routing.relay import plan
 from popsnet.runs.phase_analysis import StepAnalysis, analyse_phases
@@ -35,6 +36,8 @@ class PredictedMean:
     slots: float
     measured_steps: float | None = None
     measured_slots: float | None = None
+    capped: int | None = None
+    """Runs that were capped; if there are any, the means of runs are lower bounds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,12 +96,14 @@ class Prediction(Reported):
         for table in (self._tail(), self._bounds(), self._tail_bounds()):
             parts += ["", table] if table.columns else [table]
         title = f"{network}: {network.n:,} processors in {network.g:,} groups of {network.d:,}"
-        return Report(title, facts, tuple(parts))
+        capped = sum(one.capped or 0 for one in self.means)
+        verdict = f"FAILED: {counted(capped, 'run')} capped." if capped else ""
+        return Report(title, facts, tuple(parts), verdict, ok=not capped)
 
     def _means(self) -> Table:
         columns = (
             Column("router", kind="text"), Column("variant", kind="text"), Column("steps"),
-            Column("slots"), Column("measured_steps"), Column("measured_slots"),
+            Column("slots"), _measured_column("measured_steps"), _measured_column("measured_slots"),
         )[: 6 if self.runs else 4]  # fmt: skip
         return Table(
             "predictions",
@@ -238,8 +243,18 @@ def _measured(
     if not runs:
         return one, Counter()
     done = route(network, router=one.router, variant=one.variant, runs=runs).tally
-    means = (summarize_counts(counts).mean for counts in (done.steps, done.slots))
-    return PredictedMean(one.router, one.variant, one.steps, one.slots, *means), done.steps
+    steps, slots = (summarize_counts(counts).mean for counts in (done.steps, done.slots))
+    measured = replace(one, measured_steps=steps, measured_slots=slots, capped=done.capped)
+    return measured, done.steps
+
+
+def _measured_column(key: str) -> Column:
+    """Make a column of means of runs, with ≥ if runs were capped."""
+
+    def show(row: PredictedMean) -> str:
+        return f"{'≥ ' * bool(row.capped)}{shown(getattr(row, key), 'number')}"
+
+    return Column(key, show=show)
 
 
 def _share_above(steps: Counter[int], most: int) -> float | None:

@@ -13,6 +13,7 @@ from popsnet.cli.output import reporting
 from popsnet.files import is_file
 from popsnet.progress import patient_progress
 from popsnet.report import Column, Fact, Report, Table, counted, facts_of
+from popsnet.terminal import visible
 
 if TYPE_CHECKING:
     from popsnet.trace.checker import TraceCheck
@@ -42,7 +43,7 @@ def _report(trace: Path, found: TraceCheck) -> Report:
     )
     facts = facts_of(
         found, "network", "router", "variant", "packets", "slots", "messages", "collisions",
-        "delivered", "undelivered", "violation_count",
+        "destroyed", "delivered", "undelivered", "violation_count",
     )  # fmt: skip
     known = Fact("trace", str(trace)), Fact("lost", found.lost if found.tells_holdings else None)
     numbers = (Column(name, kind="integer") for name in ("line", "slot", "processor"))
@@ -53,7 +54,10 @@ def _report(trace: Path, found: TraceCheck) -> Report:
     if not found.ok:
         verdict = f"FAILED: {counted(count, 'violation')}"
     return Report(
-        f"{trace}: {found.router} ({found.variant}) on {network}, n = {network.n:,}",
+        visible(
+            f"{trace}: {found.router} ({found.variant}) on {network}, n = {network.n:,}",
+            lines=False,
+        ),
         known + facts,
         (counts, Table("violations", "", columns, found.violations, caption)),
         verdict,

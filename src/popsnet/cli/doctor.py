@@ -88,15 +88,16 @@ def _engine(name: str) -> Finding:
 
 
 def _computer() -> Iterator[Finding]:
-    from popsnet.compiled import cache_folder
+    from popsnet.compiled import choose_cache
     from popsnet.engines import ENGINES
     from popsnet.system import available_memory, threads_here
 
     memory = available_memory()
-    g = isqrt(memory // ENGINES["slots"].memory(popsnet.Experiment(1, 1)))
+    per_processor = ENGINES["slots"].memory(popsnet.Experiment(1024, 1024)) / 1024**2
+    g = isqrt(int(memory / per_processor))
     largest = f"POPS({g:,}, {g:,}), n = {g * g:,}, with engine slots"
     yield Finding("processors", True, False, f"{threads_here()} cores")
     yield Finding("memory", True, False, f"{memory / 1e9:.1f} GB available")
-    folder = cache_folder(Path(popsnet.__file__).parent)
-    yield Finding("compiled code", True, False, f"kept in {folder}")
+    cache = choose_cache(Path(popsnet.__file__).parent)
+    yield Finding("compiled code", True, False, str(cache))
     yield Finding("largest square network", True, False, largest)

@@ -1,4 +1,4 @@
-"""One example for every command: the last lines of its help, which a test runs."""
+"""The last lines of every command's help: an example, which a test runs, and exit code 1."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ EXAMPLES = {
     "results plot": "popsnet results plot --figure results.svg",
     "results export": "popsnet results export results.csv",
     "results merge": "popsnet results merge other.sqlite",
+    "results rescue": "popsnet results rescue results.sqlite rescued.sqlite",
     "results verify": "popsnet results verify --shards 2",
     "paper": "popsnet paper --max-n 64 --runs 20",
     "theory": "popsnet theory 64 64",
@@ -33,3 +34,36 @@ EXAMPLES = {
     "cite": "popsnet cite",
 }
 """By the words of the command."""
+
+FAILURES = {
+    "demo": "",
+    "view": "packets are not delivered, or a trace breaks a rule.",
+    "route": "a run is capped, or packets are not delivered.",
+    "compare": "a run is capped, packets are not delivered, or no router is run.",
+    "plan": "",
+    "schedule": "packets are not delivered.",
+    "check": "a rule is broken, or packets are not delivered.",
+    "sweep": "a run is capped, or packets are not delivered.",
+    "results list": "",
+    "results show": "",
+    "results plot": "",
+    "results export": "",
+    "results merge": "",
+    "results rescue": "some shards of the store were lost.",
+    "results verify": "the store is damaged, or a shard that is run again differs.",
+    "paper": "a value differs from the paper's, from its formula or from an exact one.",
+    "theory": "a run is capped.",
+    "exact": "",
+    "adversary oblivious": "the machine does not confirm the congestion.",
+    "adversary congestion": "",
+    "adversary rigid": "there is no such transposition, or the machine does not confirm it.",
+    "adversary two-hop": "the machine does not confirm the delay.",
+    "adversary separation": "the machine does not confirm a delay.",
+    "sort": "the values are not in order.",
+    "compute": "the values are not those that NumPy computes.",
+    "sorting-network": "with --check, an input is not sorted.",
+    "routers": "",
+    "doctor": "something that popsnet needs does not work.",
+    "cite": "",
+}
+"""When a command ends with exit code 1: the check that it makes, if it makes one."""

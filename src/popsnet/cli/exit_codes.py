@@ -17,7 +17,7 @@ class ExitCode(IntEnum):
         return code
 
     DONE = 0, "The command did what was asked."
-    FAILED = 1, "A check failed, a router broke a rule, or packets are missing."
+    FAILED = 1, "A check failed, a router broke a rule, packets are missing, or memory ran out."
     BAD_INPUT = 2, "An argument, an option or a file cannot be used."
     CANNOT_WRITE = 74, "The output could not be written, for example to a full disk."
     INTERRUPTED = 130, "Interrupted by Ctrl-C; finished work is reported and kept."

@@ -5,12 +5,10 @@ from __future__ import annotations
 import errno
 import io
 import os
-import re
-import signal
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from types import FrameType
+import warnings
+from collections.abc import Callable
+from contextlib import suppress
 from typing import Annotated
 
 import typer
@@ -25,13 +23,13 @@ from popsnet.cli import (
     demo,
     doctor,
     exact,
-    output,
     paper,
     plan,
     results,
     route,
     routers,
     schedule,
+    signals,
     sort,
     sorting_network,
     sweep,
@@ -39,10 +37,11 @@ from popsnet.cli import (
     view,
 )
 from popsnet.cli.exit_codes import ExitCode
-from popsnet.cli.output import UserCodeFailed
-from popsnet.cli.usage import Command, Group, Stopped, example_of
-from popsnet.errors import InputError, PopsnetError
-from popsnet.report.table import printable
+from popsnet.cli.output import UserCodeFailed, say, with_flags
+from popsnet.cli.usage import Command, Group, Stopped, epilog_of
+from popsnet.errors import InputError, PopsnetError, lacks_memory
+from popsnet.system import amount, available_memory
+from popsnet.terminal import visible
 
 app = typer.Typer(
     name="popsnet",
@@ -89,8 +88,8 @@ _GROUPS = {results.app: "results", adversary.app: "adversary"}
 
 
 def _add(panel: str, command: Callable[..., None]) -> None:
-    example = example_of(command.__name__)
-    app.command(cls=Command, epilog=example, rich_help_panel=panel)(command)
+    epilog = epilog_of(command.__name__)
+    app.command(cls=Command, epilog=epilog, rich_help_panel=panel)(command)
 
 
 def _add_group(panel: str, group: typer.Typer) -> None:
@@ -98,7 +97,7 @@ def _add_group(panel: str, group: typer.Typer) -> None:
     app.add_typer(group, name=name, cls=Group, rich_help_panel=panel)
     for one in group.registered_commands:
         assert one.callback is not None
-        one.cls, one.epilog = Command, example_of(f"{name} {one.name or one.callback.__name__}")
+        one.cls, one.epilog = Command, epilog_of(f"{name} {one.name or one.callback.__name__}")
 
 
 for panel, commands in _COMMANDS.items():
@@ -109,54 +108,30 @@ for panel, commands in _COMMANDS.items():
             _add(panel, command)
 
 
-_PARAMETERS = "|".join(
-    ("all_packets", "dimension", "engine", "full", "growth", "largest", "max_n", "max_runs",
-     "max_steps", "measure", "most_slots", "part", "paths", "permutation", "permutation_seed",
-     "router", "runs", "seed", "shards", "slots", "trace", "until_se", "upto", "variant", "workers")
-)  # fmt: skip
-
-
-def with_flags(text: str) -> str:
-    """Turn the names of parameters, in which the library speaks, into those of options.
-
-    >>> with_flags("runs = 0: give at least 1. Use engine='slots'.")
-    '--runs 0: give at least 1. Use --engine slots.'
-    >>> with_flags("all_packets = True is for mei-rizzi.")
-    '--all-packets is for mei-rizzi.'
-    """
-    where = r"\b" if ", grid " not in text else "^"  # a sweep's file has keys of these names
-    text = re.sub(rf"{where}({_PARAMETERS}) = True\b", lambda name: _flag(name[1]), text)
-    text = re.sub(rf"{where}({_PARAMETERS}) = ", lambda name: f"{_flag(name[1])} ", text)
-    return re.sub(
-        rf"\b({_PARAMETERS})='([^']*)'", lambda found: f"{_flag(found[1])} {found[2]}", text
-    )
-
-
-def _flag(name: str) -> str:
-    return f"--{name.replace('_', '-')}"
-
-
 def main() -> None:
     """Run the command line; see :class:`ExitCode` for how it ends."""
     _open_closed_streams()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal without ± is no reason to fail
-    with _sigterm_interrupts():
-        code = _run()
-    sys.exit(int(_flushed(code)))
+    warnings.formatwarning = _worded
+    with signals.interrupting():
+        try:
+            code = _flushed(_run())
+        except KeyboardInterrupt:  # in the last lines of either
+            code = _interrupted()
+    sys.exit(int(code))
 
 
 def _run() -> int:
     """Run the command that is typed; return its exit code."""
     try:
-        return int(app(prog_name="popsnet", standalone_mode=False) or ExitCode.DONE)
+        code = int(app(prog_name="popsnet", standalone_mode=False) or ExitCode.DONE)
+        return signals.exit_code() if code == ExitCode.INTERRUPTED else code
     except SystemExit as end:
         return _of_system_exit(end)
-    except typer.Abort:
-        return ExitCode.FAILED
     except UserCodeFailed as error:
-        _complain(str(error), most=100_000)
+        say(f"Error: {error}")
         return ExitCode.FAILED
     except PopsnetError as error:
         _complain(with_flags(str(error)))
@@ -164,25 +139,38 @@ def _run() -> int:
             return ExitCode.CANNOT_WRITE
         return ExitCode.BAD_INPUT if isinstance(error, InputError) else ExitCode.FAILED
     except OSError as error:
-        return _of_os_error(error)
-    except (Stopped, KeyboardInterrupt):
+        return _out_of_memory(error) if lacks_memory(error) else _of_os_error(error)
+    except (Stopped, KeyboardInterrupt, typer.Abort):
         return _interrupted()
     except SystemError as end:
         if not _was_interrupted(end):  # compiled code wraps an interrupt in one
             raise
         return _interrupted()
     except Exception as error:
+        if lacks_memory(error):
+            return _out_of_memory(error)
         if not hasattr(error, "format_message"):
             raise
         return _of_usage_error(error)
+
+
+def _out_of_memory(error: Exception) -> int:
+    """Say that memory ran out, and what takes less."""
+    what = f": {error}" if isinstance(error, MemoryError) and str(error) else ""
+    _complain(
+        f"Memory ran out{what.rstrip('.')}; {amount(available_memory())} are available here. Use a "
+        "smaller network, fewer runs or workers, another router or --engine fused, or allow more "
+        "memory (ulimit -v)."
+    )
+    return ExitCode.FAILED
 
 
 def _of_usage_error(error: Exception) -> int:
     """Say what cannot be understood, and where the help is."""
     _complain(error.format_message())  # type: ignore[attr-defined]
     if (context := getattr(error, "ctx", None)) is not None:
-        _say(context.get_usage())
-        _say(f"Help: {context.command_path} --help")
+        say(context.get_usage())
+        say(f"Help: {context.command_path} --help")
     return ExitCode.BAD_INPUT
 
 
@@ -223,8 +211,8 @@ def _was_interrupted(end: BaseException | None) -> bool:
 
 
 def _interrupted() -> int:
-    _say("Interrupted.")
-    return output.interrupt_code()
+    say("Interrupted.")
+    return signals.exit_code()
 
 
 def _flushed(code: int) -> int:
@@ -239,16 +227,30 @@ def _flushed(code: int) -> int:
 
 
 def _complain(text: str, most: int = 1_500) -> None:
-    """Print an error; a very long one, which repeats what was given, without its middle."""
-    text = printable(text)
+    """Print an error; a very long one, which repeats what was given, without its middle.
+
+    A line break in it is part of a name, and would begin a line of its own.
+    """
+    text = visible(text, lines=False)
     if len(text) > most:
         text = f"{text[: most // 2]} … {text[-most // 2 :]}"
-    _say(f"Error: {text}")
+    say(f"Error: {text}")
 
 
-def _say(text: str) -> None:
-    with suppress(OSError):  # there is no one to tell
-        print(text, file=sys.stderr, flush=True)
+_as_python_does = warnings.formatwarning
+
+
+def _worded(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    line: str | None = None,
+) -> str:
+    """Return what a warning says; where popsnet gives it is of no use."""
+    if category.__module__.startswith("popsnet."):
+        return f"Warning: {message}\n"
+    return _as_python_does(message, category, filename, lineno, line)
 
 
 def _open_closed_streams() -> None:
@@ -256,22 +258,3 @@ def _open_closed_streams() -> None:
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115, PTH123
-
-
-@contextmanager
-def _sigterm_interrupts() -> Iterator[None]:
-    """Let SIGTERM end a command as Ctrl-C does, so that it reports what is finished."""
-
-    def interrupt(number: int, frame: FrameType | None) -> None:
-        output.note_termination()
-        raise KeyboardInterrupt
-
-    try:
-        before = signal.signal(signal.SIGTERM, interrupt)
-    except ValueError:  # not in the main thread, which alone gets signals
-        yield
-        return
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)

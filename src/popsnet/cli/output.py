@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json as json_format
+import re
 import sys
 from collections.abc import Callable, Iterable
-from contextlib import nullcontext, redirect_stdout
+from contextlib import nullcontext, redirect_stdout, suppress
 from contextvars import ContextVar
 from functools import wraps
 from inspect import Parameter, signature
@@ -14,10 +15,12 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
+from popsnet.cli import signals
 from popsnet.cli.exit_codes import ExitCode
 from popsnet.errors import InputError, PopsnetError
 from popsnet.progress import patient_progress
 from popsnet.report import Fact, Report, Table
+from popsnet.terminal import visible
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -31,18 +34,6 @@ _OPTIONS = {
 }
 
 _for_people: ContextVar[bool] = ContextVar("for_people", default=True)
-_terminated = False
-
-
-def note_termination() -> None:
-    """Remember that the interrupt which follows is a SIGTERM."""
-    global _terminated
-    _terminated = True
-
-
-def interrupt_code() -> ExitCode:
-    """Return how an interrupted command ends."""
-    return ExitCode.TERMINATED if _terminated else ExitCode.INTERRUPTED
 
 
 class Interrupted(Exception):
@@ -60,8 +51,9 @@ class UserCodeFailed(Exception):
 def reporting(command: Command) -> Callable[..., None]:
     """Give a command that returns a report the options --json and --csv, and print the report.
 
-    A report that is not ok ends with ``FAILED``. With --json or --csv, standard output has the
-    report alone: what a user's own code prints goes to standard error.
+    A report that is not ok ends with ``FAILED``, and its cure goes to standard error. With --json
+    or --csv, standard output has the report alone: what a user's own code prints goes to standard
+    error, and so does the verdict of a check that failed.
     """
 
     @wraps(command)
@@ -84,9 +76,12 @@ def reporting(command: Command) -> Callable[..., None]:
         if report is not None:
             _print(report, json, csv)
         if message:
-            typer.echo(message, err=True)
-            raise typer.Exit(interrupt_code())
+            say(message)
+            raise typer.Exit(signals.exit_code())
         if report is not None and not report.ok:
+            for text in (report.verdict if for_machines else "", report.cure):
+                if text:
+                    say(with_flags(text))
             raise typer.Exit(ExitCode.FAILED)
 
     own = signature(command, eval_str=True)
@@ -110,6 +105,39 @@ def _failure_of_user_code(error: Exception) -> str:
     from popsnet.routing.plugin import explain_failure
 
     return explain_failure(error)
+
+
+def say(text: str) -> None:
+    """Print a text to standard error, with the line breaks that it has and no other controls."""
+    with suppress(OSError):  # there is no one to tell
+        print(visible(text), file=sys.stderr, flush=True)
+
+
+_PARAMETERS = "|".join(
+    ("all_packets", "dimension", "engine", "full", "growth", "largest", "max_n", "max_runs",
+     "max_steps", "measure", "most_slots", "part", "paths", "permutation", "permutation_seed",
+     "router", "runs", "seed", "shards", "slots", "trace", "until_se", "upto", "variant", "workers")
+)  # fmt: skip
+
+
+def with_flags(text: str) -> str:
+    """Turn the names of parameters, in which the library speaks, into those of options.
+
+    >>> with_flags("runs = 0: give at least 1. Use engine='slots'.")
+    '--runs 0: give at least 1. Use --engine slots.'
+    >>> with_flags("all_packets = True is for mei-rizzi.")
+    '--all-packets is for mei-rizzi.'
+    """
+    where = r"\b" if ", grid " not in text else "^"  # a sweep's file has keys of these names
+    text = re.sub(rf"{where}({_PARAMETERS}) = True\b", lambda name: _flag(name[1]), text)
+    text = re.sub(rf"{where}({_PARAMETERS}) = ", lambda name: f"{_flag(name[1])} ", text)
+    return re.sub(
+        rf"\b({_PARAMETERS})='([^']*)'", lambda found: f"{_flag(found[1])} {found[2]}", text
+    )
+
+
+def _flag(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
 
 
 def for_people() -> bool:
@@ -152,7 +180,7 @@ def _print(report: Report, json: bool, csv: bool) -> None:
     elif csv:
         typer.echo(report.csv(), nl=False)
         if others := [table.name for table in report.tables[1:] if table.columns]:
-            typer.echo(f"Not in the CSV: {', '.join(others)}; --json has all tables.", err=True)
+            say(f"Not in the CSV: {', '.join(others)}; --json has all tables.")
     else:
         _print_parts(report.renderables())
 

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 else:
     Selection: TypeAlias = Any  # typer never sees it; popsnet.sweeps is imported when it is used
 
-app = typer.Typer(help="List, show, plot, export, merge and verify results.", no_args_is_help=True)
+app = typer.Typer(
+    help="List, show, plot, export, merge, verify and rescue results.", no_args_is_help=True
+)
 
 _RANGE = "a number or a range: 64, 64:1024, 64:, :1024."
 _FILTERS: dict[str, Any] = {
@@ -191,7 +193,33 @@ def verify(
     shards: Annotated[int, typer.Option(help="Run this many shards again.")] = 5,
     seed: Annotated[int, typer.Option(help="Seed of the choice of shards.")] = 0,
     every: Annotated[bool, typer.Option("--all", help="Run all shards again.")] = False,
+    router: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="FILE.PY", help="A file with a router that may be run; may be repeated."
+        ),
+    ] = None,
 ) -> Report:
     """Check a store and run some of its shards again."""
     with popsnet.Store(store) as results:
-        return popsnet.verify(results, None if every else shards, seed).report()
+        some = None if every else shards
+        return popsnet.verify(results, some, seed, routers=router or ()).report()
+
+
+@app.command()
+@reporting
+def rescue(
+    damaged: Annotated[Path, typer.Argument(metavar="STORE", help="The damaged store.")],
+    new: Annotated[Path, typer.Argument(metavar="NEW", help="The store to write.")],
+    sweep: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.toml",
+            help="The sweep that made the store: it describes experiments whose own description "
+            "is lost.",
+        ),
+    ] = None,
+) -> Report:
+    """Copy what can be read of a damaged store to a new one."""
+    experiments = popsnet.Sweep.read(sweep) if sweep is not None else ()
+    return popsnet.rescue(damaged, new, experiments).report()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from shutil import get_terminal_size
 from typing import Any, NoReturn
@@ -11,7 +12,7 @@ from typing import Any, NoReturn
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from popsnet.cli.examples import EXAMPLES
+from popsnet.cli.examples import EXAMPLES, FAILURES
 from popsnet.errors import InputError, closest
 
 _SIZES = ("D", "G", "N")
@@ -132,12 +133,15 @@ class Group(TyperGroup):
                 _refuse_option(words_of(ctx), error.option_name, options)  # type: ignore[attr-defined]
             raise
 
+    def make_context(self, *args: Any, **options: Any) -> Any:
+        """Read the name of the command; an interrupt is told from exits of the command."""
+        with _interrupts_told():
+            return super().make_context(*args, **options)
+
     def invoke(self, ctx: Any) -> Any:
         """Run the command; an interrupt that it does not deal with is told from its own exits."""
-        try:
+        with _interrupts_told():
             return super().invoke(ctx)
-        except KeyboardInterrupt as stop:
-            raise Stopped from stop
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Return the names of the commands, in the order of their examples."""
@@ -165,10 +169,21 @@ class Group(TyperGroup):
         raise InputError(f"There is no command {words!r}. {cure}")
 
 
-def example_of(command: str) -> str | None:
-    """Return the last line of a command's help, given its words."""
-    example = EXAMPLES.get(command.rstrip("_").replace("_", "-"))
-    return f"Example: {example}" if example else None
+@contextmanager
+def _interrupts_told() -> Iterator[None]:
+    try:
+        yield
+    except KeyboardInterrupt as stop:
+        raise Stopped from stop
+
+
+def epilog_of(command: str) -> str | None:
+    """Return the last lines of a command's help, given its words."""
+    words = command.rstrip("_").replace("_", "-")
+    if words not in EXAMPLES:
+        return None
+    failure = FAILURES[words]
+    return f"Example: {EXAMPLES[words]}" + (f"\n\nExit code 1: {failure}" if failure else "")
 
 
 def words_of(ctx: Any) -> str:

@@ -25,6 +25,7 @@ def choose_engine(
     experiment: Experiment,
     *,
     runs: int | None = None,
+    threads: int | None = None,
     traced: bool = False,
     fitting: bool = True,
 ) -> Engine:
@@ -39,6 +40,8 @@ def choose_engine(
         The experiment.
     runs : int, optional
         The number of runs, by default many.
+    threads : int, optional
+        The number of threads, by default as many as processors.
     traced : bool
         Whether a trace is written.
     fitting : bool
@@ -90,19 +93,23 @@ def choose_engine(
             f"Engine {name} executes no messages, so it cannot write a trace; use engine='slots'."
         )
     if fitting:
-        _require_memory(experiment, engine, traced)
+        _require_memory(experiment, engine, runs, threads, traced)
     return engine
 
 
-def _require_memory(experiment: Experiment, engine: Engine, traced: bool) -> None:
+def _require_memory(
+    experiment: Experiment, engine: Engine, runs: int | None, threads: int | None, traced: bool
+) -> None:
     network, available = experiment.network, system.available_memory()
-    needed = engine.memory(experiment) + network.n * _TRACE_BYTES_PER_PROCESSOR * traced
+    needed = engine.memory(experiment, runs, threads)
+    needed += network.n * _TRACE_BYTES_PER_PROCESSOR * traced
     if needed > available:
+        smaller = _smallest(experiment, engine, traced)
         raise SizeError(
-            f"{network} has n = {network.n:,} processors and needs about {needed / 1e9:,.1f} GB "
+            f"{network} has n = {network.n:,} processors and needs about {system.amount(needed)} "
             f"with engine {engine.name}{' and a trace' if traced else ''}; "
-            f"{available / 1e9:,.1f} GB are available here. "
-            f"{_smallest(experiment, engine, traced) or 'Choose a smaller d or g.'}"
+            f"{system.amount(available)} are available here. "
+            f"{smaller or 'Choose a smaller d or g, or allow more memory.'}"
         )
 
 
@@ -124,7 +131,4 @@ def _smallest(experiment: Experiment, engine: Engine, traced: bool) -> str | Non
     least = fused_engine.memory(computed)
     if least > system.available_memory():
         return None
-    return (
-        "Use engine='fused' and permutation='keyed', which need about "
-        f"{max(least / 1e9, 0.1):,.1f} GB."
-    )
+    return f"Use engine='fused' and permutation='keyed', which need about {system.amount(least)}."

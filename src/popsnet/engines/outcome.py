@@ -23,23 +23,24 @@ class Outcome:
     Parameters
     ----------
     slots : int
-        Slots until the router ended.
+        Slots until the router ended or was stopped.
     slots_delivered : int
         The slot of the last delivery, 0 if there was none.
     steps : int
-        Steps of the router.
+        Steps that had at least one slot.
     delivered : int
-        Packets delivered to their destinations.
+        Packets that their destinations took.
     lost : int
-        Packets that no processor holds any more.
+        Packets that are not delivered and that no processor holds any more.
     collisions : int
         Couplers with two or more messages, summed over slots.
     destroyed : int
-        Messages that were destroyed in collisions.
+        Messages on these couplers. A multicast counts once per coupler that destroys it.
     messages : int
         Messages sent. A multicast is one message.
     peak_buffers : int or None
-        The most packets that a processor held at once, None if the engine does not count them.
+        The most packets that a processor held after a slot or at the start, None if the engine
+        does not count them.
     control_bits : int or None
         The most bits in a message, besides packets, None if the engine does not count them.
     capped : bool
@@ -48,6 +49,10 @@ class Outcome:
         The packets that were not delivered after each step.
     lost_packets : tuple of int
         The packets that are lost.
+
+    Notes
+    -----
+    The page *What is measured* of the reference defines the counts.
 
     Examples
     --------
@@ -70,12 +75,6 @@ class Outcome:
     capped: bool
     survivors: tuple[int, ...]
     lost_packets: tuple[int, ...] = ()
-
-    @property
-    def slots_known(self) -> int | None:
-        """The slots until every packet is delivered and its source knows, None if never."""
-        undelivered = any(self.survivors[-1:])
-        return None if self.capped or undelivered else self.slots
 
 
 COLUMNS = (

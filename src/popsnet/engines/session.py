@@ -73,8 +73,13 @@ class Engine(Protocol):
         """Return why the engine cannot run an experiment, or None if it can."""
         ...
 
-    def memory(self, experiment: Experiment) -> int:
-        """Return the bytes of memory that a session needs, rounded up."""
+    def memory(
+        self, experiment: Experiment, runs: int | None = None, threads: int | None = None
+    ) -> int:
+        """Return the bytes of memory that a session needs for runs, by default many.
+
+        What the program itself takes, and its compiled code, is not counted.
+        """
         ...
 
     def batch(self, experiment: Experiment) -> int:
@@ -90,8 +95,6 @@ class Engine(Protocol):
         ...
 
 
-_BUFFER_BYTES = 4
-
 Execute: TypeAlias = Callable[[Instance, Sequence[Observer]], Outcome]
 
 
@@ -101,8 +104,8 @@ class MessageEngine:
 
     name: str
     route: Execute
-    bytes_per_processor: int
-    """The memory of a run besides the buffers, measured and rounded up."""
+    needed: Callable[[Experiment], int]
+    """Returns the bytes of memory that a run needs."""
     obstacle: Callable[[Experiment], str | None]
     """Returns why the engine cannot run an experiment, or None if it can."""
     messages: bool = True
@@ -113,10 +116,11 @@ class MessageEngine:
             return f"it numbers processors with 31 bits, and n = {experiment.network.n:,}"
         return self.obstacle(experiment)
 
-    def memory(self, experiment: Experiment) -> int:
-        """Return the bytes of memory that a run needs, rounded up."""
-        per_processor = self.bytes_per_processor + _BUFFER_BYTES * experiment.buffers
-        return experiment.network.n * per_processor
+    def memory(
+        self, experiment: Experiment, runs: int | None = None, threads: int | None = None
+    ) -> int:
+        """Return the bytes of memory that a run needs; there is one at a time."""
+        return self.needed(experiment)
 
     def batch(self, experiment: Experiment) -> int:
         """Return 1: a run may take long, and a worker's results are kept as a whole."""

@@ -7,11 +7,12 @@ from functools import partial
 
 import numpy as np
 
+from popsnet.couplers import table_bytes
 from popsnet.engines.outcome import Outcome
 from popsnet.engines.session import MessageEngine
 from popsnet.errors import InputError
-from popsnet.experiment import Instance
-from popsnet.machine import Machine
+from popsnet.experiment import Experiment, Instance
+from popsnet.machine import Machine, machine_bytes
 from popsnet.routing.router import exit_of
 from popsnet.slot import Inbox, Slot, Slots
 from popsnet.trace import Event, Observer, TraceWriter, records
@@ -105,4 +106,13 @@ def _resume(name: str, running: Slots, inbox: Inbox | None) -> Slot | None:
     return slot
 
 
-ENGINE = MessageEngine("slots", execute, 150, lambda experiment: None)
+def _needed(experiment: Experiment) -> int:
+    """Return the bytes of the arrays of the permutation, the machine and the router."""
+    network, variant = experiment.network, experiment.resolved_variant
+    machine = network.n * machine_bytes(experiment.buffers) + table_bytes(network)
+    return _DESTINATION_BYTES * network.n + machine + variant.working(network)
+
+
+_DESTINATION_BYTES = 4
+
+ENGINE = MessageEngine("slots", execute, _needed, lambda experiment: None)

@@ -58,7 +58,7 @@ class ExactSteps(Reported):
         title = (
             f"{found.network}: {found.router}, {found.model}\n"
             f"Exact over {over}; {found.states:,} states up to the names of groups\n\n"
-            f"{f'mean {found.unit}':12} {_in_words(found.mean)}; {float(found.mean_slots):.4f} "
+            f"mean steps   {_in_words(found.mean)}; {float(found.mean_slots):.4f} "
             f"slots\nvariance     {_in_words(found.variance)}; sd {found.sd:.6f}\n"
             f"quantiles    {quantiles}\n"
         )
@@ -79,7 +79,7 @@ class ExactSteps(Reported):
             for steps in range(found.fewest, last + 1)
         ]
         columns = (
-            Column("steps", found.unit, "integer"),
+            Column("steps", kind="integer"),
             Column("decimal", "P(exactly)", show=lambda row: f"{row['decimal']:.8f}"),
             Column("at_most", "P(at most)", show=lambda row: f"{row['at_most']:.8f}"),
             Column("more", "P(more)", show=lambda row: f"{row['more']:.3g}"),
@@ -87,8 +87,7 @@ class ExactSteps(Reported):
         if rows:
             return (Table("steps", "", columns, rows),)
         text = (
-            f"There is nothing to list up to {last}: every run takes at least {found.fewest} "
-            f"{found.unit}."
+            f"There is nothing to list up to {last}: every run takes at least {found.fewest} steps."
         )
         return Table("steps", "", (), rows), text
 

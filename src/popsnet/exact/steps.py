@@ -110,6 +110,9 @@ def relay_chain(network: Network, destination: Sequence[int] | None = None) -> C
     same, and there the bijections of the fifth and all later stages are those of the fourth,
     turned. The router's own bijections are only nearly uniform, so this is a close approximation.
 
+    The chain counts stages. A run in which every packet starts at its destination has none, and
+    one step, in which the seed is sent; :func:`steps_distribution` counts steps.
+
     Examples
     --------
     >>> from popsnet import Network
@@ -135,7 +138,9 @@ ROUTERS = {"mei-rizzi": mei_rizzi_chain, "relay": relay_chain}
 
 @dataclass(frozen=True)
 class Distribution:
-    """Mean and variance of a number of steps, and the probabilities of its smallest values.
+    """Mean and variance of the steps of a chain, and the probabilities of their smallest numbers.
+
+    A step of the chain of relay is a stage.
 
     Examples
     --------
@@ -178,7 +183,7 @@ class Distribution:
 
 
 def solve(chain: Chain, left: Fraction = _LEFT, most: int = 200) -> Distribution:
-    """Solve a chain for the mean, the variance and the probabilities of its steps.
+    """Solve a chain for the mean, the variance and the probabilities of the number of its steps.
 
     Parameters
     ----------
@@ -213,37 +218,26 @@ def solve(chain: Chain, left: Fraction = _LEFT, most: int = 200) -> Distribution
 
 @dataclass(frozen=True)
 class StepsDistribution(Distribution):
-    """The exact distribution of the steps of mei-rizzi, or of the stages of relay.
+    """The exact distribution of the steps of a router's runs, as ``route`` counts them.
 
     Examples
     --------
     >>> from popsnet import Network
     >>> from popsnet.exact import steps_distribution
-    >>> found = steps_distribution(Network(2, 2))
-    >>> found.mean_slots, found.unit
-    (Fraction(136, 9), 'steps')
+    >>> steps_distribution(Network(2, 2)).mean_slots
+    Fraction(136, 9)
     """
 
+    mean_slots: Fraction
+    """The mean number of slots.
+
+    A step of mei-rizzi takes five slots; relay takes one slot for the seed and 2⌈d/g⌉ + 1 per
+    stage.
+    """
     network: Network
     router: str
     all_packets: bool
     """Whether all packets take part in every step of mei-rizzi."""
-
-    @property
-    def unit(self) -> str:
-        """What is counted: ``steps``, or ``stages`` for relay."""
-        return "steps" if self.router == "mei-rizzi" else "stages"
-
-    @property
-    def mean_slots(self) -> Fraction:
-        """The mean number of slots.
-
-        A step of mei-rizzi takes five slots; relay takes one slot for the seed and 2⌈d/g⌉ + 1 per
-        stage.
-        """
-        if self.router == "mei-rizzi":
-            return 5 * self.mean
-        return 1 + (2 * self.network.blocks + 1) * self.mean
 
     @property
     def quantiles(self) -> dict[Fraction, int | None]:
@@ -298,7 +292,7 @@ def steps_distribution(
     Returns
     -------
     StepsDistribution
-        The exact distribution.
+        The exact distribution of the steps that ``route`` counts.
 
     Examples
     --------
@@ -323,7 +317,22 @@ def steps_distribution(
         chain = mei_rizzi_chain(network, destination, all_packets=all_packets)
     chain.progress = progress
     found = solve(chain)
-    return StepsDistribution(**vars(found), network=network, router=router, all_packets=all_packets)
+    slots = 5 * found.mean
+    if router == "relay":
+        slots = 1 + (2 * network.blocks + 1) * found.mean
+        found = _one_at_least(found)
+    return StepsDistribution(
+        **vars(found), mean_slots=slots, network=network, router=router, all_packets=all_packets
+    )
+
+
+def _one_at_least(stages: Distribution) -> Distribution:
+    """Return the distribution of max(stages, 1): without a stage, the seed alone is a step."""
+    none = stages.probability(0)
+    mean = stages.mean + none
+    variance = stages.variance + stages.mean**2 + none - mean**2
+    within = (Fraction(0), *(stages.within[1:] or stages.within))
+    return Distribution(mean, variance, within, stages.states)
 
 
 def _require_feasible(network: Network, router: str) -> None:

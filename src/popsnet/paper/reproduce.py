@@ -83,6 +83,20 @@ class Reproduction(Reported):
         return " ".join(filter(None, (*self.findings.values(), self.theory.summary)))
 
     @property
+    def failures(self) -> list[str]:
+        """The checks that failed, in words; none if everything agrees."""
+        rows, theory = self.rows, self.theory
+        formulas = sum(not row.formula_agrees for row in rows.slots)
+        attacks = sum(len(row.reached) - row.confirmed for row in theory.separation)
+        found = {
+            "of the comparisons with the paper": rows.differing,
+            "of the values of the published formula": formulas,
+            "of the comparisons with exact chains": theory.differing,
+            "of the delays of two-hop algorithms": attacks,
+        }
+        return [f"{count} {what}" for what, count in found.items() if count]
+
+    @property
     def growth(self) -> list[str]:
         """What the fits tell apart, in words."""
         return in_words(self.theory.growth)
@@ -107,7 +121,9 @@ class Reproduction(Reported):
         )
         growth = [f"{words}\n" for words in ["Growth, in words", *self.growth] if self.growth]
         end = f"{self.summary}\nThe report: {self.report_file}"
-        return Report("", facts, (*self.tables, *self.theory_tables, *growth, end))
+        parts: tuple[Table | str, ...] = (*self.tables, *self.theory_tables, *growth, end)
+        verdict = f"FAILED: {', '.join(self.failures)} differ." if self.failures else ""
+        return Report("", facts, parts, verdict, ok=not verdict)
 
 
 def reproduce(
@@ -219,14 +235,14 @@ def carry_out(
 
 def _origin(store: Store) -> list[tuple[str, str]]:
     """Return when, how long and with what the runs of a store were made, earlier calls included."""
-    columns = zip(*store.rows("provenance"), strict=True)
-    made = dict(zip(store.columns("provenance"), columns, strict=True))
+    made = [origin for one in store.experiments() for origin in store.provenances(one)]
     with_what = (
-        f"{name} {', '.join(sorted(set(made[name])))}"
+        f"{name} {', '.join(sorted({getattr(one, name) for one in made}))}"
         for name in ("popsnet", "python", "numpy", "numba")
     )
+    finished, seconds = [one.finished for one in made], sum(one.seconds for one in made)
     return [
-        ("runs made", f"{min(made['finished'])} to {max(made['finished'])}"),
+        ("runs made", f"{min(finished)} to {max(finished)}"),
         ("runs made with", "; ".join(with_what)),
-        ("time of all runs", f"{sum(made['seconds']):,.0f} s, added up over threads"),
+        ("time of all runs", f"{seconds:,.0f} s, added up over threads"),
     ]

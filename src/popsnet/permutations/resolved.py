@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from popsnet.coins import Coins
-from popsnet.errors import InputError, PermutationError, SizeError, did_you_mean
+from popsnet.errors import InputError, PermutationError, did_you_mean
 from popsnet.network import Network
 from popsnet.permutations.files import SUFFIXES, read_permutation, require_permutation
 from popsnet.permutations.keyed import KeyedPermutation
@@ -228,7 +228,7 @@ def resolve_permutation(
     name, path = str(permutation), Path(permutation)
     make = find_permutation(name, network)
     if network.n >= 2**31 and make not in (keyed, random):
-        raise SizeError(
+        raise InputError(
             f"permutation = {name!r} is limited to n < 2^31 and {network} has n = {network.n:,} "
             "processors; use 'keyed' or 'random'."
         )

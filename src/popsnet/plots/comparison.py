@@ -11,6 +11,7 @@ from matplotlib.ticker import LogFormatter
 from popsnet.advice.comparison import Compared, Comparison
 from popsnet.plots.style import BLUE, GREY, VERMILION, plain_number, row_of_axes, settled, styled
 from popsnet.report import counted
+from popsnet.terminal import visible
 
 
 @styled()
@@ -53,7 +54,7 @@ def draw_comparison(found: Comparison) -> Figure:
     for place, one in enumerate(done):
         _draw_router(axes, place, one)
     axes.axvline(max(found.lower_bound, 0.5), color=GREY, linestyle="--", linewidth=0.8)
-    labels = [one.label + ("" if one.router.online else ", off-line") for one in done]
+    labels = [visible(one.label) + ("" if one.router.online else ", off-line") for one in done]
     axes.set_yticks(places, labels)
     axes.set_ylim(len(done) - 0.4, -0.6)  # the fastest on top, and room above and below
     _leave_room(axes, [found.lower_bound, *(max(one.mean_slots, one.worst_slots) for one in done)])

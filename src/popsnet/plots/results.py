@@ -17,6 +17,7 @@ from popsnet.plots import style
 from popsnet.sweeps.curves import CurvePoint, Curves, number_text, result_curves
 from popsnet.sweeps.selection import EVERYTHING, Selection
 from popsnet.sweeps.store import Store
+from popsnet.terminal import visible
 
 _MOST_LINES = 3 * len(style.LOOKS)
 _MOST_TICKS = 9
@@ -94,9 +95,9 @@ def draw_curves(curves: Curves) -> Figure:
     for look, (label, line) in zip(_looks(curves), curves.lines.items(), strict=True):
         reach = [0.0 if one.capped or one.runs < 2 else one.high - one.mean for one in line]
         drawn = axes.errorbar(
-            [float(one.x) for one in line], [one.mean for one in line], yerr=reach, label=label,
-            **look.curve, marker=look.marker, markersize=4, linewidth=1.1, elinewidth=0.9,
-            capsize=2.5, capthick=0.9,
+            [float(one.x) for one in line], [one.mean for one in line], yerr=reach,
+            label=visible(label), **look.curve, marker=look.marker, markersize=4, linewidth=1.1,
+            elinewidth=0.9, capsize=2.5, capthick=0.9,
         )  # fmt: skip
         drawn.lines[0].set_clip_on(False)  # or the axis would cut markers at 0
         _mark_lower_bounds(axes, line, look)

@@ -206,8 +206,11 @@ def mark_lower_bounds(axes: Axes, points: Sequence[tuple[float, float]], label: 
 
 def settled(figure: Figure) -> Figure:
     """Fix everything in its final place, because later drawing would move it a little."""
-    for _ in range(3):
-        figure.draw_without_rendering()
+    layout = figure.get_layout_engine()
+    assert layout is not None
+    for _ in range(2):
+        layout.execute(figure)
+    figure.draw_without_rendering()  # which executes it a third time
     figure.set_layout_engine("none")
     return figure
 

@@ -92,6 +92,8 @@ class Report:
         The conclusion.
     ok : bool
         Whether all checks passed.
+    cure : str
+        What to do about a check that failed. Commands print it to standard error.
 
     Examples
     --------
@@ -109,6 +111,7 @@ class Report:
     parts: tuple[Table | str, ...] = ()
     verdict: str = ""
     ok: bool = True
+    cure: str = ""
 
     @property
     def tables(self) -> tuple[Table, ...]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, is_dataclass
 from html import escape
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from popsnet.errors import InputError, how_to_install
 from popsnet.files import write_whole
+from popsnet.terminal import visible
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,7 +31,7 @@ ColumnKind: TypeAlias = Literal["text", "integer", "number", "share", "flag"]
 """The type of the values of a column, which decides how they are shown and aligned."""
 
 _SHOWN: dict[ColumnKind, Callable[[Any], str]] = {
-    "text": str,
+    "text": lambda value: visible(str(value), lines=False),
     "integer": "{:,}".format,
     "number": "{:,.2f}".format,
     "share": "{:.1%}".format,
@@ -74,27 +74,6 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
-_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-
-
-def printable(text: str) -> str:
-    r"""Return a text with its control characters escaped, which a terminal would obey.
-
-    Line ends and tabs remain. Names in files that others wrote may contain anything.
-
-    Parameters
-    ----------
-    text : str
-        The text.
-
-    Examples
-    --------
-    >>> printable("a name\x1b[2J")
-    'a name\\x1b[2J'
-    """
-    return _CONTROLS.sub(lambda sign: f"\\x{ord(sign[0]):02x}", text)
-
-
 @dataclass(frozen=True, slots=True)
 class Column:
     """A column that people see.
@@ -125,7 +104,7 @@ class Column:
     @property
     def title(self) -> str:
         """The heading of the column."""
-        return self.heading or self.key.replace("_", " ")
+        return visible(self.heading or self.key.replace("_", " "))
 
     @property
     def is_text(self) -> bool:
@@ -194,7 +173,7 @@ class Table:
         return [*self._texts(shown[:first]), gap, *self._texts(shown[first + left_out :])]
 
     def _texts(self, rows: Sequence[Row]) -> list[list[str]]:
-        return [[column.cell(row) for column in self.columns] for row in rows]
+        return [[visible(column.cell(row)) for column in self.columns] for row in rows]
 
     def records(self) -> list[dict[str, Any]]:
         """Return the rows as dictionaries. A mapping in a dataclass becomes a key per item."""
@@ -238,7 +217,7 @@ class Table:
         if not self.columns:
             return
         if self.title:
-            yield Text(self.title, style="bold")
+            yield Text(visible(self.title), style="bold")
         if self.rows:
             yield _Rows(self)
         if self.caption:
@@ -275,7 +254,7 @@ class Table:
                 overflow="fold",
             )
         for line in cells:
-            table.add_row(*(Text(printable(text)) for text in line))
+            table.add_row(*(Text(visible(text)) for text in line))
         return table
 
     def stacked(self) -> Iterator[Note]:
@@ -337,9 +316,9 @@ class Note:
         from rich.text import Text
 
         margin = " " * self.indent
-        for line in self.text.splitlines():
+        for line in visible(self.text).splitlines():
             parts = wrap(
-                printable(line), options.max_width, initial_indent=margin, subsequent_indent=margin,
+                visible(line), options.max_width, initial_indent=margin, subsequent_indent=margin,
                 break_long_words=False, break_on_hyphens=False,
             )  # fmt: skip
             yield from (Text(part, overflow="ignore") for part in parts or [""])

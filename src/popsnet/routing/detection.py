@@ -23,7 +23,7 @@ def detected(route: Route) -> Route:
 
     Without them only the simulation sees that a randomized router is done. After each step every
     processor that still waits for its packet objects. When no processor does, all packets are
-    delivered, and every processor has heard so.
+    delivered, and every processor has heard so and drops the copies that it holds.
     """
 
     def route_and_ask(network: Network, destination: Ints, coins: Coins, memory: Memory) -> Slots:
@@ -37,6 +37,7 @@ def detected(route: Route) -> Route:
                 break
             if isinstance(slot, Slot) and slot.step > step:  # the engine refuses what is not a slot
                 if not (yield from _ask(network, memory, step)):
+                    memory.drop_copies()
                     return
                 step = slot.step
             inbox = yield slot

@@ -30,6 +30,11 @@ _CLAIMS = Claims(
 )  # fmt: skip
 
 
+def direct_working(network: Network) -> int:
+    """Return the bytes of turns, groups and listeners. Few processors send in a slot."""
+    return 24 * network.n
+
+
 @register(
     "direct",
     summary="one hop by time division: no coins, no acks, no collisions",
@@ -40,6 +45,7 @@ _CLAIMS = Claims(
     online=True,
     claims=_CLAIMS,
     words=WORDS,
+    working=direct_working,
 )
 def direct(network: Network, destination: Ints, coins: Coins, memory: Memory) -> Slots:
     """Send every packet straight to its destination in max(d, g) slots.

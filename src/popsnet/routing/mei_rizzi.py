@@ -153,6 +153,11 @@ def participation(network: Network, step: int) -> int:
     return (4 * g << 32) // (4 * d - g * step) if g * step < 4 * (d - g) else 2**32
 
 
+def _working(network: Network) -> int:
+    """Return the bytes of what the processors with index less than g hear, and of all sources."""
+    return 40 * network.n + 16 * network.couplers
+
+
 @register(
     "mei-rizzi",
     variant="published",
@@ -169,6 +174,7 @@ def participation(network: Network, step: int) -> int:
     online=True,
     claims=_CLAIMS,
     words=_PUBLISHED,
+    working=_working,
 )
 def mei_rizzi(network: Network, destination: Ints, coins: Coins, memory: Memory) -> Slots:
     """Route any permutation on POPS(g, g) in O(log log g) slots with high probability.

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from popsnet.coins import Coins
+from popsnet.couplers import hashed_bytes
 from popsnet.memory import Memory
 from popsnet.network import Network
 from popsnet.routing.facts import Claims, Expectation, Words
 from popsnet.routing.router import register
 from popsnet.schedules.bounds import permutation_slots
-from popsnet.schedules.cache import schedule_permutation
+from popsnet.schedules.cache import kept_bytes, schedule_permutation
 from popsnet.slot import Ints, Slots
 from popsnet.theory.bounds import Bound
 
@@ -17,6 +18,11 @@ _CLAIMS = Claims(
     (Bound("off-line", "upper", "2⌈d/g⌉, 1 if d = 1", "always", "the permutation is known to all",
            "Mei and Rizzi, J. Parallel Distrib. Comput. 2003", slots=permutation_slots),),
 )  # fmt: skip
+
+
+def _working(network: Network) -> int:
+    """Return the bytes of the schedule, and of a slot in which up to all processors send."""
+    return kept_bytes(network.n) + 40 * network.n + hashed_bytes(network, network.n)
 
 
 @register(
@@ -29,6 +35,7 @@ _CLAIMS = Claims(
     reference="Mei and Rizzi, Routing permutations in POPS networks (2003)",
     online=False,
     claims=_CLAIMS,
+    working=_working,
     words=Words(
         "All packets were known beforehand: they go in two hops, or one, without a collision.",
         {

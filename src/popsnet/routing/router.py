@@ -38,10 +38,16 @@ from popsnet.trace import TraceWords
 Route: TypeAlias = Callable[[Network, Ints, Coins, Memory], Slots]
 Obstacle: TypeAlias = Callable[[Network], str | None]
 Buffers: TypeAlias = int | Callable[[Network], int]
+Working: TypeAlias = Callable[[Network], int]
 
 
 def _anywhere(network: Network) -> str | None:
     return None
+
+
+def default_working(network: Network) -> int:
+    """Return 80 bytes per processor: a slot, its inbox, and ten numbers."""
+    return 80 * network.n
 
 
 @dataclass(frozen=True)
@@ -66,6 +72,8 @@ class Variant:
         The route without any slot left out, for termination detection, if it differs.
     words : Words
         Texts that explain its traces.
+    working : function of a network, optional
+        Returns the bytes that the generator takes in the simulation, with a slot and its inbox.
 
     Examples
     --------
@@ -83,6 +91,7 @@ class Variant:
     buffers: Buffers | None = None
     unabridged: Route | None = None
     words: Words = NO_WORDS
+    working: Working = default_working
 
 
 Schedules: TypeAlias = Callable[[str], Variant]
@@ -451,6 +460,7 @@ def register(
     variant: str = "standard",
     obstacle: Obstacle = _anywhere,
     words: Words = NO_WORDS,
+    working: Working = default_working,
     **facts: Unpack[RouterFacts],
 ) -> Callable[[Route], Route]:
     """Register the decorated generator function as a router.
@@ -465,6 +475,9 @@ def register(
         Returns why this variant does not apply to a network, or None if it does.
     words : Words
         Texts that explain its traces, and those of other variants without texts of their own.
+    working : function of a network, optional
+        Returns the bytes that the function takes in the simulation, with a slot and its inbox. By
+        default these are 80 per processor.
     **facts
         ``summary``, ``slots`` and ``buffers``, and any of ``memory``, ``messages``, ``applies``,
         ``randomness``, ``reference``, ``version``, ``default``, ``online``, ``schedules`` and
@@ -507,7 +520,7 @@ def register(
                 f"Router {name!r}: register needs summary=, slots= and buffers=; add "
                 f"{', '.join(missing)}."
             )
-        first = Variant(route, obstacle, variant, words=words)
+        first = Variant(route, obstacle, variant, words=words, working=working)
         stated = "online" in facts
         router = Router(name=name, variants={variant: first}, states_online=stated, **facts)
         if not callable(router.buffers):
@@ -530,6 +543,7 @@ def register_variant(
     buffers: Buffers | None = None,
     unabridged: Route | None = None,
     words: Words | None = None,
+    working: Working | None = None,
 ) -> Callable[[Route], Route]:
     """Register the decorated generator function as another variant of a router.
 
@@ -549,6 +563,8 @@ def register_variant(
         The route without any slot left out, for termination detection, if it differs.
     words : Words, optional
         Texts that explain its traces, by default those of the first variant.
+    working : function of a network, optional
+        As for :func:`register`, by default that of the first variant.
 
     Returns
     -------
@@ -575,7 +591,7 @@ def register_variant(
         first = next(iter(known.variants.values()))
         new = Variant(
             route, obstacle, variant, idealized=idealized, buffers=buffers, unabridged=unabridged,
-            words=first.words if words is None else words,
+            words=first.words if words is None else words, working=working or first.working,
         )  # fmt: skip
         variants = {**known.variants, variant: new}
         _ROUTERS[router] = replace(known, variants=variants)

@@ -113,7 +113,7 @@ def route(
             )
         require_writable(Path(trace))
         require_traceable(experiment)
-    chosen = choose_engine(engine, experiment, runs=runs, traced=trace is not None)
+    chosen = choose_engine(engine, experiment, runs=runs, threads=threads, traced=trace is not None)
     numbers, done, seconds, finished = range(first, first + runs), [], [], 0
     what = f"{experiment.router} on {experiment.network}"
     with patient_progress(what, runs, progress) as report:

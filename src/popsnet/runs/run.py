@@ -65,12 +65,18 @@ class Run:
     """The time that it took. Runs that were done together share theirs evenly."""
 
     def __getattr__(self, name: str) -> Any:
-        if name in Outcome.__dataclass_fields__ or name == "slots_known":
+        if name in Outcome.__dataclass_fields__:
             return getattr(self.outcome, name)
         raise AttributeError(f"'Run' object has no attribute {name!r}")
 
     def __dir__(self) -> list[str]:
-        return [*object.__dir__(self), *Outcome.__dataclass_fields__, "slots_known"]
+        return [*object.__dir__(self), *Outcome.__dataclass_fields__]
+
+    @property
+    def slots_known(self) -> int | None:
+        """The slots, or None if the run was capped or did not deliver every packet."""
+        whole = self.outcome.delivered == self.experiment.network.n and not self.outcome.capped
+        return self.outcome.slots if whole else None
 
     def trace(self) -> str:
         """Execute the run again, message by message, and return its trace as text.
@@ -268,7 +274,7 @@ class Runs(Sequence[Run]):
 
     @property
     def slots(self) -> I64:
-        """The slots of each run, until the router ended."""
+        """The slots of each run, until the router ended or was stopped."""
         return self.outcomes.column("slots")
 
     @property
@@ -278,12 +284,12 @@ class Runs(Sequence[Run]):
 
     @property
     def steps(self) -> I64:
-        """The steps of the router in each run."""
+        """The steps of each run that had at least one slot."""
         return self.outcomes.column("steps")
 
     @property
     def delivered(self) -> I64:
-        """The packets that each run delivered to their destinations."""
+        """The packets of each run that their destinations took."""
         return self.outcomes.column("delivered")
 
     @property
@@ -298,7 +304,7 @@ class Runs(Sequence[Run]):
 
     @property
     def destroyed(self) -> I64:
-        """The messages that were destroyed in collisions."""
+        """The messages on these couplers. A multicast counts once per coupler that destroys it."""
         return self.outcomes.column("destroyed")
 
     @property
@@ -308,7 +314,7 @@ class Runs(Sequence[Run]):
 
     @property
     def peak_buffers(self) -> I64 | None:
-        """The most packets that a processor held at once, None if they were not counted."""
+        """The most packets that a processor held after a slot, None if they were not counted."""
         return self._known("peak_buffers")
 
     @property
@@ -337,9 +343,8 @@ class Runs(Sequence[Run]):
 
     @property
     def failed(self) -> bool:
-        """Whether a run lost packets, or ended with packets undelivered without being capped."""
-        missing = self.delivered < self.experiment.network.n
-        return bool(((self.lost > 0) | (missing & ~self.capped)).any())
+        """Whether a run was capped, or did not deliver every packet."""
+        return bool((self.capped | (self.delivered < self.experiment.network.n)).any())
 
     def histogram(self, name: str = "slots") -> tuple[I64, I64]:
         """Return the values of a count in ascending order, and the number of runs with each.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -64,7 +64,7 @@ class RunsSummary(Reported, dict[str, Summary]):
         )
         steps = [_steps(runs)] if len(runs) == 1 else []
         parts = (Table("runs", "", (), runs.to_records()), *steps, self._table())
-        return Report(title, facts, parts, self._verdict, ok=not runs.failed)
+        return Report(title, facts, parts, self._verdict, not runs.failed, cure_of([runs]))
 
     def _table(self) -> Table:
         rows = [{"count": name, **asdict(one)} for name, one in self.items()]
@@ -89,6 +89,29 @@ class RunsSummary(Reported, dict[str, Summary]):
         if runs.experiment.idealized:
             text += f" Variant {variant} is idealized: these are statistics, not routes."
         return f"FAILED: {text}" if runs.failed else text
+
+
+def cure_of(results: Iterable[Runs]) -> str:
+    """Return what to do about runs that max_steps has stopped, the same for all of them."""
+    most, stopped = 0, 0
+    for runs in results:
+        most = runs.experiment.max_steps
+        stopped += int((runs.capped & (runs.steps >= most)).sum())
+    return raise_max_steps(stopped, f"max_steps = {most}")
+
+
+def raise_max_steps(stopped: int, limit: str) -> str:
+    """Return what to do about runs that a limit of steps has stopped, if there are any.
+
+    Examples
+    --------
+    >>> raise_max_steps(2, "max_steps = 3")
+    '2 runs were stopped by max_steps = 3; raise it to let them end.'
+    """
+    if not stopped:
+        return ""
+    was, them = ("was", "it") if stopped == 1 else ("were", "them")
+    return f"{counted(stopped, 'run')} {was} stopped by {limit}; raise it to let {them} end."
 
 
 LABELS = {

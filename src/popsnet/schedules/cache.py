@@ -19,6 +19,9 @@ from popsnet.slot import Ints
 MOST_BYTES = 2**28
 """The schedules in the cache take at most this much memory; the least recently used go first."""
 
+BYTES_PER_PACKET = 16
+"""A packet of a schedule is a row of four numbers."""
+
 _OVERHEAD = 2000
 """The bytes that a schedule takes besides its arrays."""
 
@@ -92,6 +95,11 @@ def kept_schedule(name: str, numbers: tuple[Ints, ...], make: Callable[[], Sched
             _, oldest = _kept.schedules.popitem(last=False)
             _kept.nbytes -= oldest.nbytes + _OVERHEAD
     return schedule
+
+
+def kept_bytes(packets: int) -> int:
+    """Return the memory of the schedules of this many packets in all, if they are kept."""
+    return min(packets * BYTES_PER_PACKET, MOST_BYTES)
 
 
 def clear_schedules() -> None:

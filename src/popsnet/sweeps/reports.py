@@ -11,12 +11,13 @@ from popsnet.engines.outcome import HISTOGRAMS, TOTALS, Tally
 from popsnet.experiment import Experiment
 from popsnet.report import Column, Fact, Report, Row, Table, counted
 from popsnet.report.table import NOTHING, ColumnKind, shown
-from popsnet.runs.summary import LABELS
+from popsnet.runs.summary import LABELS, raise_max_steps
 from popsnet.stats.inference import Summary, summarize_counts
 from popsnet.sweeps.exports import experiment_fields
 from popsnet.sweeps.precision import standard_error
 from popsnet.sweeps.shard import SHARD_RUNS, Provenance, shards_of
 from popsnet.sweeps.sweep import in_words
+from popsnet.terminal import visible
 
 if TYPE_CHECKING:
     from popsnet.sweeps.goals import Goals
@@ -95,7 +96,19 @@ def sweep_report(sweep: Sweep, goals: Goals, store: Store) -> Report:
     notes += _reached(goals, store)
     facts = Fact("store", str(store.path)), Fact("skipped", list(sweep.skipped))
     missing = [Table("experiments_without_results", "", (), others)] if others else []
-    return Report("", facts, (table, *missing, *notes, f"Results are in {store.path}."))
+    parts: tuple[Table | str, ...] = (table, *missing, *notes, f"Results are in {store.path}.")
+    return Report("", facts, parts, *_verdict(rows))
+
+
+def _verdict(rows: Sequence[Row]) -> tuple[str, bool, str]:
+    """Return what runs did not deliver, whether all did, and what to do about capped runs."""
+    capped, lost = (sum(row[name] for row in rows) for name in ("capped", "lost"))
+    found = [f"{counted(capped, 'run')} capped"] * (capped > 0)
+    found += [f"{counted(lost, 'packet')} lost"] * (lost > 0)
+    if not found:
+        return "", True, ""
+    cure = raise_max_steps(capped, "max_steps of the sweep")
+    return f"FAILED: {' and '.join(found)}.", False, cure
 
 
 def _wanted_fields(
@@ -227,7 +240,7 @@ def _sd(row: Row) -> str:
 
 def _router(row: Row) -> str:
     """Return router and variant; a long schedule by its beginning."""
-    name, variant = row["router"], row["variant"]
+    name, variant = (visible(row[key], lines=False) for key in ("router", "variant"))
     room = max(_LONGEST_ROUTER - len(name) - 3, _SHORT)
     return f"{name} ({variant if len(variant) <= room else f'{variant[: room - 1].rstrip()}…'})"
 
@@ -236,7 +249,7 @@ def _described(row: Row) -> str:
     """Return router, variant and permutation; the digest of a file by its first characters."""
     kind, colon, rest = row["permutation"].partition(":")
     rest = rest[:8] if kind.startswith("file.") else rest
-    return f"{_router(row)}, {kind}{colon}{rest}"
+    return f"{_router(row)}, {visible(f'{kind}{colon}{rest}', lines=False)}"
 
 
 def _runs(row: Row) -> str:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import astuple
+from functools import lru_cache
+from hashlib import blake2b
 from operator import index
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -19,47 +21,59 @@ from popsnet.engines.outcome import COLUMNS as COUNTS
 from popsnet.engines.outcome import HISTOGRAMS, TOTALS
 from popsnet.errors import InputError, StoreError
 from popsnet.experiment import Experiment
-from popsnet.sweeps.shard import SHARD_RUNS, Shards
+from popsnet.sweeps.shard import SHARD_RUNS, Provenance, Shards
 
 APPLICATION = 0x504F5053  # "POPS"
 VERSION = 2
 
-SCHEMA = f"""
+TABLES = {
+    "points": """
 CREATE TABLE points (
     point TEXT PRIMARY KEY, d INTEGER NOT NULL, g INTEGER NOT NULL, router TEXT NOT NULL,
     version TEXT NOT NULL, variant TEXT NOT NULL, permutation TEXT NOT NULL, seed TEXT NOT NULL,
     permutation_seed TEXT NOT NULL, max_steps INTEGER NOT NULL
-) WITHOUT ROWID;
+) WITHOUT ROWID
+""",
+    "shards": """
 CREATE TABLE shards (
     point TEXT NOT NULL REFERENCES points, shard INTEGER NOT NULL, runs INTEGER NOT NULL,
     capped INTEGER NOT NULL, steps TEXT NOT NULL, slots TEXT NOT NULL,
     slots_delivered TEXT NOT NULL, lost TEXT NOT NULL, collisions INTEGER NOT NULL,
     destroyed INTEGER NOT NULL, messages INTEGER NOT NULL,
     PRIMARY KEY (point, shard)
-) WITHOUT ROWID;
+) WITHOUT ROWID
+""",
+    "provenance": """
 CREATE TABLE provenance (
     point TEXT NOT NULL, shard INTEGER NOT NULL, engine TEXT NOT NULL, popsnet TEXT NOT NULL,
     python TEXT NOT NULL, numpy TEXT NOT NULL, numba TEXT NOT NULL, machine TEXT NOT NULL,
     router_file TEXT NOT NULL, permutation_file TEXT NOT NULL, seconds REAL NOT NULL,
     finished TEXT NOT NULL, PRIMARY KEY (point, shard),
     FOREIGN KEY (point, shard) REFERENCES shards
-) WITHOUT ROWID;
-PRAGMA application_id = {APPLICATION};
-PRAGMA user_version = {VERSION};
-"""
-
-RUNS_SCHEMA = """
+) WITHOUT ROWID
+""",
+    "runs": """
 CREATE TABLE runs (
     point TEXT NOT NULL, shard INTEGER NOT NULL, counts BLOB NOT NULL,
     PRIMARY KEY (point, shard), FOREIGN KEY (point, shard) REFERENCES shards
 ) WITHOUT ROWID
-"""
-"""Single runs. Stores of popsnet 0.1 do not have this table, and popsnet 0.1 ignores it."""
+""",
+    "digests": """
+CREATE TABLE digests (
+    point TEXT NOT NULL, shard INTEGER NOT NULL, digest TEXT NOT NULL,
+    PRIMARY KEY (point, shard), FOREIGN KEY (point, shard) REFERENCES shards
+) WITHOUT ROWID
+""",
+}
+"""Every table with the statement that creates it. A test of the schema compares the words."""
+
+ADDED = ("runs", "digests")
+"""Tables that stores of older versions do not have, and that those versions ignore."""
 
 RESULTS = ("points", "shards", "runs")
 """The tables whose rows depend on nothing but what was run."""
 
-COLUMNS = {"points": 10, "shards": 11, "runs": 3, "provenance": 12}
+COLUMNS = {"points": 10, "shards": 11, "runs": 3, "provenance": 12, "digests": 3}
 
 RUN_COLUMNS = (
     "slots", "slots_delivered", "steps", "delivered", "lost", "collisions", "destroyed",
@@ -72,21 +86,37 @@ _KEPT = [COUNTS.index(name) for name in RUN_COLUMNS]
 Row = tuple[Any, ...]
 I64 = npt.NDArray[np.int64]
 
+_MOST = 2**63 - 1
+"""The largest count: what SQLite and NumPy can represent."""
 
-def experiment_of(row: Row, path: Path) -> Experiment:
+
+class UnreadableError(StoreError):
+    """A row has values that popsnet never writes."""
+
+
+def experiment_of(row: Row) -> Experiment:
     """Return the experiment of a row.
 
     Raises
     ------
-    StoreError
-        If the row has values that cannot belong to an experiment.
+    UnreadableError
+        If the values cannot belong to an experiment, or not to the one of this name.
     """
-    _, d, g, router, version, variant, permutation, seed, permutation_seed, max_steps = row
+    point, d, g, router, version, variant, permutation, seed, permutation_seed, max_steps = row
+    names = router, version, variant, permutation
     try:
-        names, seeds = (router, version, variant, permutation), (int(seed), int(permutation_seed))
-        return Experiment.recorded((d, g, *names, *seeds, max_steps))
-    except (TypeError, ValueError):
-        raise StoreError(f"{path}: experiment {row[0]} has numbers that cannot be read.") from None
+        if not all(isinstance(one, str) for one in (*names, seed, permutation_seed)):
+            raise TypeError
+        seeds = int(seed), int(permutation_seed)
+        experiment = Experiment.recorded((d, g, *names, *seeds, max_steps))
+        digest, _ = experiment.digest, experiment.network
+    except (InputError, TypeError, ValueError):
+        raise UnreadableError(f"Experiment {point} has values that cannot be read.") from None
+    if digest != point:
+        raise UnreadableError(
+            f"Experiment {point} has a name that does not match its parameters (expected {digest})."
+        )
+    return experiment
 
 
 def point_row(experiment: Experiment) -> Row:
@@ -119,15 +149,15 @@ def _sums(outcomes: Outcomes, name: str) -> list[int]:
 
 
 def _texts(outcomes: Outcomes, name: str) -> list[str]:
-    """Return the histogram of each shard as text; equal ones are written once."""
-    ordered = np.sort(_by_shard(outcomes, name), axis=1)
-    alike: dict[bytes, str] = {}
-    texts = []
-    for row in ordered:
-        if (key := row.tobytes()) not in alike:
-            alike[key] = json.dumps(Counter(row.tolist()))
-        texts.append(alike[key])
-    return texts
+    """Return the histogram of each shard as text."""
+    values = np.sort(_by_shard(outcomes, name).astype(np.int64), axis=1).tobytes()
+    size = 8 * SHARD_RUNS
+    return [_text(values[i : i + size]) for i in range(0, len(values), size)]
+
+
+@lru_cache(maxsize=2**12)  # many shards of a small network have the same histogram
+def _text(ordered: bytes) -> str:
+    return json.dumps(Counter(np.frombuffer(ordered, dtype=np.int64).tolist()))
 
 
 def run_rows(shards: Shards) -> list[Row]:
@@ -148,22 +178,30 @@ _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(list[int | list[int]]).decode
 
 
-def counts_of(rows: Sequence[Row], path: Path) -> I64:
-    """Return the counts of the runs of some shards: a row per run, in order."""
-    found = [_ten_runs(row, path) for row in rows]
+def counts_of(rows: Sequence[Row]) -> I64:
+    """Return the counts of the runs of some shards: a row per run, in order.
+
+    Raises
+    ------
+    UnreadableError
+        If a row has values that cannot be counts.
+    """
+    found = [_ten_runs(row) for row in rows]
     table = np.array(found, dtype=np.int64).reshape(-1, len(RUN_COLUMNS), SHARD_RUNS)
     return table.transpose(0, 2, 1).reshape(-1, len(RUN_COLUMNS))
 
 
-def _ten_runs(row: Row, path: Path) -> list[list[int]]:
+def _ten_runs(row: Row) -> list[list[int]]:
     point, shard, counts = row
     try:
         columns = [[one] * SHARD_RUNS if isinstance(one, int) else one for one in _decode(counts)]
-    except (msgspec.MsgspecError, TypeError):
+    except (msgspec.MsgspecError, TypeError, RecursionError):
         columns = []
-    if [len(one) for one in columns] != [SHARD_RUNS] * len(RUN_COLUMNS):
-        raise StoreError(
-            f"{path}: shard {shard} of experiment {point} has runs that cannot be read."
+    if [len(one) for one in columns] != [SHARD_RUNS] * len(RUN_COLUMNS) or not all(
+        min(one) >= 0 and max(one) <= _MOST for one in columns
+    ):
+        raise UnreadableError(
+            f"Shard {shard} of experiment {point} has single runs that cannot be read."
         )
     return columns
 
@@ -174,12 +212,45 @@ def provenance_rows(shards: Shards) -> list[Row]:
     return [(digest, number, *origin) for number in shards.numbers]
 
 
-def tally_of(rows: Sequence[Row], path: Path) -> Tally:
+def provenance_of(row: Row) -> Provenance:
+    """Return when, where and with what a shard was made.
+
+    Raises
+    ------
+    UnreadableError
+        If a value has another type than popsnet writes.
+    """
+    point, shard, *origin = row
+    found = Provenance(*origin)
+    texts = [value for value in origin if isinstance(value, str) and "\0" not in value]
+    is_time = isinstance(found.seconds, float) and 0 <= found.seconds < math.inf
+    if len(texts) != len(origin) - 1 or not is_time:
+        raise UnreadableError(
+            f"Shard {shard} of experiment {point} has provenance that cannot be read."
+        )
+    return found
+
+
+def digest_of(shard: Row, run: Row, provenance: Row) -> str:
+    """Return the digest of a shard: a hash of all values of its rows in three tables.
+
+    It finds damage and careless edits. It is not a signature, since anyone can compute it.
+    """
+    return blake2b(_encode(shard + run[2:] + provenance[2:]), digest_size=16).hexdigest()
+
+
+def digest_rows(shards: list[Row], runs: list[Row], provenance: list[Row]) -> list[Row]:
+    """Return the digests of shards, whose rows are given in the same order."""
+    rows = zip(shards, runs, provenance, strict=True)
+    return [(*shard[:2], digest_of(shard, run, origin)) for shard, run, origin in rows]
+
+
+def tally_of(rows: Sequence[Row]) -> Tally:
     """Return the tally of some shards.
 
     Raises
     ------
-    StoreError
+    UnreadableError
         If a row has values that cannot be counts.
     """
     if not rows:
@@ -190,13 +261,13 @@ def tally_of(rows: Sequence[Row], path: Path) -> Tally:
         runs, capped, *totals = (sum(map(index, one)) for one in (*columns[:2], *columns[6:]))
         histograms = [_histogram(one) for one in columns[2:6]]
         return Tally(runs, capped, *histograms, *totals)  # type: ignore[arg-type]
-    except (ValueError, AttributeError, TypeError):
+    except (ValueError, AttributeError, TypeError, RecursionError):
         if len(rows) > 1:  # say which of them it is
             for row in rows:
-                tally_of([row], path)
+                tally_of([row])
         point, shard, *_ = rows[0]
-        raise StoreError(
-            f"{path}: shard {shard} of experiment {point} has numbers that cannot be read."
+        raise UnreadableError(
+            f"Shard {shard} of experiment {point} has numbers that cannot be read."
         ) from None
 
 
@@ -205,31 +276,27 @@ def _histogram(texts: Sequence[str]) -> Counter[int]:
     total: Counter[int] = Counter()
     for text, times in Counter(texts).items():
         for value, count in json.loads(text).items():
-            total[int(value)] += times * index(count)
+            if not -_MOST <= (number := int(value)) <= _MOST:
+                raise ValueError
+            total[number] += times * index(count)
     return total
 
 
-def point_flaws(row: Row, path: Path) -> Iterator[str]:
+def point_flaws(row: Row) -> Iterator[str]:
     """Yield what is wrong with the row of an experiment."""
     try:
-        digest = experiment_of(row, path).digest
-    except (InputError, TypeError, ValueError) as error:
-        yield f"Experiment {row[0]}: {error}"
-        return
-    if digest != row[0]:
-        yield (
-            f"Experiment {row[0]} has a name that does not match its parameters "
-            f"(expected {digest})."
-        )
+        experiment_of(row)
+    except UnreadableError as error:
+        yield str(error)
 
 
-def shard_flaws(row: Row, path: Path) -> Iterator[str]:
+def shard_flaws(row: Row) -> Iterator[str]:
     """Yield what is wrong with the numbers of a shard."""
     point, shard = row[:2]
     where = f"Shard {shard} of experiment {point}"
     try:
-        tally = tally_of([row], path)
-    except StoreError as error:
+        tally = tally_of([row])
+    except UnreadableError as error:
         yield str(error)
         return
     if shard < 0 or tally.runs != SHARD_RUNS:
@@ -244,12 +311,20 @@ def shard_flaws(row: Row, path: Path) -> Iterator[str]:
         yield f"{where} has a negative count."
 
 
-def run_flaws(row: Row, shard_row: Row, path: Path) -> Iterator[str]:
+def provenance_flaws(row: Row) -> Iterator[str]:
+    """Yield what is wrong with the provenance of a shard."""
+    try:
+        provenance_of(row)
+    except UnreadableError as error:
+        yield str(error)
+
+
+def run_flaws(row: Row, shard_row: Row) -> Iterator[str]:
     """Yield what is wrong with the runs of a shard: they must add up to its numbers."""
     try:
-        columns = dict(zip(RUN_COLUMNS, _ten_runs(row, path), strict=True))
-        tally = tally_of([shard_row], path)
-    except StoreError as error:
+        columns = dict(zip(RUN_COLUMNS, _ten_runs(row), strict=True))
+        tally = tally_of([shard_row])
+    except UnreadableError as error:
         yield str(error)
         return
     sums = {name: sum(columns[name]) for name in (*TOTALS, "capped")}

@@ -5,19 +5,27 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    BrokenExecutor,
+    Executor,
+    Future,
+    ThreadPoolExecutor,
+    wait,
+)
 from contextlib import nullcontext
 from functools import partial
+from heapq import nlargest
 from pathlib import Path
 from threading import Event
 
 from popsnet import system
-from popsnet.engines import Tally, choose_engine
-from popsnet.errors import InputError
+from popsnet.engines import Tally
+from popsnet.errors import InputError, PopsnetError
 from popsnet.experiment import Experiment, whole_number
 from popsnet.progress import Progress, patient_progress
 from popsnet.sweeps.goals import Goals, Wanted
-from popsnet.sweeps.shard import LARGE, Shards, execute_shards
+from popsnet.sweeps.shard import Shards, execute_shards, memory_of
 from popsnet.sweeps.store import Store
 from popsnet.sweeps.work import AHEAD, Queue, cut
 
@@ -111,6 +119,7 @@ def collect(
     goals = Goals.of(experiments, runs, until_se, max_runs, part)
     deadline = deadline_after(seconds)
     with nullcontext(store) if isinstance(store, Store) else Store(store, create=True) as kept:
+        kept.require_writes()
         pursue(goals, kept, deadline, Workers(executor, workers), progress)
         return goals.tallies(kept)
 
@@ -169,6 +178,7 @@ class Workers:
         self._stopped = Event()
         self._at_work: dict[Future[Shards], int] = {}
         self._available = system.available_memory()
+        self._needed: dict[Experiment, int] = {}
 
     def __enter__(self) -> Workers:
         return self
@@ -192,7 +202,7 @@ class Workers:
             time_left = None if deadline == math.inf else max(deadline - time.monotonic(), 0)
             done, _ = wait(self._at_work, timeout=time_left, return_when=FIRST_COMPLETED)
             for future in done:
-                yield future.result()
+                yield _result_of(future)
                 del self._at_work[future]  # only now: after an interrupt, stop() yields it again
             if time.monotonic() >= deadline:
                 return
@@ -212,19 +222,30 @@ class Workers:
                 yield future.result()
 
     def _fits(self, experiment: Experiment) -> bool:
-        needed = _memory(experiment)
-        return sum(self._at_work.values()) + needed <= self._available or not self._at_work
+        """Whether there is memory for one more, if the largest are those that are executed."""
+        handed_over = [*self._at_work.values(), self._memory(experiment)]
+        return sum(nlargest(self.count, handed_over)) <= self._available or not self._at_work
+
+    def _memory(self, experiment: Experiment) -> int:
+        if experiment not in self._needed:
+            self._needed[experiment] = memory_of(experiment)
+        return self._needed[experiment]
 
     def _hand_over(self, experiment: Experiment, shards: range) -> None:
         stopped = self._stopped.is_set if self._own else None
         assert self._executor is not None
         work = partial(execute_shards, stopped=stopped) if stopped else execute_shards
         future = self._executor.submit(work, experiment, shards)
-        self._at_work[future] = _memory(experiment)
+        self._at_work[future] = self._memory(experiment)
 
 
-def _memory(experiment: Experiment) -> int:
-    """Return the memory that shards of a large network need; small ones do not count."""
-    if experiment.network.n <= LARGE:
-        return 0
-    return choose_engine("auto", experiment, fitting=False).memory(experiment)
+def _result_of(future: Future[Shards]) -> Shards:
+    """Return a result, and say what to do about worker processes that were killed."""
+    try:
+        return future.result()
+    except BrokenExecutor as error:
+        raise PopsnetError(
+            "A worker process ended without a result, perhaps because memory ran out "
+            f"({system.amount(system.available_memory())} are available here). Finished results "
+            "are kept. Collect again with fewer workers."
+        ) from error

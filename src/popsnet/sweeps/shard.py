@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
 
-import numba
 import numpy as np
 
 import popsnet
@@ -22,8 +21,8 @@ from popsnet.trace import Event
 SHARD_RUNS = 10
 """Shard s of an experiment is its runs 10·s to 10·s + 9."""
 
-LARGE = 2**22
-"""Up to this many processors, the memory of a network is not counted."""
+NEGLIGIBLE = 2**26
+"""Bytes of memory of a worker that are not counted, and that it keeps while it is idle."""
 
 MOST_RUNS = 10**7
 """The most runs of an experiment: every shard has a row in the store."""
@@ -69,7 +68,7 @@ class Shards:
 class _Opened(threading.local):
     """The session of this thread, kept for the next shards.
 
-    Sessions of large networks are closed, so that an idle worker holds no memory others need.
+    Sessions that need much memory are closed, so that an idle worker holds none that others need.
     """
 
     experiment: Experiment | None = None
@@ -107,13 +106,19 @@ def execute_shards(
     runs = range(numbers.start * SHARD_RUNS, numbers.stop * SHARD_RUNS)
     outcomes = Outcomes.joined(list(_opened.on(experiment).run(runs, [watch])))
     engine = _opened.engine.name
-    if experiment.network.n > LARGE:
+    if memory_of(experiment):
         _opened.close()
     _require_whole(experiment, outcomes)
     none = np.empty(0, dtype=np.int64)
     kept = Outcomes(outcomes.table, none, none)  # a store does not keep single steps
     seconds = (time.perf_counter() - begin) / max(len(numbers), 1)
     return Shards(experiment, numbers, kept, _provenance(experiment, engine, seconds))
+
+
+def memory_of(experiment: Experiment) -> int:
+    """Return the bytes that the shards of an experiment need on a worker, 0 if negligible."""
+    needed = choose_engine("auto", experiment, fitting=False).memory(experiment, threads=1)
+    return needed if needed > NEGLIGIBLE else 0
 
 
 def _require_whole(experiment: Experiment, outcomes: Outcomes) -> None:
@@ -131,6 +136,8 @@ def _require_whole(experiment: Experiment, outcomes: Outcomes) -> None:
 @cache
 def _here() -> tuple[str, str, str, str, str]:
     """Return the versions of popsnet, Python, NumPy and Numba, and the machine."""
+    import numba
+
     versions = popsnet.__version__, platform.python_version(), np.__version__, numba.__version__
     return *versions, f"{platform.node()} {platform.machine()}"
 

@@ -1,27 +1,32 @@
 """The store: results of shards in one SQLite file.
 
-Four tables: ``points`` has the experiments, ``shards`` their histograms, ``runs`` the counts of
-single runs, and ``provenance`` when, where and with what they were made. The first three depend on
-nothing but the experiments, so that two stores of the same shards have the same rows in them. A
-shard is written in one transaction. The write-ahead log keeps what was committed when the program
-is killed. A power failure may undo the last commits, but the file stays valid, and the next sweep
-completes it.
+Five tables: ``points`` has the experiments, ``shards`` their histograms, ``runs`` the counts of
+single runs, ``provenance`` when, where and with what they were made, and ``digests`` a hash of what
+the last three have of a shard. The first three depend on nothing but the experiments, so that two
+stores of the same shards have the same rows in them. A shard is written in one transaction. The
+write-ahead log keeps what was committed when the program is killed. A power failure may undo the
+last commits, but the file stays valid, and the next sweep completes it.
+
+What is read of an experiment is compared with its digests first. A store is not changed before
+something is written to it, so a damaged one that was only read is as it was.
 """
 
 from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from popsnet.engines import Tally
 from popsnet.errors import InputError, StoreError
 from popsnet.experiment import Experiment
-from popsnet.files import require_writable
 from popsnet.report import Report, data_frame
+from popsnet.sweeps import database as sqlite
 from popsnet.sweeps import rows as stored
 from popsnet.sweeps.exports import RunTable, export_experiments, export_runs, run_columns
 from popsnet.sweeps.reports import difference, row_of, store_report, why_nothing
@@ -32,19 +37,30 @@ from popsnet.sweeps.shard import SHARD_RUNS, Provenance, Shards, shards_of
 if TYPE_CHECKING:
     import pandas as pd
 
-_MAGIC = b"SQLite format 3\0"
-_PATIENCE_SECONDS = 60.0
+_SHARD = """
+SELECT d.digest, d.point, d.shard, s.*, r.*, p.* FROM digests AS d
+LEFT JOIN shards AS s ON s.point = d.point AND s.shard = d.shard
+LEFT JOIN runs AS r ON r.point = d.point AND r.shard = d.shard
+LEFT JOIN provenance AS p ON p.point = d.point AND p.shard = d.shard
+"""
+"""All rows of the shards that have a digest."""
+
 _FEW = 10
 """Experiments that a message names."""
+
+
+def _order(key: Row) -> tuple[str, int]:
+    """Return what sorts shards, even if their numbers are not numbers."""
+    return str(key[0]), key[1] if isinstance(key[1], int) else -1
 
 
 def _in_words(experiment: Experiment) -> str:
     return f"{experiment}, {experiment.permutation.partition(':')[0]}"
 
 
-def _is_old(version: str) -> bool:
+def is_old(version: object) -> bool:
     """Whether this version of popsnet kept no single runs: 0.2 was the first that did."""
-    found = re.match(r"(\d+)\.(\d+)", version)
+    found = re.match(r"(\d+)\.(\d+)", str(version))
     return found is None or (int(found[1]), int(found[2])) < (0, 2)
 
 
@@ -76,21 +92,14 @@ class Store:
 
     def __init__(self, path: str | Path, *, create: bool = False) -> None:
         self.path, self._writes = Path(path), create
+        self._in_log_mode = self._is_damaged = self._has_all_points = False
+        self._sound: set[str] = set()
         with self._errors_named():
-            _require_sqlite(self.path, create)
-            address = f"{self.path.resolve().as_uri()}?mode={'rwc' if create else 'rw'}"
-            self._database = sqlite3.connect(
-                address, uri=True, isolation_level=None, timeout=_PATIENCE_SECONDS
-            )
+            self._database = sqlite.connect(self.path, create)
             try:
                 if create:
                     self._create()
-                self._require_ours()
-                self._has_runs = bool(self.columns("runs"))
-                if create:
-                    self._add_runs()
-                    self._database.execute("PRAGMA journal_mode = WAL")
-                    self._database.execute("PRAGMA synchronous = NORMAL")
+                self._tables = sqlite.require_store(self._database, self.path)
             except BaseException:
                 self._database.close()
                 raise
@@ -103,7 +112,7 @@ class Store:
 
     def close(self) -> None:
         """Close the file; it is one plain file then, unless other programs are using it."""
-        if self._writes:
+        if self._writes and not self._is_damaged:
             with suppress(sqlite3.OperationalError):
                 self._database.execute("PRAGMA busy_timeout = 0")
                 self._database.execute("PRAGMA journal_mode = DELETE")
@@ -111,6 +120,13 @@ class Store:
 
     def __repr__(self) -> str:
         return f"Store({str(self.path)!r})"
+
+    def require_writes(self) -> None:
+        """Refuse to run anything for a store that was opened for reading."""
+        if not self._writes:
+            raise StoreError(
+                f"{self.path} was opened for reading: open it with create=True to add results."
+            )
 
     def put(self, done: Shards) -> None:
         """Write shards in one transaction.
@@ -122,8 +138,9 @@ class Store:
         """
         point, runs = stored.point_row(done.experiment), stored.run_rows(done)
         shards, provenance = stored.shard_rows(done), stored.provenance_rows(done)
-        with self._errors_named(), self._transaction():
-            self._insert([point], shards, runs, provenance)
+        digests = stored.digest_rows(shards, runs, provenance)
+        with self.inserting() as insert:
+            insert([point], shards, runs, provenance, digests)
 
     def missing(self, experiment: Experiment, runs: int) -> list[int]:
         """Return the shards that this many runs of an experiment need and the store lacks."""
@@ -132,6 +149,7 @@ class Store:
 
     def shards(self, experiment: Experiment) -> list[int]:
         """Return the shards of an experiment that the store has."""
+        self._require_sound(experiment)
         query = "SELECT shard FROM shards WHERE point = ? ORDER BY shard"
         return [shard for (shard,) in self._rows(query, experiment.digest)]
 
@@ -139,15 +157,20 @@ class Store:
         """Return the tally of the shards that hold this many runs; None if one is missing."""
         wanted = shards_of(runs)
         rows = self._shard_rows(experiment, wanted)
-        return None if len(rows) < wanted else stored.tally_of(rows, self.path)
+        return None if len(rows) < wanted else self._tally(rows)
 
     def tally_of(self, experiment: Experiment, shards: Iterable[int]) -> Tally:
         """Return the tally of those of these shards that the store has."""
         chosen = set(shards)
         rows = self._shard_rows(experiment, max(chosen, default=-1) + 1)
-        return stored.tally_of([row for row in rows if row[1] in chosen], self.path)
+        return self._tally([row for row in rows if row[1] in chosen])
+
+    def _tally(self, rows: Sequence[Row]) -> Tally:
+        with self._errors_named():
+            return stored.tally_of(rows)
 
     def _shard_rows(self, experiment: Experiment, end: int) -> list[Row]:
+        self._require_sound(experiment)
         query = "SELECT * FROM shards WHERE point = ? AND shard < ? ORDER BY shard"
         return self._rows(query, experiment.digest, end)
 
@@ -190,28 +213,32 @@ class Store:
         """
         whole = self._unbroken_shards(experiment)
         query = "SELECT * FROM runs WHERE point = ? AND shard < ? ORDER BY shard"
-        rows = self._rows(query, experiment.digest, whole) if self._has_runs else []
+        rows = self._rows(query, experiment.digest, whole) if "runs" in self._tables else []
         return RunTable(
             experiment,
             tuple(shard for _, shard, _ in rows),
-            stored.counts_of(rows, self.path),
+            self._counts(rows),
             without=(whole - len(rows)) * SHARD_RUNS,
             deleted=self._deleted(experiment, whole) if len(rows) < whole else 0,
         )
+
+    def _counts(self, rows: Sequence[Row]) -> stored.I64:
+        with self._errors_named():
+            return stored.counts_of(rows)
 
     def _deleted(self, experiment: Experiment, end: int) -> int:
         """Return how many of the first runs have no counts although they were kept once."""
         deleted = [
             shard
             for point, shard, version in self._without_runs()
-            if point == experiment.digest and shard < end and not _is_old(version)
+            if point == experiment.digest and shard < end and not is_old(version)
         ]
         return len(deleted) * SHARD_RUNS
 
     def _without_runs(self) -> list[Row]:
         """Return experiment, number and version of popsnet of shards without single runs."""
         query = "SELECT point, shard, popsnet FROM provenance"
-        if self._has_runs:
+        if "runs" in self._tables:
             query += " WHERE (point, shard) NOT IN (SELECT point, shard FROM runs)"
         return self._rows(f"{query} ORDER BY point, shard")
 
@@ -226,8 +253,60 @@ class Store:
             Which experiments; all by default.
         """
         query = "SELECT * FROM points ORDER BY d * g, g, router, variant, permutation, point"
-        there = (stored.experiment_of(row, self.path) for row in self._rows(query))
+        with self._errors_named():
+            there = [stored.experiment_of(row) for row in self._rows(query)]
+            self._require_all_points()
         return [one for one in there if one in only]
+
+    def _require_all_points(self) -> None:
+        """Refuse shards of an experiment that is not described, which no list would show."""
+        if not self._has_all_points:
+            for flaw in self._undescribed():
+                raise stored.UnreadableError(flaw)
+            self._has_all_points = True
+
+    def _undescribed(self) -> Iterator[str]:
+        """Yield which experiments have shards and are not described."""
+        query = "SELECT DISTINCT point FROM shards WHERE point NOT IN (SELECT point FROM points)"
+        for (point,) in self._rows(f"{query} ORDER BY point"):
+            yield f"Experiment {point} has shards, and its row in the table points is missing."
+
+    def _require_sound(self, experiment: Experiment) -> None:
+        """Refuse an experiment of which something is not as popsnet wrote it.
+
+        Shards without a digest, which older versions wrote, must have numbers that are possible.
+        """
+        point = experiment.digest
+        if point in self._sound:
+            return
+        with self._errors_named():
+            for row in self._rows("SELECT * FROM points WHERE point = ?", point):
+                stored.experiment_of(row)
+            query = "SELECT * FROM shards WHERE point = ?"
+            values = [point]
+            if "digests" in self._tables:
+                for _, flaw in self._digest_flaws("WHERE d.point = ?", point):
+                    raise stored.UnreadableError(flaw)
+                query += " AND shard NOT IN (SELECT shard FROM digests WHERE point = ?)"
+                values += [point]
+            for row in self._each(query, *values):
+                for flaw in stored.shard_flaws(row):
+                    raise stored.UnreadableError(flaw)
+        self._sound.add(point)
+
+    def _digest_flaws(self, which: str = "", *values: object) -> Iterator[tuple[Row, str]]:
+        """Yield the key of each shard that does not match its digest, and what to say."""
+        ends = (3, 14, 17, 29)
+        for row in self._each(f"{_SHARD} {which}", *values):
+            digest, *key = row[:3]
+            shard, run, origin = (row[i:j] for i, j in pairwise(ends))
+            where = f"Shard {key[1]} of experiment {key[0]}"
+            parts = {"shards": shard, "runs": run, "provenance": origin}
+            gone = [name for name, one in parts.items() if one[0] is None]
+            if gone:
+                yield tuple(key), f"{where} has no row in the table {gone[0]}."
+            elif stored.digest_of(shard, run, origin) != digest:
+                yield tuple(key), f"{where} was changed: its digest does not match its rows."
 
     def _selected(self, only: Selection) -> list[Experiment]:
         """Return the selected experiments; refuse a selection of nothing, which is a slip."""
@@ -273,14 +352,23 @@ class Store:
 
     def provenance(self, experiment: Experiment, shard: int) -> Provenance:
         """Return when, where and with what a shard was made."""
-        _, _, *origin = self._row("provenance", experiment, shard)
-        return Provenance(*origin)
+        row = self._row("provenance", experiment, shard)
+        with self._errors_named():
+            return stored.provenance_of(row)
+
+    def provenances(self, experiment: Experiment) -> list[Provenance]:
+        """Return when, where and with what each shard of an experiment was made, in order."""
+        self._require_sound(experiment)
+        query = "SELECT * FROM provenance WHERE point = ? ORDER BY shard"
+        with self._errors_named():
+            return [stored.provenance_of(row) for row in self._rows(query, experiment.digest)]
 
     def shard(self, experiment: Experiment, shard: int) -> Tally:
         """Return the tally of one shard."""
-        return stored.tally_of([self._row("shards", experiment, shard)], self.path)
+        return self._tally([self._row("shards", experiment, shard)])
 
     def _row(self, table: str, experiment: Experiment, shard: int) -> Row:
+        self._require_sound(experiment)
         query = f"SELECT * FROM {table} WHERE point = ? AND shard = ?"  # noqa: S608
         rows = self._rows(query, experiment.digest, shard)
         if not rows:
@@ -290,8 +378,9 @@ class Store:
     def shard_runs(self, experiment: Experiment, shard: int) -> list[list[int]] | None:
         """Return the counts of the ten runs of a shard; None if they were not kept."""
         query = "SELECT * FROM runs WHERE point = ? AND shard = ?"
-        rows = self._rows(query, experiment.digest, shard) if self._has_runs else []
-        counts: list[list[int]] = stored.counts_of(rows, self.path).tolist()
+        self._require_sound(experiment)
+        rows = self._rows(query, experiment.digest, shard) if "runs" in self._tables else []
+        counts: list[list[int]] = self._counts(rows).tolist()
         return counts or None
 
     def report(self, only: Selection = EVERYTHING) -> Report:
@@ -357,7 +446,7 @@ class Store:
 
     def rows(self, table: str) -> list[tuple[Any, ...]]:
         """Return all rows of a table, in the order of its key."""
-        if table == "runs" and not self._has_runs:
+        if table in stored.ADDED and table not in self._tables:
             return []
         key = "point" if table == "points" else "point, shard"
         return self._rows(f"SELECT * FROM {table} ORDER BY {key}")  # noqa: S608
@@ -378,15 +467,19 @@ class Store:
         """
         flaws = other.flaws()
         if flaws:
-            raise StoreError(f"{other.path} contradicts itself and is not merged: {flaws[0]}")
-        before = self._count()
+            raise StoreError(
+                f"{other.path} contradicts itself and is not merged: {flaws[0]} "
+                f"{sqlite.how_to_rescue(other.path)}"
+            )
         points = {row[0]: row for row in other.rows("points")}
-        runs = {row[:2]: row for row in other.rows("runs")}
+        runs, digests = ({row[:2]: row for row in other.rows(name)} for name in stored.ADDED)
         pairs = zip(other.rows("shards"), other.rows("provenance"), strict=True)
-        with self._errors_named(), self._transaction():
-            for shard, provenance in pairs:
-                counts = [runs[shard[:2]]] if shard[:2] in runs else []
-                self._insert([points[shard[0]]], [shard], counts, [provenance])
+        before = self._count()
+        with self.inserting() as insert:
+            for shard, origin in pairs:
+                key = shard[:2]
+                counts, digest = ([one[key]] if key in one else [] for one in (runs, digests))
+                insert([points[key[0]]], [shard], counts, [origin], digest)
         return self._count() - before
 
     def flaws(self) -> list[str]:
@@ -394,74 +487,87 @@ class Store:
         found = [text for (text,) in self._rows("PRAGMA integrity_check") if text != "ok"]
         if found:
             return found
+        found = list(self._undescribed())
+        found += [one for row in self.rows("points") for one in stored.point_flaws(row)]
         shards = {row[:2]: row for row in self.rows("shards")}
-        found = list(self._missing_rows(shards.keys()))
-        found += [one for row in self.rows("points") for one in stored.point_flaws(row, self.path)]
-        found += [one for row in shards.values() for one in stored.shard_flaws(row, self.path)]
+        flaws: defaultdict[Row, list[str]] = defaultdict(list)
+        for key, flaw in self._missing_rows(shards.keys()):
+            flaws[key].append(flaw)
+        for key, row in shards.items():
+            flaws[key] += stored.shard_flaws(row)
+        for row in self.rows("provenance"):
+            flaws[row[:2]] += stored.provenance_flaws(row)
         for row in self.rows("runs"):
             if row[:2] in shards:
-                found += stored.run_flaws(row, shards[row[:2]], self.path)
-        return found
+                flaws[row[:2]] += stored.run_flaws(row, shards[row[:2]])
+        for key, flaw in self._digest_flaws() if "digests" in self._tables else ():
+            flaws[key] = flaws[key] or [flaw]  # the digest finds what the others have not found
+        return found + [one for several in flaws.values() for one in several]
 
-    def _missing_rows(self, shards: Collection[tuple[str, int]]) -> Iterator[str]:
-        """Yield which rows are missing although other tables have rows for the same thing."""
-        points = {point for point, *_ in self.rows("points")}
-        for point in sorted({point for point, _ in shards} - points):
-            yield f"Experiment {point} has shards, and its row in the table points is missing."
-        origins = {row[:2] for row in self.rows("provenance")}
-        runs = {row[:2] for row in self.rows("runs")}
-        for point, shard in sorted((origins | runs).difference(shards)):
-            yield (
-                f"Shard {shard} of experiment {point} is missing from the table shards, although "
-                "other tables have it."
-            )
-        for point, shard in sorted(set(shards) - origins):
-            yield f"Shard {shard} of experiment {point} has no provenance."
+    def count_shards(self) -> tuple[int, int]:
+        """Return how many shards there are, and how many of them have a digest."""
+        both = "SELECT count(*) FROM shards JOIN digests USING (point, shard)"
+        return self._count(), self._rows(both)[0][0] if "digests" in self._tables else 0
+
+    def _missing_rows(self, shards: Collection[Row]) -> Iterator[tuple[Row, str]]:
+        """Yield the keys of shards of which rows are missing, and what to say."""
+        origins, *added = (
+            {row[:2] for row in self.rows(table)} for table in ("provenance", *stored.ADDED)
+        )
+        for key in sorted(origins.union(*added).difference(shards), key=_order):
+            where = f"Shard {key[1]} of experiment {key[0]}"
+            yield key, f"{where} is missing from the table shards, although other tables have it."
+        for key in sorted(set(shards) - origins, key=_order):
+            yield key, f"Shard {key[1]} of experiment {key[0]} has no provenance."
         for point, shard, version in self._without_runs():
-            if (point, shard) in shards and not _is_old(version):
+            if (key := (point, shard)) in shards and not is_old(version):
                 yield (
+                    key,
                     f"Shard {shard} of experiment {point} has lost its single runs, which popsnet "
-                    f"{version} keeps. Run the sweep into a new store and merge it to add them."
+                    f"{version} keeps. Run the sweep into a new store and merge it to add them.",
                 )
 
     def _create(self) -> None:
         with self._transaction():
-            tables = self._rows("SELECT 1 FROM sqlite_master LIMIT 1")
-            if not tables and self._rows("PRAGMA application_id") == [(0,)]:
-                for statement in (*stored.SCHEMA.split(";"), stored.RUNS_SCHEMA):
-                    self._database.execute(statement)
+            if sqlite.is_blank(self._database):
+                sqlite.create_tables(self._database)
 
-    def _add_runs(self) -> None:
-        """Add the table that a store of popsnet 0.1 does not have."""
-        with self._transaction():
-            if not self.columns("runs"):
-                self._database.execute(stored.RUNS_SCHEMA)
-        self._has_runs = True
+    @contextmanager
+    def inserting(self) -> Iterator[Callable[..., None]]:
+        """Return a function that inserts rows, all in one transaction.
 
-    def _require_ours(self) -> None:
-        ((application,),) = self._rows("PRAGMA application_id")
-        ((version,),) = self._rows("PRAGMA user_version")
-        if application != stored.APPLICATION:
-            raise StoreError(
-                f"{self.path} is a database of another program, not a store of popsnet. "
-                "Give another name."
-            )
-        if version != stored.VERSION:
-            raise StoreError(
-                f"{self.path} has format {version}, and this popsnet reads {stored.VERSION}. "
-                "Use the popsnet that wrote it, or another store."
-            )
-        ((state,),) = self._rows("PRAGMA quick_check(1)")
-        if state != "ok":
-            raise StoreError(f"{self.path} is damaged ({state}). Restore it from a backup.")
+        Its parameters are the rows of ``points``, ``shards``, ``runs``, ``provenance`` and
+        ``digests``. The first transaction adds tables that an old store does not have.
+        """
+        self.require_writes()
+        with self._errors_named():
+            if not self._in_log_mode:
+                self._database.execute("PRAGMA journal_mode = WAL")
+                self._database.execute("PRAGMA synchronous = NORMAL")
+                self._in_log_mode = True
+            with self._transaction():
+                for table in stored.TABLES.keys() - self._tables:
+                    if not self.columns(table):  # another program may have added it
+                        self._database.execute(stored.TABLES[table])
+                yield self._insert
+            self._tables = set(stored.TABLES)
 
     def _insert(
-        self, points: list[Row], shards: list[Row], runs: list[Row], provenance: list[Row]
+        self,
+        points: list[Row],
+        shards: list[Row],
+        runs: list[Row],
+        provenance: list[Row],
+        digests: list[Row],
     ) -> None:
         for table, rows in (("points", points), ("shards", shards), ("runs", runs)):
             if self._insert_new(table, rows) < len(rows):
                 self._require_same(table, rows)
-        self._insert_new("provenance", provenance)
+        if self._insert_new("provenance", provenance) < len(provenance):
+            query = "SELECT * FROM provenance WHERE point = ? AND shard = ?"
+            kept = {row[:2] for row in provenance if self._rows(query, *row[:2]) == [row]}
+            digests = [row for row in digests if row[:2] in kept]  # which cover provenance, too
+        self._insert_new("digests", digests)
 
     def _require_same(self, table: str, rows: list[Row]) -> None:
         """Refuse rows that differ from those with the same key."""
@@ -473,7 +579,7 @@ class Store:
                 which = f"{f'shard {row[1]} of ' if key == 2 else ''}experiment {row[0]}"
                 both = ""
                 if table == "shards":
-                    here, new = (stored.tally_of([one], self.path) for one in (there, row))
+                    here, new = (stored.tally_of([one]) for one in (there, row))
                     both = f": {difference(here, new, 'there', 'in the new result')}"
                 raise StoreError(
                     f"{self.path} has another result for {which}{both}. One of the two is wrong; "
@@ -490,9 +596,14 @@ class Store:
         ((count,),) = self._rows("SELECT count(*) FROM shards")
         return int(count)
 
-    def _rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
+    def _rows(self, query: str, *values: object) -> list[Row]:
+        with self._errors_named():
+            return sqlite.fetch(self._database, query, *values)
+
+    def _each(self, query: str, *values: object) -> Iterator[Row]:
+        """Yield the rows of a query one by one, for there may be many."""
         with self._errors_named(), closing(self._database.execute(query, values)) as found:
-            return found.fetchall()
+            yield from found
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
@@ -508,30 +619,8 @@ class Store:
     @contextmanager
     def _errors_named(self) -> Iterator[None]:
         try:
-            yield
-        except sqlite3.ProgrammingError as error:
-            raise StoreError(f"{self.path} could not be used: {error} Open it again.") from error
-        except sqlite3.OperationalError as error:
-            raise StoreError(f"{self.path} could not be used: {error}.") from error
-        except sqlite3.DatabaseError as error:
-            raise StoreError(
-                f"{self.path} is damaged or cut short ({error}). Restore it from a backup."
-            ) from error
-
-
-def _require_sqlite(path: Path, create: bool) -> None:
-    """Refuse a file that is not a database, earlier than SQLite would."""
-    if create:
-        require_writable(path)
-    if not path.is_file():
-        if path.is_dir():
-            raise StoreError(f"{path} is a folder, not a store.")
-        if not create:
-            raise StoreError(f"The store {path} does not exist. popsnet sweep writes one.")
-        return
-    with path.open("rb") as file:
-        first = file.read(len(_MAGIC))
-    if not first and not create:
-        raise StoreError(f"{path} is empty. popsnet sweep writes results.")
-    if first and first != _MAGIC:
-        raise StoreError(f"{path} is not a store of results: it is not an SQLite file.")
+            with sqlite.errors_named(self.path):
+                yield
+        except sqlite.DamagedError:
+            self._is_damaged = True
+            raise

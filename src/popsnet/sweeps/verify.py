@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
@@ -12,6 +13,8 @@ from popsnet.errors import InputError
 from popsnet.experiment import Experiment, whole_number
 from popsnet.progress import Progress, patient_progress
 from popsnet.report import Report, Reported, counted, facts_of
+from popsnet.routing import get_router
+from popsnet.sweeps.database import how_to_rescue
 from popsnet.sweeps.reports import difference, gap_notes
 from popsnet.sweeps.rows import counts_of, run_rows
 from popsnet.sweeps.runner import Workers
@@ -34,12 +37,20 @@ class Verification(Reported):
     """Experiments that cannot be run again here, and why."""
     runs_not_counted: int = 0
     """Runs behind a missing shard."""
+    shards: int = 0
+    """Shards of the store."""
+    with_digest: int = 0
+    """Shards that have a digest, with which all their rows were compared."""
 
     def report(self) -> Report:
         """Return the outcome as it is shown."""
-        facts = facts_of(self, "store", "flaws", "compared", "unknown", "runs_not_counted")
+        names = "shards", "with_digest", "compared", "unknown", "runs_not_counted"
+        facts = facts_of(self, "store", "flaws", *names)
         notes = [f"Not run again: {text}" for text in self.unknown]
         notes += gap_notes(self.runs_not_counted)
+        notes.append(f"{self.with_digest:,} of {counted(self.shards, 'shard')} have a digest.")
+        if self.flaws:
+            notes.append(how_to_rescue(self.store))
         done = f"{counted(self.compared, 'shard')} run again"
         verdict = (
             f"FAILED: {self.store} has {counted(len(self.flaws), 'flaw')}; {done}."
@@ -55,6 +66,7 @@ def verify(
     seed: int = 0,
     workers: int | None = None,
     progress: Progress = None,
+    routers: Collection[str | Path] = (),
 ) -> Verification:
     """Check a store, then run some of its shards again and compare.
 
@@ -68,6 +80,8 @@ def verify(
         The seed of the choice of shards.
     workers, progress
         As for :func:`collect`.
+    routers : collection of str or Path
+        The files of routers that may be run. A store can name any file, so the others are not.
 
     Returns
     -------
@@ -86,12 +100,12 @@ def verify(
     if shards is not None:
         whole_number("shards", shards, 0)
     whole_number("seed", seed, 0)
-    flaws = store.flaws()
+    flaws, (there, with_digest) = store.flaws(), store.count_shards()
     if flaws:
-        return Verification(str(store.path), tuple(flaws))
+        return Verification(str(store.path), tuple(flaws), shards=there, with_digest=with_digest)
     behind = store.runs_not_counted()
     stored = [(one, shard) for one in store.experiments() for shard in store.shards(one)]
-    work, unknown = _work(store, _sample(stored, shards, seed))
+    work, unknown = _work(store, _sample(stored, shards, seed), routers)
     compared = 0
     with (
         Workers(workers=workers) as crew,
@@ -100,7 +114,9 @@ def verify(
         for compared, again in enumerate(crew.do(Queue(work)), start=1):
             flaws += _differences(store, again)
             report(compared)
-    return Verification(str(store.path), tuple(flaws), compared, tuple(unknown), behind)
+    return Verification(
+        str(store.path), tuple(flaws), compared, tuple(unknown), behind, there, with_digest
+    )
 
 
 def _differences(store: Store, again: Shards) -> Iterator[str]:
@@ -111,7 +127,7 @@ def _differences(store: Store, again: Shards) -> Iterator[str]:
     if tally != kept:
         yield f"{where}: {difference(kept, tally, 'in the store', 'when run again')}."
     runs = store.shard_runs(again.experiment, shard)
-    if runs is not None and runs != counts_of(run_rows(again), store.path).tolist():
+    if runs is not None and runs != counts_of(run_rows(again)).tolist():
         yield f"{where} has other single runs in the store than when it is run again."
 
 
@@ -124,8 +140,11 @@ def _sample(
     return [stored[i] for i in sorted(chosen)]
 
 
-def _work(store: Store, chosen: Iterable[tuple[Experiment, int]]) -> tuple[list[Work], list[str]]:
+def _work(
+    store: Store, chosen: Iterable[tuple[Experiment, int]], routers: Collection[str | Path]
+) -> tuple[list[Work], list[str]]:
     """Return the shards that can be run again, and why others cannot."""
+    allowed = {Path(one).resolve() for one in routers}
     work: list[Work] = []
     unknown: dict[str, None] = {}
     opened: dict[tuple[Experiment, tuple[str, str]], Experiment] = {}
@@ -134,6 +153,7 @@ def _work(store: Store, chosen: Iterable[tuple[Experiment, int]]) -> tuple[list[
         key = experiment, (origin.router_file, origin.permutation_file)
         try:
             if key not in opened:
+                _require_allowed(experiment.router, origin.router_file, allowed)
                 recorded = Experiment.recorded(experiment.identity.values(), key[1])
                 opened[key] = recorded.reopened()
         except InputError as error:
@@ -141,3 +161,14 @@ def _work(store: Store, chosen: Iterable[tuple[Experiment, int]]) -> tuple[list[
         else:
             work.append((opened[key], range(shard, shard + 1)))
     return work, list(unknown)
+
+
+def _require_allowed(name: str, file: str, allowed: set[Path]) -> None:
+    """Refuse a router that is in a file, unless the caller has named this file."""
+    if not file:
+        get_router(name)
+    elif Path(file).resolve() not in allowed:
+        raise InputError(
+            f"its router is the program {file}, which is run only if you name it (--router {file}, "
+            "or routers in Python)."
+        )

@@ -55,8 +55,9 @@ class Violation:
 class TraceCheck:
     """The result of a replay, as :func:`check_trace` returns it.
 
-    The counts ``packets``, ``slots``, ``messages``, ``collisions`` and ``delivered`` are those of
-    the replay, not those that the trace claims.
+    The counts ``packets``, ``slots``, ``messages``, ``collisions``, ``destroyed`` and ``delivered``
+    are those of the replay, not those that the trace claims. ``delivered`` counts the packets that
+    their destinations hold at the end; a run that was stopped early may have delivered fewer.
     """
 
     network: Network
@@ -66,6 +67,7 @@ class TraceCheck:
     slots: int = 0
     messages: int = 0
     collisions: int = 0
+    destroyed: int = 0
     delivered: int = 0
     undelivered: list[int] = field(default_factory=list)
     """The packets that did not reach their destinations."""
@@ -198,7 +200,6 @@ class _Replay:
             self.step = line.step
         self.report.messages += len(line.sends)
         couplers = self._send(line.sends)
-        self.report.collisions += list(couplers.values()).count(None)
         heard = self._listen(line.listens, couplers)
         if self.buffers is None:
             self.held.update((self._copy(*pair), 1) for pair in heard.items())
@@ -229,6 +230,7 @@ class _Replay:
         """Return the message on each coupler to·g + from, None where several meet."""
         d, g = self.network.d, self.network.g
         couplers: dict[int, Send | None] = {}
+        met = 0
         repeated = _repeated([send[0] for send in sends])
         for send in sends:
             processor, groups, kind, packet = send
@@ -240,7 +242,11 @@ class _Replay:
                 continue
             for group in groups:
                 coupler = group * g + processor // d
+                met += coupler in couplers
                 couplers[coupler] = None if coupler in couplers else send
+        collided = list(couplers.values()).count(None)
+        self.report.collisions += collided
+        self.report.destroyed += met + collided
         return couplers
 
     def _wrong_send(

@@ -53,6 +53,11 @@ class Event(NamedTuple):
     records : function
         Returns what was sent and listened to, two lists of tuples, worked out when called.
 
+    Notes
+    -----
+    The engine ``fused`` executes no single slots. It reports now and then how far a run is: the
+    slots and steps that are done, and the packets that are not delivered then.
+
     Examples
     --------
     >>> import popsnet

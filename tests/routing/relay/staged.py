@@ -184,7 +184,7 @@ FAMILIES = ["numpy", *NAMES, "shift:d", "residue-aligned", "two-targets"]
 
 def any_variant(rng: np.random.Generator, network: Network) -> str | None:
     """The default, a variant with a name, or a schedule that ends with a stage that gets on."""
-    d, g, k = network.d, network.g, -(-network.d // network.g)
+    d, g = network.d, network.g
     choice = rng.integers(10)
     if choice < 2:
         return None
@@ -192,6 +192,12 @@ def any_variant(rng: np.random.Generator, network: Network) -> str | None:
         return "roll-call"
     if choice == 3 and d % g == 0 and g <= 64:
         return "census"
+    return any_schedule(rng, network)
+
+
+def any_schedule(rng: np.random.Generator, network: Network) -> str:
+    """A schedule that applies and ends with a stage that gets on."""
+    d, g, k = network.d, network.g, -(-network.d // network.g)
     if d < g:
         return " ".join(_any_grid(rng, -(-g // d)) for _ in range(rng.integers(1, 4)))
     windows = rng.integers(1, k + 2, size=rng.integers(1, 4)).tolist()

@@ -249,12 +249,14 @@ def test_a_stage_leaves_the_fraction_of_the_fluid_limit(d: int, texts: str) -> N
     networks: meeting one of d - 1 others and not of d changes a chance by a share of about 1/d.
     """
     network, runs = Network(d, 256), 2 if d >= 256 else 10
-    alone = [Alone(network, permutation(network.n, seed), seed) for seed in range(runs)]
-    for text in texts.split():
+    stages = [stage(text) for text in texts.split()]
+    buffers = max(one.buffers(network) for one in stages)
+    alone = [Alone(network, permutation(network.n, seed), seed, buffers) for seed in range(runs)]
+    for text, this in zip(texts.split(), stages, strict=True):
         before = [one.undelivered for one in alone]
         for one in alone:
-            one.run(stage(text))
-        expected = np.mean([by_fluid_limit(network, stage(text), rho) for rho in before])
+            one.run(this)
+        expected = np.mean([by_fluid_limit(network, this, rho) for rho in before])
         found = np.mean([one.undelivered for one in alone])
         sampling = 4 * np.sqrt(2 * expected / (network.n * runs))
         assert abs(found - expected) < sampling + 2 * expected / d, text

@@ -38,8 +38,10 @@ def shards_there() -> int:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
-@pytest.mark.parametrize("workers", [1, 2])
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+@pytest.mark.parametrize(
+    ("number", "code", "workers"),
+    [(signal.SIGTERM, 143, 1), (signal.SIGINT, 130, 1), (signal.SIGINT, 130, 2)],
+)
 def test_a_signal_ends_a_sweep_with_what_is_done(
     number: signal.Signals, code: int, workers: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

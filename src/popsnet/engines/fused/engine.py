@@ -11,6 +11,7 @@ from popsnet.engines.fused.session import (
     FusedSession,
     many_at_a_time,
     runs_at_a_time,
+    session_bytes,
 )
 from popsnet.engines.outcome import Outcome
 from popsnet.engines.session import Session
@@ -64,9 +65,11 @@ class FusedEngine:
             return f"it runs only mei-rizzi ({', '.join(_MEI_RIZZI)}) and the schedules of relay"
         return kernel_of(experiment).obstacle(experiment.permutation == "keyed")
 
-    def memory(self, experiment: Experiment) -> int:
-        """Return the bytes of memory that runs on all threads need, rounded up."""
-        return kernel_of(experiment).memory(threads_here(), experiment.permutation == "keyed")
+    def memory(
+        self, experiment: Experiment, runs: int | None = None, threads: int | None = None
+    ) -> int:
+        """Return the bytes of memory that runs on this many threads need."""
+        return session_bytes(experiment, kernel_of(experiment), runs, threads or threads_here())
 
     def batch(self, experiment: Experiment) -> int:
         """Return how many runs to give to a worker at once."""

@@ -136,9 +136,14 @@ class Kernel(ABC, Generic[W]):
     def obstacle(self, keyed: bool) -> str | None:
         """Return why the kernel cannot run, with any amount of memory, or None if it can."""
 
+    @property
     @abstractmethod
-    def memory(self, threads: int, keyed: bool) -> int:
-        """Return the bytes for runs on this many threads, rounded up."""
+    def workspace_bytes(self) -> int:
+        """The memory of a workspace."""
+
+    @abstractmethod
+    def large_run_bytes(self, threads: int, keyed: bool) -> int:
+        """Return the memory of a large run on this many threads."""
 
     @abstractmethod
     def workspace(self, stop: U8) -> W:

@@ -26,6 +26,8 @@ STEPS_EXPECTED = 16
 _PACKETS_AT_A_TIME = 2**22
 _MOST_RUNS_AT_A_TIME = 2**14
 
+_DESTINATION_BYTES = 4
+
 _COUNTS = np.dtype([(name, np.int64) for name in COLUMNS])
 
 
@@ -37,6 +39,21 @@ def runs_at_a_time(network: Network) -> int:
 def many_at_a_time(experiment: Experiment) -> bool:
     """Return whether many runs are executed in one call of compiled code."""
     return experiment.permutation == "random" and experiment.network.n <= RESIDENT
+
+
+def session_bytes(
+    experiment: Experiment, kernel: Kernel[Any], runs: int | None, threads: int
+) -> int:
+    """Return the memory of a session: the arrays that its kernel declares, for each thread."""
+    n, permutation = experiment.network.n, experiment.permutation
+    if runs != 1 and many_at_a_time(experiment):
+        most = runs_at_a_time(experiment.network)
+        rows = min(most, runs or most) * STEPS_EXPECTED
+        return threads * (kernel.workspace_bytes + rows * kernel.runs.LOG.itemsize)
+    if not (kernel.divisible and n > RESIDENT):
+        return kernel.workspace_bytes + _DESTINATION_BYTES * n
+    given = 0 if permutation in ("random", "keyed") else _DESTINATION_BYTES * n
+    return kernel.large_run_bytes(threads, permutation == "keyed") + given
 
 
 class FusedSession:

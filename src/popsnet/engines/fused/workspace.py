@@ -25,10 +25,7 @@ _LARGE_PAGES = 2**22
 
 def allocate(workspace: Callable[..., W], table: Table, **others: object) -> W:
     """Return a workspace of arrays of zeros, and of the other fields given."""
-    total = sum(map(_span, table.values())) + _LINE
-    if total > _LARGE_PAGES // 4:
-        total = max(total, _LARGE_PAGES)
-    memory = np.zeros(total, dtype=np.uint8)
+    memory = np.zeros(size_of(table), dtype=np.uint8)
     start, arrays = -memory.ctypes.data % _LINE, {}
     for name, (shape, kind) in table.items():
         size = _bytes(shape, kind)
@@ -38,8 +35,9 @@ def allocate(workspace: Callable[..., W], table: Table, **others: object) -> W:
 
 
 def size_of(table: Table) -> int:
-    """Return the bytes of the arrays of a workspace."""
-    return sum(_bytes(shape, kind) for shape, kind in table.values())
+    """Return the bytes of a workspace of arrays."""
+    total = sum(map(_span, table.values())) + _LINE
+    return max(total, _LARGE_PAGES) if total > _LARGE_PAGES // 4 else total
 
 
 def _bytes(shape: int | tuple[int, ...], kind: npt.DTypeLike) -> int:

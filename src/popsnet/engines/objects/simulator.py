@@ -194,4 +194,9 @@ def _obstacle(experiment: Experiment) -> str | None:
     return None if experiment.d == experiment.g else "it needs d = g"
 
 
-ENGINE = MessageEngine("objects", execute, 1000, _obstacle)
+_BYTES_PER_PROCESSOR = 1000
+"""A processor, a coupler and their messages as objects: measured."""
+
+ENGINE = MessageEngine(
+    "objects", execute, lambda experiment: _BYTES_PER_PROCESSOR * experiment.network.n, _obstacle
+)

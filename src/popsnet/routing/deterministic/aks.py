@@ -10,7 +10,7 @@ from popsnet.coins import Coins
 from popsnet.memory import Memory
 from popsnet.network import Network
 from popsnet.routing.deterministic.batcher import SORTING_PHASES
-from popsnet.routing.deterministic.exchange import SortedPackets
+from popsnet.routing.deterministic.exchange import SortedPackets, sorting_bytes
 from popsnet.routing.deterministic.layout import place_wires, wire_of
 from popsnet.routing.deterministic.pairs import pair_slots
 from popsnet.routing.facts import Claims, Expectation, Words
@@ -23,6 +23,9 @@ from popsnet.theory.bounds import Bound
 _SEED = 0
 """The seed of the separators: a part of the algorithm, known to every processor."""
 
+
+_TREE_BYTES = 100
+"""The memory of the bag tree per wire, measured."""
 
 _QUICKLY_MADE = 2**12
 """The most wires of a bag tree that takes little time to make."""
@@ -88,6 +91,12 @@ _CLAIMS = Claims(
 )  # fmt: skip
 
 
+def _working(network: Network) -> int:
+    """Return the bytes of sorting, if half of all processors take part in a stage, and the tree."""
+    stages = max(124 * log2(network.n) - 600, 0)
+    return sorting_bytes(network, int(stages / 2)) + _TREE_BYTES * network.n
+
+
 @register(
     "aks",
     summary="sorts by a bag tree of O(log n) depth; if that fails, Batcher's network repairs it",
@@ -100,6 +109,7 @@ _CLAIMS = Claims(
     reference="Ajtai, Komlós and Szemerédi, 1983, as Paterson, 1990, and Seiferas, 2009",
     online=True,
     claims=_CLAIMS,
+    working=_working,
     words=Words(
         "Sorts the packets by destination with a network of depth O(log n).",
         {**OR_PHASES, **SORTING_PHASES},

@@ -6,7 +6,7 @@ from popsnet.coins import Coins
 from popsnet.errors import InputError
 from popsnet.memory import Memory
 from popsnet.network import Network
-from popsnet.routing.deterministic.exchange import SortedPackets
+from popsnet.routing.deterministic.exchange import SortedPackets, sorting_bytes
 from popsnet.routing.deterministic.layout import place_wires, wire_of
 from popsnet.routing.facts import Claims, Expectation, Phases, Words
 from popsnet.routing.router import register
@@ -79,6 +79,7 @@ _CLAIMS = Claims(
     reference="Batcher, 1968; stages by Mei and Rizzi's off-line routing, 2003",
     online=True,
     claims=_CLAIMS,
+    working=lambda network: sorting_bytes(network, merge_exchange_depth(network.n)),
     words=Words(
         "Sorts the packets by destination with Batcher's network, two slots per stage.",
         SORTING_PHASES,

@@ -11,7 +11,7 @@ from popsnet.coins import Coins
 from popsnet.memory import Memory
 from popsnet.network import Network
 from popsnet.routing.deterministic.batcher import SORTING_PHASES
-from popsnet.routing.deterministic.exchange import SortedPackets, swap_values
+from popsnet.routing.deterministic.exchange import SortedPackets, sorting_bytes, swap_values
 from popsnet.routing.deterministic.layout import place_wires, strips
 from popsnet.routing.deterministic.pairs import pair_up
 from popsnet.routing.deterministic.reservations import PHASES, Reservations, delivery_slots
@@ -73,6 +73,11 @@ _CLAIMS = Claims(
 )  # fmt: skip
 
 
+def _working(network: Network) -> int:
+    strip = min(network.d, network.g) * network.g
+    return sorting_bytes(network, merge_exchange_depth(strip))
+
+
 @register(
     "datta",
     summary="sorts strips of g indices by class; classes go to their groups, then on",
@@ -84,6 +89,7 @@ _CLAIMS = Claims(
     "page 'deterministic' of the documentation",
     online=True,
     claims=_CLAIMS,
+    working=_working,
     words=Words(
         "Sorts the packets by class, sends classes to their groups, and from there every packet to "
         "its destination without a collision.",

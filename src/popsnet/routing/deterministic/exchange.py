@@ -10,13 +10,25 @@ import numpy as np
 import numpy.typing as npt
 
 from popsnet.compiled import compiled
+from popsnet.couplers import hashed_bytes
 from popsnet.memory import Memory, plain
 from popsnet.network import Network
 from popsnet.routing.deterministic.pairs import I32, Pairs, pair_up
+from popsnet.schedules.cache import kept_bytes
 from popsnet.slot import Inbox, Ints, Kind, Slot
 from popsnet.sorting import ComparatorStage
 
 I64 = npt.NDArray[np.int64]
+
+
+def sorting_bytes(network: Network, stages: int) -> int:
+    """Return the memory of sorting: the schedules of all stages, and what one of them takes.
+
+    That is packets, destinations and keys, twice if they are heard, pairs with their colours, a
+    slot and its inbox.
+    """
+    n = network.n
+    return kept_bytes(stages * n) + 80 * n + hashed_bytes(network, n)
 
 
 class SortedPackets:

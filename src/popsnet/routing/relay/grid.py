@@ -67,6 +67,13 @@ class Grid(RelayStage):
         """Return 2 + y, as a relay stores a packet for each delivery slot."""
         return 2 + self.y
 
+    def working(self, network: Network) -> int:
+        """Return the bytes of stored packets and their targets by v, and of maps by slot.
+
+        About two thirds of all processors have a map to send, to groups that are listed twice.
+        """
+        return (8 * self.y + 8 * self.x) * network.n
+
     def obstacle(self, network: Network) -> str | None:
         """Return why the stage cannot be run on a network, or None if it can."""
         if network.d >= network.g:

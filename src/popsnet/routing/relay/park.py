@@ -85,6 +85,10 @@ class Park(RelayStage):
         """Return 2 + k, as a relay stores at most one packet of each class."""
         return 2 + network.blocks
 
+    def working(self, network: Network) -> int:
+        """Return the bytes of the maps: all, those that are sent, and those that are heard."""
+        return 3 * max(self.windows) * network.couplers
+
     def obstacle(self, network: Network) -> str | None:
         """Return why the stage cannot be run on a network, or None if it can."""
         most = max(_WIDE, _MOST_MAPS // network.couplers)
@@ -126,6 +130,10 @@ class SweepStage(RelayStage):
     def buffers(self, network: Network) -> int:
         """Return 2 + k, as a relay stores at most one packet of each class."""
         return 2 + network.blocks
+
+    def working(self, network: Network) -> int:
+        """Return the bytes of the maps of k bits: all, those sent, and those heard."""
+        return 3 * network.blocks * network.couplers
 
 
 def _window(buffers: RelayBuffers, turns: Ints, window: int, name: str, *, delivers: bool) -> Slots:

@@ -13,7 +13,7 @@ from popsnet.coins import Coins
 from popsnet.errors import InputError, did_you_mean
 from popsnet.memory import Memory
 from popsnet.network import Network
-from popsnet.routing.direct import WORDS, direct, direct_slots
+from popsnet.routing.direct import WORDS, direct, direct_slots, direct_working
 from popsnet.routing.facts import Claims, Expectation, Words
 from popsnet.routing.relay.census import CENSUS_PHASES, census, census_slots
 from popsnet.routing.relay.park import Park, SweepStage
@@ -21,7 +21,7 @@ from popsnet.routing.relay.planner import plan
 from popsnet.routing.relay.roll_call import ROLL_CALL_PHASES, roll_call
 from popsnet.routing.relay.schedule import RelaySchedule, parse_schedule
 from popsnet.routing.relay.state import RelayState
-from popsnet.routing.router import Variant, register, register_variant
+from popsnet.routing.router import Variant, default_working, register, register_variant
 from popsnet.routing.to_all import broadcast
 from popsnet.slot import Inbox, Ints, Slot, Slots
 from popsnet.theory.bounds import Bound
@@ -77,6 +77,7 @@ def _scheduled(text: str) -> Variant:
         name=str(schedule),
         schedule=schedule,
         buffers=schedule.buffers,
+        working=schedule.working,
         words=Words(partial(_explain, schedule), {**_SEED_PHASES, **schedule.phases}),
     )
 
@@ -209,6 +210,7 @@ def _explain(schedule: RelaySchedule, network: Network) -> str:
     online=True,
     claims=_CLAIMS,
     words=WORDS,
+    working=direct_working,
 )
 def one_hop(network: Network, destination: Ints, coins: Coins, memory: Memory) -> Slots:
     """Route in one hop and max(d, g) slots, as :func:`direct` does: best on tiny networks."""
@@ -220,6 +222,7 @@ register_variant(
     "roll-call",
     obstacle=lambda network: None if network.d == network.g else "roll call needs d = g.",
     buffers=lambda network: network.g + 2,
+    working=default_working,
     words=Words(
         "The packets of every group are collected in relay groups, one processor at a time, and "
         "then delivered: at most 2g slots, no collision.",
@@ -233,6 +236,7 @@ register_variant(
     "census",
     obstacle=_for_census,
     buffers=lambda network: 3 + network.blocks,
+    working=default_working,
     words=Words(
         f"{_PUBLIC} Groups count and rank their packets, so that nothing collides.",
         {**_SEED_PHASES, **CENSUS_PHASES},

@@ -97,6 +97,10 @@ class RelaySchedule:
         """Return the number of packets that a processor may hold."""
         return max(stage.buffers(network) for stage in self.all_stages)
 
+    def working(self, network: Network) -> int:
+        """Return the bytes of the arrays of a run besides the machine's, with a slot and inbox."""
+        return 80 * network.n + max(stage.working(network) for stage in self.all_stages)
+
     def obstacle(self, network: Network) -> str | None:
         """Return why the schedule cannot be run on a network, or None if it can."""
         reasons = (stage.obstacle(network) for stage in self.all_stages)

@@ -148,6 +148,10 @@ class Shower(RelayStage):
         """Return 1 + r and the slots of the global OR."""
         return 1 + self.copies + global_or_slots(network)
 
+    def working(self, network: Network) -> int:
+        """Return the bytes of the places and relays of all destinations, for each copy."""
+        return 12 * self.copies * network.n
+
     def after(self, network: Network, rho: Numbers) -> Numbers:
         """Return the fraction of packets that the stage leaves, in the fluid limit."""
         return after_shower(network, rho, self.copies)

@@ -224,6 +224,10 @@ class RelayStage(ABC):
         """Return the packets that a processor may hold: its own, the one for it, and copies."""
         return 3
 
+    def working(self, network: Network) -> int:
+        """Return the bytes of the arrays that grow with the numbers of the stage."""
+        return 0
+
     def obstacle(self, network: Network) -> str | None:
         """Return why the stage cannot be run on a network, or None if it can."""
         if network.d >= network.g:

@@ -6,11 +6,12 @@ from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
 from popsnet.engines.fused.arrays import U8
 from popsnet.engines.fused.kernel import RESIDENT, CompiledRuns, Kernel, LargeRun
 from popsnet.engines.fused.mei_rizzi import deferred, resident
-from popsnet.engines.fused.mei_rizzi.large import PartitionedRun, large_run_bytes, listed
+from popsnet.engines.fused.mei_rizzi.large import RESIDUE, Partition, PartitionedRun, listed
 from popsnet.engines.fused.mei_rizzi.layout import (
     MeiRizziLayout,
     MeiRizziProgram,
@@ -18,7 +19,7 @@ from popsnet.engines.fused.mei_rizzi.layout import (
 )
 from popsnet.engines.fused.mei_rizzi.passes import FLAGS, SPARE
 from popsnet.engines.fused.team import Team
-from popsnet.engines.fused.workspace import Table, allocate
+from popsnet.engines.fused.workspace import Table, allocate, size_of
 from popsnet.experiment import Instance
 from popsnet.permutations.uniform import CHUNK
 
@@ -52,20 +53,21 @@ class MeiRizziKernel(Kernel[MeiRizziWorkspace]):
             return f"it stores permutations of up to 2^29 processors only, and n = {n:,}"
         return None
 
-    def memory(self, threads: int, keyed: bool) -> int:
-        """Return the bytes for runs on this many threads, rounded up."""
-        n = self.network.n
-        if n <= RESIDENT:
-            return 40 * n * threads + 2**26
-        waiting = 16 * n if self.network.d > self.network.g else 0  # copies, if they are stored
-        stored = 0 if keyed and self.divisible else 4 * n
-        return large_run_bytes(self.layout, threads) + stored + waiting
+    @property
+    def workspace_bytes(self) -> int:
+        """The memory of a workspace."""
+        return size_of(self._table())
+
+    def large_run_bytes(self, threads: int, keyed: bool) -> int:
+        """Return the memory of a large run on this many threads."""
+        residues = 0 if keyed else self.network.n * RESIDUE.itemsize
+        return Partition.of(self.layout, threads).bytes + residues
 
     def workspace(self, stop: U8) -> MeiRizziWorkspace:
         """Return the memory of a thread that executes whole runs."""
-        return allocate(MeiRizziWorkspace, self._table(np.uint16, 0), stop=stop)
+        return allocate(MeiRizziWorkspace, self._table(), stop=stop)
 
-    def _table(self, target: type[np.uint16] | type[np.uint32], waiting: int) -> Table:
+    def _table(self, target: npt.DTypeLike = RESIDUE, waiting: int = 0) -> Table:
         layout, n, u32, u64 = self.layout, self.network.n, np.uint32, np.uint64
         spare = layout.size + SPARE  # draws write past their end, and so do selections
         return {
@@ -101,10 +103,8 @@ class DeferredKernel(MeiRizziKernel):
     runs: ClassVar[CompiledRuns] = deferred
     divisible = False
 
-    def workspace(self, stop: U8) -> MeiRizziWorkspace:
-        """Return the memory of a thread that executes whole runs."""
-        waiting = self.layout.d << self.layout.group_bits
-        return allocate(MeiRizziWorkspace, self._table(np.uint32, waiting), stop=stop)
+    def _table(self, target: npt.DTypeLike = np.uint32, waiting: int = 0) -> Table:
+        return super()._table(target, self.layout.d << self.layout.group_bits)
 
     def load(self, work: MeiRizziWorkspace, instance: Instance) -> None:
         """Put a permutation into a workspace."""

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
-from popsnet.engines.fused.arrays import U16, U64
+from popsnet.engines.fused.arrays import I64, U16, U64
 from popsnet.engines.fused.kernel import KeyedRounds, LargeRun, StepReport
 from popsnet.engines.fused.mei_rizzi import partitioned
 from popsnet.engines.fused.mei_rizzi.layout import MeiRizziLayout, MeiRizziProgram
 from popsnet.engines.fused.mei_rizzi.passes import FLAGS, SPARE
 from popsnet.engines.fused.mei_rizzi.resident import LOG, SLOTS_PER_STEP
 from popsnet.engines.fused.team import GAP, Team
-from popsnet.engines.fused.workspace import Table, allocate
+from popsnet.engines.fused.workspace import Table, allocate, size_of
 from popsnet.experiment import Instance
+
+RESIDUE = np.dtype(np.uint16)
+"""The type of stored destinations, mod g."""
 
 _FEWEST_BITS, _MOST_BITS = 18, 20
 """Couplers of a bucket, as a power of two, which fit in a second-level cache at a byte each."""
@@ -64,72 +68,83 @@ def table_bits(layout: MeiRizziLayout) -> int:
     return min(max(2 * layout.group_bits - 7, _FEWEST_BITS), _MOST_BITS)
 
 
-def large_run_bytes(layout: MeiRizziLayout, threads: int) -> int:
-    """Return the memory of a run: pending packets, survivors of a round, workspaces."""
-    n, g = layout.d * layout.g, layout.g
-    pending = n // 8 + (4 * n if listed(layout) else 0)
-    rounds = rounds_needed(g)
-    buckets = max(g << layout.group_bits >> table_bits(layout), 1)
-    bounds = 4 * (layout.blocks // layout.batch + 1) * (buckets // rounds + 1)
-    workspaces = threads * (32 * layout.size + (2 << table_bits(layout)))
-    return pending + int(_entry_bytes(g, rounds)) + bounds + workspaces + 2**26
-
-
 def _entry_bytes(g: int, rounds: int) -> float:
     """Return room for one survivor per coupler. Fewer come, but large pages are whole."""
     return 8 * g * g / rounds
 
 
-class PartitionedRun(LargeRun):
-    """Runs of the paper's router on all threads, their packets in parts and buckets."""
+@dataclass(frozen=True)
+class Partition:
+    """The division of a run into parts and buckets, and the arrays that it needs."""
 
-    def __init__(
-        self, layout: MeiRizziLayout, program: MeiRizziProgram, team: Team, rounds: int = 0,
-        codes: bool | None = None,
-    ) -> None:  # fmt: skip
-        super().__init__(layout.d * layout.g, layout.g, np.uint16, team)
-        self.layout, self.program, self.rounds = layout, program, rounds or rounds_needed(layout.g)
-        self.span = -(-layout.g // self.rounds)
+    layout: MeiRizziLayout
+    threads: int
+    rounds: int
+    codes: bool
+    """Whether there is a list of codes."""
+    span: int
+    """Intermediate groups of a round."""
+    cell_bits: int
+    bucket_count: int
+    batches: int
+    cuts: I64
+    """The first block of each part, and the end."""
+
+    @classmethod
+    def of(
+        cls, layout: MeiRizziLayout, threads: int, rounds: int = 0, codes: bool | None = None
+    ) -> Partition:
+        """Divide a run among threads."""
+        rounds = rounds or rounds_needed(layout.g)
+        span = -(-layout.g // rounds)
         shift = max(table_bits(layout) - layout.group_bits, 0)
-        group_shift = min(shift, (self.span - 1).bit_length())
-        self.cell_bits = group_shift + layout.group_bits
-        self.bucket_count = -(-self.span // 2**group_shift)
+        group_shift = min(shift, (span - 1).bit_length())
         batches = -(-layout.blocks // layout.batch)
         parts = min(layout.d * layout.g // _MOST_IN_A_PART, _MOST_PARTS)
-        parts = min(max(parts, _PARTS_PER_THREAD * team.size, _FEWEST_PARTS), batches)
+        parts = min(max(parts, _PARTS_PER_THREAD * threads, _FEWEST_PARTS), batches)
         cuts = [batches * part // parts * layout.batch for part in range(parts)]
-        self.cuts = np.array([*cuts, layout.blocks])
-        self._allocate(batches, listed(layout) if codes is None else codes)
-
-    def _allocate(self, batches: int, codes: bool) -> None:
-        layout, count, threads = self.layout, self.bucket_count, self.team.size
-        entry = np.uint32 if self.cell_bits + layout.name_bits <= 32 else np.uint64
-        rows = np.diff(np.minimum(self.cuts * layout.rows, layout.g))
-        room = rows << (self.cell_bits - layout.group_bits)  # of one bucket
-        width = (room + _SKEW // np.dtype(entry).itemsize)[:, None]
-        firsts = np.concatenate([[0], np.cumsum(width * count)])
-        starts = firsts[:-1, None] + width * np.arange(count + GAP)
-        self.buckets = partitioned.Buckets(
-            entries=np.empty(firsts[-1], dtype=entry),
-            starts=starts,
-            ends=starts.copy(),
-            bounds=np.zeros((batches, count), dtype=np.uint32),
-            low=0,
-            high=0,
-            shift=self.cell_bits + layout.name_bits,
+        return cls(
+            layout=layout,
+            threads=threads,
+            rounds=rounds,
+            codes=listed(layout) if codes is None else codes,
+            span=span,
+            cell_bits=group_shift + layout.group_bits,
+            bucket_count=-(-span // 2**group_shift),
+            batches=batches,
+            cuts=np.array([*cuts, layout.blocks]),
         )
-        self.codes = np.empty(layout.d * layout.g + SPARE if codes else 0, dtype=np.uint32)
-        self.sizes = np.zeros(layout.blocks, dtype=np.int64)
-        self.bits = np.empty((layout.blocks, -(-layout.size // 64)), dtype=np.uint64)
-        table = self._table(entry)
-        self.workspaces = [allocate(partitioned.PartitionWorkspace, table) for _ in range(threads)]
-        self.shared = np.zeros(partitioned.HELD + threads * GAP, dtype=np.int64)
-        self.delivered = np.zeros(threads * GAP, dtype=np.int64)
-        self.tallies = np.zeros((threads, _STEPS_AT_A_TIME), dtype=partitioned.TALLY)
 
-    def _table(self, entry: type[np.uint32] | type[np.uint64]) -> Table:
+    @property
+    def bytes(self) -> int:
+        """The memory of all arrays."""
+        return size_of(self.shared_table()) + self.threads * size_of(self.thread_table())
+
+    @property
+    def entry(self) -> type[np.uint32] | type[np.uint64]:
+        """The type of an entry."""
+        return np.uint32 if self.cell_bits + self.layout.name_bits <= 32 else np.uint64
+
+    def widths(self) -> I64:
+        """Return the entries of one bucket in each part."""
+        rows = np.diff(np.minimum(self.cuts * self.layout.rows, self.layout.g))
+        room = rows << (self.cell_bits - self.layout.group_bits)
+        return room + _SKEW // np.dtype(self.entry).itemsize
+
+    def shared_table(self) -> Table:
+        """Return the large arrays that threads share."""
+        layout, count = self.layout, self.bucket_count
+        return {
+            "entries": (int(self.widths().sum()) * count, self.entry),
+            "bounds": ((self.batches, count), np.uint32),
+            "codes": (layout.d * layout.g + SPARE if self.codes else 0, np.uint32),
+            "sizes": (layout.blocks, np.int64),
+            "bits": ((layout.blocks, -(-layout.size // 64)), np.uint64),
+        }
+
+    def thread_table(self) -> Table:
         """Return the arrays of a thread."""
-        size, u32 = self.layout.size, np.uint32
+        size, u32, entry = self.layout.size, np.uint32, self.entry
         return {
             "numbers": (64 * -(-size // 64) + SPARE, u32),
             "taking": (size + 1, u32),
@@ -142,6 +157,43 @@ class PartitionedRun(LargeRun):
             "first": (self.layout.row_words, np.uint64),
             "second": (-(-(2**self.cell_bits) // 8), np.uint64),
         }
+
+
+class PartitionedRun(LargeRun):
+    """Runs of the paper's router on all threads, their packets in parts and buckets."""
+
+    def __init__(
+        self, layout: MeiRizziLayout, program: MeiRizziProgram, team: Team, rounds: int = 0,
+        codes: bool | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__(layout.d * layout.g, layout.g, RESIDUE.type, team)
+        parted = Partition.of(layout, team.size, rounds, codes)
+        self.layout, self.program, self.rounds, self.span = (
+            layout, program, parted.rounds, parted.span,
+        )  # fmt: skip
+        self.bucket_count, self.cuts = parted.bucket_count, parted.cuts
+        self._allocate(parted)
+
+    def _allocate(self, parted: Partition) -> None:
+        count, threads, width = parted.bucket_count, parted.threads, parted.widths()[:, None]
+        firsts = np.concatenate([[0], np.cumsum(width * count)])
+        starts = firsts[:-1, None] + width * np.arange(count + GAP)
+        shared = {name: np.zeros(*array) for name, array in parted.shared_table().items()}
+        self.buckets = partitioned.Buckets(
+            entries=shared["entries"],
+            starts=starts,
+            ends=starts.copy(),
+            bounds=shared["bounds"],
+            low=0,
+            high=0,
+            shift=parted.cell_bits + parted.layout.name_bits,
+        )
+        self.codes, self.sizes, self.bits = shared["codes"], shared["sizes"], shared["bits"]
+        table = parted.thread_table()
+        self.workspaces = [allocate(partitioned.PartitionWorkspace, table) for _ in range(threads)]
+        self.shared = np.zeros(partitioned.HELD + threads * GAP, dtype=np.int64)
+        self.delivered = np.zeros(threads * GAP, dtype=np.int64)
+        self.tallies = np.zeros((threads, _STEPS_AT_A_TIME), dtype=partitioned.TALLY)
 
     def steps(self, instance: Instance, report: StepReport) -> Iterator[np.void]:
         """Route one permutation, and yield the row of the log of each step."""

@@ -9,22 +9,25 @@ import numpy as np
 
 from popsnet.coins import Coins
 from popsnet.engines.fused.arrays import U8
-from popsnet.engines.fused.kernel import RESIDENT, CompiledRuns, Kernel, KeyedRounds, LargeRun
+from popsnet.engines.fused.kernel import CompiledRuns, Kernel, KeyedRounds, LargeRun
 from popsnet.engines.fused.relay import stages
 from popsnet.engines.fused.relay.large import DividedRun
 from popsnet.engines.fused.relay.layout import (
     RelayLayout,
     RelayPackets,
     RelayWorkspace,
+    packets_table,
     workspace_table,
 )
 from popsnet.engines.fused.relay.program import Program, program_of
 from popsnet.engines.fused.team import Team
-from popsnet.engines.fused.workspace import allocate, size_of
+from popsnet.engines.fused.workspace import Table, allocate, size_of
 from popsnet.experiment import Instance
 from popsnet.permutations.keyed import KeyedPermutation
 from popsnet.permutations.uniform import CHUNK
 from popsnet.routing.relay.schedule import RelaySchedule
+
+_SHUFFLED: Table = {"shuffled": (CHUNK, np.uint32)}
 
 
 class RelayKernel(Kernel[stages.RelayMemory]):
@@ -49,32 +52,36 @@ class RelayKernel(Kernel[stages.RelayMemory]):
         n = self.network.n
         return None if n < 2**31 else f"for relay it numbers processors with 31 bits, and n = {n:,}"
 
-    def memory(self, threads: int, keyed: bool) -> int:
-        """Return the bytes for runs on this many threads, rounded up.
+    @property
+    def workspace_bytes(self) -> int:
+        """The memory of a workspace."""
+        packets = packets_table(self.layout, self.network.n)
+        return sum(map(size_of, (packets, _SHUFFLED, self._public, self._work)))
 
-        They are bits, destinations unless they are computed, and workspaces.
-        """
-        layout, n = self.layout, self.network.n
-        bits, stored = 16 * layout.blocks * layout.words, 4 * n
-        public, work = (
-            size_of(table(layout, self.program)) for table in (stages.public_table, workspace_table)
-        )
-        if n <= RESIDENT:
-            return threads * (bits + stored + work + public) + 2**26
-        return bits + (0 if keyed else stored) + public + threads * work + 2**26
+    def large_run_bytes(self, threads: int, keyed: bool) -> int:
+        """Return the memory of a large run on this many threads."""
+        packets = packets_table(self.layout, 0 if keyed else self.network.n)
+        return size_of(packets) + size_of(self._public) + threads * size_of(self._work)
+
+    @property
+    def _public(self) -> Table:
+        return stages.public_table(self.layout, self.program)
+
+    @property
+    def _work(self) -> Table:
+        return workspace_table(self.layout, self.program)
 
     def workspace(self, stop: U8) -> stages.RelayMemory:
         """Return the memory of a thread that executes whole runs."""
-        layout, program, n = self.layout, self.program, self.network.n
-        words = (layout.blocks * layout.words, np.uint64)
+        layout, program = self.layout, self.program
         packets = allocate(
             RelayPackets,
-            {"pending": words, "undelivered": words, "destination": (n, np.uint32)},
+            packets_table(layout, self.network.n),
             keyed=KeyedRounds.of(KeyedPermutation(1, Coins(0))),
         )
         return allocate(
             stages.RelayMemory,
-            {"shuffled": (CHUNK, np.uint32)},
+            _SHUFFLED,
             packets=packets,
             work=RelayWorkspace.of(layout, program, stop),
             public=stages.PublicState.of(layout, program),

@@ -95,6 +95,12 @@ class RelayPackets(NamedTuple):
     keyed: KeyedRounds
 
 
+def packets_table(layout: RelayLayout, stored: int) -> Table:
+    """Return the arrays of packets, of which this many destinations are stored: all or none."""
+    words = (layout.blocks * layout.words, np.uint64)
+    return {"pending": words, "undelivered": words, "destination": (stored, np.uint32)}
+
+
 class RelayWorkspace(NamedTuple):
     """The memory of a thread."""
 

@@ -1,0 +1,157 @@
+"""Which users can change a folder or a file. SECURITY.md states the rules.
+
+Nothing is checked on Windows, nor are access control lists anywhere.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from contextlib import suppress
+from pathlib import Path
+
+CHECKED = hasattr(os, "geteuid")
+"""Whether files have an owner and permissions that can be checked: not so on Windows."""
+
+_SHARED = stat.S_ISVTX | stat.S_IWOTH
+"""The mode of a folder like /tmp: all users may add files and remove only their own."""
+
+_OUTSIDERS = Path("/proc/sys/kernel/overflowuid")
+_INSIDERS = Path("/proc/self/uid_map")
+
+
+class NotPrivate(PermissionError):
+    """Another user can change a path. The text says which path, and how."""
+
+
+def open_private_folder(path: Path) -> Path:
+    """Create a folder that only this user can write to, and return its real path.
+
+    A folder that exists must belong to this user, or to root, and be closed to all others, and
+    so must be what is in it. No other user may be able to put something else in its place: the
+    folders on the way to it are checked from the top down, so that what was checked stays true.
+
+    Raises
+    ------
+    NotPrivate
+        If another user can change the folder.
+    OSError
+        If it cannot be created or read.
+    """
+    path = Path(os.path.realpath(path))
+    for parent in reversed(path.parents):
+        _require_fixed(parent, _found(parent))
+    found = _found(path)
+    _require_owner(path, found)
+    if CHECKED and found.st_mode & 0o077:
+        mode = stat.S_IMODE(found.st_mode)
+        raise NotPrivate(f"{path} is open to other users (mode {mode:o}; chmod go= closes it)")
+    _require_contents(path)
+    return path
+
+
+def is_anothers(path: Path) -> bool:
+    """Whether another user has put this entry into a folder like /tmp, where any user could."""
+    if not CHECKED:
+        return False
+    try:
+        entry, folder = path.lstat(), path.parent.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    is_shared = folder.st_mode & _SHARED == _SHARED
+    return is_shared and entry.st_uid not in (os.geteuid(), folder.st_uid)
+
+
+def _found(folder: Path) -> os.stat_result:
+    """Create a folder if it is missing; say what it is then."""
+    try:
+        found = folder.lstat()
+    except FileNotFoundError:
+        with suppress(FileExistsError):  # another process was faster
+            folder.mkdir(mode=0o700)
+        found = folder.lstat()
+    if not stat.S_ISDIR(found.st_mode):
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(folder))
+    return found
+
+
+def _require_fixed(folder: Path, found: os.stat_result) -> None:
+    """Refuse a folder in which another user could replace what belongs to this one."""
+    if not CHECKED:
+        return
+    if not _is_of_outsiders(found):
+        _require_owner(folder, found)
+    if _others_write(found):
+        mode = stat.S_IMODE(found.st_mode)
+        raise NotPrivate(
+            f"{folder} can be written to by other users (mode {mode:o}; chmod go-w closes it)"
+        )
+
+
+def _others_write(found: os.stat_result) -> bool:
+    """Whether users other than the owner can replace files of each other in a folder."""
+    if found.st_mode & stat.S_ISVTX:
+        return False
+    by_group = found.st_mode & stat.S_IWGRP and not _is_private_group(found)
+    return bool(found.st_mode & stat.S_IWOTH or by_group)
+
+
+def _require_owner(path: Path | str, found: os.stat_result) -> None:
+    if CHECKED and found.st_uid not in (0, os.geteuid()):
+        raise NotPrivate(f"{path} belongs to another user ({_name(found.st_uid)})")
+
+
+def _require_contents(folder: Path | str) -> None:
+    """Refuse what others have left in a folder while they could, and links to elsewhere."""
+    if not CHECKED:
+        return
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            with suppress(FileNotFoundError):  # a temporary file of another process
+                found = entry.stat(follow_symlinks=False)
+                _require_owner(entry.path, found)
+                if stat.S_ISLNK(found.st_mode):
+                    raise NotPrivate(f"{entry.path} is a symbolic link")
+                if stat.S_ISDIR(found.st_mode):
+                    _require_contents(entry.path)
+
+
+def _is_private_group(found: os.stat_result) -> bool:
+    """Whether the group is the owner's own: of the same name, and without other members.
+
+    Many systems give each user such a group, and files that it can write to.
+    """
+    import grp
+    import pwd
+
+    try:
+        owner, group = pwd.getpwuid(found.st_uid), grp.getgrgid(found.st_gid)
+    except KeyError:
+        return False
+    is_own = owner.pw_gid == group.gr_gid and owner.pw_name == group.gr_name
+    return is_own and set(group.gr_mem) <= {owner.pw_name}
+
+
+def _is_of_outsiders(found: os.stat_result) -> bool:
+    """Whether the owner is outside the user namespace of this process, as root is in a container.
+
+    Linux gives all such owners one number, so that they cannot be told apart.
+    """
+    if found.st_uid in (0, os.geteuid()):
+        return False
+    try:
+        number = int(_OUTSIDERS.read_text())
+        inside = _INSIDERS.read_text().split()
+    except (OSError, ValueError):
+        return False
+    return found.st_uid == number and inside != ["0", "0", "4294967295"]
+
+
+def _name(uid: int) -> str:
+    import pwd
+
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return f"number {uid}"

@@ -1,0 +1,44 @@
+"""Texts as terminals may show them: no character of a name or a file moves the cursor."""
+
+from __future__ import annotations
+
+from unicodedata import category
+
+_HIDDEN = ("Cc", "Cf", "Cs", "Zl", "Zp")
+"""Control and format characters, lone surrogates, and separators of lines and paragraphs."""
+
+
+def visible(text: str, lines: bool = True) -> str:
+    r"""Return a text with characters that a terminal would obey, or hide, written as escapes.
+
+    These are control characters, among them ESC and those of C1; characters that change the
+    direction of text; characters without width; and surrogates, which file names may have.
+
+    Parameters
+    ----------
+    text : str
+        A text that may have names from files in it.
+    lines : bool
+        Whether line breaks are kept. Names have none.
+
+    Returns
+    -------
+    str
+        The text, in which all other characters are as they were.
+
+    Examples
+    --------
+    >>> print(visible("Zürich → 東京: \x1b[2J\u202e"))
+    Zürich → 東京: \x1b[2J\u202e
+    >>> print(visible("relay\nOK", lines=False))
+    relay\nOK
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(_shown(one) if one != "\n" or not lines else one for one in text)
+
+
+def _shown(character: str) -> str:
+    if category(character) not in _HIDDEN:
+        return character
+    return character.encode("unicode_escape").decode()

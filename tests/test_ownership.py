@@ -1,0 +1,175 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from popsnet import ownership
+from popsnet.ownership import NotPrivate, is_anothers, open_private_folder
+
+grp = pytest.importorskip("grp", reason="Windows has no owners to check")
+pwd = pytest.importorskip("pwd")
+
+ANOTHER = 4242
+IS_ROOT = os.geteuid() == 0
+
+
+def give_away(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a file belong to another user; only root can do it, for others this user changes."""
+    if IS_ROOT:
+        os.chown(path, ANOTHER, -1, follow_symlinks=False)
+    else:
+        monkeypatch.setattr(os, "geteuid", lambda: ANOTHER)
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> Path:
+    """A private folder with a file in a folder of its own, in ``outer/inner``."""
+    folder = tmp_path / "outer" / "inner" / "cache"
+    for parent in (folder.parent.parent, folder.parent, folder, folder / "package"):
+        parent.mkdir()
+        parent.chmod(0o755)
+    folder.chmod(0o700)
+    (folder / "package" / "index").touch()
+    return folder
+
+
+def test_a_missing_folder_is_created_for_this_user_alone(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(tmp_path / "a")
+    mask = os.umask(0)
+    try:
+        folder = open_private_folder(tmp_path / "link" / "b" / "c")
+    finally:
+        os.umask(mask)
+    assert folder == Path(os.path.realpath(tmp_path)) / "a" / "b" / "c"
+    assert {one.stat().st_mode & 0o777 for one in (folder, *folder.parents[:2])} == {0o700}
+    assert open_private_folder(folder) == folder
+
+
+@pytest.mark.parametrize("what", [".", "..", "../..", "package", "package/index"])
+def test_all_of_it_must_belong_to_this_user(
+    what: str, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    open_private_folder(cache)
+    give_away(cache / what, monkeypatch)
+    with pytest.raises(NotPrivate, match="belongs to another user"):
+        open_private_folder(cache)
+
+
+@pytest.mark.parametrize(
+    ("what", "mode", "fault"),
+    [
+        ("..", 0o755, ""),
+        ("..", 0o777, "inner can be written to by other users"),
+        ("../..", 0o757, "outer can be written to by other users"),
+        ("../..", 0o1777, ""),
+        (".", 0o755, "cache is open to other users"),
+        (".", 0o1777, "cache is open to other users"),
+        (".", 0o710, "cache is open to other users"),
+        ("package", 0o777, ""),  # which other users cannot reach
+    ],
+)
+def test_others_must_not_write(what: str, mode: int, fault: str, cache: Path) -> None:
+    (cache / what).chmod(mode)
+    if fault:
+        with pytest.raises(NotPrivate, match=fault):
+            open_private_folder(cache)
+    else:
+        assert open_private_folder(cache) == Path(os.path.realpath(cache))
+
+
+@pytest.mark.parametrize(
+    ("name", "primary", "members", "accepted"),
+    [
+        ("someone", True, [], True),
+        ("someone", True, ["someone"], True),
+        ("someone", True, ["someone", "colleague"], False),
+        ("users", True, [], False),
+        ("someone", False, [], False),
+    ],
+)
+def test_a_group_may_write_if_it_is_the_users_own(
+    name: str,
+    primary: bool,
+    members: list[str],
+    accepted: bool,
+    cache: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    cache.parent.chmod(0o775)
+    group = cache.parent.stat().st_gid
+    monkeypatch.setattr(
+        pwd, "getpwuid", lambda uid: SimpleNamespace(pw_name="someone", pw_gid=group + 1 - primary)
+    )
+    monkeypatch.setattr(
+        grp, "getgrgid", lambda gid: SimpleNamespace(gr_name=name, gr_gid=gid, gr_mem=members)
+    )
+    if accepted:
+        open_private_folder(cache)
+    else:
+        with pytest.raises(NotPrivate, match="inner can be written to by other users"):
+            open_private_folder(cache)
+
+
+def test_a_group_without_a_name_may_not_write(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def unknown(number: int) -> None:
+        raise KeyError(number)
+
+    cache.parent.chmod(0o775)
+    monkeypatch.setattr(grp, "getgrgid", unknown)
+    with pytest.raises(NotPrivate, match="can be written to"):
+        open_private_folder(cache)
+
+
+def test_a_link_among_the_files_is_refused(cache: Path, tmp_path: Path) -> None:
+    (cache / "package" / "link").symlink_to(tmp_path)
+    with pytest.raises(NotPrivate, match="is a symbolic link"):
+        open_private_folder(cache)
+
+
+def test_a_file_is_not_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    for name in ("file", "loop"):
+        with pytest.raises(NotADirectoryError):
+            open_private_folder(tmp_path / name / "cache")
+
+
+def test_users_outside_a_container_may_own_the_folders_above(
+    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "number").write_text(f"{ANOTHER if IS_ROOT else os.geteuid()}\n")
+    (tmp_path / "map").write_text("         0          0 4294967295\n")
+    monkeypatch.setattr(ownership, "_OUTSIDERS", tmp_path / "number")
+    monkeypatch.setattr(ownership, "_INSIDERS", tmp_path / "map")
+    give_away(cache.parent, monkeypatch)
+    with pytest.raises(NotPrivate, match="belongs to another user"):
+        open_private_folder(cache)  # in no container
+    (tmp_path / "map").write_text("      1000       1000          1\n")
+    if IS_ROOT:
+        open_private_folder(cache)
+        cache.parent.chmod(0o777)
+        with pytest.raises(NotPrivate, match="inner can be written to"):
+            open_private_folder(cache)
+        cache.parent.chmod(0o755)
+        give_away(cache, monkeypatch)
+    with pytest.raises(NotPrivate, match="cache belongs to another user"):
+        open_private_folder(cache)
+
+
+def test_whose_an_entry_is_counts_where_all_users_can_write(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "link").symlink_to("nowhere")
+    tmp_path.chmod(0o1777)
+    assert not is_anothers(tmp_path / "link")
+    assert not is_anothers(tmp_path / "missing")
+    assert not is_anothers(tmp_path / "link" / "below")
+    if not IS_ROOT:
+        pytest.skip("only root can give a link away")
+    give_away(tmp_path / "link", monkeypatch)
+    assert is_anothers(tmp_path / "link")
+    tmp_path.chmod(0o755)
+    assert not is_anothers(tmp_path / "link")
