@@ -317,7 +317,9 @@ def _check_keys(done: Done) -> None:
 
 
 def _check_store(done: Done) -> None:
-    """What a command accepts does not change the store, which was checked already."""
+    """A rescued store can be read."""
+    if Path("out.sqlite").exists():
+        _again("results list --store out.sqlite --json")
 
 
 def _check_arguments(done: Done) -> None:
@@ -383,6 +385,7 @@ KINDS = {
             "results plot --csv --store FILE",
             "results merge FILE --store out.sqlite",
             "results verify --store FILE --shards 1",
+            "results rescue FILE out.sqlite --json",
         ),
         _check_store,
         (database,),
