@@ -68,6 +68,7 @@ test-browser: setup
 
 SEED ?= 0
 fuzz: setup
+	@$(BIN)/python -m tests.compile_kernels relay & $(BIN)/python -m tests.compile_kernels others; wait
 	$(BIN)/python -m tests.fuzz --seed $(SEED)
 
 bench: setup

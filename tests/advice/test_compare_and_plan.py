@@ -20,6 +20,7 @@ from popsnet import (
     Slot,
     route,
 )
+from popsnet.advice import comparison
 from popsnet.advice.comparison import Compared, Comparison, compare
 from popsnet.advice.recommendation import forecast, forecasts, recommend
 from popsnet.routing import all_routers, get_router
@@ -243,3 +244,17 @@ def test_a_recommendation_says_why() -> None:
     assert (found.router, found.best.router.name) == ("relay", "relay")
     assert f"Use relay: {found.why}" in str(found).replace("\n", " ")
     assert found.to_records()[0]["router"] == found.forecasts[0].router.name
+
+
+def test_an_interrupt_before_any_router_is_finished_computes_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The lower bound of all runs would take as long as the runs."""
+
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(comparison, "route", interrupted)
+    monkeypatch.setattr(comparison, "_bound", lambda *_: pytest.fail("a bound is computed"))
+    with pytest.raises(KeyboardInterrupt):
+        compare(4, 4, routers=["direct"], runs=10**15)

@@ -52,9 +52,9 @@ _KEY = re.compile(rb'"?\w{1,30}"?\s{0,9}[:=]\s*')
 
 
 def mutated(data: bytes, rng: Random, others: Sequence[bytes], own: Sequence[Mutation]) -> bytes:
-    """Change an input once or a few times; ``own`` are mutations that its kind adds."""
-    mutations = (*MUTATIONS, *own, *own)
+    """Change an input once or a few times, half of the time by mutations that its kind adds."""
     for _ in range(rng.choice((1, 1, 1, 1, 2, 2, 3))):
+        mutations = own if own and rng.random() < 0.5 else MUTATIONS
         data = rng.choice(mutations)(data, rng, others)[:MOST_BYTES]
     return data
 
@@ -189,6 +189,16 @@ def small_number(data: bytes, rng: Random, others: Sequence[bytes]) -> bytes:
     if place is None:
         return data
     return data[: place.start()] + str(rng.randrange(-1, 7)).encode() + data[place.end() :]
+
+
+def swap_numbers(data: bytes, rng: Random, others: Sequence[bytes]) -> bytes:
+    """Let two numbers change their places."""
+    one, other = _some(_NUMBER, data, rng), _some(_NUMBER, data, rng)
+    if one is None or other is None or one.start() == other.start():
+        return data
+    one, other = sorted((one, other), key=lambda found: found.start())
+    between = data[one.end() : other.start()]
+    return data[: one.start()] + other[0] + between + one[0] + data[other.end() :]
 
 
 def setting(data: bytes, rng: Random, others: Sequence[bytes]) -> bytes:

@@ -20,7 +20,7 @@ from tests.fuzz.kinds import Input, attempt, corpus_inputs, make_input
 from tests.fuzz.trial import Finding, limited
 
 LIMIT_SECONDS = 60.0
-"""An input that takes longer is a finding. Most take milliseconds."""
+"""An input that takes longer is a finding. Most take milliseconds, unless a kernel is compiled."""
 
 _MOST_BYTES = 4 * 2**30
 """A worker may have this much more address space than it has at the start."""

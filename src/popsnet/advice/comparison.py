@@ -314,6 +314,8 @@ def compare(
                     found.append(_compared(one, runs, report))
                     report((len(found) - len(too_long)) * runs)
     except KeyboardInterrupt as stop:
+        if len(found) == len(too_long):
+            raise  # nothing is finished, and the bound would take as long as the runs
         stop.comparison = _comparison(experiments[0], runs, found)  # type: ignore[attr-defined]
         count = f"{len(found) - len(too_long)} of {len(experiments) - len(too_long)}"
         stop.add_note(f"{count} routers were finished; the attribute comparison has them.")

@@ -351,9 +351,11 @@ def read_keys(path: Path, n: int) -> Values:
                 values = _numbers(path.read_text(encoding="utf-8-sig").replace(",", " ").split())
             except ValueError as error:
                 raise InputError(f"{path} is not a file of numbers: {error!s:.100}.") from error
-    if values.ndim != 1 or values.dtype.kind not in "iuf" or len(values) != n:
+    is_number = values.dtype.kind in "iuf" and values.dtype.itemsize <= 8
+    if values.ndim != 1 or not is_number or len(values) != n:
         raise InputError(
-            f"{path} has type {values.dtype} and shape {values.shape}; it must contain {n} numbers."
+            f"{path} has type {values.dtype} and shape {values.shape}; it must contain {n} numbers "
+            "of at most 64 bits."
         )
     return values
 
