@@ -6,8 +6,6 @@ import re
 from collections import Counter
 from typing import Any
 
-import pytest
-
 from popsnet import InputError
 from popsnet.routing import all_routers
 from popsnet.viewer import Recording
