@@ -24,7 +24,7 @@ def compile_engine(cases: tuple[tuple[int, int, str, str], ...]) -> None:
 
 if __name__ == "__main__":
     if sys.argv[1] == "relay":
+        schedule(Network(6, 4)).execute()
         compile_engine(RELAY)
     else:
         compile_engine(MEI_RIZZI)
-        schedule(Network(6, 4)).execute()

@@ -206,12 +206,15 @@ def mark_lower_bounds(axes: Axes, points: Sequence[tuple[float, float]], label: 
 
 def settled(figure: Figure) -> Figure:
     """Fix everything in its final place, because later drawing would move it a little."""
-    layout = figure.get_layout_engine()
+    layout, places = figure.get_layout_engine(), list[tuple[float, ...]]()
     assert layout is not None
-    for _ in range(2):
+    for _ in range(3):
         layout.execute(figure)
-    figure.draw_without_rendering()  # which executes it a third time
+        before, places = places, [axes.get_position().bounds for axes in figure.axes]
+        if places == before:
+            break
     figure.set_layout_engine("none")
+    figure.draw_without_rendering()
     return figure
 
 

@@ -48,7 +48,7 @@ def execute_on(threads: int, instance: Instance) -> Outcome:
         return opened.execute(instance)  # the memory of the first run does no harm
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(instances())
 def test_runs_in_the_cache_are_the_same(instance: Instance) -> None:
     assert ENGINES["fused"].execute(instance, ()) == by_messages(instance)

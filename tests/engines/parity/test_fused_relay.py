@@ -79,13 +79,13 @@ def instances(draw: st.DrawFn) -> Instance:
     return Instance(network, RELAY, variant, destination, Coins(draw(SEEDS)), max_steps)
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(instances())
 def test_runs_in_the_cache_are_the_same(instance: Instance) -> None:
     assert compiled(instance) == by_messages(instance)
 
 
-@settings(max_examples=200)
+@settings(max_examples=120)
 @given(instance=instances(), count=st.integers(1, 3), packets=st.sampled_from([1, 2**24]))
 def test_large_runs_are_the_same_on_any_number_of_threads(
     instance: Instance, count: int, packets: int
@@ -97,7 +97,7 @@ def test_large_runs_are_the_same_on_any_number_of_threads(
         assert execute_on(count, instance) == by_messages(instance)
 
 
-@settings(max_examples=100)
+@settings(max_examples=60)
 @given(instance=instances(), size=st.integers(1, 40), table=st.booleans())
 def test_runs_are_the_same_however_they_are_divided(
     instance: Instance, size: int, table: bool
