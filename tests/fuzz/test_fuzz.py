@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -180,3 +183,22 @@ def test_the_program_ends_with_its_findings(
     assert main([*asked, "--jobs", "1"]) == 0
     assert "20 inputs" in capsys.readouterr().out
     assert main([*asked, "--jobs", "1", "--limit", "0.0001"]) == 1
+
+
+def test_one_input_is_repeated(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    asked = ["--kind", "trace", "--input", "5", "--findings", str(tmp_path)]
+    assert main(asked) == 0
+    assert "exit code" in capsys.readouterr().out
+
+
+@pytest.mark.long
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGINT for one process")
+def test_an_interrupt_shows_what_was_done(tmp_path: Path) -> None:
+    asked = [sys.executable, "-m", "tests.fuzz", "--findings", str(tmp_path), "--jobs", "1"]
+    with subprocess.Popen(asked, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as one:
+        assert one.stderr is not None
+        one.stderr.readline()  # the first progress
+        one.send_signal(signal.SIGINT)
+        out, _ = one.communicate()
+    assert one.returncode == 130
+    assert "findings, seed 0" in out

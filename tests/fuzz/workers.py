@@ -128,7 +128,7 @@ class Worker:
         return f"the process died, exit code {self.process.exitcode}\n{dumped}"
 
     def stop(self) -> None:
-        self.process.terminate()
+        self.process.kill()  # a command would take SIGTERM for its own
         self.process.join()
         _remove_folder(self.process.pid)
 
