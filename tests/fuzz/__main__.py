@@ -108,7 +108,7 @@ def repeat(options: Options, number: int, folder: Path) -> int:
     work_folder = Path(place()) / f"popsnet-fuzz-{os.getpid()}"
     print(f"{one.kind}, from {one.name}: {command_of(one)}")
     with limited():
-        faulthandler.dump_traceback_later(options.limit, exit=True)
+        faulthandler.dump_traceback_later(options.limit, exit=True, file=sys.__stderr__ or 2)
         code, finding = trial(one, work_folder)
         faulthandler.cancel_dump_traceback_later()
         if not finding:

@@ -14,6 +14,7 @@ import webbrowser
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -67,6 +68,12 @@ class Done:
         return found
 
 
+@cache
+def _app(app: typer.Typer = command_line.app) -> Any:
+    """Make the commands of the command line once: it takes longer than most of them."""
+    return typer.main.get_command(app)
+
+
 @contextmanager
 def limited() -> Iterator[None]:
     """Give popsnet little memory, no browser, and no sweep that takes long."""
@@ -80,12 +87,11 @@ def limited() -> Iterator[None]:
                 raise InputError("input: the sweep is too large for a test.")
         pursue(goals, *others)
 
-    app = typer.main.get_command(command_line.app)  # once: it takes longer than most commands
     with (
         mock.patch.object(psutil, "virtual_memory", return_value=MEMORY),
         mock.patch.object(webbrowser, "open", return_value=False),
         mock.patch.object(runner, "pursue", pursue_little),
-        mock.patch.object(command_line, "app", app),
+        mock.patch.object(command_line, "app", _app()),
         mock.patch.dict(os.environ, COLUMNS="120"),
     ):
         yield

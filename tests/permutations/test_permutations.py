@@ -167,10 +167,10 @@ def test_files_give_back_what_was_written(
         ("torn.json", "[0, 1, 2", "not a complete JSON file"),
         ("foreign.json", '{"other": 1}', "not contain a list of destinations"),
         ("torn.npy", "\x93NUMPY", "not a complete .npy file"),
-        ("binary.csv", "\x00\xff", "not a CSV text file|not integers|entries"),
+        ("binary.csv", "\x00\xff", "not a CSV text file|not an integer|entries"),
         ("zip.npy", "PK\x03\x04", "not a complete .npy file"),
         ("digits.json", "[" + "1" * 5000 + "]", "not a complete JSON file"),
-        ("heading.csv", "0.5\n3\n2\n1\n0", "line 1.*not integers"),
+        ("heading.csv", "0.5\n3\n2\n1\n0", "line 1: '0.5' is not an integer"),
         ("kind.txt", "0 1 2 3", "ends in .npy, .csv, .json"),
     ],
 )
