@@ -56,6 +56,11 @@ class Done:
     data: bytes
 
     @property
+    def refused(self) -> bool:
+        """Whether the input cannot be used, or there is not enough memory for it."""
+        return _is_refusal(self.code, self.err)
+
+    @property
     def result(self) -> dict[str, Any]:
         """The object that the command printed with --json."""
         found: dict[str, Any] = json.loads(self.out)
@@ -131,20 +136,25 @@ def tried(
     before = {path.name: path.read_bytes() for path in Path().iterdir()}
     code, out, err = call(arguments)
     _require_end(code, out, err)
-    if code < 2 and _asks_for_json(arguments):
+    refused = _is_refusal(code, err)
+    if not refused and _asks_for_json(arguments):
         json.loads(out, parse_constant=_refuse_constant)
-    if code == 2 and file is not None and not re.search(r"\binput\b|\bout\.|^Error: POPS", err):
+    if refused and file is not None and not re.search(r"\binput\b|\bout\.|^Error: POPS", err):
         raise Finding(f"the message does not name the file\n{err}")
     after = {path.name: path.read_bytes() for path in Path().iterdir() if path.is_file()}
     for name, content in before.items():
         if after.pop(name, b"") != content:
-            if may_write(name) and code != 2:
+            if may_write(name) and not refused:
                 continue
             raise Finding(f"{name} was changed")
     for name in after:
-        if not may_write(name) or (code == 2 and not name.endswith(".sqlite")):
+        if not may_write(name) or (refused and not name.endswith(".sqlite")):
             raise Finding(f"{name} was written, exit code {code}")
     return Done(arguments, code, out, err, file or Path(), data)
+
+
+def _is_refusal(code: int, err: str) -> bool:
+    return code == 2 or (code == 1 and err.startswith("Error: "))
 
 
 def _require_end(code: int, out: str, err: str) -> None:
@@ -153,11 +163,11 @@ def _require_end(code: int, out: str, err: str) -> None:
         raise Finding(f"exit code {code}\n{err}")
     if "Traceback (most recent call last)" in err:
         raise Finding(f"a traceback is printed\n{err}")
-    if code == 2:
+    if _is_refusal(code, err):
         if not re.match(r"(Running .*\n)?Error: \s*\S", err):
-            raise Finding(f"exit code 2 without a message\n{err!r:.200}")
+            raise Finding(f"exit code {code} without a message\n{err!r:.200}")
         if out:
-            raise Finding(f"exit code 2 with output\n{out!r:.200}")
+            raise Finding(f"exit code {code} with output\n{out!r:.200}")
         if len(err) > _LONGEST_MESSAGE:
             raise Finding(f"the message is too long\n{err[:300]!r} and more")
     if code == 0 and re.search("^Error", err, re.MULTILINE):
