@@ -62,6 +62,7 @@ BAD_INPUT = {
     "results plot": "--figure plot.svg",
     "results export": "results.csv",
     "results merge": "none.sqlite",
+    "results rescue": "none.sqlite new.sqlite",
     "results verify": "",
     "paper": "--runs 7",
     "theory": "0 4",
@@ -128,6 +129,14 @@ def changed_store(monkeypatch: pytest.MonkeyPatch) -> None:
         store.execute("UPDATE shards SET collisions = collisions + 1")
 
 
+def partly_changed_store(monkeypatch: pytest.MonkeyPatch) -> None:
+    experiments = [popsnet.Experiment(4, 4), popsnet.Experiment(2, 2)]
+    popsnet.collect(experiments, runs=10, store="results.sqlite")
+    with sqlite3.connect("results.sqlite") as store:
+        one = "point = (SELECT min(point) FROM shards)"
+        store.execute(f"UPDATE shards SET collisions = collisions + 1 WHERE {one}")
+
+
 def stopped_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(prediction, "route", partial(popsnet.route, max_steps=1))
 
@@ -181,6 +190,7 @@ FAILING: dict[str, list[tuple[Prepare, str]]] = {
     "schedule": [(lost_packet, "4 4")],
     "check": [(capped_trace, "capped.jsonl")],
     "sweep": [(capped_sweep, "s.toml")],
+    "results rescue": [(partly_changed_store, "results.sqlite new.sqlite")],
     "results verify": [(changed_store, "--all")],
     "paper": [(another_mean, "")],
     "theory": [(stopped_runs, "4 4 --runs 10")],

@@ -83,6 +83,20 @@ def test_a_signal_in_a_callback_is_not_lost(cli: Cli, monkeypatch: pytest.Monkey
     assert (finished.code, finished.out, finished.err) == (143, "", "Interrupted.\n")
 
 
+def test_a_signal_that_becomes_another_exception(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python before 3.12 does this while it makes a class."""
+
+    def send(*arguments: object, **options: object) -> None:
+        try:
+            os.kill(os.getpid(), TERM)
+        except KeyboardInterrupt as stop:
+            raise RuntimeError("Error calling __set_name__") from stop
+
+    monkeypatch.setattr("popsnet.recommend", send)
+    finished = cli("plan", 4, 4)
+    assert (finished.code, finished.err) == (143, "Interrupted.\n")
+
+
 def test_a_command_that_does_not_end_is_ended(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     class Gone(BaseException):
         pass

@@ -130,28 +130,29 @@ def _run() -> int:
         return signals.exit_code() if code == ExitCode.INTERRUPTED else code
     except SystemExit as end:
         return _of_system_exit(end)
-    except UserCodeFailed as error:
+    except (Stopped, KeyboardInterrupt):
+        return _interrupted()
+    except Exception as error:
+        return _interrupted() if signals.was_interrupted(error) else _of_error(error)
+
+
+def _of_error(error: Exception) -> int:
+    """Say what failed; an exception that is not raised on purpose is a fault of popsnet."""
+    if isinstance(error, UserCodeFailed):
         say(f"Error: {error}")
         return ExitCode.FAILED
-    except PopsnetError as error:
+    if isinstance(error, PopsnetError):
         _complain(with_flags(str(error)))
         if _lacks_room(error):
             return ExitCode.CANNOT_WRITE
         return ExitCode.BAD_INPUT if isinstance(error, InputError) else ExitCode.FAILED
-    except OSError as error:
-        return _out_of_memory(error) if lacks_memory(error) else _of_os_error(error)
-    except (Stopped, KeyboardInterrupt, typer.Abort):
-        return _interrupted()
-    except SystemError as end:
-        if not _was_interrupted(end):  # compiled code wraps an interrupt in one
-            raise
-        return _interrupted()
-    except Exception as error:
-        if lacks_memory(error):
-            return _out_of_memory(error)
-        if not hasattr(error, "format_message"):
-            raise
-        return _of_usage_error(error)
+    if lacks_memory(error):
+        return _out_of_memory(error)
+    if isinstance(error, OSError):
+        return _of_os_error(error)
+    if not hasattr(error, "format_message"):
+        raise error
+    return _of_usage_error(error)
 
 
 def _out_of_memory(error: Exception) -> int:
@@ -201,13 +202,6 @@ def _lacks_room(error: BaseException | None) -> bool:
     while error is not None and not _is_of_output(error):
         error = error.__cause__
     return error is not None
-
-
-def _was_interrupted(end: BaseException | None) -> bool:
-    """Whether an interrupt that no command has dealt with is what ended the program."""
-    while end is not None and not isinstance(end, KeyboardInterrupt):
-        end = end.__cause__ or (None if end.__suppress_context__ else end.__context__)
-    return end is not None
 
 
 def _interrupted() -> int:

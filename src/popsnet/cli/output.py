@@ -67,10 +67,10 @@ def reporting(command: Command) -> Callable[..., None]:
                 report: Report | None = command(**options)
             except Interrupted as stop:
                 report, message = stop.report, str(stop)
-            except (PopsnetError, SystemError):  # the latter may be an interrupt of compiled code
+            except PopsnetError:
                 raise
             except Exception as error:
-                if text := _failure_of_user_code(error):
+                if not signals.was_interrupted(error) and (text := _failure_of_user_code(error)):
                     raise UserCodeFailed(text) from None
                 raise
         if report is not None:

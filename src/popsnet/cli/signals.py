@@ -13,6 +13,8 @@ from threading import Timer
 from types import FrameType
 from typing import Any
 
+import typer
+
 from popsnet.cli.exit_codes import ExitCode
 
 _SECONDS_TO_END = 2.0
@@ -58,6 +60,16 @@ def _raise_again(otherwise: Callable[[Any], object], lost: Any) -> None:
     again = Timer(_SECONDS_UNTIL_AGAIN, signal.raise_signal, [_first])
     again.daemon, _first = True, 0
     again.start()
+
+
+def was_interrupted(error: BaseException | None) -> bool:
+    """Whether an interrupt is behind an exception.
+
+    Compiled code makes a SystemError of one, and Python a RuntimeError if a class is being made.
+    """
+    while error is not None and not isinstance(error, KeyboardInterrupt | typer.Abort):
+        error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+    return error is not None
 
 
 def exit_code() -> ExitCode:
