@@ -204,7 +204,7 @@ def test_signals_at_many_moments_of_the_start(tmp_path: Path) -> None:
         assert is_in_order(*ended, *numbers), (after, ended)
 
 
-SWEEP = "runs = 20000\n[[grid]]\nn = [256, 1024]\nratio = 1\n"
+SWEEP = "runs = 20000\n[[grid]]\nn = [1024, 4096]\nratio = 1\n"
 COMMANDS = {
     "kernel": "route 1024 1024 --router relay --engine fused --runs 20",
     "sweep": "sweep sweep.toml",
