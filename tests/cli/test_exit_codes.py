@@ -229,6 +229,7 @@ def test_a_check_that_fails(
     assert finished.out
     assert "Error" not in finished.err
     for form in ("--json", "--csv"):
+        Path("new.sqlite").unlink(missing_ok=True)  # a rescue does not overwrite
         again = cli(*words.split(), *arguments.split(), form)
         assert again.code == 1
         assert ("FAILED" in finished.out) == ("FAILED" in again.err)
