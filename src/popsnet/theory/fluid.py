@@ -48,7 +48,7 @@ def loads(ratio: float) -> Iterator[float]:
     """
     if ratio > _MOST_RATIO:
         raise InputError(
-            f"d/g = {ratio:.3g}: the fluid limit of mei-rizzi is computed for d/g of at most "
+            f"d/g = {ratio:.3g}: the fluid limit is computed for d/g of at most "
             f"{_MOST_RATIO:,}. Choose a smaller d or a larger g."
         )
     load, step = ratio, 0
