@@ -119,6 +119,13 @@ def test_a_link_of_another_user_in_a_shared_folder_is_not_followed(tmp_path: Pat
         with pytest.raises(InputError, match="tmp/link belongs to another user"):
             write(name, "newer")
     assert (tmp_path / "mine").read_text() == "new"
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "tmp" / "into").symlink_to(tmp_path / "folder")
+    write(tmp_path / "tmp" / "into" / "file")
+    os.chown(tmp_path / "tmp" / "into", ANOTHER, -1, follow_symlinks=False)
+    with pytest.raises(InputError, match="tmp/into belongs to another user"):
+        write(tmp_path / "tmp" / "into" / "file", "newer")
+    assert (tmp_path / "folder" / "file").read_text() == "new"
 
 
 # Permissions, and other names of the same file

@@ -114,9 +114,10 @@ def _target(path: Path) -> Path:
     """Return the path that symbolic links lead to, whether or not there is a file."""
     target = path
     for _ in range(_MOST_LINKS):
-        if is_anothers(target):
+        links = [folder for folder in target.absolute().parents if folder.is_symlink()]
+        for entry in filter(is_anothers, (target, *links)):
             raise InputError(
-                f"{target} belongs to another user, in a folder in which all users can write; "
+                f"{entry} belongs to another user, in a folder in which all users can write; "
                 "give another name."
             )
         if not target.is_symlink() or _is_stream(target):

@@ -273,6 +273,15 @@ def test_what_was_edited_is_found_and_not_shown(folder: Folder, kind: str) -> No
     assert codes["rescue"] in (1, 2)
 
 
+def test_edits_that_contradict_single_runs_are_found_without_digests(folder: Folder) -> None:
+    edit = "UPDATE shards SET collisions = collisions + 1 WHERE shard = 0"
+    for without in ("DELETE FROM digests", "DROP TABLE digests"):
+        content = folder.changed(without, edit)
+        codes = {name: folder.require_harmless(content, name) for name in COMMANDS}
+        assert codes["verify"] == 1
+        assert {codes[name] for name in ("list", "show", "plot", "export", "merge", "sweep")} == {2}
+
+
 def test_a_store_without_digests_says_so(folder: Folder) -> None:
     content = folder.changed("DELETE FROM digests WHERE shard = 0")
     folder.bad.write_bytes(content)

@@ -9,6 +9,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from popsnet.report.table import Column, ColumnKind, Note, Table, as_text, flat, shown
+from popsnet.terminal import visible
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -149,7 +150,7 @@ class Report:
         for part in self.parts:
             yield from [Note(part)] if isinstance(part, str) else part.renderables()
         if self.verdict:
-            yield Note(self.verdict)
+            yield Note(visible(self.verdict, lines=False))
 
     def _labelled(self) -> Table | None:
         rows = [

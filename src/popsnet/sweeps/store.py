@@ -274,7 +274,8 @@ class Store:
     def _require_sound(self, experiment: Experiment) -> None:
         """Refuse an experiment of which something is not as popsnet wrote it.
 
-        Shards without a digest, which older versions wrote, must have numbers that are possible.
+        Shards without a digest, which older versions wrote, must have numbers that are possible
+        and agree with their single runs.
         """
         point = experiment.digest
         if point in self._sound:
@@ -289,10 +290,26 @@ class Store:
                     raise stored.UnreadableError(flaw)
                 query += " AND shard NOT IN (SELECT shard FROM digests WHERE point = ?)"
                 values += [point]
+            runs = self._single_runs_of(point)
             for row in self._each(query, *values):
-                for flaw in stored.shard_flaws(row):
+                single = runs.get(row[1])
+                flaws = [
+                    *stored.shard_flaws(row),
+                    *(stored.run_flaws(single, row) if single else ()),
+                ]
+                for flaw in flaws:
                     raise stored.UnreadableError(flaw)
         self._sound.add(point)
+
+    def _single_runs_of(self, point: str) -> dict[object, Row]:
+        """Return the rows of single runs of the shards without a digest, by shard."""
+        if "runs" not in self._tables:
+            return {}
+        query, values = "SELECT * FROM runs WHERE point = ?", [point]
+        if "digests" in self._tables:
+            query += " AND shard NOT IN (SELECT shard FROM digests WHERE point = ?)"
+            values += [point]
+        return {row[1]: row for row in self._rows(query, *values)}
 
     def _digest_flaws(self, which: str = "", *values: object) -> Iterator[tuple[Row, str]]:
         """Yield the key of each shard that does not match its digest, and what to say."""
