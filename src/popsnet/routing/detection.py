@@ -9,7 +9,7 @@ from popsnet.coins import Coins
 from popsnet.memory import Memory
 from popsnet.network import Network
 from popsnet.routing.facts import Words, told
-from popsnet.routing.to_all import OR_PHASES, global_or
+from popsnet.routing.to_all import OR_PHASES, global_or, global_or_bytes
 from popsnet.slot import Inbox, Ints, Slot, Slots
 
 Route = Callable[[Network, Ints, Coins, Memory], Slots]
@@ -44,6 +44,14 @@ def detected(route: Route) -> Route:
         yield from _ask(network, memory, step)
 
     return route_and_ask
+
+
+def detected_bytes(network: Network) -> int:
+    """Return the bytes of a global OR after the first step of a randomized router.
+
+    Most packets are still on their way then: 0.5 to 1 of all, by router and shape.
+    """
+    return global_or_bytes(network, 0.74 * network.n)
 
 
 def detected_words(words: Words) -> Words:

@@ -29,7 +29,7 @@ from popsnet.coins import Coins
 from popsnet.errors import InputError, did_you_mean
 from popsnet.memory import Memory
 from popsnet.network import Network
-from popsnet.routing.detection import DETECTED, detected, detected_words
+from popsnet.routing.detection import DETECTED, detected, detected_bytes, detected_words
 from popsnet.routing.facts import NO_CLAIMS, NO_WORDS, Claims, Words
 from popsnet.slot import Ints, Slots
 from popsnet.theory.bounds import BOUNDS, Bound
@@ -365,7 +365,14 @@ class Router:
             )
         route = detected(partial(_started, self.name, variant.unabridged or variant.route))
         words, name = detected_words(variant.words), variant.name + DETECTED
-        return replace(variant, name=name, route=route, words=words)
+        working = variant.working
+        if self.randomness != "none":  # others take one step, and all is delivered after it
+            working = partial(_with_detection, variant.working)
+        return replace(variant, name=name, route=route, words=words, working=working)
+
+
+def _with_detection(working: Working, network: Network) -> int:
+    return working(network) + detected_bytes(network)
 
 
 def _started(

@@ -30,6 +30,11 @@ def broadcast(
     return int(inbox.contents[0])  # every processor heard the same
 
 
+def global_or_bytes(network: Network, objectors: float) -> int:
+    """Return the bytes that a global OR takes in a simulation: each objector sends to g groups."""
+    return int(29 * objectors * network.g)  # groups, owners, couplers and what is heard, measured
+
+
 def global_or_slots(network: Network) -> int:
     """Return the slots of a global OR, ⌈g/d⌉ + 1: two for d ≥ g."""
     return -(-network.g // network.d) + 1

@@ -19,6 +19,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import chain, repeat
 
+import numpy as np
+
 from popsnet.errors import InputError
 from popsnet.network import Network
 from popsnet.routing.facts import Phases
@@ -26,6 +28,7 @@ from popsnet.routing.relay.grid import Grid
 from popsnet.routing.relay.park import Park, SweepStage
 from popsnet.routing.relay.single_attempt import Fold, Shower
 from popsnet.routing.relay.state import WIDEST, RelayStage
+from popsnet.routing.to_all import global_or_bytes
 
 _MOST_STAGES = 1000
 _MOST_DIGITS = 20
@@ -99,7 +102,12 @@ class RelaySchedule:
 
     def working(self, network: Network) -> int:
         """Return the bytes of the arrays of a run besides the machine's, with a slot and inbox."""
-        return 80 * network.n + max(stage.working(network) for stage in self.all_stages)
+        most, left = 0, np.ones(1)
+        for stage in self.all_stages:
+            left = stage.after(network, left)
+            asked = float(left[0]) * network.n if isinstance(stage, Shower) else 0.0
+            most = max(most, stage.working(network) + global_or_bytes(network, asked))
+        return 80 * network.n + most
 
     def obstacle(self, network: Network) -> str | None:
         """Return why the schedule cannot be run on a network, or None if it can."""
