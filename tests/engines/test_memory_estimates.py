@@ -111,8 +111,9 @@ FUSED = [
 
 LARGE = [
     *(Case("slots", "relay", "", d, g, slots=600) for d, g in SIZES),
-    *(Case("slots", "relay", v, 1024, 1024) for v in ("S+or", "P64", "R8", "P1 F")),
-    Case("slots", "relay", "census", 4096, 256, slots=30),
+    *(Case("slots", "relay", v, 1024, 1024) for v in ("P64", "P1 F")),
+    *(Case("slots", "relay", v, 256, 256) for v in ("S+or", "R1 S")),  # a global OR takes n·g
+    Case("slots", "relay", "census", 2048, 128),
     Case("slots", "relay", "roll-call", 256, 256),
     *(Case("slots", "mei-rizzi", "", d, g, slots=30) for d, g in SIZES[:7]),
     *(
@@ -122,11 +123,14 @@ LARGE = [
     ),
     *(Case("slots", "direct", "", d, g, slots=10) for d, g in SIZES[1::2]),
     *(Case("slots", "offline", "", d, g) for d, g in SIZES if d * g <= 2**20),
-    *(Case("slots", "batcher", "", d, g, slots=50) for d, g in [(512, 512), (64, 4096)]),
+    *(Case("slots", "batcher", "", d, g) for d, g in [(256, 256), (64, 1024)]),
     *(
-        Case("slots", router, "", d, g, slots=50)
-        for router in ("datta", "aks")
-        for d, g in [(64, 64), (512, 512), (16384, 64), (4, 65536)]
+        Case("slots", router, "", d, g)
+        for router, sizes in {
+            "datta": [(64, 64), (1024, 16), (16, 256)],
+            "aks": [(8, 8), (32, 8)],
+        }.items()
+        for d, g in sizes
     ),
     *(
         Case("objects", router, variant, g, g, slots=10)

@@ -140,6 +140,11 @@ def _for_census(network: Network) -> str | None:
     return None
 
 
+def census_working(network: Network) -> int:
+    """Return the bytes of a census: every processor hears g counters of eight bytes, and adds."""
+    return default_working(network) + 18 * network.n * network.g
+
+
 _CLAIMS = Claims(
     Expectation(expected_slots, exact=_is_direct, reason=_basis),
     (
@@ -236,7 +241,7 @@ register_variant(
     "census",
     obstacle=_for_census,
     buffers=lambda network: 3 + network.blocks,
-    working=default_working,
+    working=census_working,
     words=Words(
         f"{_PUBLIC} Groups count and rank their packets, so that nothing collides.",
         {**_SEED_PHASES, **CENSUS_PHASES},
