@@ -61,7 +61,8 @@ class RelayKernel(Kernel[stages.RelayMemory]):
     def large_run_bytes(self, threads: int, keyed: bool) -> int:
         """Return the memory of a large run on this many threads."""
         packets = packets_table(self.layout, 0 if keyed else self.network.n)
-        return size_of(packets) + size_of(self._public) + threads * size_of(self._work)
+        working = min(threads, self.layout.blocks)  # the memory of others is never touched
+        return size_of(packets) + size_of(self._public) + working * size_of(self._work)
 
     @property
     def _public(self) -> Table:
