@@ -102,11 +102,14 @@ class RelaySchedule:
 
     def working(self, network: Network) -> int:
         """Return the bytes of the arrays of a run besides the machine's, with a slot and inbox."""
-        most, left = 0, np.ones(1)
-        for stage in self.all_stages:
-            left = stage.after(network, left)
-            asked = float(left[0]) * network.n if isinstance(stage, Shower) else 0.0
-            most = max(most, stage.working(network) + global_or_bytes(network, asked))
+        most, left = max(stage.working(network) for stage in self.all_stages), np.ones(1)
+        if any(isinstance(stage, Shower) for stage in self.all_stages):
+            for stage in self.all_stages:
+                with np.errstate(invalid="ignore"):  # where nothing is left
+                    left = np.nan_to_num(stage.after(network, left))
+                if isinstance(stage, Shower):
+                    asked = global_or_bytes(network, float(left[0]) * network.n)
+                    most = max(most, stage.working(network) + asked)
         return 80 * network.n + most
 
     def obstacle(self, network: Network) -> str | None:
