@@ -103,6 +103,16 @@ def after_shower(network: Network, rho: Numbers, copies: int) -> Numbers:
     return rho * (1 - through) ** copies
 
 
+def after_team(network: Network, rho: Numbers, candidates: int) -> Numbers:
+    """Return the fraction after a team stage of r candidates.
+
+    A candidate is free if no other packet of the source's group has it, nor another waiting
+    destination of the destination's group.
+    """
+    shared = -np.expm1(-2 * candidates * rho * network.d / network.g)
+    return rho * shared**candidates
+
+
 def after_grid(network: Network, rho: Numbers, x: int) -> Numbers:
     """Return the fraction after a grid stage XY(x, ⌈G/x⌉), G = ⌈g/d⌉.
 

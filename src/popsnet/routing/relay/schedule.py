@@ -28,6 +28,7 @@ from popsnet.routing.relay.grid import Grid
 from popsnet.routing.relay.park import Park, SweepStage
 from popsnet.routing.relay.single_attempt import Fold, Shower
 from popsnet.routing.relay.state import WIDEST, RelayStage
+from popsnet.routing.relay.team import Team
 from popsnet.routing.to_all import global_or_bytes
 
 _MOST_STAGES = 1000
@@ -161,13 +162,14 @@ def _period(stages: tuple[RelayStage, ...]) -> tuple[RelayStage, ...]:
 
 
 _MADE_OF = "A schedule is made of Pw or P(w1,w2,…), S, F, Rr and XY(x,y), as in 'P2 P1 P1 R2'."
-_STAGE = re.compile(r"(P|S|F|R|XY)(\d+|\((?:\s*\d+\s*(?:,\s*\d+\s*)*)?\))?(?=\s|$|([PSFRX]))")
+_STAGE = re.compile(r"(P|S|F|R|T|XY)(\d+|\((?:\s*\d+\s*(?:,\s*\d+\s*)*)?\))?(?=\s|$|([PSFRTX]))")
 
 _MAKERS: dict[str, tuple[Callable[..., RelayStage], range, str]] = {
     "P": (lambda *windows: Park(windows), range(1, 1000), "windows, as in P2 or P(5,5)"),
     "S": (SweepStage, range(1), "no number"),
     "F": (Fold, range(1), "no number"),
     "R": (Shower, range(1, 2), "one number of copies, as in R2"),
+    "T": (Team, range(1, 2), "one number of candidates, as in T4"),
     "XY": (Grid, range(2, 3), "two numbers, as in XY(4,4)"),
 }
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from popsnet.network import Network
 from popsnet.routing.facts import Phases
-from popsnet.routing.relay.state import RelayStage, RelayState
+from popsnet.routing.relay.state import RelayStage, RelayState, distinct
 from popsnet.routing.to_all import OR_PHASES, global_or_slots
 from popsnet.slot import Inbox, Ints, Slot, Slots
 from popsnet.theory.stages import Numbers, after_shower
@@ -132,7 +132,7 @@ class Shower(RelayStage):
         bijections = [state.fresh_bijection(network.d) for _ in range(self.copies)]
         places = np.stack([state.places(one, processors) for one in bijections], axis=1)
         relays = places % network.g
-        groups, fanout = _distinct(relays[state.destination[state.pending]])
+        groups, fanout = distinct(relays[state.destination[state.pending]])
         heard = yield from _attempt(state, "shower", groups, fanout)
         for turn in range(self.copies):
             sending = heard.at(relays[heard.destinations, turn] == network.group(heard.receivers))
@@ -155,11 +155,3 @@ class Shower(RelayStage):
     def after(self, network: Network, rho: Numbers) -> Numbers:
         """Return the fraction of packets that the stage leaves, in the fluid limit."""
         return after_shower(network, rho, self.copies)
-
-
-def _distinct(targets: Ints) -> tuple[Ints, Ints]:
-    """Return the different groups of each row, row by row, and their number in each row."""
-    targets = np.sort(targets, axis=1)
-    new = np.ones(targets.shape, dtype=np.bool_)
-    new[:, 1:] = targets[:, 1:] != targets[:, :-1]
-    return targets[new], new.sum(axis=1, dtype=np.int32)

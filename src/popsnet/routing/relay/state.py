@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import astuple, dataclass, field
 from typing import ClassVar
 
@@ -24,6 +25,9 @@ ATTEMPT = "relay attempt"
 
 SHIFT = "relay shift"
 """The purpose of public numbers."""
+
+CANDIDATES = "relay candidates"
+"""The purpose of the public numbers that give every destination its candidate groups."""
 
 WIDEST = 2**16
 """The largest number in a stage."""
@@ -87,6 +91,17 @@ class RelayState:
         """Return the next public number in [0, bound)."""
         self._bijections += 1
         return Coins(self.seed).draw(bound, SHIFT, self._bijections - 1, 0)
+
+    def public_draws(self, bound: int, number: int) -> Callable[[Ints], Ints]:
+        """Return the next public numbers in [0, bound): a function of destinations, a row each."""
+        self._bijections += 1
+        step = self._bijections - 1
+
+        def draw(destinations: Ints) -> Ints:
+            rows = destinations.astype(np.int64)[:, None] * number + np.arange(number)
+            return Coins(self.seed).draws(bound, CANDIDATES, step, rows)
+
+        return draw
 
     def attempts(self, slots: int) -> Ints:
         """Draw for each pending source the slot of the next window in which it tries."""
@@ -233,3 +248,11 @@ class RelayStage(ABC):
         if network.d >= network.g:
             return None
         return f"stage {self} needs d >= g; for d < g use stages XY(x,y)."
+
+
+def distinct(targets: Ints) -> tuple[Ints, Ints]:
+    """Return the different groups of each row, row by row, and their number in each row."""
+    targets = np.sort(targets, axis=1)
+    new = np.ones(targets.shape, dtype=np.bool_)
+    new[:, 1:] = targets[:, 1:] != targets[:, :-1]
+    return targets[new], new.sum(axis=1, dtype=np.int32)
