@@ -113,6 +113,17 @@ def after_team(network: Network, rho: Numbers, candidates: int) -> Numbers:
     return rho * shared**candidates
 
 
+def after_marked(network: Network, rho: Numbers, copies: int) -> Numbers:
+    """Return the fraction after a marked stage of r places.
+
+    A place is free if no other packet of the source's group has it, and no destination of that
+    group that waits.
+    """
+    load = copies * _crowd(network, rho) * network.d / network.g
+    through = np.exp(-load) * (1 - np.minimum(load, 1.0))
+    return rho * (1 - through) ** copies
+
+
 def after_grid(network: Network, rho: Numbers, x: int) -> Numbers:
     """Return the fraction after a grid stage XY(x, ⌈G/x⌉), G = ⌈g/d⌉.
 

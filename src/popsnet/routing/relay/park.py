@@ -14,6 +14,7 @@ conflict.
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,8 +22,8 @@ import numpy as np
 from popsnet.errors import InputError
 from popsnet.network import Network
 from popsnet.routing.relay.buffers import STORED, RelayBuffers
-from popsnet.routing.relay.state import RelayStage, RelayState
-from popsnet.slot import Ints, Slot, Slots
+from popsnet.routing.relay.state import RelayStage, RelayState, distinct
+from popsnet.slot import Inbox, Ints, Slot, Slots
 from popsnet.theory.stages import Numbers, after_park, after_sweep, after_windows
 
 _AT_ONCE = (
@@ -146,16 +147,36 @@ def _window(buffers: RelayBuffers, turns: Ints, window: int, name: str, *, deliv
     residues = network.index(network.processors) % network.g
     maps = np.zeros((network.couplers, window), dtype=np.uint8)
     for turn in range(window):
-        trying = turns == turn
+        trying = (turns == turn) & np.isin(pending, state.pending)
         phase = f"{name}: attempt" + (f", slot {turn + 1}" if window > 1 else "")
-        heard = yield Slot.send_packets(
-            pending[trying], relays[trying], residues, phase=phase, step=state.step
-        )
-        maps[buffers.store(heard), turn] = 1
+        heard = yield from _try(state, pending[trying], relays[trying], residues, phase)
+        meant = buffers.relays(heard.destinations) == network.group(heard.receivers)
+        state.keep_ahead(heard.at(~meant))
+        maps[buffers.store(heard.at(meant)), turn] = 1
     if delivers:
         yield from buffers.deliver(name)
     sets = np.flatnonzero(maps.any(axis=1)).astype(np.int32)
     relay, source = np.divmod(sets, network.g)  # the groups T and a of each set
     members = network.processor(relay, source)
     listened = state.pending, buffers.relays(state.destination[state.pending])
-    yield from state.send_maps(members, source, listened, maps[sets], turns, f"{name}: acks")
+    tried = pending, turns
+    yield from state.send_maps(members, source, listened, maps[sets], tried, f"{name}: acks")
+
+
+def _try(
+    state: RelayState, senders: Ints, relays: Ints, listened: Ints, phase: str
+) -> Generator[Slot, Inbox, Inbox]:
+    """Send packets to their relay groups, and some to those of the next stage."""
+    later, fanout = state.look_ahead(senders), None
+    if later is not None:
+        rows, extra = later
+        groups = np.repeat(relays[:, None], 1 + extra.shape[1], axis=1)
+        groups[rows, 1:] = extra
+        relays, fanout = distinct(groups)
+    return (
+        yield from state.attempt(
+            Slot.send_packets(
+                senders, relays, listened, fanout=fanout, phase=phase, step=state.step
+            )
+        )
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Generator
 from functools import partial
+from itertools import pairwise
 from math import log2
 
 import numpy as np
@@ -47,9 +48,9 @@ def follow(
     After a shower without objections in the global OR every processor knows.
     """
     state = yield from _begin(network, destination, coins, memory)
-    for state.step, stage in enumerate(schedule):
+    for state.step, (stage, state.following) in enumerate(pairwise(schedule)):
         if not state.pending.size:
-            return
+            return state.finish()
         yield from stage.run(state)
 
 

@@ -25,6 +25,7 @@ from popsnet.errors import InputError
 from popsnet.network import Network
 from popsnet.routing.facts import Phases
 from popsnet.routing.relay.grid import Grid
+from popsnet.routing.relay.marked import Mark, MarkSeveral
 from popsnet.routing.relay.park import Park, SweepStage
 from popsnet.routing.relay.single_attempt import Fold, Shower
 from popsnet.routing.relay.state import WIDEST, RelayStage
@@ -162,7 +163,7 @@ def _period(stages: tuple[RelayStage, ...]) -> tuple[RelayStage, ...]:
 
 
 _MADE_OF = "A schedule is made of Pw or P(w1,w2,…), S, F, Rr and XY(x,y), as in 'P2 P1 P1 R2'."
-_STAGE = re.compile(r"(P|S|F|R|T|XY)(\d+|\((?:\s*\d+\s*(?:,\s*\d+\s*)*)?\))?(?=\s|$|([PSFRTX]))")
+_STAGE = re.compile(r"(P|S|F|R|T|Q|XY|X)(\d+|\((?:\s*\d+\s*(?:,\s*\d+\s*)*)?\))?(?=\s|$|([PSFRTQX]))")
 
 _MAKERS: dict[str, tuple[Callable[..., RelayStage], range, str]] = {
     "P": (lambda *windows: Park(windows), range(1, 1000), "windows, as in P2 or P(5,5)"),
@@ -170,6 +171,8 @@ _MAKERS: dict[str, tuple[Callable[..., RelayStage], range, str]] = {
     "F": (Fold, range(1), "no number"),
     "R": (Shower, range(1, 2), "one number of copies, as in R2"),
     "T": (Team, range(1, 2), "one number of candidates, as in T4"),
+    "Q": (Mark, range(1), "no number"),
+    "X": (MarkSeveral, range(1, 2), "one number of places, as in X2"),
     "XY": (Grid, range(2, 3), "two numbers, as in XY(4,4)"),
 }
 

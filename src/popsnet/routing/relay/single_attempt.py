@@ -22,8 +22,10 @@ def _attempt(
     network, processors = state.network, state.network.processors
     first = processors[network.index(processors) < network.g]
     listening, phase = (first, network.index(first)), f"{stage}: attempt"
-    heard = yield Slot.send_packets(
-        state.pending, groups, listening, fanout=fanout, phase=phase, step=state.step
+    heard = yield from state.attempt(
+        Slot.send_packets(
+            state.pending, groups, listening, fanout=fanout, phase=phase, step=state.step
+        )
     )
     state.keep(heard)
     return heard
@@ -69,11 +71,10 @@ class Fold(RelayStage):
 
     def run(self, state: RelayState) -> Slots:
         """Execute the stage."""
-        network, pending = state.network, state.pending
+        network = state.network
         places = state.places(state.fresh_bijection(network.d), network.processors)
         relays = places % network.g
-        asked = relays[state.destination[pending]]
-        copies = yield from _attempt(state, "fold", asked)
+        copies = yield from _attempt(state, "fold", relays[state.destination[state.pending]])
         targets = network.group(copies.destinations)
         heard = yield Slot.forward(copies, targets, relays, phase="fold: delivery", step=state.step)
         state.take(heard)
@@ -84,7 +85,8 @@ class Fold(RelayStage):
         state.release(copies.receivers, copies.packets, copies.destinations)
         groups = network.index(confirmed.receivers)
         options = state.without_conflict("fold: acks")
-        acks = yield Slot.acknowledge(confirmed, groups, (pending, asked), **options)
+        asked = state.pending, relays[state.destination[state.pending]]
+        acks = yield Slot.acknowledge(confirmed, groups, asked, **options)
         state.acknowledge(acks.receivers)
 
     def slots(self, network: Network) -> int:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from dataclasses import astuple, dataclass, field
-from typing import ClassVar
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import astuple, dataclass, field, replace
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +17,7 @@ from popsnet.network import Network
 from popsnet.routing.facts import Phases
 from popsnet.routing.relay.bijection import FRESH, Bijection
 from popsnet.routing.to_all import global_or
-from popsnet.slot import Inbox, Ints, Slot, SlotOptions, Slots
+from popsnet.slot import Inbox, Ints, Kind, Slot, SlotOptions, Slots
 from popsnet.theory.stages import Numbers
 
 ATTEMPT = "relay attempt"
@@ -55,9 +55,14 @@ class RelayState:
     """The sources that do not know that their packet has arrived, and keep it."""
     undelivered: Bools = field(init=False)
     """Whether the packet of each destination has not arrived."""
+    following: RelayStage | None = None
+    """The stage that comes next, if the schedule is known."""
     _bijections: int = field(init=False, default=0)
     _windows: int = field(init=False, default=0)
     _latest: Bijection | None = field(init=False, default=None)
+    _next: Places | None = field(init=False, default=None)
+    _ahead: list[Inbox] = field(init=False, default_factory=list)
+    _echo: tuple[Inbox, Ints, Ints] | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         processors = self.network.processors
@@ -86,6 +91,90 @@ class RelayState:
             turn = Bijection(self.seed, number, 1, g)(np.zeros_like(everyone), everyone)
             self._latest = self._latest.turned(turn)
         return self._latest
+
+    def next_places(self, number: int) -> Places:
+        """Return the places under the next bijections, which may have been asked for before."""
+        places = self._next or Places(
+            self, [self.fresh_bijection(self.network.d) for _ in range(number)]
+        )
+        self._next = None
+        return places
+
+    def look_ahead(self, senders: Ints, sends: Bools | None = None) -> tuple[Ints, Ints] | None:
+        """Return the packets to send to relay groups of the next stage, and these groups.
+
+        They are those for the own group of their source, given by positions, if the next stage
+        delivers and acknowledges in one slot.
+        """
+        if self.following is None or not self.following.looks_ahead:
+            return None
+        if self._next is None:
+            self._next = self.next_places(self.following.bijections)
+        network, destinations = self.network, self.destination[senders]
+        own = network.group(senders) == network.group(destinations)
+        rows = np.flatnonzero(own if sends is None else own & sends)
+        return rows, self._next.of(destinations[rows]).groups
+
+    def keep_ahead(self, heard: Inbox) -> None:
+        """Let relays store packets that the source sent for the next stage."""
+        if self._next is None:
+            return
+        network, at = self.network, heard.receivers
+        own = network.group(heard.destinations) == heard.groups
+        heard = heard.at(own & (network.index(at) < network.g))
+        groups = self._next.of(heard.destinations).groups
+        heard = heard.at((groups == network.group(heard.receivers)[:, None]).any(axis=1))
+        for before in self._ahead:
+            heard = heard.at(~np.isin(heard.receivers, before.receivers))
+        self.keep(heard)
+        self._ahead.append(heard)
+
+    def finish(self) -> None:
+        """Let relays drop what they stored for a stage that does not come."""
+        left = self.take_ahead()
+        self.release(left.receivers, left.packets, left.destinations)
+
+    def take_ahead(self) -> Inbox:
+        """Return what relays stored for this stage."""
+        rows, self._ahead = self._ahead, []
+        return join(rows)
+
+    def echo_next(self, relays: Inbox, listeners: Ints, listened: Ints) -> None:
+        """Let relays repeat their acks in the next attempt, where sources listen to them."""
+        self._echo = relays, listeners, listened
+
+    def attempt(self, slot: Slot) -> Generator[Slot, Inbox, Inbox]:
+        """Execute the first slot of a stage, in which acks may be repeated; return what relays hear.
+
+        Sources that hear their ack are done.
+        """
+        if self._echo is None:
+            return (yield slot)
+        (relays, listeners, listened), self._echo = self._echo, None
+        relays = relays.at(~np.isin(relays.receivers, slot.senders))
+        others = ~np.isin(slot.listeners, listeners)
+        count = len(relays.receivers)
+        fanout = np.ones(len(slot.senders), dtype=np.int32) if slot.fanout is None else slot.fanout
+        contents = slot.contents
+        if contents is not None:
+            contents = np.concatenate([contents, np.zeros(count, contents.dtype)])
+        heard = yield replace(
+            slot,
+            senders=np.concatenate([slot.senders, relays.receivers]),
+            groups=np.concatenate([slot.groups, relays.groups]),
+            fanout=np.concatenate([fanout, np.ones(count, dtype=np.int32)]),
+            kind=np.concatenate([slot.kinds, np.full(count, Kind.ACK)]),
+            packets=np.concatenate([slot.packet_numbers, relays.packets]),
+            contents=contents,
+            listeners=np.concatenate([slot.listeners[others], listeners]),
+            listened=np.concatenate([slot.listened[others], listened]),
+        )
+        echoed = (heard.kinds == Kind.ACK) & (heard.packets == heard.receivers)
+        mine = heard.receivers[echoed]
+        self.acknowledge(mine[np.isin(mine, self.pending)])
+        is_relay = (heard.kinds == Kind.PACKET) & ~np.isin(heard.receivers, listeners)
+        heard = heard.at(is_relay)
+        return heard.at(np.argsort(heard.receivers, kind="stable"))
 
     def public_draw(self, bound: int) -> int:
         """Return the next public number in [0, bound)."""
@@ -152,14 +241,13 @@ class RelayState:
         groups: Ints,
         listened: tuple[Ints, Ints],
         maps: Maps,
-        turns: Ints,
+        tried: tuple[Ints, Ints],
         phase: str,
         fanout: Ints | None = None,
     ) -> Slots:
         """Let relays tell in which slots they stored packets.
 
-        Pending sources that find their slot, ``turns`` by source, in the map that they heard are
-        done.
+        Sources that tried, and find their slot in the map that they heard, are done.
         """
         options = self.without_conflict(phase)
         options["fanout"] = fanout
@@ -167,8 +255,9 @@ class RelayState:
             relays, groups, listened, contents=maps, bits=maps.shape[1], **options
         )
         assert inbox.contents is not None
-        tried = turns[np.searchsorted(self.pending, inbox.receivers)]
-        stored = inbox.contents[np.arange(len(tried)), tried] == 1
+        sources, turns = tried
+        mine = turns[np.searchsorted(sources, inbox.receivers)]
+        stored = inbox.contents[np.arange(len(mine)), mine] == 1
         self.acknowledge(inbox.receivers[stored])
 
     def ask(self, stage: str) -> Slots:
@@ -184,6 +273,26 @@ class RelayState:
         waiting[self.pending] = True
         waiting[sources] = False
         self.pending = self.pending[waiting[self.pending]]
+
+
+class Places:
+    """The public places of destinations under some bijections, a column each."""
+
+    def __init__(self, state: RelayState, bijections: Sequence[Bijection]) -> None:
+        self._state, self._bijections = state, bijections
+
+    def of(self, destinations: Ints) -> Placed:
+        """Return the relay groups T and classes τ of destinations."""
+        columns = [self._state.places(one, destinations) for one in self._bijections]
+        places = np.stack(columns, axis=1)
+        return Placed(places % self._state.network.g, places // self._state.network.g)
+
+
+class Placed(NamedTuple):
+    """Relay groups and classes, a row per destination and a column per bijection."""
+
+    groups: Ints
+    classes: Ints
 
 
 @dataclass(frozen=True)
@@ -205,6 +314,10 @@ class RelayStage(ABC):
     """What happens in its phases, by pattern."""
     largest: ClassVar[int] = WIDEST
     """The largest number that is allowed."""
+    bijections: ClassVar[int] = 1
+    """The public bijections of a stage that looks ahead."""
+    looks_ahead: ClassVar[bool] = False
+    """Whether the attempts before it send it packets."""
 
     def __post_init__(self) -> None:
         for value in self.numbers:
@@ -256,3 +369,13 @@ def distinct(targets: Ints) -> tuple[Ints, Ints]:
     new = np.ones(targets.shape, dtype=np.bool_)
     new[:, 1:] = targets[:, 1:] != targets[:, :-1]
     return targets[new], new.sum(axis=1, dtype=np.int32)
+
+
+def join(parts: Sequence[Inbox]) -> Inbox:
+    """Return the rows of several inboxes, without contents."""
+    fields = ("receivers", "groups", "kinds", "packets", "destinations")
+    empty = np.empty(0, dtype=np.int32)
+    rows = {
+        name: np.concatenate([empty, *(getattr(part, name) for part in parts)]) for name in fields
+    }
+    return Inbox(**{name: row.astype(np.int32) for name, row in rows.items()}, contents=None)
