@@ -111,11 +111,12 @@ class _MarkedSlots:
         missed = np.full(self._network.n, NO_PACKET, dtype=np.int32)
         slots = self._slot_of(accepted)
         ahead = self._slot_of(self._ahead)
-        for turn in range(self._copies * self._network.blocks):
+        state, turn = self._state, 0
+        while turn < self._copies * self._network.blocks and state.pending.size:
             yield from self._deliver(turn, accepted, slots, ahead, missed)
-        state = self._state
-        left = self._ahead.at(ahead >= 0)
-        state.release(left.receivers, left.packets, left.destinations)
+            turn += 1
+        for left in (self._ahead.at(ahead >= 0), accepted.at(slots >= turn)):
+            state.release(left.receivers, left.packets, left.destinations)
         echoing = accepted.at(sender_waits)
         listening = state.pending[missed[state.pending] != NO_PACKET]
         state.echo_next(echoing, listening, missed[listening])

@@ -68,7 +68,9 @@ class Park(RelayStage):
         buffers, several = RelayBuffers(state), len(self.windows) > 1
         for number, window in enumerate(self.windows, start=1):
             name = f"park, window {number}" if several else "park"
-            yield from _window(buffers, state.attempts(window), window, name, delivers=not several)
+            turns = state.attempts(window)
+            if not (yield from _window(buffers, turns, window, name, delivers=not several)):
+                return
         if several:
             yield from buffers.deliver("park")
 
@@ -118,7 +120,7 @@ class SweepStage(RelayStage):
         """Execute the stage."""
         buffers = RelayBuffers(state)
         turns = buffers.classes(state.destination[state.pending])
-        return _window(buffers, turns, buffers.k, "sweep", delivers=True)
+        yield from _window(buffers, turns, buffers.k, "sweep", delivers=True)
 
     def slots(self, network: Network) -> int:
         """Return 2k + 1."""
@@ -137,19 +139,25 @@ class SweepStage(RelayStage):
         return 3 * network.blocks * network.couplers
 
 
-def _window(buffers: RelayBuffers, turns: Ints, window: int, name: str, *, delivers: bool) -> Slots:
+def _window(
+    buffers: RelayBuffers, turns: Ints, window: int, name: str, *, delivers: bool
+) -> Generator[Slot, Inbox, bool]:
     """Execute the attempts of a window, the delivery if it comes now, and the acks.
 
-    The first member of each set that stored packets tells in which slots.
+    The first member of each set that stored packets tells in which slots. Return False if all
+    sources were done before: by acks that were repeated in the first slot.
     """
     state, network, pending = buffers.state, buffers.state.network, buffers.state.pending
     relays = buffers.relays(state.destination[pending])
     residues = network.index(network.processors) % network.g
     maps = np.zeros((network.couplers, window), dtype=np.uint8)
     for turn in range(window):
+        before = state.pending.size
         trying = (turns == turn) & np.isin(pending, state.pending)
         phase = f"{name}: attempt" + (f", slot {turn + 1}" if window > 1 else "")
         heard = yield from _try(state, pending[trying], relays[trying], residues, phase)
+        if before and not state.pending.size:
+            return False
         meant = buffers.relays(heard.destinations) == network.group(heard.receivers)
         state.keep_ahead(heard.at(~meant))
         maps[buffers.store(heard.at(meant)), turn] = 1
@@ -161,6 +169,7 @@ def _window(buffers: RelayBuffers, turns: Ints, window: int, name: str, *, deliv
     listened = state.pending, buffers.relays(state.destination[state.pending])
     tried = pending, turns
     yield from state.send_maps(members, source, listened, maps[sets], tried, f"{name}: acks")
+    return True
 
 
 def _try(
