@@ -175,17 +175,20 @@ def _window(
 def _try(
     state: RelayState, senders: Ints, relays: Ints, listened: Ints, phase: str
 ) -> Generator[Slot, Inbox, Inbox]:
-    """Send packets to their relay groups, and some to those of the next stage."""
+    """Send packets to their relay groups, and some to those of the next stage.
+
+    If sets have several members, no acks are repeated here: a member that listened to one would not
+    know what the others of its set heard, and they could not agree which of them stores it.
+    """
     later, fanout = state.look_ahead(senders), None
     if later is not None:
         rows, extra = later
         groups = np.repeat(relays[:, None], 1 + extra.shape[1], axis=1)
         groups[rows, 1:] = extra
         relays, fanout = distinct(groups)
-    return (
-        yield from state.attempt(
-            Slot.send_packets(
-                senders, relays, listened, fanout=fanout, phase=phase, step=state.step
-            )
-        )
+    slot = Slot.send_packets(
+        senders, relays, listened, fanout=fanout, phase=phase, step=state.step
     )
+    if state.network.blocks > 1:
+        state.forget_echo()
+    return (yield from state.attempt(slot))

@@ -143,6 +143,10 @@ class RelayState:
         """Let relays repeat their acks in the next attempt, where sources listen to them."""
         self._echo = relays, listeners, listened
 
+    def forget_echo(self) -> None:
+        """Let no acks be repeated."""
+        self._echo = None
+
     def attempt(self, slot: Slot) -> Generator[Slot, Inbox, Inbox]:
         """Execute the first slot of a stage, in which acks may be repeated; return what relays hear.
 
