@@ -10,12 +10,13 @@ import numpy as np
 
 from popsnet.engines.fused.arrays import Records
 from popsnet.engines.fused.kernel import LargeRun, StepReport
+from popsnet.engines.fused.relay.elect import elect
 from popsnet.engines.fused.relay.global_or import global_or
 from popsnet.engines.fused.relay.grid import grid
 from popsnet.engines.fused.relay.layout import TALLY, RelayLayout, RelayPackets, RelayWorkspace
 from popsnet.engines.fused.relay.park import park
 from popsnet.engines.fused.relay.pending import begin
-from popsnet.engines.fused.relay.program import FOLD, GRID, PARK, SHOWER, SWEEP, Program, row_of
+from popsnet.engines.fused.relay.program import FOLD, GRID, PARK, SHOWER, SWEEP, TEAM, Program, row_of
 from popsnet.engines.fused.relay.shower import mark, resolve
 from popsnet.engines.fused.relay.stages import LOG, PublicState, finish, prepare, start, write_row
 from popsnet.engines.fused.team import GAP, Team
@@ -71,6 +72,9 @@ class DividedRun(LargeRun):
         elif kind == GRID:
             shift = public.state[0]["shift"]
             yield from self._work(grid, packets, public.table[:0], stage["first"], shift)
+        elif kind == TEAM:
+            fixed = int(public.state[0]["pending"]), stage["first"], public.keys[0]
+            yield from self._alone(elect, packets, *fixed, tallies[0])
         else:
             for turn in range(stage["first"]):
                 copies = stage["first"], turn, public.couplers

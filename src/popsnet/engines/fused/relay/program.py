@@ -18,9 +18,10 @@ from popsnet.routing.relay.park import Park, SweepStage
 from popsnet.routing.relay.router import SEED
 from popsnet.routing.relay.schedule import RelaySchedule
 from popsnet.routing.relay.single_attempt import Fold, Shower
-from popsnet.routing.relay.state import ATTEMPT, SHIFT, RelayStage
+from popsnet.routing.relay.state import ATTEMPT, CANDIDATES, SHIFT, RelayStage
+from popsnet.routing.relay.team import Team
 
-PARK, SWEEP, FOLD, SHOWER, GRID = range(5)
+PARK, SWEEP, FOLD, SHOWER, GRID, TEAM = range(6)
 
 _KINDS: dict[type[RelayStage], int] = {
     Park: PARK,
@@ -28,6 +29,7 @@ _KINDS: dict[type[RelayStage], int] = {
     Fold: FOLD,
     Shower: SHOWER,
     Grid: GRID,
+    Team: TEAM,
 }
 
 
@@ -52,6 +54,7 @@ class RelayPurposes(NamedTuple):
     cells: np.uint64
     shift: np.uint64
     attempt: np.uint64
+    candidates: np.uint64
 
 
 class Program(NamedTuple):
@@ -89,7 +92,7 @@ def program_of(network: Network, schedule: RelaySchedule, max_steps: int) -> Pro
         copies=max((stage.copies for stage in stages if isinstance(stage, Shower)), default=1),
         turns=max((stage.x for stage in stages if isinstance(stage, Grid)), default=1),
         max_steps=max_steps,
-        purposes=as_purposes(RelayPurposes, "run", RANDOM, SEED, CELLS, SHIFT, ATTEMPT),
+        purposes=as_purposes(RelayPurposes, "run", RANDOM, SEED, CELLS, SHIFT, ATTEMPT, CANDIDATES),
     )
 
 
@@ -106,6 +109,8 @@ def _numbers(stage: RelayStage, network: Network, windows: list[int]) -> tuple[i
         return stage.copies, 0
     elif isinstance(stage, Grid):
         return stage.x, stage.y
+    elif isinstance(stage, Team):
+        return stage.candidates, 0
     return start, len(windows)
 
 

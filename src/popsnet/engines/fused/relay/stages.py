@@ -10,6 +10,7 @@ from popsnet.compiled import compiled
 from popsnet.engines.fused.arrays import I64, U32, U64, Records, record_type
 from popsnet.engines.fused.kernel import Seeds, draw_permutation
 from popsnet.engines.fused.relay.bijections import WORDS, make_rows, make_turn, tabulate
+from popsnet.engines.fused.relay.elect import elect
 from popsnet.engines.fused.relay.global_or import GROUP, global_or
 from popsnet.engines.fused.relay.grid import grid
 from popsnet.engines.fused.relay.layout import (
@@ -27,6 +28,7 @@ from popsnet.engines.fused.relay.program import (
     PARK,
     SHOWER,
     SWEEP,
+    TEAM,
     Program,
     ProgramStage,
     row_of,
@@ -156,6 +158,11 @@ def prepare(
         bound = np.uint64(layout.superclasses)
         state.shift = int(np.int64((word(key, np.uint64(0)) >> _32) * bound >> _32))
         state.bijections += 1
+    if kind == TEAM:
+        public.keys[0] = step_key(state.public_seed, purposes.candidates, state.bijections)
+        state.bijections += 1
+        state.tabulated = 0
+        return
     for u in range(first if kind in (FOLD, SHOWER) else 1):
         draw_bijection(layout, purposes.cells, public, public.rows[u * width : (u + 1) * width])
     for i in range(first, stage.second if kind == PARK else first):
@@ -225,6 +232,8 @@ def do_stages(
                 park(layout, packets, work, rows, table, windows, keys, swept, 0, blocks, tally)
             elif kind == GRID:
                 grid(layout, packets, work, rows, table, first, state.shift, 0, blocks, tally)
+            elif kind == TEAM:
+                elect(layout, packets, work, state.pending, first, keys[0], tally)
             else:
                 for turn in range(first):
                     copies, folded = (first, turn, couplers), kind == FOLD
