@@ -56,6 +56,8 @@ _PHASES = {
 @dataclass(frozen=True)
 class _Marked(RelayStage):
     phases = _PHASES
+    looks_ahead = True
+    tells_sources = False
 
     def run(self, state: RelayState) -> Slots:
         """Execute the stage."""
@@ -79,8 +81,6 @@ class Mark(_Marked):
     """Q: one place per destination, 1 + ⌈d/g⌉ slots."""
 
     letters = "Q"
-    bijections = 1
-    looks_ahead = True
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,6 @@ class MarkSeveral(_Marked):
 
     letters = "X"
     largest = 16
-    looks_ahead = True
     copies: int
 
     @property
@@ -168,9 +167,7 @@ class _MarkedSlots:
         slots: Ints = first * self._network.blocks + classes[np.arange(len(first)), first]
         return slots
 
-    def _deliver(
-        self, turn: int, accepted: Inbox, slots: Ints, ahead: Ints, missed: Ints
-    ) -> Slots:
+    def _deliver(self, turn: int, accepted: Inbox, slots: Ints, ahead: Ints, missed: Ints) -> Slots:
         """Execute one delivery slot; mark look-ahead packets that are sent by -1."""
         state, network = self._state, self._network
         u, which = divmod(turn, network.blocks)

@@ -186,9 +186,7 @@ def _try(
         groups = np.repeat(relays[:, None], 1 + extra.shape[1], axis=1)
         groups[rows, 1:] = extra
         relays, fanout = distinct(groups)
-    slot = Slot.send_packets(
-        senders, relays, listened, fanout=fanout, phase=phase, step=state.step
-    )
+    slot = Slot.send_packets(senders, relays, listened, fanout=fanout, phase=phase, step=state.step)
     if state.network.blocks > 1:
         state.forget_echo()
     return (yield from state.attempt(slot))

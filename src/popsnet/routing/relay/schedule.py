@@ -9,6 +9,8 @@ copy. The last stage is repeated while a processor waits. ``P2 | P1 F`` repeats 
     S                the plain sweep                  2k + 1                d ≥ g
     F                fold                             4                     d ≥ g
     Rr               shower, r copies, global OR      1 + r + 2             d ≥ g
+    Tr               team, r candidates               5 + 3k                d ≥ g
+    Q, Xr            marked, r places                 1 + rk                d ≥ g
     XY(x,y)          grid                             x + y + 1             d < g, xy ≥ ⌈g/d⌉
 """
 
@@ -80,6 +82,7 @@ class RelaySchedule:
             stages, repeated = stages[:-1], repeated[-1:] + repeated[:-1]
         object.__setattr__(self, "stages", stages)
         object.__setattr__(self, "repeated", repeated)
+        _check_order((*stages, *repeated, *repeated))
 
     def __iter__(self) -> Iterator[RelayStage]:
         return chain(self.stages, chain.from_iterable(repeat(self.repeated)))
@@ -155,6 +158,22 @@ def parse_schedule(text: str) -> RelaySchedule:
     return RelaySchedule(_stages(before), _stages(after[0]) if after else ())
 
 
+def _check_order(stages: tuple[RelayStage, ...]) -> None:
+    """Refuse T after a stage that may deliver packets without telling their sources.
+
+    Such a source would send in T, its destination would not mark, and so it would try for ever.
+    """
+    silent: RelayStage | None = None
+    for stage in stages:
+        if isinstance(stage, Team) and silent is not None:
+            raise InputError(
+                f"Stage {silent} comes before {stage}, but after {silent} a source may not know that "
+                "its packet has arrived, and T needs that every source knows. Give T before Q, X "
+                "and R, and repeat other stages, as in 'P2 P1 T4 Q | P1'."
+            )
+        silent = silent if stage.tells_sources else silent or stage
+
+
 def _period(stages: tuple[RelayStage, ...]) -> tuple[RelayStage, ...]:
     """Return the shortest prefix that gives the same when it is repeated."""
     whole = range(1, len(stages) + 1)
@@ -162,8 +181,12 @@ def _period(stages: tuple[RelayStage, ...]) -> tuple[RelayStage, ...]:
     return stages[:shortest]
 
 
-_MADE_OF = "A schedule is made of Pw or P(w1,w2,…), S, F, Rr and XY(x,y), as in 'P2 P1 P1 R2'."
-_STAGE = re.compile(r"(P|S|F|R|T|Q|XY|X)(\d+|\((?:\s*\d+\s*(?:,\s*\d+\s*)*)?\))?(?=\s|$|([PSFRTQX]))")
+_MADE_OF = (
+    "A schedule is made of Pw or P(w1,w2,…), S, F, Rr, Tr, Q, Xr and XY(x,y), as in 'P2 P1 P1 R2'."
+)
+_STAGE = re.compile(
+    r"(P|S|F|R|T|Q|XY|X)(\d+|\((?:\s*\d+\s*(?:,\s*\d+\s*)*)?\))?(?=\s|$|([PSFRTQX]))"
+)
 
 _MAKERS: dict[str, tuple[Callable[..., RelayStage], range, str]] = {
     "P": (lambda *windows: Park(windows), range(1, 1000), "windows, as in P2 or P(5,5)"),

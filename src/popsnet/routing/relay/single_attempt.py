@@ -128,6 +128,7 @@ class Shower(RelayStage):
 
     letters = "R"
     phases = _SHOWER_PHASES
+    tells_sources = False
     largest = 16  # with more it would destroy its own copies
     copies: int
 

@@ -322,6 +322,8 @@ class RelayStage(ABC):
     """The public bijections of a stage that looks ahead."""
     looks_ahead: ClassVar[bool] = False
     """Whether the attempts before it send it packets."""
+    tells_sources: ClassVar[bool] = True
+    """Whether after it the sources of all packets that it delivered know."""
 
     def __post_init__(self) -> None:
         for value in self.numbers:
