@@ -31,7 +31,7 @@ from popsnet.routing.relay.marked import Mark, MarkSeveral
 from popsnet.routing.relay.park import Park, SweepStage
 from popsnet.routing.relay.single_attempt import Fold, Shower
 from popsnet.routing.relay.state import WIDEST, RelayStage
-from popsnet.routing.relay.team import Team
+from popsnet.routing.relay.team import TeamStage
 from popsnet.routing.to_all import global_or_bytes
 
 _MOST_STAGES = 1000
@@ -165,7 +165,7 @@ def _check_order(stages: tuple[RelayStage, ...]) -> None:
     """
     silent: RelayStage | None = None
     for stage in stages:
-        if isinstance(stage, Team) and silent is not None:
+        if isinstance(stage, TeamStage) and silent is not None:
             raise InputError(
                 f"Stage {silent} comes before {stage}, but after {silent} a source may not know that "
                 "its packet has arrived, and T needs that every source knows. Give T before Q, X "
@@ -193,7 +193,7 @@ _MAKERS: dict[str, tuple[Callable[..., RelayStage], range, str]] = {
     "S": (SweepStage, range(1), "no number"),
     "F": (Fold, range(1), "no number"),
     "R": (Shower, range(1, 2), "one number of copies, as in R2"),
-    "T": (Team, range(1, 2), "one number of candidates, as in T4"),
+    "T": (TeamStage, range(1, 2), "one number of candidates, as in T4"),
     "Q": (Mark, range(1), "no number"),
     "X": (MarkSeveral, range(1, 2), "one number of places, as in X2"),
     "XY": (Grid, range(2, 3), "two numbers, as in XY(4,4)"),

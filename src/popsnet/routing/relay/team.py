@@ -69,7 +69,7 @@ _PHASES = {
 
 
 @dataclass(frozen=True)
-class Team(RelayStage):
+class TeamStage(RelayStage):
     """Tr: r candidates per packet, 5 + 3⌈d/g⌉ slots."""
 
     letters = "T"

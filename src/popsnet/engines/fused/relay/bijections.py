@@ -12,7 +12,8 @@ import numpy as np
 from popsnet.compiled import compiled
 from popsnet.engines.fused.arrays import U32, U64
 from popsnet.engines.fused.bits import divide
-from popsnet.engines.fused.relay.layout import RelayLayout, RelayWorkspace
+from popsnet.engines.fused.relay.layout import Later, RelayLayout, RelayPackets, RelayWorkspace
+from popsnet.engines.fused.relay.pending import set_bit
 from popsnet.routing.relay.bijection import FEWEST_BITS, ROUNDS
 from popsnet.splitmix import word
 
@@ -103,6 +104,29 @@ def go_round(
             row = some[groups[k]]
             x = np.uint32(np.uint32(places[k] * np.uint32(row)) + np.uint32(row >> _32)) & mask
             places[k] = x ^ (x >> np.uint32(half))
+
+
+@compiled
+def place_of(layout: RelayLayout, rows: U64, number: int, destination: np.uint32) -> np.uint32:
+    """Return the place of one destination under one of several bijections."""
+    d, g = layout.d, layout.g
+    some, group = rows[number * g * WORDS : (number + 1) * g * WORDS], int(destination) // d
+    index = np.uint32(int(destination) - group * d)
+    place = walk_on(some, g, group, first_place(some, g, group, index, d), d)
+    return move_on(place, some[ROUNDS * g + group], d)
+
+
+@compiled
+def keep_ahead(
+    layout: RelayLayout, packets: RelayPackets, later: Later, source: np.uint32,
+    target: np.uint32, group: int,
+) -> None:  # fmt: skip
+    """Keep a packet for the next stage, if the group is one of its relay groups there."""
+    words = layout.blocks * layout.words
+    for u in range(later.copies):
+        if int(place_of(layout, later.rows, u, target)) % layout.g == group:
+            set_bit(layout, packets.ahead[u * words : (u + 1) * words], source)
+            return
 
 
 @compiled(inline=True)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from popsnet.compiled import compiled
-from popsnet.engines.fused.arrays import U8, U32, U64
+from popsnet.engines.fused.arrays import U8, U32
 from popsnet.engines.fused.relay.layout import RelayLayout, RelayPackets, RelayTally, RelayWorkspace
-from popsnet.engines.fused.relay.pending import load
+from popsnet.engines.fused.relay.pending import clear, gather, is_in, is_set, put_in
 from popsnet.engines.fused.relay.shower import alone, put
 from popsnet.splitmix import word
 
-_0, _1, _5, _6, _32, _63 = (np.uint64(number) for number in (0, 1, 5, 6, 32, 63))
+_32 = np.uint64(32)
 
 
 @compiled
@@ -52,23 +52,7 @@ def elect(
 
 
 @compiled
-def gather(
-    layout: RelayLayout, packets: RelayPackets, work: RelayWorkspace, sources: U32, targets: U32
-) -> None:
-    """Write all pending packets and their destinations."""
-    filled, size = 0, layout.rows * layout.d
-    for block in range(layout.blocks):
-        m = load(layout, packets, packets.pending, work, block)
-        for q in range(m):
-            sources[filled + q] = np.uint32(block * size) + work.numbers[q]
-            targets[filled + q] = work.targets[q]
-        filled += m
-
-
-@compiled
-def draw_sets(
-    targets: U32, key: np.uint64, g: int, sets: U32, sizes: np.ndarray  # type: ignore[type-arg]
-) -> None:
+def draw_sets(targets: U32, key: np.uint64, g: int, sets: U32, sizes: np.ndarray) -> None:
     """Write the candidate groups of each destination, sorted, each once, and their number."""
     candidates, bound = np.uint64(sets.shape[1]), np.uint64(g)
     for q in range(len(targets)):
@@ -91,7 +75,7 @@ def draw_sets(
 @compiled
 def find_free(
     layout: RelayLayout, sources: U32, targets: U32, sets: U32,
-    sizes: np.ndarray, free: U8, tally: RelayTally,  # type: ignore[type-arg]
+    sizes: np.ndarray, free: U8, tally: RelayTally,
 ) -> None:  # fmt: skip
     """Execute the attempt and the marks, and note which candidates are free on both sides."""
     d, g = np.uint64(layout.d), np.uint64(layout.g)
@@ -118,7 +102,7 @@ def find_free(
 @compiled
 def campaign(
     layout: RelayLayout, sources: U32, sets: U32,
-    sizes: np.ndarray, free: U8, tally: RelayTally,  # type: ignore[type-arg]
+    sizes: np.ndarray, free: U8, tally: RelayTally,
 ) -> None:  # fmt: skip
     """Execute the slot of the fronts and the election."""
     d, g = np.uint64(layout.d), np.uint64(layout.g)
@@ -155,7 +139,7 @@ def tell(
             continue
         fronts += 1
         own = np.uint32(first + int(groups[u]))
-        both = index < layout.g and is_pending(layout, packets.pending, own)
+        both = index < layout.g and is_set(layout, packets.pending, own)
         tally.messages += int(not both)
     if not silent:
         tally.messages += 1
@@ -163,36 +147,3 @@ def tell(
     if fronts > 1:
         tally.collisions += 1
         tally.destroyed += fronts
-
-
-@compiled(inline=True)
-def put_in(bits: U64, number: np.uint32) -> None:
-    """Add a processor to a set."""
-    at = np.uint64(number)
-    bits[at >> _6] |= _1 << (at & _63)
-
-
-@compiled(inline=True)
-def is_in(bits: U64, number: np.uint32) -> bool:
-    """Return whether a processor is in a set."""
-    at = np.uint64(number)
-    return bool((bits[at >> _6] >> (at & _63)) & _1)
-
-
-@compiled(inline=True)
-def is_pending(layout: RelayLayout, bits: U64, packet: np.uint32) -> bool:
-    """Return whether the bit of a packet is set."""
-    size = np.uint64(layout.rows * layout.d)
-    block = np.uint64(packet) // size
-    at = np.uint64(packet) - block * size
-    word: np.uint64 = bits[block * np.uint64(layout.words) + (at >> _6)]
-    return bool((word >> (at & _63)) & _1)
-
-
-@compiled(inline=True)
-def clear(layout: RelayLayout, bits: U64, packet: np.uint32) -> None:
-    """Clear the bit of a packet."""
-    size = np.uint64(layout.rows * layout.d)
-    block = np.uint64(packet) // size
-    at = np.uint64(packet) - block * size
-    bits[block * np.uint64(layout.words) + (at >> _6)] &= ~(_1 << (at & _63))

@@ -26,6 +26,7 @@ from popsnet.experiment import Instance
 from popsnet.permutations.keyed import KeyedPermutation
 from popsnet.permutations.uniform import CHUNK
 from popsnet.routing.relay.schedule import RelaySchedule
+from popsnet.routing.relay.team import TeamStage
 
 _SHUFFLED: Table = {"shuffled": (CHUNK, np.uint32)}
 
@@ -55,14 +56,31 @@ class RelayKernel(Kernel[stages.RelayMemory]):
     @property
     def workspace_bytes(self) -> int:
         """The memory of a workspace."""
-        packets = packets_table(self.layout, self.network.n)
-        return sum(map(size_of, (packets, _SHUFFLED, self._public, self._work)))
+        packets = packets_table(self.layout, self.program, self.network.n)
+        return self._lists + sum(map(size_of, (packets, _SHUFFLED, self._public, self._work)))
 
     def large_run_bytes(self, threads: int, keyed: bool) -> int:
         """Return the memory of a large run on this many threads."""
-        packets = packets_table(self.layout, 0 if keyed else self.network.n)
+        packets = packets_table(self.layout, self.program, 0 if keyed else self.network.n)
         working = min(threads, self.layout.blocks)  # the memory of others is never touched
-        return size_of(packets) + size_of(self._public) + working * size_of(self._work)
+        return (
+            self._lists + size_of(packets) + size_of(self._public) + working * size_of(self._work)
+        )
+
+    @cached_property
+    def _lists(self) -> int:
+        """The memory of stages that list all pending packets, as many as the fluid limit has."""
+        network, left, most = self.network, np.ones(1), 0.0
+        schedule = self.variant.schedule
+        assert isinstance(schedule, RelaySchedule)
+        sets = network.n // 2 + network.couplers
+        for stage in schedule.all_stages:
+            if isinstance(stage, TeamStage):
+                most = max(most, left[0] * network.n * (32 + 5 * stage.candidates) + sets)
+            elif stage.looks_ahead:
+                most = max(most, left[0] * network.n * (48 + 8 * stage.bijections) + sets)
+            left = stage.after(network, left)
+        return int(most)
 
     @property
     def _public(self) -> Table:
@@ -77,7 +95,7 @@ class RelayKernel(Kernel[stages.RelayMemory]):
         layout, program = self.layout, self.program
         packets = allocate(
             RelayPackets,
-            packets_table(layout, self.network.n),
+            packets_table(layout, program, self.network.n),
             keyed=KeyedRounds.of(KeyedPermutation(1, Coins(0))),
         )
         return allocate(

@@ -13,10 +13,27 @@ from popsnet.engines.fused.kernel import LargeRun, StepReport
 from popsnet.engines.fused.relay.elect import elect
 from popsnet.engines.fused.relay.global_or import global_or
 from popsnet.engines.fused.relay.grid import grid
-from popsnet.engines.fused.relay.layout import TALLY, RelayLayout, RelayPackets, RelayWorkspace
+from popsnet.engines.fused.relay.layout import (
+    TALLY,
+    Later,
+    RelayLayout,
+    RelayPackets,
+    RelayWorkspace,
+)
+from popsnet.engines.fused.relay.marked import Echo, marked, park_after, repeats
 from popsnet.engines.fused.relay.park import park
 from popsnet.engines.fused.relay.pending import begin
-from popsnet.engines.fused.relay.program import FOLD, GRID, PARK, SHOWER, SWEEP, TEAM, Program, row_of
+from popsnet.engines.fused.relay.program import (
+    FOLD,
+    GRID,
+    MARKED,
+    PARK,
+    SHOWER,
+    SWEEP,
+    TEAM,
+    Program,
+    row_of,
+)
 from popsnet.engines.fused.relay.shower import mark, resolve
 from popsnet.engines.fused.relay.stages import LOG, PublicState, finish, prepare, start, write_row
 from popsnet.engines.fused.team import GAP, Team
@@ -34,15 +51,21 @@ class DividedRun(LargeRun):
         self.layout, self.program, threads = layout, program, range(team.size)
         self.public = PublicState.of(layout, program)
         self.workspaces = [RelayWorkspace.of(layout, program, team.stop) for _ in threads]
-        self.bits = np.zeros((2, layout.blocks * layout.words), dtype=np.uint64)
+        words = layout.blocks * layout.words
+        self.bits = np.zeros((2, words), dtype=np.uint64)
+        self.ahead = np.zeros(words * program.marks, dtype=np.uint64)
+        nothing = np.empty(0, dtype=np.uint32)
+        self.silence = Echo(nothing, nothing, nothing, np.empty(0, dtype=np.int64))
+        self.echo = self.silence
         self.tallies = np.zeros((team.size, GAP), dtype=TALLY)[:, 0]
 
     def steps(self, instance: Instance, report: StepReport) -> Iterator[np.void]:
         """Route one permutation, and yield the row of the log of each step."""
         layout, program, public = self.layout, self.program, self.public
         destination, keyed = self.targets(instance.destination)
-        packets = RelayPackets(self.bits[0], self.bits[1], destination, keyed)
+        packets = RelayPackets(self.bits[0], self.bits[1], self.ahead, destination, keyed)
         state, step, moving = public.state[0], 0, []
+        self.echo = self.silence
 
         def begin_some(t: int, first: int, last: int) -> None:
             moving.append(begin(layout, packets, self.workspaces[t], first, last))
@@ -52,29 +75,38 @@ class DividedRun(LargeRun):
         start(layout, program, public, np.uint64(instance.coins.seed), sum(moving))
         while step == 0 or (state["pending"] > 0 and step < program.max_steps):
             if state["pending"] > 0:
-                row = row_of(step, len(program.stages), program.repeated)
-                for _ in self._stage(packets, program.stages[row]):
+                count, again = len(program.stages), program.repeated
+                rows = [row_of(at, count, again) for at in (step, step + 1)]
+                for _ in self._stage(packets, *program.stages[rows]):
                     report(step, int(state["slots"]), int(state["pending"]))
             log = np.zeros(1, dtype=LOG)
             write_row(state, public.tally[0], log[0])
             yield log[0]
             step += 1
 
-    def _stage(self, packets: RelayPackets, stage: Any) -> Iterator[None]:
+    def _stage(self, packets: RelayPackets, stage: Any, following: Any) -> Iterator[None]:
         """Execute a stage, and yield now and then."""
         layout, public, tallies, kind = self.layout, self.public, self.tallies, stage["kind"]
-        prepare(layout, self.program, stage, public, public.table[:0])
+        prepare(layout, self.program, stage, following, public, public.table[:0])
         tallies[:] = 0
+        later, pending = Later(public.later, public.state[0]["later"]), public.state[0]["pending"]
         if kind in (PARK, SWEEP):
             windows = self.program.windows[stage["first"] : stage["second"]]
-            fixed = public.table[:0], windows, public.keys
-            yield from self._work(park, packets, *fixed, kind == SWEEP)
+            fixed = windows, public.keys, kind == SWEEP, later
+            if repeats(layout, self.echo):
+                rest = self.echo, pending, tallies[0]
+                yield from self._alone(park_after, packets, public.rows, *fixed, *rest)
+            else:
+                yield from self._work(park, packets, public.table[:0], *fixed)
         elif kind == GRID:
             shift = public.state[0]["shift"]
             yield from self._work(grid, packets, public.table[:0], stage["first"], shift)
+        elif kind == MARKED:
+            places = public.rows, stage["first"], later
+            yield from self._alone(self._mark, packets, *places, self.echo, pending, tallies[0])
         elif kind == TEAM:
-            fixed = int(public.state[0]["pending"]), stage["first"], public.keys[0]
-            yield from self._alone(elect, packets, *fixed, tallies[0])
+            sets = stage["first"], public.keys[0]
+            yield from self._alone(elect, packets, pending, *sets, tallies[0])
         else:
             for turn in range(stage["first"]):
                 copies = stage["first"], turn, public.couplers
@@ -84,7 +116,13 @@ class DividedRun(LargeRun):
         _add(public.tally, tallies)
         if kind == SHOWER:
             yield from self._alone(global_or, packets, public.groups, public.tally[0])
+        if kind != MARKED:
+            self.echo = self.silence
         finish(stage, public.state[0], public.tally[0])
+
+    def _mark(self, *everything: Any) -> None:
+        """Execute a marked stage, and keep the acks to repeat."""
+        self.echo = marked(*everything)
 
     def _work(
         self, stage: Callable[..., None], packets: RelayPackets, *rest: object
@@ -121,5 +159,5 @@ def _add(total: Records, tallies: Records) -> None:
     """Add the counts of all threads to those of the run."""
     for name in ("messages", "collisions", "destroyed", "delivered", "acked"):
         total[name] += tallies[name].sum()
-    for name in ("last_slot", "bits"):
+    for name in ("last_slot", "bits", "ended"):
         total[name] = max(int(total[name][0]), tallies[name].max())

@@ -34,6 +34,8 @@ class RelayTally(Protocol):
     """The last slot of a stage in which a packet was delivered."""
     bits: int
     """The most bits in a message so far."""
+    ended: int
+    """The slots of a stage that may end early, or 0."""
 
 
 TALLY = record_type(RelayTally)
@@ -90,15 +92,30 @@ class RelayPackets(NamedTuple):
     """Sources that do not know that their packet is delivered."""
     undelivered: U64
     """Packets that are not delivered, all of which are pending."""
+    ahead: U64
+    """Packets that a relay keeps for the next stage, for each of its bijections in turn."""
     destination: U32
     """Empty if the permutation is computed."""
     keyed: KeyedRounds
 
 
-def packets_table(layout: RelayLayout, stored: int) -> Table:
+class Later(NamedTuple):
+    """The bijections of the next stage, if attempts send packets for it."""
+
+    rows: U64
+    copies: int
+    """The number of bijections, 0 if nothing is sent."""
+
+
+def packets_table(layout: RelayLayout, program: Program, stored: int) -> Table:
     """Return the arrays of packets, of which this many destinations are stored: all or none."""
-    words = (layout.blocks * layout.words, np.uint64)
-    return {"pending": words, "undelivered": words, "destination": (stored, np.uint32)}
+    words = layout.blocks * layout.words
+    return {
+        "pending": (words, np.uint64),
+        "undelivered": (words, np.uint64),
+        "ahead": (words * program.marks, np.uint64),
+        "destination": (stored, np.uint32),
+    }
 
 
 class RelayWorkspace(NamedTuple):
@@ -117,6 +134,9 @@ class RelayWorkspace(NamedTuple):
     table: U8  # how many are in a cell: 0, 1, 3, 7, …
     room: U32  # in a set, by class
     acked: U16  # by set: the last window with an ack
+    early: U32  # copies for the next stage: their packets, by position
+    early_cells: U32  # and cells
+    earliest: U32  # by set: the attempt in which one was kept
     removed: U64  # bits of packets of a block
     used: U64  # places of a grid's relays, found by hashing
     unused: Records  # a tally of attempts that are made again
@@ -140,6 +160,9 @@ def workspace_table(layout: RelayLayout, program: Program) -> Table:
         "table": (sets * program.widest, np.uint8),
         "room": (sets * layout.k, np.uint32),
         "acked": (sets, np.uint16),
+        "early": (spare * program.marks, np.uint32),
+        "early_cells": (spare * program.marks, np.uint32),
+        "earliest": (sets if program.marks > 0 else 0, np.uint32),
         "removed": (layout.words, np.uint64),
         "used": (2 << spare.bit_length() if layout.d < layout.g else 0, np.uint64),
         "unused": (1, TALLY),

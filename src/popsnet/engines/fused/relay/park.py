@@ -10,8 +10,15 @@ import numpy as np
 
 from popsnet.compiled import compiled
 from popsnet.engines.fused.arrays import I64, U8, U32, U64
-from popsnet.engines.fused.relay.bijections import find_places
-from popsnet.engines.fused.relay.layout import RelayLayout, RelayPackets, RelayTally, RelayWorkspace
+from popsnet.engines.fused.bits import divide
+from popsnet.engines.fused.relay.bijections import find_places, keep_ahead, place_of
+from popsnet.engines.fused.relay.layout import (
+    Later,
+    RelayLayout,
+    RelayPackets,
+    RelayTally,
+    RelayWorkspace,
+)
 from popsnet.engines.fused.relay.pending import is_undelivered, load, put_bit, remove, split
 from popsnet.splitmix import word
 
@@ -22,7 +29,7 @@ _ALONE = np.uint8(1)
 @compiled
 def park(
     layout: RelayLayout, packets: RelayPackets, work: RelayWorkspace, rows: U64, table: U32,
-    windows: I64, keys: U64, swept: bool, first: int, last: int, tally: RelayTally,
+    windows: I64, keys: U64, swept: bool, later: Later, first: int, last: int, tally: RelayTally,
 ) -> None:  # fmt: skip
     """Execute a stage with these windows and the keys of their coins, unused by a sweep."""
     before = windows.sum() + (len(windows) if len(windows) > 1 else 0)  # slots before deliveries
@@ -33,16 +40,21 @@ def park(
         find_places(layout, rows, table, layout.d, m, work)
         split(layout, work.numbers, work.places, m, work.sets, work.classes)
         work.removed[:] = _0
-        if len(windows) == 1 and windows[0] == 1 and layout.k == 1:
+        if len(windows) == 1 and windows[0] == 1 and layout.k == 1 and later.copies == 0:
             try_once(work, m, tally)
         else:
             make_room(layout, work, block)
+            work.earliest[:] = 0
+            passed = 0
             for i in range(len(windows)):
                 if i > 0:
                     m = still_pending(work, m)
                 start = np.uint64(block * layout.rows * layout.d)
                 choose_turns(keys[i], start, m, windows[i], swept, work)
-                try_window(layout, packets, work, block, m, i, windows[i], before, tally)
+                try_window(
+                    layout, packets, work, block, m, i, windows[i], before, passed, later, tally
+                )
+                passed += windows[i]
         delivered = remove(layout, packets.undelivered, work.removed, block)
         tally.delivered += delivered
         tally.acked += remove(layout, packets.pending, work.removed, block)
@@ -68,19 +80,69 @@ def try_once(work: RelayWorkspace, m: int, tally: RelayTally) -> None:
 @compiled
 def try_window(
     layout: RelayLayout, packets: RelayPackets, work: RelayWorkspace, block: int, m: int,
-    number: int, window: int, before: int, tally: RelayTally,
+    number: int, window: int, before: int, passed: int, later: Later, tally: RelayTally,
 ) -> None:  # fmt: skip
-    """Execute one window: all send in their slots, and the sets store."""
+    """Execute a window, after ``passed`` attempts: all send in their slots, and the sets store."""
     width = np.uint32(window)
     for k in range(m):
         work.cells[k] = np.uint32(work.sets[k] * width) + work.turns[k]
     tally.collisions += occupy(work.cells, m, work.table)
+    early = send_early(layout, work, block, m, window, later) if later.copies > 0 else 0
+    tally.collisions += occupy(work.early_cells, early, work.table)
     alone = pick_alone(work.cells, m, work.table, work.alone)
+    keep_early(layout, packets, work, block, early, window, passed, later, tally)
     vacate(work.cells, m, work.table)
+    vacate(work.early_cells, early, work.table)
     tally.messages += m
     tally.destroyed += m - alone
     order = by_turn(work, alone, window)
     store(layout, packets, work, block, order, alone, number, window, before, tally)
+
+
+@compiled
+def send_early(
+    layout: RelayLayout, work: RelayWorkspace, block: int, m: int, window: int, later: Later
+) -> int:
+    """Write the cells of copies for the next stage, of packets for their own group."""
+    g, count = layout.g, 0
+    for k in range(m):
+        row = int(divide(np.uint64(work.numbers[k]), layout.by_d))
+        group = int(divide(np.uint64(work.targets[k]), layout.by_d))
+        if group != block * layout.rows + row:
+            continue
+        start = count
+        for u in range(later.copies):
+            relay = int(place_of(layout, later.rows, u, work.targets[k])) % g
+            cell = np.uint32((row * g + relay) * window + int(work.turns[k]))
+            new = bool(cell != work.cells[k])
+            for e in range(start, count):
+                new &= bool(cell != work.early_cells[e])
+            work.early[count], work.early_cells[count] = np.uint32(k), cell
+            count += int(new)
+    return count
+
+
+@compiled
+def keep_early(
+    layout: RelayLayout, packets: RelayPackets, work: RelayWorkspace, block: int, early: int,
+    window: int, passed: int, later: Later, tally: RelayTally,
+) -> None:  # fmt: skip
+    """Let every relay keep the first copy for the next stage that it hears."""
+    for e in range(early):
+        cell = int(work.early_cells[e])
+        if work.table[cell] == _ALONE:
+            at, attempt = cell // window, np.uint32(passed + cell % window + 1)
+            if work.earliest[at] == 0 or work.earliest[at] > attempt:
+                work.earliest[at] = attempt
+    for e in range(early):
+        cell = int(work.early_cells[e])
+        tally.destroyed += int(work.table[cell] != _ALONE)
+        when = passed + cell % window + 1
+        if work.table[cell] == _ALONE and work.earliest[cell // window] == when:
+            k = work.early[e]
+            source = np.uint32(block * layout.rows * layout.d) + work.numbers[k]
+            relay = cell // window % layout.g
+            keep_ahead(layout, packets, later, source, work.targets[k], relay)
 
 
 @compiled
@@ -99,7 +161,7 @@ def still_pending(work: RelayWorkspace, m: int) -> int:
     s = _0
     for k in range(m):
         number = np.uint64(work.numbers[k])
-        work.numbers[s] = number
+        work.numbers[s], work.targets[s] = number, work.targets[k]
         work.sets[s], work.classes[s] = work.sets[k], work.classes[k]
         s += _1 ^ ((work.removed[number >> _6] >> (number & _63)) & _1)
     return int(np.int64(s))

@@ -27,6 +27,8 @@ def begin(
             work.numbers[k] = k
         look_up(packets, work.numbers, m, block * size, work.targets)
         bits[:] = np.uint64(0)
+        for at in range(block * layout.words, len(packets.ahead), layout.blocks * layout.words):
+            packets.ahead[at : at + layout.words] = np.uint64(0)
         for k in range(m):
             waits = np.uint64(work.targets[k] != start + np.uint32(k))
             bits[np.uint64(k) >> _6] |= waits << (np.uint64(k) & _63)
@@ -101,3 +103,66 @@ def remove(layout: RelayLayout, bits: U64, removed: U64, block: int) -> int:
         count += ones(bits[at] & removed[w])
         bits[at] &= ~removed[w]
     return int(np.int64(count))
+
+
+@compiled
+def gather(
+    layout: RelayLayout, packets: RelayPackets, work: RelayWorkspace, sources: U32, targets: U32
+) -> None:
+    """Write all pending packets and their destinations."""
+    filled, size = 0, layout.rows * layout.d
+    for block in range(layout.blocks):
+        m = load(layout, packets, packets.pending, work, block)
+        for q in range(m):
+            sources[filled + q] = np.uint32(block * size) + work.numbers[q]
+            targets[filled + q] = work.targets[q]
+        filled += m
+
+
+@compiled(inline=True)
+def put_in(bits: U64, number: np.uint32) -> None:
+    """Add a processor to a set."""
+    at = np.uint64(number)
+    bits[at >> _6] |= _1 << (at & _63)
+
+
+@compiled(inline=True)
+def remove_from(bits: U64, number: np.uint32) -> None:
+    """Remove a processor from a set."""
+    at = np.uint64(number)
+    bits[at >> _6] &= ~(_1 << (at & _63))
+
+
+@compiled(inline=True)
+def is_in(bits: U64, number: np.uint32) -> bool:
+    """Return whether a processor is in a set."""
+    at = np.uint64(number)
+    return bool((bits[at >> _6] >> (at & _63)) & _1)
+
+
+@compiled(inline=True)
+def is_set(layout: RelayLayout, bits: U64, packet: np.uint32) -> bool:
+    """Return whether the bit of a packet is set."""
+    size = np.uint64(layout.rows * layout.d)
+    block = np.uint64(packet) // size
+    at = np.uint64(packet) - block * size
+    word: np.uint64 = bits[block * np.uint64(layout.words) + (at >> _6)]
+    return bool((word >> (at & _63)) & _1)
+
+
+@compiled(inline=True)
+def clear(layout: RelayLayout, bits: U64, packet: np.uint32) -> None:
+    """Clear the bit of a packet."""
+    size = np.uint64(layout.rows * layout.d)
+    block = np.uint64(packet) // size
+    at = np.uint64(packet) - block * size
+    bits[block * np.uint64(layout.words) + (at >> _6)] &= ~(_1 << (at & _63))
+
+
+@compiled(inline=True)
+def set_bit(layout: RelayLayout, bits: U64, packet: np.uint32) -> None:
+    """Set the bit of a packet."""
+    size = np.uint64(layout.rows * layout.d)
+    block = np.uint64(packet) // size
+    at = np.uint64(packet) - block * size
+    bits[block * np.uint64(layout.words) + (at >> _6)] |= _1 << (at & _63)

@@ -14,14 +14,15 @@ from popsnet.network import Network
 from popsnet.permutations.uniform import RANDOM
 from popsnet.routing.relay.bijection import CELLS
 from popsnet.routing.relay.grid import Grid
+from popsnet.routing.relay.marked import Mark, MarkSeveral
 from popsnet.routing.relay.park import Park, SweepStage
 from popsnet.routing.relay.router import SEED
 from popsnet.routing.relay.schedule import RelaySchedule
 from popsnet.routing.relay.single_attempt import Fold, Shower
 from popsnet.routing.relay.state import ATTEMPT, CANDIDATES, SHIFT, RelayStage
-from popsnet.routing.relay.team import Team
+from popsnet.routing.relay.team import TeamStage
 
-PARK, SWEEP, FOLD, SHOWER, GRID, TEAM = range(6)
+PARK, SWEEP, FOLD, SHOWER, GRID, TEAM, MARKED = range(7)
 
 _KINDS: dict[type[RelayStage], int] = {
     Park: PARK,
@@ -29,14 +30,17 @@ _KINDS: dict[type[RelayStage], int] = {
     Fold: FOLD,
     Shower: SHOWER,
     Grid: GRID,
-    Team: TEAM,
+    TeamStage: TEAM,
+    Mark: MARKED,
+    MarkSeveral: MARKED,
 }
 
 
 class ProgramStage(Protocol):
     """A stage of a program.
 
-    Its numbers are where windows begin and end, copies (a fold has one), or the x and y of a grid.
+    Its numbers are where windows begin and end, copies (one of F and Q), candidates, or the x and y
+    of a grid.
     """
 
     kind: int
@@ -69,6 +73,8 @@ class Program(NamedTuple):
     """The longest window of any stage, 1 if there is none."""
     copies: int
     """The most copies of any shower."""
+    marks: int
+    """The most bijections of a marked stage, 0 if there is none."""
     turns: int
     """The most attempt slots of any grid."""
     max_steps: int
@@ -90,6 +96,7 @@ def program_of(network: Network, schedule: RelaySchedule, max_steps: int) -> Pro
         windows=np.array(windows, dtype=np.int64),
         widest=max(windows, default=1),
         copies=max((stage.copies for stage in stages if isinstance(stage, Shower)), default=1),
+        marks=max((stage.bijections for stage in stages if stage.looks_ahead), default=0),
         turns=max((stage.x for stage in stages if isinstance(stage, Grid)), default=1),
         max_steps=max_steps,
         purposes=as_purposes(RelayPurposes, "run", RANDOM, SEED, CELLS, SHIFT, ATTEMPT, CANDIDATES),
@@ -109,8 +116,10 @@ def _numbers(stage: RelayStage, network: Network, windows: list[int]) -> tuple[i
         return stage.copies, 0
     elif isinstance(stage, Grid):
         return stage.x, stage.y
-    elif isinstance(stage, Team):
+    elif isinstance(stage, TeamStage):
         return stage.candidates, 0
+    elif isinstance(stage, Mark | MarkSeveral):
+        return stage.bijections, 0
     return start, len(windows)
 
 

@@ -15,16 +15,19 @@ from popsnet.engines.fused.relay.global_or import GROUP, global_or
 from popsnet.engines.fused.relay.grid import grid
 from popsnet.engines.fused.relay.layout import (
     TALLY,
+    Later,
     RelayLayout,
     RelayPackets,
     RelayTally,
     RelayWorkspace,
 )
+from popsnet.engines.fused.relay.marked import Echo, marked, park_after, repeats
 from popsnet.engines.fused.relay.park import park
 from popsnet.engines.fused.relay.pending import begin
 from popsnet.engines.fused.relay.program import (
     FOLD,
     GRID,
+    MARKED,
     PARK,
     SHOWER,
     SWEEP,
@@ -78,6 +81,8 @@ class RunState(Protocol):
     """Of a grid."""
     tabulated: int
     """Places of this stage in the table."""
+    later: int
+    """Bijections that were drawn for the next stage."""
     moving: int
     """Packets that do not start at their destinations."""
     pending: int
@@ -89,6 +94,7 @@ class PublicState(NamedTuple):
     """What all threads share of a stage: its coins, and the couplers that all use."""
 
     rows: U64  # multipliers of its bijections, one after another
+    later: U64  # the same for the next stage
     turn: U32  # the shifts of the places of each group
     keys: U64  # of the private coins of its windows
     table: U32  # the places of all destinations; empty on large networks
@@ -107,7 +113,8 @@ def public_table(layout: RelayLayout, program: Program) -> Table:
     """Return the arrays of a public state."""
     g, n = layout.g, layout.d * layout.g
     return {
-        "rows": (g * WORDS * program.copies, np.uint64),
+        "rows": (g * WORDS * max(program.copies, program.marks), np.uint64),
+        "later": (g * WORDS * program.marks, np.uint64),
         "turn": (g, np.uint32),
         "keys": (max(len(program.windows), 1), np.uint64),
         "table": (n if n <= _LARGEST_TABLE else 0, np.uint32),
@@ -135,7 +142,8 @@ def start(
     state, tally = public.state[0], public.tally[0]
     state.private_seed = seed
     state.public_seed = word(step_key(seed, program.purposes.seed, 0), np.uint64(0))
-    state.bijections, state.windows, state.moving, state.pending = 0, 0, moving, moving
+    state.bijections, state.windows, state.later = 0, 0, 0
+    state.moving, state.pending = moving, moving
     state.slots = 1
     state.slots_delivered = int(
         moving < layout.d * layout.g
@@ -147,12 +155,13 @@ def start(
 
 @compiled
 def prepare(
-    layout: RelayLayout, program: Program, stage: ProgramStage, public: PublicState, table: U32
-) -> None:
+    layout: RelayLayout, program: Program, stage: ProgramStage, following: ProgramStage,
+    public: PublicState, table: U32,
+) -> None:  # fmt: skip
     """Draw the coins of a stage, and tabulate its places if that saves time."""
     state, purposes = public.state[0], program.purposes
     kind, first, width = stage.kind, stage.first, layout.g * WORDS
-    public.tally[0].last_slot = 0
+    public.tally[0].last_slot, public.tally[0].ended = 0, 0
     if kind == GRID:
         key = step_key(state.public_seed, purposes.shift, state.bijections)
         bound = np.uint64(layout.superclasses)
@@ -163,15 +172,36 @@ def prepare(
         state.bijections += 1
         state.tabulated = 0
         return
-    for u in range(first if kind in (FOLD, SHOWER) else 1):
-        draw_bijection(layout, purposes.cells, public, public.rows[u * width : (u + 1) * width])
+    if state.later > 0:
+        public.rows[: first * width] = public.later[: first * width]
+    else:
+        number = first if kind in (FOLD, SHOWER, MARKED) else 1
+        draw_bijections(layout, purposes.cells, public, public.rows, number)
+    state.later = following.first if sends_ahead(kind, following) else 0
+    draw_bijections(layout, purposes.cells, public, public.later, state.later)
     for i in range(first, stage.second if kind == PARK else first):
         public.keys[i - first] = step_key(state.private_seed, purposes.attempt, state.windows)
         state.windows += 1
     state.tabulated = 0
-    if kind not in (FOLD, SHOWER) and _TABULATED * state.pending >= len(table) > 0:
+    if kind not in (FOLD, SHOWER, MARKED) and _TABULATED * state.pending >= len(table) > 0:
         tabulate(layout, public.rows, layout.width if kind == GRID else layout.d, table)
         state.tabulated = len(table)
+
+
+@compiled(inline=True)
+def sends_ahead(kind: int, following: ProgramStage) -> bool:
+    """Return whether attempts of a stage send packets for the next one."""
+    return following.kind == MARKED and kind in (PARK, SWEEP, MARKED)
+
+
+@compiled
+def draw_bijections(
+    layout: RelayLayout, cells: np.uint64, public: PublicState, rows: U64, number: int
+) -> None:
+    """Draw the next public bijections."""
+    width = layout.g * WORDS
+    for u in range(number):
+        draw_bijection(layout, cells, public, rows[u * width : (u + 1) * width])
 
 
 @compiled
@@ -194,7 +224,7 @@ def finish(stage: ProgramStage, state: RunState, tally: RelayTally) -> None:
         state.pending = 0
     if tally.last_slot > 0:
         state.slots_delivered = state.slots + tally.last_slot
-    state.slots += stage.slots
+    state.slots += tally.ended if tally.ended > 0 else stage.slots
 
 
 @compiled
@@ -221,17 +251,32 @@ def do_stages(
     """Execute stages until no packet is pending, and return the number of steps."""
     state, tally, step, blocks = public.state[0], public.tally[0], 0, layout.blocks
     start(layout, program, public, seed, begin(layout, packets, work, 0, blocks))
+    nothing = public.turn[:0]
+    silence = Echo(nothing, nothing, nothing, program.windows[:0])
+    echo = silence
     while True:
         if state.pending > 0:
             stage = program.stages[row_of(step, len(program.stages), program.repeated)]
-            prepare(layout, program, stage, public, public.table)
+            following = program.stages[row_of(step + 1, len(program.stages), program.repeated)]
+            prepare(layout, program, stage, following, public, public.table)
             kind, first, rows = stage.kind, stage.first, public.rows
             table, keys, couplers = public.table[: state.tabulated], public.keys, public.couplers
             if kind in (PARK, SWEEP):
-                windows, swept = program.windows[first : stage.second], kind == SWEEP
-                park(layout, packets, work, rows, table, windows, keys, swept, 0, blocks, tally)
+                windows, later = (
+                    program.windows[first : stage.second],
+                    Later(public.later, state.later),
+                )
+                fixed = windows, keys, kind == SWEEP, later
+                if repeats(layout, echo):
+                    rest = echo, state.pending, tally
+                    park_after(layout, packets, work, rows, *fixed, *rest)
+                else:
+                    park(layout, packets, work, rows, table, *fixed, 0, blocks, tally)
             elif kind == GRID:
                 grid(layout, packets, work, rows, table, first, state.shift, 0, blocks, tally)
+            elif kind == MARKED:
+                later = Later(public.later, state.later)
+                echo = marked(layout, packets, work, rows, first, later, echo, state.pending, tally)
             elif kind == TEAM:
                 elect(layout, packets, work, state.pending, first, keys[0], tally)
             else:
@@ -240,8 +285,10 @@ def do_stages(
                     if layout.d > layout.g:
                         mark(layout, packets, work, rows, *copies, tally)
                     resolve(layout, packets, work, rows, *copies, folded, 0, blocks, tally)
-            if stage.kind == SHOWER:
+            if kind == SHOWER:
                 global_or(layout, packets, work, public.groups, tally)
+            if kind != MARKED:
+                echo = silence
             finish(stage, state, tally)
         write_row(state, tally, log[step])
         step += 1
