@@ -108,7 +108,7 @@ def test_each_schedule_has_one_name(text: str, canonical: str) -> None:
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        ("Q2", r"'Q2' does not begin with a stage.*made of Pw or P\(w1,w2,…\), S, F, Rr and XY"),
+        ("Z2", r"'Z2' does not begin .*made of Pw or P\(w1,w2,…\), S, F, Rr, Tr, Q, Xr and XY"),
         ("P2 p1", r"'p1' does not begin with a stage"),
         ("P2, P1", r"'P2, P1' does not begin"),
         ("P(2,1", r"'P\(2,1' does not begin"),
@@ -185,7 +185,7 @@ def test_a_stage_that_does_not_fit_says_what_would(
 
 
 @pytest.mark.parametrize(
-    ("text", "named"), [("P0", False), ("P4P3", False), ("Q", False), ("", False), ("other", True)]
+    ("text", "named"), [("P0", False), ("P4P3", False), ("Z", False), ("", False), ("other", True)]
 )
 def test_names_are_offered_only_for_what_may_be_one(cli: Cli, text: str, named: bool) -> None:
     finished = cli("route", 8, 8, "--router", "relay", "--variant", text)
@@ -223,7 +223,7 @@ def test_the_command_line_takes_variants_with_a_name(cli: Cli, variant: str) -> 
     [
         ("", "empty"),
         ("P0", "0 must be from 1"),
-        ("Q", "does not begin with a stage"),
+        ("Z", "does not begin with a stage"),
         ("s", "Did you mean 'S'?"),
         ("p2 P1", "Did you mean 'P2 P1'?"),
         ("Roll_Call", "Did you mean 'roll-call'?"),

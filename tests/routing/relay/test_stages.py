@@ -82,6 +82,8 @@ def test_a_stage_takes_its_slots_and_acknowledges_only_what_is_home(
         alone = Alone(network, destination, seed, one.buffers(network))
         for _ in range(3):  # from all, from many and from few
             before = alone.state.pending
+            if not before.size:  # a run has ended
+                break
             driven = alone.run(one)
             assert len(driven.done) == one.slots(network)
             assert np.isin(alone.state.pending, before).all()

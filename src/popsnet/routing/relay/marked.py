@@ -24,10 +24,10 @@ Two more rules, which take no slot:
 - **Look-ahead.** A packet for its source's own group meets the mark of its own destination, as long
   as that waits. So in the attempts before a marked stage its source sends it to the groups T_u of
   that stage, too. A relay that hears it there keeps it, and sends it in its slot, unless it has
-  accepted another packet for the same slot. Nothing can meet it but such a packet of the same relay.
-- **Echo.** A relay that accepted a packet from a sender that waits repeats the ack in the first slot
-  of the next stage, if it has nothing else to send. The source listens to it then, if it missed the
-  ack. The echo may destroy an attempt, but what is heard is heard alone.
+  accepted another packet for the same slot. Nothing else can meet it.
+- **Echo.** A relay that accepted a packet from a sender that waits repeats the ack in the first
+  slot of the next stage, if it has nothing else to send. The source listens to it then, if it
+  missed the ack. The echo may destroy an attempt, but what is heard is heard alone.
 
 A run of marked stages alone might never end: on tiny networks two packets can mark each other's
 couplers for ever. So a plan repeats other stages as well.
@@ -41,13 +41,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from popsnet.network import Network
-from popsnet.routing.relay.state import Places, RelayStage, RelayState, distinct
+from popsnet.routing.relay.state import RelayStage, RelayState, distinct
 from popsnet.slot import NO_PACKET, Inbox, Ints, Kind, Slot, Slots
 from popsnet.theory.stages import Numbers, after_marked
 
 _PHASES = {
-    "marked: attempt": "Every waiting packet is sent to its relay groups, and every destination that "
-    "waits marks its own. A relay accepts a packet that it hears alone.",
+    "marked: attempt": "Every waiting packet is sent to its relay groups, and every destination "
+    "that waits marks its own. A relay accepts a packet that it hears alone.",
     "marked: delivery*": "A relay sends what it accepted to the destination and to the source at "
     "once. A destination that waits has marked the coupler, so nothing meets its packet.",
 }
@@ -72,7 +72,7 @@ class _Marked(RelayStage):
         return after_marked(network, rho, self.bijections)
 
     def buffers(self, network: Network) -> int:
-        """Return 4: its own packet, the one for it, one to deliver now and one in the next stage."""
+        """Return 4: its own packet, the one for it, one to deliver now, one in the next stage."""
         return 4
 
 

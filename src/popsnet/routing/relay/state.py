@@ -148,7 +148,7 @@ class RelayState:
         self._echo = None
 
     def attempt(self, slot: Slot) -> Generator[Slot, Inbox, Inbox]:
-        """Execute the first slot of a stage, in which acks may be repeated; return what relays hear.
+        """Execute a slot of attempts, in which acks may be repeated, and return what relays hear.
 
         Sources that hear their ack are done.
         """
