@@ -22,13 +22,10 @@ def _attempt(
     network, processors = state.network, state.network.processors
     first = processors[network.index(processors) < network.g]
     listening, phase = (first, network.index(first)), f"{stage}: attempt"
-    heard = yield from state.attempt(
-        Slot.send_packets(
-            state.pending, groups, listening, fanout=fanout, phase=phase, step=state.step
-        )
+    heard = yield Slot.send_packets(
+        state.pending, groups, listening, fanout=fanout, phase=phase, step=state.step
     )
-    if state.pending.size:  # acks may have been repeated
-        state.keep(heard)
+    state.keep(heard)
     return heard
 
 
@@ -76,8 +73,6 @@ class Fold(RelayStage):
         places = state.places(state.fresh_bijection(network.d), network.processors)
         relays = places % network.g
         copies = yield from _attempt(state, "fold", relays[state.destination[state.pending]])
-        if not state.pending.size:
-            return
         targets = network.group(copies.destinations)
         heard = yield Slot.forward(copies, targets, relays, phase="fold: delivery", step=state.step)
         state.take(heard)
@@ -140,8 +135,6 @@ class Shower(RelayStage):
         relays = places % network.g
         groups, fanout = distinct(relays[state.destination[state.pending]])
         heard = yield from _attempt(state, "shower", groups, fanout)
-        if not state.pending.size:
-            return
         for turn in range(self.copies):
             sending = heard.at(relays[heard.destinations, turn] == network.group(heard.receivers))
             groups, listening = network.group(sending.destinations), relays[state.waiting, turn]
