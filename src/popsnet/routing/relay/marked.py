@@ -112,12 +112,13 @@ class _MarkedSlots:
         missed = np.full(self._network.n, NO_PACKET, dtype=np.int32)
         slots = self._slot_of(accepted)
         ahead = self._slot_of(self._ahead)
-        state, turn = self._state, 0
-        while turn < self._copies * self._network.blocks and state.pending.size:
+        state = self._state
+        for turn in range(self._copies * self._network.blocks):
+            if not state.pending.size:
+                return
             yield from self._deliver(turn, accepted, slots, ahead, missed)
-            turn += 1
-        for left in (self._ahead.at(ahead >= 0), accepted.at(slots >= turn)):
-            state.release(left.receivers, left.packets, left.destinations)
+        left = self._ahead.at(ahead >= 0)
+        state.release(left.receivers, left.packets, left.destinations)
         if state.following is not None and state.following.looks_ahead:
             listening = state.pending[missed[state.pending] != NO_PACKET]
             state.echo = Echo(accepted.at(sender_waits), listening, missed[listening])

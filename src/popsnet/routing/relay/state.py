@@ -130,11 +130,6 @@ class RelayState:
         self.keep(heard)
         self._ahead.append(heard)
 
-    def finish(self) -> None:
-        """Let relays drop what they stored for a stage that does not come."""
-        left = self.take_ahead()
-        self.release(left.receivers, left.packets, left.destinations)
-
     def take_ahead(self) -> Inbox:
         """Return what relays stored for this stage."""
         rows, self._ahead = self._ahead, []
