@@ -74,8 +74,8 @@ class _Marked(RelayStage):
         return after_marked(network, rho, self.bijections)
 
     def buffers(self, network: Network) -> int:
-        """Return 4: its own packet, the one for it, one to deliver now, one in the next stage."""
-        return 4
+        """Return 3 + k: one more than in the stages before it, for a packet sent ahead."""
+        return 3 + network.blocks
 
 
 @dataclass(frozen=True)
@@ -186,7 +186,7 @@ class _MarkedSlots:
             listened=np.concatenate([slot.listened[others], echo.listened]),
         )
         acks = (heard.kinds == Kind.ACK) & (heard.packets == heard.receivers)
-        state.acknowledge(heard.receivers[acks])
+        self._acknowledge(heard.receivers[acks])
         return heard.at((heard.kinds == Kind.PACKET) & ~np.isin(heard.receivers, echo.listeners))
 
     def _slot_of(self, held: Inbox) -> Ints:
@@ -229,5 +229,8 @@ class _MarkedSlots:
         )  # fmt: skip
         state.release(relays, packets, destinations)
         state.take(heard)
-        mine = heard.receivers[heard.packets == heard.receivers]
-        state.acknowledge(mine[np.isin(mine, state.pending)])
+        self._acknowledge(heard.receivers[heard.packets == heard.receivers])
+
+    def _acknowledge(self, sources: Ints) -> None:
+        """Let sources that heard their own packet be done, if they are not already."""
+        self._state.acknowledge(sources[np.isin(sources, self._state.pending)])
