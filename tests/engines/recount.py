@@ -11,7 +11,9 @@ import re
 from collections import Counter
 from typing import Any
 
-TAKES_WHAT_IT_HEARS = re.compile(r"(5 )?to destination|.*: delivery.*|roll call: hand out")
+TAKES_WHAT_IT_HEARS = re.compile(
+    r"(5 )?to destination|.*: delivery.*|team: arrival.*|roll call: hand out"
+)
 """The phases in which a destination takes its packet when it hears it."""
 
 ASKING = "all delivered?"

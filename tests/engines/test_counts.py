@@ -32,7 +32,8 @@ from tests.engines.recount import recounted
 
 RELAY = (
     "direct", "roll-call", "census", "S", "P1", "P2 P1", "P(2,1)", "F", "R2", "P1 R1", "XY(1,1)",
-    "XY(2,1)", "XY(1,2)", "XY(2,2)", "XY(1,4)", "S+or", "XY(2,2)+or",
+    "XY(2,1)", "XY(1,2)", "XY(2,2)", "XY(1,4)", "S+or", "XY(2,2)+or", "T2", "S T3", "P1 Q", "X2 P1",
+    "| Q X2 P2", "T2+or", "P1 Q+or",
 )  # fmt: skip
 VARIANTS = (
     *((name, "standard") for name in ("aks", "batcher", "datta", "direct", "offline")),

@@ -43,6 +43,7 @@ CASES: dict[str, dict[str, Any]] = {
     "relay S": {"d": 8, "g": 8, "router": "relay", "variant": "S"},
     "relay P1": {"d": 8, "g": 8, "router": "relay", "variant": "P1", "permutation": "keyed"},
     "relay P1 R1": {"d": 24, "g": 24, "router": "relay", "variant": "P1 R1"},
+    "relay T": {"d": 8, "g": 8, "router": "relay", "variant": "S T3"},
     "relay, d > g": {"d": 7, "g": 3, "router": "relay", "variant": "P(3,2) F R2"},
     "relay transpose, d > g": {
         "d": 24, "g": 6, "router": "relay", "variant": "P1", "permutation": "transpose",

@@ -251,7 +251,7 @@ _STAGES = (
     b"P1", b"P2", b"P(1,2)", b"P(2, 1 ,3)", b"S", b"F", b"R1", b"R3", b"XY(2,2)", b"XY(1,4)", b"|",
     b"P", b"R", b"XY", b"S1", b"F(1)", b"R(1,2)", b"XY(2)", b"P()", b"XY()", b"P0", b"R0", b"\n",
     b"XY(0,1)", b"\t", b"P65536", b"P65537", b"PS", b"p1", b"P1,", b"P(1,)", b"P(,)", b"P+1",
-    b"P-1", b"P 1", b"P1.0", b"P1_0",
+    b"P-1", b"P 1", b"P1.0", b"P1_0", b"T4", b"T", b"Q", b"Q1", b"X2", b"X17",
 )  # fmt: skip
 
 

@@ -6,6 +6,7 @@ change here. A router that reads schedules also needs a function in ``SCHEDULES`
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,9 +27,9 @@ Draw = np.random.Generator
 
 
 def _stages(rng: Draw, network: Network) -> str:
-    """Stages of relay; on large networks without showers, whose multicasts take long."""
+    """Stages of relay; on large networks without R, T and X, whose multicasts take long."""
     text = any_schedule(rng, network)
-    while network.n > 2**15 and "R" in text:
+    while network.n > 2**15 and re.search(r"[RT]|X\d", text):
         text = any_schedule(rng, network)
     return text
 

@@ -109,6 +109,12 @@ class _Journal(Memory):
         super().deliver(processors, packets)
         self._note("deliver", processors, packets)
 
+    def drop_copies(self) -> None:
+        """Free the buffers at the end of a run, which is not an act of a processor."""
+        entries, self.entries = self.entries, {}
+        super().drop_copies()
+        self.entries = entries
+
     def turn_page(self, name: tuple[str, int]) -> _Moment:
         """Return what was done since the last call."""
         entries, self.entries = self.entries, {}

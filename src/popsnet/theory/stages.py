@@ -110,7 +110,8 @@ def after_team(network: Network, rho: Numbers, candidates: int) -> Numbers:
     destination of the destination's group.
     """
     shared = -np.expm1(-2 * candidates * rho * network.d / network.g)
-    return rho * shared**candidates
+    left: Numbers = rho * shared**candidates
+    return left
 
 
 def after_marked(network: Network, rho: Numbers, copies: int) -> Numbers:
@@ -121,7 +122,8 @@ def after_marked(network: Network, rho: Numbers, copies: int) -> Numbers:
     """
     load = copies * _crowd(network, rho) * network.d / network.g
     through = np.exp(-load) * (1 - np.minimum(load, 1.0))
-    return rho * (1 - through) ** copies
+    left: Numbers = rho * (1 - through) ** copies
+    return left
 
 
 def after_grid(network: Network, rho: Numbers, x: int) -> Numbers:

@@ -58,6 +58,8 @@ class Alone:
 
     def run(self, stage: RelayStage) -> Driven:
         driven = drive(self.machine, stage.run(self.state))
+        if not self.state.pending.size:  # the run ends, maybe within the stage
+            self.machine.memory.drop_copies()
         self.state.step += 1
         return driven
 
@@ -196,15 +198,21 @@ def any_variant(rng: np.random.Generator, network: Network) -> str | None:
 
 
 def any_schedule(rng: np.random.Generator, network: Network) -> str:
-    """A schedule that applies and ends with a stage that gets on."""
+    """A schedule that applies and repeats a stage that gets on; T comes before Q, X and R."""
     d, g, k = network.d, network.g, -(-network.d // network.g)
     if d < g:
         return " ".join(_any_grid(rng, -(-g // d)) for _ in range(rng.integers(1, 4)))
     windows = rng.integers(1, k + 2, size=rng.integers(1, 4)).tolist()
-    pieces = [f"P{k}", f"P({','.join(map(str, windows))})", "S", "F", f"R{rng.integers(1, 4)}"]
-    before = " ".join(rng.choice(pieces, size=rng.integers(0, 5)))
-    last = rng.choice(["S", f"P{k + 1}", f"| P{k + 1} F", f"| R2 P{k + 1}", f"| P({k + 1},{k}) F"])
-    return f"{before} {last}"
+    park, several, *_ = told = [f"P{k}", f"P({','.join(map(str, windows))})", "S", "F"]
+    telling = [*told, f"T{rng.integers(1, 9)}"]
+    silent = [*told, "Q", "Q", f"X{rng.integers(1, 4)}", f"R{rng.integers(1, 4)}"]
+    before = [*rng.choice(telling, rng.integers(0, 3)), *rng.choice(silent, rng.integers(0, 4))]
+    wide = f"P{k + 1}"
+    lasts = ["S", wide, f"| {wide} F", f"| R2 {wide}", f"| P({k + 1},{k}) F", f"| Q {wide}"]
+    last = rng.choice([*lasts, f"| Q X2 {wide}", f"{park} | Q Q {wide}", f"{several} | X3 {wide}"])
+    if rng.random() < 0.1:
+        return f"{' '.join(rng.choice(telling, rng.integers(0, 3)))} | T{rng.integers(1, 9)} {wide}"
+    return f"{' '.join(before)} {last}"
 
 
 def _any_grid(rng: np.random.Generator, classes: int) -> str:

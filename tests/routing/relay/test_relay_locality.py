@@ -12,11 +12,11 @@ from popsnet.testing import LocalityError, check_locality
 
 RELAY = get_router("relay")
 SCHEDULES = {
-    (3, 3): ["P2 P1", "S", "P(2,2) P1", "P1 | R2 R1", "P1 F"],
-    (4, 4): ["P1", "P3 R2 R1", "roll-call", "census"],
-    (5, 3): ["P(3,2) P2", "S", "P2 F", "P2 | F P1 R2"],
-    (6, 2): ["P(4,2,1) P3", "P3 F", "S R1", "census"],
-    (8, 4): ["P4 P2 F R2 R1", "P(4,4) | F P2", "census"],
+    (3, 3): ["P2 P1", "S", "P(2,2) P1", "P1 | R2 R1", "P1 F", "S T2", "P1 | Q P2", "| X2 P2"],
+    (4, 4): ["P1", "P3 R2 R1", "roll-call", "census", "T1 T3", "P2 | Q Q P2"],
+    (5, 3): ["P(3,2) P2", "S", "P2 F", "P2 | F P1 R2", "P2 T3 P2", "P2 | Q P3", "| X2 P3"],
+    (6, 2): ["P(4,2,1) P3", "P3 F", "S R1", "census", "S T2 P4", "P3 | Q Q P4"],
+    (8, 4): ["P4 P2 F R2 R1", "P(4,4) | F P2", "census", "P3 T2", "P3 | Q X2 P3"],
     (3, 1): ["P3", "S", "census"],
     (1, 4): ["XY(2,2)", "XY(4,1)", "XY(1,4)"],
     (2, 5): ["XY(3,1)", "XY(2,2)", "XY(1,3) XY(2,2)"],

@@ -13,8 +13,10 @@ from popsnet import InputError, Network
 from popsnet.routing import get_router
 from popsnet.routing.relay import RelaySchedule, RelayStage, parse_schedule
 from popsnet.routing.relay.grid import Grid
+from popsnet.routing.relay.marked import Mark, MarkSeveral
 from popsnet.routing.relay.park import Park, SweepStage
 from popsnet.routing.relay.single_attempt import Fold, Shower
+from popsnet.routing.relay.team import Team
 from tests.conftest import Cli
 
 SIZE = st.integers(1, 2**16)
@@ -23,9 +25,11 @@ STAGE: st.SearchStrategy[RelayStage] = st.one_of(
     st.builds(SweepStage),
     st.builds(Fold),
     st.builds(Shower, st.integers(1, 16)),
+    st.builds(Mark),
+    st.builds(MarkSeveral, st.integers(1, 16)),
     st.builds(Grid, SIZE, SIZE),
 )
-FEW = st.sampled_from([Park((1,)), Park((2, 1)), SweepStage(), Fold()])
+FEW = st.sampled_from([Park((1,)), Park((2, 1)), SweepStage(), Fold(), Team(2)])
 """Few kinds, so that repetitions are likely."""
 
 
@@ -98,6 +102,9 @@ def test_a_repetition_written_out_is_the_same_schedule(
         ("P2 P1 F P1 | F P1 F P1", "P2 | P1 F"),
         ("P1 F | P1 F", "| P1 F"),
         ("XY(04,2)", "XY(4,2)"),
+        ("T(4) Q X(2)\tP1", "T4 Q X2 P1"),
+        ("P1 X2 | Q X2", "P1 | X2 Q"),
+        ("T2 T2 | T2", "T2"),
     ],
 )
 def test_each_schedule_has_one_name(text: str, canonical: str) -> None:
@@ -108,7 +115,7 @@ def test_each_schedule_has_one_name(text: str, canonical: str) -> None:
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        ("Q2", r"'Q2' does not begin with a stage.*made of Pw or P\(w1,w2,…\), S, F, Rr and XY"),
+        ("Z2", r"'Z2' does not begin .*made of Pw or P\(w1,w2,…\), S, F, Rr, Tr, Q, Xr and XY"),
         ("P2 p1", r"'p1' does not begin with a stage"),
         ("P2, P1", r"'P2, P1' does not begin"),
         ("P(2,1", r"'P\(2,1' does not begin"),
@@ -134,6 +141,21 @@ def test_each_schedule_has_one_name(text: str, canonical: str) -> None:
         ("R0", r"R: 0 must be from 1"),
         ("R(2,2)", r"'R\(2,2\)': R takes one number"),
         ("S2", r"'S2': S takes no number"),
+        ("Q2", r"'Q2': Q takes no number"),
+        ("T", r"'T': T takes one number of candidates, as in T4"),
+        ("T(2,2)", r"T takes one number of candidates"),
+        ("T0", r"T: 0 must be from 1 to 1024"),
+        ("T1025", r"T: 1025 must be from 1 to 1024"),
+        ("X", r"'X': X takes one number of places, as in X2"),
+        ("X(2,2)", r"X takes one number of places"),
+        ("X17", r"X: 17 must be from 1 to 16"),
+        ("QQ", r"'QQ': stages must have spaces between them; give 'Q Q…'"),
+        ("Q T2 P1", r"Stage Q comes before T2, but after Q a source may not know"),
+        ("P1 X2 P1 T2 P1", r"Stage X2 comes before T2"),
+        ("R1 S S T9", r"Stage R1 comes before T9.*Give T before Q, X and R, and repeat other"),
+        ("P1 | T2 Q", r"Stage Q comes before T2"),
+        ("P1 | T2 P1 X3 P1", r"Stage X3 comes before T2"),
+        ("P1 Q | T2", r"Stage Q comes before T2"),
         ("F1", r"'F1': F takes no number"),
         ("XY", r"'XY': XY takes two numbers, as in XY\(4,4\)"),
         ("XY(2)", r"'XY\(2\)': XY takes two numbers"),
@@ -151,7 +173,7 @@ def test_what_is_no_schedule_is_refused_with_a_cure(text: str, complaint: str) -
         parse_schedule(text)
 
 
-@given(st.text("PSFRXY0123456789(),| ²٣", max_size=12))
+@given(st.text("PSFRTQXY0123456789(),| ²٣", max_size=12))
 def test_any_text_is_read_or_refused(text: str) -> None:
     try:
         schedule = parse_schedule(text)
@@ -161,7 +183,7 @@ def test_any_text_is_read_or_refused(text: str) -> None:
 
 
 @pytest.mark.parametrize("network", [Network(3, 8), Network(1, 2)])
-@pytest.mark.parametrize("text", ["P1", "S", "F", "R2", "XY(1,8) P1"])
+@pytest.mark.parametrize("text", ["P1", "S", "F", "R2", "T2", "Q", "X2", "XY(1,8) P1"])
 def test_stages_for_large_groups_are_refused_on_small_ones(network: Network, text: str) -> None:
     with pytest.raises(InputError, match=r"does not apply.*needs d >= g; for d < g use .*XY"):
         get_router("relay").choose_variant(text, network)
@@ -185,7 +207,7 @@ def test_a_stage_that_does_not_fit_says_what_would(
 
 
 @pytest.mark.parametrize(
-    ("text", "named"), [("P0", False), ("P4P3", False), ("Q", False), ("", False), ("other", True)]
+    ("text", "named"), [("P0", False), ("P4P3", False), ("Z", False), ("", False), ("other", True)]
 )
 def test_names_are_offered_only_for_what_may_be_one(cli: Cli, text: str, named: bool) -> None:
     finished = cli("route", 8, 8, "--router", "relay", "--variant", text)
@@ -223,7 +245,7 @@ def test_the_command_line_takes_variants_with_a_name(cli: Cli, variant: str) -> 
     [
         ("", "empty"),
         ("P0", "0 must be from 1"),
-        ("Q", "does not begin with a stage"),
+        ("Z", "does not begin with a stage"),
         ("s", "Did you mean 'S'?"),
         ("p2 P1", "Did you mean 'P2 P1'?"),
         ("Roll_Call", "Did you mean 'roll-call'?"),

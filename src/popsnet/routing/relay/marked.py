@@ -24,30 +24,32 @@ Two more rules, which take no slot:
 - **Look-ahead.** A packet for its source's own group meets the mark of its own destination, as long
   as that waits. So in the attempts before a marked stage its source sends it to the groups T_u of
   that stage, too. A relay that hears it there keeps it, and sends it in its slot, unless it has
-  accepted another packet for the same slot. Nothing can meet it but such a packet of the same relay.
-- **Echo.** A relay that accepted a packet from a sender that waits repeats the ack in the first slot
-  of the next stage, if it has nothing else to send. The source listens to it then, if it missed the
-  ack. The echo may destroy an attempt, but what is heard is heard alone.
+  accepted another packet for the same slot. Nothing else can meet it.
+- **Echo.** If the next stage is marked, too, a relay that accepted a packet from a sender that
+  waits repeats the ack in the first slot of that stage, if it has nothing else to send. The source
+  listens to it then, if it missed the ack, and is no relay. The echo may destroy an attempt, but
+  what is heard is heard alone.
 
 A run of marked stages alone might never end: on tiny networks two packets can mark each other's
-couplers for ever. So a plan repeats other stages as well.
+couplers for ever, and while all processors are sources and wait, all listen to echoes. So a plan
+repeats other stages as well.
 """
 
 from __future__ import annotations
 
 from collections.abc import Generator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from popsnet.network import Network
-from popsnet.routing.relay.state import Places, RelayStage, RelayState, distinct
+from popsnet.routing.relay.state import Echo, RelayStage, RelayState, distinct
 from popsnet.slot import NO_PACKET, Inbox, Ints, Kind, Slot, Slots
 from popsnet.theory.stages import Numbers, after_marked
 
 _PHASES = {
-    "marked: attempt": "Every waiting packet is sent to its relay groups, and every destination that "
-    "waits marks its own. A relay accepts a packet that it hears alone.",
+    "marked: attempt": "Every waiting packet is sent to its relay groups, and every destination "
+    "that waits marks its own. A relay accepts a packet that it hears alone.",
     "marked: delivery*": "A relay sends what it accepted to the destination and to the source at "
     "once. A destination that waits has marked the coupler, so nothing meets its packet.",
 }
@@ -72,8 +74,8 @@ class _Marked(RelayStage):
         return after_marked(network, rho, self.bijections)
 
     def buffers(self, network: Network) -> int:
-        """Return 4: its own packet, the one for it, one to deliver now and one in the next stage."""
-        return 4
+        """Return 3 + k: one more than in the stages before it, for a packet sent ahead."""
+        return 3 + network.blocks
 
 
 @dataclass(frozen=True)
@@ -110,15 +112,16 @@ class _MarkedSlots:
         missed = np.full(self._network.n, NO_PACKET, dtype=np.int32)
         slots = self._slot_of(accepted)
         ahead = self._slot_of(self._ahead)
-        state, turn = self._state, 0
-        while turn < self._copies * self._network.blocks and state.pending.size:
+        state = self._state
+        for turn in range(self._copies * self._network.blocks):
+            if not state.pending.size:
+                return
             yield from self._deliver(turn, accepted, slots, ahead, missed)
-            turn += 1
-        for left in (self._ahead.at(ahead >= 0), accepted.at(slots >= turn)):
-            state.release(left.receivers, left.packets, left.destinations)
-        echoing = accepted.at(sender_waits)
-        listening = state.pending[missed[state.pending] != NO_PACKET]
-        state.echo_next(echoing, listening, missed[listening])
+        left = self._ahead.at(ahead >= 0)
+        state.release(left.receivers, left.packets, left.destinations)
+        if state.following is not None and state.following.looks_ahead:
+            listening = state.pending[missed[state.pending] != NO_PACKET]
+            state.echo = Echo(accepted.at(sender_waits), listening, missed[listening])
 
     def _attempt(self) -> Generator[Slot, Inbox, tuple[Inbox, np.ndarray]]:
         """Return what relays accept, and whether each sender waits."""
@@ -141,7 +144,7 @@ class _MarkedSlots:
             targets.append(more)
         groups, fanout = distinct(np.concatenate(targets, axis=1))
         first = processors[network.index(processors) < network.g]
-        heard = yield from state.attempt(Slot(
+        heard = yield from self._with_echo(Slot(
             senders=senders, groups=groups, fanout=fanout,
             kind=np.where(is_source, Kind.PACKET, Kind.CONTROL),
             packets=np.where(is_source, senders, NO_PACKET), contents=waits.astype(np.uint8),
@@ -158,6 +161,33 @@ class _MarkedSlots:
         accepted = heard.at(accepts)
         state.keep(accepted)
         return accepted, waiting[accepts]
+
+    def _with_echo(self, slot: Slot) -> Generator[Slot, Inbox, Inbox]:
+        """Execute the attempt with repeated acks, and return the packets that relays hear."""
+        state = self._state
+        echo, state.echo = state.echo, None
+        if echo is None:
+            heard = yield slot
+            return heard.at(heard.kinds == Kind.PACKET)
+        relays = echo.relays.at(~np.isin(echo.relays.receivers, slot.senders))
+        others = ~np.isin(slot.listeners, echo.listeners)
+        assert slot.contents is not None
+        assert slot.fanout is not None
+        count = len(relays.receivers)
+        heard = yield replace(
+            slot,
+            senders=np.concatenate([slot.senders, relays.receivers]),
+            groups=np.concatenate([slot.groups, relays.groups]),
+            fanout=np.concatenate([slot.fanout, np.ones(count, dtype=np.int32)]),
+            kind=np.concatenate([slot.kinds, np.full(count, Kind.ACK)]),
+            packets=np.concatenate([slot.packet_numbers, relays.packets]),
+            contents=np.concatenate([slot.contents, np.zeros(count, dtype=np.uint8)]),
+            listeners=np.concatenate([slot.listeners[others], echo.listeners]),
+            listened=np.concatenate([slot.listened[others], echo.listened]),
+        )
+        acks = (heard.kinds == Kind.ACK) & (heard.packets == heard.receivers)
+        self._acknowledge(heard.receivers[acks])
+        return heard.at((heard.kinds == Kind.PACKET) & ~np.isin(heard.receivers, echo.listeners))
 
     def _slot_of(self, held: Inbox) -> Ints:
         """Return the delivery slot of each packet: the first of its places at this relay."""
@@ -199,5 +229,8 @@ class _MarkedSlots:
         )  # fmt: skip
         state.release(relays, packets, destinations)
         state.take(heard)
-        mine = heard.receivers[heard.packets == heard.receivers]
-        state.acknowledge(mine[np.isin(mine, state.pending)])
+        self._acknowledge(heard.receivers[heard.packets == heard.receivers])
+
+    def _acknowledge(self, sources: Ints) -> None:
+        """Let sources that heard their own packet be done, if they are not already."""
+        self._state.acknowledge(sources[np.isin(sources, self._state.pending)])

@@ -69,8 +69,7 @@ class Park(RelayStage):
         for number, window in enumerate(self.windows, start=1):
             name = f"park, window {number}" if several else "park"
             turns = state.attempts(window)
-            if not (yield from _window(buffers, turns, window, name, delivers=not several)):
-                return
+            yield from _window(buffers, turns, window, name, delivers=not several)
         if several:
             yield from buffers.deliver("park")
 
@@ -139,25 +138,19 @@ class SweepStage(RelayStage):
         return 3 * network.blocks * network.couplers
 
 
-def _window(
-    buffers: RelayBuffers, turns: Ints, window: int, name: str, *, delivers: bool
-) -> Generator[Slot, Inbox, bool]:
+def _window(buffers: RelayBuffers, turns: Ints, window: int, name: str, *, delivers: bool) -> Slots:
     """Execute the attempts of a window, the delivery if it comes now, and the acks.
 
-    The first member of each set that stored packets tells in which slots. Return False if all
-    sources were done before: by acks that were repeated in the first slot.
+    The first member of each set that stored packets tells in which slots.
     """
     state, network, pending = buffers.state, buffers.state.network, buffers.state.pending
     relays = buffers.relays(state.destination[pending])
     residues = network.index(network.processors) % network.g
     maps = np.zeros((network.couplers, window), dtype=np.uint8)
     for turn in range(window):
-        before = state.pending.size
-        trying = (turns == turn) & np.isin(pending, state.pending)
+        trying = turns == turn
         phase = f"{name}: attempt" + (f", slot {turn + 1}" if window > 1 else "")
         heard = yield from _try(state, pending[trying], relays[trying], residues, phase)
-        if before and not state.pending.size:
-            return False
         meant = buffers.relays(heard.destinations) == network.group(heard.receivers)
         state.keep_ahead(heard.at(~meant))
         maps[buffers.store(heard.at(meant)), turn] = 1
@@ -169,24 +162,20 @@ def _window(
     listened = state.pending, buffers.relays(state.destination[state.pending])
     tried = pending, turns
     yield from state.send_maps(members, source, listened, maps[sets], tried, f"{name}: acks")
-    return True
 
 
 def _try(
     state: RelayState, senders: Ints, relays: Ints, listened: Ints, phase: str
 ) -> Generator[Slot, Inbox, Inbox]:
-    """Send packets to their relay groups, and some to those of the next stage.
-
-    If sets have several members, no acks are repeated here: a member that listened to one would not
-    know what the others of its set heard, and they could not agree which of them stores it.
-    """
+    """Send packets to their relay groups, and some to those of the next stage."""
     later, fanout = state.look_ahead(senders), None
     if later is not None:
         rows, extra = later
         groups = np.repeat(relays[:, None], 1 + extra.shape[1], axis=1)
         groups[rows, 1:] = extra
         relays, fanout = distinct(groups)
-    slot = Slot.send_packets(senders, relays, listened, fanout=fanout, phase=phase, step=state.step)
-    if state.network.blocks > 1:
-        state.forget_echo()
-    return (yield from state.attempt(slot))
+    return (
+        yield Slot.send_packets(
+            senders, relays, listened, fanout=fanout, phase=phase, step=state.step
+        )
+    )

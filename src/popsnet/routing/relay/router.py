@@ -45,13 +45,16 @@ def follow(
     fraction from ρ to ρ(1 - e^-ρ) in three slots. No stage can lose a packet; each proves it.
 
     As in mei-rizzi, the run ends when every source has its ack, and only the simulation sees that.
-    After a shower without objections in the global OR every processor knows.
+    After a shower without objections in the global OR every processor knows. Copies that relays
+    keep for a marked stage are dropped with the end of the run.
     """
     state = yield from _begin(network, destination, coins, memory)
     for state.step, (stage, state.following) in enumerate(pairwise(schedule)):
         if not state.pending.size:
-            return state.finish()
+            break
         yield from stage.run(state)
+    if any(stage.looks_ahead for stage in schedule.all_stages):
+        memory.drop_copies()
 
 
 def _begin(

@@ -18,14 +18,10 @@ from popsnet.theory.stages import Numbers, after_shower
 def _attempt(
     state: RelayState, stage: str, groups: Ints, fanout: Ints | None = None
 ) -> Generator[Slot, Inbox, Inbox]:
-    """Send to relay groups, in which (T, a) listens to a and stores what it hears.
-
-    Acks of a marked stage before it are not repeated.
-    """
+    """Send to relay groups, in which (T, a) listens to a and stores what it hears."""
     network, processors = state.network, state.network.processors
     first = processors[network.index(processors) < network.g]
     listening, phase = (first, network.index(first)), f"{stage}: attempt"
-    state.forget_echo()
     heard = yield Slot.send_packets(
         state.pending, groups, listening, fanout=fanout, phase=phase, step=state.step
     )

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Generator, Sequence
-from dataclasses import astuple, dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import astuple, dataclass, field
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -17,7 +17,7 @@ from popsnet.network import Network
 from popsnet.routing.facts import Phases
 from popsnet.routing.relay.bijection import FRESH, Bijection
 from popsnet.routing.to_all import global_or
-from popsnet.slot import Inbox, Ints, Kind, Slot, SlotOptions, Slots
+from popsnet.slot import Inbox, Ints, Slot, SlotOptions, Slots
 from popsnet.theory.stages import Numbers
 
 ATTEMPT = "relay attempt"
@@ -57,12 +57,13 @@ class RelayState:
     """Whether the packet of each destination has not arrived."""
     following: RelayStage | None = None
     """The stage that comes next, if the schedule is known."""
+    echo: Echo | None = None
+    """The acks that a marked stage leaves to the next one, if that is marked, too."""
     _bijections: int = field(init=False, default=0)
     _windows: int = field(init=False, default=0)
     _latest: Bijection | None = field(init=False, default=None)
     _next: Places | None = field(init=False, default=None)
     _ahead: list[Inbox] = field(init=False, default_factory=list)
-    _echo: tuple[Inbox, Ints, Ints] | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         processors = self.network.processors
@@ -129,56 +130,10 @@ class RelayState:
         self.keep(heard)
         self._ahead.append(heard)
 
-    def finish(self) -> None:
-        """Let relays drop what they stored for a stage that does not come."""
-        left = self.take_ahead()
-        self.release(left.receivers, left.packets, left.destinations)
-
     def take_ahead(self) -> Inbox:
         """Return what relays stored for this stage."""
         rows, self._ahead = self._ahead, []
         return join(rows)
-
-    def echo_next(self, relays: Inbox, listeners: Ints, listened: Ints) -> None:
-        """Let relays repeat their acks in the next attempt, where sources listen to them."""
-        self._echo = relays, listeners, listened
-
-    def forget_echo(self) -> None:
-        """Let no acks be repeated."""
-        self._echo = None
-
-    def attempt(self, slot: Slot) -> Generator[Slot, Inbox, Inbox]:
-        """Execute the first slot of a stage, in which acks may be repeated; return what relays hear.
-
-        Sources that hear their ack are done.
-        """
-        if self._echo is None:
-            return (yield slot)
-        (relays, listeners, listened), self._echo = self._echo, None
-        relays = relays.at(~np.isin(relays.receivers, slot.senders))
-        others = ~np.isin(slot.listeners, listeners)
-        count = len(relays.receivers)
-        fanout = np.ones(len(slot.senders), dtype=np.int32) if slot.fanout is None else slot.fanout
-        contents = slot.contents
-        if contents is not None:
-            contents = np.concatenate([contents, np.zeros(count, contents.dtype)])
-        heard = yield replace(
-            slot,
-            senders=np.concatenate([slot.senders, relays.receivers]),
-            groups=np.concatenate([slot.groups, relays.groups]),
-            fanout=np.concatenate([fanout, np.ones(count, dtype=np.int32)]),
-            kind=np.concatenate([slot.kinds, np.full(count, Kind.ACK)]),
-            packets=np.concatenate([slot.packet_numbers, relays.packets]),
-            contents=contents,
-            listeners=np.concatenate([slot.listeners[others], listeners]),
-            listened=np.concatenate([slot.listened[others], listened]),
-        )
-        echoed = (heard.kinds == Kind.ACK) & (heard.packets == heard.receivers)
-        mine = heard.receivers[echoed]
-        self.acknowledge(mine[np.isin(mine, self.pending)])
-        is_relay = (heard.kinds == Kind.PACKET) & ~np.isin(heard.receivers, listeners)
-        heard = heard.at(is_relay)
-        return heard.at(np.argsort(heard.receivers, kind="stable"))
 
     def public_draw(self, bound: int) -> int:
         """Return the next public number in [0, bound)."""
@@ -277,6 +232,14 @@ class RelayState:
         waiting[self.pending] = True
         waiting[sources] = False
         self.pending = self.pending[waiting[self.pending]]
+
+
+class Echo(NamedTuple):
+    """Acks that relays repeat in the next attempt, and the sources that listen to them."""
+
+    relays: Inbox
+    listeners: Ints
+    listened: Ints
 
 
 class Places:

@@ -55,12 +55,13 @@ _PHASES = {
     "is for the only marker of the group is free on both sides.",
     "team: fronts": "Free relays send their packet back to the source's group, where one processor "
     "each, a front, now knows of them.",
-    "team: election": "Every front beeps to the candidates that come after its own. The first free "
-    "relay of a packet hears one beep, its own front's, and is chosen; the others hear a collision.",
+    "team: election": "Every front beeps to the candidates that come after its own. The first "
+    "free relay of a packet hears the beep of its own front alone and is chosen. At the others "
+    "beeps collide.",
     "team: departure": "The chosen relays send their packets to the groups of the destinations: "
     "nothing can collide.",
-    "team: fronts tell*": "Fronts, and sources that may still be pending, send to one processor per "
-    "source. It hears the source alone only if the packet has no free relay.",
+    "team: fronts tell*": "Fronts, and sources that may still be pending, send to one processor "
+    "per source. It hears the source alone only if the packet has no free relay.",
     "team: approach*": "The packets go to the group that has the destination's number: nothing can "
     "collide.",
     "team: arrival*": "The packets arrive, and every source learns whether its own packet did: "
