@@ -79,7 +79,8 @@ class RelayKernel(Kernel[stages.RelayMemory]):
                 most = max(most, left[0] * network.n * (32 + 5 * stage.candidates) + sets)
             elif stage.looks_ahead:
                 most = max(most, left[0] * network.n * (48 + 8 * stage.bijections) + sets)
-            left = stage.after(network, left)
+            with np.errstate(invalid="ignore"):  # where nothing is left
+                left = np.nan_to_num(stage.after(network, left))
         return int(most)
 
     @property

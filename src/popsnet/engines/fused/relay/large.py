@@ -20,7 +20,7 @@ from popsnet.engines.fused.relay.layout import (
     RelayPackets,
     RelayWorkspace,
 )
-from popsnet.engines.fused.relay.marked import Echo, marked, park_after, repeats
+from popsnet.engines.fused.relay.marked import Echo, marked
 from popsnet.engines.fused.relay.park import park
 from popsnet.engines.fused.relay.pending import begin
 from popsnet.engines.fused.relay.program import (
@@ -93,11 +93,7 @@ class DividedRun(LargeRun):
         if kind in (PARK, SWEEP):
             windows = self.program.windows[stage["first"] : stage["second"]]
             fixed = windows, public.keys, kind == SWEEP, later
-            if repeats(layout, self.echo):
-                rest = self.echo, pending, tallies[0]
-                yield from self._alone(park_after, packets, public.rows, *fixed, *rest)
-            else:
-                yield from self._work(park, packets, public.table[:0], *fixed)
+            yield from self._work(park, packets, public.table[:0], *fixed)
         elif kind == GRID:
             shift = public.state[0]["shift"]
             yield from self._work(grid, packets, public.table[:0], stage["first"], shift)

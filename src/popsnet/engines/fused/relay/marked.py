@@ -1,7 +1,6 @@
-"""Marked stages, Q and X, and stages P and S after them, on one thread: few packets are left then.
+"""Marked stages, Q and X, for all pending packets at once, on one thread: few are left then.
 
-All pending packets are taken together, because marks, acks and deliveries of all groups meet.
-``park`` does the attempts before a marked stage, with their look-ahead.
+Marks, acks and deliveries of all groups meet, so there are no blocks.
 """
 
 from __future__ import annotations
@@ -30,25 +29,18 @@ from popsnet.engines.fused.relay.pending import (
     remove_from,
 )
 from popsnet.engines.fused.relay.shower import alone, put
-from popsnet.splitmix import word
 
-_0, _32 = np.uint64(0), np.uint64(32)
+_0 = np.uint64(0)
 _NONE = np.uint32(2**32 - 1)
 
 
 class Echo(NamedTuple):
-    """Acks that relays repeat in the first slot of the next stage, and who listens to them."""
+    """Acks that relays repeat in the first slot of the next stage, if it is marked, too."""
 
     relays: U32  # the groups of the relays
     packets: U32
     sources: U32  # those that missed their ack
     answers: I64  # the row of the ack that each of them listens to, or -1
-
-
-@compiled(inline=True)
-def repeats(layout: RelayLayout, echo: Echo) -> bool:
-    """Return whether P or S after a marked stage begins with acks, or with deaf relays."""
-    return layout.d == layout.g and len(echo.relays) + len(echo.sources) > 0
 
 
 class Held(NamedTuple):
@@ -417,96 +409,3 @@ def acks_to_repeat(
             echo.sources[listeners], echo.answers[listeners] = sources[q], answer
             listeners += 1
     return echo
-
-
-@compiled
-def park_after(
-    layout: RelayLayout, packets: RelayPackets, work: RelayWorkspace, rows: U64, windows: I64,
-    keys: U64, swept: bool, later: Later, echo: Echo, pending: int, tally: RelayTally,
-) -> None:  # fmt: skip
-    """Execute a park stage or a sweep for d = g, in whose first slot acks are repeated."""
-    acked = tally.acked
-    sources, targets = np.empty(pending, dtype=np.uint32), np.empty(pending, dtype=np.uint32)
-    gather(layout, packets, work, sources, targets)
-    places = np.empty((pending, 1), dtype=np.uint32)
-    for q in range(pending):
-        places[q, 0] = place_of(layout, rows, 0, targets[q])
-    stored = np.zeros(pending, dtype=np.uint8)
-    full, keeps = processors(layout), processors(layout)
-    for i in range(len(windows)):
-        bound = np.uint64(1 if swept else windows[i])
-        turns = np.zeros(pending, dtype=np.int64)
-        for q in range(pending):
-            drawn = word(keys[i], np.uint64(sources[q])) >> _32
-            waiting = is_set(layout, packets.pending, sources[q])
-            turns[q] = np.int64((drawn * bound) >> _32) if waiting else -1
-        new = 0
-        for turn in range(windows[i]):
-            first = i == 0 and turn == 0
-            new += try_slot(
-                layout, packets, sources, targets, places, turns, turn, later, echo, first,
-                stored, full, keeps, tally,
-            )  # fmt: skip
-            if first and tally.acked - acked == pending:
-                tally.ended = 1
-                return
-        tally.messages += 2 * new  # deliveries and acks
-        tally.bits = max(tally.bits, windows[i] if new > 0 else 0)
-        for q in range(pending):
-            if stored[q] == 1:
-                acknowledge(layout, packets, sources[q], tally)
-                stored[q] = 2
-    before, delivered = windows.sum() + (len(windows) if len(windows) > 1 else 0), 0
-    for q in range(pending):
-        if stored[q] != 0 and is_set(layout, packets.undelivered, sources[q]):
-            clear(layout, packets.undelivered, sources[q])
-            delivered += 1
-    tally.delivered += delivered
-    tally.last_slot = max(tally.last_slot, before + 1 if delivered > 0 else 0)
-
-
-@compiled
-def try_slot(
-    layout: RelayLayout, packets: RelayPackets, sources: U32, targets: U32, places: U32,
-    turns: I64, turn: int, later: Later, echo: Echo, repeats: bool, stored: U8, full: U64,
-    keeps: U64, tally: RelayTally,
-) -> int:  # fmt: skip
-    """Execute an attempt slot, and return how many packets are stored."""
-    d, g, count = layout.d, layout.g, 0
-    couplers = np.zeros(g * g // 32 + 1, dtype=np.uint64)
-    senders, deaf = processors(layout), processors(layout)
-    groups, unmarked = np.empty(1 + later.copies, dtype=np.int64), places[0, :0]
-    for q in range(len(sources)):
-        if turns[q] == turn and is_set(layout, packets.pending, sources[q]):
-            put_in(senders, sources[q])
-            tally.messages += 1
-            used = spread(layout, sources[q], targets[q], places[q], unmarked, later, groups)
-            for i in range(used):
-                at = np.uint64(groups[i] * g + int(sources[q]) // d)
-                tally.collisions += put(couplers, at)
-                tally.destroyed += 1
-    if repeats:
-        for i in range(len(echo.sources)):
-            put_in(deaf, echo.sources[i])
-        sent = repeat_acks(layout, echo, senders, couplers, tally)
-        hear_acks(layout, packets, echo, sent, couplers, tally)
-    for q in range(len(sources)):
-        if not is_in(senders, sources[q]):
-            continue
-        a = int(sources[q]) // d
-        used = spread(layout, sources[q], targets[q], places[q], unmarked, later, groups)
-        for i in range(used):
-            relay = np.uint32(groups[i] * g + a)
-            if not alone(couplers, np.uint64(relay)):
-                continue
-            tally.destroyed -= 1
-            if is_in(deaf, np.uint32(groups[i] * d + a)):
-                continue
-            if i > 0 and not is_in(keeps, relay):
-                put_in(keeps, relay)
-                keep_ahead(layout, packets, later, sources[q], targets[q], groups[i])
-            if i == 0 and not is_in(full, relay):
-                put_in(full, relay)
-                stored[q] = 1
-                count += 1
-    return count

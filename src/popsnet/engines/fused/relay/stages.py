@@ -21,7 +21,7 @@ from popsnet.engines.fused.relay.layout import (
     RelayTally,
     RelayWorkspace,
 )
-from popsnet.engines.fused.relay.marked import Echo, marked, park_after, repeats
+from popsnet.engines.fused.relay.marked import Echo, marked
 from popsnet.engines.fused.relay.park import park
 from popsnet.engines.fused.relay.pending import begin
 from popsnet.engines.fused.relay.program import (
@@ -262,16 +262,9 @@ def do_stages(
             kind, first, rows = stage.kind, stage.first, public.rows
             table, keys, couplers = public.table[: state.tabulated], public.keys, public.couplers
             if kind in (PARK, SWEEP):
-                windows, later = (
-                    program.windows[first : stage.second],
-                    Later(public.later, state.later),
-                )
-                fixed = windows, keys, kind == SWEEP, later
-                if repeats(layout, echo):
-                    rest = echo, state.pending, tally
-                    park_after(layout, packets, work, rows, *fixed, *rest)
-                else:
-                    park(layout, packets, work, rows, table, *fixed, 0, blocks, tally)
+                windows, swept = program.windows[first : stage.second], kind == SWEEP
+                fixed = windows, keys, swept, Later(public.later, state.later)
+                park(layout, packets, work, rows, table, *fixed, 0, blocks, tally)
             elif kind == GRID:
                 grid(layout, packets, work, rows, table, first, state.shift, 0, blocks, tally)
             elif kind == MARKED:
