@@ -3,11 +3,14 @@
 import re
 from collections import Counter
 from collections.abc import Sequence
+from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 import matplotlib as mpl
+import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from popsnet import Coins, Experiment, Network, Store, Sweep, collect, route
@@ -23,6 +26,8 @@ from popsnet.plots import (
     draw_trace,
     svg_text,
 )
+from popsnet.plots.style import LOOKS, row_of_axes, styled, with_legend
+from popsnet.routing.relay import fractions, parse_schedule
 from popsnet.runs.phase_analysis import analyse_phases
 from popsnet.schedules.cache import schedule_permutation
 from popsnet.sorting import merge_exchange
@@ -30,6 +35,10 @@ from popsnet.trace import Event
 
 IMAGES = Path(__file__).parent / "images"
 SEED = 3
+RUNS = 4
+"""Runs for each point of a figure."""
+TOWER = "T1 T1 T1 T1 T1 T1 T1 T31"
+"""The schedule of the proof on the page about log*, on networks of today."""
 LOSING_SEED = 17
 LOSING_SLOTS = range(6, 11)
 
@@ -52,6 +61,8 @@ RELAY = {
     "fold": Stage(4, 2, "P(2,2) F", 737, 4, range(10, 14)),
     "shower": Stage(3, 3, "S R2", 6321, 2, range(5, 10), a_row=5),
     "grid": Stage(2, 4, "XY(2,1)", 79, 0, range(2, 6)),
+    "team": Stage(3, 3, "S T2", 964, 5, range(5, 13)),
+    "marked": Stage(3, 3, "S Q", 89, 5, range(5, 9)),
 }
 """Runs in which no packet has its source or destination as a relay: easier to follow."""
 
@@ -86,6 +97,58 @@ def draw_stage(path: Path, stage: Stage) -> None:
         figure = draw_trace(trace, stage.slots, stage.a_row)
     text = re.sub(r"\d+\.\d{3,}", lambda number: f"{float(number[0]):.2f}", svg_text(figure))
     path.write_text(text)
+
+
+@styled()
+def draw_log_star(path: Path) -> None:
+    """What team stages leave: in a run beside plain sweeps, and in one stage of r candidates."""
+    figure, (course, choice) = row_of_axes(2, 3.3)
+    network = Network(1024, 1024)
+    for look, schedule in zip(LOOKS[:2], (TOWER, "S"), strict=True):
+        draw_fractions(course, network, schedule, look.colour, look.marker)
+    course.set(xlabel="slot", ylabel="fraction left", yscale="log", ylim=(1e-8, 2))
+    draw_choice(choice, Network(256, 256), range(1, 21))
+    save(with_legend(figure, columns=2), path)
+
+
+def draw_fractions(axes: Axes, network: Network, schedule: str, colour: str, marker: str) -> None:
+    """The fractions left after each stage of a run, with the fluid limit as a line."""
+    plan, left = parse_schedule(schedule), route(network, router="relay", variant=schedule)[0]
+    name = "plain sweeps" if schedule == "S" else "team stages"
+    measured = [1, *(count / network.n for count in left.survivors if count)]
+    limit = [1, *islice(fractions(plan, network), len(left.survivors))]
+    slots = np.cumsum([1, *(one.slots(network) for one in islice(plan, len(limit) - 1))])
+    axes.plot(slots, limit, color=colour, label=f"{name}, fluid limit")
+    axes.plot(
+        slots[: len(measured)], measured, color=colour, marker=marker, linestyle="",
+        label=f"{name}, POPS({network.d}, {network.g})",
+    )  # fmt: skip
+
+
+def draw_choice(axes: Axes, network: Network, candidates: range) -> None:
+    """The part of the packets that one team stage leaves, by r, after three sweeps."""
+    look, bound = LOOKS[2], LOOKS[3]
+    left, limit, proved = [], [], []
+    for r in candidates:
+        schedule = parse_schedule(f"S S S T{r}")
+        runs = route(network, router="relay", variant=str(schedule), runs=RUNS)
+        before, after = np.array([run.survivors[2:4] for run in runs]).sum(axis=0)
+        start, end = islice(fractions(schedule, network), 2, 4)
+        left.append(after / before)
+        limit.append(end / start)
+        proved.append(min((2 * r * start) ** r, 1))
+    axes.plot(candidates, proved, **bound.curve, label="proved: at most (2rρ)^r")
+    axes.plot(candidates, limit, **look.curve, label="fluid limit of Tr")
+    axes.plot(
+        candidates, left, color=look.colour, marker=look.marker, linestyle="",
+        label=f"Tr after S S S, POPS({network.d}, {network.g})",
+    )  # fmt: skip
+    axes.set(
+        xlabel="candidates r",
+        ylabel="part of the packets left",
+        yscale="log",
+        xticks=candidates[4::5],
+    )
 
 
 def draw_offline(path: Path) -> None:
@@ -164,6 +227,7 @@ if __name__ == "__main__":
     draw_loss(IMAGES / "lost-packets.svg")
     for name, stage in RELAY.items():
         draw_stage(IMAGES / f"relay-{name}.svg", stage)
+    draw_log_star(IMAGES / "log-star.svg")
     draw_offline(IMAGES / "offline.svg")
     (IMAGES / "merge-exchange-16.svg").write_text(svg_text(draw_network(merge_exchange(16))))
     draw_course(IMAGES / "phases.svg", 1024, 1024)
