@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from itertools import chain, islice
 from math import factorial
 
@@ -69,7 +70,7 @@ def test_the_number_of_cases_is_known_before(variant: str) -> None:
 
 
 def all_relays_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
-    def elect(self: team._TeamSlots, relays: Inbox, fronts: Inbox) -> object:
+    def elect(self: team._TeamSlots, relays: Inbox, fronts: Inbox) -> Generator[Slot, Inbox, Inbox]:
         yield Slot.send_control(relays.receivers[:0], relays.receivers[:0], self._duals,
                                 phase="team: election", step=0)  # fmt: skip
         return relays
@@ -99,8 +100,9 @@ def mark_of_the_sender_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
     """A relay accepts from a sender that has marked it."""
     attempt = RelayState.attempt
 
-    def heard(self: RelayState, slot: Slot) -> object:
+    def heard(self: RelayState, slot: Slot) -> Generator[Slot, Inbox, Inbox]:
         inbox = yield from attempt(self, slot)
+        assert inbox.contents is not None
         inbox.contents[:] = 0
         return inbox
 
@@ -111,7 +113,7 @@ def no_marks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Destinations do not mark."""
     original = marked._MarkedSlots._attempt
 
-    def attempt(self: marked._MarkedSlots) -> object:
+    def attempt(self: marked._MarkedSlots) -> Generator[Slot, Inbox, object]:
         waiting = self._state.undelivered
         self._state.undelivered = np.zeros_like(waiting)
         found = yield from original(self)

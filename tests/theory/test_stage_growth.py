@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Generator
 from itertools import islice, pairwise
 from math import exp, log, log2
+from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
@@ -127,12 +129,12 @@ def finish(machine: Machine, running: Generator[Slot, Inbox, Result]) -> None:
         inbox = machine.execute(slot)
 
 
-def pending_after(text: str, stages_run: int, runs: int) -> np.ndarray:
-    """Return the mean fractions of pending sources on POPS(64, 64), before and after each stage."""
-    network, schedule = Network(64, 64), parse_schedule(text)
+def pending_after(text: str, stages_run: int, runs: int, g: int = 64) -> np.ndarray:
+    """Return the mean fractions of pending sources on POPS(g, g), before and after each stage."""
+    network, schedule = Network(g, g), parse_schedule(text)
     found = np.zeros(stages_run + 1)
     for run in range(runs):
-        instance = Experiment(64, 64, seed=5).instance(run)
+        instance = Experiment(g, g, seed=5).instance(run)
         machine = Machine(network, instance.array(), schedule.buffers(network))
         state = RelayState(network, instance.array(), instance.coins, machine.memory, seed=run)
         found[0] += len(state.pending)
@@ -140,6 +142,49 @@ def pending_after(text: str, stages_run: int, runs: int) -> np.ndarray:
             finish(machine, stage.run(state))
             found[number + 1] += len(state.pending)
     return found / (runs * network.n)
+
+
+PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "stage-growth.md"
+_NUMBERS = r" ([\d.]+) \|" * 3
+ROWS = [
+    (schedule, which, g, *map(float, numbers[at : at + 3]))
+    for schedule, which, *numbers in re.findall(
+        rf"^\| `([^`]+)`(?:, (\w+)[^|]*)? \|{_NUMBERS}{_NUMBERS}$",
+        PAGE.read_text(encoding="utf-8"), re.M,
+    )
+    for g, at in ((64, 0), (256, 3))
+]  # fmt: skip
+"""The table of the page: schedule, which stage, g, and the fractions before, after and mapped."""
+
+
+def place_of(schedule: str, which: str) -> int:
+    """Return how many stages come before the one of a row, which is the last unless it says so."""
+    return len(schedule.split()) - (which != "second")
+
+
+@pytest.mark.parametrize(("schedule", "which", "g", "before", "after", "mapped"), ROWS)
+def test_the_maps_of_the_page(
+    schedule: str, which: str, g: int, before: float, after: float, mapped: float
+) -> None:
+    stage = parse_schedule(schedule).all_stages[-1]
+    found = float(stage.after(Network(g, g), np.array([before]))[0])
+    assert found == pytest.approx(mapped, rel=0.06)  # of rounding
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("schedule", "which", "g", "before", "after", "mapped"), ROWS)
+def test_the_runs_of_the_page(
+    schedule: str, which: str, g: int, before: float, after: float, mapped: float
+) -> None:
+    """At least 130 packets are left, most of them in pairs, so 35 % is three standard errors."""
+    at = place_of(schedule, which)
+    found = pending_after(schedule, at + 1, 100 if g == 64 else 10, g)
+    assert found[at] == pytest.approx(before, rel=0.1)
+    assert found[at + 1] == pytest.approx(after, rel=0.35)
+
+
+def test_the_page_has_a_table() -> None:
+    assert len(ROWS) == 16
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ description, so that they can be tested against it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
@@ -147,7 +147,7 @@ def relay_chain(
     return Chain(start, [steps[stage] for stage in stages[:-1]], steps[stages[-1]])
 
 
-ROUTERS = {"mei-rizzi": mei_rizzi_chain, "relay": relay_chain}
+ROUTERS: dict[str, Callable[..., Chain]] = {"mei-rizzi": mei_rizzi_chain, "relay": relay_chain}
 """The routers that have an exact chain, by name."""
 
 

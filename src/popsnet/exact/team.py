@@ -59,11 +59,11 @@ def team(state: State, candidates: int) -> Transition:
         outcome = _delivered(packets, masks, groups)
         delivered += factor * np.bincount(outcome, ways, len(delivered))
     weights: Counter[State] = Counter()
-    for outcome in np.flatnonzero(delivered).tolist():
+    for bits in map(int, np.flatnonzero(delivered)):
         left = [list(line) for line in state]
         for number, (b, a) in enumerate(packets):
-            left[b][a] -= outcome >> number & 1
-        weights[canonical(tuple(map(tuple, left)))] += int(delivered[outcome])
+            left[b][a] -= bits >> number & 1
+        weights[canonical(tuple(map(tuple, left)))] += int(delivered[bits])
     return Weights(dict(weights), groups ** (candidates * len(packets)))
 
 

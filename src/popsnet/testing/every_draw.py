@@ -246,7 +246,7 @@ def _require_feasible(
 
 def _number(network: Network, schedule: Sequence[RelayStage], packets: int) -> int:
     """Return the number of cases with this many packets."""
-    draws = 1
+    draws: int = 1
     for stage in schedule:
         if isinstance(stage, Team):
             draws *= len(_sets(network, stage)) ** packets
@@ -257,7 +257,9 @@ def _number(network: Network, schedule: Sequence[RelayStage], packets: int) -> i
 
 def _without_fixed_points(n: int, packets: int) -> int:
     """Return the number of ways to give m of n processors different destinations, not their own."""
-    ways = sum((-1) ** k * comb(packets, k) * perm(n - k, packets - k) for k in range(packets + 1))
+    ways: int = sum(
+        (-1) ** k * comb(packets, k) * perm(n - k, packets - k) for k in range(packets + 1)
+    )
     return comb(n, packets) * ways
 
 

@@ -214,7 +214,7 @@ def after_team(logarithm: float, candidates: int) -> float:
 
 def _best_candidates(exponent: float, logarithm: float) -> int:
     """Return the r ≤ g that leaves least: 2rρ is about ln 2, and up to there more are better."""
-    largest = 2 ** floor(min(exponent, 1000.0))
+    largest: int = 2 ** floor(min(exponent, 1000.0))
     below = max(floor(exp(min(logarithm, 690.0)) * log(2) / 2), 1)
     choices = min(below, largest), min(below + 1, largest)
     return max(choices, key=lambda r: after_team(logarithm, r))

@@ -127,7 +127,8 @@ def after_team(network: Network, rho: Numbers, candidates: int) -> Numbers:
         -np.expm1(-candidates * number / network.g)
         for number in (mean - deviation, mean + deviation)
     )
-    return rho * (few**candidates + many**candidates) / 2
+    after: Numbers = rho * (few**candidates + many**candidates) / 2
+    return after
 
 
 def after_marked(network: Network, rho: Numbers, copies: int) -> Numbers:
