@@ -79,7 +79,14 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class CasesChecked:
-    """The cases with one number of pending packets."""
+    """The cases with one number of pending packets.
+
+    Examples
+    --------
+    >>> from popsnet.testing import check_every_draw
+    >>> check_every_draw(2, 2, variant="T1", packets=1).rows
+    (CasesChecked(packets=1, cases=24, delivered=24, left=0, failures=0),)
+    """
 
     packets: int
     cases: int
@@ -96,6 +103,12 @@ class EveryDraw(Reported):
     """The result of executing stages with every public draw.
 
     :func:`check_every_draw` returns it.
+
+    Examples
+    --------
+    >>> from popsnet.testing import check_every_draw
+    >>> check_every_draw(2, 2, variant="Q", packets=1).failure is None
+    True
     """
 
     network: Network
