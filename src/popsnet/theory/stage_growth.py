@@ -48,7 +48,7 @@ class Growth:
     sweeps: int
     """Slots with sweeps alone, and one slot for the seed, as in the other numbers."""
     marked: int
-    """Slots with sweeps and then marked stages (Q)."""
+    """Slots with sweeps and then marked stages (Q), if any."""
     marked_sweeps: int
     """How many sweeps come before the marked stages."""
     team: int
