@@ -26,6 +26,7 @@ from popsnet.paper.plan import make_plan
 from popsnet.paper.reproduce import Reproduction
 from popsnet.paper.rows import make_rows
 from popsnet.paper.theory.section import Theory
+from popsnet.routing.relay.state import RelayState
 from tests.cli.test_help import COMMANDS
 from tests.conftest import Cli
 from tests.project.schemas import require_schemas
@@ -141,6 +142,14 @@ def stopped_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(prediction, "route", partial(popsnet.route, max_steps=1))
 
 
+def wrong_stage(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a slot with an ack every source takes its packet for delivered."""
+    acknowledge = RelayState.acknowledge
+    monkeypatch.setattr(
+        RelayState, "acknowledge", lambda self, sources: acknowledge(self, self.pending)
+    )
+
+
 def lost_packet(monkeypatch: pytest.MonkeyPatch) -> None:
     scheduled = popsnet.schedule(popsnet.Network(4, 4))
     outcome = replace(scheduled.execute(), delivered=15)
@@ -194,6 +203,7 @@ FAILING: dict[str, list[tuple[Prepare, str]]] = {
     "results verify": [(changed_store, "--all")],
     "paper": [(another_mean, "")],
     "theory": [(stopped_runs, "4 4 --runs 10")],
+    "exact": [(wrong_stage, "2 2 --router relay --variant Q --check --packets 1")],
     "adversary oblivious": [(never_confirmed("oblivious.attack.ObliviousAttack"), "4 4 --runs 1")],
     "adversary rigid": [(nothing, "4 4 --router batcher --slots 1000")],
     "adversary two-hop": [(never_confirmed("two_hop.attack.TwoHopAttack"), "4 4")],

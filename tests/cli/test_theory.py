@@ -9,14 +9,14 @@ import pytest
 
 from popsnet.advice import predict
 from popsnet.network import Network
-from popsnet.theory import expected_steps
+from popsnet.theory import expected_steps, first_shorter, growth
 from tests.conftest import Cli
 
 
 def test_theory_has_predictions_bounds_and_tails(cli: Cli) -> None:
     found = json.loads(cli("theory", 8, 8, "--runs", 3, "--json").out)
     assert list(found) == [
-        "network", "runs", "constants", "predictions", "tail", "bounds", "tail_bounds",
+        "network", "runs", "constants", "predictions", "tail", "bounds", "tail_bounds", "growth",
     ]  # fmt: skip
     routers = [(row["router"], row["variant"]) for row in found["predictions"]]
     assert routers[:2] == [("mei-rizzi", "published"), ("relay", "S")]
@@ -37,6 +37,16 @@ def test_theory_prints_text_on_any_shape(cli: Cli) -> None:
     assert "measured steps" in cli("theory", 4, 4, "--runs", 2).out
     assert max(map(len, str(predict(64, 64)).splitlines())) <= 80
     assert cli("theory", 4, 4, "--csv").out.startswith("router,variant,steps,slots,")
+
+
+def test_theory_compares_the_growth_of_stages_for_equal_d_and_g(cli: Cli) -> None:
+    found = json.loads(cli("theory", 4, 4, "--json").out)["growth"]
+    assert [tuple(row["candidates"]) for row in found] == [row.candidates for row in growth()]
+    text = " ".join(cli("theory", 4, 4).out.split())
+    assert f"T is shorter than sweeps from g = 2^{first_shorter('sweeps')} on" in text
+    assert "2^(2^64) 202 138 29 4 S, T62, T5.5e+18" in text
+    assert json.loads(cli("theory", 4, 2, "--json").out)["growth"] == []
+    assert "2^(2^64)" not in cli("theory", 4, 2).out
 
 
 def test_every_reference_of_a_bound_is_printed(cli: Cli) -> None:

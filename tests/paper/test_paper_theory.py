@@ -12,7 +12,7 @@ import pytest
 from popsnet import Experiment, Network, route
 from popsnet.adversaries import FAMILIES, Separation, separation
 from popsnet.engines import Tally
-from popsnet.exact import mei_rizzi_chain, relay_chain
+from popsnet.exact import ROUTERS
 from popsnet.paper.figures import theory_figures
 from popsnet.paper.plan import Wanted, make_plan
 from popsnet.paper.theory.growth import (
@@ -52,9 +52,8 @@ def test_exact_means_are_those_of_the_chains() -> None:
         for d, g in ((2, 2), (3, 2), (3, 3))
     ]
     rows = exact_rows(asked, sampled(*asked))
-    chains = {"mei-rizzi": mei_rizzi_chain, "relay": relay_chain}
     for row in rows:
-        moments = chains[row.router](Network(row.d, row.g)).moments()
+        moments = ROUTERS[row.router](Network(row.d, row.g)).moments()
         assert Fraction(row.exact_fraction) == moments.first
         assert row.exact == float(moments.first)
         assert row.error**2 * row.runs == pytest.approx(float(moments.second - moments.first**2))

@@ -35,6 +35,7 @@ COMMANDS = (
     ("results export", "results export r.csv --per-run", 0),
     ("results plot", "results plot --figure r.svg", 0),
     ("exact", "exact 2 2 --router relay --upto 5", 0),
+    ("exact", "exact 2 2 --router relay --variant T1 --check --packets 1", 0),
     ("sorting-network", "sorting-network bag-tree 256 --growth", 0),
     ("theory", "theory 4 4 --runs 2", 0),
     ("check", "check t.jsonl", 0),

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from math import expm1
+from math import expm1, log2
 
 from popsnet import theory
 from popsnet.errors import InputError
@@ -19,7 +19,8 @@ from popsnet.routing.relay import plan
 from popsnet.runs.phase_analysis import StepAnalysis, analyse_phases
 from popsnet.runs.route import route
 from popsnet.stats.inference import summarize_counts
-from popsnet.theory import Bound
+from popsnet.theory import Bound, Growth
+from popsnet.theory.stage_growth import LEFT
 from popsnet.theory.tails import square_fails
 
 _MOST_PROCESSORS = 2**22
@@ -81,6 +82,8 @@ class Prediction(Reported):
     tail_bounds: tuple[TailBound, ...]
     phases: tuple[StepAnalysis, ...]
     """The steps of a run of mei-rizzi, if they were asked for."""
+    growth: tuple[Growth, ...] = ()
+    """For d = g: sweeps, marked stages and team stages as g grows, up to g = 2^(2^64)."""
 
     def report(self) -> Report:
         """Return the report that the command line prints."""
@@ -93,7 +96,7 @@ class Prediction(Reported):
                 f"{constants['c_with_slot_5']:.4f}; the published protocol loses "
                 f"{100 * constants['lost_share']:.1f} % of the packets."
             )
-        for table in (self._tail(), self._bounds(), self._tail_bounds()):
+        for table in (self._tail(), self._bounds(), self._tail_bounds(), self._growth()):
             parts += ["", table] if table.columns else [table]
         title = f"{network}: {network.n:,} processors in {network.g:,} groups of {network.d:,}"
         capped = sum(one.capped or 0 for one in self.means)
@@ -150,6 +153,40 @@ class Prediction(Reported):
         shown = columns if self.tail_bounds else ()
         return Table("tail_bounds", title, shown, self.tail_bounds)
 
+    def _growth(self) -> Table:
+        columns = (
+            Column("log2_g", "g", show=lambda row: f"2^{_power(row.log2_g)}"),
+            Column("sweeps", "S only", "integer"),
+            Column("marked", "S, then Q", "integer"),
+            Column("team", "S, then T", "integer"),
+            Column("candidates", "stages with T", "text", show=_team_schedule),
+            Column("proof", "proof", "integer"),
+            Column("log2_log2_g", "log2 log2 g"),
+            Column("log_star_g", "log* g", "integer"),
+        )
+        title = (
+            f"relay, d = g: slots until fewer than {LEFT:g} packets are left on average, in the "
+            "fluid limit"
+        )
+        caption = ""
+        if self.growth:
+            to_sweeps, to_marked = map(theory.first_shorter, ("sweeps", "marked"))
+            caption = (
+                f"T is shorter than sweeps from g = 2^{to_sweeps} on, and than Q from g = "
+                f"2^{to_marked} on. The proof is for T alone, with probability 1 - 1/g for large g."
+            )
+        return Table("growth", title, columns if self.growth else (), self.growth, caption)
+
+
+def _power(exponent: float) -> str:
+    """Return the text of log2 g, as a power of two if it is long."""
+    return f"{exponent:g}" if exponent < 10**6 else f"(2^{log2(exponent):g})"
+
+
+def _team_schedule(row: Growth) -> str:
+    teams = (f"T{r}" if r < 10**6 else f"T{r:.1e}" for r in row.candidates)
+    return ", ".join((f"{row.team_sweeps} S", *teams))
+
 
 _FIELDS = ("name", "kind", "formula", "holds", "conditions", "reference")
 
@@ -198,7 +235,8 @@ def predict(
 
     Notes
     -----
-    The predictions are fluid limits, exact as g tends to infinity with d/g fixed.
+    The predictions are fluid limits, exact as g tends to infinity with d/g fixed. For d = g the
+    report ends with the growth of relay's stages, from :func:`popsnet.theory.growth`.
 
     Examples
     --------
@@ -223,6 +261,7 @@ def predict(
         _bounds(network),
         tuple(_tail_bounds(network, steps)),
         tuple(_phases(network)) if phases else (),
+        theory.growth() if network.d == network.g else (),
     )
 
 

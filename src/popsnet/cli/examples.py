@@ -53,7 +53,7 @@ FAILURES = {
     "results verify": "the store is damaged, or a shard that is run again differs.",
     "paper": "a value differs from the paper's, from its formula or from an exact one.",
     "theory": "a run is capped.",
-    "exact": "",
+    "exact": "with --check, a check fails in a case.",
     "adversary oblivious": "the machine does not confirm the congestion.",
     "adversary congestion": "",
     "adversary rigid": "there is no such transposition, or the machine does not confirm it.",

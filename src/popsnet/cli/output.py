@@ -115,8 +115,9 @@ def say(text: str) -> None:
 
 _PARAMETERS = "|".join(
     ("all_packets", "dimension", "engine", "full", "growth", "largest", "max_n", "max_runs",
-     "max_steps", "measure", "most_slots", "part", "paths", "permutation", "permutation_seed",
-     "router", "runs", "seed", "shards", "slots", "trace", "until_se", "upto", "variant", "workers")
+     "max_steps", "measure", "most_slots", "packets", "part", "paths", "permutation",
+     "permutation_seed", "router", "runs", "seed", "shards", "slots", "trace", "until_se", "upto",
+     "variant", "workers")
 )  # fmt: skip
 
 

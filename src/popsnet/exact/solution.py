@@ -40,7 +40,9 @@ class ExactSteps(Reported):
         """Return moments, quantiles and probabilities as a report."""
         found = self.distribution
         facts = (
-            *facts_of(found, "network", "router", "all_packets", "model", "states", "sd"),
+            *facts_of(
+                found, "network", "router", "schedule", "all_packets", "model", "states", "sd"
+            ),
             Fact("permutation", self.permutation),
             Fact("mean", _both(found.mean)),
             Fact("variance", _both(found.variance)),
@@ -113,6 +115,7 @@ def exact_steps(
     g: int | None = None,
     *,
     router: str = "mei-rizzi",
+    variant: str = "S",
     permutation: str = "random",
     all_packets: bool = False,
     upto: int | None = None,
@@ -126,7 +129,10 @@ def exact_steps(
     g : int
         Groups, if the first argument is a number.
     router : {"mei-rizzi", "relay"}
-        The router; relay with its plain sweeps.
+        The router.
+    variant : str
+        The schedule of relay: plain sweeps S and team stages Tr, as in ``S S T2``, the last one
+        repeated.
     permutation : str
         ``random`` for the mean over all permutations, or one permutation by name or from a file.
     all_packets : bool
@@ -164,7 +170,12 @@ def exact_steps(
             update(known, f"{known:,} transitions of states")
 
         found = steps_distribution(
-            network, router, destination, all_packets=all_packets, progress=progress
+            network,
+            router,
+            destination,
+            all_packets=all_packets,
+            schedule=variant,
+            progress=progress,
         )
     return ExactSteps(found, permutation, upto)
 

@@ -6,21 +6,26 @@ description, so that they can be tested against it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
-from itertools import count, takewhile
+from itertools import count, islice, takewhile
 from math import isqrt
 
 from popsnet.errors import InputError, did_you_mean
 from popsnet.exact.chain import Chain, Progress, Step
+from popsnet.exact.schedule import RelayStage, read_schedule
 from popsnet.exact.start import between_groups, by_residues, of_tables, without_fixed_points
 from popsnet.exact.transition import choose_by_bijection, choose_by_coin, transition_of
 from popsnet.exact.turned import FRESH, place, turn
 from popsnet.network import Network
 
-LARGEST = {"mei-rizzi": {1: 1, 2: 12, 3: 5}, "relay": {1: 8, 2: 8, 3: 5, 4: 4}}
+LARGEST = {
+    "mei-rizzi": {1: 1, 2: 12, 3: 5},
+    "relay": {1: 8, 2: 8, 3: 5, 4: 4},
+    "relay with stages T": {1: 1, 2: 6, 3: 3},
+}
 """The largest d for each router and g that takes at most a few minutes."""
 
 _LEFT = Fraction(1, 10**6)
@@ -87,8 +92,10 @@ def mei_rizzi_chain(
     return Chain(start, [] if all_packets else [*map(by_coin, early)], by_coin(Fraction(1)))
 
 
-def relay_chain(network: Network, destination: Sequence[int] | None = None) -> Chain:
-    """Build the chain of relay's plain sweeps (schedule S) with ideal public bijections.
+def relay_chain(
+    network: Network, destination: Sequence[int] | None = None, schedule: str = "S"
+) -> Chain:
+    """Build the chain of relay's plain sweeps and team stages, with ideal public draws.
 
     Parameters
     ----------
@@ -96,6 +103,9 @@ def relay_chain(network: Network, destination: Sequence[int] | None = None) -> C
         The network, with d ≥ g and few processors.
     destination : sequence of int, optional
         The permutation; by default permutations are uniformly random.
+    schedule : str
+        The stages S and Tr, as in ``S S T2``. The last one is repeated. With a stage T, and for
+        d = g, there may be at most four S.
 
     Returns
     -------
@@ -104,11 +114,14 @@ def relay_chain(network: Network, destination: Sequence[int] | None = None) -> C
 
     Notes
     -----
-    A state counts the pending packets by destination group and source group. In a stage a uniform
+    A state counts the pending packets by destination group and source group. In a sweep a uniform
     bijection for each destination group gives every packet one of d places, and a packet is
     delivered if no other packet of its source group has its place. For d = g stage P1 does the
     same, and there the bijections of the fifth and all later stages are those of the fourth,
     turned. The router's own bijections are only nearly uniform, so this is a close approximation.
+
+    In a stage Tr every packet has r independent candidate groups. It is delivered if one of them is
+    a candidate of no other packet of its source group, nor of its destination group.
 
     The chain counts stages. A run in which every packet starts at its destination has none, and
     one step, in which the seed is sent; :func:`steps_distribution` counts steps.
@@ -120,19 +133,21 @@ def relay_chain(network: Network, destination: Sequence[int] | None = None) -> C
     >>> round(float(solve(relay_chain(Network(2, 2))).mean), 4)
     1.4271
     """
-    _require_feasible(network, "relay")
+    stages = read_schedule(schedule, network)
+    _require_feasible(network, "relay" if stages == [RelayStage()] else "relay with stages T")
     start = (
         without_fixed_points(network)
         if destination is None
         else {between_groups(network, destination): Fraction(1)}
     )
     fresh = partial(transition_of, lines=partial(choose_by_bijection, cells=network.d))
-    if network.d != network.g:
-        return Chain(start, [], fresh)
-    return Chain(start, [*[fresh] * (FRESH - 1), place], turn)
+    if stages == [RelayStage()] and network.d == network.g:
+        return Chain(start, [*[fresh] * (FRESH - 1), place], turn)
+    steps = {stage: stage.step(fresh) for stage in stages}
+    return Chain(start, [steps[stage] for stage in stages[:-1]], steps[stages[-1]])
 
 
-ROUTERS = {"mei-rizzi": mei_rizzi_chain, "relay": relay_chain}
+ROUTERS: dict[str, Callable[..., Chain]] = {"mei-rizzi": mei_rizzi_chain, "relay": relay_chain}
 """The routers that have an exact chain, by name."""
 
 
@@ -231,13 +246,15 @@ class StepsDistribution(Distribution):
     mean_slots: Fraction
     """The mean number of slots.
 
-    A step of mei-rizzi takes five slots; relay takes one slot for the seed and 2⌈d/g⌉ + 1 per
-    stage.
+    A step of mei-rizzi takes five slots; relay takes one slot for the seed, 2⌈d/g⌉ + 1 per stage S
+    and 5 + 3⌈d/g⌉ per stage T.
     """
     network: Network
     router: str
     all_packets: bool
     """Whether all packets take part in every step of mei-rizzi."""
+    schedule: str | None = None
+    """The stages of relay."""
 
     @property
     def quantiles(self) -> dict[Fraction, int | None]:
@@ -255,6 +272,11 @@ class StepsDistribution(Distribution):
         """The assumptions of the chain, in words."""
         d, g = self.network.d, self.network.g
         if self.router == "relay":
+            if self.schedule != "S":
+                return (
+                    f"schedule {self.schedule} with ideal bijections and candidates (the router's "
+                    "own are nearly uniform)"
+                )
             turned = ", turned from the fifth stage on" if d == g else ""
             return f"schedule S with ideal bijections{turned} (the router's own are nearly uniform)"
         if d == g:
@@ -272,6 +294,7 @@ def steps_distribution(
     destination: Sequence[int] | None = None,
     *,
     all_packets: bool = False,
+    schedule: str = "S",
     progress: Progress | None = None,
 ) -> StepsDistribution:
     """Solve the chain of a router on one permutation or on uniform permutations.
@@ -286,6 +309,8 @@ def steps_distribution(
         The permutation; by default permutations are uniformly random.
     all_packets : bool
         For mei-rizzi and d > g: let all packets take part in every step.
+    schedule : str
+        The stages of relay: S and Tr, as in ``S S T2``, the last one repeated.
     progress : function, optional
         A function that is called with the number of transitions computed so far.
 
@@ -306,24 +331,44 @@ def steps_distribution(
             f"router = {router} has no exact chain.{did_you_mean(router, ROUTERS)} Give "
             f"{' or '.join(ROUTERS)}."
         )
+    if router != "relay" and schedule != "S":
+        raise InputError(
+            f"variant = {schedule} is for relay; leave it out, or give router='relay'."
+        )
     if all_packets and router == "relay":
         raise InputError(
             "all_packets = True is for mei-rizzi; leave it out. In relay every packet always takes "
             "part."
         )
     if router == "relay":
-        chain = relay_chain(network, destination)
+        chain = relay_chain(network, destination, schedule)
     else:
         chain = mei_rizzi_chain(network, destination, all_packets=all_packets)
     chain.progress = progress
     found = solve(chain)
     slots = 5 * found.mean
     if router == "relay":
-        slots = 1 + (2 * network.blocks + 1) * found.mean
+        slots = _relay_slots(network, read_schedule(schedule, network), chain, found.mean)
         found = _one_at_least(found)
     return StepsDistribution(
-        **vars(found), mean_slots=slots, network=network, router=router, all_packets=all_packets
+        **vars(found),
+        mean_slots=slots,
+        network=network,
+        router=router,
+        all_packets=all_packets,
+        schedule=schedule if router == "relay" else None,
     )
+
+
+def _relay_slots(
+    network: Network, stages: Sequence[RelayStage], chain: Chain, mean: Fraction
+) -> Fraction:
+    """Return the mean number of slots, with one slot for the seed."""
+    slots, stages_left = Fraction(1), mean
+    for stage, within in zip(stages[:-1], islice(chain.within(), len(stages) - 1), strict=True):
+        slots += (1 - within) * stage.slots(network)
+        stages_left -= 1 - within
+    return slots + stages_left * stages[-1].slots(network)
 
 
 def _one_at_least(stages: Distribution) -> Distribution:
@@ -340,7 +385,7 @@ def _require_feasible(network: Network, router: str) -> None:
     *others, last = (f"POPS({d}, {g})" for g, d in largest.items())
     if network.d < network.g:
         raise InputError(f"{network}: the exact chain of {router} needs D >= G; give a larger D.")
-    if router == "mei-rizzi" and network.g == 1 < network.d:
+    if router != "relay" and network.g == 1 < network.d:
         raise InputError(
             f"{network}: with a single group packets may collide for ever, and the mean is "
             "infinite. Give G >= 2."

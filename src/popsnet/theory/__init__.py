@@ -5,6 +5,7 @@ from popsnet.theory.conflict_graph import ConflictGraph
 from popsnet.theory.fluid import expected_steps, expected_sweeps, loads, undelivered
 from popsnet.theory.phases import Phase, phase_of
 from popsnet.theory.slot_five import C, c_with_slot_five, lost_share
+from popsnet.theory.stage_growth import Growth, first_shorter, growth
 from popsnet.theory.tails import TAILS, Tail, smallest_g
 
 __all__ = [
@@ -13,6 +14,7 @@ __all__ = [
     "Bound",
     "C",
     "ConflictGraph",
+    "Growth",
     "Phase",
     "Tail",
     "bounds_on",
@@ -20,6 +22,8 @@ __all__ = [
     "deterministic_slots",
     "expected_steps",
     "expected_sweeps",
+    "first_shorter",
+    "growth",
     "loads",
     "lost_share",
     "phase_of",

@@ -49,6 +49,11 @@ def _companions(network: Network) -> float:
     return 1 + d / (8 * g) if d > g else 1.0
 
 
+def _companion(network: Network) -> float:
+    """Return the companions of a packet in stages whose draws do not keep companions apart."""
+    return max(_companions(network), min(network.d - 1.0, 1.0))
+
+
 def after_sweep(rho: Numbers) -> Numbers:
     """Return the fraction after a plain sweep, ρ(1 - e^-ρ).
 
@@ -107,23 +112,45 @@ def after_team(network: Network, rho: Numbers, candidates: int) -> Numbers:
     """Return the fraction after a team stage of r candidates.
 
     A candidate is free if no other packet of the source's group has it, nor another waiting
-    destination of the destination's group.
+    destination of the destination's group. For large g the fraction is ρ(1 - e^(-2rρd/g))^r.
+
+    There are about 2ρd such packets and destinations, with the standard deviation √(2ρd) and a
+    companion. A packet is left more often where they are many, which the mean of two values that
+    differ by two standard deviations shows. On POPS(64, 64) and POPS(256, 256) it is within 15 % of
+    runs for r ≤ 5, where the limit misses up to half of what is left. After another team stage and
+    for larger r more is left, up to seven times as much at g = 64 and three times at g = 256:
+    packets that are left are in the most crowded groups.
     """
-    shared = -np.expm1(-2 * candidates * rho * network.d / network.g)
-    left: Numbers = rho * shared**candidates
-    return left
+    others = 2 * rho * network.d
+    mean, deviation = others + _companion(network), np.sqrt(others)
+    few, many = (
+        -np.expm1(-candidates * number / network.g)
+        for number in (mean - deviation, mean + deviation)
+    )
+    after: Numbers = rho * (few**candidates + many**candidates) / 2
+    return after
 
 
 def after_marked(network: Network, rho: Numbers, copies: int) -> Numbers:
-    """Return the fraction after a marked stage of r places.
+    """Return the fraction after a marked stage of r places: the packets whose source waits.
 
     A place is free if no other packet of the source's group has it, and no destination of that
-    group that waits.
+    group that waits. A source that waits for its own packet listens as a destination, in the same
+    class with probability 1/k, k = d/g. Then it hears its ack only at a place that comes after the
+    arrival of its own packet. So with s the probability that a place is free, the fraction becomes
+    ρ(1 - s)^(r-1)·(1 - s + rsρ/k), which for r = 1, d = g is ρ(1 - e^-ρ(1 - ρ)²), about 3ρ². Of
+    them about two thirds have not arrived.
+
+    Sources that have missed their ack do not mark, and relays that repeat acks disturb others. Both
+    are neglected: they are about equally many. On POPS(64, 64) and POPS(256, 256) what is left
+    after Q is within 10 % of this from ρ = 0.3 to 0.02, below that up to a third less; after X2 it
+    is 15 to 30 % more, since places of one packet are in the same, more or less crowded, groups.
     """
-    load = copies * _crowd(network, rho) * network.d / network.g
-    through = np.exp(-load) * (1 - np.minimum(load, 1.0))
-    left: Numbers = rho * (1 - through) ** copies
-    return left
+    per_group = network.d / network.g
+    crowd = np.minimum(rho + _companion(network) / network.d, 1.0)
+    free = np.exp(-copies * crowd * per_group) * (1 - rho) ** (copies * per_group)
+    missed = copies * free * rho / per_group
+    return rho * (1 - free) ** (copies - 1) * (1 - free + missed)
 
 
 def after_grid(network: Network, rho: Numbers, x: int) -> Numbers:

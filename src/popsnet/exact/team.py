@@ -1,0 +1,91 @@
+"""Team stages of relay: every packet has r candidate groups, with a uniform draw for each.
+
+The draws of a packet are used as a set C. A packet from group a to group b is delivered if C has a
+group that no other packet of a and no other packet for b has in its set. All sets of all packets
+are enumerated, the last few of them as arrays.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import product
+from math import comb
+
+import numpy as np
+import numpy.typing as npt
+
+from popsnet.exact.state import State, Weights, canonical
+from popsnet.exact.transition import Transition
+
+_LARGEST_CHUNK = 50_000
+LARGEST_TOTAL = 2**53
+"""Draws of all packets together, up to which floats count them exactly."""
+
+Sets = npt.NDArray[np.uint8]
+
+
+def candidate_sets(groups: int, candidates: int) -> dict[int, int]:
+    """Return the number of draws that give each set, which is written as a number in binary."""
+    ways = [
+        sum((-1) ** (size - k) * comb(size, k) * k**candidates for k in range(size + 1))
+        for size in range(groups + 1)
+    ]  # by inclusion and exclusion
+    found = {one: ways[one.bit_count()] for one in range(1, 2**groups)}
+    return {one: number for one, number in found.items() if number}
+
+
+def team(state: State, candidates: int) -> Transition:
+    """Return the outcome of a stage from a table of packets by destination and source group."""
+    groups = len(state)
+    packets = [
+        (b, a) for b, line in enumerate(state) for a, count in enumerate(line) for _ in range(count)
+    ]
+    sets = candidate_sets(groups, candidates)
+    rows = 0
+    while rows < len(packets) and len(sets) ** (rows + 1) <= _LARGEST_CHUNK:
+        rows += 1
+    first = len(packets) - rows
+    arrays = [
+        np.ravel(one)
+        for one in np.meshgrid(*[np.array(list(sets), np.uint8)] * rows, indexing="ij")
+    ]
+    ways = np.ones(1)
+    for _ in range(rows):
+        ways = np.multiply.outer(ways, np.array(list(sets.values()), float)).ravel()
+    delivered = np.zeros(2 ** len(packets))
+    for chosen in product(sets, repeat=first):
+        factor = np.prod([float(sets[one]) for one in chosen])
+        masks = [*(np.array([one], np.uint8) for one in chosen), *arrays]
+        outcome = _delivered(packets, masks, groups)
+        delivered += factor * np.bincount(outcome, ways, len(delivered))
+    weights: Counter[State] = Counter()
+    for bits in map(int, np.flatnonzero(delivered)):
+        left = [list(line) for line in state]
+        for number, (b, a) in enumerate(packets):
+            left[b][a] -= bits >> number & 1
+        weights[canonical(tuple(map(tuple, left)))] += int(delivered[bits])
+    return Weights(dict(weights), groups ** (candidates * len(packets)))
+
+
+def _delivered(
+    packets: list[tuple[int, int]], masks: list[Sets], groups: int
+) -> npt.NDArray[np.int64]:
+    """Return which packets are delivered, a bit each."""
+    alone = [
+        [_in_one([mask for packet, mask in zip(packets, masks, strict=True) if packet[end] == x])
+         for x in range(groups)]
+        for end in (0, 1)
+    ]  # fmt: skip
+    found = np.zeros(max(map(len, masks), default=1), dtype=np.int64)
+    for number, ((b, a), mask) in enumerate(zip(packets, masks, strict=True)):
+        found |= ((mask & alone[0][b] & alone[1][a]) != 0).astype(np.int64) << number
+    return found
+
+
+def _in_one(masks: list[Sets]) -> Sets:
+    """Return the groups that are in exactly one of these sets."""
+    once = twice = np.zeros(1, np.uint8)
+    for mask in masks:
+        twice = twice | (once & mask)
+        once = once | mask
+    return once & ~twice
