@@ -97,6 +97,11 @@ class Team(RelayStage):
         """
         return 3 if network.d == network.g else 4
 
+    @property
+    def bytes_per_packet(self) -> int:
+        """The bytes of the sets, sorted, and of the messages to them."""
+        return 28 * self.candidates
+
 
 class _TeamSlots:
     def __init__(self, state: RelayState, candidates: int) -> None:
