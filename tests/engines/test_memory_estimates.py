@@ -27,6 +27,9 @@ SMALL = [
     Case("slots", "relay", "P64", 64, 64),
     Case("slots", "relay", "", 512, 16),
     Case("slots", "relay", "roll-call", 64, 64),
+    Case("slots", "relay", "S T16", 64, 64),
+    Case("slots", "relay", "X8 P1", 64, 64),
+    Case("slots", "relay", "P3 Q P3", 256, 64),
     Case("slots", "mei-rizzi", "", 128, 128),
     Case("slots", "mei-rizzi", "", 1000, 15),
     Case("slots", "direct", "", 128, 128, slots=10),
@@ -111,7 +114,7 @@ FUSED = [
 
 LARGE = [
     *(Case("slots", "relay", "", d, g, slots=600) for d, g in SIZES),
-    *(Case("slots", "relay", v, 1024, 1024) for v in ("P64", "P1 F")),
+    *(Case("slots", "relay", v, 1024, 1024) for v in ("P64", "P1 F", "S S T8", "P1 | Q X2 P1")),
     *(Case("slots", "relay", v, 256, 256) for v in ("S+or", "R1 S")),  # a global OR takes n·g
     Case("slots", "relay", "census", 2048, 128),
     Case("slots", "relay", "roll-call", 256, 256),

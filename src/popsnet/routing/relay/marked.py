@@ -77,6 +77,15 @@ class _Marked(RelayStage):
         """Return 3 + k: one more than in the stages before it, for a packet sent ahead."""
         return 3 + network.blocks
 
+    def working(self, network: Network) -> int:
+        """Return the bytes of the places of all destinations."""
+        return 8 * self.bijections * network.n
+
+    @property
+    def bytes_per_packet(self) -> int:
+        """The bytes of the groups of a packet, of marks and of messages to them."""
+        return 90 * self.bijections
+
 
 @dataclass(frozen=True)
 class Mark(_Marked):

@@ -108,8 +108,9 @@ class RelaySchedule:
     def working(self, network: Network) -> int:
         """Return the bytes of the arrays of a run besides the machine's, with a slot and inbox."""
         most, left = max(stage.working(network) for stage in self.all_stages), np.ones(1)
-        if any(isinstance(stage, Shower) for stage in self.all_stages):
+        if any(isinstance(one, Shower) or one.bytes_per_packet for one in self.all_stages):
             for stage in self.all_stages:
+                most = max(most, int(stage.bytes_per_packet * float(left[0]) * network.n))
                 with np.errstate(invalid="ignore"):  # where nothing is left
                     left = np.nan_to_num(stage.after(network, left))
                 if isinstance(stage, Shower):

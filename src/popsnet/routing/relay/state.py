@@ -325,6 +325,11 @@ class RelayStage(ABC):
         """Return the bytes of the arrays that grow with the numbers of the stage."""
         return 0
 
+    @property
+    def bytes_per_packet(self) -> int:
+        """The bytes of its arrays for each packet that is pending when it begins."""
+        return 0
+
     def obstacle(self, network: Network) -> str | None:
         """Return why the stage cannot be run on a network, or None if it can."""
         if network.d >= network.g:

@@ -97,6 +97,11 @@ class TeamStage(RelayStage):
         """
         return 3 if network.d == network.g else 4
 
+    @property
+    def bytes_per_packet(self) -> int:
+        """The bytes of the sets, sorted, and of the messages to them."""
+        return 28 * self.candidates
+
 
 class _TeamSlots:
     def __init__(self, state: RelayState, candidates: int) -> None:
@@ -117,7 +122,7 @@ class _TeamSlots:
         )
         self._pass_on(chosen, passing)
         pending = yield from self._tell(fronts)
-        yield from self._arrive(passing, fronts, pending)
+        yield from self._arrive(passing, pending)
 
     def _find_free(self) -> Generator[Slot, Inbox, Inbox]:
         """Return what the relays in the sets W heard."""
@@ -190,11 +195,10 @@ class _TeamSlots:
             known.append(heard.receivers[heard.contents == expected])
         return known
 
-    def _arrive(self, passing: Inbox, fronts: Inbox, known: list[Ints]) -> Slots:
+    def _arrive(self, passing: Inbox, known: list[Ints]) -> Slots:
         state, network, g = self._state, self._network, self._g
         classes = network.index(passing.destinations) // g
-        own_fronts = fronts.receivers[fronts.receivers == fronts.packets]
-        done = [own_fronts]
+        done = []
         for turn in range(network.blocks):
             now = passing.at(classes == turn)
             near = yield from self._forward(
@@ -219,7 +223,7 @@ class _TeamSlots:
             state.release(near.receivers, near.packets, near.destinations)
             state.take(heard)
             still = heard.receivers[heard.contents == 1]
-            done.append(np.setdiff1d(pending, np.union1d(still, own_fronts)))
+            done.append(np.setdiff1d(pending, still))
         state.acknowledge(np.concatenate(done).astype(np.int32))
 
     def _named(self, what: str, turn: int) -> str:
