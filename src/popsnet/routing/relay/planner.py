@@ -7,6 +7,10 @@ values of ρ from the smallest up. Showers end the run unless a processor object
 first stage may have several windows: for each number of slots the best sequence of windows is kept
 and extended.
 
+After a marked stage most packets that are left are alone, so there is a second V, with
+1 - e^(-5nρ/6): a third of them has met another packet, a third a mark, and of a third the source
+has missed the ack. Marked stages are considered for d ≤ 2g; for larger d none was found that helps.
+
 The plan depends on d and g alone, not on the permutation, so any processor can make it.
 """
 
@@ -21,6 +25,7 @@ import numpy as np
 from popsnet.errors import InputError
 from popsnet.network import Network
 from popsnet.routing.relay.grid import Grid, superclasses
+from popsnet.routing.relay.marked import Mark, MarkSeveral
 from popsnet.routing.relay.park import Park
 from popsnet.routing.relay.schedule import RelaySchedule
 from popsnet.routing.relay.single_attempt import Fold, Shower
@@ -35,6 +40,10 @@ _TRIES = 4
 _MOST_RETRIES = 100
 _MOST_STAGES = 100
 """On huge groups, where no stage makes much progress, the last stage is repeated anyway."""
+_ALONE = 5 / 6
+"""The events per packet that a marked stage leaves."""
+_LIMIT = 2**31
+"""A network so large that no two packets meet again."""
 _MANY = 32
 """For larger k = d/g the windows are those of k = 32, in proportion."""
 
@@ -87,7 +96,7 @@ def plan(network: Network) -> RelayPlan:
     16.1
     """
     shortest = _Shortest(network)
-    best = RelayPlan(_schedule(network, shortest.stages(1.0)), 1 + float(shortest.value[-1]))
+    best = RelayPlan(_schedule(network, shortest.stages(1.0)), 1 + shortest.slots(1.0))
     for windows, slots, rho in _first_windows(network):
         total = 1 + slots + shortest.slots(rho)
         if total < best.slots:
@@ -104,8 +113,12 @@ def _schedule(network: Network, stages: tuple[RelayStage, ...]) -> RelaySchedule
     half per slot. But it is long, so it comes after some tries of the short one.
     """
     again: tuple[RelayStage, ...] = (_RETRY if isinstance(stages[-1], Shower) else stages[-1],)
+    if stages[-1].looks_ahead:
+        again = (Mark(),)
     if network.blocks > 1:
         again = (*_TRIES * again, Park((min(2 * network.blocks, WIDEST),)))
+    elif stages[-1].looks_ahead:
+        again = (*_TRIES * again, Park((1,)))
     return RelaySchedule(stages, again)
 
 
@@ -119,6 +132,8 @@ def _options(network: Network) -> Iterator[RelayStage]:
     if network.d > network.g:
         yield Fold()
     yield from map(Shower, range(1, 5))
+    if network.d <= 2 * network.g:
+        yield from (Mark(), MarkSeveral(2), MarkSeveral(3))
 
 
 def fractions(schedule: RelaySchedule, network: Network) -> Iterator[float]:
@@ -194,39 +209,74 @@ class _Shortest:
             )
         self._grid = grid = np.geomspace(_NOTHING / network.n, 1.0, _GRID)
         self._logs = np.log(grid)
-        self._left = np.array([stage.after(network, grid) for stage in self._options])
-        self.value, self._choice = np.zeros(_GRID), np.zeros(_GRID, dtype=np.intp)
+        self._left = np.array([self._after(kind) for kind in (0, 1)])
+        self._value = np.zeros((2, _GRID))
+        self._choice = np.zeros((2, _GRID), dtype=np.intp)
         together = 2 if network.d > 1 else 1  # two that met fail, unless a group has one packet
-        pending = -np.expm1(-network.n * grid / together)
-        pending[-1] = 1.0  # at first
-        slots = np.array([stage.slots(network) for stage in self._options])
+        pending = -np.expm1(np.outer([-1 / together, -_ALONE], network.n * grid))
+        pending[:, -1] = 1.0  # at first
+        slots = np.array([self._slots(kind) for kind in (0, 1)])
         ending = np.array([isinstance(stage, Shower) for stage in self._options])
+        marked = np.array([int(stage.looks_ahead) for stage in self._options])
         ends = np.full_like(self._left, np.inf)
         for row in np.flatnonzero(ending):
-            ends[row] = _retries(network, grid, self._left[row])
+            ends[:, row] = _retries(network, grid, self._left[0, row])
         for at in range(_GRID):
-            after, rest = self._left[:, at], ends[:, at]  # infinite if it makes no progress
-            rest[~ending & (after < grid[0])] = 0.0
-            if at:
-                nearer = ~ending & (after >= grid[0]) & (after < grid[at - 1])
-                rest[nearer] = np.interp(np.log(after[nearer]), self._logs[:at], self.value[:at])
-            costs = slots * pending[at] + rest
-            self._choice[at] = np.argmin(costs)
-            self.value[at] = costs[self._choice[at]]
+            for kind in (0, 1):
+                after, rest = self._left[kind, :, at], ends[kind, :, at]  # infinite: no progress
+                rest[~ending & (after < grid[0])] = 0.0
+                for next_kind in (0, 1) if at else ():
+                    nearer = ~ending & (marked == next_kind) & (after >= grid[0])
+                    nearer &= after < grid[at - 1]
+                    values = self._value[next_kind, :at]
+                    rest[nearer] = np.interp(np.log(after[nearer]), self._logs[:at], values)
+                costs = slots[kind, :, at] * pending[kind, at] + rest
+                self._choice[kind, at] = np.argmin(costs)
+                self._value[kind, at] = costs[self._choice[kind, at]]
+
+    def _after(self, kind: int) -> Numbers:
+        """Return the fraction that each stage leaves, by kind of the stage before it.
+
+        For d = g the first bijections are fresh: a packet may meet its companion again. After them
+        come marked stages with turned ones, and it does not.
+        """
+        network, rows = self._network, []
+        if network.d == network.g and kind == 1:
+            network = Network(_LIMIT, _LIMIT)
+        for stage in self._options:
+            left = stage.after(network, self._grid)
+            if network.d == network.g and kind == 0 and isinstance(stage, Park):
+                again = (1 - self._grid) / (network.g * stage.windows[0])
+                left = left + (self._grid - left) * again
+            rows.append(left)
+        return np.array(rows)
+
+    def _slots(self, kind: int) -> Numbers:
+        """Return the slots of stages that begin, where a marked one ends with the last ack."""
+        network, rows = self._network, []
+        for stage, left in zip(self._options, self._left[kind], strict=True):
+            slots = np.full(_GRID, float(stage.slots(network)))
+            for place in range(1, stage.bijections if stage.looks_ahead else 0):
+                before = self._grid * (left / self._grid) ** (place / stage.bijections)
+                slots -= network.blocks * np.exp(-_ALONE * network.n * before)
+            rows.append(slots)
+        return np.array(rows)
 
     def slots(self, rho: float) -> float:
         """Return V(ρ)."""
-        return float(np.interp(np.log(rho), self._logs, self.value))
+        return float(np.interp(np.log(rho), self._logs, self._value[0]))
 
     def stages(self, rho: float) -> tuple[RelayStage, ...]:
         """Return the best stages from a fraction on, until most likely no packet is left."""
         stages: list[RelayStage] = []
         while not stages or (self._network.n * rho > 0.01 and len(stages) < _MOST_STAGES):
             at = min(int(np.searchsorted(self._grid, rho)), _GRID - 1)
-            stages.append(self._options[self._choice[at]])
+            kind = int(bool(stages) and stages[-1].looks_ahead)
+            choice = self._choice[kind, at]
+            stages.append(self._options[choice])
             if isinstance(stages[-1], Shower):
                 break
-            rho = float(np.interp(rho, self._grid, self._left[self._choice[at]]))
+            rho = float(np.interp(rho, self._grid, self._left[kind, choice]))
         return tuple(stages)
 
 
