@@ -15,7 +15,7 @@ LARGE = "fused large"
 
 UNSUPPORTED = [
     ("objects", "d > g|d < g", "it needs d = g"),
-    ("objects", "idealized|deferred|P1|relay T", "it runs only mei-rizzi (published) and relay (S)"),
+    ("objects", "idealized|deferred|P1 R1|relay T", "it runs only relay with stages S, P1 and Q"),
     ("objects|fused", "direct", "it runs only mei-rizzi and relay"),
     ("fused", "losses", "slot 5 decides which packets are lost, and it does not execute it"),
     ("fused", "test_the_trace_is_that_of_slots", "it executes no messages"),

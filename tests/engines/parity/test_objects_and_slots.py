@@ -20,7 +20,10 @@ from tests.conftest import permutation
 Slots = list[tuple[int, str, int, int, list[Send], list[Listen]]]
 
 
-ROUTERS = (("mei-rizzi", "published"), ("relay", "S"))
+ROUTERS = (
+    ("mei-rizzi", "published"), ("relay", "S"), ("relay", "P1"), ("relay", "P1 | Q Q S"),
+    ("relay", "| Q P1 S"), ("relay", "S S | Q Q Q P1"),
+)  # fmt: skip
 
 
 def instance_of(what: tuple[str, str], g: int, seed: int, max_steps: int) -> Instance:

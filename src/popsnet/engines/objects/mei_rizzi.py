@@ -101,4 +101,4 @@ _STEP = (
     ProcessorPhase(PHASES[4], MeiRizzi.send_5, MeiRizzi.listen_residue, MeiRizzi.receive, False),
 )
 
-MEI_RIZZI = ObjectRouter(MeiRizzi, (), _STEP)
+MEI_RIZZI = ObjectRouter(MeiRizzi, (), lambda step: _STEP)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
@@ -50,7 +50,7 @@ class Coupler:
         return self.messages[0] if len(self.messages) == 1 else None
 
 
-Order: TypeAlias = tuple[Sequence[int], Message]
+Order: TypeAlias = tuple[Collection[int], Message]
 """A message and the groups that it is sent to."""
 
 
@@ -97,6 +97,9 @@ class Processor:
         buffers = (self.original, self.floating, self.received)
         return [packet.source for packet in buffers if packet is not None]
 
+    def end(self) -> None:
+        """End the run, as every source is done, which only the simulator sees."""
+
     def store(self, message: Message) -> None:
         """Keep the packet that was heard in the buffer for a copy."""
         if self.floating is not None:
@@ -120,8 +123,8 @@ class ProcessorPhase(NamedTuple):
 
 
 class ObjectRouter(NamedTuple):
-    """A router: its class of processors, its opening slots, and the slots of a step."""
+    """A router: how a processor is made, its opening slots, and the slots of each step."""
 
-    processor: type[Processor]
+    processor: Callable[[Network, int, int, Coins], Processor]
     opening: tuple[ProcessorPhase, ...]
-    step: tuple[ProcessorPhase, ...]
+    step: Callable[[int], tuple[ProcessorPhase, ...]]

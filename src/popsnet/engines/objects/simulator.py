@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from popsnet.coins import Coins
+from popsnet.engines.objects.marked import staged
 from popsnet.engines.objects.mei_rizzi import MEI_RIZZI
 from popsnet.engines.objects.processor import (
     BufferFull,
@@ -15,12 +16,13 @@ from popsnet.engines.objects.processor import (
     Processor,
     ProcessorPhase,
 )
-from popsnet.engines.objects.sweep import SWEEP
 from popsnet.engines.outcome import Outcome
 from popsnet.engines.session import MessageEngine
 from popsnet.errors import Rule, RuleViolation
 from popsnet.experiment import Experiment, Instance
 from popsnet.network import Network
+from popsnet.routing import Variant
+from popsnet.routing.relay import RelaySchedule
 from popsnet.trace import Event, Hold, Listen, Observer, Send, TraceWriter
 
 
@@ -92,8 +94,11 @@ class Simulator:
             coupler.messages.clear()
         if self.delivered() > delivered:
             self.last_delivery = self.slots
-        self.held_before, self.held = self.held, self._held()
         self.peak = max(self.peak, *(len(one.packets_held()) for one in self.processors))
+        if not self.pending():
+            for processor in self.processors:
+                processor.end()
+        self.held_before, self.held = self.held, self._held()
 
     def _listen(self, phase: ProcessorPhase, processor: Processor, coupler: Coupler) -> None:
         message = coupler.propagate()
@@ -106,7 +111,9 @@ class Simulator:
             detail = f"packet {message.packet.source} finds its buffers full"
             raise RuleViolation(self.slots, processor.number, Rule.BUFFERS, detail) from None
 
-    def _put(self, processor: Processor, groups: Sequence[int], message: Message) -> list[Coupler]:
+    def _put(
+        self, processor: Processor, groups: Collection[int], message: Message
+    ) -> list[Coupler]:
         packet = None if message.packet is None else message.packet.source
         self.sends.append((processor.number, sorted(groups), message.kind, packet))
         self.messages += 1
@@ -133,19 +140,27 @@ class Simulator:
             raise RuleViolation(self.slots, sender, Rule.CONFLICT_FREE, detail)
 
 
-OBJECT_ROUTERS = {("mei-rizzi", "published"): MEI_RIZZI, ("relay", "S"): SWEEP}
-"""The routers by name and variant."""
+def _router(name: str, variant: Variant) -> ObjectRouter | None:
+    """Return the router of objects for a variant, None if there is none."""
+    if (name, variant.name) == ("mei-rizzi", "published"):
+        return MEI_RIZZI
+    schedule = variant.schedule
+    if not isinstance(schedule, RelaySchedule) or str(schedule) != variant.name:  # as in S+or
+        return None
+    return staged(schedule)
 
 
 def execute(instance: Instance, observers: Sequence[Observer] = ()) -> Outcome:
     """Run a router until it ends or is capped."""
-    network, variant = instance.network, instance.resolved_variant.name
-    router = OBJECT_ROUTERS[instance.router.name, variant]
+    network, router = instance.network, _router(instance.router.name, instance.resolved_variant)
+    assert router is not None
     simulator = Simulator(router, network, instance.array().tolist(), instance.coins)
     survivors: list[int] = []
 
     def run(phases: Sequence[ProcessorPhase]) -> None:
         for phase in phases:
+            if phase.name == "marked: delivery" and not simulator.pending():
+                return
             pending = network.n - simulator.delivered()
             simulator.slot(phase)
             step = len(survivors)
@@ -159,7 +174,7 @@ def execute(instance: Instance, observers: Sequence[Observer] = ()) -> Outcome:
     while simulator.pending() and len(survivors) < instance.max_steps:
         for processor in simulator.processors:
             processor.begin(len(survivors))
-        run(router.step)
+        run(router.step(len(survivors)))
         survivors.append(network.n - simulator.delivered())
     if simulator.slots and not survivors:
         survivors.append(
@@ -188,9 +203,8 @@ def _outcome(simulator: Simulator, survivors: Sequence[int]) -> Outcome:
 
 
 def _obstacle(experiment: Experiment) -> str | None:
-    if (experiment.router, experiment.variant) not in OBJECT_ROUTERS:
-        known = ", ".join(f"{router} ({variant})" for router, variant in OBJECT_ROUTERS)
-        return f"it runs only {known}"
+    if _router(experiment.router, experiment.resolved_variant) is None:
+        return "it runs only mei-rizzi (published) and relay with stages S, P1 and Q"
     return None if experiment.d == experiment.g else "it needs d = g"
 
 

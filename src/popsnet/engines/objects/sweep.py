@@ -1,15 +1,9 @@
-"""A processor of relay's plain sweep, schedule S, for d = g."""
+"""A processor of relay in a plain sweep, stage S, for d = g."""
 
 from __future__ import annotations
 
 from popsnet.coins import Coins
-from popsnet.engines.objects.processor import (
-    Message,
-    ObjectRouter,
-    Order,
-    Processor,
-    ProcessorPhase,
-)
+from popsnet.engines.objects.processor import Message, Order, Processor, ProcessorPhase
 from popsnet.routing.relay.bijection import CELLS
 from popsnet.routing.relay.router import SEED
 
@@ -43,13 +37,13 @@ class SweepProcessor(Processor):
         self.asked: int | None = None  # the relay group that my packet was sent to
         self.stored = False  # whether I hold a copy for the group I listen to
 
-    def relay_of(self, destination: int) -> int:
-        """Return the relay group of a destination in this step, by the public seed."""
+    def relay_of(self, destination: int, step: int) -> int:
+        """Return the relay group of a destination in a step, by the public seed."""
         g = self.network.g
         group, index = divmod(destination, g)
-        place = public_place(self.seed, min(self.step, 3), group, index, g)
-        for step in range(4, self.step + 1):  # packets that have just met are turned apart
-            place += public_place(self.seed, step, 0, group, g)
+        place = public_place(self.seed, min(step, 3), group, index, g)
+        for later in range(4, step + 1):  # packets that have just met are turned apart
+            place += public_place(self.seed, later, 0, group, g)
         return place % g
 
     # The opening: processor 0 sends a seed to every processor. A packet at its destination stays.
@@ -77,7 +71,7 @@ class SweepProcessor(Processor):
         """Send the packet to its relay group."""
         if self.original is None:
             return None
-        self.asked = self.relay_of(self.original.destination)
+        self.asked = self.relay_of(self.original.destination, self.step)
         return [self.asked], Message("packet", self.original)
 
     def hear_1(self, message: Message) -> None:
@@ -96,7 +90,7 @@ class SweepProcessor(Processor):
 
     def listen_2(self) -> int | None:
         """Listen to the relay group of the own packet, while that has not arrived."""
-        return None if self.received is not None else self.relay_of(self.number)
+        return None if self.received is not None else self.relay_of(self.number, self.step)
 
     # Slot 3: every relay that stored a packet tells the group it came from, in a map of one bit.
 
@@ -114,38 +108,15 @@ class SweepProcessor(Processor):
             self.original = None
 
 
-SWEEP = ObjectRouter(
-    SweepProcessor,
-    (
-        ProcessorPhase(
-            "seed",
-            SweepProcessor.send_seed,
-            SweepProcessor.listen_seed,
-            SweepProcessor.hear_seed,
-            False,
-        ),
-    ),
-    (
-        ProcessorPhase(
-            "sweep: attempt",
-            SweepProcessor.send_1,
-            SweepProcessor.listen_residue,
-            SweepProcessor.hear_1,
-            True,
-        ),
-        ProcessorPhase(
-            "sweep: delivery",
-            SweepProcessor.send_2,
-            SweepProcessor.listen_2,
-            SweepProcessor.receive,
-            False,
-        ),
-        ProcessorPhase(
-            "sweep: acks",
-            SweepProcessor.send_3,
-            SweepProcessor.listen_3,
-            SweepProcessor.hear_3,
-            False,
-        ),
-    ),
+SEED_PHASE = ProcessorPhase(
+    "seed", SweepProcessor.send_seed, SweepProcessor.listen_seed, SweepProcessor.hear_seed, False
 )
+
+
+def sweep_phases(of: type[SweepProcessor], name: str) -> tuple[ProcessorPhase, ...]:
+    """Return the slots of a sweep of such processors, under a name."""
+    return (
+        ProcessorPhase(f"{name}: attempt", of.send_1, of.listen_residue, of.hear_1, True),
+        ProcessorPhase(f"{name}: delivery", of.send_2, of.listen_2, of.receive, False),
+        ProcessorPhase(f"{name}: acks", of.send_3, of.listen_3, of.hear_3, False),
+    )
