@@ -98,15 +98,15 @@ def marks_unheard(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def mark_of_the_sender_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
     """A relay accepts from a sender that has marked it."""
-    attempt = RelayState.attempt
+    original = marked._MarkedSlots._with_echo
 
-    def heard(self: RelayState, slot: Slot) -> Generator[Slot, Inbox, Inbox]:
-        inbox = yield from attempt(self, slot)
+    def heard(self: marked._MarkedSlots, slot: Slot) -> Generator[Slot, Inbox, Inbox]:
+        inbox = yield from original(self, slot)
         assert inbox.contents is not None
         inbox.contents[:] = 0
         return inbox
 
-    monkeypatch.setattr(RelayState, "attempt", heard)
+    monkeypatch.setattr(marked._MarkedSlots, "_with_echo", heard)
 
 
 def no_marks(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -38,7 +38,7 @@ from popsnet.routing.relay.bijection import Bijection
 from popsnet.routing.relay.marked import Mark, MarkSeveral
 from popsnet.routing.relay.schedule import RelaySchedule
 from popsnet.routing.relay.state import RelayStage, RelayState
-from popsnet.routing.relay.team import Team
+from popsnet.routing.relay.team import TeamStage
 from popsnet.slot import Inbox, Ints, Kind, Slot, Slots
 
 _MOST_CASES = 200_000
@@ -235,7 +235,7 @@ def _schedule(text: str, network: Network) -> tuple[RelayStage, ...]:
     return stages
 
 
-_KINDS = (Team, Mark, MarkSeveral)
+_KINDS = (TeamStage, Mark, MarkSeveral)
 
 
 def _require_feasible(
@@ -261,7 +261,7 @@ def _number(network: Network, schedule: Sequence[RelayStage], packets: int) -> i
     """Return the number of cases with this many packets."""
     draws: int = 1
     for stage in schedule:
-        if isinstance(stage, Team):
+        if isinstance(stage, TeamStage):
             draws *= len(_sets(network, stage)) ** packets
         else:
             draws *= factorial(network.d) ** (network.g * stage.bijections)
@@ -278,7 +278,7 @@ def _without_fixed_points(n: int, packets: int) -> int:
 
 def _states(schedule: Sequence[RelayStage], packets: int) -> int:
     """Return the number of sets of packets that may have arrived without their source knowing."""
-    return 1 if isinstance(schedule[0], Team) else 2**packets
+    return 1 if isinstance(schedule[0], TeamStage) else 2**packets
 
 
 def _arrived(network: Network, schedule: Sequence[RelayStage], packets: int) -> int:
@@ -288,7 +288,7 @@ def _arrived(network: Network, schedule: Sequence[RelayStage], packets: int) -> 
     return _number(network, schedule, packets) * packets // 2
 
 
-def _sets(network: Network, stage: Team) -> list[Set]:
+def _sets(network: Network, stage: TeamStage) -> list[Set]:
     largest = min(stage.candidates, network.g)
     sizes = range(1, largest + 1)
     return list(chain.from_iterable(combinations(range(network.g), size) for size in sizes))
@@ -308,13 +308,13 @@ def cases(network: Network, schedule: Sequence[RelayStage], packets: int) -> Ite
 
 
 def _arrivals(schedule: Sequence[RelayStage], sources: Set) -> Iterator[frozenset[int]]:
-    sizes = range(1 if isinstance(schedule[0], Team) else len(sources) + 1)
+    sizes = range(1 if isinstance(schedule[0], TeamStage) else len(sources) + 1)
     return map(frozenset, chain.from_iterable(combinations(sources, size) for size in sizes))
 
 
 def _draws(network: Network, stage: RelayStage, packets: int) -> Iterator[tuple[Draw, ...]]:
     """Yield the draws of a stage: one of T, and as many bijections as the others have places."""
-    if isinstance(stage, Team):
+    if isinstance(stage, TeamStage):
         for sets in product(_sets(network, stage), repeat=packets):
             yield (sets,)
     else:
@@ -418,11 +418,12 @@ class _Run:
             if not self.state.pending.size:
                 break
             self.state.step, self.state.following = step, following
-            expected = self._free() if isinstance(stage, Team) else None
+            expected = self._free() if isinstance(stage, TeamStage) else None
             self._execute(stage)
             if expected is not None:
                 self._require_certainty(*expected)
-        self.state.finish()
+        if not self.state.pending.size:
+            self._memory.drop_copies()  # as at the end of a run
         self._require_copies()
 
     def _free(self) -> tuple[set[int], set[int]]:

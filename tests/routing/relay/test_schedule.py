@@ -16,7 +16,7 @@ from popsnet.routing.relay.grid import Grid
 from popsnet.routing.relay.marked import Mark, MarkSeveral
 from popsnet.routing.relay.park import Park, SweepStage
 from popsnet.routing.relay.single_attempt import Fold, Shower
-from popsnet.routing.relay.team import Team
+from popsnet.routing.relay.team import TeamStage
 from tests.conftest import Cli
 
 SIZE = st.integers(1, 2**16)
@@ -29,7 +29,7 @@ STAGE: st.SearchStrategy[RelayStage] = st.one_of(
     st.builds(MarkSeveral, st.integers(1, 16)),
     st.builds(Grid, SIZE, SIZE),
 )
-FEW = st.sampled_from([Park((1,)), Park((2, 1)), SweepStage(), Fold(), Team(2)])
+FEW = st.sampled_from([Park((1,)), Park((2, 1)), SweepStage(), Fold(), TeamStage(2)])
 """Few kinds, so that repetitions are likely."""
 
 

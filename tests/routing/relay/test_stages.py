@@ -18,7 +18,7 @@ from popsnet.routing.relay.census import census, rank_slots
 from popsnet.routing.relay.grid import Grid
 from popsnet.routing.relay.park import Park
 from popsnet.routing.relay.single_attempt import Fold, Shower
-from popsnet.routing.relay.team import Team
+from popsnet.routing.relay.team import TeamStage
 from popsnet.routing.to_all import broadcast, global_or, global_or_slots
 from popsnet.slot import Ints, Kind, Slots
 from popsnet.theory.stages import (
@@ -228,7 +228,7 @@ def by_fluid_limit(network: Network, one: RelayStage, rho: float) -> float:
             return float(after_shower(network, at, copies)[0])
         case Grid(x, _):
             return float(after_grid(network, at, x)[0])
-        case Team(candidates):
+        case TeamStage(candidates):
             return float(after_team(network, at, candidates)[0])
     return float((after_sweep(at) if str(one) == "S" else after_shower(network, at, 1))[0])
 

@@ -9,7 +9,9 @@ and extended.
 
 After a marked stage most packets that are left are alone, so there is a second V, with
 1 - e^(-5nρ/6): a third of them has met another packet, a third a mark, and of a third the source
-has missed the ack. Marked stages are considered for d ≤ 2g; for larger d none was found that helps.
+has missed the ack. Marked stages are considered for d ≤ 2g, as for larger d none was found that
+helps, and for g ≥ 32: on smaller networks sources would know earlier, but the last packet would
+arrive later.
 
 The plan depends on d and g alone, not on the permutation, so any processor can make it.
 """
@@ -42,6 +44,8 @@ _MOST_STAGES = 100
 """On huge groups, where no stage makes much progress, the last stage is repeated anyway."""
 _ALONE = 5 / 6
 """The events per packet that a marked stage leaves."""
+_MARKED = 32
+"""The fewest groups for which marked stages are considered."""
 _LIMIT = 2**31
 """A network so large that no two packets meet again."""
 _MANY = 32
@@ -63,7 +67,7 @@ class RelayPlan(NamedTuple):
     >>> from popsnet import Network
     >>> from popsnet.routing.relay import plan
     >>> print(plan(Network(64, 64)).schedule)
-    P1
+    P2 P1 | P1 Q Q Q Q
     """
 
     schedule: RelaySchedule
@@ -93,7 +97,7 @@ def plan(network: Network) -> RelayPlan:
     >>> from popsnet import Network
     >>> from popsnet.routing.relay import plan
     >>> round(plan(Network(64, 64)).slots, 1)
-    16.1
+    15.2
     """
     shortest = _Shortest(network)
     best = RelayPlan(_schedule(network, shortest.stages(1.0)), 1 + shortest.slots(1.0))
@@ -110,16 +114,16 @@ def _schedule(network: Network, stages: tuple[RelayStage, ...]) -> RelaySchedule
 
     For d > g congestion stops the short stages: if many packets are left in a group, all of them
     meet. A park stage with a window of 2k slots always makes progress, at a load of at most one
-    half per slot. But it is long, so it comes after some tries of the short one.
+    half per slot. But it is long, so it comes after some tries of the short one. Marked stages
+    alone might never end, so for d = g a park stage comes after them, too.
     """
-    again: tuple[RelayStage, ...] = (_RETRY if isinstance(stages[-1], Shower) else stages[-1],)
-    if stages[-1].looks_ahead:
-        again = (Mark(),)
-    if network.blocks > 1:
-        again = (*_TRIES * again, Park((min(2 * network.blocks, WIDEST),)))
-    elif stages[-1].looks_ahead:
-        again = (*_TRIES * again, Park((1,)))
-    return RelaySchedule(stages, again)
+    last, window = stages[-1], 2 * network.blocks if network.blocks > 1 else 1
+    again = _RETRY if isinstance(last, Shower) else Mark() if last.looks_ahead else last
+    if network.blocks == 1 and not last.looks_ahead:
+        return RelaySchedule(stages, (again,))
+    while stages[-1] == Mark():
+        stages = stages[:-1]
+    return RelaySchedule(stages, (*_TRIES * (again,), Park((min(window, WIDEST),))))
 
 
 def _options(network: Network) -> Iterator[RelayStage]:
@@ -132,7 +136,7 @@ def _options(network: Network) -> Iterator[RelayStage]:
     if network.d > network.g:
         yield Fold()
     yield from map(Shower, range(1, 5))
-    if network.d <= 2 * network.g:
+    if network.d <= 2 * network.g and network.g >= _MARKED:
         yield from (Mark(), MarkSeveral(2), MarkSeveral(3))
 
 
@@ -209,7 +213,7 @@ class _Shortest:
             )
         self._grid = grid = np.geomspace(_NOTHING / network.n, 1.0, _GRID)
         self._logs = np.log(grid)
-        self._left = np.array([self._after(kind) for kind in (0, 1)])
+        self._left = self._after()
         self._value = np.zeros((2, _GRID))
         self._choice = np.zeros((2, _GRID), dtype=np.intp)
         together = 2 if network.d > 1 else 1  # two that met fail, unless a group has one packet
@@ -234,22 +238,23 @@ class _Shortest:
                 self._choice[kind, at] = np.argmin(costs)
                 self._value[kind, at] = costs[self._choice[kind, at]]
 
-    def _after(self, kind: int) -> Numbers:
-        """Return the fraction that each stage leaves, by kind of the stage before it.
+    def _after(self) -> Numbers:
+        """Return the fraction that each stage leaves, after other stages and after marked ones.
 
-        For d = g the first bijections are fresh: a packet may meet its companion again. After them
-        come marked stages with turned ones, and it does not.
+        For d = g the first bijections are fresh: a packet may meet its companion again, which the
+        fluid limit of P neglects. Later ones are turned, so that in Q it does not.
         """
-        network, rows = self._network, []
-        if network.d == network.g and kind == 1:
-            network = Network(_LIMIT, _LIMIT)
-        for stage in self._options:
-            left = stage.after(network, self._grid)
-            if network.d == network.g and kind == 0 and isinstance(stage, Park):
-                again = (1 - self._grid) / (network.g * stage.windows[0])
-                left = left + (self._grid - left) * again
-            rows.append(left)
-        return np.array(rows)
+        network, rho = self._network, self._grid
+        rows = np.array([stage.after(network, rho) for stage in self._options])
+        left = np.array([rows, rows])
+        if network.d == network.g >= _MARKED:
+            for row, stage in enumerate(self._options):
+                if isinstance(stage, Park):
+                    again = (1 - rho) ** 4 / (network.g * stage.windows[0])  # as measured
+                    left[:, row] += (rho - left[:, row]) * again
+                elif isinstance(stage, Mark):
+                    left[1, row] = stage.after(Network(_LIMIT, _LIMIT), rho)
+        return left
 
     def _slots(self, kind: int) -> Numbers:
         """Return the slots of stages that begin, where a marked one ends with the last ack."""
