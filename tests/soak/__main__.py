@@ -2,6 +2,7 @@
 
     make soak
     make soak SOAK="--minutes 20 --goal 1e9"
+    make soak SOAK="--stages TQX --goal 1e9 --out results/soak-stages.json"
     python -m tests.soak --case 12345 --seed 0
 
 A case is a network, a router and a variant, or a demand to schedule, with everything that decides
@@ -39,12 +40,14 @@ def main(arguments: list[str] | None = None) -> int:
     """Read the options, and soak or repeat a case."""
     given = _options(arguments)
     if given.case is not None:
-        return _repeat(given.seed, given.case)
+        return _repeat(given.seed, given.case, given.stages)
     try:
         make_folder(given.out.parent)
         require_writable(given.out)
         record = (
-            Record(given.seed, code_digest()) if given.fresh else read_record(given.out, given.seed)
+            Record(given.seed, code_digest(), stages=given.stages)
+            if given.fresh
+            else read_record(given.out, given.seed, given.stages)
         )
     except InputError as error:
         print(f"Error: {error}", file=sys.stderr)
@@ -76,6 +79,7 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     option("--goal", type=float, default=endless, metavar="PACKETS", help=_GOAL)
     option("--seed", type=_whole, default=0, help="the root seed; default 0")
     option("--case", type=_whole, help="check this case alone and keep no record")
+    option("--stages", type=_letters, default="", help="only schedules of relay with one of these")
     option("--workers", type=_whole, default=threads_here(), help="processes; default: processors")
     option("--go-on", action="store_true", help="go on after a case that fails")
     option("--fresh", action="store_true", help="start again at case 0")
@@ -92,6 +96,12 @@ def _whole(text: str) -> int:
     return int(text)
 
 
+def _letters(text: str) -> str:
+    if not text or set(text) - set("PSFRTQX"):
+        raise argparse.ArgumentTypeError(f"{text!r}: it must be letters of P, S, F, R, T, Q, X.")
+    return text
+
+
 def _at_least_zero(text: str) -> float:
     try:
         value = float(text)
@@ -102,9 +112,9 @@ def _at_least_zero(text: str) -> float:
     return value
 
 
-def _repeat(root: int, number: int) -> int:
+def _repeat(root: int, number: int, stages: str) -> int:
     """Check one case and print what it is; a failure ends with its traceback."""
-    case = draw_case(root, number)
+    case = draw_case(root, number, stages)
     print(case, flush=True)
     (router, variant, guarantee), counts, _ = check(case)
     print(f"{router} ({variant}), {guarantee}: {dict(counts)}")

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -133,12 +134,28 @@ class DemandCase:
 Case = RouteCase | DemandCase
 
 
-def draw_case(root: int, number: int) -> Case:
-    """The case of a number under a root seed."""
+def draw_case(root: int, number: int, stages: str = "") -> Case:
+    """The case of a number under a root seed; of relay alone with one of these stages, if any."""
     rng = np.random.default_rng([root, number])
     size = int(rng.choice(len(SHARES), p=SHARES))
     network = _network(rng, size)
+    if stages:
+        return replace(_route(rng, network, size), **_with_stages(rng, size, stages))
     return _demand_case(rng, network, size) if rng.random() < 0.15 else _route(rng, network, size)
+
+
+def _with_stages(rng: Draw, size: int, stages: str) -> dict[str, Any]:
+    """A network with d ≥ g and a schedule that has one of these stages, without many copies."""
+    network = _network(rng, size)
+    while network.d < network.g or network.d > 8 * network.g:
+        network = _network(rng, size)
+    text, wanted = "", re.compile(rf"(?<![A-Z])[{stages}](?!Y)")
+    while not wanted.search(text) or (network.n > 2**15 and re.search(r"R|[TX][3-9]", text)):
+        text = any_schedule(rng, network)
+    name, form = _permutation(rng, network)
+    return {
+        "network": network, "router": "relay", "variant": text, "permutation": name, "form": form
+    }  # fmt: skip
 
 
 def _network(rng: Draw, size: int) -> Network:

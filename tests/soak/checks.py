@@ -23,6 +23,7 @@ from popsnet.engines import ENGINES, Instance, Outcomes
 from popsnet.engines.fused import session
 from popsnet.engines.outcome import COLUMNS
 from popsnet.routing.detection import DETECTED
+from popsnet.routing.relay import RelaySchedule
 from popsnet.runs.run import trace_instance
 from popsnet.schedules.demand import Demand
 from popsnet.slot import Ints, Slots
@@ -44,9 +45,9 @@ Row = tuple[str, str, str]
 Counts = dict[Row, Counter[str]]
 
 
-def check_case(root: int, number: int) -> tuple[Row, Counter[str], Network]:
+def check_case(root: int, number: int, stages: str = "") -> tuple[Row, Counter[str], Network]:
     """Execute and check a case; raises if anything is wrong."""
-    return check(draw_case(root, number))
+    return check(draw_case(root, number, stages))
 
 
 def check(case: Case) -> tuple[Row, Counter[str], Network]:
@@ -84,7 +85,10 @@ def _check_route(case: RouteCase, folder: Path) -> tuple[Row, Counter[str]]:
         check_locality(router, case.network, variants=names, seed=case.seed, pairs=2)
         counts["locality_checks"] += 1
     variant = experiment.resolved_variant
-    name = "a schedule" if variant.schedule is not None else variant.name.removesuffix(DETECTED)
+    name = variant.name.removesuffix(DETECTED)
+    if isinstance(variant.schedule, RelaySchedule):
+        new = sorted({"T", "Q", "X"} & {stage.letters for stage in variant.schedule.all_stages})
+        name = "a schedule" + (f" with {', '.join(new)}" if new else "")
     return (experiment.router, name, guarantee), counts
 
 

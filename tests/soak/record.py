@@ -45,6 +45,8 @@ class Record:
     faults: list[dict[str, Any]] = field(default_factory=list)
     largest: tuple[int, int] = (1, 1)
     cpu_seconds: float = 0.0
+    stages: str = ""
+    """If given, all cases are schedules of relay with one of these stages."""
 
     def add(self, block: Block) -> None:
         """Add the next cases."""
@@ -73,6 +75,7 @@ class Record:
             "format": FORMAT,
             "code": self.code,
             "seed": self.seed,
+            "stages": self.stages,
             "cases": self.cases,
             "largest_network": {"d": self.largest[0], "g": self.largest[1]},
             "safe": _plain(self.total(SAFE)),
@@ -99,11 +102,12 @@ class Record:
         safe, lossy, every = self.total(SAFE), self.total(LOSSY), self.total()
         idealized, (d, g) = self.total(IDEALIZED), self.largest
         compared = every["compared"]
+        only = f", schedules of relay with {' or '.join(self.stages)}" if self.stages else ""
         lines = [
             "# Soak",
             "",
-            f"The first {self.cases:,} cases of root seed {self.seed}: {every['runs']:,} runs, on "
-            f"up to {d * g:,} processors (POPS({d}, {g})), every message executed; "
+            f"The first {self.cases:,} cases of root seed {self.seed}{only}: {every['runs']:,} "
+            f"runs, on up to {d * g:,} processors (POPS({d}, {g})), every message executed; "
             f"{self.cpu_seconds:,.0f} s of processor time.",
             "",
             f"- **{safe['delivered']:,} packets delivered by routers that may lose none, "
@@ -147,10 +151,10 @@ def _size(shape: tuple[int, int]) -> tuple[int, int]:
     return shape[0] * shape[1], shape[0]
 
 
-def read_record(path: Path, seed: int) -> Record:
+def read_record(path: Path, seed: int, stages: str = "") -> Record:
     """The record in a file, or an empty one if there is no file."""
     if not path.exists():
-        return Record(seed, code_digest())
+        return Record(seed, code_digest(), stages=stages)
     try:
         kept = json.loads(path.read_text(encoding="utf-8"))
         if kept["format"] != FORMAT:
@@ -163,11 +167,14 @@ def read_record(path: Path, seed: int) -> Record:
             kept["failures"],
             (kept["largest_network"]["d"], kept["largest_network"]["g"]),
             kept["cpu_seconds"],
+            kept.get("stages", ""),
         )
     except (ValueError, KeyError, TypeError) as error:
         raise InputError(f"{path} is not the record of a soak ({error!r}). {_CURE}") from error
     if found.seed != seed:
         raise InputError(f"{path} has root seed {found.seed}, not {seed}. {_CURE}")
+    if found.stages != stages:
+        raise InputError(f"{path} has --stages {found.stages!r}, not {stages!r}. {_CURE}")
     if found.code != code_digest():
         raise InputError(f"{path} was made by other code, whose cases may differ. {_CURE}")
     return found

@@ -22,19 +22,19 @@ from tests.soak.record import BLOCK, Block, Record
 _SECONDS_BETWEEN_WRITES = 5.0
 
 
-def do_block(root: int, first: int) -> Block:
+def do_block(root: int, first: int, stages: str = "") -> Block:
     """Check some cases, one after another."""
     done, begin = Block(), time.process_time()
     for number in range(first, first + BLOCK):
         try:
-            row, counts, network = check_case(root, number)
+            row, counts, network = check_case(root, number, stages)
         except Exception as error:
             done.faults.append(
                 {
                     "case": number,
-                    "what": _described(root, number),
+                    "what": _described(root, number, stages),
                     "error": f"{type(error).__name__}: {error}",
-                    "command": command(root, number),
+                    "command": command(root, number, stages),
                 }
             )
             continue
@@ -44,16 +44,17 @@ def do_block(root: int, first: int) -> Block:
     return done
 
 
-def _described(root: int, number: int) -> str:
+def _described(root: int, number: int, stages: str) -> str:
     try:
-        return repr(draw_case(root, number))
+        return repr(draw_case(root, number, stages))
     except Exception as error:
         return f"it cannot be drawn: {error!r}; {traceback.format_exc(limit=-1)}"
 
 
-def command(root: int, number: int) -> str:
+def command(root: int, number: int, stages: str = "") -> str:
     """What repeats a case."""
-    return f"python -m tests.soak --case {number} --seed {root}"
+    only = f" --stages {stages}" if stages else ""
+    return f"python -m tests.soak --case {number} --seed {root}{only}"
 
 
 def soak(
@@ -100,10 +101,10 @@ def soak(
         while len(waiting) < 2 * max(workers, 1) and not late():
             first = next(numbers)
             if pool is not None:
-                waiting.append(pool.submit(do_block, record.seed, first))
+                waiting.append(pool.submit(do_block, record.seed, first, record.stages))
                 continue
             waiting.append(Future())
-            waiting[-1].set_result(do_block(record.seed, first))
+            waiting[-1].set_result(do_block(record.seed, first, record.stages))
             return
 
     try:

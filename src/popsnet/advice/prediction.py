@@ -242,7 +242,7 @@ def predict(
     --------
     >>> import popsnet
     >>> [round(one.slots, 1) for one in popsnet.predict(64, 64).means]
-    [33.8, 16.2, 16.1]
+    [33.8, 16.2, 15.2]
     """
     network, runs = Network(*shape_of(d, g)), whole_number("runs", runs, 0)
     if phases and (network.d < network.g or network.n > _MOST_PROCESSORS):

@@ -26,6 +26,7 @@ from popsnet.routing.router import Variant, default_working, register, register_
 from popsnet.routing.to_all import broadcast
 from popsnet.slot import Inbox, Ints, Slot, Slots
 from popsnet.theory.bounds import Bound
+from popsnet.theory.stage_growth import log_star
 
 SEED = "relay seed"
 """The purpose of the coin that gives the public seed."""
@@ -116,7 +117,7 @@ def expected_slots(network: Network) -> float:
     >>> from popsnet import Network
     >>> from popsnet.routing.relay import expected_slots
     >>> expected_slots(Network(4, 4)), round(expected_slots(Network(1024, 1024)), 1)
-    (4, 18.1)
+    (4, 16.8)
     """
     return min(plan(network).slots, direct_slots(network))
 
@@ -167,6 +168,11 @@ _CLAIMS = Claims(
               "fluid limit and what is measured",
               "popsnet's documentation, page 'relay', turned sweeps",
               lambda network: network.d == network.g),
+        Bound("relay, team stages", "upper", "8 log* g + O(1)", "with high probability",
+              "d = g, stages T alone, truly random draws",
+              "popsnet's documentation, page 'log-star', the theorem",
+              lambda network: network.d == network.g > 1,
+              lambda network: 8 * log_star(network.g), leading=True),
         Bound("relay, census", "upper", "3k + √(2kr + r²/9) + r/3 + 2⌈log2 g⌉ + 3, k = d/g, "
               "r = ln 5g²", "with probability 4/5, if sets have room, as measured",
               "g divides d, k >= 8; messages of g counters",
@@ -201,6 +207,11 @@ def _explain(schedule: RelaySchedule, network: Network) -> str:
             "to the destinations, in which they cannot, and acknowledgements. Every processor "
             "knows where to listen."
         )
+    if any(stage.looks_ahead for stage in stages):
+        return (
+            f"{_PUBLIC} Late tries take two slots: destinations that wait mark their couplers, so "
+            "that a packet can be delivered and acknowledged at once."
+        )
     return f"{_PUBLIC} Relays and destinations compute from it where to listen."
 
 
@@ -210,9 +221,10 @@ def _explain(schedule: RelaySchedule, network: Network) -> str:
     default=_default,
     schedules=_scheduled,
     summary="public coins; one contended hop to a relay that stores and delivers; acks per window",
-    slots="about 3 log2 log2 g + 8 for d = g, 6 d/g for d >> g; expected slots are planned",
+    slots="about 2 log2 log2 g + 10 for d = g >= 32, 6 d/g for d >> g; expected slots are planned",
     buffers=2,
-    memory="2 + ⌈d/g⌉ packets per processor; 2 + y for XY(x,y), census one more, roll call g + 2",
+    memory="2 + ⌈d/g⌉ packets per processor, one more for Q, X and census; XY(x,y) 2 + y, roll "
+    "call g + 2",
     messages="a seed of 64 bits, maps of w bits, single bits; census g counters of log2 d bits",
     randomness="a public seed, private coins",
     reference="popsnet; page 'relay' of the documentation",

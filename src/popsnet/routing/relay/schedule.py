@@ -170,7 +170,7 @@ def _check_order(stages: tuple[RelayStage, ...]) -> None:
             raise InputError(
                 f"Stage {silent} comes before {stage}, but after {silent} a source may not know "
                 "that its packet has arrived, and T needs that every source knows. Give T before "
-                "Q, X and R, and repeat other stages, as in 'P2 P1 T4 Q | P1'."
+                "Q, X and R, and repeat other stages, as in 'P2 P1 T4 Q | S'."
             )
         silent = silent if stage.tells_sources else silent or stage
 

@@ -77,6 +77,8 @@ class RunState(Protocol):
     bijections: int
     """Drawn so far, and so"""
     windows: int
+    fresh: int
+    """The number of the last bijection that is not turned, or -1."""
     shift: int
     """Of a grid."""
     tabulated: int
@@ -142,7 +144,7 @@ def start(
     state, tally = public.state[0], public.tally[0]
     state.private_seed = seed
     state.public_seed = word(step_key(seed, program.purposes.seed, 0), np.uint64(0))
-    state.bijections, state.windows, state.later = 0, 0, 0
+    state.bijections, state.windows, state.fresh, state.later = 0, 0, -1, 0
     state.moving, state.pending = moving, moving
     state.slots = 1
     state.slots_delivered = int(
@@ -209,9 +211,11 @@ def draw_bijection(layout: RelayLayout, cells: np.uint64, public: PublicState, r
     """Draw the next public bijection, fresh, or for d = g the one before it, turned."""
     state = public.state[0]
     key = step_key(state.public_seed, cells, state.bijections)
-    if layout.d == layout.g and state.bijections >= FRESH:
+    if layout.d == layout.g and state.bijections >= FRESH and state.fresh >= 0:
         make_turn(key, public.turn, rows)
-        key = step_key(state.public_seed, cells, FRESH - 1)
+        key = step_key(state.public_seed, cells, state.fresh)
+    else:
+        state.fresh = state.bijections
     make_rows(key, public.turn, rows)
     state.bijections += 1
 
