@@ -46,6 +46,8 @@ _ALONE = 5 / 6
 """The events per packet that a marked stage leaves."""
 _MARKED = 32
 """The fewest groups for which marked stages are considered."""
+_FEW = 0.05
+"""The packets that are left on average by the last stage, most likely."""
 _LIMIT = 2**31
 """A network so large that no two packets meet again."""
 _MANY = 32
@@ -67,7 +69,7 @@ class RelayPlan(NamedTuple):
     >>> from popsnet import Network
     >>> from popsnet.routing.relay import plan
     >>> print(plan(Network(64, 64)).schedule)
-    P2 P1 | P1 Q Q Q Q
+    P2 P1 P1 Q Q X2 | Q Q Q Q P1
     """
 
     schedule: RelaySchedule
@@ -121,8 +123,6 @@ def _schedule(network: Network, stages: tuple[RelayStage, ...]) -> RelaySchedule
     again = _RETRY if isinstance(last, Shower) else Mark() if last.looks_ahead else last
     if network.blocks == 1 and not last.looks_ahead:
         return RelaySchedule(stages, (again,))
-    while stages[-1] == Mark():
-        stages = stages[:-1]
     return RelaySchedule(stages, (*_TRIES * (again,), Park((min(window, WIDEST),))))
 
 
@@ -282,6 +282,8 @@ class _Shortest:
             if isinstance(stages[-1], Shower):
                 break
             rho = float(np.interp(rho, self._grid, self._left[kind, choice]))
+            if stages[-1] == Mark() and self._network.n * rho < _FEW:
+                stages[-1] = MarkSeveral(2)  # it ends after two slots if one place is enough
         return tuple(stages)
 
 
