@@ -110,10 +110,25 @@ def go_round(
 def place_of(layout: RelayLayout, rows: U64, number: int, destination: np.uint32) -> np.uint32:
     """Return the place of one destination under one of several bijections."""
     d, g = layout.d, layout.g
-    some, group = rows[number * g * WORDS : (number + 1) * g * WORDS], int(destination) // d
+    some = rows[number * g * WORDS : (number + 1) * g * WORDS]
+    group = int(divide(np.uint64(destination), layout.by_d))
     index = np.uint32(int(destination) - group * d)
     place = walk_on(some, g, group, first_place(some, g, group, index, d), d)
     return move_on(place, some[ROUNDS * g + group], d)
+
+
+@compiled(inline=True)
+def relay_of(layout: RelayLayout, place: np.uint32) -> int:
+    """Return the relay group of a place."""
+    g = np.uint64(layout.g)
+    which = divide(np.uint64(place), layout.by_g) if np.uint64(place) >= g else np.uint64(0)
+    return int(np.int64(np.uint64(place) - which * g))
+
+
+@compiled(inline=True)
+def group_of(layout: RelayLayout, processor: np.uint32) -> int:
+    """Return the group of a processor."""
+    return int(np.int64(divide(np.uint64(processor), layout.by_d)))
 
 
 @compiled
@@ -124,7 +139,7 @@ def keep_ahead(
     """Keep a packet for the next stage, if the group is one of its relay groups there."""
     words = layout.blocks * layout.words
     for u in range(later.copies):
-        if int(place_of(layout, later.rows, u, target)) % layout.g == group:
+        if relay_of(layout, place_of(layout, later.rows, u, target)) == group:
             set_bit(layout, packets.ahead[u * words : (u + 1) * words], source)
             return
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from popsnet.compiled import compiled
 from popsnet.engines.fused.arrays import I64, U8, U16, U32, U64
-from popsnet.engines.fused.relay.bijections import keep_ahead, place_of
+from popsnet.engines.fused.relay.bijections import group_of, keep_ahead, place_of, relay_of
 from popsnet.engines.fused.relay.layout import (
     Later,
     RelayLayout,
@@ -43,6 +43,13 @@ class Echo(NamedTuple):
     answers: I64  # the row of the ack that each of them listens to, or -1
 
 
+class Now(NamedTuple):
+    """Sets of processors: sources that are pending, and destinations that wait."""
+
+    pending: U64
+    waiting: U64
+
+
 class Held(NamedTuple):
     """Packets that relays deliver in a marked stage: accepted ones, then those of look-ahead."""
 
@@ -60,22 +67,23 @@ def marked(
     """Execute a marked stage, and return the acks to repeat."""
     sources, targets = np.empty(pending, dtype=np.uint32), np.empty(pending, dtype=np.uint32)
     gather(layout, packets, work, sources, targets)
-    waits = processors(layout)
+    now = Now(processors(layout), processors(layout))
     for q in range(pending):
+        put_in(now.pending, sources[q])
         if is_set(layout, packets.undelivered, sources[q]):
-            put_in(waits, targets[q])
+            put_in(now.waiting, targets[q])
     places = np.empty((pending, copies), dtype=np.uint32)
     marks = np.full((pending, copies), _NONE, dtype=np.uint32)
     for q in range(pending):
         for u in range(copies):
             places[q, u] = place_of(layout, rows, u, targets[q])
-            if is_in(waits, sources[q]):
+            if is_in(now.waiting, sources[q]):
                 marks[q, u] = place_of(layout, rows, u, sources[q])
     ahead, acked = take_ahead(layout, packets, work, rows, copies), tally.acked
-    accepted = attempt(layout, packets, sources, targets, waits, places, marks, later, echo, tally)
+    accepted = attempt(layout, packets, sources, targets, now, places, marks, later, echo, tally)
     held = hold(layout, sources, targets, places, accepted, ahead)
-    missed = deliver(layout, packets, rows, sources, places, marks, waits, held, acked, tally)
-    return acks_to_repeat(layout, packets, sources, places, marks, accepted, missed)
+    missed = deliver(layout, packets, rows, sources, places, marks, now, held, acked, tally)
+    return acks_to_repeat(layout, now, sources, places, marks, accepted, missed)
 
 
 @compiled
@@ -113,7 +121,7 @@ def take_ahead(
 
 @compiled
 def attempt(
-    layout: RelayLayout, packets: RelayPackets, sources: U32, targets: U32, waits: U64,
+    layout: RelayLayout, packets: RelayPackets, sources: U32, targets: U32, now: Now,
     places: U32, marks: U32, later: Later, echo: Echo, tally: RelayTally,
 ) -> U16:  # fmt: skip
     """Execute the first slot, and return at which of its places each packet is accepted."""
@@ -125,22 +133,22 @@ def attempt(
     groups = np.empty(2 * copies + later.copies, dtype=np.int64)
     for q in range(len(sources)):
         put_in(senders, sources[q])
-        a = int(sources[q]) // d
+        a = group_of(layout, sources[q])
         for i in range(spread(layout, sources[q], targets[q], places[q], marks[q], later, groups)):
             tally.collisions += put(couplers, np.uint64(groups[i] * g + a))
             tally.destroyed += 1
     for q in range(len(sources)):
         j = targets[q]
-        if is_in(waits, j) and not is_set(layout, packets.pending, j):
+        if is_in(now.waiting, j) and not is_in(now.pending, j):
             put_in(senders, j)
             tally.messages += 1
             for i in range(collect(layout, places[q], groups, 0)):
-                tally.collisions += put(couplers, np.uint64(groups[i] * g + int(j) // d))
+                tally.collisions += put(couplers, np.uint64(groups[i] * g + group_of(layout, j)))
                 tally.destroyed += 1
     sent = repeat_acks(layout, echo, senders, couplers, tally)
     accepted = np.zeros(len(sources), dtype=np.uint16)
     for q in range(len(sources)):
-        a = int(sources[q]) // d
+        a = group_of(layout, sources[q])
         for i in range(spread(layout, sources[q], targets[q], places[q], marks[q], later, groups)):
             group = groups[i]
             if not alone(couplers, np.uint64(group * g + a)):
@@ -151,14 +159,16 @@ def attempt(
             u = first_at(layout, places[q], group)
             if u < copies and first_at(layout, marks[q], group) == copies:
                 accepted[q] |= np.uint16(1) << np.uint16(u)
-            elif later.copies > 0 and int(targets[q]) // d == a:
+            elif later.copies > 0 and group_of(layout, targets[q]) == a:
                 keep_ahead(layout, packets, later, sources[q], targets[q], group)
         j = targets[q]
-        if is_in(waits, j) and not is_set(layout, packets.pending, j):
+        if is_in(now.waiting, j) and not is_in(now.pending, j):
             for i in range(collect(layout, places[q], groups, 0)):
-                tally.destroyed -= int(alone(couplers, np.uint64(groups[i] * g + int(j) // d)))
+                tally.destroyed -= int(
+                    alone(couplers, np.uint64(groups[i] * g + group_of(layout, j)))
+                )
     tally.messages += len(sources)
-    hear_acks(layout, packets, echo, sent, couplers, tally)
+    hear_acks(layout, packets, now, echo, sent, couplers, tally)
     return accepted
 
 
@@ -171,10 +181,10 @@ def spread(
     count = collect(layout, places, groups, 0)
     if len(marks) > 0 and marks[0] != _NONE:
         count = collect(layout, marks, groups, count)
-    if int(target) // layout.d == int(source) // layout.d:
+    if group_of(layout, target) == group_of(layout, source):
         for u in range(later.copies):
-            place = int(place_of(layout, later.rows, u, target))
-            count = add_new(groups, count, place % layout.g)
+            relay = relay_of(layout, place_of(layout, later.rows, u, target))
+            count = add_new(groups, count, relay)
     return count
 
 
@@ -182,7 +192,7 @@ def spread(
 def collect(layout: RelayLayout, places: U32, groups: I64, count: int) -> int:
     """Add the relay groups of some places, each once."""
     for u in range(len(places)):
-        count = add_new(groups, count, int(places[u]) % layout.g)
+        count = add_new(groups, count, relay_of(layout, places[u]))
     return count
 
 
@@ -201,7 +211,7 @@ def first_at(layout: RelayLayout, places: U32, group: int) -> int:
     """Return the first of some places that is in a relay group, or their number if none is."""
     at = len(places)
     for u in range(len(places) - 1, -1, -1):
-        if places[u] != _NONE and int(places[u]) % layout.g == group:
+        if places[u] != _NONE and relay_of(layout, places[u]) == group:
             at = u
     return at
 
@@ -213,7 +223,7 @@ def repeat_acks(
     """Let relays that send nothing else repeat their acks, and return which do."""
     sent = np.zeros(len(echo.relays), dtype=np.uint8)
     for e in range(len(echo.relays)):
-        relay, group = int(echo.relays[e]), int(echo.packets[e]) // layout.d
+        relay, group = int(echo.relays[e]), group_of(layout, echo.packets[e])
         if not is_in(senders, np.uint32(relay * layout.d + group)):
             sent[e] = 1
             tally.messages += 1
@@ -224,26 +234,27 @@ def repeat_acks(
 
 @compiled
 def hear_acks(
-    layout: RelayLayout, packets: RelayPackets, echo: Echo, sent: U8, couplers: U64,
+    layout: RelayLayout, packets: RelayPackets, now: Now, echo: Echo, sent: U8, couplers: U64,
     tally: RelayTally,
 ) -> None:  # fmt: skip
     """Let sources hear acks that are repeated."""
     for e in range(len(sent)):
-        relay, group = int(echo.relays[e]), int(echo.packets[e]) // layout.d
+        relay, group = int(echo.relays[e]), group_of(layout, echo.packets[e])
         heard = alone(couplers, np.uint64(group * layout.g + relay))
         sent[e] &= np.uint8(heard)
         tally.destroyed -= int(sent[e])
     for i in range(len(echo.sources)):
         if echo.answers[i] >= 0 and sent[echo.answers[i]] != 0:
-            acknowledge(layout, packets, echo.sources[i], tally)
+            acknowledge(layout, packets, now, echo.sources[i], tally)
 
 
 @compiled(inline=True)
 def acknowledge(
-    layout: RelayLayout, packets: RelayPackets, source: np.uint32, tally: RelayTally
+    layout: RelayLayout, packets: RelayPackets, now: Now, source: np.uint32, tally: RelayTally
 ) -> None:
     """Let a source know that its packet is delivered."""
-    if is_set(layout, packets.pending, source):
+    if is_in(now.pending, source):
+        remove_from(now.pending, source)
         clear(layout, packets.pending, source)
         tally.acked += 1
 
@@ -264,7 +275,7 @@ def hold(
         for u in range(places.shape[1]):
             if (accepted[q] >> np.uint16(u)) & np.uint16(1):
                 place = int(places[q, u])
-                held.relays[filled] = place % layout.g
+                held.relays[filled] = relay_of(layout, places[q, u])
                 held.sources[filled], held.targets[filled] = sources[q], targets[q]
                 held.turns[filled] = u * layout.k + place // layout.g
                 filled += 1
@@ -286,13 +297,13 @@ def hold(
 @compiled(inline=True)
 def relay_number(layout: RelayLayout, held: Held, e: int) -> np.uint32:
     """Return the number of the relay (T, a) among g²."""
-    return np.uint32(int(held.relays[e]) * layout.g + int(held.sources[e]) // layout.d)
+    return np.uint32(int(held.relays[e]) * layout.g + group_of(layout, held.sources[e]))
 
 
 @compiled
 def deliver(
     layout: RelayLayout, packets: RelayPackets, rows: U64, sources: U32, places: U32, marks: U32,
-    waits: U64, held: Held, acked: int, tally: RelayTally,
+    now: Now, held: Held, acked: int, tally: RelayTally,
 ) -> U32:  # fmt: skip
     """Execute the delivery slots until no source is pending, and return where acks are missed."""
     g, k, copies, turn = layout.g, layout.k, places.shape[1], 0
@@ -308,20 +319,22 @@ def deliver(
                 send(layout, held, e, couplers, tally)
         for e in range(len(held.relays)):
             if held.turns[e] == turn:
-                hears = hears_relay(layout, packets, rows, u, which, waits, held, e)
-                arrives[e], returns[e] = hear(layout, waits, held, e, hears, couplers, tally)
+                hears = hears_relay(layout, rows, u, which, now, held, e)
+                arrives[e], returns[e] = hear(layout, now, held, e, hears, couplers, tally)
         for q in range(len(sources)):
             own, place = marks[q, u], int(places[q, u])
-            misses = missed[q] == _NONE and own != _NONE and place // g == which == int(own) // g
-            misses = misses and is_in(waits, sources[q])
-            if misses and is_set(layout, packets.pending, sources[q]):
-                missed[q] = place % g
+            misses = missed[q] == _NONE and own != _NONE
+            if k > 1:
+                misses &= place // g == which == int(own) // g
+            misses = misses and is_in(now.waiting, sources[q])
+            if misses and is_in(now.pending, sources[q]):
+                missed[q] = relay_of(layout, places[q, u])
         turn += 1
         for e in range(len(held.relays)):
             if held.turns[e] == turn - 1 and arrives[e]:
-                take(layout, packets, waits, held, e, turn, tally)
+                take(layout, packets, now, held, e, turn, tally)
             if held.turns[e] == turn - 1 and returns[e]:
-                acknowledge(layout, packets, held.sources[e], tally)
+                acknowledge(layout, packets, now, held.sources[e], tally)
     tally.ended = turn + 1
     return missed
 
@@ -329,8 +342,8 @@ def deliver(
 @compiled(inline=True)
 def send(layout: RelayLayout, held: Held, e: int, couplers: U64, tally: RelayTally) -> None:
     """Let a relay send to the groups of the destination and of the source, which may be one."""
-    relay, d, g = int(held.relays[e]), layout.d, layout.g
-    b, a = int(held.targets[e]) // d, int(held.sources[e]) // d
+    relay, g = int(held.relays[e]), layout.g
+    b, a = group_of(layout, held.targets[e]), group_of(layout, held.sources[e])
     tally.messages += 1
     tally.collisions += put(couplers, np.uint64(b * g + relay))
     tally.destroyed += 1
@@ -341,14 +354,13 @@ def send(layout: RelayLayout, held: Held, e: int, couplers: U64, tally: RelayTal
 
 @compiled
 def hears_relay(
-    layout: RelayLayout, packets: RelayPackets, rows: U64, u: int, which: int, waits: U64,
-    held: Held, e: int,
-) -> bool:  # fmt: skip
+    layout: RelayLayout, rows: U64, u: int, which: int, now: Now, held: Held, e: int
+) -> bool:
     """Return whether a source is pending and listens to the relay of its packet."""
     source = held.sources[e]
-    if not is_set(layout, packets.pending, source):
+    if not is_in(now.pending, source):
         return False
-    if not is_in(waits, source):
+    if not is_in(now.waiting, source):
         return True
     own = int(place_of(layout, rows, u, source))  # it listens as a destination in its class
     return own // layout.g != which or own % layout.g == int(held.relays[e])
@@ -356,25 +368,25 @@ def hears_relay(
 
 @compiled(inline=True)
 def hear(
-    layout: RelayLayout, waits: U64, held: Held, e: int, hears: bool, couplers: U64,
+    layout: RelayLayout, now: Now, held: Held, e: int, hears: bool, couplers: U64,
     tally: RelayTally,
 ) -> tuple[bool, bool]:  # fmt: skip
     """Return whether a packet arrives, and whether its source hears it."""
-    relay, d, g = int(held.relays[e]), layout.d, layout.g
-    b, a = int(held.targets[e]) // d, int(held.sources[e]) // d
+    relay, g = int(held.relays[e]), layout.g
+    b, a = group_of(layout, held.targets[e]), group_of(layout, held.sources[e])
     there = alone(couplers, np.uint64(b * g + relay))
     here = alone(couplers, np.uint64(a * g + relay))
     tally.destroyed -= int(there) + (int(here) if a != b else 0)
-    return there and is_in(waits, held.targets[e]), here and hears
+    return there and is_in(now.waiting, held.targets[e]), here and hears
 
 
 @compiled(inline=True)
 def take(
-    layout: RelayLayout, packets: RelayPackets, waits: U64, held: Held, e: int, slots: int,
+    layout: RelayLayout, packets: RelayPackets, now: Now, held: Held, e: int, slots: int,
     tally: RelayTally,
 ) -> None:  # fmt: skip
     """Let a destination that waits take its packet, after this many delivery slots."""
-    remove_from(waits, held.targets[e])
+    remove_from(now.waiting, held.targets[e])
     clear(layout, packets.undelivered, held.sources[e])
     tally.delivered += 1
     tally.last_slot = slots + 1
@@ -382,7 +394,7 @@ def take(
 
 @compiled
 def acks_to_repeat(
-    layout: RelayLayout, packets: RelayPackets, sources: U32, places: U32, marks: U32,
+    layout: RelayLayout, now: Now, sources: U32, places: U32, marks: U32,
     accepted: U16, missed: U32,
 ) -> Echo:  # fmt: skip
     """Return the acks of sources that waited, and the sources that missed theirs."""
@@ -391,7 +403,7 @@ def acks_to_repeat(
         if marks[q, 0] != _NONE:
             for u in range(copies):
                 count += int((accepted[q] >> np.uint16(u)) & np.uint16(1))
-        listeners += int(missed[q] != _NONE and is_set(layout, packets.pending, sources[q]))
+        listeners += int(missed[q] != _NONE and is_in(now.pending, sources[q]))
     echo = Echo(
         np.empty(count, dtype=np.uint32), np.empty(count, dtype=np.uint32),
         np.empty(listeners, dtype=np.uint32), np.full(listeners, -1, dtype=np.int64),
@@ -401,11 +413,11 @@ def acks_to_repeat(
         answer = -1
         for u in range(copies if marks[q, 0] != _NONE else 0):
             if (accepted[q] >> np.uint16(u)) & np.uint16(1):
-                echo.relays[count] = int(places[q, u]) % layout.g
+                echo.relays[count] = relay_of(layout, places[q, u])
                 echo.packets[count] = sources[q]
                 answer = count if echo.relays[count] == missed[q] else answer
                 count += 1
-        if missed[q] != _NONE and is_set(layout, packets.pending, sources[q]):
+        if missed[q] != _NONE and is_in(now.pending, sources[q]):
             echo.sources[listeners], echo.answers[listeners] = sources[q], answer
             listeners += 1
     return echo

@@ -11,7 +11,7 @@ import numpy as np
 from popsnet.compiled import compiled
 from popsnet.engines.fused.arrays import I64, U8, U32, U64
 from popsnet.engines.fused.bits import divide
-from popsnet.engines.fused.relay.bijections import find_places, keep_ahead, place_of
+from popsnet.engines.fused.relay.bijections import find_places, keep_ahead, place_of, relay_of
 from popsnet.engines.fused.relay.layout import (
     Later,
     RelayLayout,
@@ -40,11 +40,11 @@ def park(
         find_places(layout, rows, table, layout.d, m, work)
         split(layout, work.numbers, work.places, m, work.sets, work.classes)
         work.removed[:] = _0
-        if len(windows) == 1 and windows[0] == 1 and layout.k == 1 and later.copies == 0:
-            try_once(work, m, tally)
+        work.earliest[:] = 0
+        if len(windows) == 1 and windows[0] == 1 and layout.k == 1:
+            try_once(layout, packets, work, block, m, later, tally)
         else:
             make_room(layout, work, block)
-            work.earliest[:] = 0
             passed = 0
             for i in range(len(windows)):
                 if i > 0:
@@ -63,15 +63,22 @@ def park(
 
 
 @compiled
-def try_once(work: RelayWorkspace, m: int, tally: RelayTally) -> None:
+def try_once(
+    layout: RelayLayout, packets: RelayPackets, work: RelayWorkspace, block: int, m: int,
+    later: Later, tally: RelayTally,
+) -> None:  # fmt: skip
     """Execute one slot for one class: a packet alone is stored, delivered and acknowledged."""
     tally.collisions += occupy(work.sets, m, work.table)
+    early = send_early(layout, work, block, m, work.sets, 1, later) if later.copies > 0 else 0
+    tally.collisions += occupy(work.early_cells, early, work.table)
     alone = np.uint64(0)
     for k in range(m):
         bit = np.uint64(work.table[work.sets[k]] == _ALONE)
         put_bit(work.removed, np.uint64(work.numbers[k]), bit)
         alone += bit
+    keep_early(layout, packets, work, block, early, 1, 0, later, tally)
     vacate(work.sets, m, work.table)
+    vacate(work.early_cells, early, work.table)
     stored = int(np.int64(alone))
     tally.messages += m + 2 * stored
     tally.destroyed += m - stored
@@ -87,7 +94,7 @@ def try_window(
     for k in range(m):
         work.cells[k] = np.uint32(work.sets[k] * width) + work.turns[k]
     tally.collisions += occupy(work.cells, m, work.table)
-    early = send_early(layout, work, block, m, window, later) if later.copies > 0 else 0
+    early = send_early(layout, work, block, m, work.cells, window, later) if later.copies > 0 else 0
     tally.collisions += occupy(work.early_cells, early, work.table)
     alone = pick_alone(work.cells, m, work.table, work.alone)
     keep_early(layout, packets, work, block, early, window, passed, later, tally)
@@ -101,20 +108,21 @@ def try_window(
 
 @compiled
 def send_early(
-    layout: RelayLayout, work: RelayWorkspace, block: int, m: int, window: int, later: Later
-) -> int:
+    layout: RelayLayout, work: RelayWorkspace, block: int, m: int, cells: U32, window: int,
+    later: Later,
+) -> int:  # fmt: skip
     """Write the cells of copies for the next stage, of packets for their own group."""
-    g, count = layout.g, 0
+    g, count, first = layout.g, 0, block * layout.rows
     for k in range(m):
-        row = int(divide(np.uint64(work.numbers[k]), layout.by_d))
-        group = int(divide(np.uint64(work.targets[k]), layout.by_d))
-        if group != block * layout.rows + row:
+        group = divide(np.uint64(work.targets[k]), layout.by_d)
+        row = divide(np.uint64(work.numbers[k]), layout.by_d)
+        if group != np.uint64(first) + row:
             continue
-        start = count
+        start, turn = count, int(work.turns[k]) if window > 1 else 0
         for u in range(later.copies):
-            relay = int(place_of(layout, later.rows, u, work.targets[k])) % g
-            cell = np.uint32((row * g + relay) * window + int(work.turns[k]))
-            new = bool(cell != work.cells[k])
+            relay = relay_of(layout, place_of(layout, later.rows, u, work.targets[k]))
+            cell = np.uint32((int(row) * g + relay) * window + turn)
+            new = bool(cell != cells[k])
             for e in range(start, count):
                 new &= bool(cell != work.early_cells[e])
             work.early[count], work.early_cells[count] = np.uint32(k), cell
