@@ -11,6 +11,7 @@ import numpy as np
 
 from popsnet.compiled import compiled
 from popsnet.engines.fused.arrays import I64, U8, U16, U32, U64
+from popsnet.engines.fused.bits import ones
 from popsnet.engines.fused.relay.bijections import group_of, keep_ahead, place_of, relay_of
 from popsnet.engines.fused.relay.layout import (
     Later,
@@ -50,6 +51,17 @@ class Now(NamedTuple):
     waiting: U64
 
 
+class Tries(NamedTuple):
+    """The pending packets, and their places and marks: a row each, a column per bijection."""
+
+    sources: U32
+    targets: U32
+    relays: U32  # their relay groups
+    turns: U32  # the delivery slots at their places
+    marks: U32  # the relay groups of their sources as destinations, if those wait, or none
+    own_turns: U32
+
+
 class Held(NamedTuple):
     """Packets that relays deliver in a marked stage: accepted ones, then those of look-ahead."""
 
@@ -72,18 +84,34 @@ def marked(
         put_in(now.pending, sources[q])
         if is_set(layout, packets.undelivered, sources[q]):
             put_in(now.waiting, targets[q])
-    places = np.empty((pending, copies), dtype=np.uint32)
-    marks = np.full((pending, copies), _NONE, dtype=np.uint32)
+    shape = pending, copies
+    tries = Tries(
+        sources, targets, np.empty(shape, dtype=np.uint32), np.empty(shape, dtype=np.uint32),
+        np.full(shape, _NONE, dtype=np.uint32), np.empty(shape, dtype=np.uint32),
+    )  # fmt: skip
     for q in range(pending):
+        waits = is_in(now.waiting, sources[q])
         for u in range(copies):
-            places[q, u] = place_of(layout, rows, u, targets[q])
-            if is_in(now.waiting, sources[q]):
-                marks[q, u] = place_of(layout, rows, u, sources[q])
+            place = place_of(layout, rows, u, targets[q])
+            relay = relay_of(layout, place)
+            tries.relays[q, u] = relay
+            tries.turns[q, u] = turn_of(layout, u, place, relay)
+            if waits:
+                place = place_of(layout, rows, u, sources[q])
+                relay = relay_of(layout, place)
+                tries.marks[q, u] = relay
+                tries.own_turns[q, u] = turn_of(layout, u, place, relay)
     ahead, acked = take_ahead(layout, packets, work, rows, copies), tally.acked
-    accepted = attempt(layout, packets, sources, targets, now, places, marks, later, echo, tally)
-    held = hold(layout, sources, targets, places, accepted, ahead)
-    missed = deliver(layout, packets, rows, sources, places, marks, now, held, acked, tally)
-    return acks_to_repeat(layout, now, sources, places, marks, accepted, missed)
+    accepted = attempt(layout, packets, tries, now, later, echo, tally)
+    held = hold(layout, tries, accepted, ahead)
+    missed = deliver(layout, packets, rows, tries, now, held, acked, tally)
+    return acks_to_repeat(tries, now, accepted, missed)
+
+
+@compiled(inline=True)
+def turn_of(layout: RelayLayout, u: int, place: np.uint32, relay: int) -> int:
+    """Return the delivery slot at a place: by bijection, then by class."""
+    return u if layout.k == 1 else u * layout.k + (int(place) - relay) // layout.g
 
 
 @compiled
@@ -98,121 +126,125 @@ def take_ahead(
 ) -> Held:
     """Return what relays keep from the attempts before this stage, and forget it."""
     count, words, size = 0, layout.blocks * layout.words, layout.rows * layout.d
-    for u in range(copies):
+    for w in range(copies * words):
+        count += int(np.int64(ones(packets.ahead[w])))
+    relays, turns = np.empty(count, dtype=np.uint32), np.empty(count, dtype=np.int64)
+    held = Held(relays, np.empty_like(relays), np.empty_like(relays), turns)
+    filled = 0
+    for u in range(copies if count > 0 else 0):
         plane = packets.ahead[u * words : (u + 1) * words]
         for block in range(layout.blocks):
-            count += load(layout, packets, plane, work, block)
-    relays, turns = np.empty(count, dtype=np.uint32), np.empty(count, dtype=np.int64)
-    sources, targets = np.empty(count, dtype=np.uint32), np.empty(count, dtype=np.uint32)
-    filled = 0
-    for u in range(copies):
-        plane = packets.ahead[u * words : (u + 1) * words]
-        for block in range(layout.blocks if count > 0 else 0):
-            m = load(layout, packets, plane, work, block)
-            for q in range(m):
-                place = int(place_of(layout, rows, u, work.targets[q]))
-                sources[filled] = np.uint32(block * size) + work.numbers[q]
-                targets[filled], relays[filled] = work.targets[q], place % layout.g
-                turns[filled] = u * layout.k + place // layout.g
+            for q in range(load(layout, packets, plane, work, block)):
+                place = place_of(layout, rows, u, work.targets[q])
+                relay = relay_of(layout, place)
+                held.sources[filled] = np.uint32(block * size) + work.numbers[q]
+                held.targets[filled], held.relays[filled] = work.targets[q], relay
+                held.turns[filled] = turn_of(layout, u, place, relay)
                 filled += 1
         plane[:] = _0
-    return Held(relays, sources, targets, turns)
+    return held
 
 
 @compiled
 def attempt(
-    layout: RelayLayout, packets: RelayPackets, sources: U32, targets: U32, now: Now,
-    places: U32, marks: U32, later: Later, echo: Echo, tally: RelayTally,
+    layout: RelayLayout, packets: RelayPackets, tries: Tries, now: Now, later: Later, echo: Echo,
+    tally: RelayTally,
 ) -> U16:  # fmt: skip
     """Execute the first slot, and return at which of its places each packet is accepted."""
-    d, g, copies = layout.d, layout.g, places.shape[1]
+    d, g, count, copies = layout.d, layout.g, len(tries.sources), tries.relays.shape[1]
     couplers = np.zeros(g * g // 32 + 1, dtype=np.uint64)
     senders, deaf = processors(layout), processors(layout)
     for i in range(len(echo.sources)):
         put_in(deaf, echo.sources[i])
-    groups = np.empty(2 * copies + later.copies, dtype=np.int64)
-    for q in range(len(sources)):
-        put_in(senders, sources[q])
-        a = group_of(layout, sources[q])
-        for i in range(spread(layout, sources[q], targets[q], places[q], marks[q], later, groups)):
-            tally.collisions += put(couplers, np.uint64(groups[i] * g + a))
-            tally.destroyed += 1
-    for q in range(len(sources)):
-        j = targets[q]
+    groups = np.empty(count * 2 * copies + own_packets(layout, tries, later), dtype=np.uint32)
+    ends = np.empty(count, dtype=np.int64)
+    filled = 0
+    for q in range(count):
+        start, a = filled, group_of(layout, tries.sources[q])
+        put_in(senders, tries.sources[q])
+        for u in range(copies):
+            filled = add_new(groups, start, filled, tries.relays[q, u])
+        for u in range(copies if tries.marks[q, 0] != _NONE else 0):
+            filled = add_new(groups, start, filled, tries.marks[q, u])
+        for u in range(later.copies if group_of(layout, tries.targets[q]) == a else 0):
+            relay = relay_of(layout, place_of(layout, later.rows, u, tries.targets[q]))
+            filled = add_new(groups, start, filled, np.uint32(relay))
+        ends[q] = filled
+        for i in range(start, filled):
+            tally.collisions += put(couplers, np.uint64(int(groups[i]) * g + a))
+    tally.messages += count
+    tally.destroyed += filled
+    own = np.empty(copies, dtype=np.uint32)
+    for q in range(count):  # destinations that wait and are not pending
+        j = tries.targets[q]
         if is_in(now.waiting, j) and not is_in(now.pending, j):
             put_in(senders, j)
             tally.messages += 1
-            for i in range(collect(layout, places[q], groups, 0)):
-                tally.collisions += put(couplers, np.uint64(groups[i] * g + group_of(layout, j)))
+            for i in range(collect(tries, q, own)):
+                at = np.uint64(int(own[i]) * g + group_of(layout, j))
+                tally.collisions += put(couplers, at)
                 tally.destroyed += 1
     sent = repeat_acks(layout, echo, senders, couplers, tally)
-    accepted = np.zeros(len(sources), dtype=np.uint16)
-    for q in range(len(sources)):
-        a = group_of(layout, sources[q])
-        for i in range(spread(layout, sources[q], targets[q], places[q], marks[q], later, groups)):
-            group = groups[i]
-            if not alone(couplers, np.uint64(group * g + a)):
+    accepted, start = np.zeros(count, dtype=np.uint16), 0
+    for q in range(count):
+        a, j = group_of(layout, tries.sources[q]), tries.targets[q]
+        for i in range(start, ends[q]):
+            if not alone(couplers, np.uint64(int(groups[i]) * g + a)):
                 continue
             tally.destroyed -= 1
-            if is_in(deaf, np.uint32(group * d + a)):
+            if is_in(deaf, np.uint32(int(groups[i]) * d + a)):
                 continue
-            u = first_at(layout, places[q], group)
-            if u < copies and first_at(layout, marks[q], group) == copies:
+            u = first_at(tries.relays, q, groups[i])
+            if u < copies and first_at(tries.marks, q, groups[i]) == copies:
                 accepted[q] |= np.uint16(1) << np.uint16(u)
-            elif later.copies > 0 and group_of(layout, targets[q]) == a:
-                keep_ahead(layout, packets, later, sources[q], targets[q], group)
-        j = targets[q]
+            elif later.copies > 0 and group_of(layout, j) == a:
+                keep_ahead(layout, packets, later, tries.sources[q], j, int(groups[i]))
+        start = ends[q]
         if is_in(now.waiting, j) and not is_in(now.pending, j):
-            for i in range(collect(layout, places[q], groups, 0)):
-                tally.destroyed -= int(
-                    alone(couplers, np.uint64(groups[i] * g + group_of(layout, j)))
-                )
-    tally.messages += len(sources)
+            for i in range(collect(tries, q, own)):
+                at = np.uint64(int(own[i]) * g + group_of(layout, j))
+                tally.destroyed -= int(alone(couplers, at))
     hear_acks(layout, packets, now, echo, sent, couplers, tally)
     return accepted
 
 
 @compiled
-def spread(
-    layout: RelayLayout, source: np.uint32, target: np.uint32, places: U32, marks: U32,
-    later: Later, groups: I64,
-) -> int:  # fmt: skip
-    """Write the groups to which a source sends, each once, and return how many."""
-    count = collect(layout, places, groups, 0)
-    if len(marks) > 0 and marks[0] != _NONE:
-        count = collect(layout, marks, groups, count)
-    if group_of(layout, target) == group_of(layout, source):
-        for u in range(later.copies):
-            relay = relay_of(layout, place_of(layout, later.rows, u, target))
-            count = add_new(groups, count, relay)
-    return count
-
-
-@compiled
-def collect(layout: RelayLayout, places: U32, groups: I64, count: int) -> int:
-    """Add the relay groups of some places, each once."""
-    for u in range(len(places)):
-        count = add_new(groups, count, relay_of(layout, places[u]))
+def own_packets(layout: RelayLayout, tries: Tries, later: Later) -> int:
+    """Return the copies for the next stage, at most: of packets for their own group."""
+    count = 0
+    for q in range(len(tries.sources) if later.copies > 0 else 0):
+        own = group_of(layout, tries.sources[q]) == group_of(layout, tries.targets[q])
+        count += later.copies if own else 0
     return count
 
 
 @compiled(inline=True)
-def add_new(groups: I64, count: int, group: int) -> int:
-    """Add a group, if it is new, and return how many there are."""
+def collect(tries: Tries, q: int, groups: U32) -> int:
+    """Write the relay groups of a destination, each once, and return how many."""
+    count = 0
+    for u in range(len(groups)):
+        count = add_new(groups, 0, count, tries.relays[q, u])
+    return count
+
+
+@compiled(inline=True)
+def add_new(groups: U32, start: int, end: int, group: np.uint32) -> int:
+    """Add a group to those from ``start`` on, if it is new, and return where they end."""
     new = True
-    for i in range(count):
+    for i in range(start, end):
         new &= bool(groups[i] != group)
-    groups[count if new else 0] = group if new else groups[0]
-    return count + int(new)
+    if new:
+        groups[end] = group
+    return end + int(new)
 
 
 @compiled(inline=True)
-def first_at(layout: RelayLayout, places: U32, group: int) -> int:
-    """Return the first of some places that is in a relay group, or their number if none is."""
-    at = len(places)
-    for u in range(len(places) - 1, -1, -1):
-        if places[u] != _NONE and relay_of(layout, places[u]) == group:
-            at = u
+def first_at(relays: U32, q: int, group: np.uint32) -> int:
+    """Return the first place of a packet that is in a relay group, or their number if none is."""
+    places: int = relays.shape[1]
+    at = places
+    for u in range(places - 1, -1, -1):
+        at = u if relays[q, u] == group else at
     return at
 
 
@@ -260,27 +292,23 @@ def acknowledge(
 
 
 @compiled
-def hold(
-    layout: RelayLayout, sources: U32, targets: U32, places: U32, accepted: U16, ahead: Held
-) -> Held:
+def hold(layout: RelayLayout, tries: Tries, accepted: U16, ahead: Held) -> Held:
     """Return what relays deliver, accepted packets first."""
-    count = len(ahead.relays)
-    for q in range(len(sources)):
-        for u in range(places.shape[1]):
+    count, copies = len(ahead.relays), tries.relays.shape[1]
+    for q in range(len(accepted)):
+        for u in range(copies):
             count += int((accepted[q] >> np.uint16(u)) & np.uint16(1))
     relays, turns = np.empty(count, dtype=np.uint32), np.empty(count, dtype=np.int64)
     held = Held(relays, np.empty_like(relays), np.empty_like(relays), turns)
     filled = 0
-    for q in range(len(sources)):
-        for u in range(places.shape[1]):
+    for q in range(len(accepted)):
+        for u in range(copies if accepted[q] > 0 else 0):
             if (accepted[q] >> np.uint16(u)) & np.uint16(1):
-                place = int(places[q, u])
-                held.relays[filled] = relay_of(layout, places[q, u])
-                held.sources[filled], held.targets[filled] = sources[q], targets[q]
-                held.turns[filled] = u * layout.k + place // layout.g
+                held.relays[filled], held.turns[filled] = tries.relays[q, u], tries.turns[q, u]
+                held.sources[filled], held.targets[filled] = tries.sources[q], tries.targets[q]
                 filled += 1
     busy = processors(layout)
-    for turn in range(places.shape[1] * layout.k if len(ahead.relays) > 0 else 0):
+    for turn in range(copies * layout.k if len(ahead.relays) > 0 else 0):
         for e in range(filled):
             if held.turns[e] == turn:
                 put_in(busy, relay_number(layout, held, e))
@@ -302,33 +330,32 @@ def relay_number(layout: RelayLayout, held: Held, e: int) -> np.uint32:
 
 @compiled
 def deliver(
-    layout: RelayLayout, packets: RelayPackets, rows: U64, sources: U32, places: U32, marks: U32,
-    now: Now, held: Held, acked: int, tally: RelayTally,
+    layout: RelayLayout, packets: RelayPackets, rows: U64, tries: Tries, now: Now, held: Held,
+    acked: int, tally: RelayTally,
 ) -> U32:  # fmt: skip
     """Execute the delivery slots until no source is pending, and return where acks are missed."""
-    g, k, copies, turn = layout.g, layout.k, places.shape[1], 0
-    missed = np.full(len(sources), _NONE, dtype=np.uint32)
-    couplers = np.zeros(g * g // 32 + 1, dtype=np.uint64)
+    k, copies, turn, count = layout.k, tries.relays.shape[1], 0, len(tries.sources)
+    missed = np.full(count, _NONE, dtype=np.uint32)
+    couplers = np.zeros(layout.g * layout.g // 32 + 1, dtype=np.uint64)
     arrives = np.zeros(len(held.relays), dtype=np.bool_)
     returns = np.zeros(len(held.relays), dtype=np.bool_)
-    while turn < copies * k and tally.acked - acked < len(sources):
-        u, which = turn // k, turn % k
-        couplers[:] = _0
+    while turn < copies * k and tally.acked - acked < count:
+        u = turn // k
+        if turn > 0:
+            couplers[:] = _0
         for e in range(len(held.relays)):
             if held.turns[e] == turn:
                 send(layout, held, e, couplers, tally)
         for e in range(len(held.relays)):
             if held.turns[e] == turn:
-                hears = hears_relay(layout, rows, u, which, now, held, e)
+                hears = hears_relay(layout, rows, u, turn, now, held, e)
                 arrives[e], returns[e] = hear(layout, now, held, e, hears, couplers, tally)
-        for q in range(len(sources)):
-            own, place = marks[q, u], int(places[q, u])
-            misses = missed[q] == _NONE and own != _NONE
-            if k > 1:
-                misses &= place // g == which == int(own) // g
-            misses = misses and is_in(now.waiting, sources[q])
-            if misses and is_in(now.pending, sources[q]):
-                missed[q] = relay_of(layout, places[q, u])
+        for q in range(count):
+            misses = missed[q] == _NONE and tries.marks[q, u] != _NONE
+            misses = misses and tries.turns[q, u] == turn and tries.own_turns[q, u] == turn
+            misses = misses and is_in(now.waiting, tries.sources[q])
+            if misses and is_in(now.pending, tries.sources[q]):
+                missed[q] = tries.relays[q, u]
         turn += 1
         for e in range(len(held.relays)):
             if held.turns[e] == turn - 1 and arrives[e]:
@@ -354,7 +381,7 @@ def send(layout: RelayLayout, held: Held, e: int, couplers: U64, tally: RelayTal
 
 @compiled
 def hears_relay(
-    layout: RelayLayout, rows: U64, u: int, which: int, now: Now, held: Held, e: int
+    layout: RelayLayout, rows: U64, u: int, turn: int, now: Now, held: Held, e: int
 ) -> bool:
     """Return whether a source is pending and listens to the relay of its packet."""
     source = held.sources[e]
@@ -362,8 +389,9 @@ def hears_relay(
         return False
     if not is_in(now.waiting, source):
         return True
-    own = int(place_of(layout, rows, u, source))  # it listens as a destination in its class
-    return own // layout.g != which or own % layout.g == int(held.relays[e])
+    place = place_of(layout, rows, u, source)  # it listens as a destination in its own slot
+    own = relay_of(layout, place)
+    return turn_of(layout, u, place, own) != turn or own == int(held.relays[e])
 
 
 @compiled(inline=True)
@@ -393,31 +421,29 @@ def take(
 
 
 @compiled
-def acks_to_repeat(
-    layout: RelayLayout, now: Now, sources: U32, places: U32, marks: U32,
-    accepted: U16, missed: U32,
-) -> Echo:  # fmt: skip
+def acks_to_repeat(tries: Tries, now: Now, accepted: U16, missed: U32) -> Echo:
     """Return the acks of sources that waited, and the sources that missed theirs."""
-    copies, count, listeners = places.shape[1], 0, 0
-    for q in range(len(sources)):
-        if marks[q, 0] != _NONE:
+    copies, count, listeners = tries.relays.shape[1], 0, 0
+    for q in range(len(accepted)):
+        if tries.marks[q, 0] != _NONE:
             for u in range(copies):
                 count += int((accepted[q] >> np.uint16(u)) & np.uint16(1))
-        listeners += int(missed[q] != _NONE and is_in(now.pending, sources[q]))
+            listeners += int(missed[q] != _NONE and is_in(now.pending, tries.sources[q]))
     echo = Echo(
         np.empty(count, dtype=np.uint32), np.empty(count, dtype=np.uint32),
         np.empty(listeners, dtype=np.uint32), np.full(listeners, -1, dtype=np.int64),
     )  # fmt: skip
     count, listeners = 0, 0
-    for q in range(len(sources)):
+    for q in range(len(accepted)):
+        if tries.marks[q, 0] == _NONE:
+            continue
         answer = -1
-        for u in range(copies if marks[q, 0] != _NONE else 0):
+        for u in range(copies):
             if (accepted[q] >> np.uint16(u)) & np.uint16(1):
-                echo.relays[count] = relay_of(layout, places[q, u])
-                echo.packets[count] = sources[q]
-                answer = count if echo.relays[count] == missed[q] else answer
+                echo.relays[count], echo.packets[count] = tries.relays[q, u], tries.sources[q]
+                answer = count if tries.relays[q, u] == missed[q] else answer
                 count += 1
-        if missed[q] != _NONE and is_in(now.pending, sources[q]):
-            echo.sources[listeners], echo.answers[listeners] = sources[q], answer
+        if missed[q] != _NONE and is_in(now.pending, tries.sources[q]):
+            echo.sources[listeners], echo.answers[listeners] = tries.sources[q], answer
             listeners += 1
     return echo
