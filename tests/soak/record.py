@@ -144,7 +144,7 @@ def _plain(counts: Counter[str]) -> dict[str, int]:
 
 
 def _share(part: int, whole: int) -> str:
-    return f"{100 * part / max(whole, 1):.2g} % of all"
+    return f"{100 * part / max(whole, 1):.3g} % of all"
 
 
 def _size(shape: tuple[int, int]) -> tuple[int, int]:

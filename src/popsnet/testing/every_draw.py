@@ -144,9 +144,11 @@ class EveryDraw(Reported):
 
 
 def _holds(schedule: str) -> str:
-    if "T" in schedule:
-        return "a packet is delivered and its source knows exactly if it has a free candidate"
-    return "what a relay accepts arrives, and a source that has its ack is right"
+    team = "a packet is delivered and its source knows exactly if it has a free candidate"
+    marked = "what a relay accepts arrives, and a source that has its ack is right"
+    if not {"Q", "X"} & set(schedule):
+        return team
+    return f"in T {team}; in Q and X {marked}" if "T" in schedule else marked
 
 
 def check_every_draw(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice, pairwise
 from types import ModuleType
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 
 from popsnet import InputError, Network
 from popsnet.routing import get_router
-from popsnet.routing.relay import grid, park, parse_schedule, plan, single_attempt
+from popsnet.routing.relay import fractions, grid, park, parse_schedule, plan, single_attempt
 from popsnet.theory import stages
 from tests.conftest import permutation
 from tests.routing.relay.staged import route
@@ -157,3 +158,16 @@ def test_the_plan_is_no_worse_than_schedules_one_would_try(d: int, g: int) -> No
 def test_a_network_that_cannot_be_is_refused_before_it_is_planned() -> None:
     with pytest.raises(InputError):
         plan(Network(0, 4))
+
+
+@pytest.mark.parametrize("shape", [(64, 64), (8, 8), (1, 1), (9, 4)])
+@pytest.mark.parametrize("text", ["P1", "P(2,3)", "S P2 T31 R1", "P4 T31", "P2 T31 X16 S", "Q"])
+def test_fractions_fall_to_zero_and_not_below(text: str, shape: tuple[int, int]) -> None:
+    """Where hardly anything is left, maps lose all their digits."""
+    found = list(islice(fractions(parse_schedule(text), Network(*shape)), 40))
+    assert all(0 <= later <= earlier <= 1 for earlier, later in pairwise(found))
+
+
+def test_memory_is_estimated_also_where_nothing_is_left() -> None:
+    schedule = parse_schedule(f"{'P(2,3) ' * 8} T2 | P2")
+    assert 0 < schedule.working(Network(64, 64)) < 10**7

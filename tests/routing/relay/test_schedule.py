@@ -192,7 +192,7 @@ def test_stages_for_large_groups_are_refused_on_small_ones(network: Network, tex
 @pytest.mark.parametrize(
     ("d", "g", "text", "complaint"),
     [
-        (8, 8, "XY(1,1)", r"needs d < g; for d >= g use stages P, S, F and R"),
+        (8, 8, "XY(1,1)", r"needs d < g; for d >= g use stages P, S, F, R, T, Q and X"),
         (8, 8, "P1 | XY(1,1) P1", r"XY\(1,1\) needs d < g"),
         (2, 8, "XY(1,3)", r"XY\(1,3\) needs x·y >= ⌈g/d⌉ = 4"),
         (2, 9, "XY(2,2)", r"XY\(2,2\) needs x·y >= ⌈g/d⌉ = 5"),

@@ -77,7 +77,7 @@ class Grid(RelayStage):
     def obstacle(self, network: Network) -> str | None:
         """Return why the stage cannot be run on a network, or None if it can."""
         if network.d >= network.g:
-            return f"stage {self} needs d < g; for d >= g use stages P, S, F and R."
+            return f"stage {self} needs d < g; for d >= g use stages P, S, F, R, T, Q and X."
         classes = superclasses(network.d, network.g)
         if self.x * self.y < classes:
             return f"stage {self} needs x·y >= ⌈g/d⌉ = {classes}."

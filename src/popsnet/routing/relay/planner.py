@@ -169,7 +169,7 @@ def fractions(schedule: RelaySchedule, network: Network) -> Iterator[float]:
     """
     pending = undelivered = 1.0
     for stage in schedule:
-        fails = float(stage.after(network, np.array([pending]))[0]) / pending if pending else 0.0
+        fails = stage.left(network, pending) / pending if pending else 0.0
         undelivered *= fails
         if not isinstance(stage, Shower):
             pending *= fails

@@ -225,7 +225,8 @@ def _explain(schedule: RelaySchedule, network: Network) -> str:
     buffers=2,
     memory="2 + ⌈d/g⌉ packets per processor, one more for Q, X and census; XY(x,y) 2 + y, roll "
     "call g + 2",
-    messages="a seed of 64 bits, maps of w bits, single bits; census g counters of log2 d bits",
+    messages="a seed of 64 bits, maps of w bits, single bits; T names of log2 d bits, Q, X packet "
+    "numbers, census g counters of log2 d bits",
     randomness="a public seed, private coins",
     reference="popsnet; page 'relay' of the documentation",
     online=True,

@@ -21,8 +21,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import chain, repeat
 
-import numpy as np
-
 from popsnet.errors import InputError
 from popsnet.network import Network
 from popsnet.routing.facts import Phases
@@ -107,14 +105,13 @@ class RelaySchedule:
 
     def working(self, network: Network) -> int:
         """Return the bytes of the arrays of a run besides the machine's, with a slot and inbox."""
-        most, left = max(stage.working(network) for stage in self.all_stages), np.ones(1)
+        most, left = max(stage.working(network) for stage in self.all_stages), 1.0
         if any(isinstance(one, Shower) or one.bytes_per_packet for one in self.all_stages):
             for stage in self.all_stages:
-                most = max(most, int(stage.bytes_per_packet * float(left[0]) * network.n))
-                with np.errstate(invalid="ignore"):  # where nothing is left
-                    left = np.nan_to_num(stage.after(network, left))
+                most = max(most, int(stage.bytes_per_packet * left * network.n))
+                left = stage.left(network, left)
                 if isinstance(stage, Shower):
-                    asked = global_or_bytes(network, float(left[0]) * network.n)
+                    asked = global_or_bytes(network, left * network.n)
                     most = max(most, stage.working(network) + asked)
         return 80 * network.n + most
 

@@ -317,6 +317,12 @@ class RelayStage(ABC):
         ``rho`` has the fractions with which it begins.
         """
 
+    def left(self, network: Network, rho: float) -> float:
+        """Return :meth:`after` for one fraction, from 0 to ρ also where hardly anything is left."""
+        with np.errstate(all="ignore"):
+            after = float(np.nan_to_num(self.after(network, np.array([rho])))[0]) if rho else 0.0
+        return min(max(after, 0.0), rho)
+
     def buffers(self, network: Network) -> int:
         """Return the packets that a processor may hold: its own, the one for it, and copies."""
         return 3

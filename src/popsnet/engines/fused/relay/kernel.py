@@ -70,17 +70,16 @@ class RelayKernel(Kernel[stages.RelayMemory]):
     @cached_property
     def _lists(self) -> int:
         """The memory of stages that list all pending packets, as many as the fluid limit has."""
-        network, left, most = self.network, np.ones(1), 0.0
+        network, left, most = self.network, 1.0, 0.0
         schedule = self.variant.schedule
         assert isinstance(schedule, RelaySchedule)
         sets = network.n // 2 + network.couplers
         for stage in schedule.all_stages:
             if isinstance(stage, TeamStage):
-                most = max(most, left[0] * network.n * (32 + 5 * stage.candidates) + sets)
+                most = max(most, left * network.n * (32 + 5 * stage.candidates) + sets)
             elif stage.looks_ahead:
-                most = max(most, left[0] * network.n * (48 + 8 * stage.bijections) + sets)
-            with np.errstate(invalid="ignore"):  # where nothing is left
-                left = np.nan_to_num(stage.after(network, left))
+                most = max(most, left * network.n * (48 + 8 * stage.bijections) + sets)
+            left = stage.left(network, left)
         return int(most)
 
     @property
