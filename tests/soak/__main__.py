@@ -97,7 +97,7 @@ def _whole(text: str) -> int:
 
 
 def _letters(text: str) -> str:
-    if not text or set(text) - set("PSFRTQX"):
+    if set(text) - set("PSFRTQX"):
         raise argparse.ArgumentTypeError(f"{text!r}: it must be letters of P, S, F, R, T, Q, X.")
     return text
 

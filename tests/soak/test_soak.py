@@ -19,6 +19,7 @@ from popsnet.engines.fused.engine import FusedEngine
 from popsnet.errors import InputError
 from popsnet.permutations import NAMES
 from popsnet.routing import all_routers, get_router
+from popsnet.routing.relay import parse_schedule
 from popsnet.routing.router import unregister
 from popsnet.slot import Ints
 from popsnet.trace.checker import TraceCheck
@@ -82,6 +83,18 @@ def test_a_router_that_is_registered_later_is_drawn(monkeypatch: pytest.MonkeyPa
 
 def test_a_router_that_reads_schedules_has_schedules_to_draw() -> None:
     assert {one.name for one in all_routers() if one.schedules} == set(cases.SCHEDULES)
+
+
+def test_cases_may_be_of_chosen_stages() -> None:
+    some = [draw_case(0, number, "TX") for number in range(30)]
+    assert some[-5:] == [draw_case(0, number, "TX") for number in range(25, 30)]
+    for one in some:
+        assert isinstance(one, RouteCase)
+        assert one.router == "relay"
+        assert one.variant is not None
+        stages = parse_schedule(one.variant).all_stages
+        assert {"T", "X"} & {stage.letters for stage in stages}
+    assert len({one.network for one in some}) > 10
 
 
 def test_cases_are_of_all_sizes_and_depend_on_seed_and_number_alone() -> None:
@@ -150,10 +163,10 @@ def test_a_goal_gives_the_same_record_by_any_number_of_workers(
     submitted: list[int] = []
 
     class Pool:
-        def submit(self, do: Callable[..., Any], root: int, first: int) -> Any:
+        def submit(self, do: Callable[..., Any], root: int, first: int, stages: str) -> Any:
             submitted.append(first)
             done: Any = Future()
-            done.set_result(do(root, first))
+            done.set_result(do(root, first, stages))
             return done
 
         def shutdown(self, cancel_futures: bool) -> None:
@@ -171,7 +184,14 @@ def test_a_goal_gives_the_same_record_by_any_number_of_workers(
 
 
 @pytest.mark.parametrize(
-    "options", [["--seed", "-1"], ["--minutes", "x"], ["--workers", "-2"], ["--goal", "0"]]
+    "options",
+    [
+        ["--seed", "-1"],
+        ["--minutes", "x"],
+        ["--workers", "-2"],
+        ["--goal", "0"],
+        ["--stages", "QZ"],
+    ],
 )
 def test_bad_options_are_refused(options: list[str]) -> None:
     with pytest.raises(SystemExit) as ended:
@@ -181,7 +201,12 @@ def test_bad_options_are_refused(options: list[str]) -> None:
 
 @pytest.mark.parametrize(
     ("change", "expected"),
-    [({"seed": 1}, "root seed 1, not 0"), ({"code": "x"}, "other code"), ({"cases": None}, "soak")],
+    [
+        ({"seed": 1}, "root seed 1, not 0"),
+        ({"code": "x"}, "other code"),
+        ({"cases": None}, "soak"),
+        ({"stages": "T"}, "--stages 'T', not ''"),
+    ],
 )
 def test_a_record_of_something_else_is_not_continued(
     change: dict[str, Any], expected: str, tmp_path: Path
