@@ -174,10 +174,11 @@ def attempt(
             tally.collisions += put(couplers, np.uint64(int(groups[i]) * g + a))
     tally.messages += count
     tally.destroyed += filled
-    own = np.empty(copies, dtype=np.uint32)
+    own, marks = np.empty(copies, dtype=np.uint32), np.empty(count, dtype=np.bool_)
     for q in range(count):  # destinations that wait and are not pending
         j = tries.targets[q]
-        if is_in(now.waiting, j) and not is_in(now.pending, j):
+        marks[q] = is_in(now.waiting, j) and not is_in(now.pending, j)
+        if marks[q]:
             put_in(senders, j)
             tally.messages += 1
             for i in range(collect(tries, q, own)):
@@ -192,7 +193,7 @@ def attempt(
             if not alone(couplers, np.uint64(int(groups[i]) * g + a)):
                 continue
             tally.destroyed -= 1
-            if is_in(deaf, np.uint32(int(groups[i]) * d + a)):
+            if len(echo.sources) > 0 and is_in(deaf, np.uint32(int(groups[i]) * d + a)):
                 continue
             u = first_at(tries.relays, q, groups[i])
             if u < copies and first_at(tries.marks, q, groups[i]) == copies:
@@ -200,7 +201,7 @@ def attempt(
             elif later.copies > 0 and group_of(layout, j) == a:
                 keep_ahead(layout, packets, later, tries.sources[q], j, int(groups[i]))
         start = ends[q]
-        if is_in(now.waiting, j) and not is_in(now.pending, j):
+        if marks[q]:
             for i in range(collect(tries, q, own)):
                 at = np.uint64(int(own[i]) * g + group_of(layout, j))
                 tally.destroyed -= int(alone(couplers, at))

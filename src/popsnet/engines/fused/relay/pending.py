@@ -141,28 +141,29 @@ def is_in(bits: U64, number: np.uint32) -> bool:
 
 
 @compiled(inline=True)
+def bit_of(layout: RelayLayout, packet: np.uint32) -> np.uint64:
+    """Return the bit of a packet, where blocks begin with new words."""
+    size, at = np.uint64(layout.rows * layout.d), np.uint64(packet)
+    padding = np.uint64(layout.words * 64) - size
+    return at if padding == 0 else at + at // size * padding
+
+
+@compiled(inline=True)
 def is_set(layout: RelayLayout, bits: U64, packet: np.uint32) -> bool:
     """Return whether the bit of a packet is set."""
-    size = np.uint64(layout.rows * layout.d)
-    block = np.uint64(packet) // size
-    at = np.uint64(packet) - block * size
-    word: np.uint64 = bits[block * np.uint64(layout.words) + (at >> _6)]
-    return bool((word >> (at & _63)) & _1)
+    at = bit_of(layout, packet)
+    return bool((bits[at >> _6] >> (at & _63)) & _1)
 
 
 @compiled(inline=True)
 def clear(layout: RelayLayout, bits: U64, packet: np.uint32) -> None:
     """Clear the bit of a packet."""
-    size = np.uint64(layout.rows * layout.d)
-    block = np.uint64(packet) // size
-    at = np.uint64(packet) - block * size
-    bits[block * np.uint64(layout.words) + (at >> _6)] &= ~(_1 << (at & _63))
+    at = bit_of(layout, packet)
+    bits[at >> _6] &= ~(_1 << (at & _63))
 
 
 @compiled(inline=True)
 def set_bit(layout: RelayLayout, bits: U64, packet: np.uint32) -> None:
     """Set the bit of a packet."""
-    size = np.uint64(layout.rows * layout.d)
-    block = np.uint64(packet) // size
-    at = np.uint64(packet) - block * size
-    bits[block * np.uint64(layout.words) + (at >> _6)] |= _1 << (at & _63)
+    at = bit_of(layout, packet)
+    bits[at >> _6] |= _1 << (at & _63)
