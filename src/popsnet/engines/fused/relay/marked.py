@@ -79,28 +79,25 @@ def marked(
     """Execute a marked stage, and return the acks to repeat."""
     sources, targets = np.empty(pending, dtype=np.uint32), np.empty(pending, dtype=np.uint32)
     gather(layout, packets, work, sources, targets)
-    now = Now(processors(layout), processors(layout))
+    trying, waiting, undelivered = processors(layout), processors(layout), packets.undelivered
     for q in range(pending):
-        put_in(now.pending, sources[q])
-        if is_set(layout, packets.undelivered, sources[q]):
-            put_in(now.waiting, targets[q])
-    shape = pending, copies
-    tries = Tries(
-        sources, targets, np.empty(shape, dtype=np.uint32), np.empty(shape, dtype=np.uint32),
-        np.full(shape, _NONE, dtype=np.uint32), np.empty(shape, dtype=np.uint32),
-    )  # fmt: skip
+        put_in(trying, sources[q])
+        if is_set(layout, undelivered, sources[q]):
+            put_in(waiting, targets[q])
+    relays = np.empty((pending, copies), dtype=np.uint32)
+    turns, own_turns = np.empty_like(relays), np.empty_like(relays)
+    marks = np.full((pending, copies), _NONE, dtype=np.uint32)
     for q in range(pending):
-        waits = is_in(now.waiting, sources[q])
+        waits = is_in(waiting, sources[q])
         for u in range(copies):
             place = place_of(layout, rows, u, targets[q])
             relay = relay_of(layout, place)
-            tries.relays[q, u] = relay
-            tries.turns[q, u] = turn_of(layout, u, place, relay)
+            relays[q, u], turns[q, u] = relay, turn_of(layout, u, place, relay)
             if waits:
                 place = place_of(layout, rows, u, sources[q])
                 relay = relay_of(layout, place)
-                tries.marks[q, u] = relay
-                tries.own_turns[q, u] = turn_of(layout, u, place, relay)
+                marks[q, u], own_turns[q, u] = relay, turn_of(layout, u, place, relay)
+    now, tries = Now(trying, waiting), Tries(sources, targets, relays, turns, marks, own_turns)
     ahead, acked = take_ahead(layout, packets, work, rows, copies), tally.acked
     accepted = attempt(layout, packets, tries, now, later, echo, tally)
     held = hold(layout, tries, accepted, ahead)
@@ -151,7 +148,9 @@ def attempt(
     tally: RelayTally,
 ) -> U16:  # fmt: skip
     """Execute the first slot, and return at which of its places each packet is accepted."""
-    d, g, count, copies = layout.d, layout.g, len(tries.sources), tries.relays.shape[1]
+    sources, targets, relays, _, own_marks, _ = tries  # once: reference counting takes time
+    pending, waiting = now
+    d, g, count, copies = layout.d, layout.g, len(sources), relays.shape[1]
     couplers = np.zeros(g * g // 32 + 1, dtype=np.uint64)
     senders, deaf = processors(layout), processors(layout)
     for i in range(len(echo.sources)):
@@ -160,14 +159,14 @@ def attempt(
     ends = np.empty(count, dtype=np.int64)
     filled = 0
     for q in range(count):
-        start, a = filled, group_of(layout, tries.sources[q])
-        put_in(senders, tries.sources[q])
+        start, a = filled, group_of(layout, sources[q])
+        put_in(senders, sources[q])
         for u in range(copies):
-            filled = add_new(groups, start, filled, tries.relays[q, u])
-        for u in range(copies if tries.marks[q, 0] != _NONE else 0):
-            filled = add_new(groups, start, filled, tries.marks[q, u])
-        for u in range(later.copies if group_of(layout, tries.targets[q]) == a else 0):
-            relay = relay_of(layout, place_of(layout, later.rows, u, tries.targets[q]))
+            filled = add_new(groups, start, filled, relays[q, u])
+        for u in range(copies if own_marks[q, 0] != _NONE else 0):
+            filled = add_new(groups, start, filled, own_marks[q, u])
+        for u in range(later.copies if group_of(layout, targets[q]) == a else 0):
+            relay = relay_of(layout, place_of(layout, later.rows, u, targets[q]))
             filled = add_new(groups, start, filled, np.uint32(relay))
         ends[q] = filled
         for i in range(start, filled):
@@ -176,33 +175,33 @@ def attempt(
     tally.destroyed += filled
     own, marks = np.empty(copies, dtype=np.uint32), np.empty(count, dtype=np.bool_)
     for q in range(count):  # destinations that wait and are not pending
-        j = tries.targets[q]
-        marks[q] = is_in(now.waiting, j) and not is_in(now.pending, j)
+        j = targets[q]
+        marks[q] = is_in(waiting, j) and not is_in(pending, j)
         if marks[q]:
             put_in(senders, j)
             tally.messages += 1
-            for i in range(collect(tries, q, own)):
+            for i in range(collect(relays, q, own)):
                 at = np.uint64(int(own[i]) * g + group_of(layout, j))
                 tally.collisions += put(couplers, at)
                 tally.destroyed += 1
     sent = repeat_acks(layout, echo, senders, couplers, tally)
     accepted, start = np.zeros(count, dtype=np.uint16), 0
     for q in range(count):
-        a, j = group_of(layout, tries.sources[q]), tries.targets[q]
+        a, j = group_of(layout, sources[q]), targets[q]
         for i in range(start, ends[q]):
             if not alone(couplers, np.uint64(int(groups[i]) * g + a)):
                 continue
             tally.destroyed -= 1
             if len(echo.sources) > 0 and is_in(deaf, np.uint32(int(groups[i]) * d + a)):
                 continue
-            u = first_at(tries.relays, q, groups[i])
-            if u < copies and first_at(tries.marks, q, groups[i]) == copies:
+            u = first_at(relays, q, groups[i])
+            if u < copies and first_at(own_marks, q, groups[i]) == copies:
                 accepted[q] |= np.uint16(1) << np.uint16(u)
             elif later.copies > 0 and group_of(layout, j) == a:
-                keep_ahead(layout, packets, later, tries.sources[q], j, int(groups[i]))
+                keep_ahead(layout, packets, later, sources[q], j, int(groups[i]))
         start = ends[q]
         if marks[q]:
-            for i in range(collect(tries, q, own)):
+            for i in range(collect(relays, q, own)):
                 at = np.uint64(int(own[i]) * g + group_of(layout, j))
                 tally.destroyed -= int(alone(couplers, at))
     hear_acks(layout, packets, now, echo, sent, couplers, tally)
@@ -220,11 +219,11 @@ def own_packets(layout: RelayLayout, tries: Tries, later: Later) -> int:
 
 
 @compiled(inline=True)
-def collect(tries: Tries, q: int, groups: U32) -> int:
+def collect(relays: U32, q: int, groups: U32) -> int:
     """Write the relay groups of a destination, each once, and return how many."""
     count = 0
     for u in range(len(groups)):
-        count = add_new(groups, 0, count, tries.relays[q, u])
+        count = add_new(groups, 0, count, relays[q, u])
     return count
 
 
@@ -278,16 +277,16 @@ def hear_acks(
         tally.destroyed -= int(sent[e])
     for i in range(len(echo.sources)):
         if echo.answers[i] >= 0 and sent[echo.answers[i]] != 0:
-            acknowledge(layout, packets, now, echo.sources[i], tally)
+            acknowledge(layout, packets, now.pending, echo.sources[i], tally)
 
 
 @compiled(inline=True)
 def acknowledge(
-    layout: RelayLayout, packets: RelayPackets, now: Now, source: np.uint32, tally: RelayTally
+    layout: RelayLayout, packets: RelayPackets, pending: U64, source: np.uint32, tally: RelayTally
 ) -> None:
     """Let a source know that its packet is delivered."""
-    if is_in(now.pending, source):
-        remove_from(now.pending, source)
+    if is_in(pending, source):
+        remove_from(pending, source)
         clear(layout, packets.pending, source)
         tally.acked += 1
 
@@ -335,90 +334,72 @@ def deliver(
     acked: int, tally: RelayTally,
 ) -> U32:  # fmt: skip
     """Execute the delivery slots until no source is pending, and return where acks are missed."""
-    k, copies, turn, count = layout.k, tries.relays.shape[1], 0, len(tries.sources)
+    g, k, copies, turn, count = layout.g, layout.k, tries.relays.shape[1], 0, len(tries.sources)
+    pending, waiting = now  # once, because reference counting takes time
+    relays, sources, targets, turns = held
     missed = np.full(count, _NONE, dtype=np.uint32)
-    couplers = np.zeros(layout.g * layout.g // 32 + 1, dtype=np.uint64)
-    arrives = np.zeros(len(held.relays), dtype=np.bool_)
-    returns = np.zeros(len(held.relays), dtype=np.bool_)
+    couplers = np.zeros(g * g // 32 + 1, dtype=np.uint64)
+    arrives = np.zeros(len(relays), dtype=np.bool_)
+    returns = np.zeros(len(relays), dtype=np.bool_)
     while turn < copies * k and tally.acked - acked < count:
-        u = turn // k
         if turn > 0:
             couplers[:] = _0
-        for e in range(len(held.relays)):
-            if held.turns[e] == turn:
-                send(layout, held, e, couplers, tally)
-        for e in range(len(held.relays)):
-            if held.turns[e] == turn:
-                hears = hears_relay(layout, rows, u, turn, now, held, e)
-                arrives[e], returns[e] = hear(layout, now, held, e, hears, couplers, tally)
-        for q in range(count):
-            misses = missed[q] == _NONE and tries.marks[q, u] != _NONE
-            misses = misses and tries.turns[q, u] == turn and tries.own_turns[q, u] == turn
-            misses = misses and is_in(now.waiting, tries.sources[q])
-            if misses and is_in(now.pending, tries.sources[q]):
-                missed[q] = tries.relays[q, u]
+        for e in range(len(relays)):
+            if turns[e] == turn:  # to the groups of the destination and of the source
+                relay = np.uint64(relays[e])
+                b, a = group_of(layout, targets[e]), group_of(layout, sources[e])
+                tally.messages += 1
+                tally.destroyed += 1 + int(a != b)
+                tally.collisions += put(couplers, np.uint64(b * g) + relay)
+                if a != b:
+                    tally.collisions += put(couplers, np.uint64(a * g) + relay)
+        for e in range(len(relays)):
+            if turns[e] == turn:
+                relay, source = np.uint64(relays[e]), sources[e]
+                b, a = group_of(layout, targets[e]), group_of(layout, source)
+                there = alone(couplers, np.uint64(b * g) + relay)
+                here = alone(couplers, np.uint64(a * g) + relay)
+                tally.destroyed -= int(there) + int(here and a != b)
+                arrives[e] = there and is_in(waiting, targets[e])
+                returns[e] = here and is_in(pending, source)
+                if returns[e] and is_in(waiting, source):
+                    returns[e] = listens_to(layout, rows, turn, source, relays[e])
+        note_missed(tries, now, turn // k, turn, missed)
         turn += 1
-        for e in range(len(held.relays)):
-            if held.turns[e] == turn - 1 and arrives[e]:
-                take(layout, packets, now, held, e, turn, tally)
-            if held.turns[e] == turn - 1 and returns[e]:
-                acknowledge(layout, packets, now, held.sources[e], tally)
+        for e in range(len(relays)):
+            if turns[e] == turn - 1 and arrives[e]:
+                remove_from(waiting, targets[e])
+                clear(layout, packets.undelivered, sources[e])
+                tally.delivered += 1
+                tally.last_slot = turn + 1
+            if turns[e] == turn - 1 and returns[e]:
+                acknowledge(layout, packets, pending, sources[e], tally)
     tally.ended = turn + 1
     return missed
 
 
-@compiled(inline=True)
-def send(layout: RelayLayout, held: Held, e: int, couplers: U64, tally: RelayTally) -> None:
-    """Let a relay send to the groups of the destination and of the source, which may be one."""
-    relay, g = int(held.relays[e]), layout.g
-    b, a = group_of(layout, held.targets[e]), group_of(layout, held.sources[e])
-    tally.messages += 1
-    tally.collisions += put(couplers, np.uint64(b * g + relay))
-    tally.destroyed += 1
-    if a != b:
-        tally.collisions += put(couplers, np.uint64(a * g + relay))
-        tally.destroyed += 1
+@compiled
+def listens_to(
+    layout: RelayLayout, rows: U64, turn: int, source: np.uint32, relay: np.uint32
+) -> bool:
+    """Return whether a source that waits, as a destination, listens to the relay of its packet."""
+    u = turn // layout.k
+    place = place_of(layout, rows, u, source)
+    own = relay_of(layout, place)
+    return turn_of(layout, u, place, own) != turn or own == int(relay)
 
 
 @compiled
-def hears_relay(
-    layout: RelayLayout, rows: U64, u: int, turn: int, now: Now, held: Held, e: int
-) -> bool:
-    """Return whether a source is pending and listens to the relay of its packet."""
-    source = held.sources[e]
-    if not is_in(now.pending, source):
-        return False
-    if not is_in(now.waiting, source):
-        return True
-    place = place_of(layout, rows, u, source)  # it listens as a destination in its own slot
-    own = relay_of(layout, place)
-    return turn_of(layout, u, place, own) != turn or own == int(held.relays[e])
-
-
-@compiled(inline=True)
-def hear(
-    layout: RelayLayout, now: Now, held: Held, e: int, hears: bool, couplers: U64,
-    tally: RelayTally,
-) -> tuple[bool, bool]:  # fmt: skip
-    """Return whether a packet arrives, and whether its source hears it."""
-    relay, g = int(held.relays[e]), layout.g
-    b, a = group_of(layout, held.targets[e]), group_of(layout, held.sources[e])
-    there = alone(couplers, np.uint64(b * g + relay))
-    here = alone(couplers, np.uint64(a * g + relay))
-    tally.destroyed -= int(there) + (int(here) if a != b else 0)
-    return there and is_in(now.waiting, held.targets[e]), here and hears
-
-
-@compiled(inline=True)
-def take(
-    layout: RelayLayout, packets: RelayPackets, now: Now, held: Held, e: int, slots: int,
-    tally: RelayTally,
-) -> None:  # fmt: skip
-    """Let a destination that waits take its packet, after this many delivery slots."""
-    remove_from(now.waiting, held.targets[e])
-    clear(layout, packets.undelivered, held.sources[e])
-    tally.delivered += 1
-    tally.last_slot = slots + 1
+def note_missed(tries: Tries, now: Now, u: int, turn: int, missed: U32) -> None:
+    """Note which sources listen as destinations in a slot of their packet, for the first time."""
+    pending, waiting = now
+    sources, _, relays, turns, marks, own_turns = tries
+    for q in range(len(sources)):
+        if missed[q] != _NONE or marks[q, u] == _NONE:
+            continue
+        both = turns[q, u] == turn and own_turns[q, u] == turn
+        if both and is_in(waiting, sources[q]) and is_in(pending, sources[q]):
+            missed[q] = relays[q, u]
 
 
 @compiled
