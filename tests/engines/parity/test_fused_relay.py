@@ -20,6 +20,7 @@ from popsnet.routing import Router, get_router
 from popsnet.routing.relay.schedule import parse_schedule
 from tests.conftest import permutation
 from tests.engines.parity.agreement import assert_same_runs, by_messages
+from tests.routing.relay.staged import any_schedule
 
 SEEDS = st.integers(0, 2**64 - 1)
 RELAY = get_router("relay")
@@ -190,7 +191,8 @@ def test_thousands_of_random_cases_are_the_same(block: int) -> None:
         network = Network(int(chooser.choice([g, int(chooser.integers(1, 4 * g + 1))])), g)
         destination = permutation(network.n, int(chooser.integers(0, 2**32)))
         seed, steps = Coins(int(chooser.integers(0, 2**63))), int(chooser.choice([4, 500]))
-        variant = random_schedule(chooser, network)
+        draw = any_schedule if chooser.random() < 0.5 else random_schedule  # that with T, Q and X
+        variant = draw(chooser, network)
         instance = Instance(network, RELAY, variant, destination, seed, steps)
         expected = by_messages(instance)
         assert compiled(instance) == expected
