@@ -14,7 +14,7 @@ from popsnet.network import Network
 
 
 @dataclass(frozen=True)
-class RelayStage:
+class ChainStage:
     """A plain sweep, or a team stage with this many candidates."""
 
     candidates: int | None = None
@@ -28,18 +28,19 @@ class RelayStage:
         return sweep if self.candidates is None else partial(team, candidates=self.candidates)
 
 
-def read_schedule(text: str, network: Network) -> list[RelayStage]:
+def read_schedule(text: str, network: Network) -> list[ChainStage]:
     """Return the stages of a text like ``S S T2``, of which the last is repeated."""
     words = text.split()
-    if not words or not all(re.fullmatch(r"S|T[1-9]\d{0,3}", word) for word in words):
+    if not _are_stages(words):
+        meant = f" Did you mean {text.upper()!r}?" if _are_stages(text.upper().split()) else ""
         raise InputError(
             f"variant = {text}: exact chains are computed for schedules of stages S and Tr, as in "
-            "'S' or 'S S T2'."
+            f"'S' or 'S S T2', of which the last is repeated.{meant}"
         )
-    stages = [RelayStage(int(word[1:]) if word[1:] else None) for word in words]
+    stages = [ChainStage(int(word[1:]) if word[1:] else None) for word in words]
     while len(stages) > 1 and stages[-1] == stages[-2]:
         stages.pop()
-    if stages == [RelayStage()]:
+    if stages == [ChainStage()]:
         return stages
     largest = max(stage.candidates or 0 for stage in stages)
     if network.g ** (largest * network.n) > LARGEST_TOTAL:
@@ -48,7 +49,7 @@ def read_schedule(text: str, network: Network) -> list[RelayStage]:
             "give a smaller number."
         )
     turned = network.d == network.g and (
-        RelayStage() in stages[FRESH:] or stages[-1] == RelayStage()
+        ChainStage() in stages[FRESH:] or stages[-1] == ChainStage()
     )
     if turned:
         raise InputError(
@@ -56,3 +57,7 @@ def read_schedule(text: str, network: Network) -> list[RelayStage]:
             f"schedule with T must end in T and have S only among the first {FRESH} stages."
         )
     return stages
+
+
+def _are_stages(words: list[str]) -> bool:
+    return bool(words) and all(re.fullmatch(r"S|T[1-9]\d{0,3}", word) for word in words)

@@ -15,7 +15,7 @@ from math import isqrt
 
 from popsnet.errors import InputError, did_you_mean
 from popsnet.exact.chain import Chain, Progress, Step
-from popsnet.exact.schedule import RelayStage, read_schedule
+from popsnet.exact.schedule import ChainStage, read_schedule
 from popsnet.exact.start import between_groups, by_residues, of_tables, without_fixed_points
 from popsnet.exact.transition import choose_by_bijection, choose_by_coin, transition_of
 from popsnet.exact.turned import FRESH, place, turn
@@ -134,14 +134,14 @@ def relay_chain(
     1.4271
     """
     stages = read_schedule(schedule, network)
-    _require_feasible(network, "relay" if stages == [RelayStage()] else "relay with stages T")
+    _require_feasible(network, "relay" if stages == [ChainStage()] else "relay with stages T")
     start = (
         without_fixed_points(network)
         if destination is None
         else {between_groups(network, destination): Fraction(1)}
     )
     fresh = partial(transition_of, lines=partial(choose_by_bijection, cells=network.d))
-    if stages == [RelayStage()] and network.d == network.g:
+    if stages == [ChainStage()] and network.d == network.g:
         return Chain(start, [*[fresh] * (FRESH - 1), place], turn)
     steps = {stage: stage.step(fresh) for stage in stages}
     return Chain(start, [steps[stage] for stage in stages[:-1]], steps[stages[-1]])
@@ -361,7 +361,7 @@ def steps_distribution(
 
 
 def _relay_slots(
-    network: Network, stages: Sequence[RelayStage], chain: Chain, mean: Fraction
+    network: Network, stages: Sequence[ChainStage], chain: Chain, mean: Fraction
 ) -> Fraction:
     """Return the mean number of slots, with one slot for the seed."""
     slots, stages_left = Fraction(1), mean
