@@ -8,7 +8,9 @@ from popsnet import Network, route, schedule
 from popsnet.engines.fused import session
 
 MEI_RIZZI = ((4, 4, "mei-rizzi", "published"), (8, 4, "mei-rizzi", "deferred"))
-RELAY = ((8, 4, "relay", "P2 T2 P1 R1 S F"), (3, 12, "relay", "XY(2,2)"))
+RELAY = (
+    (8, 4, "relay", "P2 T2 P1 R1 S F"), (8, 4, "relay", "S Q P4"), (3, 12, "relay", "XY(2,2)"),
+)  # fmt: skip
 
 
 def compile_engine(cases: tuple[tuple[int, int, str, str], ...]) -> None:
