@@ -158,5 +158,4 @@ class _GridSlots:
         groups = np.stack([self._listened(turn)[told] for turn in range(self._x)], axis=1)
         maps, exists = maps[told], relays < state.network.g
         listened, fanout = (state.pending[exists], relays[exists]), maps.sum(axis=1, dtype=np.int32)
-        tried = state.pending, turns
-        return state.send_maps(told, groups[maps == 1], listened, maps, tried, "grid: acks", fanout)
+        return state.send_maps(told, groups[maps == 1], listened, maps, turns, "grid: acks", fanout)

@@ -160,8 +160,7 @@ def _window(buffers: RelayBuffers, turns: Ints, window: int, name: str, *, deliv
     relay, source = np.divmod(sets, network.g)  # the groups T and a of each set
     members = network.processor(relay, source)
     listened = state.pending, buffers.relays(state.destination[state.pending])
-    tried = pending, turns
-    yield from state.send_maps(members, source, listened, maps[sets], tried, f"{name}: acks")
+    yield from state.send_maps(members, source, listened, maps[sets], turns, f"{name}: acks")
 
 
 def _try(

@@ -200,13 +200,14 @@ class RelayState:
         groups: Ints,
         listened: tuple[Ints, Ints],
         maps: Maps,
-        tried: tuple[Ints, Ints],
+        turns: Ints,
         phase: str,
         fanout: Ints | None = None,
     ) -> Slots:
         """Let relays tell in which slots they stored packets.
 
-        Sources that tried, and find their slot in the map that they heard, are done.
+        Pending sources that find their slot, ``turns`` by source, in the map that they heard are
+        done.
         """
         options = self.without_conflict(phase)
         options["fanout"] = fanout
@@ -214,9 +215,8 @@ class RelayState:
             relays, groups, listened, contents=maps, bits=maps.shape[1], **options
         )
         assert inbox.contents is not None
-        sources, turns = tried
-        mine = turns[np.searchsorted(sources, inbox.receivers)]
-        stored = inbox.contents[np.arange(len(mine)), mine] == 1
+        tried = turns[np.searchsorted(self.pending, inbox.receivers)]
+        stored = inbox.contents[np.arange(len(tried)), tried] == 1
         self.acknowledge(inbox.receivers[stored])
 
     def ask(self, stage: str) -> Slots:
