@@ -1,0 +1,1 @@
+"""Continuous traffic: packets that keep arriving, and schedulers that carry them."""
