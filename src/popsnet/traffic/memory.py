@@ -24,11 +24,6 @@ class Arrived(NamedTuple):
     destinations: Ints
 
 
-class _Copy(NamedTuple):
-    hops: int
-    is_own: bool
-
-
 class Delivery(NamedTuple):
     """A delivered packet."""
 
@@ -78,7 +73,8 @@ class TrafficMemory:
         self._copies: list[int] = []
         self._arrived = 0
         self._delivered: set[int] = set()
-        self._held: dict[int, _Copy] = {}
+        self._own: set[int] = set()  # processor and packet
+        self._relayed: dict[int, int] = {}  # the hops of each stored copy
         self._heard: dict[int, tuple[int, int]] = {}
         self._sent: dict[tuple[int, int], int] = {}
         self.held_own, self.held_relayed = (np.zeros(network.n, dtype=np.int64) for _ in range(2))
@@ -121,7 +117,7 @@ class TrafficMemory:
         chosen = sources[admitted], destinations[admitted]
         self._write(*chosen, slot)
         for source, packet in zip(chosen[0].tolist(), packets.tolist(), strict=True):
-            self._held[source * _PLACE + packet] = _Copy(0, is_own=True)
+            self._own.add(source * _PLACE + packet)
         self._copies += [1] * len(admitted)
         self.inside += len(admitted)
         refused = np.setdiff1d(np.arange(len(sources)), admitted)
@@ -160,11 +156,11 @@ class TrafficMemory:
             if self.held_relayed[processor] >= self._most:
                 what = f"stores packet {packet} with all its buffers full ({self._most} claimed)"
                 self._refuse(processor, Rule.BUFFERS, what)
-            if processor * _PLACE + packet in self._held:
-                what = f"stores packet {packet}, which it holds"
+            if processor * _PLACE + packet in self._relayed:
+                what = f"stores packet {packet}, which it has stored before"
                 self._refuse(processor, Rule.KEEPS_WHAT_IT_HEARD, what)
             del self._heard[processor]
-            self._held[processor * _PLACE + packet] = _Copy(hops, is_own=False)
+            self._relayed[processor * _PLACE + packet] = hops
             self.held_relayed[processor] += 1
             self._copies[packet] += 1
             self._note(processor, packet, 1)
@@ -172,17 +168,23 @@ class TrafficMemory:
     def drop(self, processors: Ints, packets: Ints) -> None:
         """Free the buffers of packets that are held.
 
+        A source that has also stored a copy of its own packet drops that copy first.
+
         Raises
         ------
         RuleViolation
             If a processor does not hold the packet.
         """
         for processor, packet in _pairs(processors, packets):
-            copy = self._held.pop(processor * _PLACE + packet, None)
-            if copy is None:
+            copy = processor * _PLACE + packet
+            if self._relayed.pop(copy, None) is not None:
+                self.held_relayed[processor] -= 1
+            elif copy in self._own:
+                self._own.remove(copy)
+                self.held_own[processor] -= 1
+            else:
                 what = f"drops packet {packet}, which it does not hold"
                 self._refuse(processor, Rule.DROPS_WHAT_IT_HOLDS, what)
-            (self.held_own if copy.is_own else self.held_relayed)[processor] -= 1
             self._copies[packet] -= 1
             self._dropped.add(packet)
             self._note(processor, packet, -1)
@@ -203,15 +205,16 @@ class TrafficMemory:
             if not exists or self._facts[1, packet] != processor or packet in self._delivered:
                 what = f"delivers packet {packet}, which is not for it or was delivered before"
                 self._refuse(processor, Rule.DELIVERS_HOME, what)
-            copy = self._held.get(processor * _PLACE + packet)
-            hops = copy.hops if copy else self._hops_to(processor, packet, "delivers")
+            hops = self._hops_of(processor, packet)
+            if hops is None or self._heard.get(processor, (-1, -1))[0] == packet:
+                hops = self._hops_to(processor, packet, "delivers")
             self._delivered.add(packet)
             self.deliveries.append(Delivery(processor, packet, hops))
             self.inside -= 1
 
     def holds(self, processors: Ints, packets: Ints) -> Bools:
         """Return whether each processor holds the packet."""
-        held = [p * _PLACE + packet in self._held for p, packet in _pairs(processors, packets)]
+        held = [self._hops_of(*pair) is not None for pair in _pairs(processors, packets)]
         return np.array(held, dtype=np.bool_)
 
     def hold_all(self, processors: I32, packets: I32) -> bool:
@@ -222,8 +225,8 @@ class TrafficMemory:
         """Note how many hops every packet of a slot has made. Only the engine calls this."""
         groups = self.network.group(slot.senders).tolist()
         rows = zip(slot.senders.tolist(), groups, slot.packet_numbers.tolist(), strict=True)
-        copies = ((group, packet, self._held.get(p * _PLACE + packet)) for p, group, packet in rows)
-        self._sent = {(group, packet): copy.hops for group, packet, copy in copies if copy}
+        copies = ((group, packet, self._hops_of(p, packet)) for p, group, packet in rows)
+        self._sent = {(group, packet): hops for group, packet, hops in copies if hops is not None}
         self.deliveries, self._changes = [], {}
         self._dropped.clear()
 
@@ -242,6 +245,11 @@ class TrafficMemory:
         """Return what was stored and what was dropped after the slot, as traces have it."""
         there = sorted(self._changes.items())
         return [one for one, change in there if change > 0], [one for one, by in there if by < 0]
+
+    def _hops_of(self, processor: int, packet: int) -> int | None:
+        """Return the hops of a packet that a processor holds, None if it does not."""
+        copy = processor * _PLACE + packet
+        return self._relayed.get(copy, 0 if copy in self._own else None)
 
     def _hops_to(self, processor: int, packet: int, act: str) -> int:
         """Return the hops of a packet that a processor heard in the last slot."""
@@ -267,4 +275,3 @@ class TrafficMemory:
 
 def _pairs(processors: Ints, packets: Ints) -> list[tuple[int, int]]:
     return list(zip(processors.tolist(), packets.tolist(), strict=True))
-
