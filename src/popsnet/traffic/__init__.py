@@ -1,6 +1,6 @@
 """Continuous traffic: packets keep arriving, and schedulers deliver them slot by slot."""
 
-import popsnet.traffic.schedulers as _schedulers  # registers the schedulers that ship
+import popsnet.traffic.schedulers as _schedulers  # noqa: F401 - registers those that ship
 from popsnet.traffic.frame import Frame as Frame
 from popsnet.traffic.memory import TrafficMemory as TrafficMemory
 from popsnet.traffic.queues import Queues as Queues

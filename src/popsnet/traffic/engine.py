@@ -155,13 +155,11 @@ class _Record:
     def log(self) -> Log:
         """Return the log."""
         slots = np.array(self._slots, dtype=np.int32).reshape(-1, 7)
+        refused, lost, messages, collisions, destroyed, own, relayed = slots.T.copy()
         arrival, *rest = np.array(self._deliveries, dtype=np.int64).reshape(-1, 4).T
+        source, destination, hops = (column.astype(np.int32) for column in rest)
+        ends, refused_rows = (np.array(one, np.int64) for one in (self._ends, self._refused))
         return Log(
-            *(np.ascontiguousarray(column) for column in slots.T),
-            np.array(self._ends, dtype=np.int64),
-            np.ascontiguousarray(arrival),
-            *(column.astype(np.int32) for column in rest),
-            np.array(self._refused, dtype=np.int64),
-            self._most_own,
-            self._most_relayed,
-        )
+            refused, lost, messages, collisions, destroyed, own, relayed, ends, arrival.copy(),
+            source, destination, hops, refused_rows, self._most_own, self._most_relayed,
+        )  # fmt: skip

@@ -8,10 +8,10 @@ its index mod M. In every slot of the frame a sender meets one class, all of who
   (b, i + t2). On the coupler c(b, a) only the index i ≡ b - a + t0 (mod g) sends, and there is at
   most one such i < d ≤ g. So every slot is a permutation of the processors, and in a frame every
   ordered pair meets once.
-- d > g: let j = i - t0 (mod d). (a, i) sends if j < g, to group b = a + j, and meets residue j + t2.
-  On c(b, a) only j = b - a sends, which is one i. A processor sends in g of the d values of t0, each
-  time with another j, so in a frame it meets every class of every group once. A residue has ⌈d/g⌉ or
-  ⌊d/g⌋ members; g need not divide d.
+- d > g: let j = i - t0 (mod d). (a, i) sends if j < g, to group b = a + j, and meets residue
+  j + t2. On c(b, a) only j = b - a sends, which is one i. A processor sends in g of the d values of
+  t0, each time with another j, so in a frame it meets every class of every group once. A residue
+  has ⌈d/g⌉ or ⌊d/g⌋ members; g need not divide d.
 """
 
 from __future__ import annotations
@@ -108,5 +108,6 @@ class Frame:
         coupler = here.astype(np.int64) * network.g + inbox.groups
         words = public.words("keeper", slot, coupler) >> np.uint64(32)
         chosen = words * self.members(residues).astype(np.uint64) >> np.uint64(32)
-        is_chosen = index // self.residues == chosen.astype(np.int64)
-        return is_chosen & (self.classes(receivers) != self.classes(inbox.destinations))
+        keeps: Bools = index // self.residues == chosen.astype(np.int64)
+        keeps &= self.classes(receivers) != self.classes(inbox.destinations)
+        return keeps

@@ -36,8 +36,8 @@ class TrafficMemory:
     """The packets that each processor holds while packets arrive and are delivered.
 
     A source holds its packets from their arrival on. Other packets are gone after the slot in which
-    they are heard, unless they are stored. A delivered packet leaves the network. The scheduler says
-    what processors store, drop and deliver, and the memory checks it.
+    they are heard, unless they are stored. A delivered packet leaves the network. The scheduler
+    says what processors store, drop and deliver, and the memory checks it.
 
     The methods take arrays of equal length: ``processors[k]`` acts on ``packets[k]``.
 

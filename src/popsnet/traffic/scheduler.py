@@ -200,7 +200,11 @@ def register_scheduler(
     ...         packets = queues.heads(turn, np.array([0]))
     ...         sender = turn[packets >= 0]
     ...         listening = np.full(network.n, network.group(turn[0]))
-    ...         inbox = yield Slot.broadcast(sender, network.g, listening, packets=packets[packets >= 0])
+    ...         to_all = np.tile(np.arange(network.g), len(sender))
+    ...         inbox = yield Slot.send_packets(
+    ...             sender, to_all, listening, packets=packets[packets >= 0],
+    ...             fanout=np.full(len(sender), network.g),
+    ...         )
     ...         memory.drop(sender, queues.pop(sender, 0 * sender))
     ...         mine = inbox.destinations == inbox.receivers
     ...         memory.deliver(inbox.receivers[mine], inbox.packets[mine])

@@ -37,7 +37,42 @@ def _parse(text: str) -> tuple[str, Schedule]:
             f"Scheduler aloha has no variant {text!r}; give backoff, or the probability of every "
             "attempt, more than 0 and at most 1."
         )
-    return f"{probability:g}", partial(aloha, probability=probability)
+    return f"{probability:g}", partial(_aloha, probability=probability)
+
+
+def _aloha(
+    network: Network, public: Coins, coins: Coins, memory: TrafficMemory,
+    probability: float | None = None,
+) -> Running:  # fmt: skip
+    """Send in data slots to destinations that listen, and acknowledge in the slots between.
+
+    In data slot s, destination (b, l) listens to group b + (l mod g) + s. An acknowledgement cannot
+    collide: on c(a, b) only the destination that heard the one message from a sends.
+    """
+    d, g, processors = network.d, network.g, network.processors
+    groups, residues = network.group(processors), network.index(processors) % g
+    queues, attempts = Queues(), Attempts(coins, (d - 1).bit_length() + 2, probability)
+    for t in count():
+        arrived: Arrived = yield None
+        to = network.group(arrived.destinations), network.index(arrived.destinations)
+        turns = (network.group(arrived.processors) - to[0] - to[1] % g) % g
+        queues.push(arrived.processors, turns, arrived.packets)
+        s, is_ack = divmod(t, 2)
+        if not is_ack:
+            attempt = attempts.choose(
+                queues, processors, np.full(network.n, s % g), s, lambda _, packets: packets >= 0
+            )
+            targets = network.group(memory.destinations(attempt.packets))
+            listening = (groups + residues + s) % g
+            inbox = yield Slot.send_packets(
+                attempt.senders, targets, listening, packets=attempt.packets, phase=_DATA
+            )
+            mine: Inbox = inbox.at(inbox.destinations == inbox.receivers)
+            memory.deliver(mine.receivers, mine.packets)
+        else:
+            heard = attempt.senders, targets
+            inbox = yield Slot.acknowledge(mine, mine.groups, heard, phase=_ACK, conflict_free=True)
+            memory.drop(*attempts.conclude(attempt, inbox.receivers, queues))
 
 
 @register_scheduler(
@@ -62,36 +97,6 @@ def _parse(text: str) -> tuple[str, Schedule]:
          _ACK: "Destinations acknowledge what they heard. Acknowledgements never collide."},
     ),
 )  # fmt: skip
-def aloha(
-    network: Network, public: Coins, coins: Coins, memory: TrafficMemory,
-    probability: float | None = None,
-) -> Running:  # fmt: skip
-    """Send in data slots to destinations that listen, and acknowledge in the slots between.
-
-    In data slot s, destination (b, l) listens to group b + (l mod g) + s. An acknowledgement cannot
-    collide: on c(a, b) only the destination that heard the one message from a sends.
-    """
-    d, g, processors = network.d, network.g, network.processors
-    groups, residues = network.group(processors), network.index(processors) % g
-    queues, attempts = Queues(), Attempts(coins, (d - 1).bit_length() + 2, probability)
-    for t in count():
-        arrived: Arrived = yield
-        to = network.group(arrived.destinations), network.index(arrived.destinations)
-        turns = (network.group(arrived.processors) - to[0] - to[1] % g) % g
-        queues.push(arrived.processors, turns, arrived.packets)
-        s, is_ack = divmod(t, 2)
-        if not is_ack:
-            attempt = attempts.choose(
-                queues, processors, np.full(network.n, s % g), s, lambda _, packets: packets >= 0
-            )
-            targets = network.group(memory.destinations(attempt.packets))
-            listening = (groups + residues + s) % g
-            inbox = yield Slot.send_packets(
-                attempt.senders, targets, listening, packets=attempt.packets, phase=_DATA
-            )
-            mine: Inbox = inbox.at(inbox.destinations == inbox.receivers)
-            memory.deliver(mine.receivers, mine.packets)
-        else:
-            heard = attempt.senders, targets
-            inbox = yield Slot.acknowledge(mine, mine.groups, heard, phase=_ACK, conflict_free=True)
-            memory.drop(*attempts.conclude(attempt, inbox.receivers, queues))
+def aloha(network: Network, public: Coins, coins: Coins, memory: TrafficMemory) -> Running:
+    """Try a packet that failed f times with probability 2^-f, at least 1/(4d) or so."""
+    return _aloha(network, public, coins, memory)

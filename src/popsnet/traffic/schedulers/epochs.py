@@ -43,7 +43,7 @@ def epochs(network: Network, public: Coins, coins: Coins, memory: TrafficMemory)
     schedule: Schedule | None = None
     number = 0
     while True:
-        arrived: Arrived = yield
+        arrived: Arrived = yield None
         waiting.append(np.array(arrived))
         if schedule is None:
             rows = np.concatenate(waiting, axis=1).astype(np.int64)

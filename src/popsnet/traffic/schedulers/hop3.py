@@ -53,14 +53,15 @@ def hop3(network: Network, public: Coins, coins: Coins, memory: TrafficMemory) -
     """
     frame, own, index, group = Frame(network), Queues(), Queues(), Queues()
     for t in count():
-        arrived = yield
+        arrived = yield None
         own.push(arrived.processors, 0 * arrived.packets, arrived.packets)
         k, phase = divmod(t, 3)
-        meeting, queues, keys = (
-            (lambda: _spread(frame, k, own)),
-            (lambda: _fix_index(frame, k, public, index)),
-            (lambda: _fix_group(frame, k, public, group)),
-        )[phase]()
+        if phase == 0:
+            meeting, queues, keys = _spread(frame, k, own)
+        elif phase == 1:
+            meeting, queues, keys = _fix_index(frame, k, public, index)
+        else:
+            meeting, queues, keys = _fix_group(frame, k, public, group)
         packets = queues.heads(meeting.senders, keys)
         has = packets >= 0
         inbox = yield frame_slot(meeting, packets, _PHASES[phase])

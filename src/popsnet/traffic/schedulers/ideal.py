@@ -49,14 +49,14 @@ def _ideal(
     network: Network, public: Coins, coins: Coins, memory: TrafficMemory,
     control_delay: int = 0, only_first: bool = False,
 ) -> Running:  # fmt: skip
-    """Serve processors in random order: each sends its oldest packet that nothing stands in the way.
+    """Serve processors in random order: each sends its oldest packet without a conflict.
 
     The packets of a slot form a one-hop matching to which no packet could be added. Packets are
     known to the scheduler ``control_delay`` slots after their arrival.
     """
     waiting: list[list[tuple[int, int, int]]] = [[] for _ in range(network.n)]
     for t in count():
-        arrived = yield
+        arrived = yield None
         columns = (one.tolist() for one in arrived)
         for source, packet, destination in zip(*columns, strict=True):
             waiting[source].append((packet, destination, t))
@@ -110,5 +110,5 @@ def ideal(network: Network, public: Coins, coins: Coins, memory: TrafficMemory) 
 
 @register_scheduler_variant("ideal", "fifo")
 def fifo(network: Network, public: Coins, coins: Coins, memory: TrafficMemory) -> Running:
-    """Choose from the oldest packet of every source: one queue per source, head-of-line blocking."""
+    """Choose from the oldest packets of all sources: one queue each, head-of-line blocking."""
     return _ideal(network, public, coins, memory, only_first=True)

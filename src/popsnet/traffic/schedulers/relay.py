@@ -20,12 +20,15 @@ _PHASES = ("attempt", "forward", "confirm", "ack")
 
 
 def _saturation(network: Network) -> float:
-    """Return the share of attempts at load 1 per coupler that survive both hops, per slot."""
+    """Return the share of attempts at load 1 per coupler that survive both hops, per slot.
+
+    For d < g it is an estimate: a relay group listens to d of the g groups at a time.
+    """
     d, g = network.d, network.g
-    if d < g:
-        return 0.0
     first = (1 - 1 / d) ** (d - 1)
-    return g / d * first * (1 - first / g) ** (g - 1) / 4
+    most = min(d, g)
+    second = (1 - first / most) ** (most - 1)
+    return min(1, g / d) * first * second / 4
 
 
 class _Places:
@@ -61,7 +64,7 @@ class _Places:
     "relay",
     summary="two hops, at random, acknowledged from the destination back: a cycle of four slots",
     period=lambda network: 4 * -(-network.g // network.d),
-    saturation=lambda network: _saturation(network) or None,
+    saturation=_saturation,
     saturation_formula="about 0.064·min(1, g/d)",
     delay=lambda network: 3.5 + 4 * max(network.g / network.d - 1, 0),
     delay_formula="3.5 (d ≥ g)",
@@ -89,7 +92,7 @@ def relay(network: Network, public: Coins, coins: Coins, memory: TrafficMemory) 
     group, processors = network.group, network.processors
     queues, attempts = Queues(), Attempts(coins, (n - 1).bit_length() + 2)
     for t in count():
-        arrived: Arrived = yield
+        arrived: Arrived = yield None
         queues.push(arrived.processors, 0 * arrived.packets, arrived.packets)
         k, phase = divmod(t, 4)
         if phase == 0:

@@ -72,7 +72,7 @@ def rotor(network: Network, public: Coins, coins: Coins, memory: TrafficMemory) 
     frame, own, relayed = Frame(network), Queues(), Queues()
     surplus = _Surplus(own)
     for t in count():
-        arrived: Arrived = yield
+        arrived: Arrived = yield None
         for row in range(len(arrived.packets)):  # one by one: a source may get several
             one = arrived.processors[row : row + 1]
             key = frame.classes(arrived.destinations[row : row + 1])

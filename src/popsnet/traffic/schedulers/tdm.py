@@ -41,7 +41,7 @@ def tdm(network: Network, public: Coins, coins: Coins, memory: TrafficMemory) ->
     """
     frame, own = Frame(network), Queues()
     for t in count():
-        arrived = yield
+        arrived = yield None
         own.push(arrived.processors, frame.classes(arrived.destinations), arrived.packets)
         meeting = frame.meeting(t)
         packets = own.heads(meeting.senders, meeting.classes)

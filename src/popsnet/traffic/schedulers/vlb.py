@@ -44,7 +44,7 @@ def vlb(network: Network, public: Coins, coins: Coins, memory: TrafficMemory) ->
     """
     frame, own, relayed = Frame(network), Queues(), Queues()
     for t in count():
-        arrived = yield
+        arrived = yield None
         own.push(arrived.processors, 0 * arrived.packets, arrived.packets)
         meeting = frame.meeting(t // 2)
         spreads = t % 2 == 0
