@@ -57,6 +57,8 @@ class MessageSession:
                 "function: use yield."
             )
         self._slot = 0
+        self.lost: list[int] = []
+        """The packets that were lost so far."""
         self._require_pause(self._resume(None))
 
     def advance(self, block: Block) -> Log:
@@ -93,6 +95,7 @@ class MessageSession:
             observe(event)
         self._require_pause(self._resume(inbox))
         lost = self.memory.settle()
+        self.lost += lost
         for trace in self._traces:
             delivered = sorted((one.destination, one.packet) for one in self.memory.deliveries)
             trace.settle(*self.memory.changes(), delivered)
