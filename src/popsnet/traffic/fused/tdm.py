@@ -38,14 +38,13 @@ def open_tdm(n: int) -> Tdm:
 
 
 @compiled
-def _advance(
-    parts: Parts, block: Block, paper: Paper, own: Shelf, last: I64, spare: I32
-) -> I32:
-    pool, held, state, nodes, stripes = parts.pool, parts.held, parts.state, parts.nodes, parts.stripes
-    keys, lengths, sent, hops, senders = parts.keys, parts.lengths, parts.sent, parts.hops, parts.senders
+def _advance(parts: Parts, block: Block, paper: Paper, own: Shelf, last: I64, spare: I32) -> I32:
+    pool, held, state, nodes = parts.pool, parts.held, parts.state, parts.nodes
+    stripes, keys, lengths = parts.stripes, parts.keys, parts.lengths
+    sent, hops, senders = parts.sent, parts.hops, parts.senders
     records, base, sizes, used, meta = own.records, own.base, own.sizes, own.used, own.meta
+    group, index, residue, d, g = parts.group, parts.index, parts.residue, parts.d, parts.g
     sources, destinations, starts = block.sources, block.destinations, block.starts
-    n = len(held)
     hops[:] = 1
     for k in range(len(starts) - 1):
         t, low, high = block.begin + k, starts[k], starts[k + 1]
@@ -53,7 +52,8 @@ def _advance(
             t, low, high, sources, destinations, parts.buffer, pool, held, state, nodes,
             paper.refused_rows,
         )  # fmt: skip
-        by_meeting(nodes, m, pool, parts.group, parts.index, parts.residue, parts.d, parts.g, stripes, keys)
+        by_source(nodes, m, pool, keys)
+        by_meeting(nodes, keys, m, pool, group, index, residue, d, g, stripes)
         done = 0
         while done < m:
             done = enqueue(
@@ -61,30 +61,36 @@ def _advance(
             )
             if done < m:
                 records = larger_records(records, base, sizes, meta, stripes[done])
-        m_sent = pop_stripe(
-            records, base, sizes, used, pool, t % n, last, t, senders, sent, 0, spare
+        out = pop_stripe(
+            records, base, sizes, used, pool, t % (d * g), last, t, senders, sent, 0, spare
         )
-        for q in range(m_sent):
+        for q in range(out):
             held[senders[q]] -= 1
-        state[OWN] -= m_sent
+        state[OWN] -= out
         deliver(
-            t, sent, hops, m_sent, pool, state, parts.words, parts.places, paper.arrival,
+            t, sent, hops, out, pool, state, parts.words, parts.places, paper.arrival,
             paper.source, paper.destination, paper.hops,
         )  # fmt: skip
-        release(sent, m_sent, pool, state)
-        paper.counts[MESSAGES, k] = m_sent
+        release(sent, out, pool, state)
+        paper.counts[MESSAGES, k] = out
         note_slot(k, low, high, m, sources, held, state, paper.counts, paper.ends)
     return records
 
 
 @compiled
-def by_meeting(
-    nodes: I32, m: int, pool: I32, group: I32, index: I32, residue: I32, d: int, g: int,
-    stripes: I32, keys: I32,
-) -> None:  # fmt: skip
-    """Write when the sources of packets meet the classes of their destinations."""
+def by_source(nodes: I32, m: int, pool: I32, keys: I32) -> None:
+    """Write the sources of packets."""
     for k in range(m):
-        source, to = pool[nodes[k], SOURCE], pool[nodes[k], DESTINATION]
-        a, i = np.int64(group[source]), np.int64(index[source])
+        keys[k] = pool[nodes[k], SOURCE]
+
+
+@compiled
+def by_meeting(
+    nodes: I32, keys: I32, m: int, pool: I32, group: I32, index: I32, residue: I32, d: int, g: int,
+    stripes: I32,
+) -> None:  # fmt: skip
+    """Write when the processors that hold packets meet the classes of their destinations."""
+    for k in range(m):
+        p, to = keys[k], pool[nodes[k], DESTINATION]
+        a, i = np.int64(group[p]), np.int64(index[p])
         stripes[k] = frame_slot(a, i, np.int64(group[to]), np.int64(residue[to]), d, g)
-        keys[k] = source
