@@ -97,7 +97,7 @@ def resolve_matrix(matrix: str | Path | npt.ArrayLike, network: Network) -> Matr
         given = None if np.ma.isMaskedArray(matrix) else np.asarray(matrix)
     except ValueError:  # rows of different lengths
         given = None
-    if given is None or given.dtype.kind not in "iuf":
+    if given is None or given.ndim == 0 or given.dtype.kind not in "iuf":
         raise InputError(f"matrix = {matrix!r:.60}: give a file, or a square array of numbers.")
     values = _scaled(given, network, "matrix")
     return Matrix(network, f"matrix:{_digest(given.astype('<f8').tobytes())}", values=values)
