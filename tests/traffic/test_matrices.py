@@ -25,7 +25,8 @@ def spelt_out(groups: F64, network: Network) -> F64:
                 rates[i, j] = rate / d
             elif i != j:
                 rates[i, j] = rate / (d - 1)
-    return rates * n / rates.sum()
+    rates *= n / rates.sum()
+    return rates
 
 
 def sample(size: int) -> F64:
