@@ -8,6 +8,7 @@ import pytest
 from scipy.stats import chi2
 
 from popsnet import Coins, InputError, Network
+from popsnet.traffic import matrices
 from popsnet.traffic.matrices import resolve_matrix
 from tests.traffic.matrices_of import F64, groups_of
 
@@ -177,3 +178,14 @@ def test_wrong_arrays_are_refused(given: npt.ArrayLike, message: str) -> None:
 def test_with_one_processor_per_group_only_one_size_is_named() -> None:
     with pytest.raises(InputError, match=r"is 4 × 4, a row and a column for every processor\.$"):
         resolve_matrix([[1]], Network(1, 4))
+
+
+def test_a_file_that_changes_while_it_is_read_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "rates.npy"
+    np.save(path, np.ones((3, 3)))
+    reads = iter([np.ones((3, 3)), np.eye(3)])
+    monkeypatch.setattr(matrices, "read_npy", lambda path: next(reads))
+    with pytest.raises(InputError, match=r"rates\.npy changed while it was being read; try again"):
+        resolve_matrix(path, NETWORK)

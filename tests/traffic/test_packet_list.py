@@ -33,6 +33,7 @@ def rows(block: Block) -> list[tuple[int, int, int]]:
         "Slot, Source , destination\r\n0,1,2\r\n0,3,4\r\n2,0,7\r\n2,0,5\r\n",
         "destination,slot,source\n2,0,1\n4,0,3\n7,2,0\n5,2,0\n",
         "0,3,4\n2,0,7\n0,1,2\n2,0,5",
+        "0,3,4\n0,1,2\n2,0,7\n2,0,5\n",
         '\n"0",1,2\n\n0,3,4\n2,0,7\n2,0,5\n',
         "\ufeffslot,source,destination\n0,1,2\n0,3,4\n2,0,7\n2,0,5\n",
         " 0, 1,2\n+0,3,4\n2,0,7\n2,0,5\n",
