@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -80,12 +81,23 @@ class Machine:
     (1, 1)
     """
 
+    memory: Memory
+
     def __init__(
         self, network: Network, destination: Ints, buffers: int, start: Ints | None = None
     ) -> None:
-        self.network = network
-        self._destination = np.array(destination, dtype=np.int32)  # its own: routers see another
-        self.memory = Memory(network, self._destination, buffers, start)
+        own = np.array(destination, dtype=np.int32)  # routers see another array
+        self._begin(network, Memory(network, own, buffers, start))
+
+    @classmethod
+    def of_memory(cls, network: Network, memory: Any) -> Machine:
+        """Return a machine with a memory of another kind, in which packets come and go."""
+        machine = object.__new__(cls)
+        machine._begin(network, memory)
+        return machine
+
+    def _begin(self, network: Network, memory: Memory) -> None:
+        self.network, self.memory = network, memory
         self.counters = Counters()
         self._couplers = Couplers(network)
         self._seen = Seen(network.n)
@@ -140,7 +152,7 @@ class Machine:
         listeners, listened, sent = map(plain, (slot.listeners, slot.listened, slot.packet_numbers))
         receivers, groups, packets, destinations = (np.empty(len(at), np.int32) for _ in range(4))
         heard = receivers, groups, packets, destinations
-        _hear(listeners, listened, sent, self._destination, at, messages, *heard)
+        _hear(listeners, listened, sent, self.memory._destination, at, messages, *heard)
         if isinstance(slot.kind, Kind):
             kinds: Ints = np.full(len(messages), slot.kind, dtype=np.int8)
             if slot.kind is not _PACKET:
@@ -159,7 +171,7 @@ class Machine:
 
     def _obeys(self, slot: Slot, only: Kind) -> bool:
         """Check messages of one kind in one pass, and return whether they break no rule."""
-        g, there = self.network.g, len(self._destination)
+        g, there = self.network.g, len(self.memory._destination)
         senders, packets = plain(slot.senders), plain(slot.packet_numbers)
         sent = _may_send(
             *self._seen.next(), senders, plain(slot.groups), packets, g, NO_PACKET, there
@@ -180,7 +192,7 @@ class Machine:
         if owners is not None:
             _require_sets(number, slot, owners, g)
         what = "it sends packet"
-        there = len(self._destination)
+        there = len(self.memory._destination)
         _require_range(number, packets, senders, there, Rule.PACKET_EXISTS, what, low=NO_PACKET)
         if not is_packet.all():
             senders, packets = senders[is_packet], packets[is_packet]

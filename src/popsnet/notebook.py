@@ -159,17 +159,17 @@ def page_of(*runs: Run | Experiment | Path | str) -> tuple[Page, Report]:
 
 
 _COLUMNS = (
-    Column(
-        "router",
-        kind="text",
-        show=lambda row: visible(f"{row['router']} ({row['variant']})", lines=False),
-    ),
+    Column("router", kind="text", show=lambda row: visible(_name(row), lines=False)),
     Column("trace", kind="text"),
     Column("slots", kind="integer"),
     Column("delivered", show=lambda row: f"{row['delivered']:,} of {row['packets']:,}"),
     Column("lost", show=lambda row: "not recorded" if row["lost"] is None else f"{row['lost']:,}"),
     Column("collisions", kind="integer"),
 )
+
+
+def _name(row: Row) -> str:
+    return f"{row['router']} ({row['variant']})" if row["variant"] else str(row["router"])
 
 
 def _require(run: Run | Experiment | Path | str) -> Recording | None:
@@ -210,6 +210,7 @@ def _checked(path: Path) -> dict[str, object]:
         found = check_trace(path, update)
     return _row(found, found) | {
         "packets": found.packets,
+        **({"held": found.held, "refused": found.refused} if found.traffic else {}),
         "lost": len(found.lost) if found.tells_holdings else None,
         "trace": str(path),
         "ok": found.ok,
@@ -226,7 +227,7 @@ def _limit_reached(run: Run) -> list[int]:
 
 def _verdict(rows: Sequence[Row]) -> str:
     """Return which checks failed, if any did."""
-    missing = sum(row["packets"] - row["delivered"] for row in rows)
+    missing = sum(row["packets"] - row["delivered"] for row in rows if "held" not in row)
     if missing:
         return f"FAILED: {counted(missing, 'packet')} not delivered."
     broken = any(row.get("violation_count") for row in rows)

@@ -36,30 +36,39 @@ def check(
 
 def _report(trace: Path, found: TraceCheck) -> Report:
     network, count = found.network, found.violation_count
-    lost = f"{len(found.lost):,} lost" if found.tells_holdings else "lost packets not recorded"
-    counts = (
-        f"{found.slots:,} slots, {found.messages:,} messages, {found.collisions:,} collisions, "
-        f"{found.delivered:,} of {found.packets:,} packets delivered, {lost}"
-    )
     facts = facts_of(
         found, "network", "router", "variant", "packets", "slots", "messages", "collisions",
         "destroyed", "delivered", "undelivered", "violation_count",
     )  # fmt: skip
     known = Fact("trace", str(trace)), Fact("lost", found.lost if found.tells_holdings else None)
+    facts += facts_of(found, "held", "refused") if found.traffic else ()
     numbers = (Column(name, kind="integer") for name in ("line", "slot", "processor"))
     columns = (*numbers, Column("rule", kind="text"))
     more = count - len(found.violations)
     caption = f"… and {more:,} more" if more else ""
-    verdict = "OK: no rule broken, every packet at its destination."
-    if not found.ok:
-        verdict = f"FAILED: {counted(count, 'violation')}"
     return Report(
-        visible(
-            f"{trace}: {found.router} ({found.variant}) on {network}, n = {network.n:,}",
-            lines=False,
-        ),
+        visible(f"{trace}: {found.name} on {network}, n = {network.n:,}", lines=False),
         known + facts,
-        (counts, Table("violations", "", columns, found.violations, caption)),
-        verdict,
+        (_counts(found), Table("violations", "", columns, found.violations, caption)),
+        _verdict(found),
         found.ok,
     )
+
+
+def _counts(found: TraceCheck) -> str:
+    lost = f"{len(found.lost):,} lost" if found.tells_holdings else "lost packets not recorded"
+    counts = (
+        f"{found.slots:,} slots, {found.messages:,} messages, {found.collisions:,} collisions, "
+        f"{found.delivered:,} of {found.packets:,} packets delivered, "
+    )
+    if found.traffic:
+        counts += f"{found.held:,} inside, "
+    return counts + lost + (f", {found.refused:,} refused" if found.traffic else "")
+
+
+def _verdict(found: TraceCheck) -> str:
+    if not found.ok:
+        return f"FAILED: {counted(found.violation_count, 'violation')}"
+    if found.traffic:
+        return "OK: no rule broken, every packet that arrived is delivered, inside or lost."
+    return "OK: no rule broken, every packet at its destination."

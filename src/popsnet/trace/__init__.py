@@ -14,6 +14,11 @@ Lists are ordered by processor. ``buffers``, ``keeps``, ``drops`` and ``lost_pac
 packets each processor holds; a trace without ``buffers`` has none of them. ``start`` in a header
 says where each packet starts, for any number of packets. ``explanation``, ``phases`` and
 ``conflict_graph`` in a header explain the run to readers.
+
+A trace of continuous traffic has ``"traffic": true`` in its header, and no packets there. A slot
+then has ``"arrives": [[processor, packet, destination], …]``, the packets that arrive at its
+beginning, and ``"delivers": [[processor, packet], …]``, those that leave after it. The outcome has
+two more counts, ``held`` and ``refused``.
 """
 
 from __future__ import annotations
@@ -21,14 +26,14 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from popsnet.trace.event import Event, Hold, Listen, Observer, Send, TraceWords
+from popsnet.trace.event import Arrival, Event, Hold, Listen, Observer, Send, TraceWords
 from popsnet.trace.writer import TraceWriter, records
 
 if TYPE_CHECKING:
     from popsnet.trace.reader import Header, OutcomeLine, SlotLine, TraceReader, read_trace
 
 __all__ = [
-    "Event", "Header", "Hold", "Listen", "Observer", "OutcomeLine", "Send", "SlotLine",
+    "Arrival", "Event", "Header", "Hold", "Listen", "Observer", "OutcomeLine", "Send", "SlotLine",
     "TraceReader", "TraceWords", "TraceWriter", "read_trace", "records",
 ]  # fmt: skip
 

@@ -16,7 +16,11 @@ Listen: TypeAlias = tuple[int, int]
 
 
 Hold: TypeAlias = tuple[int, int]
-"""A packet that a processor keeps or drops: processor, packet."""
+"""A packet that a processor keeps, drops or delivers: processor, packet."""
+
+
+Arrival: TypeAlias = tuple[int, int, int]
+"""A packet that arrives at the beginning of a slot: processor, packet, destination."""
 
 
 class TraceWords(TypedDict, total=False):

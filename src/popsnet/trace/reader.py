@@ -13,7 +13,7 @@ from msgspec.json import Decoder
 
 from popsnet.errors import InputError, TraceFormatError
 from popsnet.network import Network
-from popsnet.trace.event import FORMAT, VERSION, Hold, Listen
+from popsnet.trace.event import FORMAT, VERSION, Arrival, Hold, Listen
 
 _ABSENT: list[Any] = []
 """Stands for a list that the trace does not have. It is told from an empty one by identity."""
@@ -40,7 +40,7 @@ class Header(Struct, frozen=True):
     seed: int
     destination: list[int]
     buffers: Annotated[int, Meta(ge=1)] | None = None
-    """Packets that a processor may hold, None if the trace does not say which are held."""
+    """Packets that a processor may hold, None if there is no limit or holdings are not told."""
     start: list[int] | None = None
     """The processor at which each packet starts, None if packet i starts at processor i."""
     explanation: str = ""
@@ -49,6 +49,18 @@ class Header(Struct, frozen=True):
     """A sentence for each phase."""
     conflict_graph: Literal["group", "residue"] = "group"
     """How the conflict graph of a step groups destinations."""
+    traffic: bool = False
+    """Whether packets arrive during the run and leave when they are delivered."""
+
+    @property
+    def name(self) -> str:
+        """The router or scheduler, and its variant if it has one."""
+        return f"{self.router} ({self.variant})" if self.variant else self.router
+
+    @property
+    def tells_holdings(self) -> bool:
+        """Whether the trace says which processor holds which packet."""
+        return self.traffic or self.buffers is not None
 
 
 class SlotLine(Struct, frozen=True):
@@ -62,6 +74,10 @@ class SlotLine(Struct, frozen=True):
     drops: list[Hold] = field(default_factory=_absent)
     step: Annotated[int, Meta(ge=0)] | UnsetType = UNSET
     """The step of the router, unset if the trace does not give it."""
+    arrives: list[Arrival] = []
+    """Packets that arrive at the beginning of the slot, in a trace of continuous traffic."""
+    delivers: list[Hold] = []
+    """Packets that leave at their destinations after the slot, likewise."""
 
 
 class OutcomeLine(Struct, frozen=True):
@@ -71,6 +87,10 @@ class OutcomeLine(Struct, frozen=True):
     delivered: int
     lost: int
     lost_packets: list[int] = field(default_factory=_absent)
+    held: int | None = None
+    """Packets inside at the end, in a trace of continuous traffic."""
+    refused: int | None = None
+    """Packets that found the buffer of their source full, likewise."""
 
 
 class _StrictSlotLine(SlotLine, frozen=True, forbid_unknown_fields=True):
@@ -170,6 +190,7 @@ class TraceReader:
             line = self._line(raw)
             if isinstance(line, OutcomeLine):
                 self._require_holdings(lost_packets=line.lost_packets)
+                self._require_counts(line)
             else:
                 self._require_holdings(keeps=line.keeps, drops=line.drops)
             yield line
@@ -239,12 +260,21 @@ class TraceReader:
 
     def _require_holdings(self, **lists: list[Any]) -> None:
         """Require that all lines say which packets are held, or that none does."""
-        told = self.header.buffers is not None
+        told = self.header.tells_holdings
+        reason = "traffic" if self.header.traffic else "buffers"
         for name, given in lists.items():
             if (given is _ABSENT) == told:
                 raise self._error(
                     f'"{name}" is {"missing" if told else "present"}, and the header has '
-                    f'{"" if told else "no "}"buffers"; give both or neither.'
+                    f'{"" if told else "no "}"{reason}"; give both or neither.'
+                )
+
+    def _require_counts(self, line: OutcomeLine) -> None:
+        """Require the counts that the outcome of continuous traffic has."""
+        for name in ("held", "refused"):
+            if self.header.traffic and getattr(line, name) is None:
+                raise self._error(
+                    f'"{name}" is missing, and the header has "traffic"; give both or neither.'
                 )
 
     def _error(self, wrong: str) -> TraceFormatError:

@@ -12,7 +12,7 @@ import numpy as np
 
 from popsnet.network import Network
 from popsnet.slot import NO_PACKET, Ints, Kind, Slot
-from popsnet.trace.event import FORMAT, VERSION, Event, Hold, Listen, Send, TraceWords
+from popsnet.trace.event import FORMAT, VERSION, Arrival, Event, Hold, Listen, Send, TraceWords
 
 _KINDS = {int(kind): kind.name.lower() for kind in Kind}
 
@@ -77,6 +77,8 @@ class TraceWriter:
     def __init__(self, file: TextIO) -> None:
         self._file = file
         self._line: dict[str, object] = {}
+        self._traffic = False
+        self._arrivals: Sequence[Arrival] = ()
 
     def begin(
         self,
@@ -109,19 +111,74 @@ class TraceWriter:
             Texts that explain the run to readers.
         """
         header = {
-            "format": FORMAT,
-            "version": VERSION,
-            "d": network.d,
-            "g": network.g,
-            "router": router,
-            "variant": variant,
-            "seed": seed,
+            **_opening(network, router, variant, seed),
             "destination": destination.tolist(),
             "buffers": buffers,
             **({} if start is None else {"start": start.tolist()}),
             **(words or {}),
         }
         self._write(header)
+
+    def begin_traffic(
+        self,
+        network: Network,
+        scheduler: str,
+        variant: str,
+        seed: int,
+        buffers: int | None = None,
+        words: TraceWords | None = None,
+    ) -> None:
+        """Write the header of a run in which packets arrive and leave.
+
+        Parameters
+        ----------
+        network : Network
+            The network.
+        scheduler, variant : str
+            Their names.
+        seed : int
+            The seed of the scheduler's coins.
+        buffers : int, optional
+            The number of its own packets that a source may hold, and of packets that a processor
+            may keep for others. By default there is no limit.
+        words : TraceWords, optional
+            Texts that explain the run to readers.
+
+        Examples
+        --------
+        >>> import io
+        >>> from popsnet import Network
+        >>> from popsnet.trace import Event, TraceWriter
+        >>> file = io.StringIO()
+        >>> trace = TraceWriter(file)
+        >>> trace.begin_traffic(Network(1, 2), "tdm", "", 0)
+        >>> trace.arrive([(0, 0, 1)])
+        >>> trace(Event(1, "frame", 0, 1, lambda: ([(0, [1], "packet", 0)], [(1, 0)])))
+        >>> trace.settle(keeps=[], drops=[(0, 0)], delivers=[(1, 0)])
+        >>> trace.end(slots=1, delivered=1, lost_packets=[], held=0, refused=0)
+        >>> file.getvalue().splitlines()[-1]
+        '{"outcome":{"slots":1,"delivered":1,"lost":0,"lost_packets":[],"held":0,"refused":0}}'
+        """
+        self._traffic = True
+        header = {
+            **_opening(network, scheduler, variant, seed),
+            "traffic": True,
+            "destination": [],
+            **({} if buffers is None else {"buffers": buffers}),
+            **(words or {}),
+        }
+        self._write(header)
+
+    def arrive(self, arrivals: Sequence[Arrival]) -> None:
+        """Take the packets that arrive at the beginning of the next slot.
+
+        Parameters
+        ----------
+        arrivals : sequence of tuple
+            Triples (processor, packet, destination). Packets are numbered 0, 1, 2, … in order over
+            the whole run; those that a full buffer refuses have no number.
+        """
+        self._arrivals = arrivals
 
     def __call__(self, event: Event) -> None:
         """Take the event of a slot, which :meth:`settle` writes."""
@@ -131,24 +188,38 @@ class TraceWriter:
         self._line = {
             "slot": event.slot,
             "phase": Raw(json.dumps(event.phase)),  # the one text, which may not be ASCII
-            "step": event.step,
+            **({} if self._traffic else {"step": event.step}),
+            **({"arrives": self._arrivals} if self._arrivals else {}),
             "sends": sends,
             "listens": listens,
         }
+        self._arrivals = ()
 
-    def settle(self, keeps: list[Hold], drops: list[Hold]) -> None:
+    def settle(self, keeps: list[Hold], drops: list[Hold], delivers: Sequence[Hold] = ()) -> None:
         """Write the line of the slot, with the packets that were kept and dropped after it.
 
         Parameters
         ----------
         keeps, drops : list of tuple
             Pairs (processor, packet), in order.
+        delivers : sequence of tuple, optional
+            The packets that left at their destinations, in a run in which packets leave.
         """
         from msgspec.json import encode
 
-        self._file.write(encode({**self._line, "keeps": keeps, "drops": drops}).decode() + "\n")
+        line = {**self._line, "keeps": keeps, "drops": drops}
+        if delivers:
+            line["delivers"] = delivers
+        self._file.write(encode(line).decode() + "\n")
 
-    def end(self, slots: int, delivered: int, lost_packets: Sequence[int]) -> None:
+    def end(
+        self,
+        slots: int,
+        delivered: int,
+        lost_packets: Sequence[int],
+        held: int = 0,
+        refused: int = 0,
+    ) -> None:
         """Write the outcome.
 
         Parameters
@@ -157,17 +228,32 @@ class TraceWriter:
             The slots of the run, and the packets that were delivered.
         lost_packets : sequence of int
             The packets that no processor holds any more.
+        held, refused : int
+            In a run in which packets arrive and leave: the packets that are neither delivered nor
+            lost, and those that found the buffer of their source full.
         """
-        self._write(
-            {
-                "outcome": {
-                    "slots": slots,
-                    "delivered": delivered,
-                    "lost": len(lost_packets),
-                    "lost_packets": list(lost_packets),
-                }
-            }
-        )
+        outcome: dict[str, object] = {
+            "slots": slots,
+            "delivered": delivered,
+            "lost": len(lost_packets),
+            "lost_packets": list(lost_packets),
+        }
+        if self._traffic:
+            outcome |= {"held": held, "refused": refused}
+        self._write({"outcome": outcome})
 
     def _write(self, line: dict[str, object]) -> None:
         self._file.write(json.dumps(line, separators=(",", ":")) + "\n")
+
+
+def _opening(network: Network, router: str, variant: str, seed: int) -> dict[str, object]:
+    """Return the first fields of a header."""
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "d": network.d,
+        "g": network.g,
+        "router": router,
+        "variant": variant,
+        "seed": seed,
+    }

@@ -22,7 +22,8 @@ from typing import NamedTuple
 from popsnet.errors import InputError, TraceFormatError
 from popsnet.files import write_whole
 from popsnet.network import Network
-from popsnet.trace.reader import Header, TraceReader
+from popsnet.trace import Arrival
+from popsnet.trace.reader import Header, SlotLine, TraceReader
 from popsnet.viewer.script import read_static, script_text
 
 MOST_GROUPS = 256
@@ -85,9 +86,8 @@ class Recording(NamedTuple):
 
     @classmethod
     def of(cls, text: str, file: str = "") -> Recording:
-        """Return a recording named after its router and variant."""
-        header = cls(file or "the trace", text).header()
-        return cls(f"{header.router} ({header.variant})", text, file)
+        """Return a recording named after its router or scheduler and the variant."""
+        return cls(cls(file or "the trace", text).header().name, text, file)
 
     @classmethod
     def read(cls, path: Path) -> Recording:
@@ -109,6 +109,11 @@ class Recording(NamedTuple):
     def header(self) -> Header:
         """Parse the first line."""
         return TraceReader(self.name, io.BytesIO(self.encoded())).header
+
+    def arrivals(self) -> list[list[Arrival]]:
+        """Read the packets that arrive in each slot."""
+        lines = TraceReader(self.label, io.BytesIO(self.encoded()))
+        return [line.arrives for line in lines if isinstance(line, SlotLine)]
 
     def encoded(self) -> bytes:
         """Encode the text, with a question mark for half a surrogate pair."""
@@ -211,6 +216,9 @@ def _require_ends(name: str, header: Header) -> None:
     """Check that every packet starts and ends at a processor."""
     network = Network(header.d, header.g)
     require_showable(network)
+    if header.traffic:
+        _require_none(name, header)
+        return
     starts = range(network.n) if header.start is None else header.start
     if len(starts) != len(header.destination):
         raise TraceFormatError(
@@ -232,6 +240,15 @@ def _require_ends(name: str, header: Header) -> None:
         )
 
 
+def _require_none(name: str, header: Header) -> None:
+    """Check that no packet of continuous traffic is there at the start."""
+    if header.destination or header.start:
+        raise TraceFormatError(
+            f'{name}: the header has "traffic", so packets arrive in slots, and it names packets; '
+            "write the trace again."
+        )
+
+
 def _require_same(recordings: Sequence[Recording], headers: Sequence[Header]) -> None:
     """Check that runs side by side have the same network and the same packets."""
     first = headers[0]
@@ -241,8 +258,14 @@ def _require_same(recordings: Sequence[Recording], headers: Sequence[Header]) ->
         cure = "give runs of one permutation, or a page each."
         if one != other:
             raise InputError(f"{pair} are on two networks, {one} and {other}; {cure}")
-        if (first.destination, first.start) != (header.destination, header.start):
+        packets = first.destination, first.start, first.traffic
+        if packets != (header.destination, header.start, header.traffic):
             raise InputError(f"{pair} do not have the same packets to route; {cure}")
+        if header.traffic and recordings[0].arrivals() != recording.arrivals():
+            raise InputError(
+                f"{pair} do not have the same arrivals; give runs of the same traffic and length "
+                "that refuse no packets, or a page each."
+            )
 
 
 def _distinct_names(recordings: Sequence[Recording]) -> list[str]:

@@ -13,9 +13,9 @@ export class Timeline {
     const high = 66;
     const middle = 36;
     const step = WIDE / this.slots;
-    const most = largest(run.slots.map((slot) => slot.arrivals.length));
+    const most = largest(run.slots.map((slot) => slot.deliveries.length));
     const worst = largest(run.slots.map((slot) => slot.collided.length));
-    const up = bars(run, (slot) => slot.arrivals.length / most, step, middle, -(middle - 4));
+    const up = bars(run, (slot) => slot.deliveries.length / most, step, middle, -(middle - 4));
     const down = bars(run, (slot) => slot.collided.length / worst, step, middle, high - middle - 4);
     this.cursor = svg("rect", { class: "cursor", y: 0, height: high, width: Math.max(2, step), x: -10 });
     const end = (run.slots.length / this.slots) * WIDE;
@@ -50,7 +50,7 @@ function bars(run, value, step, middle, length) {
     .join("");
 }
 
-/** How many packets are delivered, and how many are not. */
+/** How many packets are delivered, and how many are not; of traffic, how many are inside. */
 export class Progress {
   /** @param {import("./trace.js").Run} run */
   constructor(run, slots) {
@@ -61,18 +61,21 @@ export class Progress {
     this.edge = { left: 40, right: 62, top: 12, bottom: 26 };
     const delivered = [run.initial.delivered, ...run.slots.map((slot) => slot.delivered)];
     const lost = [0, ...run.slots.map((slot) => slot.lost ?? 0)];
-    const pending = delivered.map((number, t) => run.packets - number - lost[t]);
+    const arrived = [run.initial.arrived, ...run.slots.map((slot) => slot.arrived)];
+    const pending = delivered.map((number, t) => arrived[t] - number - lost[t]);
     const loses = lost[lost.length - 1] > 0;
+    const words = run.traffic ? "Packets inside after each slot" : "Packets delivered and pending after each slot";
+    this.most = run.traffic ? largest([...pending, ...lost]) : Math.max(1, run.packets);
+    this.top = run.traffic ? this.most : run.packets; // the highest number on the axis
+    const lines = [...(run.traffic ? [] : [["delivered", delivered]]), ["pending", pending], ...(loses ? [["lost", lost]] : [])];
     this.cursor = svg("line", { class: "cursor", y1: this.edge.top, y2: this.high - this.edge.bottom });
     this.root = svg(
       "svg",
-      { class: "progress", viewBox: `0 0 ${this.wide} ${this.high}`, role: "img", "aria-label": "Packets delivered and pending after each slot" },
+      { class: "progress", viewBox: `0 0 ${this.wide} ${this.high}`, role: "img", "aria-label": words },
       ...this.axes(),
       this.cursor,
-      svg("path", { class: "delivered", d: this.line(delivered) }),
-      svg("path", { class: "pending", d: this.line(pending) }),
-      loses ? svg("path", { class: "lost", d: this.line(lost) }) : null,
-      ...this.labels([["delivered", delivered], ["pending", pending], ...(loses ? [["lost", lost]] : [])]),
+      ...lines.map(([name, values]) => svg("path", { class: name, d: this.line(values) })),
+      ...this.labels(lines),
     );
   }
 
@@ -81,7 +84,7 @@ export class Progress {
   }
 
   y(packets) {
-    const share = packets / Math.max(1, this.run.packets);
+    const share = packets / this.most;
     return this.high - this.edge.bottom - share * (this.high - this.edge.top - this.edge.bottom);
   }
 
@@ -96,13 +99,13 @@ export class Progress {
       .sort((one, other) => one.y - other.y);
     for (let i = ends.length - 2; i >= 0; i--) ends[i].y = Math.min(ends[i].y, ends[i + 1].y - 12);
     const x = this.x(this.run.slots.length) + 5;
-    return ends.map(({ name, y }) => svg("text", { class: name, x, y, dy: "0.36em" }, name));
+    return ends.map(({ name, y }) => svg("text", { class: name, x, y, dy: "0.36em" }, name === "pending" && this.run.traffic ? "inside" : name));
   }
 
   axes() {
     const bottom = this.high - this.edge.bottom;
     const parts = [svg("line", { class: "axis", x1: this.x(0), x2: this.x(this.slots), y1: bottom, y2: bottom })];
-    for (const packets of [0, this.run.packets]) {
+    for (const packets of [0, this.top]) {
       parts.push(svg("text", { class: "tick beside", x: this.edge.left - 5, y: this.y(packets), dy: "0.36em" }, `${packets}`));
     }
     for (const t of [0, this.slots]) {

@@ -46,11 +46,11 @@ export class ConflictView {
     this.words.textContent = `The step of ${span} begins with ${count(edges.length, "pending packet")}, edges from the groups they start in (left) to ${right} (right). An edge has the colour of the group its source sends it to; edges of one colour that leave one node in the same slot collide. ${dead === 0 ? "None" : dead} ${dead > 1 ? "have" : "has"} collided so far.`;
   }
 
-  /** The packets that are neither delivered nor lost after slot t. */
+  /** The packets that are neither delivered nor lost when slot t + 1 begins. */
   pending(t) {
     const packets = [];
     this.run.deliveredAt.forEach((slot, packet) => {
-      if (slot > t && this.run.lostAt[packet] > t) packets.push(packet);
+      if (this.run.arrivedAt[packet] <= t + 1 && slot > t && this.run.lostAt[packet] > t) packets.push(packet);
     });
     return packets;
   }
@@ -78,7 +78,7 @@ export class ConflictView {
         fate.state = through ? "through" : "destroyed";
         fate.died ||= !through;
       }
-      for (const packet of slot.arrivals) {
+      for (const packet of slot.deliveries) {
         if (fates.has(packet)) fates.get(packet).state = "delivered";
       }
     }

@@ -25,8 +25,11 @@ export function legendOfMatrix() {
   ];
 }
 
-/** @returns {Entry[]} */
-export function legendOfNetwork() {
+/**
+ * @param {boolean} traffic whether delivered packets leave and are not drawn
+ * @returns {Entry[]}
+ */
+export function legendOfNetwork(traffic) {
   const box = (name, text) => svg("g", { class: `coupler ${name}` },
     svg("rect", { x: 4, y: 2, width: 26, height: 16, rx: 3 }),
     name === "collided" ? svg("path", { class: "cross", d: "M12,5 L22,15 M22,5 L12,15" }) : svg("text", { class: "contents", x: 17, y: 10, "font-size": 11, dy: "0.36em" }, text));
@@ -35,7 +38,7 @@ export function legendOfNetwork() {
     svg("text", { "font-size": 11, dy: "0.36em" }, text));
   return [
     { of: ".chip:not(.delivered)", mark: mark(packet("7", "")), text: "packet 7; its colour is that of the group it must reach" },
-    { of: ".chip.delivered", mark: mark(packet("7✓", "delivered")), text: "a packet that is delivered" },
+    ...(traffic ? [] : [{ of: ".chip.delivered", mark: mark(packet("7✓", "delivered")), text: "a packet that is delivered" }]),
     { of: ".coupler.used.packet", mark: mark(box("used packet", "7")), text: "a coupler that carries packet 7 to every listener" },
     { of: ".coupler.collided", mark: mark(box("collided", "")), text: "a collision: two or more messages on one coupler, all destroyed" },
     { of: ".signal.collided", mark: mark(svg("line", { class: "signal packet collided", x1: 2, y1: 10, x2: 32, y2: 10 })), text: "a message that is destroyed; no processor hears it" },

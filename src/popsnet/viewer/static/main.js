@@ -200,7 +200,9 @@ class Page {
   guide() {
     byId("drawn").hidden = this.asMatrix;
     byId("cells").hidden = !this.asMatrix;
-    byId("legend").replaceChildren(legend(this.asMatrix ? legendOfMatrix() : legendOfNetwork()));
+    byId("aim").hidden = this.runs[0].traffic;
+    byId("flow").hidden = !this.runs[0].traffic;
+    byId("legend").replaceChildren(legend(this.asMatrix ? legendOfMatrix() : legendOfNetwork(this.runs[0].traffic)));
   }
 
   setMatrix(wanted) {
@@ -303,7 +305,7 @@ function present(texts, own) {
   for (const { name, text } of texts) {
     try {
       const run = readTrace(text, name);
-      if (!own) run.name = `${run.router} (${run.variant}), ${name}`;
+      if (!own) run.name = `${run.router}${run.variant === "" ? "" : ` (${run.variant})`}, ${name}`;
       runs.push(run);
     } catch (error) {
       refuse(name, error);
@@ -336,8 +338,8 @@ function present(texts, own) {
 }
 
 function sameTask(a, b) {
-  return a.d === b.d && a.g === b.g && a.packets === b.packets &&
-    a.destination.every((to, packet) => to === b.destination[packet] && a.start[packet] === b.start[packet]);
+  return a.d === b.d && a.g === b.g && a.packets === b.packets && a.traffic === b.traffic &&
+    a.destination.every((to, packet) => to === b.destination[packet] && a.start[packet] === b.start[packet] && a.arrivedAt[packet] === b.arrivedAt[packet]);
 }
 
 async function unpack({ name, gzip }) {

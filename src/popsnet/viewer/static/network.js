@@ -1,5 +1,5 @@
 // The network as the paper draws it: processors, couplers, the same processors again.
-import { largest, stateAfter } from "./trace.js";
+import { largest, stateAfter, stateBefore } from "./trace.js";
 import { couplerName, messageName } from "./words.js";
 import { standalone } from "./save.js";
 import { chip, chipWidth, svg } from "./shapes.js";
@@ -74,8 +74,8 @@ export class NetworkView {
   /** @param {import("./trace.js").Run} run */
   constructor(run, runs, onpick) {
     this.run = run;
-    const states = runs.flatMap((one) => [one.initial, ...one.slots]);
-    this.most = largest(states.map((state) => largest(state.held.map((packets) => packets.length))));
+    const states = runs.flatMap((one) => [one.initial, ...one.slots, ...one.slots.map((_, i) => stateBefore(one, i + 1))]);
+    this.most = largest(states.map((state) => largest(state.loads)));
     this.onpick = onpick;
     this.followed = null;
     /** @type {{ line: Element, chip: Element | null, x1: number, y1: number, x2: number, y2: number, begin: number, end: number }[]} */
@@ -167,7 +167,7 @@ export class NetworkView {
     this.moving = [];
     this.finals = [];
     const slot = t === 0 || t > run.slots.length ? null : run.slots[t - 1];
-    const before = stateAfter(run, slot === null ? t : t - 1);
+    const before = slot === null ? stateAfter(run, t) : stateBefore(run, t);
     const after = stateAfter(run, t);
     const signals = [];
     const travellers = [];
@@ -310,17 +310,18 @@ export class NetworkView {
       const y = layout.processorY(processor);
       let at = x + side * (layout.radius + 4);
       packets.slice(0, MOST_CHIPS).forEach((packet) => {
-        const delivered = run.destination[packet] === processor && run.deliveredAt[packet] <= t;
+        const delivered = !run.traffic && run.destination[packet] === processor && run.deliveredAt[packet] <= t;
         const width = chipWidth(delivered ? `${packet}✓` : `${packet}`, layout.size);
         chips.push(chip(run, packet, at + (side * width) / 2, y, layout.size, {
           delivered, followed: packet === this.followed, onpick: this.onpick,
         }));
         at += side * (width + 3);
       });
-      const more = packets.length - MOST_CHIPS;
+      const more = state.loads[processor] - MOST_CHIPS;
+      const unnamed = state.loads[processor] - packets.length;
       if (more > 0) {
         const rest = svg("text", { class: "more", x: at + side * layout.size * 0.7, y, "font-size": layout.size * 0.75, dy: "0.36em" }, `+${more}`);
-        rest.append(svg("title", {}, `And packets ${packets.slice(MOST_CHIPS).join(", ")}`));
+        rest.append(svg("title", {}, `And packets ${packets.slice(MOST_CHIPS).join(", ")}${unnamed > 0 ? ` and ${unnamed} more` : ""}`));
         chips.push(rest);
       }
     });

@@ -59,7 +59,7 @@ export class Panel {
           this.saving())),
       this.story,
       html("div", { class: "charts" },
-        html("section", {}, html("h3", {}, "Delivered and pending"), this.standing, this.progress.root),
+        html("section", {}, html("h3", {}, run.traffic ? "Packets inside" : "Delivered and pending"), this.standing, this.progress.root),
         html("section", {}, html("h3", {}, "Conflict graph"), this.conflicts.root),
       ),
     );
@@ -83,7 +83,7 @@ export class Panel {
     this.acts.rest();
     const figure = this.view.drawing();
     const marks = this.root.appendChild(html("div", { class: "marks" })); // to be seen by the style sheet
-    const entries = (this.view === this.network ? legendOfNetwork() : legendOfMatrix()).filter(({ of }) => figure.querySelector(of));
+    const entries = (this.view === this.network ? legendOfNetwork(run.traffic) : legendOfMatrix()).filter(({ of }) => figure.querySelector(of));
     const legend = entries.map(({ mark, text }) => ({ mark: standalone(marks.appendChild(mark)), text }));
     marks.remove();
     const { followed } = this.matrix;

@@ -6,6 +6,7 @@ export const MOST_DRAWN = 64; // processors drawn one by one
 export const MOST_WORDS = 2000; // characters of an explanation, and of a phase that is explained
 const MOST_PATTERNS = 200;
 const MOST_PATTERN = 200; // characters
+const MOST_NAMED = 20; // packets of a processor that are named; more are counted
 
 const KINDS = ["packet", "ack", "control"];
 
@@ -16,13 +17,16 @@ export class TraceError extends Error {}
  * @typedef {[processor: number, group: number]} Listen
  * @typedef {[processor: number, packet: number]} Holding
  * @typedef {[processor: number, message: number]} Heard
+ * @typedef {[processor: number, packet: number, destination: number]} Arrival
  * @typedef {{ slot: number, text: string }} Problem
- * @typedef {{ slots: number, delivered: number, lost: number, packets: number[] }} Outcome
+ * @typedef {{ slots: number, delivered: number, lost: number, packets: number[], held?: number, refused?: number }} Outcome
  *
  * @typedef {object} State The state of the network between two slots.
- * @property {number} delivered packets that are at their destination to stay
+ * @property {number} arrived packets that are or were in the network
+ * @property {number} delivered packets that are at their destination to stay, or left there
  * @property {number | null} lost packets that no processor holds; null if the trace does not say
- * @property {number[][] | null} held the packets of each processor; null if processors are not drawn
+ * @property {number[][] | null} held the first packets of each processor; null if processors are not drawn
+ * @property {number[] | null} loads how many packets each processor holds
  *
  * @typedef {object} SlotLine A slot as the trace has it.
  * @property {number} number counted from 1
@@ -33,6 +37,8 @@ export class TraceError extends Error {}
  * @property {Listen[]} listens
  * @property {Holding[]} keeps
  * @property {Holding[]} drops
+ * @property {Arrival[]} arrives packets that arrive at the beginning of the slot
+ * @property {Holding[]} delivers packets that leave at their destinations after it
  *
  * @typedef {object} Replayed What happened in it.
  * @property {number} signals messages, one for each coupler
@@ -41,7 +47,7 @@ export class TraceError extends Error {}
  * @property {number} destroyed messages on them
  * @property {Heard[]} heard
  * @property {number[]} gone packets that no processor holds any more
- * @property {number[]} arrivals packets that are delivered
+ * @property {number[]} deliveries packets that are delivered
  *
  * @typedef {SlotLine & Replayed & State} Slot
  *
@@ -56,10 +62,13 @@ export class TraceError extends Error {}
  * @property {string} explanation what the router does
  * @property {[string, string][]} phases patterns of phases and what happens in them
  * @property {boolean} byResidue whether the conflict graph is drawn of destinations mod g
- * @property {Int32Array} destination
- * @property {Int32Array} start
+ * @property {boolean} traffic whether packets arrive during the run and leave when they are delivered
+ * @property {number[]} destination
+ * @property {number[]} start
+ * @property {number[]} arrivedAt the slot at whose beginning a packet arrives; 0 if it is there at the start
  * @property {number} packets
  * @property {number | null} buffers
+ * @property {boolean} told whether the trace says which processor holds which packet
  * @property {Slot[]} slots
  * @property {State} initial
  * @property {Outcome | null} outcome
@@ -136,7 +145,12 @@ function readHeader(number, line, name) {
   if (n > MOST_PROCESSORS) fail(number, `there are ${n} processors; this page reads up to ${MOST_PROCESSORS}`);
   const destination = numbers(number, line.destination, "destination", n);
   const start = line.start === undefined ? null : numbers(number, line.start, "start", n);
-  if (start === null && !isPermutation(destination, n)) {
+  const { traffic = false } = line;
+  if (typeof traffic !== "boolean") fail(number, `traffic is ${shown(traffic)}, not true or false`);
+  if (traffic && destination.length + (start?.length ?? 0) > 0) {
+    fail(number, "the header has traffic, so packets arrive in slots, and it names packets");
+  }
+  if (start === null && !traffic && !isPermutation(destination, n)) {
     fail(number, `the destinations are not a permutation of 0 to ${n - 1}`);
   }
   if (start !== null && start.length !== destination.length) {
@@ -153,10 +167,13 @@ function readHeader(number, line, name) {
     router: asText(number, line.router, "router"),
     variant: asText(number, line.variant, "variant"),
     seed: line.seed,
+    traffic,
     destination,
-    start: start ?? Int32Array.from(destination.keys()),
+    start: start ?? [...destination.keys()],
+    arrivedAt: [],
     packets: destination.length,
     buffers: line.buffers ?? null,
+    told: traffic || line.buffers !== undefined,
     explanation: asText(number, explanation, "explanation").slice(0, MOST_WORDS),
     phases: readPhases(number, phases),
     byResidue: by === "residue",
@@ -165,7 +182,7 @@ function readHeader(number, line, name) {
     problems: [],
     deliveredAt: [],
     lostAt: [],
-    initial: { delivered: 0, lost: null, held: null },
+    initial: { arrived: 0, delivered: 0, lost: null, held: null, loads: null },
   };
 }
 
@@ -203,7 +220,9 @@ function readSlot(run, number, line) {
     if (!fits) fail(number, `${shown(send)} is not [processor, [groups], kind, packet]`);
   }
   const { keeps = [], drops = [] } = line;
-  for (const [what, pairs] of [["listens", line.listens], ["keeps", keeps], ["drops", drops]]) {
+  const { arrives = [], delivers = [] } = run.traffic ? line : {};
+  requireArrivals(run, number, arrives);
+  for (const [what, pairs] of [["listens", line.listens], ["keeps", keeps], ["drops", drops], ["delivers", delivers]]) {
     if (!Array.isArray(pairs)) fail(number, `${what} is ${shown(pairs)}, not a list`);
     for (const pair of pairs) {
       const fits = Array.isArray(pair) && pair.length === 2 && pair.every(Number.isInteger);
@@ -214,16 +233,27 @@ function readSlot(run, number, line) {
   if (line.step !== undefined && !isWhole(step, 0)) fail(number, `step is ${shown(step)}; it must be an integer of at least 0`);
   return {
     number: run.slots.length + 1, claimed: line.slot, phase: asText(number, line.phase, "phase"), step,
-    sends: line.sends, listens: line.listens, keeps, drops,
+    sends: line.sends, listens: line.listens, keeps, drops, arrives, delivers,
   };
+}
+
+/** Packets that arrive are numbered in order, and both of their processors exist. */
+function requireArrivals(run, number, arrives) {
+  if (!Array.isArray(arrives)) fail(number, `arrives is ${shown(arrives)}, not a list`);
+  arrives.forEach((row, i) => {
+    const fits =
+      Array.isArray(row) && row.length === 3 && isWhole(row[0], 0, run.n) &&
+      row[1] === run.packets + i && isWhole(row[2], 0, run.n);
+    if (!fits) fail(number, `${shown(row)} in arrives is not [processor, packet, destination] of packet ${run.packets + i}, with processors 0 to ${run.n - 1}`);
+  });
 }
 
 /** Either all lines say which processor holds which packet, or none does. */
 function requireHoldings(run, number, line, parts) {
-  const none = run.buffers === null;
+  const none = !run.told;
   for (const part of parts) {
     if ((line[part] === undefined) !== none) {
-      fail(number, `${part} is ${none ? "there" : "missing"}, and the header has ${none ? "no " : ""}buffers; they come together or not at all`);
+      fail(number, `${part} is ${none ? "there" : "missing"}, and the header has ${none ? "no " : ""}${run.traffic ? "traffic" : "buffers"}; they come together or not at all`);
     }
   }
 }
@@ -237,7 +267,7 @@ function requireHoldings(run, number, line, parts) {
 function readOutcome(run, number, outcome) {
   if (!isObject(outcome)) fail(number, `outcome is ${shown(outcome)}, not a JSON object`);
   requireHoldings(run, number, outcome, ["lost_packets"]);
-  for (const what of ["slots", "delivered", "lost"]) {
+  for (const what of ["slots", "delivered", "lost", ...(run.traffic ? ["held", "refused"] : [])]) {
     if (!Number.isInteger(outcome[what])) fail(number, `${what} is ${shown(outcome[what])}, not a number`);
   }
   const { lost_packets: packets = [] } = outcome;
@@ -254,23 +284,22 @@ class Replay {
     this.run = run;
     /** @type {Problem[]} */
     this.problems = [];
-    this.told = run.buffers !== null; // whether the trace says which processor holds which packet
     this.held = Array.from({ length: run.n }, () => /** @type {number[]} */ ([]));
-    this.copies = new Int32Array(run.packets); // copies of each packet
-    this.atDestination = new Int32Array(run.packets); // copies of each packet at its destination
-    this.since = new Int32Array(run.packets); // the slot of the first of these
-    this.lostAt = new Array(run.packets).fill(Infinity); // the slot after which no processor holds a packet
+    /** @type {number[]} */
+    this.copies = []; // copies of each packet
+    /** @type {number[]} */
+    this.atDestination = []; // copies of each packet at its destination
+    /** @type {number[]} */
+    this.since = []; // the slot of the first of these
     /** @type {SlotLine | null} */
     this.current = null;
     this.step = 0;
     this.lost = 0;
+    this.delivered = 0; // packets that have left
     this.load = new Int32Array(run.g * run.g);
     this.message = new Int32Array(run.g * run.g);
     this.heardOf = Array.from({ length: run.n }, () => /** @type {Set<number>} */ (new Set())); // packets that may be acknowledged
-    for (let p = 0; p < run.packets; p++) {
-      this.gain(run.start[p], p);
-      this.heardOf[run.start[p]].add(p);
-    }
+    for (let p = 0; p < run.packets; p++) this.enter(p, 0);
     this.held.forEach((packets, processor) => this.crowded(processor, packets));
     Object.assign(run.initial, this.state());
   }
@@ -284,6 +313,8 @@ class Replay {
     const slot = /** @type {Slot} */ (line);
     this.inTurn(slot);
     this.current = slot;
+    slot.deliveries = [];
+    for (const [processor, , destination] of slot.arrives) this.arrive(processor, destination, slot.number);
     this.leaveOut(slot);
     const touched = this.transmit(slot);
     slot.signals = slot.sends.reduce((sum, [, groups]) => sum + groups.length, 0);
@@ -308,8 +339,8 @@ class Replay {
     for (const coupler of touched) this.load[coupler] = 0;
     const before = new Set(slot.drops.map(([, packet]) => packet).filter((packet) => this.copies[packet] > 0));
     this.hold(slot, received);
-    slot.gone = [...before].filter((packet) => this.copies[packet] === 0).sort((one, other) => one - other);
-    for (const packet of slot.gone) this.lostAt[packet] = slot.number;
+    slot.gone = [...before].filter((packet) => this.isLost(packet)).sort((one, other) => one - other);
+    for (const packet of slot.gone) this.run.lostAt[packet] = slot.number;
     return Object.assign(slot, this.state());
   }
 
@@ -336,7 +367,7 @@ class Replay {
       isWhole(send[0], 0, n) && send[1].every((group) => isWhole(group, 0, g)) &&
       (send[3] === null || isWhole(send[3], 0, packets)), send));
     slot.listens = slot.listens.filter((pair) => there(isWhole(pair[0], 0, n) && isWhole(pair[1], 0, g), pair));
-    for (const part of ["keeps", "drops"]) {
+    for (const part of ["keeps", "drops", "delivers"]) {
       slot[part] = slot[part].filter((pair) => there(isWhole(pair[0], 0, n) && isWhole(pair[1], 0, packets), pair));
     }
   }
@@ -373,11 +404,11 @@ class Replay {
   }
 
   /**
-   * @param {SlotLine} slot
+   * @param {Slot} slot
    * @param {Map<number, number>} received
    */
   hold(slot, received) {
-    if (!this.told) {
+    if (!this.run.told) {
       for (const [processor, packet] of received) {
         if (!this.held[processor].includes(packet)) this.gain(processor, packet);
       }
@@ -388,6 +419,7 @@ class Replay {
       if (place < 0) this.breach(processor, `drops packet ${packet}, which it does not hold`);
       else this.lose(processor, packet, place);
     }
+    for (const [processor, packet] of slot.delivers) this.deliver(slot, processor, packet, received);
     for (const [processor, packet] of slot.keeps) {
       if (received.get(processor) !== packet) {
         this.breach(processor, `keeps packet ${packet}, which it did not hear`);
@@ -397,33 +429,90 @@ class Replay {
     }
   }
 
+  /**
+   * A packet leaves at its destination, which hears it in the slot or holds it.
+   * @param {Slot} slot
+   * @param {number} processor
+   * @param {number} packet
+   * @param {Map<number, number>} received
+   */
+  deliver(slot, processor, packet, received) {
+    const { deliveredAt, destination } = this.run;
+    const hears = received.get(processor) === packet;
+    const place = this.held[processor].indexOf(packet);
+    if (deliveredAt[packet] < Infinity) this.breach(processor, `delivers packet ${packet}, which was delivered before`);
+    else if (destination[packet] !== processor) this.breach(processor, `delivers packet ${packet}, which is for processor ${destination[packet]}`);
+    else if (!hears && place < 0) this.breach(processor, `delivers packet ${packet}, which it neither hears nor holds`);
+    else {
+      if (this.copies[packet] === 0) this.lost--;
+      deliveredAt[packet] = slot.number;
+      slot.deliveries.push(packet);
+      this.delivered++;
+      if (!hears) this.lose(processor, packet, place);
+    }
+  }
+
+  /** A processor of a run with traffic may have this many packets of its own, and as many of others. */
   crowded(processor, packets) {
-    const { buffers } = this.run;
+    const buffers = this.run.buffers === null ? null : this.run.buffers * (this.run.traffic ? 2 : 1);
     if (buffers !== null && packets.length > buffers) this.breach(processor, `holds more than ${buffers} ${buffers === 1 ? "packet" : "packets"}`);
   }
 
-  gain(processor, packet) {
+  /** Let a new packet arrive at the beginning of a slot. */
+  arrive(processor, destination, slot) {
+    const { run } = this;
+    run.start.push(processor);
+    run.destination.push(destination);
+    this.enter(run.packets++, slot);
+    this.crowded(processor, this.held[processor]);
+  }
+
+  /** Put a packet where it starts. */
+  enter(packet, slot) {
+    const { run } = this;
+    const processor = run.start[packet];
+    run.arrivedAt.push(slot);
+    run.deliveredAt.push(Infinity);
+    run.lostAt.push(Infinity);
     this.held[processor].push(packet);
-    if (this.copies[packet]++ === 0 && this.current !== null) {
+    this.heardOf[processor].add(packet);
+    this.copies.push(1);
+    this.atDestination.push(run.destination[packet] === processor ? 1 : 0);
+    this.since.push(0);
+  }
+
+  isLost(packet) {
+    return this.copies[packet] === 0 && this.run.deliveredAt[packet] === Infinity;
+  }
+
+  gain(processor, packet) {
+    const { run } = this;
+    this.held[processor].push(packet);
+    if (this.isLost(packet)) {
       this.lost--;
-      this.lostAt[packet] = Infinity;
+      run.lostAt[packet] = Infinity;
     }
-    if (this.run.destination[packet] === processor && this.atDestination[packet]++ === 0) {
+    this.copies[packet]++;
+    if (run.destination[packet] === processor && this.atDestination[packet]++ === 0) {
       this.since[packet] = this.current?.number ?? 0;
     }
   }
 
   lose(processor, packet, place) {
     this.held[processor].splice(place, 1);
-    if (--this.copies[packet] === 0) this.lost++;
+    this.copies[packet]--;
+    if (this.isLost(packet)) this.lost++;
     if (this.run.destination[packet] === processor) this.atDestination[packet]--;
   }
 
   state() {
     const drawn = this.run.n <= MOST_DRAWN;
     return {
-      lost: this.told ? this.lost : null,
-      held: drawn ? this.held.map((packets) => packets.slice()) : null,
+      arrived: this.run.packets,
+      delivered: this.delivered,
+      lost: this.run.told ? this.lost : null,
+      held: drawn ? this.held.map((packets) => packets.slice(0, MOST_NAMED)) : null,
+      loads: drawn ? this.held.map((packets) => packets.length) : null,
     };
   }
 
@@ -432,37 +521,45 @@ class Replay {
    * copy there may have been waiting to be relayed; a trace does not tell these apart.
    */
   conclude() {
+    this.run.problems = this.problems;
+    if (!this.run.traffic) this.concludeDeliveries();
+    this.compare();
+  }
+
+  concludeDeliveries() {
     const { run } = this;
-    run.problems = this.problems;
     run.deliveredAt = Array.from(this.since, (slot, packet) => (this.atDestination[packet] > 0 ? slot : Infinity));
-    for (const slot of run.slots) slot.arrivals = [];
     run.initial.delivered = 0;
     run.deliveredAt.forEach((slot, packet) => {
       if (slot === 0) run.initial.delivered++;
-      else if (slot < Infinity) run.slots[slot - 1].arrivals.push(packet);
+      else if (slot < Infinity) run.slots[slot - 1].deliveries.push(packet);
     });
     let { delivered } = run.initial;
-    for (const slot of run.slots) slot.delivered = delivered += slot.arrivals.length;
-    run.lostAt = this.lostAt;
-    this.compare();
+    for (const slot of run.slots) slot.delivered = delivered += slot.deliveries.length;
   }
 
   /** Compare the outcome with the replay. A run that was capped may have delivered less. */
   compare() {
     const { run } = this;
     if (run.outcome === null) return;
-    const { slots, delivered, lost, packets } = run.outcome;
+    const { slots, delivered, lost, packets, held, refused } = run.outcome;
     const last = run.slots.at(-1) ?? run.initial;
     if (slots !== run.slots.length) this.problem(`the outcome gives ${slots} slots instead of ${run.slots.length}`);
     if (delivered < 0 || delivered > last.delivered) this.problem(`the outcome gives ${delivered} as delivered instead of ${last.delivered}`);
-    if (this.told && lost !== this.lost) this.problem(`the outcome gives ${lost} as lost instead of ${this.lost}`);
-    else if (this.told && !this.areLost(packets)) this.problem("the outcome names the wrong packets as lost");
+    if (run.traffic) {
+      const inside = run.packets - last.delivered - this.lost;
+      if (delivered < last.delivered) this.problem(`the outcome gives ${delivered} as delivered instead of ${last.delivered}`);
+      if (held !== inside) this.problem(`the outcome gives ${held} as held instead of ${inside}`);
+      if (refused !== 0 && (run.buffers === null || (refused ?? 0) < 0)) this.problem(`the outcome gives ${refused} as refused, and only full buffers refuse packets`);
+    }
+    if (run.told && lost !== this.lost) this.problem(`the outcome gives ${lost} as lost instead of ${this.lost}`);
+    else if (run.told && !this.areLost(packets)) this.problem("the outcome names the wrong packets as lost");
     else if (lost < 0 || lost > run.packets - delivered) this.problem(`the outcome gives ${lost} as lost and ${delivered} as delivered of ${run.packets}`);
   }
 
   areLost(packets) {
     return packets.length === this.lost && new Set(packets).size === this.lost &&
-      packets.every((packet) => this.copies[packet] === 0);
+      packets.every((packet) => this.isLost(packet));
   }
 
   breach(processor, what) {
@@ -483,6 +580,25 @@ class Replay {
 export function stateAfter(run, t) {
   const at = Math.min(t, run.slots.length);
   return at === 0 ? run.initial : run.slots[at - 1];
+}
+
+/**
+ * The state at the beginning of slot t, when packets have arrived.
+ * @param {Run} run
+ * @param {number} t
+ * @returns {State}
+ */
+export function stateBefore(run, t) {
+  const past = stateAfter(run, t - 1);
+  const { arrives } = run.slots[t - 1];
+  if (past.held === null || past.loads === null || arrives.length === 0) return past;
+  const held = past.held.map((packets) => packets.slice());
+  const loads = past.loads.slice();
+  for (const [processor, packet] of arrives) {
+    if (held[processor].length < MOST_NAMED) held[processor].push(packet);
+    loads[processor]++;
+  }
+  return { ...past, held, loads, arrived: past.arrived + arrives.length };
 }
 
 /**
@@ -544,7 +660,7 @@ function numbers(number, values, what, bound) {
       fail(number, `${what} ${i} is ${shown(value)}; there are processors 0 to ${bound - 1}`);
     }
   });
-  return Int32Array.from(values);
+  return values;
 }
 
 function asText(number, value, what) {

@@ -86,19 +86,23 @@ export function messageName([processor, , kind, packet]) {
  */
 export function tellSlot(run, t) {
   if (t === 0) {
+    if (run.traffic) return "The network is empty. Packets arrive at the beginning of slots.";
     if (run.packets === 0) return "There is nothing to send.";
     const there = run.start.filter((processor, packet) => processor === run.destination[packet]).length;
     return `Every packet is at its source${there === 0 ? "" : `; ${there} of ${run.packets} ${there === 1 ? "is" : "are"} already at the destination`}.`;
   }
   const slot = run.slots[t - 1];
   const parts = [`${count(slot.sends.length, "message")} sent`];
+  if (slot.arrives.length > 0) {
+    parts.unshift(`${count(slot.arrives.length, "packet")} ${slot.arrives.length === 1 ? "arrives" : "arrive"} (${listed(slot.arrives.map(([, packet]) => packet))})`);
+  }
   if (slot.collided.length > 0) {
     const destroyed = slot.destroyed.toLocaleString("en");
     const several = slot.signals > slot.sends.length; // messages sent to several groups at once
     parts.push(`${count(slot.collided.length, "collision")} (${several ? `${destroyed} of ${slot.signals.toLocaleString("en")} copies` : destroyed} destroyed)`);
   } else if (slot.sends.length > 0) parts.push("no collision");
-  if (slot.arrivals.length > 0) {
-    parts.push(`${slot.arrivals.length === 1 ? "packet" : "packets"} ${listed(slot.arrivals)} ${slot.arrivals.length === 1 ? "is" : "are"} delivered`);
+  if (slot.deliveries.length > 0) {
+    parts.push(`${slot.deliveries.length === 1 ? "packet" : "packets"} ${listed(slot.deliveries)} ${slot.deliveries.length === 1 ? "is" : "are"} delivered`);
   }
   if (slot.gone.length > 0) {
     parts.push(`${slot.gone.length === 1 ? "packet" : "packets"} ${listed(slot.gone)} ${slot.gone.length === 1 ? "is" : "are"} lost: no processor holds a copy any more`);
@@ -113,7 +117,8 @@ export function tellSlot(run, t) {
  */
 export function tellStanding(run, state) {
   const lost = state.lost !== null && state.lost > 0 ? `, ${state.lost.toLocaleString("en")} lost` : "";
-  return `${state.delivered.toLocaleString("en")} of ${run.packets.toLocaleString("en")} delivered${lost}`;
+  const inside = state.arrived - state.delivered - (state.lost ?? 0);
+  return `${state.delivered.toLocaleString("en")} of ${state.arrived.toLocaleString("en")} delivered${run.traffic ? `, ${inside.toLocaleString("en")} inside` : ""}${lost}`;
 }
 
 /**
@@ -125,8 +130,10 @@ export function tellOutcome(run) {
   if (run.outcome === null) return `${slots}; the trace ends without an outcome`;
   const missing = run.packets - last.delivered - (last.lost ?? 0);
   const parts = [slots];
+  if (run.traffic) parts.push(`${count(run.packets, "packet")} arrived`, `${last.delivered.toLocaleString("en")} delivered`);
   if (last.lost !== null && last.lost > 0) parts.push(`${count(last.lost, "packet")} lost`);
-  if (missing > 0) parts.push(`${count(missing, "packet")} not delivered`);
+  if (missing > 0) parts.push(run.traffic ? `${missing.toLocaleString("en")} inside` : `${count(missing, "packet")} not delivered`);
+  if (run.outcome.refused) parts.push(`${count(run.outcome.refused, "packet")} refused`);
   return parts.length > 1 ? parts.join(", ") : `${slots}, every packet delivered`;
 }
 
@@ -139,11 +146,12 @@ export function historyOf(run, packet) {
   const from = run.start[packet];
   const to = run.destination[packet];
   const group = (processor) => Math.floor(processor / run.d);
-  const told = [{ slot: 0, text: `Starts at processor ${from} (group ${group(from)}); it must reach processor ${to} (group ${group(to)}).` }];
+  const begins = run.arrivedAt[packet];
+  const told = [{ slot: begins, text: `${run.traffic ? "Arrives" : "Starts"} at processor ${from} (group ${group(from)}); it must reach processor ${to} (group ${group(to)}).` }];
   const copies = new Map([[from, 1]]);
   let lost = false;
-  if (from === to) told.push({ slot: 0, text: "It is already there." });
-  for (const slot of run.slots) {
+  if (from === to && !run.traffic) told.push({ slot: 0, text: "It is already there." });
+  for (const slot of run.slots.slice(Math.max(0, begins - 1))) {
     const tell = (text) => told.push({ slot: slot.number, text });
     slot.sends.forEach((send, i) => {
       if (send[3] === packet) for (const target of send[1]) tell(tellMessage(run, slot, i, target));
@@ -157,7 +165,8 @@ export function historyOf(run, packet) {
       if (kept === packet) copies.set(processor, (copies.get(processor) ?? 0) + 1);
     }
     if (run.deliveredAt[packet] === slot.number) tell(`It is delivered to processor ${to}.`);
-    if (run.buffers !== null && [...copies.values()].every((number) => number < 1) && !lost) {
+    const left = run.traffic && run.deliveredAt[packet] <= slot.number;
+    if (run.told && !left && [...copies.values()].every((number) => number < 1) && !lost) {
       tell("No processor holds it any more: it is lost.");
       lost = true;
     }
@@ -183,7 +192,9 @@ function tellMessage(run, slot, i, target) {
   if (hearers.length === 0) return `${way}; no processor listens.`;
   const keepers = slot.keeps.filter(([who, kept]) => hearers.includes(who) && kept === slot.sends[i][3]);
   const who = `${hearers.length === 1 ? "processor" : "processors"} ${listed(hearers)} ${hearers.length === 1 ? "hears" : "hear"} it`;
-  if (kind !== "packet" || run.buffers === null) return `${way}; ${who}.`;
+  if (kind !== "packet" || !run.told) return `${way}; ${who}.`;
+  const taken = slot.delivers.some(([listener, packet]) => packet === slot.sends[i][3] && hearers.includes(listener));
+  if (keepers.length === 0 && taken) return `${way}; ${who}.`;
   if (keepers.length === 0) return `${way}; ${who}, and no processor keeps it.`;
   return hearers.length === 1 ? `${way}; ${who} and keeps it.` : `${way}; ${who}, and ${listed(keepers.map(([k]) => `processor ${k}`))} ${keepers.length === 1 ? "keeps" : "keep"} it.`;
 }

@@ -1,0 +1,275 @@
+"""The replay of slots by the rules of the network, for the checkers of all kinds of traces.
+
+It shares no code with the machine. It follows which processors have heard which packet, and lets
+messages that meet on a coupler destroy each other.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from msgspec import UNSET
+
+from popsnet.errors import Rule
+from popsnet.network import Network
+from popsnet.trace.event import Listen, Send
+from popsnet.trace.reader import OutcomeLine, SlotLine, TraceReader
+
+_MOST_SHOWN = 20
+_FEW = 8
+_KINDS = ("packet", "ack", "control")
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """A place in a trace where a rule is broken."""
+
+    line: int
+    slot: int | None
+    processor: int | None
+    rule: str
+
+    def __str__(self) -> str:
+        where = f"line {self.line}"
+        where += "" if self.slot is None else f", slot {self.slot}"
+        where += "" if self.processor is None else f", processor {self.processor}"
+        return f"{where}: {self.rule}"
+
+
+@dataclass(slots=True)
+class TraceCheck:
+    """The result of a replay, as :func:`check_trace` returns it.
+
+    The counts ``packets``, ``slots``, ``messages``, ``collisions``, ``destroyed`` and ``delivered``
+    are those of the replay, not those that the trace claims. ``delivered`` counts the packets that
+    their destinations hold at the end; a run that was stopped early may have delivered fewer. In a
+    trace of continuous traffic ``packets`` counts those that arrived, and ``delivered`` those that
+    their destinations took out of the network.
+    """
+
+    network: Network
+    router: str
+    variant: str
+    packets: int = 0
+    slots: int = 0
+    messages: int = 0
+    collisions: int = 0
+    destroyed: int = 0
+    delivered: int = 0
+    undelivered: list[int] = field(default_factory=list)
+    """The packets that did not reach their destinations."""
+    lost: list[int] = field(default_factory=list)
+    """The undelivered packets that no processor holds any more."""
+    tells_holdings: bool = True
+    """Whether the trace says which packets are held. Without that, losses are not known."""
+    traffic: bool = False
+    """Whether packets arrive and leave during the run. The counts below are 0 if they do not."""
+    held: int = 0
+    """The packets that are inside at the end: neither delivered nor lost."""
+    refused: int = 0
+    """The packets that found the buffer of their source full, as the trace claims."""
+    violations: list[Violation] = field(default_factory=list)
+    """The first 20 violations."""
+    violation_count: int = 0
+
+    @property
+    def name(self) -> str:
+        """The router or scheduler, and its variant if it has one."""
+        return f"{self.router} ({self.variant})" if self.variant else self.router
+
+    @property
+    def ok(self) -> bool:
+        """Whether the trace breaks no rule."""
+        return self.violation_count == 0
+
+
+class Replay:
+    """The state of the network, as far as the trace gives it.
+
+    Pairs of a processor and a packet are kept as single numbers, packet * n + processor. A subclass
+    says where packets come from, what processors hold, and what the outcome must be.
+    """
+
+    def __init__(self, trace: TraceReader) -> None:
+        header = trace.header
+        self.trace = trace
+        self.network = Network(header.d, header.g)
+        self.n, self.g = self.network.n, self.network.g
+        self.packets = len(header.destination)  # packets are numbered 0 to packets - 1
+        self.buffers = header.buffers
+        self.report = TraceCheck(self.network, header.router, header.variant, self.packets)
+        self.report.tells_holdings = header.tells_holdings
+        self.report.traffic = header.traffic
+        self.held: dict[int, int] = {}  # copies, and how many; without holdings all ever heard
+        self.known: set[int] = set()  # what processors started with or heard of, also from acks
+        self.slot: int | None = None
+        self.step = 0
+        self.first = 1  # number of the first slot; a trace may also count from 0
+
+    def run(self) -> TraceCheck:
+        """Replay the trace and return what was found."""
+        if wrong := self._wrong_header():
+            self._violation(None, wrong)
+            return self.report
+        self._begin()
+        outcome: OutcomeLine | None = None
+        for line in self.trace:
+            self.slot = None
+            if outcome is not None:
+                self._violation(None, "nothing may follow the outcome")
+                break
+            if isinstance(line, OutcomeLine):
+                outcome = line
+            else:
+                self._replay(line)
+        self.slot = None
+        self._conclude(outcome)
+        return self.report
+
+    def _wrong_header(self) -> str | None:
+        """Return what is wrong with the header."""
+        raise NotImplementedError
+
+    def _begin(self) -> None:
+        """Put packets where they start."""
+
+    def _arrive(self, line: SlotLine) -> None:
+        """Let the packets arrive that do so at the beginning of the slot."""
+
+    def _settle(self, line: SlotLine, heard: dict[int, int]) -> None:
+        """Update what every processor holds, after it heard these packets."""
+        raise NotImplementedError
+
+    def _conclude(self, outcome: OutcomeLine | None) -> None:
+        """Count packets at the end of the trace and check its outcome."""
+        raise NotImplementedError
+
+    def _no_packet(self, packet: int) -> str:
+        """Say that there is no packet of this number."""
+        return Rule.PACKET_EXISTS
+
+    def _has_left(self, packet: int) -> bool:
+        """Return whether the replay has forgotten a packet because it left the network."""
+        return False
+
+    def _replay(self, line: SlotLine) -> None:
+        self.slot = line.slot
+        if self.report.slots == 0 and line.slot in (0, 1):
+            self.first = line.slot
+        expected = self.first + self.report.slots
+        if line.slot != expected:
+            self._violation(None, f"slots are numbered in order: {expected} is next")
+        self.report.slots += 1
+        if line.step is not UNSET:
+            if line.step < self.step:
+                self._violation(None, f"steps never decrease, and the last one was {self.step}")
+            self.step = line.step
+        self._arrive(line)
+        self.report.messages += len(line.sends)
+        couplers = self._send(line.sends)
+        self._settle(line, self._listen(line.listens, couplers))
+
+    def _send(self, sends: Sequence[Send]) -> dict[int, Send | None]:
+        """Return the message on each coupler to·g + from, None where several meet."""
+        d, g = self.network.d, self.network.g
+        couplers: dict[int, Send | None] = {}
+        met = 0
+        repeated = _repeated([send[0] for send in sends])
+        for send in sends:
+            processor, groups, kind, packet = send
+            wrong = self._wrong_send(processor, groups, kind, packet)
+            if processor in repeated:
+                wrong = Rule.ONE_MESSAGE
+            if wrong is not None:
+                self._violation(processor, wrong)
+                continue
+            for group in groups:
+                coupler = group * g + processor // d
+                met += coupler in couplers
+                couplers[coupler] = None if coupler in couplers else send
+        collided = list(couplers.values()).count(None)
+        self.report.collisions += collided
+        self.report.destroyed += met + collided
+        return couplers
+
+    def _wrong_send(
+        self, processor: int, groups: Sequence[int], kind: str, packet: int | None
+    ) -> str | None:
+        if not 0 <= processor < self.n:
+            return Rule.PROCESSOR_EXISTS
+        if len(groups) != 1 and (not groups or len(set(groups)) < len(groups)):
+            return Rule.COUPLER_SET
+        for group in groups:
+            if not 0 <= group < self.g:
+                return f"{Rule.GROUP_EXISTS}, and it sends to {list(groups)}"
+        if kind not in _KINDS:
+            return f"the kind of a message is {', '.join(_KINDS)}, not {kind!r}"
+        if packet is None:
+            return Rule.PACKET_EXISTS if kind == "packet" else None
+        if not 0 <= packet < self.packets:
+            return self._no_packet(packet)
+        copy = packet * self.n + processor
+        if kind == "packet" and not self.held.get(copy):
+            had = "does not hold" if self.report.tells_holdings else "never had"
+            return f"{Rule.SENDS_WHAT_IT_HOLDS}, and it {had} packet {packet}"
+        if kind == "ack" and copy not in self.known and not self._has_left(packet):
+            return f"it acknowledges packet {packet}, of which it never heard"
+        return None
+
+    def _listen(self, listens: list[Listen], couplers: dict[int, Send | None]) -> dict[int, int]:
+        """Return the packet that each processor hears, and note what it hears of."""
+        n, d, g = self.network.n, self.network.d, self.network.g
+        heard: dict[int, int] = {}
+        know = self.known.add
+        repeated = _repeated([processor for processor, _ in listens])
+        for processor, group in listens:
+            if not 0 <= processor < n:
+                self._violation(processor, Rule.PROCESSOR_EXISTS)
+            elif not 0 <= group < g:
+                self._violation(processor, f"{Rule.GROUP_EXISTS}, and it listens to {group}")
+            elif processor in repeated:
+                self._violation(processor, Rule.ONE_LISTENED)
+            elif message := couplers.get(processor // d * g + group):
+                _, _, kind, packet = message
+                if packet is not None:
+                    know(packet * n + processor)
+                    if kind == "packet":
+                        heard[processor] = packet
+        return heard
+
+    def _compare_slots(self, outcome: OutcomeLine) -> None:
+        if outcome.slots != self.report.slots:
+            self._violation(
+                None, f"the outcome claims {outcome.slots} slots; the trace has {self.report.slots}"
+            )
+
+    def _compare_lost(self, outcome: OutcomeLine) -> None:
+        lost, claimed = self.report.lost, sorted(outcome.lost_packets)
+        if (claimed, outcome.lost) != (lost, len(lost)):
+            self._violation(
+                None,
+                f"the outcome claims {outcome.lost} lost ({_some(claimed)}); the replay finds "
+                f"{len(lost)} ({_some(lost)})",
+            )
+
+    def _violation(self, processor: int | None, rule: str) -> None:
+        self.report.violation_count += 1
+        if len(self.report.violations) < _MOST_SHOWN:
+            self.report.violations.append(
+                Violation(self.trace.number, self.slot, processor, str(rule))
+            )
+
+
+def _repeated(processors: list[int]) -> set[int]:
+    """Return the processors that occur more than once."""
+    if len(set(processors)) == len(processors):
+        return set()
+    return {processor for processor, times in Counter(processors).items() if times > 1}
+
+
+def _some(packets: list[int]) -> str:
+    """Return the first few packets as text."""
+    shown = ", ".join(map(str, packets[:_FEW]))
+    return f"packets {shown}{', …' if len(packets) > _FEW else ''}" if packets else "none"

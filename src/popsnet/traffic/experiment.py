@@ -1,0 +1,343 @@
+"""A traffic experiment: everything that decides one point, as one value."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields
+from hashlib import blake2b
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import numpy.typing as npt
+
+from popsnet.errors import InputError
+from popsnet.experiment import seed_number, whole_number
+from popsnet.network import Network
+from popsnet.traffic.arrivals import Arrivals, make_arrivals
+from popsnet.traffic.bounds import Bounds, require_admissible
+from popsnet.traffic.scheduler import (
+    Schedule,
+    Scheduler,
+    all_schedulers,
+    find_scheduler,
+    find_scheduler_variant,
+    scheduler_label,
+)
+from popsnet.traffic.simulation import Plan
+
+_FORMAT = 1
+"""Increased if the same fields come to mean other results."""
+
+PRECISION = 0.02
+"""The precision of the mean delay by default."""
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class TrafficExperiment:
+    """A scheduler on a network with its arrivals, and everything else that decides a point.
+
+    An experiment is a value: it can be compared, hashed, pickled and written as JSON. The same
+    experiment gives the same result, on either engine, on any machine.
+
+    Parameters
+    ----------
+    d, g : int
+        Processors per group, and groups, each at least 1.
+    scheduler : str, Path, Scheduler or generator function
+        The name of a registered scheduler, a file ``name.py`` that registers one, a
+        :class:`Scheduler`, or a generator function. ``"NAME:VARIANT"`` names the variant as well.
+    variant : str, optional
+        A variant of the scheduler, by default its first.
+    load : float, optional
+        Packets per processor and slot, above 0 and at most 1. A packet list has its own.
+    pattern : str
+        Where packets go: ``uniform``, ``hotspot:1:0.2``, the name of a permutation, and others.
+    burst : float, optional
+        The mean length of bursts of packets. By default packets arrive independently (Bernoulli).
+    matrix : str, Path or array, optional
+        Rates between processors (n × n) or groups (g × g) in place of a pattern, scaled to the
+        load.
+    packets : str or Path, optional
+        A CSV file of packets in place of load and pattern.
+    buffer : int
+        Packets of its own that a processor may hold, and as many of others; 0 for any number.
+    seed, arrival_seed : int
+        The seeds of the scheduler's coins and of the arrivals, from 0 to 2^64 - 1.
+    slots : int, optional
+        The slots to measure. By default as many as ``precision`` needs.
+    precision : float
+        The half-width of the 95 % interval of the mean delay that is enough, as a share of the
+        mean.
+    max_slots : int, optional
+        The most slots to measure.
+    overload : bool
+        Allow a load above the bound that holds for any scheduler.
+
+    Raises
+    ------
+    InputError
+        If a parameter is wrong, or no scheduler can carry the load.
+
+    Examples
+    --------
+    >>> from popsnet.traffic import TrafficExperiment
+    >>> experiment = TrafficExperiment(8, 8, scheduler="aloha", load=0.1)
+    >>> experiment.variant, experiment.arrivals
+    ('backoff', 'bernoulli uniform')
+    >>> TrafficExperiment.from_json(experiment.to_json()) == experiment
+    True
+    """
+
+    d: int
+    g: int
+    scheduler: str
+    version: str
+    """The version of the scheduler. For one from a file it contains a digest of the file."""
+    variant: str
+    arrivals: str
+    """When packets arrive and where they go; for files with a digest."""
+    load: float
+    buffer: int
+    seed: int
+    arrival_seed: int
+    slots: int | None
+    precision: float
+    max_slots: int | None
+    given: Mapping[str, Any] = field(compare=False)
+    """The pattern, the burst and the names of files, as they were given."""
+    _parts: tuple[Scheduler | None, Arrivals | None] = field(compare=False)
+
+    def __init__(
+        self,
+        d: int,
+        g: int,
+        *,
+        scheduler: str | Path | Scheduler | Schedule = "rotor",
+        variant: str | None = None,
+        load: float | None = None,
+        pattern: str = "uniform",
+        burst: float | None = None,
+        matrix: str | Path | npt.ArrayLike | None = None,
+        packets: str | Path | None = None,
+        buffer: int = 0,
+        seed: int = 0,
+        arrival_seed: int = 0,
+        slots: int | None = None,
+        precision: float = PRECISION,
+        max_slots: int | None = None,
+        overload: bool = False,
+    ) -> None:
+        network = Network(d, g)
+        found, name = find_scheduler_variant(scheduler, variant)
+        buffer = whole_number("buffer", buffer, 0)
+        seed, arrival_seed = seed_number("seed", seed), seed_number("arrival_seed", arrival_seed)
+        Plan.make(network, slots=slots, precision=precision, max_slots=max_slots)
+        arrivals = make_arrivals(
+            network, pattern=pattern, load=load, burst=burst, matrix=matrix, packets=packets,
+            seed=arrival_seed,
+        )  # fmt: skip
+        if not overload:
+            require_admissible(arrivals.bounds(), arrivals.load)
+        given = {"pattern": pattern, "burst": burst, "matrix": matrix, "packets": packets}
+        named = {key: _named(value) for key, value in given.items()}
+        named |= {"scheduler_file": found.file}
+        self._fill(
+            network.d, network.g, found.name, found.version, name, arrivals.name,
+            float(arrivals.load), buffer, seed, arrival_seed, slots, float(precision), max_slots,
+            MappingProxyType(named), (found, arrivals),
+        )  # fmt: skip
+
+    def _fill(self, *values: object) -> None:
+        for one, value in zip(fields(self), values, strict=True):
+            object.__setattr__(self, one.name, value)
+
+    def __repr__(self) -> str:
+        return f"<{self}>"
+
+    def __str__(self) -> str:
+        return f"{self.scheduler} ({self.variant}) on {self.network}, {self.arrivals}, {self.load:g}"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return what another process needs to make the same experiment."""
+        _, arrivals = self._parts
+        found = self.resolved_scheduler
+        kept = None if found.file or found in all_schedulers() else found
+        values = [getattr(self, one.name) for one in fields(self)]
+        return _restored, (*values[:-2], dict(self.given), kept, arrivals)
+
+    @classmethod
+    def recorded(
+        cls, identity: Mapping[str, Any], given: Mapping[str, Any] = MappingProxyType({})
+    ) -> TrafficExperiment:
+        """Return the experiment with these fields, as a store keeps them.
+
+        It can be looked up and compared. To run it, :meth:`reopened` finds its scheduler and its
+        arrivals.
+
+        Parameters
+        ----------
+        identity : mapping
+            The values of :attr:`identity`.
+        given : mapping
+            The values of :attr:`given`.
+
+        Returns
+        -------
+        TrafficExperiment
+            The experiment, which cannot be run yet.
+        """
+        experiment = object.__new__(cls)
+        values = (identity[one.name] for one in fields(cls) if one.compare)
+        experiment._fill(*values, MappingProxyType(dict(given)), (None, None))
+        return experiment
+
+    def reopened(self) -> TrafficExperiment:
+        """Return the same experiment with its scheduler and its arrivals found again.
+
+        Returns
+        -------
+        TrafficExperiment
+            An equal experiment, which can be run.
+
+        Raises
+        ------
+        InputError
+            If they are missing, or are not those that the experiment was made with.
+        """
+        files = {key: value for key, value in self.given.items() if key != "scheduler_file"}
+        if _UNNAMED in files.values():
+            raise InputError("its matrix was given as an array, which is not kept.")
+        here = TrafficExperiment(
+            self.d, self.g, scheduler=self.given.get("scheduler_file") or self.scheduler,
+            variant=self.variant, load=None if files.get("packets") else self.load,
+            buffer=self.buffer, seed=self.seed, arrival_seed=self.arrival_seed, slots=self.slots,
+            precision=self.precision, max_slots=self.max_slots, overload=True, **files,
+        )  # fmt: skip
+        for name, there in self.identity.items():
+            found = getattr(here, name)
+            if there != found:
+                raise InputError(f"the {name} here is {found}, not {there}.")
+        return here
+
+    @property
+    def network(self) -> Network:
+        """The network."""
+        return Network(self.d, self.g)
+
+    @property
+    def label(self) -> str:
+        """The scheduler, with the variant if it is not the first."""
+        return scheduler_label(self.scheduler, self.variant)
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """The parameters that decide the result, by name."""
+        return {one.name: getattr(self, one.name) for one in fields(self) if one.compare}
+
+    @property
+    def digest(self) -> str:
+        """The ID of the experiment in a store: a hash of its identity."""
+        text = json.dumps({"traffic": _FORMAT, **self.identity}, sort_keys=True)
+        return blake2b(text.encode(), digest_size=16).hexdigest()
+
+    @property
+    def resolved_scheduler(self) -> Scheduler:
+        """The scheduler itself."""
+        found, _ = self._parts
+        return found or find_scheduler(self.given.get("scheduler_file") or self.scheduler)
+
+    @property
+    def resolved_arrivals(self) -> Arrivals:
+        """The arrivals themselves."""
+        _, arrivals = self._parts
+        return arrivals or self.reopened().resolved_arrivals
+
+    @property
+    def bounds(self) -> Bounds:
+        """The largest loads of the pattern, for any scheduler."""
+        return self.resolved_arrivals.bounds()
+
+    def replaced(self, **changes: Any) -> TrafficExperiment:
+        """Return the experiment with some parameters replaced.
+
+        Parameters
+        ----------
+        **changes
+            New values of parameters of :class:`TrafficExperiment`.
+
+        Returns
+        -------
+        TrafficExperiment
+            The new experiment.
+
+        Examples
+        --------
+        >>> from popsnet.traffic import TrafficExperiment
+        >>> TrafficExperiment(4, 4, load=0.1).replaced(load=0.2).load
+        0.2
+        """
+        given = {
+            key: value for key, value in self.given.items() if key not in ("scheduler_file", "load")
+        }
+        if _UNNAMED in given.values():
+            given["matrix"] = self.resolved_arrivals
+        same = ("d", "g", "buffer", "seed", "arrival_seed", "slots", "precision", "max_slots")
+        if not self.given.get("packets"):
+            given["load"] = self.load
+        before = {
+            **{name: getattr(self, name) for name in same},
+            **given,
+            "scheduler": self.resolved_scheduler,
+            "variant": self.variant,
+        }
+        if "scheduler" in changes:
+            del before["variant"]
+        return TrafficExperiment(**{**before, **changes})
+
+    def to_json(self) -> str:
+        """Return the experiment as a JSON object, which :meth:`from_json` reads.
+
+        Returns
+        -------
+        str
+            A JSON object.
+        """
+        return json.dumps({"identity": self.identity, "given": dict(self.given)})
+
+    @classmethod
+    def from_json(cls, text: str) -> TrafficExperiment:
+        """Return the experiment that :meth:`to_json` wrote.
+
+        Parameters
+        ----------
+        text : str
+            A JSON object.
+
+        Returns
+        -------
+        TrafficExperiment
+            An equal experiment; :meth:`reopened` gives one that can be run.
+        """
+        values = json.loads(text)
+        return cls.recorded(values["identity"], values["given"])
+
+
+_UNNAMED = "(array)"
+
+
+def _named(value: object) -> object:
+    """Return a value as it is kept: a file by its path, an array not at all."""
+    if value is None or isinstance(value, str | int | float):
+        return value
+    return str(value) if isinstance(value, Path) else _UNNAMED
+
+
+def _restored(*values: Any) -> TrafficExperiment:
+    """Make an experiment again in another process."""
+    *identity, given, scheduler, arrivals = values
+    names: Iterable[str] = (one.name for one in fields(TrafficExperiment) if one.compare)
+    experiment = TrafficExperiment.recorded(dict(zip(names, identity, strict=True)), given)
+    object.__setattr__(experiment, "_parts", (scheduler, arrivals))
+    return experiment

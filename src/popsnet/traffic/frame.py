@@ -1,0 +1,113 @@
+"""The conflict-free frame: n slots in which every processor meets every other one, on any shape.
+
+Let D = max(d, g) and M = min(d, g). A slot of the frame is a pair (t0, t2), t0 in [0, D) and t2 in
+[0, M), so the frame has D·M = n slots. The *class* of a processor is its group b and its residue,
+its index mod M. In every slot of the frame a sender meets one class, all of whose members hear it.
+
+- d ≤ g: (a, i) sends to group b = a + i - t0 and meets residue i + t2, the one processor
+  (b, i + t2). On the coupler c(b, a) only the index i ≡ b - a + t0 (mod g) sends, and there is at
+  most one such i < d ≤ g. So every slot is a permutation of the processors, and in a frame every
+  ordered pair meets once.
+- d > g: let j = i - t0 (mod d). (a, i) sends if j < g, to group b = a + j, and meets residue
+  j + t2. On c(b, a) only j = b - a sends, which is one i. A processor sends in g of the d values of
+  t0, each time with another j, so in a frame it meets every class of every group once. A residue
+  has ⌈d/g⌉ or ⌊d/g⌋ members; g need not divide d.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from popsnet.coins import Coins
+from popsnet.machine import Bools
+from popsnet.network import Network
+from popsnet.slot import Inbox, Ints
+
+
+class Meeting(NamedTuple):
+    """Who meets whom in a slot. Without conflicts, whoever of the senders has a packet."""
+
+    senders: Ints
+    groups: Ints
+    """The group that each sender sends to."""
+    classes: Ints
+    """The class that each sender meets."""
+    listening: Ints
+    """The group that every processor listens to."""
+
+
+class Frame:
+    """The conflict-free frame of a network.
+
+    Parameters
+    ----------
+    network : Network
+        The network, of any shape.
+
+    Examples
+    --------
+    In the n slots of a frame every processor meets every processor once, itself included.
+
+    >>> from popsnet import Network
+    >>> from popsnet.traffic import Frame
+    >>> frame = Frame(Network(2, 3))
+    >>> sorted(int(frame.meeting(slot).classes[4]) for slot in range(frame.slots))
+    [0, 1, 2, 3, 4, 5]
+    """
+
+    def __init__(self, network: Network) -> None:
+        self.network = network
+        self.residues = min(network.d, network.g)
+        """M, the number of residues of a group."""
+        self.slots = network.n
+        """The number of slots of the frame."""
+        self._groups = network.group(network.processors)
+        self._indices = network.index(network.processors)
+
+    def meeting(self, slot: int) -> Meeting:
+        """Return who meets whom in a slot, which may be larger than the frame."""
+        t2, t0 = divmod(slot % self.slots, max(self.network.d, self.network.g))
+        return self.meeting_at(t0, t2)
+
+    def meeting_at(self, t0: int, t2: int) -> Meeting:
+        """Return who meets whom in the slot (t0, t2) of the frame."""
+        d, g = self.network.d, self.network.g
+        a, i, processors = self._groups, self._indices, self.network.processors
+        if d <= g:
+            listening = (a - (i - t2) % d + t0) % g
+            return Meeting(processors, *self._met((a + i - t0) % g, (i + t2) % d), listening)
+        j = (i - t0) % d
+        sends = j < g
+        j, listening = j[sends], (a - (i - t2) % g) % g
+        met = self._met((a[sends] + j) % g, (j + t2) % g)
+        return Meeting(processors[sends], *met, listening)
+
+    def _met(self, groups: Ints, residues: Ints) -> tuple[Ints, Ints]:
+        return groups, groups * self.residues + residues
+
+    def classes(self, processors: Ints) -> Ints:
+        """Return the class of each processor: its group times M, plus its residue."""
+        network = self.network
+        return network.group(processors) * self.residues + network.index(processors) % self.residues
+
+    def members(self, residues: Ints) -> Ints:
+        """Return the number of processors of a group with each residue."""
+        return (self.network.d - 1 - residues) // self.residues + 1
+
+    def keepers(self, inbox: Inbox, slot: int, public: Coins) -> Bools:
+        """Return which receivers keep the packet that they hear, to relay it.
+
+        Of the members of a class that hear a packet, public coins choose one. If the destination
+        is among them, the packet is delivered, and none keeps it.
+        """
+        network, receivers = self.network, inbox.receivers
+        here, index = network.group(receivers), network.index(receivers)
+        residues = index % self.residues
+        coupler = here.astype(np.int64) * network.g + inbox.groups
+        words = public.words("keeper", slot, coupler) >> np.uint64(32)
+        chosen = words * self.members(residues).astype(np.uint64) >> np.uint64(32)
+        keeps: Bools = index // self.residues == chosen.astype(np.int64)
+        keeps &= self.classes(receivers) != self.classes(inbox.destinations)
+        return keeps

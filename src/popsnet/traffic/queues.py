@@ -1,0 +1,74 @@
+"""FIFO queues of packets, for schedulers: any number per processor."""
+
+from __future__ import annotations
+
+from collections import deque
+
+import numpy as np
+import numpy.typing as npt
+
+from popsnet.slot import NO_PACKET, Ints
+
+_Key = tuple[int, int]
+
+
+class Queues:
+    """Queues of packets, first in, first out: one for each processor and key.
+
+    A key is any integer: a destination, its class, its group. The methods take arrays of equal
+    length: entry k concerns the queue of ``processors[k]`` and ``keys[k]``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from popsnet.traffic import Queues
+    >>> queues = Queues()
+    >>> queues.push(np.array([0, 0, 1]), np.array([5, 5, 5]), np.array([10, 11, 12]))
+    >>> queues.heads(np.array([0, 1, 2]), np.array([5, 5, 5]))
+    array([10, 12, -1])
+    >>> queues.pop(np.array([0]), np.array([5]))
+    array([10])
+    >>> queues.lengths(np.array([0, 1]), np.array([5, 5]))
+    array([1, 1])
+    """
+
+    def __init__(self) -> None:
+        self._queues: dict[_Key, deque[int]] = {}
+
+    def push(self, processors: Ints, keys: Ints, packets: Ints) -> None:
+        """Append a packet to each queue."""
+        for key, packet in zip(_pairs(processors, keys), packets.tolist(), strict=True):
+            self._queues.setdefault(key, deque()).append(packet)
+
+    def heads(self, processors: Ints, keys: Ints, place: int = 0) -> npt.NDArray[np.int64]:
+        """Return the oldest packet of each queue, or the one at a place; -1 if there is none."""
+        there = (self._queues.get(key, ()) for key in _pairs(processors, keys))
+        found = [queue[place] if len(queue) > place else NO_PACKET for queue in there]
+        return np.array(found, dtype=np.int64)
+
+    def lengths(self, processors: Ints, keys: Ints) -> npt.NDArray[np.int64]:
+        """Return the number of packets in each queue."""
+        there = [len(self._queues.get(key, ())) for key in _pairs(processors, keys)]
+        return np.array(there, dtype=np.int64)
+
+    def pop(self, processors: Ints, keys: Ints) -> npt.NDArray[np.int64]:
+        """Remove and return the oldest packet of each queue, none of which may be empty."""
+        taken = [self._queues[key].popleft() for key in _pairs(processors, keys)]
+        self._forget(processors, keys)
+        return np.array(taken, dtype=np.int64)
+
+    def remove(self, processors: Ints, keys: Ints, packets: Ints) -> None:
+        """Remove a packet from each queue, at whatever place it is."""
+        for key, packet in zip(_pairs(processors, keys), packets.tolist(), strict=True):
+            self._queues[key].remove(packet)
+        self._forget(processors, keys)
+
+    def _forget(self, processors: Ints, keys: Ints) -> None:
+        """Forget empty queues, so that memory goes with packets."""
+        for key in _pairs(processors, keys):
+            if key in self._queues and not self._queues[key]:
+                del self._queues[key]
+
+
+def _pairs(processors: Ints, keys: Ints) -> list[_Key]:
+    return list(zip(processors.tolist(), keys.tolist(), strict=True))

@@ -1,0 +1,411 @@
+"""Schedulers of continuous traffic, and the register of all of them.
+
+A scheduler is an endless generator. For every slot it is sent the packets that arrive, yields the
+slot, and is sent what was heard:
+
+    @register_scheduler("name", ...)
+    def schedule(network, public, coins, memory):
+        while True:
+            arrived = yield
+            inbox = yield Slot(...)
+            memory.deliver(...)
+
+It acts for all processors at once, as array code. It must let each of them decide from what that
+processor knows: d, g, its own number, the slot, the public coins, its own coins, the packets that
+arrived at it and what it has heard. ``popsnet.testing.check_scheduler_locality`` finds schedulers
+that use more. A scheduler that is meant to know more registers with ``online=False``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Generator, Mapping
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, Required, TypeAlias, TypedDict, Unpack
+
+from popsnet.coins import Coins
+from popsnet.errors import InputError, did_you_mean
+from popsnet.files import is_file
+from popsnet.network import Network
+from popsnet.routing.facts import NO_WORDS, Words
+from popsnet.routing.plugin import execute_file
+from popsnet.slot import Slot
+from popsnet.trace import TraceWords
+from popsnet.traffic.memory import TrafficMemory
+
+Running: TypeAlias = Generator[Slot | None, Any, None]
+"""A running scheduler: it is sent arrivals and inboxes in turn, and yields None and slots."""
+
+Schedule: TypeAlias = Callable[[Network, Coins, Coins, TrafficMemory], Running]
+Amount: TypeAlias = Callable[[Network], float]
+
+
+@dataclass(frozen=True, repr=False)
+class Scheduler:
+    """A scheduler with its variants and what it states about itself.
+
+    :func:`register_scheduler` makes one of a generator function, :func:`find_scheduler` finds one.
+
+    Parameters
+    ----------
+    name : str
+        The name.
+    summary : str
+        What it does, in a line.
+    variants : mapping
+        The generator functions of its variants by name. The first is the default.
+    parse : function of a text, optional
+        Returns the canonical name and the generator function of a variant that is not in
+        ``variants``, or raises InputError.
+    online : bool
+        Whether processors know only what they are told. An off-line scheduler knows all queues.
+    period : function of a network
+        Returns the number of slots in which every processor has had its turn: a run is warmed up
+        for at least five periods.
+    saturation : function of a network, optional
+        Returns the largest load that it carries if destinations are uniform.
+    delay : function of a network, optional
+        Returns the mean delay, in slots, if destinations are uniform and the load is almost 0.
+    saturation_formula, delay_formula : str
+        The same as formulas, for readers.
+    hops : str
+        The hops that a packet takes.
+    messages : str
+        The control messages that it sends.
+    randomness : str
+        The coins that it uses.
+    reference : str
+        Where it, or its idea, was published.
+    version : str
+        Changed whenever the same seeds give other runs than before.
+    words : Words
+        Texts that explain its traces.
+    file : str
+        The file that it was loaded from, if any.
+
+    Examples
+    --------
+    >>> from popsnet.traffic import find_scheduler
+    >>> find_scheduler("tdm")
+    <scheduler tdm: one hop in a fixed frame of n slots>
+    """
+
+    name: str
+    summary: str
+    variants: Mapping[str, Schedule]
+    parse: Callable[[str], tuple[str, Schedule]] | None = None
+    online: bool = True
+    period: Callable[[Network], int] = lambda network: network.n
+    saturation: Amount | None = None
+    delay: Amount | None = None
+    saturation_formula: str = ""
+    delay_formula: str = ""
+    hops: str = "not stated"
+    messages: str = "not stated"
+    randomness: str = "not stated"
+    reference: str = ""
+    version: str = "1"
+    words: Words = NO_WORDS
+    file: str = ""
+
+    def __repr__(self) -> str:
+        return f"<scheduler {self.name}: {self.summary}>"
+
+    def variant(self, name: str | None = None) -> tuple[str, Schedule]:
+        """Return the canonical name and the generator function of a variant.
+
+        Parameters
+        ----------
+        name : str, optional
+            The variant, by default the first.
+
+        Raises
+        ------
+        InputError
+            If there is no such variant.
+        """
+        if name is None:
+            return next(iter(self.variants.items()))
+        if name in self.variants:
+            return name, self.variants[name]
+        if self.parse is not None:
+            return self.parse(name)
+        raise InputError(
+            f"Scheduler {self.name} has no variant {name!r}.{did_you_mean(name, self.variants)} "
+            f"It has: {', '.join(self.variants)}."
+        )
+
+    def words_on(self, network: Network) -> TraceWords:
+        """Return the texts that explain the scheduler in the header of a trace."""
+        return {"explanation": self.summary, **self.words.on(network)}
+
+
+_SCHEDULERS: dict[str, Scheduler] = {}
+
+
+class SchedulerFacts(TypedDict, total=False):
+    """Fields of a :class:`Scheduler` that :func:`register_scheduler` accepts as keywords."""
+
+    summary: Required[str]
+    parse: Callable[[str], tuple[str, Schedule]] | None
+    online: bool
+    period: Callable[[Network], int]
+    saturation: Amount | None
+    delay: Amount | None
+    saturation_formula: str
+    delay_formula: str
+    hops: str
+    messages: str
+    randomness: str
+    reference: str
+    version: str
+    words: Words
+
+
+def register_scheduler(
+    name: str, *, variant: str = "standard", **facts: Unpack[SchedulerFacts]
+) -> Callable[[Schedule], Schedule]:
+    """Register the decorated generator function as a scheduler.
+
+    Parameters
+    ----------
+    name : str
+        The name of the scheduler.
+    variant : str
+        The name of its first variant. A second function that is registered under the same name
+        with another variant becomes a further variant.
+    **facts
+        ``summary``, and any other field of :class:`Scheduler`.
+
+    Returns
+    -------
+    function
+        The decorator, which returns the function unchanged.
+
+    Examples
+    --------
+    A scheduler in which every processor, in turn, sends its oldest packet to all groups.
+
+    >>> import numpy as np
+    >>> from popsnet import Slot, simulate
+    >>> from popsnet.traffic import Queues, register_scheduler
+    >>> @register_scheduler("round-robin", summary="one processor per slot")
+    ... def round_robin(network, public, coins, memory):
+    ...     queues, turn = Queues(), np.array([0])
+    ...     while True:
+    ...         arrived = yield
+    ...         queues.push(arrived.processors, 0 * arrived.packets, arrived.packets)
+    ...         packets = queues.heads(turn, np.array([0]))
+    ...         sender = turn[packets >= 0]
+    ...         listening = np.full(network.n, network.group(turn[0]))
+    ...         to_all = np.tile(np.arange(network.g), len(sender))
+    ...         inbox = yield Slot.send_packets(
+    ...             sender, to_all, listening, packets=packets[packets >= 0],
+    ...             fanout=np.full(len(sender), network.g),
+    ...         )
+    ...         memory.drop(sender, queues.pop(sender, 0 * sender))
+    ...         mine = inbox.destinations == inbox.receivers
+    ...         memory.deliver(inbox.receivers[mine], inbox.packets[mine])
+    ...         turn = (turn + 1) % network.n
+    >>> simulate(2, 2, scheduler="round-robin", load=0.1, slots=1000).verdict
+    'stable'
+    >>> unregister_scheduler("round-robin")
+    """
+
+    def add(schedule: Schedule) -> Schedule:
+        known = _SCHEDULERS.get(name)
+        again = known is not None and _is_program(known.variants.values(), schedule)
+        if known is not None and not again:
+            raise InputError(
+                f"A scheduler named {name!r} is already registered; choose another name."
+            )
+        if "summary" not in facts:
+            raise InputError(f"Scheduler {name!r}: register_scheduler needs summary=.")
+        _SCHEDULERS[name] = Scheduler(name=name, variants={variant: schedule}, **facts)
+        return schedule
+
+    return add
+
+
+def _is_program(schedules: Any, schedule: Schedule) -> bool:
+    """Return whether a cell of a notebook is executed again, perhaps with another text."""
+    modules = {getattr(one, "__module__", "") for one in (*schedules, schedule)}
+    return modules == {"__main__"}
+
+
+def register_scheduler_variant(scheduler: str, variant: str) -> Callable[[Schedule], Schedule]:
+    """Register the decorated generator function as another variant of a scheduler.
+
+    Parameters
+    ----------
+    scheduler : str
+        The name of a registered scheduler.
+    variant : str
+        The name of the variant.
+
+    Returns
+    -------
+    function
+        The decorator, which returns the function unchanged.
+    """
+
+    def add(schedule: Schedule) -> Schedule:
+        known = _SCHEDULERS[scheduler]
+        _SCHEDULERS[scheduler] = replace(known, variants={**known.variants, variant: schedule})
+        return schedule
+
+    return add
+
+
+def unregister_scheduler(name: str) -> None:
+    """Remove a scheduler from the register."""
+    del _SCHEDULERS[name]
+
+
+def all_schedulers() -> list[Scheduler]:
+    """Return all registered schedulers, ordered by name.
+
+    Returns
+    -------
+    list of Scheduler
+        The schedulers that ship, and those that were registered since.
+
+    Examples
+    --------
+    >>> from popsnet.traffic import all_schedulers
+    >>> [scheduler.name for scheduler in all_schedulers() if not scheduler.file]
+    ['aloha', 'epochs', 'hop3', 'ideal', 'relay', 'rotor', 'tdm', 'vlb']
+    """
+    return [_SCHEDULERS[name] for name in sorted(_SCHEDULERS)]
+
+
+_NAMED = re.compile(r"(.+?\.py|[^:]+):(.+)", re.DOTALL)
+
+
+def find_scheduler(scheduler: str | Path | Scheduler | Schedule) -> Scheduler:
+    """Return the scheduler that a name, a file or a function stands for.
+
+    Parameters
+    ----------
+    scheduler : str, Path, Scheduler or generator function
+        The name of a registered scheduler, a file ``name.py`` that registers one, a
+        :class:`Scheduler`, or a generator function.
+
+    Returns
+    -------
+    Scheduler
+        The scheduler.
+
+    Raises
+    ------
+    InputError
+        If there is no such scheduler, or the file cannot be loaded.
+
+    Examples
+    --------
+    >>> from popsnet.traffic import find_scheduler
+    >>> find_scheduler("aloha").hops
+    '1'
+    """
+    if isinstance(scheduler, Scheduler):
+        return scheduler
+    if callable(scheduler):
+        return _of_function(scheduler)
+    if not isinstance(scheduler, str | Path):
+        raise InputError(
+            f"scheduler = {scheduler!r:.40}: give a name, a file name.py, a Scheduler or a "
+            "generator function."
+        )
+    name = str(scheduler)
+    if name.endswith(".py"):
+        return _load(Path(name))
+    if name not in _SCHEDULERS:
+        raise InputError(
+            f"There is no scheduler {name!r}.{did_you_mean(name, _SCHEDULERS)} Give one of: "
+            f"{', '.join(sorted(_SCHEDULERS))}; or a file name.py that registers one."
+        )
+    return _SCHEDULERS[name]
+
+
+def find_scheduler_variant(
+    scheduler: str | Path | Scheduler | Schedule, variant: str | None = None
+) -> tuple[Scheduler, str]:
+    """Return a scheduler and the canonical name of a variant of it.
+
+    Parameters
+    ----------
+    scheduler
+        As for :func:`find_scheduler`, or ``"NAME:VARIANT"``.
+    variant : str, optional
+        A variant, if ``scheduler`` does not name one; by default the first.
+
+    Returns
+    -------
+    scheduler : Scheduler
+        The scheduler.
+    variant : str
+        The canonical name of the variant.
+
+    Examples
+    --------
+    >>> from popsnet.traffic import find_scheduler_variant
+    >>> find_scheduler_variant("aloha:0.50")
+    (<scheduler aloha: one hop, with collisions and acknowledgements>, '0.5')
+    """
+    named = _NAMED.fullmatch(scheduler) if isinstance(scheduler, str) else None
+    if named is None or str(scheduler).endswith(".py") or is_file(Path(str(scheduler))):
+        found = find_scheduler(scheduler)
+    elif variant is not None:
+        raise InputError(
+            f"scheduler = {scheduler!r} and variant = {variant!r} name two variants; give one of "
+            "them."
+        )
+    else:
+        found, variant = find_scheduler(named[1]), named[2]
+    return found, found.variant(variant)[0]
+
+
+def scheduler_label(name: str, variant: str) -> str:
+    """Return the name of a scheduler, with the variant if it is not its first.
+
+    >>> scheduler_label("ideal", "voq"), scheduler_label("ideal", "fifo")
+    ('ideal', 'ideal:fifo')
+    """
+    known = _SCHEDULERS.get(name)
+    first = "standard" if known is None else next(iter(known.variants))
+    return name if variant in ("", first) else f"{name}:{variant}"
+
+
+def _of_function(schedule: Schedule) -> Scheduler:
+    for known in all_schedulers():
+        if any(one is schedule for one in known.variants.values()):
+            return known
+    name = getattr(schedule, "__name__", type(schedule).__name__)
+    summary = (getattr(schedule, "__doc__", None) or "").strip().partition("\n")[0]
+    return Scheduler(name, summary, {"standard": schedule})
+
+
+_LOADED: dict[Path, tuple[str, ...]] = {}
+"""The schedulers that each file has registered, so that it can be loaded again."""
+
+
+def _load(path: Path) -> Scheduler:
+    for name in _LOADED.pop(path.resolve(), ()):
+        _SCHEDULERS.pop(name, None)
+    before = set(_SCHEDULERS)
+    _, text = execute_file(path, "a scheduler")
+    new = tuple(name for name in _SCHEDULERS if name not in before)
+    _LOADED[path.resolve()] = new
+    if len(new) != 1:
+        raise InputError(
+            f"{path} registers {len(new) or 'no'} schedulers; it must register exactly one, with "
+            "@popsnet.traffic.register_scheduler(...)."
+        )
+    found = _SCHEDULERS[new[0]]
+    digest = blake2b(text, digest_size=8).hexdigest()
+    _SCHEDULERS[new[0]] = replace(
+        found, version=f"{found.version}+{digest}", file=str(path.resolve())
+    )
+    return _SCHEDULERS[new[0]]

@@ -1,0 +1,102 @@
+"""aloha: one hop, at random, with acknowledgements."""
+
+from __future__ import annotations
+
+from functools import partial
+from itertools import count
+
+import numpy as np
+
+from popsnet.coins import Coins
+from popsnet.errors import InputError
+from popsnet.network import Network
+from popsnet.routing.facts import Words
+from popsnet.slot import Inbox, Slot
+from popsnet.traffic.memory import Arrived, TrafficMemory
+from popsnet.traffic.queues import Queues
+from popsnet.traffic.scheduler import Running, Schedule, register_scheduler
+from popsnet.traffic.schedulers.attempts import Attempts
+
+_DATA, _ACK = "data", "ack"
+
+
+def _saturation(network: Network) -> float:
+    """Return the rate at which d sources that always have a packet succeed, per processor."""
+    d, g = network.d, network.g
+    return min(1, g / d) * (1 - 1 / d) ** (d - 1) / 2 if d > 1 else 0.5
+
+
+def _parse(text: str) -> tuple[str, Schedule]:
+    """Return the variant of a probability."""
+    try:
+        probability = float(text)
+    except ValueError:
+        probability = 0.0
+    if not 0 < probability <= 1:
+        raise InputError(
+            f"Scheduler aloha has no variant {text!r}; give backoff, or the probability of every "
+            "attempt, more than 0 and at most 1."
+        )
+    return f"{probability:g}", partial(_aloha, probability=probability)
+
+
+def _aloha(
+    network: Network, public: Coins, coins: Coins, memory: TrafficMemory,
+    probability: float | None = None,
+) -> Running:  # fmt: skip
+    """Send in data slots to destinations that listen, and acknowledge in the slots between.
+
+    In data slot s, destination (b, l) listens to group b + (l mod g) + s. An acknowledgement cannot
+    collide: on c(a, b) only the destination that heard the one message from a sends.
+    """
+    d, g, processors = network.d, network.g, network.processors
+    groups, residues = network.group(processors), network.index(processors) % g
+    queues, attempts = Queues(), Attempts(coins, (d - 1).bit_length() + 2, probability)
+    for t in count():
+        arrived: Arrived = yield None
+        to = network.group(arrived.destinations), network.index(arrived.destinations)
+        turns = (network.group(arrived.processors) - to[0] - to[1] % g) % g
+        queues.push(arrived.processors, turns, arrived.packets)
+        s, is_ack = divmod(t, 2)
+        if not is_ack:
+            attempt = attempts.choose(
+                queues, processors, np.full(network.n, s % g), s, lambda _, packets: packets >= 0
+            )
+            targets = network.group(memory.destinations(attempt.packets))
+            listening = (groups + residues + s) % g
+            inbox = yield Slot.send_packets(
+                attempt.senders, targets, listening, packets=attempt.packets, phase=_DATA
+            )
+            mine: Inbox = inbox.at(inbox.destinations == inbox.receivers)
+            memory.deliver(mine.receivers, mine.packets)
+        else:
+            heard = attempt.senders, targets
+            inbox = yield Slot.acknowledge(mine, mine.groups, heard, phase=_ACK, conflict_free=True)
+            memory.drop(*attempts.conclude(attempt, inbox.receivers, queues))
+
+
+@register_scheduler(
+    "aloha",
+    variant="backoff",
+    parse=_parse,
+    summary="one hop, with collisions and acknowledgements",
+    period=lambda network: 2 * network.g,
+    saturation=_saturation,
+    saturation_formula="about min(1, g/d)·(1 - 1/d)^(d-1)/2; large d: 0.184·min(1, g/d)",
+    delay=lambda network: network.g + 0.5,
+    delay_formula="g + 1/2",
+    hops="1",
+    messages="an acknowledgement per delivered packet",
+    randomness="private",
+    reference="L. G. Roberts, 1975 (slotted ALOHA)",
+    words=Words(
+        "Destinations listen to the groups in turn. A source that has a packet for a destination "
+        "that listens to its group sends it; two on one coupler destroy each other, and are tried "
+        "again later, at random.",
+        {_DATA: "Sources send packets to destinations that listen to their groups.",
+         _ACK: "Destinations acknowledge what they heard. Acknowledgements never collide."},
+    ),
+)  # fmt: skip
+def aloha(network: Network, public: Coins, coins: Coins, memory: TrafficMemory) -> Running:
+    """Try a packet that failed f times with probability 2^-f, at least 1/(4d) or so."""
+    return _aloha(network, public, coins, memory)

@@ -1,0 +1,73 @@
+"""Attempts that may collide: which packet a source tries to send, and with what probability."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from popsnet.coins import Coins
+from popsnet.slot import NO_PACKET, Ints
+from popsnet.traffic.queues import Queues
+
+WINDOW = 8
+"""A source looks at this many of its oldest packets."""
+
+
+class Attempt(NamedTuple):
+    """Packets that sources try to send."""
+
+    senders: Ints
+    keys: Ints
+    """The queue of each packet."""
+    packets: Ints
+
+
+class Attempts:
+    """Sources choose packets to try, and try those that failed less and less often.
+
+    A source looks at its eight oldest packets in order and tries the first that passes a coin:
+    probability 2^-f for a packet that failed f times, at least 2^-most; or a fixed probability.
+    """
+
+    def __init__(self, coins: Coins, most: int, probability: float | None = None) -> None:
+        self._coins, self._most = coins, most
+        self._fixed = None if probability is None else round(probability * 2**32)
+        self._fails: Counter[int] = Counter()
+
+    def choose(
+        self, queues: Queues, senders: Ints, keys: Ints, step: int, may: Callable[[Ints, Ints], Any]
+    ) -> Attempt:
+        """Return what sources try, of the packets for which ``may(senders, packets)`` is true."""
+        waits = queues.lengths(senders, keys) > 0
+        senders, keys = senders[waits], keys[waits]
+        chosen = np.full(len(senders), NO_PACKET, dtype=np.int64)
+        for place in range(WINDOW):
+            packets = queues.heads(senders, keys, place)
+            left = np.flatnonzero((chosen < 0) & (packets >= 0))
+            left = left[may(senders[left], packets[left])]
+            words = self._coins.words(f"retry {place}", step, senders[left])
+            passes = (words & np.uint64(0xFFFFFFFF)) < self._thresholds(packets[left])
+            chosen[left[passes]] = packets[left[passes]]
+        tries = chosen >= 0
+        return Attempt(senders[tries], keys[tries], chosen[tries])
+
+    def _thresholds(self, packets: Ints) -> Ints:
+        if self._fixed is not None:
+            return np.full(len(packets), self._fixed, dtype=np.uint64)
+        fails = [min(self._fails[one], self._most) for one in packets.tolist()]
+        return np.uint64(2**32) >> np.array(fails, dtype=np.uint64)
+
+    def conclude(self, attempt: Attempt, acknowledged: Ints, queues: Queues) -> tuple[Ints, Ints]:
+        """Note failures, and return which senders drop which packets.
+
+        ``acknowledged`` are the senders that heard an acknowledgement.
+        """
+        done = np.isin(attempt.senders, acknowledged)
+        self._fails.update(attempt.packets[~done].tolist())
+        for packet in attempt.packets[done].tolist():
+            self._fails.pop(packet, None)
+        queues.remove(attempt.senders[done], attempt.keys[done], attempt.packets[done])
+        return attempt.senders[done], attempt.packets[done]

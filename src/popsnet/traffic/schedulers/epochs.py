@@ -1,0 +1,72 @@
+"""epochs: off-line schedules of the packets that wait, one after another."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from popsnet.coins import Coins
+from popsnet.network import Network
+from popsnet.routing.facts import Words
+from popsnet.schedules import Demand, make_schedule
+from popsnet.schedules.schedule import Schedule
+from popsnet.slot import Slot
+from popsnet.traffic.memory import Arrived, TrafficMemory
+from popsnet.traffic.scheduler import Running, register_scheduler
+from popsnet.traffic.schedulers.two_hops import deliver
+
+
+@register_scheduler(
+    "epochs",
+    online=False,
+    summary="two hops, off-line: schedules without conflicts of all packets that wait",
+    period=lambda network: 4,
+    saturation=lambda network: min(1.0, network.g / network.d) / (1 if network.d == 1 else 2),
+    saturation_formula="min(1, g/d)/2, for any traffic; 1 for d = 1",
+    hops="2; 1 for d = 1",
+    messages="outside of the network",
+    randomness="none",
+    reference="A. Mei and R. Rizzi, 2003 (off-line routing)",
+    words=Words(
+        "When a schedule has ended, the packets that wait are scheduled without conflicts, in two "
+        "hops, by an edge colouring.",
+        {"to relay": "Packets go to relays.", "to destination": "Packets go to destinations.",
+         "idle": "No packet waits."},
+    ),
+)  # fmt: skip
+def epochs(network: Network, public: Coins, coins: Coins, memory: TrafficMemory) -> Running:
+    """Schedule all packets that wait, execute the schedule, and begin again.
+
+    A schedule takes 2·max(h, ⌈Δ/g⌉) slots, where h is the largest number of packets of a processor
+    and Δ that of a group, sent or received.
+    """
+    waiting: list[np.ndarray] = []
+    schedule: Schedule | None = None
+    number = 0
+    while True:
+        arrived: Arrived = yield None
+        waiting.append(np.array(arrived))
+        if schedule is None:
+            rows = np.concatenate(waiting, axis=1).astype(np.int64)
+            waiting, number = [], 0
+            if rows.shape[1]:
+                schedule = make_schedule(Demand(network, rows[0], rows[2]))
+        if schedule is None:
+            yield Slot(phase="idle")
+            continue
+        senders, listeners, positions = schedule.transmissions(number)
+        packets, is_last = rows[1][positions], number % schedule.hops == schedule.hops - 1
+        held = memory.holds(senders, packets)  # all, unless buffers are finite
+        senders, listeners, packets = senders[held], listeners[held], packets[held]
+        inbox = yield Slot.send_packets(
+            senders, network.group(listeners), (listeners, network.group(senders)), packets=packets,
+            phase="to destination" if is_last else "to relay", conflict_free=True,
+        )  # fmt: skip
+        memory.drop(senders, packets)
+        if is_last:
+            deliver(inbox, memory)
+        else:
+            keeps = memory.room(inbox.receivers)
+            memory.store(inbox.receivers[keeps], inbox.packets[keeps])
+        number += 1
+        if number == schedule.slots:
+            schedule = None

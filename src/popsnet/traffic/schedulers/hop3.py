@@ -1,0 +1,113 @@
+"""hop3: three hops, which fix the index and the group one after the other."""
+
+from __future__ import annotations
+
+from itertools import count
+
+import numpy as np
+
+from popsnet.coins import Coins
+from popsnet.network import Network
+from popsnet.routing.facts import Words
+from popsnet.slot import Inbox, Ints
+from popsnet.traffic.frame import Frame, Meeting
+from popsnet.traffic.memory import TrafficMemory
+from popsnet.traffic.queues import Queues
+from popsnet.traffic.scheduler import Running, register_scheduler
+from popsnet.traffic.schedulers.two_hops import capacity, deliver, deliver_or_keep, frame_slot
+
+_PHASES = ("spread", "fix the index", "fix the group")
+
+
+def _delay(network: Network) -> float:
+    d, g = network.d, network.g
+    return 2 + (1 - 1 / d) * (1.5 * d - 0.5) + (1 - 1 / g) * (1.5 * g - 0.5)
+
+
+@register_scheduler(
+    "hop3",
+    summary="three hops: spread, fix the index, fix the group",
+    period=lambda network: 3 * network.n,
+    saturation=lambda network: capacity(network) / 3,
+    saturation_formula="1/(3⌈d/g⌉), for any traffic",
+    delay=_delay,
+    delay_formula="about 4 + 1.5(d + g - 2)",
+    hops="1 to 3",
+    messages="none",
+    randomness="public",
+    reference="T. Amir et al., 2022; N. Wilson et al., 2024 (oblivious reconfigurable networks)",
+    words=Words(
+        "Slots come in threes. A packet is spread to any processor, goes on to one whose index is "
+        "that of its destination (mod g), and from there to the destination's group.",
+        {_PHASES[0]: "Every source sends its oldest packet to the processor that it meets.",
+         _PHASES[1]: "Packets go to processors with the index of their destinations.",
+         _PHASES[2]: "Packets go to the groups of their destinations."},
+    ),
+)  # fmt: skip
+def hop3(network: Network, public: Coins, coins: Coins, memory: TrafficMemory) -> Running:
+    """Spread packets, then fix index and group, with periods of d and g cycles instead of n.
+
+    Three hops carry a third of the load of one, and the waits are of the order of d + g instead of
+    n: h + 1 hops with h = 2, for any traffic. The rotations come from public coins, because fixed
+    ones are in step with some permutations.
+    """
+    frame, own, index, group = Frame(network), Queues(), Queues(), Queues()
+    for t in count():
+        arrived = yield None
+        own.push(arrived.processors, 0 * arrived.packets, arrived.packets)
+        k, phase = divmod(t, 3)
+        if phase == 0:
+            meeting, queues, keys = _spread(frame, k, own)
+        elif phase == 1:
+            meeting, queues, keys = _fix_index(frame, k, public, index)
+        else:
+            meeting, queues, keys = _fix_group(frame, k, public, group)
+        packets = queues.heads(meeting.senders, keys)
+        has = packets >= 0
+        inbox = yield frame_slot(meeting, packets, _PHASES[phase])
+        queues.pop(meeting.senders[has], keys[has])
+        memory.drop(meeting.senders[has], packets[has])
+        if phase == 2:
+            deliver(inbox, memory)
+        else:
+            _sort(deliver_or_keep(inbox, frame, t, public, memory), frame, index, group)
+
+
+_Turn = tuple[Meeting, Queues, Ints]
+
+
+def _spread(frame: Frame, k: int, own: Queues) -> _Turn:
+    meeting = frame.meeting(k)
+    return meeting, own, 0 * meeting.senders
+
+
+def _fix_index(frame: Frame, k: int, public: Coins, index: Queues) -> _Turn:
+    """Use the frame with a period of d: every sender meets every residue once."""
+    d, g = frame.network.d, frame.network.g
+    if d <= g:
+        meeting = frame.meeting_at(public.draw(g, "rotation", k, 0), k % d)
+    else:
+        meeting = frame.meeting_at(k % d, public.draw(g, "rotation", k // d, 0))
+    return meeting, index, meeting.classes % frame.residues
+
+
+def _fix_group(frame: Frame, k: int, public: Coins, group: Queues) -> _Turn:
+    """Let one processor of each residue send, to the same residue of another group."""
+    network, residues = frame.network, frame.residues
+    g = network.g
+    s = (k + public.draw(g, "offset", k // g, 0)) % g
+    here, at = (one.ravel() for one in np.mgrid[0:g, 0:residues])
+    senders = network.processor(here, at + residues * ((k // g) % frame.members(at)))
+    groups = (here + at + s) % g
+    mine = network.index(network.processors) % residues
+    listening = (network.group(network.processors) - mine - s) % g
+    return Meeting(senders, groups, groups * residues + at, listening), group, groups
+
+
+def _sort(kept: Inbox, frame: Frame, index: Queues, group: Queues) -> None:
+    """Put packets that were kept into queues, by what is to be fixed next."""
+    residue = frame.network.index(kept.destinations) % frame.residues
+    fixed = frame.network.index(kept.receivers) % frame.residues == residue
+    index.push(kept.receivers[~fixed], residue[~fixed], kept.packets[~fixed])
+    to = frame.network.group(kept.destinations)
+    group.push(kept.receivers[fixed], to[fixed], kept.packets[fixed])

@@ -1,0 +1,130 @@
+"""relay: the stage F of the router relay, repeated for ever."""
+
+from __future__ import annotations
+
+from itertools import count
+
+import numpy as np
+
+from popsnet.coins import Coins
+from popsnet.machine import Bools
+from popsnet.network import Network
+from popsnet.routing.facts import Words
+from popsnet.slot import Inbox, Ints, Slot
+from popsnet.traffic.memory import Arrived, TrafficMemory
+from popsnet.traffic.queues import Queues
+from popsnet.traffic.scheduler import Running, register_scheduler
+from popsnet.traffic.schedulers.attempts import Attempts
+
+_PHASES = ("attempt", "forward", "confirm", "ack")
+
+
+def _saturation(network: Network) -> float:
+    """Return the share of attempts at load 1 per coupler that survive both hops, per slot.
+
+    For d < g it is an estimate: a relay group listens to d of the g groups at a time.
+    """
+    d, g = network.d, network.g
+    first = (1 - 1 / d) ** (d - 1)
+    most = min(d, g)
+    second = (1 - first / most) ** (most - 1)
+    return min(1, g / d) * first * second / 4
+
+
+class _Places:
+    """The places of one cycle: through which group packets reach each destination."""
+
+    def __init__(self, network: Network, public: Coins, cycle: int) -> None:
+        self._network, self._cycle = network, cycle
+        self._shift = public.draws(network.g, "place", cycle, np.arange(network.g))
+
+    def relay_group(self, destinations: Ints) -> Ints:
+        """Return the group through which packets for these destinations go."""
+        network = self._network
+        shift = self._shift[network.group(destinations)]
+        return (network.index(destinations) + shift) % network.g
+
+    def exist(self, sources: Ints, destinations: Ints) -> Bools:
+        """Return whether the relay group has a processor that listens to the source's group."""
+        d, g = self._network.d, self._network.g
+        relays = self.relay_group(destinations)
+        return (self._network.group(sources) - relays - self._cycle * d) % g < d
+
+    def listening(self) -> tuple[Ints, Ints]:
+        """Return the relays that listen, and the group of each."""
+        network, processors = self._network, self._network.processors
+        group, index = network.group(processors), network.index(processors)
+        if network.d >= network.g:
+            listens = index < network.g
+            return processors[listens], index[listens]
+        return processors, (index + group + self._cycle * network.d) % network.g
+
+
+@register_scheduler(
+    "relay",
+    summary="two hops, at random, acknowledged from the destination back: a cycle of four slots",
+    period=lambda network: 4 * -(-network.g // network.d),
+    saturation=_saturation,
+    saturation_formula="about 0.064·min(1, g/d)",
+    delay=lambda network: 3.5 + 4 * max(network.g / network.d - 1, 0),
+    delay_formula="3.5 (d ≥ g)",
+    hops="2",
+    messages="two acknowledgements per delivered packet",
+    randomness="public, and private",
+    words=Words(
+        "Every four slots sources try to send a packet through a relay group, which public coins "
+        "choose for its destination. Only packets that nothing destroyed are acknowledged.",
+        {_PHASES[0]: "Sources send a packet to the relay group of its destination.",
+         _PHASES[1]: "Relays that heard a packet send it to its destination.",
+         _PHASES[2]: "Destinations confirm what they heard to the relays.",
+         _PHASES[3]: "Relays pass the confirmations on to the sources."},
+    ),
+)  # fmt: skip
+def relay(network: Network, public: Coins, coins: Coins, memory: TrafficMemory) -> Running:
+    """Attempt, forward, confirm, acknowledge, with fresh public places in every cycle.
+
+    Destination (b, l) has its place in group T = l + a public number of b. So d ≤ g destinations of
+    a group have different places, and a permutation that shifts groups never collides at d = g.
+    Confirmations and acknowledgements cannot collide: a group hears at most one packet from another
+    group in a slot.
+    """
+    d, g, n = network.d, network.g, network.n
+    group, processors = network.group, network.processors
+    queues, attempts = Queues(), Attempts(coins, (n - 1).bit_length() + 2)
+    for t in count():
+        arrived: Arrived = yield None
+        queues.push(arrived.processors, 0 * arrived.packets, arrived.packets)
+        k, phase = divmod(t, 4)
+        if phase == 0:
+            places = _Places(network, public, k)
+
+            def may(senders: Ints, packets: Ints, places: _Places = places) -> Bools:
+                to = memory.destinations(packets)
+                return places.exist(senders, to) | np.bool_(d >= g)
+
+            attempt = attempts.choose(queues, processors, 0 * processors, k, may)
+            targets = places.relay_group(memory.destinations(attempt.packets))
+            held: Inbox = yield Slot.send_packets(
+                attempt.senders, targets, places.listening(), packets=attempt.packets,
+                phase=_PHASES[0],
+            )  # fmt: skip
+            memory.store(held.receivers, held.packets)
+        elif phase == 1:
+            inbox = yield Slot.forward(
+                held, group(held.destinations), places.relay_group(processors), phase=_PHASES[1]
+            )
+            mine: Inbox = inbox.at(inbox.destinations == inbox.receivers)
+            memory.deliver(mine.receivers, mine.packets)
+        elif phase == 2:
+            waiting = held.receivers, group(held.destinations)
+            confirmed: Inbox = yield Slot.acknowledge(
+                mine, mine.groups, waiting, phase=_PHASES[2], conflict_free=True
+            )
+        else:
+            passed = held.at(np.isin(held.receivers, confirmed.receivers))
+            waiting = attempt.senders, targets
+            inbox = yield Slot.acknowledge(
+                passed, passed.groups, waiting, phase=_PHASES[3], conflict_free=True
+            )
+            memory.drop(held.receivers, held.packets)
+            memory.drop(*attempts.conclude(attempt, inbox.receivers, queues))

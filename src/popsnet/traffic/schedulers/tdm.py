@@ -1,0 +1,52 @@
+"""tdm: one hop in a fixed frame, time-division multiplexing."""
+
+from __future__ import annotations
+
+from itertools import count
+
+from popsnet.coins import Coins
+from popsnet.network import Network
+from popsnet.routing.facts import Words
+from popsnet.traffic.frame import Frame
+from popsnet.traffic.memory import TrafficMemory
+from popsnet.traffic.queues import Queues
+from popsnet.traffic.scheduler import Running, register_scheduler
+from popsnet.traffic.schedulers.two_hops import capacity, deliver, frame_slot
+
+_PHASE = "to destination"
+
+
+@register_scheduler(
+    "tdm",
+    summary="one hop in a fixed frame of n slots",
+    saturation=capacity,
+    saturation_formula="1/⌈d/g⌉",
+    delay=lambda network: (network.n + 1) / 2,
+    delay_formula="(n + 1)/2",
+    hops="1",
+    messages="none",
+    randomness="none",
+    reference="S. S. Lam, 1977 (time-division multiple access)",
+    words=Words(
+        "In a frame of n slots every processor meets every other one. It sends the oldest packet "
+        "for the processor that it meets.",
+        {_PHASE: "Packets go to their destinations, each on a coupler of its own."},
+    ),
+)
+def tdm(network: Network, public: Coins, coins: Coins, memory: TrafficMemory) -> Running:
+    """Send the oldest packet for the class that is met, in the conflict-free frame.
+
+    A queue is served once in a frame of n slots. If ρ packets arrive for it per frame, Bernoulli,
+    the mean delay is (n + 1)/2 + (n - 1)ρ/(2(1 - ρ)) slots, exactly.
+    """
+    frame, own = Frame(network), Queues()
+    for t in count():
+        arrived = yield None
+        own.push(arrived.processors, frame.classes(arrived.destinations), arrived.packets)
+        meeting = frame.meeting(t)
+        packets = own.heads(meeting.senders, meeting.classes)
+        has = packets >= 0
+        inbox = yield frame_slot(meeting, packets, _PHASE)
+        own.pop(meeting.senders[has], meeting.classes[has])
+        memory.drop(meeting.senders[has], packets[has])
+        deliver(inbox, memory)

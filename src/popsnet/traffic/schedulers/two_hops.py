@@ -1,0 +1,51 @@
+"""What schedulers that spread packets over relays in the frame have in common."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from popsnet.coins import Coins
+from popsnet.network import Network
+from popsnet.slot import Inbox, Ints, Slot
+from popsnet.traffic.frame import Frame, Meeting
+from popsnet.traffic.memory import TrafficMemory
+
+
+def capacity(network: Network) -> float:
+    """Return 1/⌈d/g⌉, the largest uniform load of one hop in the frame.
+
+    A class of ⌈d/g⌉ destinations is met once in a frame of n slots by every source, and a load of
+    λ brings λ·⌈d/g⌉ packets for it in this time.
+    """
+    return 1 / -(-network.d // network.g)
+
+
+def frame_slot(meeting: Meeting, packets: Ints, phase: str) -> Slot:
+    """Return the slot in which senders that have a packet send it to whom they meet."""
+    has = packets >= 0
+    every = np.arange(len(meeting.listening), dtype=np.int32)
+    return Slot.send_packets(
+        meeting.senders[has], meeting.groups[has], (every, meeting.listening),
+        packets=packets[has], phase=phase, conflict_free=True,
+    )  # fmt: skip
+
+
+def deliver(inbox: Inbox, memory: TrafficMemory) -> None:
+    """Let destinations take the packets that they hear."""
+    mine = inbox.destinations == inbox.receivers
+    memory.deliver(inbox.receivers[mine], inbox.packets[mine])
+
+
+def deliver_or_keep(
+    inbox: Inbox, frame: Frame, slot: int, public: Coins, memory: TrafficMemory
+) -> Inbox:
+    """Let destinations take packets, and keepers store the others; return what was stored.
+
+    A keeper whose buffer is full lets the packet go.
+    """
+    deliver(inbox, memory)
+    keeps = frame.keepers(inbox, slot, public)
+    keeps &= memory.room(inbox.receivers)
+    kept = inbox.at(keeps)
+    memory.store(kept.receivers, kept.packets)
+    return kept

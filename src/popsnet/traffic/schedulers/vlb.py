@@ -1,0 +1,61 @@
+"""vlb: Valiant's load balancing, two hops in alternating frames."""
+
+from __future__ import annotations
+
+from itertools import count
+
+from popsnet.coins import Coins
+from popsnet.network import Network
+from popsnet.routing.facts import Words
+from popsnet.traffic.frame import Frame
+from popsnet.traffic.memory import TrafficMemory
+from popsnet.traffic.queues import Queues
+from popsnet.traffic.scheduler import Running, register_scheduler
+from popsnet.traffic.schedulers.two_hops import capacity, deliver, deliver_or_keep, frame_slot
+
+_SPREAD, _DELIVER = "spread", "to destination"
+
+
+@register_scheduler(
+    "vlb",
+    summary="two hops: every packet is spread to the processor met, then delivered",
+    period=lambda network: 2 * network.n,
+    saturation=lambda network: capacity(network) / 2,
+    saturation_formula="1/(2⌈d/g⌉), for any traffic that is not in step with the frame",
+    delay=lambda network: network.n + 1.5 if network.d <= network.g else 2.0 * network.n,
+    delay_formula="n + 3/2 (d ≤ g)",
+    hops="2, or 1 if the relay is the destination",
+    messages="none",
+    randomness="public, which of ⌈d/g⌉ hearers relays; none for d ≤ g",
+    reference="C.-S. Chang, D.-S. Lee, Y.-S. Jou, 2002 (load-balanced switch)",
+    words=Words(
+        "Slots alternate. Packets are spread over all processors, and from there they go to their "
+        "destinations, both in the frame of n slots.",
+        {_SPREAD: "Every source sends its oldest packet to the processor that it meets.",
+         _DELIVER: "Relays send packets to the destinations that they meet."},
+    ),
+)  # fmt: skip
+def vlb(network: Network, public: Coins, coins: Coins, memory: TrafficMemory) -> Running:
+    """Spread the oldest packet to whomever is met, in even slots; deliver in odd slots.
+
+    A flow is spread evenly over all relays, so that each relay meets a destination as often as it
+    needs to. Traffic in step with the frame is an exception: packets for one destination that all
+    arrive when their sources meet one relay wait there.
+    """
+    frame, own, relayed = Frame(network), Queues(), Queues()
+    for t in count():
+        arrived = yield None
+        own.push(arrived.processors, 0 * arrived.packets, arrived.packets)
+        meeting = frame.meeting(t // 2)
+        spreads = t % 2 == 0
+        queues, keys = (own, 0 * meeting.senders) if spreads else (relayed, meeting.classes)
+        packets = queues.heads(meeting.senders, keys)
+        has = packets >= 0
+        inbox = yield frame_slot(meeting, packets, _SPREAD if spreads else _DELIVER)
+        queues.pop(meeting.senders[has], keys[has])
+        memory.drop(meeting.senders[has], packets[has])
+        if spreads:
+            kept = deliver_or_keep(inbox, frame, t, public, memory)
+            relayed.push(kept.receivers, frame.classes(kept.destinations), kept.packets)
+        else:
+            deliver(inbox, memory)

@@ -1,0 +1,195 @@
+"""Simulate continuous traffic: the one function that executes points."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from popsnet.errors import InputError
+from popsnet.experiment import whole_number
+from popsnet.files import require_writable, write_whole
+from popsnet.network import Network, shape_of
+from popsnet.progress import Progress
+from popsnet.trace import Observer, TraceWriter
+from popsnet.traffic.engine import MessageSession
+from popsnet.traffic.experiment import TrafficExperiment
+from popsnet.traffic.result import Setting, TrafficResult
+from popsnet.traffic.scheduler import all_schedulers
+from popsnet.traffic.simulation import Session, run_point
+
+ENGINES = ("auto", "slots", "fused")
+"""The engines: compiled, or any scheduler message by message."""
+
+
+def simulate(
+    d: Network | TrafficExperiment | int,
+    g: int | None = None,
+    *,
+    engine: str = "auto",
+    trace: str | Path | None = None,
+    trace_slots: int = 200,
+    progress: Progress = None,
+    **parameters: Any,
+) -> TrafficResult:
+    """Simulate continuous traffic at one load and measure delay and throughput.
+
+    ``simulate(network, ...)``, ``simulate(d, g, ...)`` and ``simulate(experiment)`` are the same.
+
+    Parameters
+    ----------
+    d : int, Network or TrafficExperiment
+        Processors per group; or a network; or an experiment, which has all parameters.
+    g : int
+        Groups, if the first argument is a number.
+    engine : {"auto", "slots", "fused"}
+        What executes the slots: any scheduler message by message, or the compiled engine, which
+        is the default where it can. The results do not depend on it.
+    trace : str or Path, optional
+        Also write every message of the first slots to this file.
+    trace_slots : int
+        The number of these slots.
+    progress : function, bool or None
+        A function that is called with the slots done and the total. None shows a bar on a
+        terminal after two seconds, False shows nothing.
+    **parameters
+        ``scheduler``, ``load``, ``pattern`` and the other parameters of
+        :class:`~popsnet.traffic.TrafficExperiment`.
+
+    Returns
+    -------
+    TrafficResult
+        Offered and accepted load, delays, buffers and the verdict: stable, unstable or undecided.
+
+    Raises
+    ------
+    InputError
+        If a parameter is wrong, or no scheduler can carry the load.
+    RuleViolation
+        If the scheduler breaks a rule of the machine.
+    KeyboardInterrupt
+        If interrupted. Its attribute ``result`` has what was measured up to then.
+
+    Examples
+    --------
+    >>> import popsnet
+    >>> result = popsnet.simulate(8, 8, scheduler="rotor", load=0.4)
+    >>> result.verdict
+    'stable'
+    >>> low, high = result.delay.interval
+    >>> low < result.delay.mean < high
+    True
+    """
+    experiment = _experiment(d, g, parameters)
+    if trace is not None:
+        write_trace(experiment, trace, trace_slots)
+    name = choose_traffic_engine(engine, experiment)
+    session = open_session(experiment, name)
+    setting = Setting(
+        scheduler=experiment.scheduler, variant=experiment.variant, seed=experiment.seed,
+        arrival_seed=experiment.arrival_seed, engine=name, buffer=experiment.buffer,
+        bounds={one.name: one.load for one in experiment.bounds.report_rows()},
+    )  # fmt: skip
+    try:
+        return run_point(
+            experiment.resolved_arrivals, session, experiment.network, setting=setting,
+            period=experiment.resolved_scheduler.period(experiment.network),
+            slots=experiment.slots, precision=experiment.precision,
+            max_slots=experiment.max_slots, progress=progress,
+        )  # fmt: skip
+    finally:
+        session.close()
+
+
+def _experiment(
+    d: Network | TrafficExperiment | int, g: int | None, parameters: dict[str, Any]
+) -> TrafficExperiment:
+    if not isinstance(d, TrafficExperiment):
+        return TrafficExperiment(*shape_of(d, g), **parameters)
+    if g is not None or parameters:
+        raise InputError(
+            "A traffic experiment has all parameters already; change them with replaced(...)."
+        )
+    return d
+
+
+def choose_traffic_engine(engine: str, experiment: TrafficExperiment) -> str:
+    """Return the engine to use: the one that is asked for, or the compiled one where it can.
+
+    Raises
+    ------
+    InputError
+        If there is no such engine, or it cannot run the scheduler.
+    """
+    from popsnet.traffic import fused
+
+    if engine not in ENGINES:
+        raise InputError(f"engine = {engine!r}: give one of {', '.join(ENGINES)}.")
+    found = experiment.resolved_scheduler
+    ships = found.name in {one.name for one in all_schedulers() if one is found and not one.file}
+    compiled = ships and fused.supports(found.name, experiment.variant)
+    if engine == "fused" and not compiled:
+        raise InputError(
+            f"engine = 'fused': there is no compiled code for scheduler {found.name} "
+            f"({experiment.variant}). Use engine='slots'."
+        )
+    return engine if engine != "auto" else ("fused" if compiled else "slots")
+
+
+def open_session(
+    experiment: TrafficExperiment, engine: str, observers: Sequence[Observer] = ()
+) -> Session:
+    """Return an engine at slot 0."""
+    from popsnet.traffic import fused
+
+    if engine == "fused":
+        return fused.open_session(
+            experiment.network, experiment.scheduler, experiment.variant, experiment.seed,
+            experiment.buffer,
+        )  # fmt: skip
+    return MessageSession(
+        experiment.network, experiment.resolved_scheduler, experiment.variant, experiment.seed,
+        experiment.buffer, observers,
+    )  # fmt: skip
+
+
+_MOST_TRACED = 2**24
+"""Processor-slots of a trace."""
+
+
+def write_trace(experiment: TrafficExperiment, path: str | Path, slots: int = 200) -> None:
+    """Execute the first slots of an experiment and write every message to a file.
+
+    Parameters
+    ----------
+    experiment : TrafficExperiment
+        The experiment.
+    path : str or Path
+        The file, which appears when the slots are done.
+    slots : int
+        The number of slots.
+
+    Examples
+    --------
+    >>> import popsnet
+    >>> from popsnet.traffic import TrafficExperiment, write_trace
+    >>> write_trace(TrafficExperiment(2, 2, scheduler="tdm", load=0.2), "run.jsonl", slots=20)
+    >>> popsnet.check_trace("run.jsonl").ok
+    True
+    """
+    most = max(1, _MOST_TRACED // experiment.network.n)
+    slots = whole_number("trace_slots", slots, 1, most)
+    require_writable(Path(path))
+    scheduler, network = experiment.resolved_scheduler, experiment.network
+    with write_whole(Path(path)) as file:
+        trace = TraceWriter(file)
+        trace.begin_traffic(
+            network, experiment.scheduler, experiment.variant, experiment.seed,
+            experiment.buffer or None, scheduler.words_on(network),
+        )  # fmt: skip
+        session = open_session(experiment, "slots", [trace])
+        assert isinstance(session, MessageSession)
+        log = session.advance(experiment.resolved_arrivals.block(0, slots))
+        session.close()
+        held, refused = session.memory.inside, int(log.refused.sum())
+        trace.end(slots, len(log.arrival), session.lost, held, refused)
