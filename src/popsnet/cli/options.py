@@ -84,6 +84,7 @@ def refuse_table(path: Path) -> None:
 
 
 complete_router = _completing("routing", "all_routers")
+complete_scheduler = _completing("traffic", "all_schedulers")
 complete_permutation = _completing("permutations", "NAMES", "shift:d")
 complete_sorting_network = _completing("sorting", "NETWORKS")
 

@@ -1,32 +1,220 @@
-"""How much load a pattern leaves possible for any scheduler."""
+"""The largest load of a pattern that any scheduler can carry, and the largest for one hop.
+
+In a slot a group of POPS(d, g) sends at most M = min(d, g) packets: each of its d processors sends
+one message, and each of the g couplers that leave the group carries one. It hears at most M for the
+same reason: each of its d processors listens to one coupler, and g couplers lead to the group.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from popsnet.errors import InputError
+from popsnet.network import Network
+
 F64 = npt.NDArray[np.float64]
 I64 = npt.NDArray[np.int64]
 
+_ROUNDING = 1e-9
+"""Loads above a bound by less than this, relatively, are taken for the bound itself."""
 
-def _none() -> F64:
-    return np.empty(0)
+
+@dataclass(frozen=True, eq=False)
+class Rates:
+    """How a pattern loads a network: packets per slot at a mean load of 1.
+
+    At a mean load of x all rates are multiplied by x.
+
+    Examples
+    --------
+    >>> from popsnet import Network
+    >>> from popsnet.traffic.patterns import resolve_pattern
+    >>> rates = resolve_pattern("group-shift", Network(4, 3)).rates()
+    >>> rates.source, rates.group_out, rates.pair
+    (1.0, 4.0, 4.0)
+    """
+
+    source: float
+    """The largest rate at which a processor sends its own packets."""
+    destination: float
+    """The largest rate of packets for one processor."""
+    group_out: float
+    """The largest rate of packets from one group."""
+    group_in: float
+    """The largest rate of packets for one group."""
+    pair: float
+    """The largest rate of packets from one group to one group."""
+    pairs: F64
+    """The rates above 1 from one group to one group, in descending order. No other rate between
+    groups matters to a bound, as no load is above 1. They add up to at most n, so there are at
+    most n of them, however many pairs of groups the network has."""
+    counts: I64
+    """The number of pairs of groups that have each of these rates."""
+
+    @staticmethod
+    def of(
+        *, source: float, destination: float, group_out: float, group_in: float,
+        pairs: npt.ArrayLike, counts: npt.ArrayLike = 1,
+    ) -> Rates:  # fmt: skip
+        """Return rates, given those of all pairs of groups and how many pairs have each.
+
+        A count of 0 is allowed. Pairs that send nothing can be left out.
+        """
+        values = np.atleast_1d(np.asarray(pairs, np.float64))
+        numbers = np.broadcast_to(np.asarray(counts, np.int64), values.shape)
+        values, numbers = values[numbers > 0], numbers[numbers > 0]
+        order = np.argsort(-values, kind="stable")
+        order = order[: np.count_nonzero(values > 1)]
+        largest = float(values.max(initial=0))
+        return Rates(
+            float(source), float(destination), float(group_out), float(group_in), largest,
+            values[order], numbers[order],
+        )  # fmt: skip
 
 
-def _no_counts() -> I64:
-    return np.empty(0, np.int64)
+class Bound(NamedTuple):
+    """A largest load, and why it is one."""
+
+    name: str
+    """The name of the bound."""
+    load: float
+    """The largest mean load, in packets per processor and slot."""
+    meaning: str
+    """The rule that gives the bound."""
 
 
 @dataclass(frozen=True)
-class Rates:
-    """How a pattern spreads packets, in packets per slot at a mean load of 1."""
+class Bounds:
+    """The largest mean load of a pattern, by several rules.
 
-    source: float
-    destination: float
-    group_out: float
-    group_in: float
-    pair: float
-    crowded: F64 = field(default_factory=_none)
-    counts: I64 = field(default_factory=_no_counts)
+    Notes
+    -----
+    Every rule compares packets per slot in the long run. Let x be the load.
+
+    *rows*: a source sends each of its packets at least once, and one message per slot.
+
+    *columns*: a destination hears each of its packets, and one coupler per slot.
+
+    *groups out*, *groups in*: a group sends, and hears, at most M packets per slot, as the top of
+    this module proves. A packet that is sent to several groups at once is one packet.
+
+    *hops*: the way of a packet is a sequence of hops, each in a slot of its own, and in a slot all
+    groups together send at most g·M packets. So at most g·M hops are made per slot. A packet from
+    group a to group b that makes one hop uses coupler c(b, a), which carries one message per slot.
+    If such packets come at a rate x·r, at least x·r - 1 of them per slot make two hops or more.
+    With the sum of all rates n, the load satisfies n·x + Σ max(0, x·r - 1) ≤ g·M. The left side is
+    the maximum, over all sets of k pairs, of (n + the sum of their rates)·x - k, and for each k the
+    k largest rates give the largest value. So x ≤ (g·M + k) / (n + the sum of the k largest rates)
+    for every k, and the least of these numbers is the bound.
+
+    *pairs*: with one hop per packet, all packets from group a to group b use coupler c(b, a).
+
+    g need not divide d: no rule supposes it.
+
+    Examples
+    --------
+    >>> from popsnet import Network
+    >>> from popsnet.traffic.patterns import resolve_pattern
+    >>> bounds = resolve_pattern("group-shift", Network(8, 8)).bounds()
+    >>> bounds.any.name, bounds.any.load
+    ('hops', 0.5625)
+    >>> bounds.one_hop.load
+    0.125
+    """
+
+    rows: float
+    columns: float
+    groups_out: float
+    groups_in: float
+    hops: float
+    pairs: float
+    network: Network
+
+    @staticmethod
+    def of(network: Network, rates: Rates) -> Bounds:
+        """Return the bounds of a pattern with these rates."""
+        most = min(network.d, network.g)
+        return Bounds(
+            _over(1, rates.source), _over(1, rates.destination), _over(most, rates.group_out),
+            _over(most, rates.group_in), _hops(network, rates), _over(1, rates.pair), network,
+        )  # fmt: skip
+
+    @property
+    def any(self) -> Bound:
+        """The largest load for any scheduler: the least of all bounds but *pairs*."""
+        return min(self._all()[:-1], key=_load)
+
+    @property
+    def one_hop(self) -> Bound:
+        """The largest load for schedulers that send every packet once: the least of all bounds."""
+        return min(self._all(), key=_load)
+
+    def report_rows(self) -> list[Bound]:
+        """Return all bounds for printing: name, load and meaning."""
+        return self._all()
+
+    def _all(self) -> list[Bound]:
+        most = min(self.network.d, self.network.g)
+        return [
+            Bound("rows", self.rows, "a processor sends at most one packet per slot"),
+            Bound("columns", self.columns, "a processor hears at most one packet per slot"),
+            Bound("groups out", self.groups_out, f"a group sends at most {most} per slot"),
+            Bound("groups in", self.groups_in, f"a group hears at most {most} per slot"),
+            Bound(
+                "hops",
+                self.hops,
+                f"all groups send at most {self.network.g * most} per slot, and one group to one "
+                "group at most 1; other packets make two hops",
+            ),
+            Bound("pairs", self.pairs, "one hop: a group sends a group at most one per slot"),
+        ]
+
+
+def require_admissible(bounds: Bounds, load: float) -> None:
+    """Refuse a load that no scheduler can carry.
+
+    Parameters
+    ----------
+    bounds : Bounds
+        The bounds of the pattern.
+    load : float
+        The mean number of packets per processor and slot.
+
+    Raises
+    ------
+    InputError
+        If the load is above the bound for any scheduler.
+
+    Examples
+    --------
+    >>> from popsnet import Network
+    >>> from popsnet.traffic.bounds import require_admissible
+    >>> from popsnet.traffic.patterns import resolve_pattern
+    >>> require_admissible(resolve_pattern("group-shift", Network(8, 8)).bounds(), 0.5)
+    """
+    bound = bounds.any
+    if load > bound.load * (1 + _ROUNDING):
+        raise InputError(
+            f"load = {load:g}: on {bounds.network} no scheduler can carry more than "
+            f"{bound.load:.6g} packets per processor and slot of this pattern ({bound.name}: "
+            f"{bound.meaning}). Choose a smaller load."
+        )
+
+
+def _load(bound: Bound) -> float:
+    return bound.load
+
+
+def _over(most: float, rate: float) -> float:
+    return most / rate if rate > 0 else float("inf")
+
+
+def _hops(network: Network, rates: Rates) -> float:
+    capacity = network.g * min(network.d, network.g)
+    pairs = np.concatenate(([0], np.cumsum(rates.counts)))
+    sums = np.concatenate(([0.0], np.cumsum(rates.pairs * rates.counts)))
+    return float(((capacity + pairs) / (network.n + sums)).min())

@@ -23,6 +23,7 @@ from popsnet.traffic.scheduler import (
     all_schedulers,
     find_scheduler,
     find_scheduler_variant,
+    scheduler_label,
 )
 from popsnet.traffic.simulation import Plan
 
@@ -224,6 +225,11 @@ class TrafficExperiment:
     def network(self) -> Network:
         """The network."""
         return Network(self.d, self.g)
+
+    @property
+    def label(self) -> str:
+        """The scheduler, with the variant if it is not the first."""
+        return scheduler_label(self.scheduler, self.variant)
 
     @property
     def identity(self) -> dict[str, Any]:

@@ -367,6 +367,17 @@ def find_scheduler_variant(
     return found, found.variant(variant)[0]
 
 
+def scheduler_label(name: str, variant: str) -> str:
+    """Return the name of a scheduler, with the variant if it is not its first.
+
+    >>> scheduler_label("ideal", "voq"), scheduler_label("ideal", "fifo")
+    ('ideal', 'ideal:fifo')
+    """
+    known = _SCHEDULERS.get(name)
+    first = "standard" if known is None else next(iter(known.variants))
+    return name if variant in ("", first) else f"{name}:{variant}"
+
+
 def _of_function(schedule: Schedule) -> Scheduler:
     for known in all_schedulers():
         if any(one is schedule for one in known.variants.values()):

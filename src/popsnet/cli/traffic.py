@@ -1,0 +1,202 @@
+"""``popsnet traffic``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+import popsnet
+from popsnet.cli import options as opt
+from popsnet.cli.output import Interrupted, reporting, with_figure, with_trace
+from popsnet.errors import InputError
+from popsnet.report import Report, counted
+
+if TYPE_CHECKING:
+    from popsnet.traffic import TrafficExperiment
+
+_DEFAULT = "rotor"
+
+_PATTERNS = (
+    "uniform, uniform-with-self, group-shift, hotspot:H:F (a fraction F to H destinations), "
+    "incast:M (M sources, one destination), gravity, gravity:SEED; or a permutation: transpose, "
+    "shift:d, random, …, or a file of one."
+)
+
+
+@reporting
+def traffic(
+    d: opt.D,
+    g: opt.G,
+    scheduler: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME[:VARIANT]",
+            help="tdm, rotor, vlb, hop3, aloha, relay, ideal or epochs, or a file.py that registers "
+            f"one. Repeat the option for more (default: {_DEFAULT}; with --loads or --saturation "
+            "all that are on-line).",
+            autocompletion=opt.complete_scheduler,
+        ),
+    ] = None,
+    load: Annotated[
+        float | None, typer.Option(help="Packets per processor and slot: one point.")
+    ] = None,
+    loads: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LOADS",
+            help="Several loads: FROM:TO:COUNT, FROM:TO:COUNT:log (equal ratios), or 0.1,0.2,0.5.",
+        ),
+    ] = None,
+    saturation: Annotated[
+        bool, typer.Option("--saturation", help="Find the largest stable load, as a bracket.")
+    ] = False,
+    pattern: Annotated[str, typer.Option(help=_PATTERNS)] = "uniform",
+    burst: Annotated[
+        float | None,
+        typer.Option(help="Packets arrive in bursts of this mean length, one destination each."),
+    ] = None,
+    matrix: Annotated[
+        Path | None,
+        typer.Option(help="Rates instead of a pattern: n x n or g x g, a .csv or .npy file."),
+    ] = None,
+    arrivals: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.csv", help="Packets, one per line: slot,source,destination[,packets]."
+        ),
+    ] = None,
+    buffer: Annotated[
+        int,
+        typer.Option(
+            help="Packets of its own that a processor may hold, and as many of others. "
+            "[0: any number]"
+        ),
+    ] = 0,
+    slots: Annotated[
+        int | None,
+        typer.Option(help="Slots to measure. [default: until the mean delay is precise]"),
+    ] = None,
+    precision: Annotated[
+        float, typer.Option(help="Precise is a 95 % interval of ± this share of the mean.")
+    ] = 0.02,
+    max_slots: Annotated[int | None, typer.Option(help="The most slots to measure.")] = None,
+    overload: Annotated[
+        bool, typer.Option("--overload", help="Allow loads that no scheduler can carry.")
+    ] = False,
+    seed: Annotated[int, typer.Option(help="Random seed of the scheduler.")] = 0,
+    arrival_seed: Annotated[int, typer.Option(help="Random seed of the arrivals.")] = 0,
+    engine: Annotated[str, typer.Option(help="auto, slots or fused.")] = "auto",
+    trace: opt.Trace = None,
+    trace_slots: Annotated[int, typer.Option(help="Slots of the trace, from the first on.")] = 200,
+    figure: opt.Figure = None,
+) -> Report:
+    """Let packets keep arriving: latency, throughput and saturation of schedulers."""
+    from popsnet import traffic as model
+
+    chosen = _one_of(load, loads, saturation, arrivals)
+    options: dict[str, Any] = {
+        "pattern": pattern, "burst": burst, "matrix": matrix, "packets": arrivals,
+        "buffer": buffer, "slots": slots, "precision": precision, "max_slots": max_slots,
+        "seed": seed, "arrival_seed": arrival_seed, "overload": overload or saturation,
+    }  # fmt: skip
+    if chosen == "overview":
+        _refuse_without_load(scheduler, trace, figure)
+        network = popsnet.Network(d, g)
+        given = {key: options[key] for key in ("pattern", "burst", "matrix")}
+        return model.traffic_overview(network, **given, seed=arrival_seed).report()
+    names = scheduler or _defaults(chosen)
+    values = [_ANY if saturation else load] if loads is None else model.read_loads(loads)
+    points = [
+        model.TrafficExperiment(d, g, scheduler=name, load=one, **options)
+        for name in names
+        for one in values
+    ]
+    if trace is not None and len(points) > 1:
+        raise InputError(f"--trace {trace}: a trace is of one point; give one scheduler and load.")
+    if chosen == "saturation":
+        if figure is not None:
+            raise InputError("--figure needs --loads: a curve has several loads.")
+        return _saturation(points, engine)
+    if len(points) == 1 and figure is None:
+        return _point(points[0], engine, trace, trace_slots)
+    return _curves(points, engine, figure)
+
+
+_ANY = 1e-6
+"""A load that every pattern admits. The bisection replaces it."""
+
+
+def _one_of(
+    load: float | None, loads: str | None, saturation: bool, arrivals: Path | None
+) -> str:
+    """Return what is asked for, and refuse two things at once."""
+    given = {
+        "--load": load is not None,
+        "--loads": loads is not None,
+        "--saturation": saturation,
+        "--arrivals": arrivals is not None,
+    }
+    asked = [name for name, is_given in given.items() if is_given]
+    if len(asked) > 1:
+        raise InputError(f"{' and '.join(asked)} are given; give one of them.")
+    return asked[0].removeprefix("--") if asked else "overview"
+
+
+def _refuse_without_load(*options: object) -> None:
+    if any(option for option in options):
+        raise InputError(
+            "--load is missing: give --load LOAD for one point, --loads FROM:TO:COUNT for several, "
+            "or --saturation."
+        )
+
+
+def _defaults(chosen: str) -> list[str]:
+    from popsnet.traffic import all_schedulers
+
+    if chosen in ("load", "arrivals"):
+        return [_DEFAULT]
+    return [one.name for one in all_schedulers() if one.online and not one.file]
+
+
+def _point(
+    experiment: TrafficExperiment, engine: str, trace: Path | None, trace_slots: int
+) -> Report:
+    try:
+        result = popsnet.simulate(experiment, engine=engine, trace=trace, trace_slots=trace_slots)
+    except KeyboardInterrupt as stop:
+        part = getattr(stop, "result", None)
+        message = "Interrupted before anything was measured."
+        if part is None:
+            raise Interrupted(message) from None
+        raise Interrupted("Interrupted: the result is of a part.", part.report()) from None
+    return with_trace(result.report(), trace)
+
+
+def _curves(points: list[TrafficExperiment], engine: str, figure: Path | None) -> Report:
+    from popsnet.traffic import run_loads
+
+    try:
+        curves = run_loads(points, engine=engine)
+    except KeyboardInterrupt as stop:
+        kept = getattr(stop, "curves", None)
+        done = len(kept.results) if kept else 0
+        message = f"Interrupted: {done} of {counted(len(points), 'point')} finished."
+        raise Interrupted(message, kept.report() if done else None) from None
+    report = curves.report()
+    if figure is None:
+        return report
+    return with_figure(report, figure, popsnet.plots.draw_load_curves(curves.results))
+
+
+def _saturation(points: list[TrafficExperiment], engine: str) -> Report:
+    from popsnet.traffic import find_saturations
+
+    try:
+        return find_saturations(points, engine=engine).report()
+    except KeyboardInterrupt as stop:
+        kept = getattr(stop, "saturations", None)
+        done = len(kept.brackets) if kept else 0
+        message = f"Interrupted: {done} of {counted(len(points), 'scheduler')} finished."
+        raise Interrupted(message, kept.report() if done else None) from None

@@ -1,0 +1,113 @@
+"""Delay against load: the curves of several schedulers side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import groupby
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator
+
+from popsnet.errors import InputError
+from popsnet.plots import style
+from popsnet.terminal import visible
+from popsnet.traffic import TrafficResult
+
+_WIDE_RANGE = 10.0
+"""From this ratio of the largest to the smallest load on, the x axis is logarithmic."""
+
+
+@style.styled()
+def draw_load_curves(results: Iterable[TrafficResult]) -> Figure:
+    """Draw mean delays with 95 % intervals against the load, a line per scheduler.
+
+    Above the mean a thin line ends at the 99th percentile. A vertical line, dashed in the colour of
+    the scheduler, marks the smallest load that was judged unstable, and hollow markers are
+    undecided points. A grey line marks the largest load of the pattern for any scheduler.
+
+    Parameters
+    ----------
+    results : iterable of TrafficResult
+        The points.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure. ``savefig`` writes it.
+
+    Raises
+    ------
+    InputError
+        If no point was delivered, or there are more schedulers than looks.
+
+    Examples
+    --------
+    >>> import popsnet
+    >>> points = [popsnet.simulate(4, 4, scheduler="tdm", load=load) for load in (0.1, 0.5)]
+    >>> figure = popsnet.plots.draw_load_curves(points)
+    >>> figure.axes[0].get_ylabel()
+    'delay in slots: mean, 95 % interval; p99'
+    """
+    points = sorted(results, key=lambda one: (one.label, one.load))
+    order = list(dict.fromkeys(one.label for one in results))
+    lines = {label: list(line) for label, line in groupby(points, lambda one: one.label)}
+    if not any(one.delay.mean is not None for one in points):
+        raise InputError("No point has a delay to draw; give loads at which packets are delivered.")
+    if len(lines) > len(style.LOOKS) + 1:
+        raise InputError(
+            f"The figure would have {len(lines)} lines, and {len(style.LOOKS) + 1} can be told "
+            "apart. Give fewer schedulers."
+        )
+    figure, (axes,) = style.row_of_axes(1, 3.4 + 0.17 * (len(lines) // 3))
+    one = points[0]
+    axes.set_title(visible(f"{one.network}, {one.arrivals}"))
+    looks = (*style.LOOKS, style.Look(style.GREY, "*", (0, (4, 1, 1, 1))))
+    for look, label in zip(looks, order, strict=False):
+        _draw(axes, label, lines[label], look)
+    _mark_bound(axes, one)
+    _set_axes(axes, points)
+    return style.with_legend(figure, 3)
+
+
+def _draw(axes: Axes, label: str, line: list[TrafficResult], look: style.Look) -> None:
+    stable = [one for one in line if one.verdict != "unstable" and one.delay.mean is not None]
+    loads = [one.load for one in stable]
+    means = [one.delay.mean or 0.0 for one in stable]
+    reach = [one.delay.half_width or 0.0 for one in stable]
+    axes.errorbar(
+        loads, means, yerr=reach, label=visible(label), **look.curve, marker=look.marker,
+        markersize=4, linewidth=1.1, elinewidth=0.9, capsize=2.5, capthick=0.9,
+    )  # fmt: skip
+    tails = [(one.load, one.delay.p99) for one in stable if one.delay.p99 is not None]
+    if tails:
+        xs, ys = zip(*tails, strict=True)
+        axes.plot(xs, ys, color=look.colour, linewidth=0.6, alpha=0.6)
+    open_points = [one for one in stable if one.verdict == "undecided"]
+    axes.plot(
+        [one.load for one in open_points], [one.delay.mean or 0.0 for one in open_points],
+        color=look.colour, marker=look.marker, markersize=4, markerfacecolor="white",
+        linestyle="none", zorder=3,
+    )  # fmt: skip
+    unstable = [one.load for one in line if one.verdict == "unstable"]
+    if unstable:
+        axes.axvline(min(unstable), color=look.colour, linewidth=0.8, linestyle=(0, (2, 2)))
+
+
+def _mark_bound(axes: Axes, one: TrafficResult) -> None:
+    if one.bounds:
+        axes.axvline(min(one.bounds.values()), color=style.GREY, linewidth=1.2, alpha=0.7)
+
+
+def _set_axes(axes: Axes, points: list[TrafficResult]) -> None:
+    axes.set_ylabel("delay in slots: mean, 95 % interval; p99")
+    axes.set_xlabel("load: packets per processor and slot")
+    axes.set_yscale("log")
+    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5), numticks=99))
+    axes.yaxis.set_major_formatter(lambda value, _: f"{value:,g}")
+    loads = [one.load for one in points]
+    if max(loads) >= _WIDE_RANGE * min(loads):
+        axes.set_xscale("log")
+        axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5), numticks=99))
+        axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    axes.minorticks_off()

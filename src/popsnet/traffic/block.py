@@ -1,0 +1,35 @@
+"""The arrivals of consecutive slots."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+
+class Block(NamedTuple):
+    """The arrivals of consecutive slots, in order of slot and then of source.
+
+    Examples
+    --------
+    >>> from popsnet import Network
+    >>> from popsnet.traffic.arrivals import make_arrivals
+    >>> block = make_arrivals(Network(2, 2), load=0.5).block(0, 3)
+    >>> block.sources[block.starts[1] : block.starts[2]]  # those of slot 1
+    array([2], dtype=int32)
+    """
+
+    begin: int
+    """The first slot."""
+    starts: npt.NDArray[np.int64]
+    """The arrivals of slot ``begin + k`` are ``starts[k]`` to ``starts[k + 1] - 1``."""
+    sources: npt.NDArray[np.int32]
+    """The processor at which each packet arrives."""
+    destinations: npt.NDArray[np.int32]
+    """The processor to which each packet goes."""
+
+    @property
+    def slots(self) -> int:
+        """The number of slots."""
+        return len(self.starts) - 1

@@ -1,0 +1,295 @@
+"""Several points: loads of several schedulers, with the same arrivals, and their saturation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+from itertools import groupby
+from threading import Event, Lock
+
+from popsnet import system
+from popsnet.errors import InputError, PopsnetError
+from popsnet.experiment import whole_number
+from popsnet.progress import Progress, patient_progress
+from popsnet.report import Column, Fact, Report, Reported, Table
+from popsnet.traffic.experiment import TrafficExperiment
+from popsnet.traffic.result import COLUMNS, TrafficResult
+from popsnet.traffic.saturation import Saturation, find_saturation
+from popsnet.traffic.simulate import simulate
+
+
+class _Stopped(PopsnetError):
+    """A point was stopped because the others were interrupted."""
+
+
+@dataclass(frozen=True, repr=False)
+class LoadCurves(Reported):
+    """The results of several schedulers at several loads.
+
+    Parameters
+    ----------
+    results : tuple of TrafficResult
+        The points, scheduler by scheduler, by load.
+    not_run : tuple of TrafficExperiment
+        Points that were left out, because their scheduler is unstable at a smaller load.
+
+    Examples
+    --------
+    >>> from popsnet.traffic import TrafficExperiment, run_loads
+    >>> points = [TrafficExperiment(4, 4, scheduler="tdm", load=load) for load in (0.1, 0.5)]
+    >>> [result.verdict for result in run_loads(points).results]
+    ['stable', 'stable']
+    """
+
+    results: tuple[TrafficResult, ...]
+    not_run: tuple[TrafficExperiment, ...] = ()
+
+    def lines(self) -> dict[str, list[TrafficResult]]:
+        """Return the results of every scheduler, by its name, and variant if it has several."""
+        return {
+            name: list(points) for name, points in groupby(self.results, lambda one: one.label)
+        }
+
+    def report(self) -> Report:
+        """Return the report that the command line prints: a table with a row per point."""
+        if not self.results:
+            return Report()
+        one = self.results[0]
+        title = (
+            f"{one.network}: {one.network.n:,} processors in {one.network.g:,} groups of "
+            f"{one.network.d:,}\narrivals {one.arrivals}, arrival seed {one.arrival_seed}"
+        )
+        facts = (
+            Fact("network", one.network.to_dict()),
+            Fact("arrivals", one.arrivals),
+            Fact("arrival_seed", one.arrival_seed),
+            *bound_facts(one.bounds),
+        )
+        table = Table("points", "Delay in slots", COLUMNS, [one.row() for one in self.results])
+        left = Fact("not_run", [{"scheduler": x.label, "load": x.load} for x in self.not_run])
+        return Report(title, (*facts, left), (table, *self._notes()))
+
+    def _notes(self) -> Iterable[str]:
+        for name, points in groupby(self.not_run, lambda one: one.label):
+            loads = ", ".join(f"{one.load:.4g}" for one in points)
+            yield f"{name} is unstable at a smaller load, and was not run at {loads}."
+        for one in self.results:
+            if one.verdict != "stable":
+                yield f"{one.label} at {one.load:.4g} is {one.verdict}: {one.reason}"
+
+
+def bound_facts(bounds: dict[str, float]) -> tuple[Fact, ...]:
+    """Return the bounds on the load of a pattern as facts."""
+    text = ", ".join(f"{name} {load:.4g}" for name, load in bounds.items())
+    return (Fact("bounds", dict(bounds), "largest load by", text=text),)
+
+
+def run_loads(
+    experiments: Sequence[TrafficExperiment],
+    *,
+    engine: str = "auto",
+    workers: int | None = None,
+    progress: Progress = None,
+) -> LoadCurves:
+    """Run points, several at a time, and leave out those above an unstable one.
+
+    Parameters
+    ----------
+    experiments : sequence of TrafficExperiment
+        The points. Those of one scheduler that follow each other are run one after another.
+    engine : {"auto", "slots", "fused"}
+        What executes the slots.
+    workers : int, optional
+        How many schedulers are run at once; by default, as many as there are processors.
+    progress : function, bool or None
+        A function that is called with the points done and the total. None shows a bar on a
+        terminal after two seconds, False shows nothing.
+
+    Returns
+    -------
+    LoadCurves
+        The results.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        If interrupted. Its attribute ``curves`` has the points that were finished.
+    """
+    lines = [list(points) for _, points in groupby(experiments, lambda one: one.label)]
+    results: list[list[TrafficResult]] = [[] for _ in lines]
+
+    def work(number: int, run: _Run) -> None:
+        for experiment in sorted(lines[number], key=lambda one: one.load):
+            result = run(experiment)
+            results[number].append(result)
+            if result.verdict == "unstable":
+                return
+
+    try:
+        _run_together(work, len(lines), len(experiments), engine, workers, progress)
+    except KeyboardInterrupt as stop:
+        stop.curves = _curves(lines, results)  # type: ignore[attr-defined]
+        raise
+    return _curves(lines, results)
+
+
+def _curves(
+    lines: list[list[TrafficExperiment]], results: list[list[TrafficResult]]
+) -> LoadCurves:
+    done = tuple(result for line in results for result in line)
+    left = tuple(
+        one
+        for line, there in zip(lines, results, strict=True)
+        for one in sorted(line, key=lambda one: one.load)[len(there) :]
+    )
+    return LoadCurves(done, left)
+
+
+def find_saturations(
+    experiments: Sequence[TrafficExperiment],
+    *,
+    width: float = 0.02,
+    engine: str = "auto",
+    workers: int | None = None,
+    progress: Progress = None,
+) -> Saturations:
+    """Find the largest stable load of schedulers, each as a bracket, by bisection.
+
+    Parameters
+    ----------
+    experiments : sequence of TrafficExperiment
+        One for each scheduler; its load is replaced.
+    width : float
+        The width of the bracket that is enough, as a share of its upper end.
+    engine, workers, progress
+        As for :func:`run_loads`.
+
+    Returns
+    -------
+    Saturations
+        A bracket for each.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        If interrupted. Its attribute ``saturations`` has the brackets that were finished.
+    """
+    found: list[Saturation | None] = [None] * len(experiments)
+
+    def work(number: int, run: _Run) -> None:
+        experiment = experiments[number]
+        upper = min(1.0, experiment.bounds.any.load)
+        found[number] = find_saturation(
+            lambda load: run(experiment.replaced(load=load, overload=True)), upper, width=width
+        )
+
+    def so_far() -> Saturations:
+        done = {one.label: bracket for one, bracket in zip(experiments, found, strict=True)}
+        return Saturations({name: one for name, one in done.items() if one is not None})
+
+    try:
+        _run_together(work, len(experiments), len(experiments), engine, workers, progress)
+    except KeyboardInterrupt as stop:
+        stop.saturations = so_far()  # type: ignore[attr-defined]
+        raise
+    return so_far()
+
+
+@dataclass(frozen=True, repr=False)
+class Saturations(Reported):
+    """The brackets of several schedulers.
+
+    Parameters
+    ----------
+    brackets : dict of Saturation
+        The bracket of each scheduler, by its name.
+    """
+
+    brackets: dict[str, Saturation]
+
+    def report(self) -> Report:
+        """Return the report that the command line prints: a row per scheduler."""
+        if not self.brackets:
+            return Report()
+        one = next(iter(self.brackets.values())).points[0]
+        rows = [
+            {
+                "scheduler": name,
+                "stable": bracket.stable,
+                "unstable": bracket.unstable,
+                "undecided": list(bracket.undecided),
+                "points": len(bracket.points),
+            }
+            for name, bracket in self.brackets.items()
+        ]
+        columns = (
+            Column("scheduler", kind="text"),
+            Column("stable", "stable at", "number", lambda row: _shown(row["stable"])),
+            Column("unstable", "unstable at", "number", lambda row: _shown(row["unstable"])),
+            Column(
+                "undecided", "undecided at", "text", lambda row: ", ".join(map(_shown, row["undecided"]))
+            ),
+            Column("points", kind="integer"),
+        )  # fmt: skip
+        points = [
+            point.row() for bracket in self.brackets.values() for point in bracket.points
+        ]
+        title = (
+            f"{one.network}: {one.network.n:,} processors in {one.network.g:,} groups of "
+            f"{one.network.d:,}\narrivals {one.arrivals}, arrival seed {one.arrival_seed}"
+        )
+        facts = (
+            Fact("network", one.network.to_dict()),
+            Fact("arrivals", one.arrivals),
+            Fact("arrival_seed", one.arrival_seed),
+            *bound_facts(one.bounds),
+            Fact("points", points),
+        )
+        return Report(title, facts, (Table("saturation", "Largest stable load", columns, rows),))
+
+
+def _shown(load: float | None) -> str:
+    return "–" if load is None else f"{load:.4g}"
+
+
+_Run = Callable[[TrafficExperiment], TrafficResult]
+
+
+def _run_together(
+    work: Callable[[int, _Run], None],
+    count: int,
+    points: int,
+    engine: str,
+    workers: int | None,
+    progress: Progress,
+) -> None:
+    """Do pieces of work on threads; after an exception in one, stop the others."""
+    if workers is not None:
+        whole_number("workers", workers, 1)
+    if not count:
+        raise InputError("There is nothing to run; give at least one scheduler and load.")
+    stopped, lock, done = Event(), Lock(), 0
+
+    def watch(*_: object) -> None:
+        if stopped.is_set():
+            raise _Stopped("Stopped.")
+
+    with patient_progress("traffic", points, progress, "points") as update:
+
+        def run(experiment: TrafficExperiment) -> TrafficResult:
+            nonlocal done
+            result = simulate(experiment, engine=engine, progress=watch)
+            with lock:
+                done += 1
+                update(min(done, points))
+            return result
+
+        pool = ThreadPoolExecutor(workers or min(count, system.threads_here()))
+        futures: list[Future[None]] = [pool.submit(work, number, run) for number in range(count)]
+        try:
+            for future in as_completed(futures):
+                future.result()
+        finally:
+            stopped.set()
+            pool.shutdown(wait=True, cancel_futures=True)

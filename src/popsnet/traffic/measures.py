@@ -1,0 +1,367 @@
+"""What is measured in the window of a run: delays, hops, order, shares, buffers, backlog.
+
+A packet is *tagged* if it arrives in the window. Delays, hops and order are those of tagged
+packets, whenever they are delivered. All other counts are of the slots of the window.
+"""
+
+from __future__ import annotations
+
+from math import ceil
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from popsnet.compiled import compiled
+from popsnet.network import Network
+from popsnet.traffic.arrivals import Block
+from popsnet.traffic.batch_means import MOST_SUMS, BatchMeans, Sums, batch_means, merged
+from popsnet.traffic.log import Log
+
+F64 = npt.NDArray[np.float64]
+I32 = npt.NDArray[np.int32]
+I64 = npt.NDArray[np.int64]
+
+EXACT = 2048
+"""Delays below this have a bucket each. Above, buckets have a relative width of at most 2^-10."""
+MOST_FLOWS = 2**20
+"""About this many pairs of source and destination are followed."""
+ENOUGH_ARRIVALS = 1000
+"""A flow, a source or a destination is judged if it has this many arrivals in the window."""
+_OPEN = 2**62
+_BITS = 40
+"""Delays are shorter than 2^40 slots."""
+
+
+class Worst(NamedTuple):
+    """The flow, source or destination that got the smallest share of its arrivals delivered."""
+
+    kind: str
+    """``flow``, ``source`` or ``destination``."""
+    source: int | None
+    destination: int | None
+    arrivals: int
+    delivered: int
+
+    @property
+    def share(self) -> float:
+        """Deliveries over arrivals in the window."""
+        return self.delivered / self.arrivals
+
+    def __str__(self) -> str:
+        if self.kind == "flow":
+            return f"the flow from {self.source} to {self.destination}"
+        return f"{self.kind} {self.source if self.kind == 'source' else self.destination}"
+
+
+class _Counts(NamedTuple):
+    """Totals of the window, as the compiled loop keeps them."""
+
+    delivered: int = 0
+    """Tagged packets delivered."""
+    delay: int = 0
+    longest: int = 0
+    hops: int = 0
+    followed: int = 0
+    """Tagged packets delivered in flows that are followed."""
+    out_of_order: int = 0
+    last: int = -1
+    """The slot of the last delivery of a tagged packet."""
+
+
+def backlog_after(before: int, block: Block, log: Log) -> I64:
+    """Return the packets inside after each slot: arrived, not refused, delivered or lost.
+
+    Parameters
+    ----------
+    before : int
+        The packets inside before the first slot.
+    block, log : Block and Log
+        Arrivals, and what happened.
+
+    Returns
+    -------
+    array of int64
+        A number per slot.
+    """
+    change = np.diff(block.starts) - np.diff(log.ends, prepend=0)
+    change -= log.refused
+    change -= log.lost
+    return before + np.cumsum(change)
+
+
+class Window:
+    """The measures of a window that begins at a slot and stays open until it is closed.
+
+    Parameters
+    ----------
+    network : Network
+        The network.
+    begin : int
+        The first slot of the window.
+
+    Notes
+    -----
+    Flows are the pairs of source and destination. For n ≤ 1,024 all are followed, otherwise those
+    of every s-th source, s = ⌈n²/2^20⌉.
+
+    Examples
+    --------
+    >>> from popsnet import Network
+    >>> from popsnet.traffic.measures import Window
+    >>> Window(Network(64, 64), 0).every
+    16
+    """
+
+    def __init__(self, network: Network, begin: int) -> None:
+        n = network.n
+        self.network, self.begin, self.end = network, begin, _OPEN
+        self.every = -(-n * n // MOST_FLOWS)
+        self.next = begin
+        self.offered = self.refused = self.lost = self.lost_later = 0
+        self.messages = self.collisions = self.destroyed = self.deliveries = 0
+        self.own = self.relayed = self.most_own = self.most_relayed = self.integral = 0
+        self.backlog, self.arrivals = Sums(), Sums()
+        self._row_of = np.full(n, -1, np.int32)
+        followed = np.arange(0, n, self.every)
+        self._row_of[followed] = np.arange(len(followed))
+        self._flows = np.zeros((len(followed) * n, 3), np.int32)
+        self._sources, self._destinations = np.zeros((2, n, 2), np.int64)
+        self._histogram = np.zeros((_BITS - 11) * (EXACT // 2) + EXACT, np.int64)
+        self._delays, self._packets, self._shift = *np.zeros((2, MOST_SUMS), np.int64), 0
+        self._totals = np.array(_Counts(), np.int64)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether packets that arrive next are tagged."""
+        return self.end == _OPEN
+
+    def close(self) -> None:
+        """End the window before the next slot."""
+        self.end = self.next
+
+    def add(self, block: Block, log: Log, backlog: I64) -> None:
+        """Add the next slots.
+
+        Parameters
+        ----------
+        block, log : Block and Log
+            Arrivals, and what happened.
+        backlog : array of int64
+            The packets inside after each slot, see :func:`backlog_after`.
+        """
+        self.next = block.begin + block.slots
+        if self.is_open:
+            self._widen()
+            self._add_slots(block, log, backlog)
+            _count_arrivals(
+                block.sources, block.destinations, self._row_of, self._flows, self._sources,
+                self._destinations,
+            )  # fmt: skip
+        else:
+            self.lost_later += int(log.lost.sum())
+        _count_deliveries(
+            block.begin, log.ends, log.arrival, log.source, log.destination, log.hops,
+            (self.begin, self.end), self._row_of, self._flows, self._sources, self._destinations,
+            self._histogram, self._delays, self._packets, self._shift, self._totals,
+        )  # fmt: skip
+
+    def _widen(self) -> None:
+        while (self.next - self.begin - 1) >> self._shift >= MOST_SUMS:
+            self._delays, self._packets = merged(self._delays), merged(self._packets)
+            self._shift += 1
+
+    def _add_slots(self, block: Block, log: Log, backlog: I64) -> None:
+        arrived, delivered, lost = len(block.sources), len(log.arrival), int(log.lost.sum())
+        self.offered += arrived
+        self.deliveries += delivered
+        self.lost += lost
+        self.refused += int(log.refused.sum())
+        self.messages += int(log.messages.sum())
+        self.collisions += int(log.collisions.sum())
+        self.destroyed += int(log.destroyed.sum())
+        self.own += int(log.own.sum())
+        self.relayed += int(log.relayed.sum())
+        self.most_own = max(self.most_own, log.most_own)
+        self.most_relayed = max(self.most_relayed, log.most_relayed)
+        self.integral += int(backlog.sum()) + delivered + lost
+        self.backlog.add(backlog)
+        self.arrivals.add(np.diff(block.starts))
+
+    @property
+    def slots(self) -> int:
+        """The slots of the window so far."""
+        return min(self.next, self.end) - self.begin
+
+    @property
+    def counts(self) -> _Counts:
+        """Totals over tagged packets."""
+        return _Counts(*self._totals.tolist())
+
+    @property
+    def tagged(self) -> int:
+        """Tagged packets that were not refused."""
+        return self.offered - self.refused
+
+    @property
+    def inside(self) -> int:
+        """Tagged packets that were not delivered. If packets were lost, some may be these."""
+        return self.tagged - self.counts.delivered
+
+    @property
+    def little(self) -> float | None:
+        """The mean delay by Little's law: packets inside, summed over slots, per arrival."""
+        return self.integral / self.tagged if self.tagged else None
+
+    @property
+    def out_of_order(self) -> float | None:
+        """The share of tagged packets delivered after a packet of their flow that came later."""
+        counts = self.counts
+        return counts.out_of_order / counts.followed if counts.followed else None
+
+    def delays(self, share: float = 1.0) -> BatchMeans | None:
+        """Return the mean delay and its interval, from the first part of the window."""
+        used = ceil(share * self.slots) >> self._shift
+        used = max(used, 1) if share < 1 else -(-self.slots // (1 << self._shift))
+        return batch_means(self._delays[:used], self._packets[:used])
+
+    def percentile(self, share: float) -> int | None:
+        """Return the smallest delay that this share of the tagged packets does not exceed.
+
+        Parameters
+        ----------
+        share : float
+            From 0 to 1.
+
+        Returns
+        -------
+        int or None
+            Exact below 2,048 slots, otherwise too large by less than one part in 1,024. None if
+            it falls among packets that were not delivered, which count as larger than all others.
+        """
+        rank = max(1, ceil(share * self.tagged * (1 - 2**-52)))
+        counts = self.counts
+        if rank > counts.delivered:
+            return None
+        place = int(np.searchsorted(np.cumsum(self._histogram), rank))
+        return min(largest_in(place), counts.longest)
+
+    @property
+    def fairness(self) -> float | None:
+        """Jain's index of the shares delivered, over sources with arrivals."""
+        arrivals, delivered = self._sources[self._sources[:, 0] > 0].T
+        shares = delivered / arrivals
+        squares = float(shares @ shares)
+        return float(shares.sum()) ** 2 / (len(shares) * squares) if squares else None
+
+    @property
+    def worst(self) -> Worst | None:
+        """The worst of all flows, sources and destinations with at least 1,000 arrivals."""
+        n, found = self.network.n, []
+        if (place := _worst_of(self._flows)) is not None:
+            source, destination = divmod(place, n)
+            pair = source * self.every, destination
+            found.append(Worst("flow", *pair, *self._flows[place, :2].tolist()))
+        if (place := _worst_of(self._sources)) is not None:
+            found.append(Worst("source", place, None, *self._sources[place].tolist()))
+        if (place := _worst_of(self._destinations)) is not None:
+            found.append(Worst("destination", None, place, *self._destinations[place].tolist()))
+        return min(found, key=lambda one: one.share, default=None)
+
+
+def _worst_of(counts: npt.NDArray[np.signedinteger[Any]]) -> int | None:
+    """Return the row with the smallest share of deliveries among those with enough arrivals."""
+    rows = np.flatnonzero(counts[:, 0] >= ENOUGH_ARRIVALS)
+    if not len(rows):
+        return None
+    return int(rows[np.argmin(counts[rows, 1] / counts[rows, 0])])
+
+
+@compiled
+def _bucket(delay: int) -> int:
+    """Return the bucket of a delay: the delay itself below 2,048, then 1,024 per power of two."""
+    shift = 0
+    while delay >> shift >= EXACT:
+        shift += 1
+    return shift * (EXACT // 2) + (delay >> shift)
+
+
+def largest_in(bucket: int) -> int:
+    """Return the largest delay in a bucket.
+
+    Examples
+    --------
+    >>> largest_in(2047), largest_in(2048), largest_in(2049)
+    (2047, 2049, 2051)
+    """
+    shift = max(0, bucket // (EXACT // 2) - 1)
+    return ((bucket - shift * (EXACT // 2) + 1) << shift) - 1
+
+
+@compiled
+def _count_arrivals(
+    sources: I32, destinations: I32, row_of: I32, flows: I32, of_source: I64, of_destination: I64
+) -> None:
+    n = len(row_of)
+    for p in range(len(sources)):
+        s, t = sources[p], destinations[p]
+        of_source[s, 0] += 1
+        of_destination[t, 0] += 1
+        row = row_of[s]
+        if row >= 0:
+            flows[np.int64(row) * n + t, 0] += 1
+
+
+@compiled
+def _count_deliveries(
+    slot: int,
+    ends: I64,
+    arrival: I64,
+    source: I32,
+    destination: I32,
+    hops: I32,
+    window: tuple[int, int],
+    row_of: I32,
+    flows: I32,
+    of_source: I64,
+    of_destination: I64,
+    histogram: I64,
+    delays: I64,
+    packets: I64,
+    shift: int,
+    totals: I64,
+) -> None:
+    """Count deliveries. A flow keeps the latest arrival, from 1, that it has had delivered."""
+    begin, end = window
+    n, p = len(row_of), 0
+    delivered, total, longest, hop = totals[0], totals[1], totals[2], totals[3]
+    followed, early, last = totals[4], totals[5], totals[6]
+    for k in range(len(ends)):
+        counted = 1 if slot + k < end else 0
+        while p < ends[k]:
+            s, t, a = source[p], destination[p], arrival[p]
+            of_source[s, 1] += counted
+            of_destination[t, 1] += counted
+            tagged = (a >= begin) & (a < end)
+            row = row_of[s]
+            if row >= 0:
+                f = np.int64(row) * n + t
+                flows[f, 1] += counted
+                place = np.int32(max(a - begin + 1, 0))
+                latest = flows[f, 2]
+                followed += np.int64(tagged)
+                early += np.int64(tagged & (place < latest))  # no branch waits for memory
+                flows[f, 2] = max(latest, place)
+            if tagged:
+                delay = slot + k - a + 1
+                histogram[_bucket(delay)] += 1
+                delays[(a - begin) >> shift] += delay
+                packets[(a - begin) >> shift] += 1
+                delivered += 1
+                total += delay
+                hop += hops[p]
+                longest = max(longest, delay)
+                last = slot + k
+            p += 1
+    totals[0], totals[1], totals[2], totals[3] = delivered, total, longest, hop
+    totals[4], totals[5], totals[6] = followed, early, last

@@ -1,0 +1,127 @@
+"""What can be expected before anything is run: bounds of the pattern, and what schedulers state."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy.typing as npt
+
+from popsnet.network import Network
+from popsnet.report import Column, Fact, Report, Reported, Row, Table
+from popsnet.traffic.arrivals import make_arrivals
+from popsnet.traffic.bounds import Bounds
+from popsnet.traffic.scheduler import Scheduler, all_schedulers
+
+
+@dataclass(frozen=True, repr=False)
+class TrafficOverview(Reported):
+    """The bounds of a pattern on a network, and what every scheduler states for uniform traffic.
+
+    Parameters
+    ----------
+    network : Network
+        The network.
+    pattern : str
+        The name of the arrivals.
+    bounds : Bounds
+        Their bounds.
+    schedulers : tuple of Scheduler
+        The schedulers.
+    """
+
+    network: Network
+    pattern: str
+    bounds: Bounds
+    schedulers: tuple[Scheduler, ...]
+
+    def report(self) -> Report:
+        """Return a table of bounds and a table of schedulers."""
+        network = self.network
+        title = f"{network}: {network.n:,} processors in {network.g:,} groups of {network.d:,}"
+        limits = [one._asdict() for one in self.bounds.report_rows()]
+        columns = (
+            Column("name", "bound", "text"),
+            Column("load", "largest load", "number", lambda row: f"{row['load']:.4g}"),
+            Column("meaning", kind="text"),
+        )
+        rows = [self._row(one) for one in self.schedulers]
+        return Report(
+            title,
+            (Fact("network", network.to_dict()), Fact("arrivals", self.pattern, "arrivals", "text")),
+            (
+                Table("bounds", "Largest loads for any scheduler", columns, limits),
+                Table("schedulers", "Schedulers, for uniform traffic", _COLUMNS, rows),
+                "Run one: --load LOAD; several loads: --loads FROM:TO:COUNT; where a scheduler "
+                "breaks: --saturation.",
+            ),
+        )
+
+    def _row(self, scheduler: Scheduler) -> Row:
+        load, delay = (
+            None if formula is None else formula(self.network)
+            for formula in (scheduler.saturation, scheduler.delay)
+        )
+        return {
+            "scheduler": scheduler.name,
+            "online": scheduler.online,
+            "saturation": load,
+            "delay": delay,
+            "hops": scheduler.hops,
+            "variants": list(scheduler.variants),
+            "summary": scheduler.summary,
+        }
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:,.4g}"
+
+
+_COLUMNS = (
+    Column("scheduler", kind="text"),
+    Column("online", "on-line", "flag"),
+    Column("saturation", "largest load", "number", lambda row: _number(row["saturation"])),
+    Column("delay", "least delay", "number", lambda row: _number(row["delay"])),
+    Column("summary", kind="text"),
+)
+
+
+def traffic_overview(
+    network: Network,
+    *,
+    pattern: str = "uniform",
+    burst: float | None = None,
+    matrix: str | Path | npt.ArrayLike | None = None,
+    seed: int = 0,
+) -> TrafficOverview:
+    """Return the bounds of a pattern, and what every scheduler states.
+
+    Parameters
+    ----------
+    network : Network
+        The network.
+    pattern, burst, matrix
+        As for :class:`TrafficExperiment`.
+    seed : int
+        The seed of the arrivals.
+
+    Returns
+    -------
+    TrafficOverview
+        The bounds and the schedulers.
+
+    Examples
+    --------
+    >>> from popsnet import Network
+    >>> from popsnet.traffic import traffic_overview
+    >>> round(traffic_overview(Network(8, 8), pattern="group-shift").bounds.any.load, 4)
+    0.5625
+    """
+    arrivals = make_arrivals(
+        network, pattern=pattern, load=_LITTLE, burst=burst, matrix=matrix, seed=seed
+    )
+    return TrafficOverview(network, arrivals.name, arrivals.bounds(), tuple(all_schedulers()))
+
+
+_LITTLE = 1e-6
+"""A load that every pattern admits."""

@@ -1,0 +1,446 @@
+"""The result of one point of continuous traffic: what was measured at one load."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+from popsnet.network import Network
+from popsnet.report import Column, Fact, Report, Reported, Row, Table, facts_of
+from popsnet.report.table import NOTHING
+from popsnet.traffic.measures import Window, Worst
+from popsnet.traffic.verdict import Kind, Verdict
+
+SHARES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p999": 0.999}
+"""The percentiles of the delay that are kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What a point is a result of, apart from its network and its arrivals.
+
+    Parameters
+    ----------
+    scheduler, variant : str
+        The scheduler and its variant.
+    seed, arrival_seed : int
+        The seeds of the scheduler's coins and of the arrivals.
+    engine : str
+        The engine that executed the slots.
+    buffer : int
+        The packets of its own, and of others, that a processor has room for; 0 is no limit.
+    bounds : mapping
+        Bounds on the load for any scheduler, by name.
+
+    Examples
+    --------
+    >>> from popsnet.traffic.result import Setting
+    >>> Setting("tdm", seed=1).arrival_seed
+    0
+    """
+
+    scheduler: str = ""
+    variant: str = ""
+    seed: int = 0
+    arrival_seed: int = 0
+    engine: str = ""
+    buffer: int = 0
+    bounds: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Delay:
+    """The delays, in slots, of the packets that arrived in the window.
+
+    A packet delivered in the slot in which it arrived has delay 1. The mean is that of delivered
+    packets. A percentile is that of all packets, and None if it falls among those that were not
+    delivered; it is exact below 2,048 slots, and above too large by at most one part in 1,024.
+
+    Parameters
+    ----------
+    mean : float or None
+        The mean, None if no packet was delivered.
+    interval : tuple of float or None
+        Its 95 % interval by batch means, None for windows of fewer than 20 slots.
+    p50, p90, p95, p99, p999 : int or None
+        Percentiles.
+    max : int or None
+        The largest delay of a delivered packet, exactly.
+    batches : int
+        The batches of the interval.
+    lag1 : float or None
+        The lag-1 correlation of the batch means.
+    independent : bool
+        Whether no correlation was found. If not, the interval is too narrow.
+
+    Examples
+    --------
+    >>> from popsnet.traffic.result import Delay
+    >>> Delay(10.0, (9.5, 10.5)).half_width
+    0.5
+    """
+
+    mean: float | None = None
+    interval: tuple[float, float] | None = None
+    p50: int | None = None
+    p90: int | None = None
+    p95: int | None = None
+    p99: int | None = None
+    p999: int | None = None
+    max: int | None = None
+    batches: int = 0
+    lag1: float | None = None
+    independent: bool = False
+
+    @property
+    def half_width(self) -> float | None:
+        """Half the width of the interval."""
+        return None if self.interval is None else (self.interval[1] - self.interval[0]) / 2
+
+    @classmethod
+    def of(cls, window: Window) -> Delay:
+        """Return the delays of a window."""
+        counts, found = window.counts, window.delays()
+        if not counts.delivered:
+            return cls()
+        mean = counts.delay / counts.delivered
+        p50, p90, p95, p99, p999 = map(window.percentile, SHARES.values())
+        whole = cls(mean, None, p50, p90, p95, p99, p999, counts.longest)
+        if found is None:
+            return whole
+        interval = mean - found.half_width, mean + found.half_width
+        return replace(
+            whole, interval=interval, batches=found.batches, lag1=found.lag1,
+            independent=found.independent,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Buffers:
+    """The packets that processors held in the window.
+
+    Parameters
+    ----------
+    own_mean, relayed_mean : float
+        Packets of its own, and of others, that a processor held after a slot, on average.
+    own_most, relayed_most : int
+        The most that one processor held.
+
+    Examples
+    --------
+    >>> from popsnet.traffic.result import Buffers
+    >>> Buffers(0.5, 3, 0.0, 0).own_most
+    3
+    """
+
+    own_mean: float
+    own_most: int
+    relayed_mean: float
+    relayed_most: int
+
+
+@dataclass(frozen=True, repr=False)
+class TrafficResult(Reported):
+    """One point: the load, what was delivered, and how long it took.
+
+    Parameters
+    ----------
+    network : Network
+        The network.
+    arrivals : str
+        What arrived, and where it went.
+    load : float
+        The load that was asked for, in packets per processor and slot.
+    setting : Setting
+        Scheduler, variant, seeds, engine, and bounds on the load. Its fields are attributes of
+        the result, too.
+    offered, accepted : float
+        Packets per processor and slot that arrived, and that were delivered, in the window.
+    delay : Delay
+        Delays of the packets that arrived in the window.
+    hops, messages, collisions : float or None
+        Hops, messages and couplers with collisions per delivered packet.
+    buffers : Buffers
+        Packets held by processors.
+    out_of_order : float or None
+        The share of packets that were delivered after a packet of their flow that came later.
+    followed : int
+        Flows of every source with a number divisible by this are followed: 1 means all.
+    fairness : float or None
+        Jain's index of the shares delivered over sources with arrivals: 1 if all are equal.
+    worst : Worst or None
+        The worst flow, source or destination of those with at least 1,000 arrivals.
+    little : float or None
+        The mean delay by Little's law, which must agree with the mean but for both ends.
+    arrived, delivered, refused, lost, destroyed : int
+        Packets that arrived, were delivered, refused and lost, and messages destroyed, in the
+        window.
+    undelivered : int
+        Packets that arrived in the window and were not delivered, nor refused, up to the end.
+    warm_up, slots, drain : int
+        Slots before, in and after the window.
+    verdict : {"stable", "unstable", "undecided"}
+        The verdict.
+    reason : str
+        Its reason.
+    """
+
+    network: Network
+    arrivals: str
+    load: float
+    setting: Setting
+    offered: float
+    accepted: float
+    delay: Delay
+    hops: float | None
+    messages: float | None
+    collisions: float | None
+    buffers: Buffers
+    out_of_order: float | None
+    followed: int
+    fairness: float | None
+    worst: Worst | None
+    little: float | None
+    arrived: int
+    delivered: int
+    refused: int
+    lost: int
+    destroyed: int
+    undelivered: int
+    warm_up: int
+    slots: int
+    drain: int
+    verdict: Kind
+    reason: str
+
+    def __getattr__(self, name: str) -> Any:
+        if name in Setting.__dataclass_fields__:
+            return getattr(self.setting, name)
+        raise AttributeError(f"'TrafficResult' object has no attribute {name!r}")
+
+    @classmethod
+    def of(
+        cls,
+        window: Window,
+        verdict: Verdict,
+        *,
+        arrivals: str,
+        load: float,
+        setting: Setting,
+        drain: int,
+    ) -> TrafficResult:
+        """Return the result of a window.
+
+        Parameters
+        ----------
+        window : Window
+            The measures.
+        verdict : Verdict
+            The verdict.
+        arrivals : str
+            The name of the arrivals.
+        load : float
+            Their load.
+        setting : Setting
+            Scheduler, seeds and engine.
+        drain : int
+            Slots after the window.
+
+        Returns
+        -------
+        TrafficResult
+            The result.
+        """
+        counts, sent = window.counts, window.deliveries
+        cells = max(1, window.slots * window.network.n)
+        return cls(
+            network=window.network, arrivals=arrivals, load=load, setting=setting,
+            offered=window.offered / cells, accepted=sent / cells, delay=Delay.of(window),
+            hops=counts.hops / counts.delivered if counts.delivered else None,
+            messages=window.messages / sent if sent else None,
+            collisions=window.collisions / sent if sent else None,
+            buffers=Buffers(
+                window.own / cells, window.most_own, window.relayed / cells, window.most_relayed
+            ),
+            out_of_order=window.out_of_order, followed=window.every, fairness=window.fairness,
+            worst=window.worst, little=window.little, arrived=window.offered, delivered=sent,
+            refused=window.refused, lost=window.lost, destroyed=window.destroyed,
+            undelivered=window.inside, warm_up=window.begin, slots=window.slots, drain=drain,
+            verdict=verdict.kind, reason=verdict.reason,
+        )  # fmt: skip
+
+    @property
+    def stable(self) -> bool | None:
+        """Whether the point is stable, None if undecided."""
+        return None if self.verdict == "undecided" else self.verdict == "stable"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all fields as plain values that JSON represents exactly.
+
+        Returns
+        -------
+        dict
+            See :meth:`from_dict`.
+        """
+        fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        worst = None if self.worst is None else {**self.worst._asdict(), "share": self.worst.share}
+        interval = None if self.delay.interval is None else list(self.delay.interval)
+        return {
+            **fields,
+            "network": self.network.to_dict(),
+            "setting": {**asdict(self.setting), "bounds": dict(self.setting.bounds)},
+            "delay": {**asdict(self.delay), "interval": interval},
+            "buffers": asdict(self.buffers),
+            "worst": worst,
+        }
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> TrafficResult:
+        """Return the result that :meth:`to_dict` has made plain values of.
+
+        Parameters
+        ----------
+        values : mapping
+            The values, also after a passage through JSON.
+
+        Returns
+        -------
+        TrafficResult
+            An equal result.
+        """
+        network, delay, worst = values["network"], values["delay"], values["worst"]
+        interval = None if delay["interval"] is None else tuple(delay["interval"])
+        parts = {
+            "network": Network(network["d"], network["g"]),
+            "setting": Setting(**values["setting"]),
+            "delay": Delay(**{**delay, "interval": interval}),
+            "buffers": Buffers(**values["buffers"]),
+            "worst": None if worst is None else Worst(*(worst[name] for name in Worst._fields)),
+        }
+        return cls(**{**values, **parts})
+
+    def row(self) -> dict[str, Any]:
+        """Return what a table of points shows of this one, with a key per value.
+
+        Returns
+        -------
+        dict
+            Plain values. :data:`COLUMNS` says how people see them.
+        """
+        low, high = self.delay.interval or (None, None)
+        delays = {f"delay_{name}": getattr(self.delay, name) for name in ("mean", *SHARES, "max")}
+        same = ("load", "offered", "accepted")
+        rest = (
+            "hops", "messages", "collisions", "out_of_order", "fairness", "refused", "lost",
+            "undelivered", "warm_up", "slots", "drain", "verdict", "reason",
+        )  # fmt: skip
+        return {
+            "scheduler": self.setting.scheduler,
+            "variant": self.setting.variant,
+            **{name: getattr(self, name) for name in same},
+            **delays,
+            "delay_low": low,
+            "delay_high": high,
+            **{name: getattr(self, name) for name in rest},
+        }
+
+    def report(self) -> Report:
+        """Return the report that the command line prints."""
+        one, network = self.setting, self.network
+        variant = f" ({one.variant})" if one.variant else ""
+        title = (
+            f"{network}: {network.n:,} processors in {network.g:,} groups of {network.d:,}\n"
+            f"{one.scheduler}{variant}, engine {one.engine}, seed {one.seed}\n"
+            f"arrivals {self.arrivals}, load {self.load:g}, arrival seed {one.arrival_seed}"
+        )
+        verdict = f"{self.verdict.capitalize()}: {self.reason}"
+        return Report(title, self._facts(), (self._table(),), verdict)
+
+    def _facts(self) -> tuple[Fact, ...]:
+        one = self.setting
+        most = ", ".join(f"{name} {bound:.4g}" for name, bound in one.bounds.items())
+        held = self.buffers
+        plain = (
+            *facts_of(one, "scheduler", "variant", "engine", "seed", "arrival_seed", "buffer"),
+            *facts_of(self, "network", "arrivals", "load", "accepted", "arrived", "delivered"),
+            *facts_of(self, "refused", "lost", "destroyed", "verdict", "reason"),
+        )
+        parts = self.to_dict()
+        return (
+            *plain,
+            Fact("delay", parts["delay"]),
+            Fact("followed", self.followed),
+            Fact("bounds", dict(one.bounds), "largest load" if most else "", text=most),
+            Fact("offered", self.offered, "load offered, accepted", text=_loads(self)),
+            Fact("little", self.little, "mean delay by Little's law", "number"),
+            Fact("hops", self.hops, "hops per packet", "number"),
+            Fact("messages", self.messages, "messages per packet", "number"),
+            Fact("collisions", self.collisions, "collisions per packet", "number"),
+            Fact("buffers", parts["buffers"], "own packets held", text=(
+                f"{held.own_mean:,.2f} on average, at most {held.own_most:,}"
+            )),
+            Fact("relayed_most", held.relayed_most, "packets held for others", text=(
+                f"{held.relayed_mean:,.2f} on average, at most {held.relayed_most:,}"
+            )),
+            Fact("out_of_order", self.out_of_order, "delivered out of order", "share"),
+            Fact("fairness", self.fairness, "Jain's index over sources", text=_index(self)),
+            Fact("worst", parts["worst"], "smallest share delivered", text=_worst(self.worst)),
+            Fact("undelivered", self.undelivered, "packets not delivered"),
+            Fact("warm_up", self.warm_up, "slots of warm-up"),
+            Fact("slots", self.slots, "slots measured"),
+            Fact("drain", self.drain, "slots of drain"),
+        )  # fmt: skip
+
+    def _table(self) -> Table:
+        caption = ""
+        if self.undelivered:
+            caption = f"{self.undelivered:,} packets not delivered count as longer than all others."
+        return Table("points", "Delay in slots", DELAY_COLUMNS, [self.row()], caption)
+
+
+def _loads(result: TrafficResult) -> str:
+    return f"{result.offered:.4f}, {result.accepted:.4f}"
+
+
+def _index(result: TrafficResult) -> str:
+    return NOTHING if result.fairness is None else f"{result.fairness:.4f}"
+
+
+def _worst(worst: Worst | None) -> str:
+    return NOTHING if worst is None else f"{worst.share:.1%} of {worst}"
+
+
+def _spread(row: Row) -> str:
+    low, high = row["delay_low"], row["delay_high"]
+    return NOTHING if low is None else f"±{(high - low) / 2:,.2f}"
+
+
+def _late(key: str) -> Column:
+    """Return the column of a percentile, which is infinite among undelivered packets."""
+
+    def show(row: Row) -> str:
+        if row["delay_mean"] is None:
+            return NOTHING
+        return "∞" if row[key] is None else f"{row[key]:,}"
+
+    names = {"delay_p999": "p99.9"}
+    return Column(key, names.get(key, key.removeprefix("delay_")), "integer", show)
+
+
+DELAY_COLUMNS: tuple[Column, ...] = (
+    Column("delay_mean", "mean"),
+    Column("delay_high", "95 %", "text", _spread),
+    *(_late(f"delay_{name}") for name in SHARES),
+    Column("delay_max", "max", "integer"),
+)
+"""The columns of delays."""
+
+COLUMNS: tuple[Column, ...] = (
+    Column("scheduler", kind="text"),
+    Column("load", show=lambda row: f"{row['load']:.4g}"),
+    Column("accepted", show=lambda row: f"{row['accepted']:.4f}"),
+    *DELAY_COLUMNS,
+    Column("verdict", kind="text"),
+)
+"""The columns of a table of points."""

@@ -1,0 +1,169 @@
+"""The largest stable load, as a bracket, by bisection."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from popsnet.errors import InputError
+from popsnet.report import Fact, Report, Reported, Table
+from popsnet.traffic.result import COLUMNS, TrafficResult
+
+_LEAST = 1e-4
+"""Loads below this share of the upper end are not tried."""
+
+
+@dataclass(frozen=True, repr=False)
+class Saturation(Reported):
+    """A bracket of the largest stable load.
+
+    Parameters
+    ----------
+    stable : float or None
+        The largest load that was judged stable.
+    unstable : float or None
+        The smallest load that was judged unstable, None if the upper end is stable.
+    undecided : tuple of float
+        The loads between them that were undecided.
+    points : tuple of TrafficResult
+        All points, by load.
+
+    Examples
+    --------
+    >>> from popsnet.traffic.saturation import Saturation
+    >>> Saturation(0.49, 0.5, ()).width
+    0.020000000000000018
+    """
+
+    stable: float | None
+    unstable: float | None
+    undecided: tuple[float, ...]
+    points: tuple[TrafficResult, ...] = field(default=(), compare=False)
+
+    @property
+    def width(self) -> float | None:
+        """The width of the bracket as a share of its upper end."""
+        if self.unstable is None:
+            return None
+        return (self.unstable - (self.stable or 0.0)) / self.unstable
+
+    def report(self) -> Report:
+        """Return the bracket, and a table of all points."""
+        facts = (
+            Fact("stable", self.stable, "largest stable load", text=_load(self.stable)),
+            Fact("unstable", self.unstable, "smallest unstable load", text=_load(self.unstable)),
+            Fact("undecided", list(self.undecided)),
+        )
+        rows = [point.row() for point in self.points]
+        return Report("", facts, (Table("points", "", COLUMNS, rows),), self._verdict)
+
+    @property
+    def _verdict(self) -> str:
+        low, high = _load(self.stable or 0.0), _load(self.unstable)
+        if self.unstable is None and not self.undecided:
+            return f"Stable up to {low}, the largest load tried."
+        between = (
+            f"; undecided at {', '.join(map(_load, self.undecided))}" if self.undecided else ""
+        )
+        if self.unstable is None:
+            return f"Stable up to {low}{between}."
+        return f"Saturation is between {low} and {high}{between}."
+
+
+def _load(load: float | None) -> str:
+    return "–" if load is None else f"{load:.4g}"
+
+
+def find_saturation(
+    run: Callable[[float], TrafficResult],
+    upper: float = 1.0,
+    *,
+    width: float = 0.02,
+    most_points: int = 40,
+) -> Saturation:
+    """Return a bracket of the largest stable load.
+
+    Parameters
+    ----------
+    run : function
+        Returns the result at a load.
+    upper : float
+        The largest load to try, such as a bound for any scheduler.
+    width : float
+        The width of the bracket that is enough, as a share of its upper end.
+    most_points : int
+        The most points to run.
+
+    Returns
+    -------
+    Saturation
+        The bracket and all points.
+
+    Raises
+    ------
+    InputError
+        If a parameter is out of range.
+
+    Notes
+    -----
+    Loads below a stable one count as stable, loads above an unstable one as unstable. Where loads
+    are undecided, the gaps below and above them are each bisected, so that the bracket may stay
+    wider, and says which loads were undecided.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> from popsnet.traffic.saturation import find_saturation
+    >>> found = find_saturation(lambda load: SimpleNamespace(load=load, stable=load < 0.3), 1.0)
+    >>> found.stable, found.unstable
+    (0.296875, 0.30078125)
+    """
+    _check(upper, width, most_points)
+    points: list[TrafficResult] = []
+    verdicts: dict[float, bool | None] = {}
+    load: float | None = upper
+    while load is not None and len(points) < most_points:
+        points.append(run(load))
+        verdicts[load] = points[-1].stable
+        load = _next(verdicts, upper, width)
+    low, high, between = _bracket(verdicts)
+    return Saturation(low, high, between, tuple(sorted(points, key=lambda one: one.load)))
+
+
+def _check(upper: float, width: float, most_points: int) -> None:
+    if not 0 < upper <= 1:
+        raise InputError(f"upper = {upper}: a load must be above 0 and at most 1.")
+    if not 0 < width < 1:
+        raise InputError(f"width = {width}: it must be between 0 and 1, such as 0.02 for 2 %.")
+    if most_points < 1:
+        raise InputError(f"most_points = {most_points}: it must be at least 1.")
+
+
+def _bracket(
+    verdicts: dict[float, bool | None],
+) -> tuple[float | None, float | None, tuple[float, ...]]:
+    """Return the largest stable load, the smallest unstable one above, and those undecided."""
+    low = max((load for load, stable in verdicts.items() if stable), default=None)
+    high = min((load for load, stable in verdicts.items() if stable is False), default=None)
+    between = sorted(
+        load
+        for load, stable in verdicts.items()
+        if stable is None and (low is None or load > low) and (high is None or load < high)
+    )
+    return low, high, tuple(between)
+
+
+def _next(verdicts: dict[float, bool | None], upper: float, width: float) -> float | None:
+    """Return the middle of the widest gap that is left, None if all are narrow."""
+    low, high, between = _bracket(verdicts)
+    begin = low or 0.0
+    ends = [one for one in (high,) if one is not None]
+    if between:
+        gaps = [(begin, between[0]), *((between[-1], end) for end in ends)]
+    else:
+        gaps = [(begin, end) for end in ends]
+    wide = [(a, b) for a, b in gaps if b - a > width * b and b > _LEAST * upper]
+    if not wide:
+        return None
+    a, b = max(wide, key=lambda gap: gap[1] - gap[0])
+    return (a + b) / 2

@@ -1,0 +1,379 @@
+"""Run one point: warm up, measure a window, and let its packets be delivered.
+
+What is decided depends on slots that are multiples of numbers fixed by the network and the
+scheduler's period, never on time or on the sizes of blocks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from popsnet.errors import InputError
+from popsnet.experiment import whole_number
+from popsnet.network import Network
+from popsnet.progress import Progress, Update, patient_progress
+from popsnet.traffic.arrivals import Arrivals, Block
+from popsnet.traffic.batch_means import Sums
+from popsnet.traffic.log import Log
+from popsnet.traffic.measures import I64, Window, backlog_after
+from popsnet.traffic.result import Setting, TrafficResult
+from popsnet.traffic.verdict import Circumstances, judge, strong_growth
+from popsnet.traffic.warm_up import BATCH, find_cut
+
+MOST_INSIDE = 2**24
+"""A run with more packets inside ends."""
+_STRIDE = 2**20
+"""Processor-slots after which the number of packets inside is looked at."""
+_SHORTEST_FRAME = 200
+_WARM_FRAMES, _HOPELESS_FRAMES = 5, 20
+_MOST_SLOTS = 2**30
+_MOST_BATCHES = 2**15
+"""Batches of the series in which the end of the warm-up is looked for."""
+_DELIVERED_PART = 0.9
+"""The part of an open window whose packets count as delivered when its precision is looked at."""
+
+
+class Session(Protocol):
+    """An engine at work: it takes the arrivals of consecutive slots and returns what happened."""
+
+    def advance(self, block: Block, /) -> Log:
+        """Execute the slots of a block."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How long a point may run.
+
+    Parameters
+    ----------
+    frame : int
+        The unit of waiting: the period of the scheduler, at least 200 slots.
+    slots : int, optional
+        The length of the window. None: until the precision is reached.
+    max_slots : int
+        The longest window.
+    precision : float
+        Half the width of the 95 % interval of the mean delay, as a share of the mean.
+    warm_up : int, optional
+        The length of the warm-up. None: by MSER-5.
+    max_inside : int
+        The most packets inside.
+
+    Examples
+    --------
+    >>> from popsnet import Network
+    >>> from popsnet.traffic.simulation import Plan
+    >>> Plan.make(Network(8, 8), period=64).max_slots
+    16777216
+    """
+
+    frame: int
+    slots: int | None
+    max_slots: int
+    precision: float
+    warm_up: int | None
+    max_inside: int
+
+    @classmethod
+    def make(
+        cls,
+        network: Network,
+        *,
+        period: int = 1,
+        slots: int | None = None,
+        precision: float = 0.02,
+        max_slots: int | None = None,
+        warm_up: int | None = None,
+        max_inside: int = MOST_INSIDE,
+    ) -> Plan:
+        """Check the parameters, see :func:`run_point`, and return the plan."""
+        frame = max(whole_number("period", period, 1, _MOST_SLOTS), _SHORTEST_FRAME)
+        if slots is not None:
+            slots = max_slots = whole_number("slots", slots, 1, _MOST_SLOTS)
+        elif max_slots is None:
+            max_slots = min(max(100 * frame, 2**30 // network.n), _MOST_SLOTS)
+        else:
+            max_slots = whole_number("max_slots", max_slots, 1, _MOST_SLOTS)
+        if not 0 < precision < 1:
+            raise InputError(
+                f"precision = {precision}: it must be between 0 and 1, such as 0.02 for ±2 %."
+            )
+        if warm_up is not None:
+            warm_up = whole_number("warm_up", warm_up, 0, _MOST_SLOTS)
+        whole_number("max_inside", max_inside, 1)
+        return cls(frame, slots, max_slots, precision, warm_up, max_inside)
+
+    @property
+    def first_warm_up(self) -> int:
+        """The slots after which the end of the warm-up is looked for."""
+        return _WARM_FRAMES * self.frame
+
+    @property
+    def hopeless_after(self) -> int:
+        """The slots after which a run whose backlog grows fast is ended."""
+        return _HOPELESS_FRAMES * self.frame
+
+    @property
+    def most_warm_up(self) -> int:
+        """The slots after which the warm-up is ended in any case."""
+        return max(self.first_warm_up, self.max_slots // 2)
+
+
+def run_point(
+    arrivals: Arrivals,
+    session: Session,
+    network: Network,
+    *,
+    setting: Setting | None = None,
+    period: int = 1,
+    slots: int | None = None,
+    precision: float = 0.02,
+    max_slots: int | None = None,
+    warm_up: int | None = None,
+    max_inside: int = MOST_INSIDE,
+    progress: Progress = None,
+    block_slots: int | None = None,
+) -> TrafficResult:
+    """Run one point: warm-up, window, drain.
+
+    Parameters
+    ----------
+    arrivals : Arrivals
+        The packets.
+    session : Session
+        The engine, at slot 0. It is not closed.
+    network : Network
+        The network.
+    setting : Setting, optional
+        Scheduler, seeds and engine, for the result.
+    period : int
+        The period of the scheduler in slots, such as the length of its frame.
+    slots : int, optional
+        The length of the window. By default it grows until the precision is reached.
+    precision : float
+        The half-width of the 95 % interval of the mean delay that is enough, as a share of the
+        mean, unless ``slots`` is given.
+    max_slots : int, optional
+        The longest window, by default 2^30 processor-slots, and at least 100 periods and 20,000
+        slots.
+    warm_up : int, optional
+        Slots to leave out. By default MSER-5 decides on the backlog: at least five periods and
+        1,000 slots, doubled until the cut lies in the first half, at most half of the longest
+        window.
+    max_inside : int
+        A run with more packets inside ends.
+    progress : function, bool or None
+        As for :func:`~popsnet.route`, in slots.
+    block_slots : int, optional
+        Slots per block, which do not change the result. By default 2^20 processor-slots.
+
+    Returns
+    -------
+    TrafficResult
+        The measures and the verdict.
+
+    Raises
+    ------
+    InputError
+        If a parameter is wrong.
+    KeyboardInterrupt
+        If interrupted. Its attribute ``result`` has what was measured up to then, as an undecided
+        result, or None if the window had not begun.
+
+    Notes
+    -----
+    The drain is at most as long as the window. Arrivals go on in it, and are not measured. If
+    packets are lost, which are not known by name, it also ends when no packet of the window was
+    delivered for five periods and 1,000 slots. A run whose backlog grows strongly ends early,
+    with a window of a third of its slots and no drain.
+    """
+    plan = Plan.make(
+        network, period=period, slots=slots, precision=precision, max_slots=max_slots,
+        warm_up=warm_up, max_inside=max_inside,
+    )  # fmt: skip
+    if block_slots is not None:
+        whole_number("block_slots", block_slots, 1)
+    setting = Setting() if setting is None else setting
+    what = f"{setting.scheduler or 'traffic'} on {network}, load {arrivals.load:g}"
+    with patient_progress(what, plan.max_slots, progress) as report:
+        point = _Point(arrivals, session, network, plan, setting, report, block_slots)
+        try:
+            point.run()
+        except KeyboardInterrupt as stop:
+            stop.result = point.interrupted()  # type: ignore[attr-defined]
+            stop.add_note(
+                f"{point.slot:,} slots were done; the attribute result has what was measured."
+            )
+            raise
+    return point.result()
+
+
+class _Point:
+    """A point while it runs."""
+
+    def __init__(
+        self,
+        arrivals: Arrivals,
+        session: Session,
+        network: Network,
+        plan: Plan,
+        setting: Setting,
+        report: Update,
+        block_slots: int | None,
+    ) -> None:
+        self.arrivals, self.session, self.network = arrivals, session, network
+        self.plan, self.setting, self.report = plan, setting, report
+        self.stride = max(1, _STRIDE // network.n)
+        self.block_slots = min(block_slots or self.stride, self.stride)
+        self.slot = self.inside = 0
+        self.is_full = self.has_drained = False
+        self.is_warm, self.is_precise = True, True
+        self.growth = self.limit = ""
+        self.window: Window | None = None
+        self.backlog, self.arrived = Sums(), Sums()
+        self.cold = Sums(BATCH, _MOST_BATCHES)  # the backlog in the warm-up
+
+    def run(self) -> None:
+        """Run warm-up, window and drain."""
+        self._warm_up()
+        self.window = Window(self.network, self.slot)
+        if self.growth or self.is_full:
+            self._advance_to(self.slot + self._short_window(), anyway=True)
+        else:
+            self._measure()
+        self.window.close()
+        if self.is_full and not self.growth:
+            self._explain_limit()
+        if not (self.growth or self.is_full):
+            self._drain()
+            self.has_drained = True
+
+    def _advance_to(self, end: int, *, anyway: bool = False) -> None:
+        """Execute slots up to an end, or until too many packets are inside."""
+        while self.slot < end and (anyway or not self.is_full):
+            for block, log, backlog in self._blocks(min(end, self._next_stride())):
+                self._add(block, log, backlog)
+            self.is_full = self.is_full or self.inside > self.plan.max_inside
+
+    def _add(self, block: Block, log: Log, backlog: I64) -> None:
+        if self.window is None:
+            self.cold.add(backlog)
+        if self.window is None or self.window.is_open:
+            self.backlog.add(backlog)
+            self.arrived.add(np.diff(block.starts))
+        if self.window is not None:
+            self.window.add(block, log, backlog)
+
+    def _next_stride(self) -> int:
+        return (self.slot // self.stride + 1) * self.stride
+
+    def _blocks(self, end: int) -> Iterator[tuple[Block, Log, I64]]:
+        while self.slot < end:
+            block = self.arrivals.block(self.slot, min(self.block_slots, end - self.slot))
+            log = self.session.advance(block)
+            backlog = backlog_after(self.inside, block, log)
+            yield block, log, backlog
+            self.inside, self.slot = int(backlog[-1]), self.slot + block.slots
+            begin = 0 if self.window is None else self.window.begin
+            done = min(self.slot - begin, self.plan.max_slots)
+            self.report(done, f"slot {self.slot:,}, {self.inside:,} packets inside")
+
+    def _warm_up(self) -> None:
+        if self.plan.warm_up is not None:
+            self._advance_to(self.plan.warm_up)
+            return
+        end = self.plan.first_warm_up
+        while True:
+            self._advance_to(end)
+            if self.is_full or self._is_hopeless() or not find_cut(self.cold.means).is_late:
+                return
+            if end >= self.plan.most_warm_up:
+                self.is_warm = False
+                return
+            end = min(2 * end, self.plan.most_warm_up)
+
+    def _is_hopeless(self) -> bool:
+        if self.slot >= self.plan.hopeless_after:
+            self.growth = strong_growth(self.backlog, self.arrived)
+        return bool(self.growth)
+
+    def _short_window(self) -> int:
+        """Return the slots to measure in a run that has failed: few, as memory is finite."""
+        part = 8 if self.is_full else 2
+        return max(1, min(self.slot // part, self.plan.max_slots))
+
+    def _measure(self) -> None:
+        """Measure until the window is long enough, or the run has failed."""
+        window = self.window
+        assert window is not None
+        length = self.plan.slots or min(self.plan.hopeless_after, self.plan.max_slots)
+        for end in self._looks(window.begin, length):
+            self._advance_to(end)
+            if self.is_full or self._is_hopeless() or self._is_enough(window):
+                return
+        self.is_precise = self.plan.slots is not None
+
+    def _looks(self, begin: int, length: int) -> Iterator[int]:
+        """Yield the slots after which to look: longer by half each time."""
+        if self.plan.slots is not None:
+            length = min(length, self.plan.hopeless_after)
+        while length < self.plan.max_slots:
+            yield begin + length
+            length += length // 2 + 1
+        yield begin + self.plan.max_slots
+
+    def _is_enough(self, window: Window) -> bool:
+        if self.plan.slots is not None or window.inside > (1 - _DELIVERED_PART) * window.tagged:
+            return False
+        found = window.delays(_DELIVERED_PART)
+        return (
+            found is not None
+            and found.independent
+            and found.half_width <= self.plan.precision * found.mean
+        )
+
+    def _drain(self) -> None:
+        """Let packets of the window be delivered. How long is found out in short steps."""
+        window = self.window
+        assert window is not None
+        quiet, step = self.plan.first_warm_up, max(1, self.plan.frame // 4)
+        while window.inside and self.slot < window.end + window.slots and not self.is_full:
+            if window.lost + window.lost_later and self.slot - window.counts.last > quiet:
+                return
+            self._advance_to(min(self.slot + step, window.end + window.slots))
+
+    def _explain_limit(self) -> None:
+        if growth := strong_growth(self.backlog, self.arrived):
+            self.growth = growth
+        else:
+            self.limit = f"More than {self.plan.max_inside:,} packets were inside."
+
+    def result(self) -> TrafficResult:
+        """Return the result."""
+        window = self.window
+        assert window is not None
+        seen = Circumstances(
+            least_slots=self.plan.first_warm_up,
+            is_warm=self.is_warm,
+            precision=None if self.is_precise else self.plan.precision,
+            growth=self.growth,
+            limit=self.limit,
+            has_drained=self.has_drained,
+        )
+        return TrafficResult.of(
+            window, judge(window, seen), arrivals=self.arrivals.name, load=self.arrivals.load,
+            setting=self.setting, drain=max(0, self.slot - window.end),
+        )  # fmt: skip
+
+    def interrupted(self) -> TrafficResult | None:
+        """Return what was measured so far, or None."""
+        if self.window is None or self.window.next == self.window.begin:
+            return None
+        if self.window.is_open:
+            self.window.close()
+        self.limit = f"The run was interrupted after {self.slot:,} slots."
+        return self.result()

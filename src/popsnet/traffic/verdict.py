@@ -1,0 +1,278 @@
+"""Whether a run was stable: the growth of the backlog, and the share that every flow gets."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import sqrt
+from typing import Literal, NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from popsnet.traffic.batch_means import BATCHES, Sums, grouped, lag1_correlation
+from popsnet.traffic.measures import ENOUGH_ARRIVALS, Window
+
+F64 = npt.NDArray[np.float64]
+
+Kind: TypeAlias = Literal["stable", "unstable", "undecided"]
+
+LEAST_SHARE = 0.95
+"""A flow, source or destination that gets less of its arrivals delivered is starved."""
+LARGEST_GROWTH = 0.01
+"""A backlog that takes more of the arrivals, significantly, is growing."""
+LEVEL = 0.01
+"""The significance of the growth of the backlog."""
+STRONG_GROWTH = 0.05
+"""A backlog that takes more of the arrivals ends the run early."""
+_LARGEST_LAG1 = 0.9
+
+
+class Verdict(NamedTuple):
+    """A verdict, and its reason in a sentence."""
+
+    kind: Kind
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Slope:
+    """The slope of a line fitted to batch means.
+
+    Parameters
+    ----------
+    per_slot : float
+        The change of the mean per slot.
+    p : float
+        The probability of a slope at least as large if the true slope is 0.
+
+    Examples
+    --------
+    >>> from popsnet.traffic.verdict import Slope
+    >>> Slope(0.25, 0.001).per_slot
+    0.25
+    """
+
+    per_slot: float
+    p: float
+
+
+def slope_of(series: Sums) -> Slope | None:
+    """Return the slope of a series by a line through 30 batch means.
+
+    Parameters
+    ----------
+    series : Sums
+        The series.
+
+    Returns
+    -------
+    Slope or None
+        None if there are fewer than 20 batches.
+
+    Notes
+    -----
+    If the residuals have a positive lag-1 correlation r, the standard error is multiplied by
+    √((1 + r)/(1 - r)), as for an autoregressive process, r being at most 0.9.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from popsnet.traffic.batch_means import Sums
+    >>> from popsnet.traffic.verdict import slope_of
+    >>> series = Sums()
+    >>> series.add(np.arange(6000) // 2)
+    >>> round(slope_of(series).per_slot, 3)
+    0.5
+    """
+    means = series.means
+    if len(means) < BATCHES[-1]:
+        return None
+    batches = min(len(means), BATCHES[0])
+    sizes = grouped(np.ones_like(means), batches)
+    y = grouped(means, batches) / sizes
+    middles = (np.cumsum(sizes) - sizes / 2) * series.width
+    return _fitted(middles - middles.mean(), y - y.mean())
+
+
+def _fitted(x: F64, y: F64) -> Slope:
+    from scipy.special import stdtr
+
+    slope = float(x @ y) / float(x @ x)
+    residuals, freedom = y - slope * x, len(x) - 2
+    error = sqrt(float(residuals @ residuals) / freedom / float(x @ x))
+    lag1 = min(max(lag1_correlation(residuals), 0.0), _LARGEST_LAG1)
+    error *= sqrt((1 + lag1) / (1 - lag1))
+    if error == 0:
+        return Slope(slope, 0.0 if slope > 0 else 1.0)
+    return Slope(slope, float(stdtr(freedom, -slope / error)))
+
+
+@dataclass(frozen=True, slots=True)
+class Circumstances:
+    """What the measures of a window do not tell, and a verdict depends on.
+
+    Parameters
+    ----------
+    least_slots : int
+        A shorter window is too short.
+    is_warm : bool
+        Whether the warm-up ended before half of the slots that were left out.
+    precision : float, optional
+        The precision that was asked for and not reached.
+    growth : str
+        Why the run was ended early, if the backlog grew too fast.
+    limit : str
+        What else ended the run before it was complete.
+    has_drained : bool
+        Whether tagged packets had time to be delivered after the window.
+
+    Examples
+    --------
+    >>> from popsnet.traffic.verdict import Circumstances
+    >>> Circumstances(least_slots=1000).is_warm
+    True
+    """
+
+    least_slots: int
+    is_warm: bool = True
+    precision: float | None = None
+    growth: str = ""
+    limit: str = ""
+    has_drained: bool = True
+
+
+def judge(window: Window, seen: Circumstances) -> Verdict:
+    """Return the verdict on a run.
+
+    Parameters
+    ----------
+    window : Window
+        The measures.
+    seen : Circumstances
+        How the run went.
+
+    Returns
+    -------
+    Verdict
+        ``unstable`` if the slope of the backlog is positive at 1 % and above 1 % of the arrivals,
+        if a flow, source or destination with at least 1,000 arrivals got less than 95 % of them
+        delivered, or if more than 1 % of the packets that arrived in the window were not
+        delivered after as many slots again; ``undecided`` if the run does not suffice to call it
+        ``stable``.
+    """
+    if reason := seen.growth or _growing(window) or _starved(window) or _left(window, seen):
+        return Verdict("unstable", reason)
+    if reason := _doubt(window, seen):
+        return Verdict("undecided", reason)
+    return Verdict("stable", _calm(window))
+
+
+def _growth(window: Window) -> tuple[float, float]:
+    """Return the slope of the backlog as a share of arrivals, and its significance."""
+    slope, tagged = slope_of(window.backlog), window.tagged
+    if slope is None or not tagged:
+        return 0.0, 1.0
+    return slope.per_slot * window.slots / tagged, slope.p
+
+
+def _growing(window: Window) -> str:
+    share, p = _growth(window)
+    if share <= LARGEST_GROWTH or p >= LEVEL:
+        return ""
+    return f"The backlog grew by {share:.1%} of the arrivals."
+
+
+def _starved(window: Window) -> str:
+    worst = window.worst
+    if worst is None or worst.share >= LEAST_SHARE:
+        return ""
+    return f"Only {worst.share:.1%} of the packets of {worst} were delivered in the window."
+
+
+def _left(window: Window, seen: Circumstances) -> str:
+    left = window.inside - window.lost - window.lost_later
+    if not seen.has_drained or left <= LARGEST_GROWTH * window.tagged:
+        return ""
+    return f"{left / window.tagged:.1%} of the packets were not delivered after the window."
+
+
+def _doubt(window: Window, seen: Circumstances) -> str:
+    if seen.limit:
+        return seen.limit
+    if not window.offered:
+        return f"No packet arrived in {window.slots:,} slots."
+    if window.slots < seen.least_slots:
+        return f"The window of {window.slots:,} slots is too short; {seen.least_slots:,} are few."
+    if not seen.is_warm:
+        return "The warm-up did not end in the first half of the slots given to it."
+    if seen.precision is not None:
+        return (
+            f"The interval of the mean delay is wider than ±{seen.precision:.1%} "
+            f"after {window.slots:,} slots."
+        )
+    left = window.inside - window.lost - window.lost_later
+    if left > 0:
+        return f"{left:,} packets were not delivered after the window."
+    return ""
+
+
+def _calm(window: Window) -> str:
+    share, _ = _growth(window)
+    backlog = f"The backlog changed by {share:+.1%} of the arrivals"
+    worst = window.worst
+    if worst is None:
+        return f"{backlog}; no flow had {ENOUGH_ARRIVALS:,} arrivals."
+    return f"{backlog}, and {worst} got the smallest share, {worst.share:.1%}."
+
+
+def strong_growth(backlog: Sums, arrivals: Sums) -> str:
+    """Return why a run is hopeless after these slots from its start, or an empty text.
+
+    Parameters
+    ----------
+    backlog, arrivals : Sums
+        Packets inside after each slot, and packets that arrived in each.
+
+    Returns
+    -------
+    str
+        A sentence, if the backlog grew in the later half by more than 5 % of its arrivals, by
+        more than four standard errors of their number, and at least 80 % as fast as on average.
+
+    Notes
+    -----
+    The backlog of a critical queue grows like √t, only 59 % as fast in the later half as on
+    average, and by chance: the number of arrivals in the half has the standard error √(cA), where
+    c is their index of dispersion in batches.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from popsnet.traffic.batch_means import Sums
+    >>> from popsnet.traffic.verdict import strong_growth
+    >>> backlog, arrivals = Sums(), Sums()
+    >>> backlog.add(np.arange(4000))
+    >>> arrivals.add(np.full(4000, 10))
+    >>> strong_growth(backlog, arrivals)
+    'The backlog grew by 10.0% of the arrivals in the later half of 4,000 slots.'
+    """
+    inside, come = backlog.means, arrivals.means * arrivals.width
+    half = len(inside) // 2
+    if half < 2:
+        return ""
+    growth, arrived = inside[-1] - inside[-1 - half], float(come[-half:].sum())
+    noise = 4 * sqrt(_dispersion(come) * arrived)
+    steady = 0.8 * half * inside[-1] / len(inside)
+    if growth <= max(STRONG_GROWTH * arrived, noise, steady):
+        return ""
+    return (
+        f"The backlog grew by {growth / arrived:.1%} of the arrivals in the later half of "
+        f"{backlog.slots:,} slots."
+    )
+
+
+def _dispersion(counts: F64) -> float:
+    """Return variance over mean of the counts in up to 100 batches, at least 1."""
+    sums = grouped(counts, min(len(counts), 100))
+    mean = float(sums.mean())
+    return max(1.0, float(sums.var(ddof=1)) / mean) if mean else 1.0
