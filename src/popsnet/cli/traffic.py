@@ -128,9 +128,7 @@ _ANY = 1e-6
 """A load that every pattern admits. The bisection replaces it."""
 
 
-def _one_of(
-    load: float | None, loads: str | None, saturation: bool, arrivals: Path | None
-) -> str:
+def _one_of(load: float | None, loads: str | None, saturation: bool, arrivals: Path | None) -> str:
     """Return what is asked for, and refuse two things at once."""
     given = {
         "--load": load is not None,

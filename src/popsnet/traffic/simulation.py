@@ -43,6 +43,9 @@ class Session(Protocol):
     def advance(self, block: Block, /) -> Log:
         """Execute the slots of a block."""
 
+    def close(self) -> None:
+        """End the work."""
+
 
 @dataclass(frozen=True, slots=True)
 class Plan:
