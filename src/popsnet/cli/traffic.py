@@ -33,9 +33,9 @@ def traffic(
         list[str] | None,
         typer.Option(
             metavar="NAME[:VARIANT]",
-            help="tdm, rotor, vlb, hop3, aloha, relay, ideal or epochs, or a file.py that registers "
-            f"one. Repeat the option for more (default: {_DEFAULT}; with --loads or --saturation "
-            "all that are on-line).",
+            help="tdm, rotor, vlb, hop3, aloha, relay, ideal or epochs, or a file.py that "
+            f"registers one. Repeat the option for more (default: {_DEFAULT}; with --loads or "
+            "--saturation all that are on-line).",
             autocompletion=opt.complete_scheduler,
         ),
     ] = None,
