@@ -15,6 +15,7 @@ from popsnet.traffic.fused.parts import (
     ARRIVAL, DESTINATION, MESSAGES, NEXT, OWN, Paper, Parts, accept, deliver, join, note_slot,
     release,
 )  # fmt: skip
+from popsnet.traffic.fused.tries import unlink
 
 _LOW = 0xFFFFFFFF
 
@@ -116,7 +117,7 @@ def _match(
                     if counts[at] == 0:
                         counts[at] = 1
                         last[to] = t
-                        _unlink(p, before, row, pool, head, tail)
+                        head[p], tail[p] = unlink(row, before, pool, head[p], tail[p])
                         held[p] -= 1
                         cells[m], sent[m] = at, row
                         m += 1
@@ -127,15 +128,3 @@ def _match(
         p = p - n if p >= n else p
     empty(names, counts, cells, m)
     return m
-
-
-@compiled
-def _unlink(p: int, before: int, row: int, pool: I32, head: I32, tail: I32) -> None:
-    """Remove a packet from the list of a source; ``before`` is the packet before it, or -1."""
-    after = pool[row, NEXT]
-    if before < 0:
-        head[p] = after
-    else:
-        pool[before, NEXT] = after
-    if after < 0:
-        tail[p] = before

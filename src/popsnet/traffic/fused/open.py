@@ -7,9 +7,10 @@ import numpy as np
 from popsnet.coins import Coins, number_of
 from popsnet.errors import InputError
 from popsnet.network import Network
+from popsnet.traffic.fused.parts import U64
 from popsnet.traffic.fused.session import FusedSession, Kernel
 
-_NAMES = "tdm", "vlb", "rotor"
+_NAMES = "tdm", "vlb", "rotor", "hop3", "aloha", "relay", "ideal"
 
 
 def supports(scheduler: str, variant: str = "standard") -> bool:
@@ -59,18 +60,42 @@ def open_session(
 
 
 def _kernel(network: Network, scheduler: str, variant: str, seed: int) -> Kernel:
-    from popsnet.traffic.fused.rotor import open_rotor
-    from popsnet.traffic.fused.tdm import open_tdm
-    from popsnet.traffic.fused.vlb import open_vlb
+    d, g = network.d, network.g
+    public, private = _seed(seed, "public"), _seed(seed, "private")
+    if scheduler == "tdm":
+        from popsnet.traffic.fused.tdm import open_tdm
 
-    public, keeper = _seed(seed, "public"), _purpose("keeper")
-    match scheduler:
-        case "tdm":
-            return open_tdm(network.n)
-        case "vlb":
-            return open_vlb(network.n, public, keeper)
-        case _:
-            return open_rotor(network.n, public, keeper)
+        return open_tdm(network.n)
+    if scheduler == "vlb":
+        from popsnet.traffic.fused.vlb import open_vlb
+
+        return open_vlb(network.n, public, _purpose("keeper"))
+    if scheduler == "rotor":
+        from popsnet.traffic.fused.rotor import open_rotor
+
+        return open_rotor(network.n, public, _purpose("keeper"))
+    if scheduler == "hop3":
+        from popsnet.traffic.fused.hop3 import Draws, open_hop3
+
+        purposes = (_purpose(name) for name in ("keeper", "rotation", "offset"))
+        return open_hop3(network.n, Draws(public, *purposes))
+    if scheduler == "aloha":
+        from popsnet.traffic.fused.aloha import open_aloha
+
+        return open_aloha(d, g, variant, private, _window())
+    if scheduler == "relay":
+        from popsnet.traffic.fused.relay import open_relay
+
+        return open_relay(d, g, private, _window(), public, _purpose("place"))
+    from popsnet.traffic.fused.ideal import open_ideal
+
+    return open_ideal(d, g, variant, public, _purpose("start"), _purpose("step"))
+
+
+def _window() -> U64:
+    from popsnet.traffic.fused.tries import WINDOW
+
+    return np.array([number_of(f"retry {w}") for w in range(WINDOW)], dtype=np.uint64)
 
 
 def _seed(seed: int, kind: str) -> np.uint64:

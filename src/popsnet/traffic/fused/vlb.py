@@ -83,9 +83,7 @@ def _advance(
                     records = larger_records(records, base, sizes, meta, stripes[done])
             paper.counts[LOST, k] = out - delivered - stored
         else:
-            out = pop_stripe(
-                records, base, sizes, used, pool, u, last, t, senders, sent, 0, spare
-            )
+            out = pop_stripe(records, base, sizes, used, pool, u, last, t, senders, sent, 0, spare)
             for q in range(out):
                 kept[senders[q]] -= 1
             state[RELAYED] -= out
