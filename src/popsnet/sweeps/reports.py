@@ -81,10 +81,20 @@ def traffic_curves_report(store: Store, only: Selection) -> tuple[Report, list[T
                 f"Choose one by {cure}."
             )
     facts = Fact("x", "load"), Fact("measure", "delay"), Fact("runs_not_counted", 0)
-    table, *notes = traffic_parts((), traffic_records(points))
-    assert isinstance(table, Table)
-    report = Report("", facts, (replace(table, name="points"), *notes))
-    return report, [one.result for one in points]
+    _require_one_per_load(points)
+    parts = tuple(traffic_parts((), traffic_records(points)))
+    return Report("", facts, parts), [one.result for one in points]
+
+
+def _require_one_per_load(points: Sequence[Point]) -> None:
+    """Refuse two points at one place of a line."""
+    places = Counter((one.experiment.label, one.experiment.load) for one in points)
+    ((label, load), count), *_ = places.most_common(1)
+    if count > 1:
+        raise InputError(
+            f"{count:,} points of {label} have the load {load:g}: they differ in seeds, buffers or "
+            "lengths. Draw some of them in Python: popsnet.plots.draw_load_curves(results)."
+        )
 
 
 def traffic_parts(first: tuple[Column, ...], rows: Sequence[Row]) -> list[Table | str]:
