@@ -24,7 +24,7 @@ I64 = npt.NDArray[np.int64]
 
 EXACT = 2048
 """Delays below this have a bucket each. Above, buckets have a relative width of at most 2^-10."""
-MOST_FLOWS = 2**20
+MOST_FLOWS = 2**18
 """About this many pairs of source and destination are followed."""
 ENOUGH_ARRIVALS = 1000
 """A flow, a source or a destination is judged if it has this many arrivals in the window."""
@@ -103,8 +103,8 @@ class Window:
 
     Notes
     -----
-    Flows are the pairs of source and destination. For n ≤ 1,024 all are followed, otherwise those
-    of every s-th source, s = ⌈n²/2^20⌉.
+    Flows are the pairs of source and destination. For n ≤ 512 all are followed, otherwise those
+    of every s-th source, s = ⌈n²/2^18⌉.
 
     Examples
     --------
