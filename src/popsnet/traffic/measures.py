@@ -111,7 +111,7 @@ class Window:
     >>> from popsnet import Network
     >>> from popsnet.traffic.measures import Window
     >>> Window(Network(64, 64), 0).every
-    16
+    64
     """
 
     def __init__(self, network: Network, begin: int) -> None:
