@@ -14,7 +14,7 @@ from popsnet.traffic.fused.couplers import Couplers, new_couplers
 from popsnet.traffic.fused.frame import reduced
 from popsnet.traffic.fused.parts import (
     COLLISIONS, DESTINATION, DESTROYED, MESSAGES, NEXT, OWN, PENDING, SOURCE, U64, Paper, Parts,
-    accept, deliver, note_slot, release,
+    accept, deliver, gather, note_slot, release,
 )  # fmt: skip
 from popsnet.traffic.fused.shelf import (
     HEAD, KEY, LENGTH, TAIL, Shelf, enqueue, find, larger_records, new_shelf, remove, settled,
@@ -89,8 +89,8 @@ def _advance(
     for k in range(len(starts) - 1):
         t, low, high = block.begin + k, starts[k], starts[k + 1]
         m = accept(
-            t, low, high, sources, destinations, parts.buffer, pool, held, state, nodes,
-            paper.refused_rows,
+            t, low, high, sources, destinations, parts.buffer, pool, parts.free, held, state,
+            nodes, paper.refused_rows,
         )  # fmt: skip
         _by_turn(nodes, m, pool, group, residue, g, stripes, keys)
         done = 0
@@ -115,8 +115,9 @@ def _advance(
             )
             mark_alone(couplers.names, couplers.counts, tries.cells, out, tries.alone)
             heard = pick(tries.rows, tries.alone, out, sent)
+            gather(sent, 0, heard, pool, parts.events)
             deliver(
-                t, sent, hops, heard, pool, state, parts.words, parts.places, paper.arrival,
+                t, parts.events, hops, heard, state, parts.words, parts.places, paper.arrival,
                 paper.source, paper.destination, paper.hops,
             )  # fmt: skip
             state[PENDING], counts[MESSAGES, k] = out, out
@@ -127,7 +128,7 @@ def _advance(
                 tries.rows, tries.before, tries.alone,
             )  # fmt: skip
             heard = pick(tries.rows, tries.alone, out, sent)
-            release(sent, heard, pool, state)
+            release(sent, 0, heard, parts.free, state)
             state[OWN] -= heard
             state[PENDING], counts[MESSAGES, k] = 0, heard
         note_slot(k, low, high, m, sources, held, state, counts, paper.ends)

@@ -13,7 +13,7 @@ from popsnet.splitmix import step_key
 from popsnet.traffic.arrivals import Block
 from popsnet.traffic.fused.frame import draw_at, reduced
 from popsnet.traffic.fused.parts import (
-    DESTINATION, LOST, MESSAGES, OWN, RELAYED, SOURCE, Paper, Parts, accept, deliver, join,
+    DESTINATION, LOST, MESSAGES, OWN, RELAYED, SOURCE, Paper, Parts, accept, deliver, gather, join,
     note_slot, release,
 )  # fmt: skip
 from popsnet.traffic.fused.shelf import (
@@ -62,8 +62,8 @@ def _advance(parts: Parts, block: Block, paper: Paper, relayed: Shelf, draws: Dr
     for row in range(len(starts) - 1):
         t, low, high = block.begin + row, starts[row], starts[row + 1]
         m = accept(
-            t, low, high, sources, destinations, parts.buffer, pool, held, state, nodes,
-            paper.refused_rows,
+            t, low, high, sources, destinations, parts.buffer, pool, parts.free, held, state,
+            nodes, paper.refused_rows,
         )  # fmt: skip
         join(nodes, m, pool, parts.head, parts.tail)
         k, phase = t // 3, t % 3
@@ -86,7 +86,7 @@ def _advance(parts: Parts, block: Block, paper: Paper, relayed: Shelf, draws: Dr
         if phase < 2:
             delivered, stored = hear(
                 t0, t2, step_key(draws.public, draws.keeper, t), senders, sent, 0, out, d, g,
-                group, index, residue, parts.buffer, pool, kept, state, nodes, keys,
+                group, index, residue, parts.buffer, pool, parts.free, kept, state, nodes, keys,
             )  # fmt: skip
             hops[:delivered] = phase + 1
             _sort(phase, nodes, keys, stripes, stored, pool, group, residue, min(d, g))
@@ -99,11 +99,12 @@ def _advance(parts: Parts, block: Block, paper: Paper, relayed: Shelf, draws: Dr
             )
             if done < stored:
                 records = larger_records(records, base, sizes, meta, stripes[done])
+        gather(sent, 0, delivered, pool, parts.events)
         deliver(
-            t, sent, hops, delivered, pool, state, parts.words, parts.places, paper.arrival,
+            t, parts.events, hops, delivered, state, parts.words, parts.places, paper.arrival,
             paper.source, paper.destination, paper.hops,
         )  # fmt: skip
-        release(sent, delivered, pool, state)
+        release(sent, 0, delivered, parts.free, state)
         paper.counts[LOST, row] = out - delivered - stored
         paper.counts[MESSAGES, row] = out
         note_slot(row, low, high, m, sources, held, state, paper.counts, paper.ends)

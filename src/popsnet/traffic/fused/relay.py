@@ -16,7 +16,7 @@ from popsnet.traffic.fused.couplers import Couplers, new_couplers
 from popsnet.traffic.fused.frame import draw, reduced
 from popsnet.traffic.fused.parts import (
     COLLISIONS, DESTINATION, DESTROYED, MESSAGES, MOST_RELAYED, NEXT, OWN, RELAYED, U64, Paper,
-    Parts, accept, deliver, join, note_slot, release,
+    Parts, accept, deliver, gather, join, note_slot, release,
 )  # fmt: skip
 from popsnet.traffic.fused.tries import WINDOW, make_keys, mark_alone, passes, put, unlink
 
@@ -85,8 +85,8 @@ def _advance(
     for row in range(len(starts) - 1):
         t, low, high = block.begin + row, starts[row], starts[row + 1]
         m = accept(
-            t, low, high, sources, destinations, parts.buffer, pool, held, state, nodes,
-            paper.refused_rows,
+            t, low, high, sources, destinations, parts.buffer, pool, parts.free, held, state,
+            nodes, paper.refused_rows,
         )  # fmt: skip
         join(nodes, m, pool, parts.head, parts.tail)
         _activate(sources, low, high, parts.head, cycle.active, cycle.is_active, cycle.size)
@@ -117,8 +117,9 @@ def _advance(
             state[MOST_RELAYED] = max(state[MOST_RELAYED], min(plan[_HEARD], 1))
         elif phase == 1:
             heard = pick(tries.rows, tries.alone, plan[_TRIED], sent)
+            gather(sent, 0, heard, pool, parts.events)
             deliver(
-                t, sent, hops, heard, pool, state, parts.words, parts.places, paper.arrival,
+                t, parts.events, hops, heard, state, parts.words, parts.places, paper.arrival,
                 paper.source, paper.destination, paper.hops,
             )  # fmt: skip
             counts[MESSAGES, row], counts[COLLISIONS, row] = plan[_HEARD], plan[_COLLISIONS]
@@ -131,7 +132,7 @@ def _advance(
                 tries.before, tries.alone,
             )  # fmt: skip
             heard = pick(tries.rows, tries.alone, plan[_TRIED], sent)
-            release(sent, heard, pool, state)
+            release(sent, 0, heard, parts.free, state)
             state[OWN] -= heard
             state[RELAYED] = 0
             counts[MESSAGES, row] = heard
