@@ -9,6 +9,8 @@ Many experiments, kept in a file
     ``Sweep``, ``collect``, ``Store``, ``Tally``, ``verify``, ``rescue``
 Schedules, sorting and sums
     ``schedule``, ``sort``, ``compute``
+Continuous traffic
+    ``simulate``, ``traffic`` (schedulers, arrivals, latency and saturation)
 The paper's tables and figures
     ``paper.reproduce``
 More, by package

@@ -9,6 +9,7 @@ from . import sorting as sorting
 from . import stats as stats
 from . import testing as testing
 from . import theory as theory
+from . import traffic as traffic
 from .advice.comparison import compare as compare
 from .advice.prediction import predict as predict
 from .advice.recommendation import recommend as recommend
@@ -51,6 +52,7 @@ from .sweeps.store import Store as Store
 from .sweeps.sweep import Sweep as Sweep
 from .sweeps.verify import verify as verify
 from .trace.checker import check_trace as check_trace
+from .traffic.simulate import simulate as simulate
 from .viewer import Page as Page
 
 __version__: str

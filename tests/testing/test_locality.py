@@ -11,7 +11,7 @@ from popsnet import Coins, InputError, Kind, Memory, Network, Router
 from popsnet.routing import Route, all_routers, get_router
 from popsnet.slot import Ints, Slots
 from popsnet.testing import LocalityError, check_locality
-from popsnet.testing.locality import _in_words
+from popsnet.testing.cone import in_words
 from tests.conftest import slot_of
 
 CASES = [
@@ -234,7 +234,7 @@ def test_the_error_says_in_words_what_the_processor_does() -> None:
     assert drops is not None
     assert set(drops.groups()) == {"drops packet 1", "does nothing"}
     assert (
-        _in_words(
+        in_words(
             [
                 ("send", [0, 2], "control", None, b"\x05"),
                 ("send", [1], "ack", 3, b""),

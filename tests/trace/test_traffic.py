@@ -15,6 +15,9 @@ import pytest
 from popsnet import Network, TraceFormatError, check_trace
 from popsnet.trace import Event, TraceReader, TraceWriter, read_trace
 from popsnet.trace.traffic import TrafficReplay
+from popsnet.traffic import all_schedulers, find_scheduler
+from popsnet.traffic.arrivals import make_arrivals
+from popsnet.traffic.engine import MessageSession
 from tests.conftest import Cli
 from tests.trace.traffic import traffic_lines
 
@@ -158,7 +161,7 @@ def test_packets_kept_for_others_have_buffers_of_their_own(tmp_path: Path) -> No
     lines[0]["buffers"] = 1
     lines[1]["drops"] = [[2, 2]]  # processor 0 holds its own packet, and keeps another
     lines[2]["drops"] = [[0, 2], [0, 0], [1, 1]]
-    lines[3]["drops"] = []
+    lines[3]["drops"] = [[3, 3]]
     lines[-1]["outcome"]["refused"] = 3
     found = check_trace(write(tmp_path / "t", lines))
     assert found.violations == []
@@ -267,3 +270,27 @@ def test_check_finds_a_packet_that_is_delivered_twice(cli: Cli, tmp_path: Path) 
     result = cli("check", write(tmp_path / "t.jsonl", lines))
     assert result.code == 1
     assert "packet 0 has left the network" in result.out
+
+
+@pytest.mark.parametrize("buffer", [0, 1])
+@pytest.mark.parametrize(("d", "g"), [(3, 3), (4, 2), (2, 5)])
+@pytest.mark.parametrize("name", [one.name for one in all_schedulers()])
+def test_traces_of_schedulers_hold(name: str, d: int, g: int, buffer: int, tmp_path: Path) -> None:
+    """The replay finds what the machine counted, though it shares no code with it."""
+    network, scheduler = Network(d, g), find_scheduler(name)
+    variant, _ = scheduler.variant()
+    arrivals = make_arrivals(network, pattern="uniform-with-self", load=0.3)
+    path = tmp_path / "t.jsonl"
+    with path.open("w") as file:
+        trace = TraceWriter(file)
+        trace.begin_traffic(network, name, variant, 0, buffer or None)
+        session = MessageSession(network, scheduler, variant, 0, buffer, [trace])
+        log = session.advance(arrivals.block(0, 100))
+        counts = len(log.arrival), session.memory.inside, int(log.refused.sum())
+        trace.end(100, counts[0], session.lost, *counts[1:])
+    found = check_trace(path)
+    assert found.violations == []
+    assert (found.delivered, found.held, found.refused) == counts
+    assert len(found.lost) == log.lost.sum()
+    for count in ("messages", "collisions", "destroyed"):
+        assert getattr(found, count) == getattr(log, count).sum()

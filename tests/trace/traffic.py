@@ -26,7 +26,7 @@ SLOTS: list[dict[str, Any]] = [
     {  # packet 3 was at its destination from the beginning
         "slot": 3, "phase": "ack", "arrives": [[0, 4, 2], [1, 5, 0]],
         "sends": [[2, [0], "ack", 1]], "listens": [[1, 1]],
-        "keeps": [], "drops": [[1, 1]], "delivers": [[3, 3]],
+        "keeps": [], "drops": [[1, 1], [3, 3]], "delivers": [[3, 3]],
     },
     {  # a collision: packet 4 is lost, and packet 5 is still inside
         "slot": 4, "phase": "last",

@@ -100,6 +100,9 @@ class Servers:
         self.inside = int(log.own[-1])
         return log
 
+    def close(self) -> None:
+        pass
+
 
 def exact_delays(frame: int, rate: float, most: int = 400) -> F64:
     """The distribution of the delay with Bernoulli arrivals and one service per frame.

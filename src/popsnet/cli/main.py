@@ -34,6 +34,7 @@ from popsnet.cli import (
     sorting_network,
     sweep,
     theory,
+    traffic,
     view,
 )
 from popsnet.cli.exit_codes import ExitCode
@@ -76,7 +77,7 @@ def _popsnet(
 
 _COMMANDS = {
     "Start here": (demo.demo, view.view, route.route, compare.compare, plan.plan),
-    "Traffic": (schedule.schedule, check.check),
+    "Traffic": (traffic.traffic, schedule.schedule, check.check),
     "Experiments": (sweep.sweep, results.app, paper.paper),
     "Limits and theory": (theory.theory, exact.exact, adversary.app),
     "Sorting and computing": (sort.sort, compute.compute, sorting_network.sorting_network),

@@ -18,9 +18,10 @@ from popsnet.errors import InputError
 from popsnet.report import Column, Fact, Report, Table, counted
 
 if TYPE_CHECKING:
-    from popsnet.sweeps import Selection
+    from popsnet.sweeps import Selection, Store
 else:
     Selection: TypeAlias = Any  # typer never sees it; popsnet.sweeps is imported when it is used
+    Store: TypeAlias = Any
 
 app = typer.Typer(
     help="List, show, plot, export, merge, verify and rescue results.", no_args_is_help=True
@@ -34,6 +35,13 @@ _FILTERS: dict[str, Any] = {
             metavar="NAME[:VARIANT]",
             help="Only this router; may be repeated.",
             autocompletion=complete_router,
+        ),
+    ],
+    "scheduler": Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME[:VARIANT]",
+            help="Only points of traffic of this scheduler; may be repeated.",
         ),
     ],
     "variant": Annotated[
@@ -88,7 +96,7 @@ def selecting(command: Command) -> Command:
 @reporting
 @selecting
 def list_(only: Selection, store: StoreFile = STORE) -> Report:
-    """List experiments with their runs and means."""
+    """List experiments with their runs and means, and points of traffic."""
     with popsnet.Store(store) as results:
         return results.report(only)
 
@@ -101,7 +109,7 @@ def show(
     ],
     store: StoreFile = STORE,
 ) -> Report:
-    """Show one experiment: what it is, its histograms, when and where it was run."""
+    """Show one experiment: what it is, its results, when and where it was run."""
     from popsnet.sweeps.reports import experiment_report
 
     with popsnet.Store(store) as results:
@@ -144,12 +152,28 @@ def export(
     per_run: Annotated[
         bool, typer.Option("--per-run", help="Write a row per run, not a row per experiment.")
     ] = False,
+    traffic: Annotated[
+        bool,
+        typer.Option(
+            "--traffic",
+            help="Write a row per point of continuous traffic; done in any case if there are no "
+            "runs.",
+        ),
+    ] = False,
     store: StoreFile = STORE,
 ) -> Report:
-    """Write a table with one row per experiment, or one row per run."""
+    """Write a table with one row per experiment, one row per run, or one per point of traffic."""
     from popsnet.sweeps.reports import gap_notes
 
+    if per_run and traffic:
+        raise InputError("--per-run and --traffic are two tables; give one of them.")
     with popsnet.Store(store) as results:
+        points = len(results.traffic.points(only))
+        if traffic or (points and not per_run and not results.experiments(only)):
+            count = results.export(file, only, traffic=True)
+            facts = Fact("file", str(file)), Fact("points", count), Fact("runs_not_counted", 0)
+            note = f"{counted(count, 'point')} of traffic written to {file}."
+            return Report("", facts, (note,))
         count = results.export(file, only, per_run=per_run)
         old, deleted = results.runs_without_counts(only) if per_run else (0, 0)
         behind = results.runs_not_counted(only)
@@ -165,6 +189,9 @@ def export(
     if deleted:
         gone = "their rows were deleted from the store."
         report = report.plus(f"{counted(deleted, 'run')} left out: {gone} {again}")
+    if points:
+        left = f"{counted(points, 'point')} of traffic left out"
+        report = report.plus(f"{left}: popsnet results export --traffic writes them.")
     return report.plus(*gap_notes(behind))
 
 
@@ -181,26 +208,39 @@ def merge(
     with ExitStack() as opened:  # refuses what is not a store, before any work
         stores = [opened.enter_context(popsnet.Store(other)) for other in others]
         results = opened.enter_context(popsnet.Store(store, create=True))
-        rows = [{"store": str(one.path), "new_shards": results.merge(one)} for one in stores]
-    columns = Column("store", kind="text"), Column("new_shards", kind="integer")
-    return Report("", (Fact("store", str(store)),), (Table("merged", "", columns, rows),))
+        rows = [_merged(results, one) for one in stores]
+        traffic = results.traffic.count() > 0
+    columns = [Column("store", kind="text"), Column("new_shards", kind="integer")]
+    columns += [Column("new_points", kind="integer")] * traffic
+    if not traffic:
+        rows = [{key: row[key] for key in ("store", "new_shards")} for row in rows]
+    return Report("", (Fact("store", str(store)),), (Table("merged", "", tuple(columns), rows),))
+
+
+def _merged(results: Store, other: Store) -> dict[str, Any]:
+    """Merge a store into another, and count its new shards and points of traffic."""
+    before = results.traffic.count()
+    new = results.merge(other)
+    points = results.traffic.count() - before
+    return {"store": str(other.path), "new_shards": new - points, "new_points": points}
 
 
 @app.command()
 @reporting
 def verify(
     store: StoreFile = STORE,
-    shards: Annotated[int, typer.Option(help="Run this many shards again.")] = 5,
-    seed: Annotated[int, typer.Option(help="Seed of the choice of shards.")] = 0,
-    every: Annotated[bool, typer.Option("--all", help="Run all shards again.")] = False,
+    shards: Annotated[int, typer.Option(help="Run this many shards and points again.")] = 5,
+    seed: Annotated[int, typer.Option(help="Seed of the choice.")] = 0,
+    every: Annotated[bool, typer.Option("--all", help="Run all of them again.")] = False,
     router: Annotated[
         list[Path] | None,
         typer.Option(
-            metavar="FILE.PY", help="A file with a router that may be run; may be repeated."
+            metavar="FILE.PY",
+            help="A file with a router or a scheduler that may be run; may be repeated.",
         ),
     ] = None,
 ) -> Report:
-    """Check a store and run some of its shards again."""
+    """Check a store and run some of its shards and points of traffic again."""
     with popsnet.Store(store) as results:
         some = None if every else shards
         return popsnet.verify(results, some, seed, routers=router or ()).report()

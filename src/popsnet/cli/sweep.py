@@ -38,13 +38,14 @@ _NOTHING = "Interrupted before any run was finished; there are no results."
 def _announce(goals: Goals, store: Store) -> None:
     """Say what is done, where there is no terminal to show a bar."""
     left = {one: len(goal.missing(store)) for one, goal in goals.goals.items()}
-    experiments = sum(map(bool, left.values()))
-    if not experiments or sys.stderr.isatty():
+    experiments, points = sum(map(bool, left.values())), len(goals.missing_points(store))
+    if not experiments + points or sys.stderr.isatty():
         return
     what = counted(experiments, "experiment")
     if goals.precision is None:
         what = f"{counted(sum(left.values()), 'shard')} of {what}"
-    typer.echo(f"Running {what}…", err=True)
+    parts = [what] * bool(experiments) + [f"{counted(points, 'point')} of traffic"] * bool(points)
+    typer.echo(f"Running {' and '.join(parts)}…", err=True)
 
 
 @reporting
@@ -52,14 +53,16 @@ def sweep(
     file: Annotated[Path, typer.Argument(metavar="FILE.toml", help="What to run.")],
     store: StoreFile = STORE,
     workers: Annotated[
-        int | None, typer.Option(help="Shards to run at once; one per processor by default.")
+        int | None,
+        typer.Option(help="Shards and points to run at once; one per processor by default."),
     ] = None,
     until_se: Annotated[
         str | None,
         typer.Option(
             metavar="ERROR",
             help="Run until the standard error of the mean slots is at most this: 1% of the mean, "
-            "or 0.05 slots. The runs of the file are done in any case.",
+            "or 0.05 slots. The runs of the file are done in any case. It does not apply to points "
+            "of traffic.",
         ),
     ] = None,
     max_runs: Annotated[
@@ -74,7 +77,7 @@ def sweep(
         typer.Option(metavar="I/N", help="Do part I of N parts of equal work, for job arrays."),
     ] = None,
 ) -> Report:
-    """Run the experiments of a file, except for the runs that the store has already."""
+    """Run the experiments of a file, except for what the store has already."""
     from popsnet.sweeps.goals import Goals
     from popsnet.sweeps.reports import progress_in_words, sweep_report
     from popsnet.sweeps.runner import Workers, deadline_after, pursue, require_workers
@@ -93,14 +96,14 @@ def sweep(
             _announce(goals, results)
             pursue(goals, results, deadline_after(seconds), Workers(workers=workers))
         except KeyboardInterrupt:
-            if not results.experiments():
+            if not results.experiments() and not results.traffic.count():
                 raise Interrupted(_NOTHING) from None
             message = f"{progress_in_words(goals, results)} The same command does the rest."
             raise Interrupted(
                 f"Interrupted: {message}", sweep_report(wanted, goals, results)
             ) from None
         report = sweep_report(wanted, goals, results)
-        if any(goal.missing(results) for goal in goals.goals.values()):
+        if not goals.is_reached(results):
             message = f"{progress_in_words(goals, results)} The same command does the rest."
             report = report.plus(f"Stopped after {time}: {message}")
         return report

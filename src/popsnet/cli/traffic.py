@@ -128,9 +128,7 @@ _ANY = 1e-6
 """A load that every pattern admits. The bisection replaces it."""
 
 
-def _one_of(
-    load: float | None, loads: str | None, saturation: bool, arrivals: Path | None
-) -> str:
+def _one_of(load: float | None, loads: str | None, saturation: bool, arrivals: Path | None) -> str:
     """Return what is asked for, and refuse two things at once."""
     given = {
         "--load": load is not None,
@@ -175,15 +173,14 @@ def _point(
 
 
 def _curves(points: list[TrafficExperiment], engine: str, figure: Path | None) -> Report:
-    from popsnet.traffic import run_loads
+    from popsnet.traffic import LoadCurves, run_loads
 
     try:
         curves = run_loads(points, engine=engine)
     except KeyboardInterrupt as stop:
-        kept = getattr(stop, "curves", None)
-        done = len(kept.results) if kept else 0
-        message = f"Interrupted: {done} of {counted(len(points), 'point')} finished."
-        raise Interrupted(message, kept.report() if done else None) from None
+        kept = getattr(stop, "curves", LoadCurves(()))
+        message = f"Interrupted: {len(kept.results)} of {counted(len(points), 'point')} finished."
+        raise Interrupted(message, kept.report() if kept.results else None) from None
     report = curves.report()
     if figure is None:
         return report
@@ -191,12 +188,12 @@ def _curves(points: list[TrafficExperiment], engine: str, figure: Path | None) -
 
 
 def _saturation(points: list[TrafficExperiment], engine: str) -> Report:
-    from popsnet.traffic import find_saturations
+    from popsnet.traffic import Saturations, find_saturations
 
     try:
         return find_saturations(points, engine=engine).report()
     except KeyboardInterrupt as stop:
-        kept = getattr(stop, "saturations", None)
-        done = len(kept.brackets) if kept else 0
-        message = f"Interrupted: {done} of {counted(len(points), 'scheduler')} finished."
-        raise Interrupted(message, kept.report() if done else None) from None
+        kept = getattr(stop, "saturations", Saturations({}))
+        done = f"{len(kept.brackets)} of {counted(len(points), 'scheduler')}"
+        message = f"Interrupted: {done} finished."
+        raise Interrupted(message, kept.report() if kept.brackets else None) from None

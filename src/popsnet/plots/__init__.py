@@ -38,6 +38,7 @@ from popsnet.plots.results import draw_results
 from popsnet.plots.schedule import draw_schedule
 from popsnet.plots.slots import draw_trace
 from popsnet.plots.style import save, svg_text
+from popsnet.plots.traffic import draw_load_curves
 
 __all__ = [
     "CurveKind",
@@ -54,6 +55,7 @@ __all__ = [
     "draw_fits",
     "draw_growth",
     "draw_journey",
+    "draw_load_curves",
     "draw_losses",
     "draw_network",
     "draw_phases",

@@ -95,8 +95,8 @@ def _draw(axes: Axes, label: str, line: list[TrafficResult], look: style.Look) -
 
 
 def _mark_bound(axes: Axes, one: TrafficResult) -> None:
-    if one.bounds:
-        axes.axvline(min(one.bounds.values()), color=style.GREY, linewidth=1.2, alpha=0.7)
+    if one.bound is not None:
+        axes.axvline(one.bound, color=style.GREY, linewidth=1.2, alpha=0.7)
 
 
 def _set_axes(axes: Axes, points: list[TrafficResult]) -> None:

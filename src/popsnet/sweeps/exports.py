@@ -80,6 +80,16 @@ def export_experiments(rows: Sequence[dict[str, Any]], path: Path, reason: str) 
     return len(rows)
 
 
+def export_points(rows: Sequence[dict[str, Any]], path: Path) -> int:
+    """Write a row per point of traffic to a file, whole; its ending says how."""
+    if not rows:
+        raise InputError(
+            f"There are no points of traffic to write to {path}. popsnet sweep makes some."
+        )
+    _write(_POINTS, rows, path)
+    return len(rows)
+
+
 def export_runs(tables: Sequence[RunTable], path: Path, reason: str) -> int:
     """Write a row per run to a file, whole; its ending says how."""
     count = sum(map(len, tables))
@@ -120,6 +130,11 @@ def _experiments_parquet(rows: Sequence[dict[str, Any]], file: TextIO) -> None:
     _parquet(columns, file)
 
 
+def _points_json(rows: Sequence[dict[str, Any]], file: TextIO) -> None:
+    json.dump({"traffic": list(rows)}, file, indent=2)
+    file.write("\n")
+
+
 def _runs_json(tables: Sequence[RunTable], file: TextIO) -> None:
     """Write a line per run, inside one JSON object."""
     records = (json.dumps(record) for table in tables for record in table.records())
@@ -156,7 +171,7 @@ def _runs_parquet(tables: Sequence[RunTable], file: TextIO) -> None:
     _parquet(run_columns(tables), file)
 
 
-_SEEDS = ("seed", "permutation_seed")
+_SEEDS = ("seed", "permutation_seed", "arrival_seed")
 
 
 def _values(values: list[Any], name: str) -> npt.NDArray[Any]:
@@ -193,6 +208,7 @@ _EXPERIMENTS: dict[str, _Write] = {
     ".json": _experiments_json,
     ".parquet": _requiring_pyarrow(_experiments_parquet),
 }
+_POINTS = {**_EXPERIMENTS, ".json": _points_json}
 _RUNS: dict[str, _Write] = {
     ".csv": _runs_csv,
     ".json": _runs_json,

@@ -9,11 +9,13 @@ from typing import TypeAlias
 from popsnet.engines import Tally, choose_engine
 from popsnet.errors import InputError
 from popsnet.experiment import Experiment, whole_number
+from popsnet.sweeps import points as traffic_points
 from popsnet.sweeps.precision import Precision
 from popsnet.sweeps.shard import MOST_RUNS, SHARD_RUNS, shards_of
 from popsnet.sweeps.store import Store
 from popsnet.sweeps.sweep import Sweep
 from popsnet.sweeps.work import Part
+from popsnet.traffic.experiment import TrafficExperiment
 
 Wanted: TypeAlias = Sweep | Iterable[Experiment | tuple[Experiment, int]]
 
@@ -82,6 +84,8 @@ class Goals:
     goals: dict[Experiment, Goal]
     precision: Precision | None = None
     part: Part | None = None
+    points: Sequence[TrafficExperiment] = ()
+    """The points of continuous traffic, each once."""
 
     @classmethod
     def of(
@@ -93,10 +97,16 @@ class Goals:
         part: str | Sequence[int] | None = None,
     ) -> Goals:
         """Check and resolve the parameters of :func:`popsnet.collect`."""
+        traffic = experiments.traffic if isinstance(experiments, Sweep) else ()
         wanted = _pairs(experiments, 1 if runs is None and until_se is not None else runs)
         for experiment, _ in wanted:
             _require_storable(experiment)
             choose_engine("auto", experiment)
+        if until_se is not None and traffic and not wanted:
+            raise InputError(
+                f"until_se = {until_se}: it applies to runs, and there are none. The precision of "
+                "a point of traffic is the key precision of its table."
+            )
         precision = _precision(wanted, until_se, max_runs)
         which = None if part is None else Part.of(part)
         most: dict[Experiment, int] = {}
@@ -117,7 +127,24 @@ class Goals:
             )
             stages = {one: [shards] for one, shards in shares.items() if shards}
         goals = {one: Goal(one, several, precision) for one, several in stages.items()}
-        return cls(wanted, goals, precision, which)
+        return cls(wanted, goals, precision, which, _points(traffic, which))
+
+    @classmethod
+    def of_traffic(
+        cls, points: Iterable[TrafficExperiment], part: str | Sequence[int] | None = None
+    ) -> Goals:
+        """Check and resolve the parameters of :func:`popsnet.sweeps.collect_traffic`."""
+        which = None if part is None else Part.of(part)
+        return cls((), {}, None, which, _points(points, which))
+
+    def missing_points(self, store: Store) -> list[TrafficExperiment]:
+        """Return the points of traffic that a store does not have."""
+        return store.traffic.missing(self.points) if self.points else []
+
+    def is_reached(self, store: Store) -> bool:
+        """Return whether a store has everything."""
+        runs = any(goal.missing(store) for goal in self.goals.values())
+        return not runs and not self.missing_points(store)
 
     def shards_done(self, store: Store) -> tuple[int, int]:
         """Return how many of the shards a store has, and how many there are in all."""
@@ -133,6 +160,16 @@ class Goals:
             return store.tally(experiment, runs) or store.unbroken(experiment)
         goal = self.goals.get(experiment)
         return Tally() if goal is None else goal.tally(store)
+
+
+def _points(wanted: Iterable[TrafficExperiment], part: Part | None) -> Sequence[TrafficExperiment]:
+    """Return the points that a collection is to do."""
+    points = list(dict.fromkeys(wanted))
+    for one in points:
+        if not isinstance(one, TrafficExperiment):
+            raise InputError(f"{one!r:.60} is not a TrafficExperiment.")
+        traffic_points.require_storable(one)
+    return points if part is None else part.points(points)
 
 
 def _pairs(experiments: Wanted, runs: int | None) -> list[tuple[Experiment, int]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from popsnet.engines.outcome import HISTOGRAMS, TOTALS, Tally
@@ -14,10 +14,15 @@ from popsnet.report.table import NOTHING, ColumnKind, shown
 from popsnet.runs.summary import LABELS, raise_max_steps
 from popsnet.stats.inference import Summary, summarize_counts
 from popsnet.sweeps.exports import experiment_fields
+from popsnet.sweeps.point_table import traffic_fields, traffic_records
+from popsnet.sweeps.points import Point
 from popsnet.sweeps.precision import standard_error
 from popsnet.sweeps.shard import SHARD_RUNS, Provenance, shards_of
-from popsnet.sweeps.sweep import in_words
+from popsnet.sweeps.tables import in_words
 from popsnet.terminal import visible
+from popsnet.traffic.experiment import TrafficExperiment
+from popsnet.traffic.result import COLUMNS
+from popsnet.traffic.scheduler import scheduler_label
 
 if TYPE_CHECKING:
     from popsnet.sweeps.goals import Goals
@@ -28,8 +33,10 @@ _SHORT = 6
 """Characters of an experiment's name that a list shows."""
 
 
-def store_report(store: Store, experiments: Sequence[Experiment]) -> Report:
-    """Return experiments of a store, with the means of their runs."""
+def store_report(
+    store: Store, experiments: Sequence[Experiment], points: Sequence[Point] = ()
+) -> Report:
+    """Return experiments of a store with the means of their runs, and points of traffic."""
     rows = [row_of(one, store.unbroken(one)) for one in experiments]
     name = Column("experiment", "name", show=lambda row: row["experiment"][:_SHORT])
     total = len(store.experiments())
@@ -37,8 +44,46 @@ def store_report(store: Store, experiments: Sequence[Experiment]) -> Report:
     count = f"{len(rows):,}{of_all} experiment{'' if total == 1 else 's'} in {store.path}."
     table, notes = _fitting((name,), rows)
     behind = sum(map(store.runs_not_counted_of, experiments))
-    facts = Fact("store", str(store.path)), Fact("runs_not_counted", behind)
-    return Report("", facts, (table, *notes, *gap_notes(behind), count))
+    facts = [Fact("store", str(store.path)), Fact("runs_not_counted", behind)]
+    parts: list[Table | str] = [table, *notes, *gap_notes(behind), count]
+    if points:
+        runs = parts if rows else []
+        facts += [] if rows else [Fact("experiments", [])]
+        many = f"{counted(len(points), 'point')} of traffic in {store.path}."
+        parts = [*runs, *traffic_parts((name,), traffic_records(points)), many]
+    return Report("", tuple(facts), tuple(parts))
+
+
+def traffic_parts(first: tuple[Column, ...], rows: Sequence[Row]) -> list[Table | str]:
+    """Return a table of points of traffic that fits into 80 columns, if possible, and a note.
+
+    Arrivals that all rows have and less important columns are left out; programs get all fields.
+    """
+    arrivals = {row["arrivals"] for row in rows}
+    where = () if len(arrivals) == 1 else (Column("arrivals", kind="text"),)
+    notes = [f"Arrivals: {visible(one, lines=False)}." for one in arrivals if len(arrivals) == 1]
+    columns = [*first, *_FIRST_COLUMNS, *where, *(_traffic_column(one) for one in COLUMNS)]
+    for key in _LESS_IMPORTANT_OF_TRAFFIC:
+        if _natural_width(columns, rows) > _WIDTH:
+            columns = [one for one in columns if one.key != key]
+    return [Table("traffic", "Delay in slots", tuple(columns), rows), *notes]
+
+
+def _traffic_column(column: Column) -> Column:
+    """Return a column of points; the scheduler with its variant."""
+    if column.key != "scheduler":
+        return column
+    return Column("scheduler", kind="text", show=_scheduler)
+
+
+def _scheduler(row: Row) -> str:
+    return visible(scheduler_label(row["scheduler"], row["variant"]), lines=False)
+
+
+_LESS_IMPORTANT_OF_TRAFFIC = (
+    "delay_p95", "delay_p90", "delay_p50", "delay_p999", "delay_max", "accepted",
+)  # fmt: skip
+"""Columns that are left out, in this order, where the lines would be too long."""
 
 
 def gap_notes(runs: int) -> list[str]:
@@ -94,10 +139,41 @@ def sweep_report(sweep: Sweep, goals: Goals, store: Store) -> Report:
         have = "has" if len(begun) == 1 else "have"
         notes.append(f"{len(begun):,} of {counted(len(rows), 'experiment')} {have} results so far.")
     notes += _reached(goals, store)
-    facts = Fact("store", str(store.path)), Fact("skipped", list(sweep.skipped))
+    facts = [Fact("store", str(store.path)), Fact("skipped", list(sweep.skipped))]
     missing = [Table("experiments_without_results", "", (), others)] if others else []
-    parts: tuple[Table | str, ...] = (table, *missing, *notes, f"Results are in {store.path}.")
-    return Report("", facts, parts, *_verdict(rows))
+    tables: list[Table | str] = [table, *missing]
+    if not sweep.experiments:  # the table of the points is the first then
+        tables, facts = [], [*facts, Fact("experiments", [])]
+    points = _sweep_points(sweep, goals, store)
+    parts = (*tables, *points, *notes, f"Results are in {store.path}.")
+    return Report("", tuple(facts), parts, *_verdict(rows))
+
+
+def _sweep_points(sweep: Sweep, goals: Goals, store: Store) -> list[Table | str]:
+    """Return the points of a sweep that are finished, and how many there are."""
+    if not sweep.traffic:
+        return []
+    there = {point.experiment: point for point in store.traffic.points()}
+    labelled = list(zip(sweep.traffic, sweep.traffic_labels, strict=True))
+    rows = [
+        {"label": label, **traffic_records([there[one]])[0]}
+        for one, label in labelled
+        if one in there
+    ]
+    others = [
+        {"label": label, **traffic_fields(one)} for one, label in labelled if one not in there
+    ]
+    label = (Column("label", kind="text"),) if any(sweep.traffic_labels) else ()
+    parts: list[Table | str] = [Table("traffic", "", (), [])]
+    if rows:
+        parts = traffic_parts(label, rows)
+    if others:
+        parts.append(Table("traffic_without_results", "", (), others))
+        if goals.part is None:
+            have = "has" if len(rows) == 1 else "have"
+            many = f"{len(rows):,} of {counted(len(labelled), 'point')} of traffic {have} results"
+            parts.append(f"{many} so far.")
+    return parts
 
 
 def _verdict(rows: Sequence[Row]) -> tuple[str, bool, str]:
@@ -153,6 +229,16 @@ def _reached(goals: Goals, store: Store) -> Iterator[str]:
 
 def progress_in_words(goals: Goals, store: Store) -> str:
     """Return how much of what was wanted is in the store."""
+    said = [_runs_in_words(goals, store)] if goals.goals or not goals.points else []
+    if goals.points:
+        done = len(goals.points) - len(goals.missing_points(store))
+        are = "is" if done == 1 else "are"
+        of_all = f"{counted(len(goals.points), 'point')} of traffic"
+        said.append(f"{done:,} of {of_all} {are} in {store.path}.")
+    return " ".join(said)
+
+
+def _runs_in_words(goals: Goals, store: Store) -> str:
     if goals.precision is not None:
         done = sum(not goal.missing(store) for goal in goals.goals.values())
         are = "is" if done == 1 else "are"
@@ -166,7 +252,9 @@ def progress_in_words(goals: Goals, store: Store) -> str:
 
 def experiment_report(store: Store, name: str) -> Report:
     """Return one experiment: histograms, and when, where and with what it was run."""
-    experiment = store.find(name)
+    experiment = store.find_any(name)
+    if isinstance(experiment, TrafficExperiment):
+        return _point_report(store, experiment)
     shards, tally = store.shards(experiment), store.unbroken(experiment)
     origins = [store.provenance(experiment, shard) for shard in shards]
     row = row_of(experiment, tally)
@@ -186,6 +274,24 @@ def experiment_report(store: Store, name: str) -> Report:
     done = Table("shards", "", (), [{"shard": shard, **asdict(one)} for shard, one in pairs])
     title = f"experiment {experiment.digest}"
     return Report(title, tuple(facts), (*notes, done, *_made_by(origins)))
+
+
+def _point_report(store: Store, experiment: TrafficExperiment) -> Report:
+    """Return one point of traffic: its measures, and when, where and with what it was made."""
+    point = store.traffic.get(experiment)
+    assert point is not None
+    origin, setting = point.provenance, point.result.setting
+    result = replace(point.result, setting=replace(setting, engine=origin.engine))
+    made = (
+        f"engine {origin.engine}, popsnet {origin.popsnet}, python {origin.python}, numpy "
+        f"{origin.numpy}, numba {origin.numba}, on {origin.machine}"
+    )
+    took = f"{origin.seconds:,.2f} s of work, finished at {origin.finished}."
+    report = result.report()
+    identity = Fact("identity", experiment.identity), Fact("provenance", asdict(origin))
+    facts = Fact("experiment", experiment.digest), *report.facts, *identity
+    title = f"experiment {experiment.digest}\n{report.title}"
+    return replace(report, title=title, facts=facts).plus(f"Made by {made}", took)
 
 
 def _made_by(origins: Sequence[Provenance]) -> list[str]:

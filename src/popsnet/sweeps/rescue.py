@@ -15,6 +15,7 @@ from popsnet.experiment import Experiment
 from popsnet.files import require_writable
 from popsnet.progress import Progress, patient_progress
 from popsnet.report import Report, Reported, Table, counted, facts_of
+from popsnet.sweeps import point_rows
 from popsnet.sweeps import rows as stored
 from popsnet.sweeps.pages import Pages, page_sizes, stated_pages
 from popsnet.sweeps.rows import Row
@@ -53,11 +54,15 @@ class Rescue(Reported):
     """Pages of the file."""
     pages_missing: int = 0
     """Pages that the file should have according to its first page, and does not have."""
+    points: int = 0
+    """Points of traffic that were copied."""
+    points_lost: tuple[tuple[str, str], ...] = ()
+    """Points of traffic that were lost: name, reason."""
 
     @property
     def ok(self) -> bool:
         """Whether everything was copied, as far as the file shows."""
-        return not self.lost and not self.pages_missing
+        return not self.lost and not self.points_lost and not self.pages_missing
 
     def report(self) -> Report:
         """Return the outcome as it is shown."""
@@ -68,6 +73,11 @@ class Rescue(Reported):
             f"{counted(count, 'shard')} lost: {why}."
             + (f" {_DESCRIBE}" if why == _NAMELESS else "")
             for why, count in reasons.most_common()
+        ]
+        points = Counter(reason for _, reason in self.points_lost)
+        notes += [
+            f"{counted(count, 'point')} of traffic lost: {why}."
+            for why, count in points.most_common()
         ]
         if self.pages_missing:
             pages = f"{self.pages_missing:,} of {counted(self.pages + self.pages_missing, 'page')}"
@@ -80,14 +90,26 @@ class Rescue(Reported):
         lost = [
             {"experiment": point, "shard": shard, "reason": why} for point, shard, why in self.lost
         ]
-        done = f"{counted(self.copied, 'shard')} copied to {self.new}"
+        copied = [counted(self.copied, "shard")] * bool(self.copied or self.lost)
+        copied += [f"{counted(self.points, 'point')} of traffic"] * self._has_points
+        done = f"{' and '.join(copied)} copied to {self.new}"
+        missing = len(self.lost) + len(self.points_lost)
         verdict = (
             f"OK: {done}; none was lost."
             if self.ok
-            else f"INCOMPLETE: {done}; {len(self.lost):,} lost. Run the sweep with this store to "
+            else f"INCOMPLETE: {done}; {missing:,} lost. Run the sweep with this store to "
             "run what is missing."
         )
-        return Report("", facts, (*notes, Table("lost", "", (), lost)), verdict, ok=self.ok)
+        tables = [Table("lost", "", (), lost)]
+        if self._has_points:
+            gone = [{"experiment": point, "reason": why} for point, why in self.points_lost]
+            tables.append(Table("points_lost", "", (), gone))
+            facts += facts_of(self, "points")
+        return Report("", facts, (*notes, *tables), verdict, ok=self.ok)
+
+    @property
+    def _has_points(self) -> bool:
+        return bool(self.points or self.points_lost)
 
 
 def rescue(
@@ -96,10 +118,11 @@ def rescue(
     experiments: Sweep | Iterable[Experiment] = (),
     progress: Progress = None,
 ) -> Rescue:
-    """Copy the shards of a damaged store that can be read to a new store.
+    """Copy the results of a damaged store that can be read to a new store.
 
     A shard is copied if its rows in all tables can be read, they match its digest, and its numbers
-    are possible. The damaged file is not changed.
+    are possible; a point of traffic, if its row matches its digest. The damaged file is not
+    changed.
 
     Parameters
     ----------
@@ -121,7 +144,7 @@ def rescue(
     Raises
     ------
     StoreError
-        If no shard can be read; then nothing is written.
+        If no result can be read; then nothing is written.
     InputError
         If the new store exists or cannot be written.
 
@@ -151,6 +174,7 @@ def rescue(
     for one in known:
         found["points"].setdefault(one.digest, set()).add(stored.point_row(one))
     lost: list[tuple[str, int, str]] = []
+    points, points_lost = _points(found)
     copied = without_digest = 0
     with TemporaryDirectory(prefix=".popsnet-", dir=target.resolve().parent) as folder:
         part = Path(folder) / "part.sqlite"
@@ -162,7 +186,8 @@ def rescue(
                     insert(*rows)
                     copied += 1
                     without_digest += not rows[-1]
-        if not copied:
+            insert(traffic=points)
+        if not copied and not points:
             why, _ = Counter(reason for *_, reason in lost).most_common(1)[0] if lost else ("", 0)
             what = f" ({len(lost):,} lost: {why})" if lost else ""
             raise StoreError(
@@ -174,7 +199,10 @@ def rescue(
             raise InputError(f"{target} was made in the meantime; give the name of a new file.")
         part.rename(target)
     missing = max(stated_pages(damaged, size) - pages, 0)
-    return Rescue(str(damaged), str(target), copied, without_digest, tuple(lost), pages, missing)
+    return Rescue(
+        str(damaged), str(target), copied, without_digest, tuple(lost), pages, missing,
+        len(points), points_lost,
+    )  # fmt: skip
 
 
 def _read(path: Path, progress: Progress) -> tuple[_Found, int, int]:
@@ -202,12 +230,14 @@ def _table(row: Row) -> str:
     for table, third in (("shards", int), ("provenance", str), ("runs", bytes), ("digests", str)):
         if len(row) == stored.COLUMNS[table] and types == (str, int, third):
             return table
+    if len(row) == stored.COLUMNS["traffic"] and set(map(type, row)) == {str}:
+        return "traffic"
     return ""
 
 
 def _keyed(table: str, row: Row) -> tuple[str | _Key, Row]:
     """Return the key of a row, and the row with a time that SQLite stored as an integer."""
-    if table == "points":
+    if table in ("points", "traffic"):
         return row[0], row
     if table == "provenance" and isinstance(row[10], int):
         row = (*row[:10], float(row[10]), row[11])
@@ -216,13 +246,28 @@ def _keyed(table: str, row: Row) -> tuple[str | _Key, Row]:
 
 def _shards(found: _Found) -> Iterator[tuple[_Key, _Rows | str]]:
     """Yield each shard of which any table has a row: its rows, or why it is lost."""
-    several = (found[table] for table in stored.TABLES if table != "points")
+    several = (found[table] for table in stored.TABLES if table not in ("points", "traffic"))
     points = {point: _sound_point(rows) for point, rows in found["points"].items()}
     for key in sorted(set[_Key]().union(*several)):
         if point := points.get(key[0]):
             yield key, _checked(found, key, point)
         else:
             yield key, _NAMELESS
+
+
+def _points(found: _Found) -> tuple[list[Row], tuple[tuple[str, str], ...]]:
+    """Return the rows of points of traffic that can be trusted, and why others are lost."""
+    rows: list[Row] = []
+    lost: list[tuple[str, str]] = []
+    for point, versions in sorted(found["traffic"].items()):
+        sound = sorted(row for row in versions if not any(point_rows.point_flaws(row)))
+        if not sound:
+            lost.append((point, "it does not match its digest"))
+        elif not all(point_rows.same_result(sound[0], row) for row in sound):
+            lost.append((point, "there are several versions of it"))
+        else:
+            rows.append(sound[0])
+    return rows, tuple(lost)
 
 
 def _sound_point(rows: Iterable[Row]) -> Row | None:

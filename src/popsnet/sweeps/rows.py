@@ -64,16 +64,25 @@ CREATE TABLE digests (
     PRIMARY KEY (point, shard), FOREIGN KEY (point, shard) REFERENCES shards
 ) WITHOUT ROWID
 """,
+    "traffic": """
+CREATE TABLE traffic (
+    point TEXT PRIMARY KEY, experiment TEXT NOT NULL, result TEXT NOT NULL,
+    provenance TEXT NOT NULL, digest TEXT NOT NULL
+) WITHOUT ROWID
+""",
 }
 """Every table with the statement that creates it. A test of the schema compares the words."""
 
-ADDED = ("runs", "digests")
+ADDED = ("runs", "digests", "traffic")
 """Tables that stores of older versions do not have, and that those versions ignore."""
+
+OF_SHARDS = ("runs", "digests")
+"""Those of them that have rows of shards."""
 
 RESULTS = ("points", "shards", "runs")
 """The tables whose rows depend on nothing but what was run."""
 
-COLUMNS = {"points": 10, "shards": 11, "runs": 3, "provenance": 12, "digests": 3}
+COLUMNS = {"points": 10, "shards": 11, "runs": 3, "provenance": 12, "digests": 3, "traffic": 5}
 
 RUN_COLUMNS = (
     "slots", "slots_delivered", "steps", "delivered", "lost", "collisions", "destroyed",

@@ -1,10 +1,10 @@
-"""The runner: does the shards that a store is missing, on threads or any other executor."""
+"""The runner: does the shards and points that a store is missing, on threads or any executor."""
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import (
     FIRST_COMPLETED,
     BrokenExecutor,
@@ -18,6 +18,7 @@ from functools import partial
 from heapq import nlargest
 from pathlib import Path
 from threading import Event
+from typing import Any, TypeAlias
 
 from popsnet import system
 from popsnet.engines import Tally
@@ -25,9 +26,15 @@ from popsnet.errors import InputError, PopsnetError
 from popsnet.experiment import Experiment, whole_number
 from popsnet.progress import Progress, patient_progress
 from popsnet.sweeps.goals import Goals, Wanted
+from popsnet.sweeps.points import Point, execute_point, memory_of_point
 from popsnet.sweeps.shard import Shards, execute_shards, memory_of
 from popsnet.sweeps.store import Store
-from popsnet.sweeps.work import AHEAD, Queue, cut
+from popsnet.sweeps.sweep import Sweep
+from popsnet.sweeps.work import AHEAD, ONE_PIECE, Queue, Subject, cut
+from popsnet.traffic.experiment import TrafficExperiment
+from popsnet.traffic.result import TrafficResult
+
+Finished: TypeAlias = Shards | Point
 
 
 def require_workers(workers: int | None) -> None:
@@ -58,7 +65,8 @@ def collect(
     ----------
     experiments : Sweep, or iterable of Experiment or of pairs
         What to run: experiments, with ``runs``; pairs of an experiment and its number of runs;
-        or a sweep, which has both.
+        or a sweep, which has both, and may have points of continuous traffic, which are simulated
+        as well.
     runs : int, optional
         Runs of each experiment, rounded up to whole shards of ten. With ``until_se``, the runs
         that are done in any case.
@@ -124,6 +132,55 @@ def collect(
         return goals.tallies(kept)
 
 
+def collect_traffic(
+    experiments: Sweep | Iterable[TrafficExperiment],
+    store: Store | str | Path = "results.sqlite",
+    *,
+    seconds: float | None = None,
+    part: str | Sequence[int] | None = None,
+    executor: Executor | None = None,
+    workers: int | None = None,
+    progress: Progress = None,
+) -> list[TrafficResult | None]:
+    """Simulate points of continuous traffic, except for those that a store has already.
+
+    Every finished point is kept in the store, so an interrupted or killed collection loses no
+    finished point: the same call does the rest.
+
+    Parameters
+    ----------
+    experiments : Sweep or iterable of TrafficExperiment
+        The points; of a sweep, its points of traffic alone.
+    store, seconds, part, executor, workers, progress
+        As for :func:`collect`, with points in place of shards.
+
+    Returns
+    -------
+    list of TrafficResult or None
+        The result of each point in the order given; None if it is not there yet. A result does not
+        depend on the engine and names none.
+
+    Examples
+    --------
+    >>> import popsnet
+    >>> from popsnet.sweeps import collect_traffic
+    >>> from popsnet.traffic.experiment import TrafficExperiment
+    >>> points = [TrafficExperiment(4, 4, load=load, slots=1000) for load in (0.1, 0.2)]
+    >>> results = collect_traffic(points, store="results.sqlite")
+    >>> [result.load for result in results]
+    [0.1, 0.2]
+    """
+    wanted = list(experiments.traffic if isinstance(experiments, Sweep) else experiments)
+    require_workers(workers)
+    goals = Goals.of_traffic(wanted, part)
+    deadline = deadline_after(seconds)
+    with nullcontext(store) if isinstance(store, Store) else Store(store, create=True) as kept:
+        kept.require_writes()
+        pursue(goals, kept, deadline, Workers(executor, workers), progress)
+        found = {point.experiment: point.result for point in kept.traffic.points()}
+        return [found.get(one) for one in wanted]
+
+
 def deadline_after(seconds: float | None) -> float:
     """Return the moment after which no more work is done."""
     if seconds is None:
@@ -136,11 +193,14 @@ def deadline_after(seconds: float | None) -> float:
 def pursue(
     goals: Goals, store: Store, deadline: float, workers: Workers, progress: Progress = None
 ) -> None:
-    """Do what the goals are missing, until a deadline; every finished shard is kept."""
+    """Do what the goals are missing, until a deadline; every finished shard or point is kept."""
     done, total = goals.shards_done(store)
+    points = goals.missing_points(store)
     left = {one: None for one, goal in goals.goals.items() if goal.missing(store)}
     fixed = goals.precision is None
     counted, unit = (total, "shards") if fixed else (len(goals.goals), "experiments")
+    counted, unit = counted + len(goals.points), _unit(unit, goals)
+    simulated = len(goals.points) - len(points)
     with workers as crew, patient_progress("runs", counted, progress, unit) as report:
         queue, pending = Queue(), dict.fromkeys(goals.goals, 0)
 
@@ -154,21 +214,33 @@ def pursue(
 
         for experiment in tuple(left):
             add(experiment)
+        for point in points:
+            queue.add([(point, ONE_PIECE)])
         try:
             for finished in crew.do(queue, deadline):
                 store.put(finished)
-                done += len(finished.numbers)
-                pending[finished.experiment] -= len(finished.numbers)
-                if not pending[finished.experiment]:
-                    add(finished.experiment)
-                report(done if fixed else len(goals.goals) - len(left))
+                if isinstance(finished, Point):
+                    simulated += 1
+                else:
+                    done += len(finished.numbers)
+                    pending[finished.experiment] -= len(finished.numbers)
+                    if not pending[finished.experiment]:
+                        add(finished.experiment)
+                report(simulated + (done if fixed else len(goals.goals) - len(left)))
         finally:
             for finished in crew.stop():
                 store.put(finished)
 
 
+def _unit(runs: str, goals: Goals) -> str:
+    """Return what is counted, in words."""
+    if not goals.points:
+        return runs
+    return f"{runs} and points" if goals.goals else "points"
+
+
 class Workers:
-    """Do shards: some at a time, no more than fit in memory."""
+    """Do shards and points: some at a time, no more than fit in memory."""
 
     def __init__(self, executor: Executor | None = None, workers: int | None = None) -> None:
         require_workers(workers)
@@ -176,9 +248,9 @@ class Workers:
         self._own = ThreadPoolExecutor(self.count) if executor is None else None
         self._executor = executor or self._own
         self._stopped = Event()
-        self._at_work: dict[Future[Shards], int] = {}
+        self._at_work: dict[Future[Finished], int] = {}
         self._available = system.available_memory()
-        self._needed: dict[Experiment, int] = {}
+        self._needed: dict[Subject, int] = {}
 
     def __enter__(self) -> Workers:
         return self
@@ -188,7 +260,7 @@ class Workers:
         if self._own is not None:
             self._own.shutdown(wait=False, cancel_futures=True)
 
-    def do(self, queue: Queue, deadline: float = math.inf) -> Iterator[Shards]:
+    def do(self, queue: Queue, deadline: float = math.inf) -> Iterator[Finished]:
         """Do the work of a queue and yield results as they are finished.
 
         Work may be added to the queue between results. After the deadline there are no more.
@@ -207,7 +279,7 @@ class Workers:
             if time.monotonic() >= deadline:
                 return
 
-    def stop(self) -> Iterator[Shards]:
+    def stop(self) -> Iterator[Finished]:
         """Stop all work; yield the results that are finished and were not taken.
 
         Threads of this program stop at the next step; other executors are not waited for.
@@ -221,25 +293,32 @@ class Workers:
             if future.done() and not future.cancelled() and future.exception() is None:
                 yield future.result()
 
-    def _fits(self, experiment: Experiment) -> bool:
+    def _fits(self, experiment: Subject) -> bool:
         """Whether there is memory for one more, if the largest are those that are executed."""
         handed_over = [*self._at_work.values(), self._memory(experiment)]
         return sum(nlargest(self.count, handed_over)) <= self._available or not self._at_work
 
-    def _memory(self, experiment: Experiment) -> int:
+    def _memory(self, experiment: Subject) -> int:
         if experiment not in self._needed:
-            self._needed[experiment] = memory_of(experiment)
+            self._needed[experiment] = (
+                memory_of_point(experiment)
+                if isinstance(experiment, TrafficExperiment)
+                else memory_of(experiment)
+            )
         return self._needed[experiment]
 
-    def _hand_over(self, experiment: Experiment, shards: range) -> None:
+    def _hand_over(self, experiment: Subject, shards: range) -> None:
         stopped = self._stopped.is_set if self._own else None
         assert self._executor is not None
-        work = partial(execute_shards, stopped=stopped) if stopped else execute_shards
-        future = self._executor.submit(work, experiment, shards)
-        self._at_work[future] = self._memory(experiment)
+        work: Callable[..., Finished] = execute_shards
+        arguments: tuple[Any, ...] = experiment, shards
+        if isinstance(experiment, TrafficExperiment):
+            work, arguments = execute_point, (experiment,)
+        work = partial(work, stopped=stopped) if stopped else work
+        self._at_work[self._executor.submit(work, *arguments)] = self._memory(experiment)
 
 
-def _result_of(future: Future[Shards]) -> Shards:
+def _result_of(future: Future[Finished]) -> Finished:
     """Return a result, and say what to do about worker processes that were killed."""
     try:
         return future.result()

@@ -1,4 +1,4 @@
-"""Selections: some of the experiments of a store, by router, variant, permutation and size."""
+"""Selections: some of the experiments of a store, by names and by size."""
 
 from __future__ import annotations
 
@@ -6,16 +6,19 @@ import difflib
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from popsnet.errors import InputError
 from popsnet.experiment import Experiment
+from popsnet.traffic.experiment import TrafficExperiment
 
 Names: TypeAlias = str | Sequence[str]
 Numbers: TypeAlias = int | str | None
 """A number, a range ``"64:1024"`` with both ends in it and either end optional, or None for all."""
 
-_NAMES = ("router", "variant", "permutation")
+_One = TypeVar("_One", bound=Experiment | TrafficExperiment)
+
+_NAMES = ("router", "scheduler", "variant", "permutation")
 _NUMBERS = ("n", "d", "g")
 
 
@@ -28,6 +31,9 @@ class Selection:
     router, variant, permutation : str or sequence of str
         Names, of which an experiment must have one; nothing selects all. ``"NAME:VARIANT"`` selects
         one variant of a router, ``"file.npy"`` all permutations from files of this kind.
+    scheduler : str or sequence of str
+        Names of schedulers, or ``"NAME:VARIANT"``, of points of continuous traffic. A selection by
+        router or permutation has no points of traffic, and one by scheduler has no runs.
     d, g, n : int or str, optional
         A number, or a range such as ``"64:1024"``, ``"64:"`` or ``":1024"``. Both ends belong to
         a range.
@@ -46,6 +52,7 @@ class Selection:
     router: Names = ()
     variant: Names = ()
     permutation: Names = ()
+    scheduler: Names = ()
     d: Numbers = None
     g: Numbers = None
     n: Numbers = None
@@ -57,15 +64,17 @@ class Selection:
         for name in _NUMBERS:
             _range(name, getattr(self, name))
 
-    def __contains__(self, experiment: Experiment) -> bool:
+    def __contains__(self, experiment: Experiment | TrafficExperiment) -> bool:
         return all(self._agrees(name, experiment) for name in (*_NAMES, *_NUMBERS))
 
-    def _agrees(self, name: str, experiment: Experiment) -> bool:
+    def _agrees(self, name: str, experiment: Experiment | TrafficExperiment) -> bool:
         if name in _NUMBERS:
             least, most = _range(name, getattr(self, name))
             return bool(least <= getattr(experiment.network, name) <= most)
-        value, names = getattr(experiment, name), self._names(name)
-        if name == "router" and f"{value}:{experiment.variant}" in names:
+        value, names = getattr(experiment, name, None), self._names(name)
+        if value is None:
+            return not names
+        if name in ("router", "scheduler") and f"{value}:{experiment.variant}" in names:
             return True
         kind, _, _ = value.partition(":")
         return not names or value in names or (kind.startswith("file.") and kind in names)
@@ -74,7 +83,7 @@ class Selection:
         names = getattr(self, name)
         return tuple(names) if isinstance(names, list | tuple) else (names,)
 
-    def require_any(self, experiments: Iterable[Experiment], where: object) -> list[Experiment]:
+    def require_any(self, experiments: Iterable[_One], where: object) -> list[_One]:
         """Return the selected experiments.
 
         Raises
@@ -88,13 +97,13 @@ class Selection:
                 Selection(**{name: text})._require_one(there, where)
         return self._require_one(there, where)
 
-    def _require_one(self, there: list[Experiment], where: object) -> list[Experiment]:
+    def _require_one(self, there: list[_One], where: object) -> list[_One]:
         found = [one for one in there if one in self]
         if there and not found:
             raise InputError(self._complaint(there, where))
         return found
 
-    def _complaint(self, there: Sequence[Experiment], where: object) -> str:
+    def _complaint(self, there: Sequence[Experiment | TrafficExperiment], where: object) -> str:
         """Say which value selects nothing, and what there is instead."""
         for name in (*_NAMES, *_NUMBERS):
             if any(self._agrees(name, one) for one in there):
@@ -103,8 +112,11 @@ class Selection:
                 values = [getattr(one.network, name) for one in there]
                 has = f"{name} is from {min(values):,} to {max(values):,} there"
                 return f"{name} = {getattr(self, name)}: {where} has no such experiment; {has}."
-            known = sorted({getattr(one, name) for one in there})
+            known = sorted({getattr(one, name) for one in there if hasattr(one, name)})
             names = self._names(name)
+            if not known:
+                what = "points of traffic" if name == "scheduler" else "runs"
+                return f"{name} = {names[0]!r}: {where} has no {what}."
             close = difflib.get_close_matches(names[0], known, n=1)
             meant = f" Did you mean {close[0]!r}?" if close else ""
             return (

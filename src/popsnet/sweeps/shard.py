@@ -134,7 +134,7 @@ def _require_whole(experiment: Experiment, outcomes: Outcomes) -> None:
 
 
 @cache
-def _here() -> tuple[str, str, str, str, str]:
+def versions_here() -> tuple[str, str, str, str, str]:
     """Return the versions of popsnet, Python, NumPy and Numba, and the machine."""
     import numba
 
@@ -145,4 +145,4 @@ def _here() -> tuple[str, str, str, str, str]:
 def _provenance(experiment: Experiment, engine: str, seconds: float) -> Provenance:
     files = experiment.router_file, experiment.permutation_file
     now = datetime.now(UTC).isoformat(timespec="seconds")
-    return Provenance(engine, *_here(), *files, round(seconds, 6), now)
+    return Provenance(engine, *versions_here(), *files, round(seconds, 6), now)

@@ -1,11 +1,12 @@
-"""The store: results of shards in one SQLite file.
+"""The store: results of shards and of points of traffic in one SQLite file.
 
-Five tables: ``points`` has the experiments, ``shards`` their histograms, ``runs`` the counts of
-single runs, ``provenance`` when, where and with what they were made, and ``digests`` a hash of what
-the last three have of a shard. The first three depend on nothing but the experiments, so that two
-stores of the same shards have the same rows in them. A shard is written in one transaction. The
-write-ahead log keeps what was committed when the program is killed. A power failure may undo the
-last commits, but the file stays valid, and the next sweep completes it.
+Five tables are about runs: ``points`` has the experiments, ``shards`` their histograms, ``runs``
+the counts of single runs, ``provenance`` when, where and with what they were made, and ``digests``
+a hash of what the last three have of a shard. The first three depend on nothing but the
+experiments, so that two stores of the same shards have the same rows in them. A sixth table,
+``traffic``, has a row per point of continuous traffic. A shard or a point is written in one
+transaction. The write-ahead log keeps what was committed when the program is killed. A power
+failure may undo the last commits, but the file stays valid, and the next sweep completes it.
 
 What is read of an experiment is compared with its digests first. A store is not changed before
 something is written to it, so a damaged one that was only read is as it was.
@@ -20,19 +21,29 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from popsnet.engines import Tally
 from popsnet.errors import InputError, StoreError
 from popsnet.experiment import Experiment
 from popsnet.report import Report, data_frame
 from popsnet.sweeps import database as sqlite
+from popsnet.sweeps import point_rows
 from popsnet.sweeps import rows as stored
-from popsnet.sweeps.exports import RunTable, export_experiments, export_runs, run_columns
+from popsnet.sweeps.exports import (
+    RunTable,
+    export_experiments,
+    export_points,
+    export_runs,
+    run_columns,
+)
+from popsnet.sweeps.point_table import PointTable, traffic_records
+from popsnet.sweeps.points import Point
 from popsnet.sweeps.reports import difference, row_of, store_report, why_nothing
 from popsnet.sweeps.rows import Row
 from popsnet.sweeps.selection import EVERYTHING, Selection
 from popsnet.sweeps.shard import SHARD_RUNS, Provenance, Shards, shards_of
+from popsnet.traffic.experiment import TrafficExperiment
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -54,8 +65,38 @@ def _order(key: Row) -> tuple[str, int]:
     return str(key[0]), key[1] if isinstance(key[1], int) else -1
 
 
-def _in_words(experiment: Experiment) -> str:
+_Any = TypeVar("_Any", Experiment, Experiment | TrafficExperiment)
+
+
+def _in_words(experiment: Experiment | TrafficExperiment) -> str:
+    if isinstance(experiment, TrafficExperiment):
+        return str(experiment)
     return f"{experiment}, {experiment.permutation.partition(':')[0]}"
+
+
+def _named(experiments: Sequence[Experiment | TrafficExperiment]) -> str:
+    """Return names and experiments, at most ten of them; no two names are the same."""
+    names = {one.digest for one in experiments}
+    length = next(one for one in range(6, 65) if len({name[:one] for name in names}) == len(names))
+    shown = [f"{one.digest[:length]} ({_in_words(one)})" for one in experiments[:_FEW]]
+    more = len(experiments) - len(shown)
+    return f"{'; '.join(shown)}{f'; and {more:,} more' if more else ''}."
+
+
+def _words(one: Experiment | TrafficExperiment) -> tuple[str, ...]:
+    if isinstance(one, TrafficExperiment):
+        return one.scheduler, one.variant, one.arrivals
+    return one.router, one.variant, one.permutation
+
+
+def _hint(text: str, there: Sequence[Experiment | TrafficExperiment]) -> str:
+    """Say which names there are: those with a router, scheduler or permutation if it is one."""
+    described = [(one, " ".join(map(str, _words(one)))) for one in there]
+    close = [one for one, words in described if text and text.lower() in words.lower()]
+    if not there:
+        return "The store is empty."
+    what = f"Experiments with {text!r}" if close else "Experiments"
+    return f"{what}: {_named(close or there)}"
 
 
 def is_old(version: object) -> bool:
@@ -94,7 +135,9 @@ class Store:
         self.path, self._writes = Path(path), create
         self._in_log_mode = self._is_damaged = self._has_all_points = False
         self._sound: set[str] = set()
-        with self._errors_named():
+        self.traffic = PointTable(self)
+        """The points of continuous traffic."""
+        with self.errors_named():
             self._database = sqlite.connect(self.path, create)
             try:
                 if create:
@@ -128,14 +171,18 @@ class Store:
                 f"{self.path} was opened for reading: open it with create=True to add results."
             )
 
-    def put(self, done: Shards) -> None:
-        """Write shards in one transaction.
+    def put(self, done: Shards | Point) -> None:
+        """Write shards, or a point of traffic, in one transaction.
 
         Raises
         ------
         StoreError
             If the store has another result for one of them.
         """
+        if isinstance(done, Point):
+            with self.inserting() as insert:
+                insert(traffic=[point_rows.point_row(done)])
+            return
         point, runs = stored.point_row(done.experiment), stored.run_rows(done)
         shards, provenance = stored.shard_rows(done), stored.provenance_rows(done)
         digests = stored.digest_rows(shards, runs, provenance)
@@ -166,7 +213,7 @@ class Store:
         return self._tally([row for row in rows if row[1] in chosen])
 
     def _tally(self, rows: Sequence[Row]) -> Tally:
-        with self._errors_named():
+        with self.errors_named():
             return stored.tally_of(rows)
 
     def _shard_rows(self, experiment: Experiment, end: int) -> list[Row]:
@@ -223,7 +270,7 @@ class Store:
         )
 
     def _counts(self, rows: Sequence[Row]) -> stored.I64:
-        with self._errors_named():
+        with self.errors_named():
             return stored.counts_of(rows)
 
     def _deleted(self, experiment: Experiment, end: int) -> int:
@@ -253,7 +300,7 @@ class Store:
             Which experiments; all by default.
         """
         query = "SELECT * FROM points ORDER BY d * g, g, router, variant, permutation, point"
-        with self._errors_named():
+        with self.errors_named():
             there = [stored.experiment_of(row) for row in self._rows(query)]
             self._require_all_points()
         return [one for one in there if one in only]
@@ -280,7 +327,7 @@ class Store:
         point = experiment.digest
         if point in self._sound:
             return
-        with self._errors_named():
+        with self.errors_named():
             for row in self._rows("SELECT * FROM points WHERE point = ?", point):
                 stored.experiment_of(row)
             query = "SELECT * FROM shards WHERE point = ?"
@@ -337,7 +384,20 @@ class Store:
         InputError
             If there is none, or more than one.
         """
-        there = self.experiments()
+        return self._found(prefix, self.experiments())
+
+    def find_any(self, prefix: str) -> Experiment | TrafficExperiment:
+        """Return the experiment of runs or of traffic whose name begins with these characters.
+
+        Raises
+        ------
+        InputError
+            If there is none, or more than one.
+        """
+        there: list[Experiment | TrafficExperiment] = [*self.experiments()]
+        return self._found(prefix, there + [*self.traffic.experiments()])
+
+    def _found(self, prefix: str, there: Sequence[_Any]) -> _Any:
         found = [one for one in there if one.digest.startswith(prefix)]
         if len(found) == 1:
             return found[0]
@@ -345,39 +405,20 @@ class Store:
         if not found:
             which = f"No experiment in {self.path} has a name that begins"
         cure = "Give more of these: " if found else ""
-        hint = self._named(found) if found else self._hint(prefix, there)
+        hint = _named(found) if found else _hint(prefix, there)
         raise InputError(f"{which} with {prefix!r}. {cure}{hint}")
-
-    def _named(self, experiments: Sequence[Experiment]) -> str:
-        """Return names and experiments, at most ten of them; no two names are the same."""
-        names = {one.digest for one in experiments}
-        length = next(
-            one for one in range(6, 65) if len({name[:one] for name in names}) == len(names)
-        )
-        shown = [f"{one.digest[:length]} ({_in_words(one)})" for one in experiments[:_FEW]]
-        more = len(experiments) - len(shown)
-        return f"{'; '.join(shown)}{f'; and {more:,} more' if more else ''}."
-
-    def _hint(self, text: str, there: Sequence[Experiment]) -> str:
-        """Say which names there are: those of a router, variant or permutation if it is one."""
-        described = [(one, f"{one.router} {one.variant} {one.permutation}") for one in there]
-        close = [one for one, words in described if text and text.lower() in words.lower()]
-        if not there:
-            return "The store is empty."
-        what = f"Experiments with {text!r}" if close else "Experiments"
-        return f"{what}: {self._named(close or there)}"
 
     def provenance(self, experiment: Experiment, shard: int) -> Provenance:
         """Return when, where and with what a shard was made."""
         row = self._row("provenance", experiment, shard)
-        with self._errors_named():
+        with self.errors_named():
             return stored.provenance_of(row)
 
     def provenances(self, experiment: Experiment) -> list[Provenance]:
         """Return when, where and with what each shard of an experiment was made, in order."""
         self._require_sound(experiment)
         query = "SELECT * FROM provenance WHERE point = ? ORDER BY shard"
-        with self._errors_named():
+        with self.errors_named():
             return [stored.provenance_of(row) for row in self._rows(query, experiment.digest)]
 
     def shard(self, experiment: Experiment, shard: int) -> Tally:
@@ -402,12 +443,21 @@ class Store:
 
     def report(self, only: Selection = EVERYTHING) -> Report:
         """Return the experiments and the means of their runs, as they are shown."""
-        return store_report(self, self._selected(only))
+        runs, points = self._chosen(only)
+        return store_report(self, runs, points)
+
+    def _chosen(self, only: Selection) -> tuple[list[Experiment], list[Point]]:
+        """Return the selected experiments and points; refuse a selection of nothing."""
+        points = {point.experiment: point for point in self.traffic.points()}
+        there: list[Experiment | TrafficExperiment] = [*self.experiments(), *points]
+        chosen = only.require_any(there, self.path)
+        runs = [one for one in chosen if isinstance(one, Experiment)]
+        return runs, [points[one] for one in chosen if isinstance(one, TrafficExperiment)]
 
     def to_records(
-        self, only: Selection = EVERYTHING, *, per_run: bool = False
+        self, only: Selection = EVERYTHING, *, per_run: bool = False, traffic: bool = False
     ) -> list[dict[str, Any]]:
-        """Return a dictionary per experiment, or per run.
+        """Return a dictionary per experiment, per run, or per point of traffic.
 
         Parameters
         ----------
@@ -415,25 +465,36 @@ class Store:
             Which experiments; all by default.
         per_run : bool
             Return a dictionary per run instead: the experiment, the number of the run, its counts.
+        traffic : bool
+            Return a dictionary per point of traffic instead.
         """
+        if traffic:
+            return traffic_records(self._points(only))
         if per_run:
             return [record for table in self._run_tables(only) for record in table.records()]
         tallies = ((one, self.unbroken(one)) for one in self._selected(only))
         return [row_of(one, tally) for one, tally in tallies if tally.runs]
 
-    def to_dataframe(self, only: Selection = EVERYTHING, *, per_run: bool = False) -> pd.DataFrame:
-        """Return a pandas data frame with a row per experiment, or per run.
+    def to_dataframe(
+        self, only: Selection = EVERYTHING, *, per_run: bool = False, traffic: bool = False
+    ) -> pd.DataFrame:
+        """Return a pandas data frame with a row per experiment, per run, or per point of traffic.
 
         It needs ``popsnet[pandas]``. The parameters are those of :meth:`to_records`.
         """
-        if per_run:
+        if per_run and not traffic:
             return data_frame(run_columns(self._run_tables(only)))
-        return data_frame(self.to_records(only))
+        return data_frame(self.to_records(only, traffic=traffic))
 
     def export(
-        self, path: str | Path, only: Selection = EVERYTHING, *, per_run: bool = False
+        self,
+        path: str | Path,
+        only: Selection = EVERYTHING,
+        *,
+        per_run: bool = False,
+        traffic: bool = False,
     ) -> int:
-        """Write a row per experiment, or per run, to a file and return the number of rows.
+        """Write a row per experiment, per run or per point to a file; return the number of rows.
 
         Parameters
         ----------
@@ -443,11 +504,19 @@ class Store:
             Which experiments; all by default.
         per_run : bool
             Write a row per run instead of a row per experiment.
+        traffic : bool
+            Write a row per point of traffic instead.
         """
+        if traffic:
+            return export_points(traffic_records(self._points(only)), Path(path))
         reason = why_nothing(self.runs_not_counted(only))
         if per_run:
             return export_runs(self._run_tables(only), Path(path), reason)
         return export_experiments(self.to_records(only), Path(path), reason)
+
+    def _points(self, only: Selection) -> list[Point]:
+        points = {point.experiment: point for point in self.traffic.points()}
+        return [points[one] for one in only.require_any(points, self.path)]
 
     def _run_tables(self, only: Selection) -> list[RunTable]:
         return [self.runs(one) for one in self._selected(only)]
@@ -465,7 +534,7 @@ class Store:
         """Return all rows of a table, in the order of its key."""
         if table in stored.ADDED and table not in self._tables:
             return []
-        key = "point" if table == "points" else "point, shard"
+        key = "point" if table in ("points", "traffic") else "point, shard"
         return self._rows(f"SELECT * FROM {table} ORDER BY {key}")  # noqa: S608
 
     def columns(self, table: str) -> list[str]:
@@ -473,9 +542,10 @@ class Store:
         return [name for _, name, *_ in self._rows(f"PRAGMA table_info({table})")]
 
     def merge(self, other: Store) -> int:
-        """Add the shards of another store, all or nothing, and return how many were new.
+        """Add the results of another store, all or nothing, and return how many were new.
 
-        Counts of single runs are added to shards that are here without them.
+        Shards and points of traffic are counted. Counts of single runs are added to shards that are
+        here without them.
 
         Raises
         ------
@@ -489,15 +559,16 @@ class Store:
                 f"{sqlite.how_to_rescue(other.path)}"
             )
         points = {row[0]: row for row in other.rows("points")}
-        runs, digests = ({row[:2]: row for row in other.rows(name)} for name in stored.ADDED)
+        runs, digests = ({row[:2]: row for row in other.rows(name)} for name in stored.OF_SHARDS)
         pairs = zip(other.rows("shards"), other.rows("provenance"), strict=True)
-        before = self._count()
+        before = self._count() + self.traffic.count()
         with self.inserting() as insert:
+            insert(traffic=other.rows("traffic"))
             for shard, origin in pairs:
                 key = shard[:2]
                 counts, digest = ([one[key]] if key in one else [] for one in (runs, digests))
                 insert([points[key[0]]], [shard], counts, [origin], digest)
-        return self._count() - before
+        return self._count() + self.traffic.count() - before
 
     def flaws(self) -> list[str]:
         """Return what is wrong with the file, with shards and with names of experiments."""
@@ -519,7 +590,8 @@ class Store:
                 flaws[row[:2]] += stored.run_flaws(row, shards[row[:2]])
         for key, flaw in self._digest_flaws() if "digests" in self._tables else ():
             flaws[key] = flaws[key] or [flaw]  # the digest finds what the others have not found
-        return found + [one for several in flaws.values() for one in several]
+        found += [one for several in flaws.values() for one in several]
+        return found + [one for row in self.rows("traffic") for one in point_rows.point_flaws(row)]
 
     def count_shards(self) -> tuple[int, int]:
         """Return how many shards there are, and how many of them have a digest."""
@@ -529,7 +601,7 @@ class Store:
     def _missing_rows(self, shards: Collection[Row]) -> Iterator[tuple[Row, str]]:
         """Yield the keys of shards of which rows are missing, and what to say."""
         origins, *added = (
-            {row[:2] for row in self.rows(table)} for table in ("provenance", *stored.ADDED)
+            {row[:2] for row in self.rows(table)} for table in ("provenance", *stored.OF_SHARDS)
         )
         for key in sorted(origins.union(*added).difference(shards), key=_order):
             where = f"Shard {key[1]} of experiment {key[0]}"
@@ -553,11 +625,11 @@ class Store:
     def inserting(self) -> Iterator[Callable[..., None]]:
         """Return a function that inserts rows, all in one transaction.
 
-        Its parameters are the rows of ``points``, ``shards``, ``runs``, ``provenance`` and
-        ``digests``. The first transaction adds tables that an old store does not have.
+        Its parameters are the rows of ``points``, ``shards``, ``runs``, ``provenance``, ``digests``
+        and ``traffic``. The first transaction adds tables that an old store does not have.
         """
         self.require_writes()
-        with self._errors_named():
+        with self.errors_named():
             if not self._in_log_mode:
                 self._database.execute("PRAGMA journal_mode = WAL")
                 self._database.execute("PRAGMA synchronous = NORMAL")
@@ -571,11 +643,12 @@ class Store:
 
     def _insert(
         self,
-        points: list[Row],
-        shards: list[Row],
-        runs: list[Row],
-        provenance: list[Row],
-        digests: list[Row],
+        points: Sequence[Row] = (),
+        shards: Sequence[Row] = (),
+        runs: Sequence[Row] = (),
+        provenance: Sequence[Row] = (),
+        digests: Sequence[Row] = (),
+        traffic: Sequence[Row] = (),
     ) -> None:
         for table, rows in (("points", points), ("shards", shards), ("runs", runs)):
             if self._insert_new(table, rows) < len(rows):
@@ -585,8 +658,24 @@ class Store:
             kept = {row[:2] for row in provenance if self._rows(query, *row[:2]) == [row]}
             digests = [row for row in digests if row[:2] in kept]  # which cover provenance, too
         self._insert_new("digests", digests)
+        if self._insert_new("traffic", traffic) < len(traffic):
+            self._require_same_points(traffic)
 
-    def _require_same(self, table: str, rows: list[Row]) -> None:
+    def _require_same_points(self, rows: Sequence[Row]) -> None:
+        """Refuse points that have another result here; their provenance may differ."""
+        for row in rows:
+            (there,) = self._rows("SELECT * FROM traffic WHERE point = ?", row[0])
+            if not point_rows.same_result(there, row):
+                both = point_rows.point_difference(there, row, "there", "in the new result")
+                raise self._contradiction(f"point {row[0]} of traffic: {both}")
+
+    def _contradiction(self, what: str) -> StoreError:
+        return StoreError(
+            f"{self.path} has another result for {what}. One of the two is wrong; "
+            "popsnet results verify --all finds out which."
+        )
+
+    def _require_same(self, table: str, rows: Sequence[Row]) -> None:
         """Refuse rows that differ from those with the same key."""
         key, names = (1, "point = ?") if table == "points" else (2, "point = ? AND shard = ?")
         query = f"SELECT * FROM {table} WHERE {names}"  # noqa: S608
@@ -598,12 +687,9 @@ class Store:
                 if table == "shards":
                     here, new = (stored.tally_of([one]) for one in (there, row))
                     both = f": {difference(here, new, 'there', 'in the new result')}"
-                raise StoreError(
-                    f"{self.path} has another result for {which}{both}. One of the two is wrong; "
-                    "popsnet results verify --all finds out which."
-                )
+                raise self._contradiction(f"{which}{both}")
 
-    def _insert_new(self, table: str, rows: list[Row]) -> int:
+    def _insert_new(self, table: str, rows: Sequence[Row]) -> int:
         """Insert rows whose key is new and return how many there were."""
         places = ", ".join("?" * stored.COLUMNS[table])
         query = f"INSERT OR IGNORE INTO {table} VALUES ({places})"  # noqa: S608
@@ -614,12 +700,12 @@ class Store:
         return int(count)
 
     def _rows(self, query: str, *values: object) -> list[Row]:
-        with self._errors_named():
+        with self.errors_named():
             return sqlite.fetch(self._database, query, *values)
 
     def _each(self, query: str, *values: object) -> Iterator[Row]:
         """Yield the rows of a query one by one, for there may be many."""
-        with self._errors_named(), closing(self._database.execute(query, values)) as found:
+        with self.errors_named(), closing(self._database.execute(query, values)) as found:
             yield from found
 
     @contextmanager
@@ -634,7 +720,8 @@ class Store:
             raise
 
     @contextmanager
-    def _errors_named(self) -> Iterator[None]:
+    def errors_named(self) -> Iterator[None]:
+        """Turn errors of SQLite and unreadable values into errors that name the file."""
         try:
             with sqlite.errors_named(self.path):
                 yield

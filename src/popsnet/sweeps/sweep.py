@@ -8,18 +8,14 @@ from __future__ import annotations
 import difflib
 import itertools
 import re
-import tomllib
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, fields
-from fractions import Fraction
 from functools import reduce
-from math import isqrt
 from operator import add
 from pathlib import Path
-from typing import Annotated, Any, TypeAlias, TypeVar
+from typing import Annotated, Any, ClassVar
 
-from msgspec import Meta, Struct, ValidationError, convert
+from msgspec import Meta
 from msgspec.structs import replace
 
 from popsnet.engines import choose_engine
@@ -27,22 +23,25 @@ from popsnet.errors import InputError, PermutationError
 from popsnet.experiment import MAX_STEPS, Experiment
 from popsnet.files import is_file
 from popsnet.network import Network
-from popsnet.permutations import NAMES, find_permutation
+from popsnet.permutations import find_permutation
 from popsnet.permutations.files import SUFFIXES
+from popsnet.report import counted
 from popsnet.routing import Router, Schedules, find_variant
+from popsnet.sweeps import tables
 from popsnet.sweeps.shard import MOST_RUNS
+from popsnet.sweeps.tables import NETWORK_KEYS, NetworksTable, Several, in_words
+from popsnet.sweeps.traffic import TRAFFIC_KEYS, TrafficTable
+from popsnet.traffic.experiment import TrafficExperiment
 
-_NETWORK_KEYS = ("shapes", "d", "g", "n", "ratio")
-_Value = TypeVar("_Value")
-_Several: TypeAlias = Annotated[tuple[_Value, ...], Meta(min_length=1)]
+__all__ = ["GRID_KEYS", "Sweep", "in_words"]
 
 
 @dataclass(frozen=True, repr=False)
 class Sweep:
-    """Hold experiments with the number of runs of each.
+    """Hold experiments with the number of runs of each, and points of continuous traffic.
 
-    :meth:`read` makes a sweep from a TOML file, :meth:`of_grid` from the keys of one grid. Sweeps
-    can be added.
+    :meth:`read` makes a sweep from a TOML file, :meth:`of_grid` and :meth:`of_traffic` from the
+    keys of one table of such a file. Sweeps can be added.
 
     Examples
     --------
@@ -60,6 +59,10 @@ class Sweep:
     """A label for the reader for each experiment; it may be empty."""
     skipped: tuple[str, ...] = ()
     """What was skipped because it does not apply, and why."""
+    traffic: tuple[TrafficExperiment, ...] = ()
+    """The points of continuous traffic, each of which is simulated once."""
+    traffic_labels: tuple[str, ...] = ()
+    """A label for the reader for each point; it may be empty."""
 
     @classmethod
     def read(cls, path: str | Path) -> Sweep:
@@ -74,24 +77,37 @@ class Sweep:
             If something in the file is wrong; the message says where.
         """
         path = Path(path)
-        table = _read(path)
-        grids = table.pop("grid", None)
-        are_tables = isinstance(grids, list) and all(isinstance(one, dict) for one in grids)
-        if not grids or not are_tables:
-            raise InputError(f"{path} has no grid; begin one with a line [[grid]].")
+        top = tables.read_toml(path)
+        found = tables.tables_of(path, top, _KEYS)
+        at_top = [key for kind in found for key in _TOP_KEYS[kind]]
+        tables.require_known(str(path), top, (*dict.fromkeys(at_top), *found), _elsewhere(found))
         sweeps = (
-            _grid(f"{path}, grid {number}", {**table, **grid}, path.parent)
-            for number, grid in enumerate(grids, start=1)
+            _table(kind, f"{path}, {kind} {number}", {**_part(top, kind), **one}, path.parent)
+            for kind, several in found.items()
+            for number, one in enumerate(several, start=1)
         )
         sweep = reduce(add, sweeps)
-        if not sweep.experiments:
+        if not sweep.experiments and not sweep.traffic:
             raise InputError(f"{path}: nothing in it applies: {in_words(sweep.skipped)}.")
         return sweep
 
     @classmethod
     def of_grid(cls, **keys: Any) -> Sweep:
         """Return the sweep of one grid, given by the keys that a ``[[grid]]`` of a file has."""
-        return _grid("the grid", keys, Path())
+        return _table("grid", "the grid", keys, Path())
+
+    @classmethod
+    def of_traffic(cls, **keys: Any) -> Sweep:
+        """Return the sweep of one table ``[[traffic]]``, given by the keys that it has in a file.
+
+        Examples
+        --------
+        >>> import popsnet
+        >>> sweep = popsnet.Sweep.of_traffic(d=4, g=4, schedulers="tdm", loads="0.1:0.5:3")
+        >>> [point.load for point in sweep.traffic]
+        [0.1, 0.3, 0.5]
+        """
+        return _table("traffic", "the traffic", keys, Path())
 
     @property
     def wanted(self) -> list[tuple[Experiment, int]]:
@@ -99,86 +115,37 @@ class Sweep:
         return list(zip(self.experiments, self.runs, strict=True))
 
     def __repr__(self) -> str:
-        return f"<sweep of {len(self.experiments):,} experiments, {sum(self.runs):,} runs>"
+        runs = f"{len(self.experiments):,} experiments, {sum(self.runs):,} runs"
+        points = f"{counted(len(self.traffic), 'point')} of traffic"
+        said = [runs] * bool(self.experiments or not self.traffic) + [points] * bool(self.traffic)
+        return f"<sweep of {', '.join(said)}>"
 
     def __add__(self, other: Sweep) -> Sweep:
         return Sweep(*(getattr(self, one.name) + getattr(other, one.name) for one in fields(self)))
 
 
-def in_words(skipped: Iterable[str]) -> str:
-    """Return what does not apply, with equal reasons together.
-
-    Examples
-    --------
-    >>> reasons = ["stage S needs d >= g.", "it needs d >= g.", "it needs d >= g."]
-    >>> names = ["relay (S) on POPS(2, 8)", "mei-rizzi on POPS(2, 8)", "mei-rizzi on POPS(2, 9)"]
-    >>> in_words(map("{}: {}".format, names, reasons))
-    'relay (S) needs d ≥ g: POPS(2, 8); mei-rizzi needs d ≥ g: POPS(2, 8), POPS(2, 9)'
-    """
-    networks: dict[tuple[str, str], dict[str, None]] = {}
-    for text in skipped:
-        name, network, reason = re.fullmatch(_SKIPPED, text, re.DOTALL).groups()  # type: ignore[union-attr]
-        condition = re.search(r"needs (d (?:[<>]=?|=) g)", reason)
-        why = condition[1] if condition else reason
-        networks.setdefault((why, name), {})[network] = None
-    alike: dict[tuple[str, tuple[str, ...]], list[str]] = {}
-    for (why, name), where in networks.items():
-        alike.setdefault((why, tuple(where)), []).append(name)
-    return "; ".join(_sentence(names, why, where) for (why, where), names in alike.items())
-
-
-_SKIPPED = r"(.+) on (POPS\(\d+, \d+\)): (.+?)\.?"
-
-
-def _sentence(names: list[str], why: str, networks: tuple[str, ...]) -> str:
-    who = " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
-    if re.match(r"d [<>=]", why):
-        condition = why.replace(">=", "≥").replace("<=", "≤")
-        return f"{who} need{'s' * (len(names) == 1)} {condition}: {', '.join(networks)}"
-    return f"{who} on {', '.join(networks)}: {why}"
-
-
-def _read(path: Path) -> dict[str, Any]:
+def _table(kind: str, where: str, table: Mapping[str, Any], folder: Path) -> Sweep:
+    tables.require_known(where, table, _KEYS[kind], _elsewhere([kind]))
     try:
-        table = tomllib.loads(path.read_text(encoding="utf-8-sig"))
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}.") from error
-    except (ValueError, RecursionError) as error:  # also a number of thousands of digits
-        raise InputError(f"{path} is not a TOML file: {error}.") from error
-    _require_known(str(path), table, (*_TOP_KEYS, "grid"))
-    return table
-
-
-def _require_known(where: str, table: Mapping[str, Any], known: tuple[str, ...]) -> None:
-    for key in table:
-        if key not in known:
-            close = difflib.get_close_matches(key, GRID_KEYS, n=1)
-            meant = f"did you mean {close[0]!r}?" if close else f"give {', '.join(known)}."
-            if close and close[0] not in known:
-                meant = f"{close[0]!r} belongs in a [[grid]]."
-            raise InputError(f"{where}: there is no key {key!r} here; {meant}")
-
-
-def _grid(where: str, table: Mapping[str, Any], folder: Path) -> Sweep:
-    _require_known(where, table, GRID_KEYS)
-    try:
-        return _Grid.of(table, folder).sweep()
+        return _SWEEPS[kind](table, folder)
     except InputError as error:
         raise InputError(f"{where}: {error}") from error
 
 
-class _Grid(Struct, frozen=True):
+def _traffic(table: Mapping[str, Any], folder: Path) -> Sweep:
+    of_table = TrafficTable.of(table, folder)
+    points, skipped = of_table.points()
+    return Sweep((), (), (), skipped, points, (of_table.label,) * len(points))
+
+
+class _Grid(NetworksTable, frozen=True):
     """A grid: every network with every router, variant and permutation."""
 
-    label: str = ""
-    shapes: _Several[tuple[int, int]] = ()
-    d: _Several[int] = ()
-    g: _Several[int] = ()
-    n: _Several[int] = ()
-    ratio: _Several[int | str] = ()
-    routers: _Several[str] = ("mei-rizzi",)
+    what: ClassVar[str] = "grid"
+
+    routers: Several[str] = ("mei-rizzi",)
     variants: tuple[str, ...] = ()
-    permutations: _Several[str] = ("random",)
+    permutations: Several[str] = ("random",)
     runs: Annotated[int, Meta(ge=1, le=MOST_RUNS)] = 10
     seed: int = 0
     permutation_seed: int = 0
@@ -188,17 +155,11 @@ class _Grid(Struct, frozen=True):
     @classmethod
     def of(cls, table: Mapping[str, Any], folder: Path) -> _Grid:
         """Return the grid that a table describes; names of files are relative to a folder."""
-        single = {key for key in _LISTS if not isinstance(table.get(key, []), list)}
-        listed = {key: [value] if key in single else value for key, value in table.items()}
-        try:
-            grid = convert(listed, cls)
-        except ValidationError as error:
-            raise InputError(_explained(listed, str(error))) from error
-        _require_distinct(listed)
+        grid = tables.checked(table, cls, _LISTS)
         return replace(
             grid,
-            routers=tuple(_router_file(folder, one) for one in grid.routers),
-            permutations=tuple(_found(folder, one, SUFFIXES) for one in grid.permutations),
+            routers=tuple(tables.program_file(folder, one) for one in grid.routers),
+            permutations=tuple(tables.permutation_file(folder, one) for one in grid.permutations),
         )
 
     def sweep(self) -> Sweep:
@@ -219,12 +180,7 @@ class _Grid(Struct, frozen=True):
             )
         )
         inapplicable = [one for one in found if isinstance(one, str)]
-        if inapplicable and not self.skip_inapplicable:
-            what = "it" if len(inapplicable) == 1 else "them"
-            raise InputError(
-                f"{in_words(inapplicable)}. Remove {what} from the grid, or set "
-                "skip_inapplicable = true."
-            )
+        tables.require_all(inapplicable, self.skip_inapplicable, self.what)
         experiments = tuple(one for one in found if isinstance(one, Experiment))
         count = len(experiments)
         return Sweep(experiments, (self.runs,) * count, (self.label,) * count, tuple(inapplicable))
@@ -269,24 +225,26 @@ class _Grid(Struct, frozen=True):
                     _refuse("variants", variant, known)
                 _require_schedule(variant, making)
 
-    def networks(self) -> Iterable[Network]:
-        """Return the networks, which are given in one of three ways."""
-        given = [key for key in _NETWORK_KEYS if getattr(self, key)]
-        if given == ["shapes"]:
-            return itertools.starmap(Network, self.shapes)
-        if given == ["d", "g"]:
-            return itertools.starmap(Network, itertools.product(self.d, self.g))
-        if given == ["n", "ratio"]:
-            return itertools.starmap(_network, itertools.product(self.n, map(_ratio, self.ratio)))
-        raise InputError(
-            f"networks are given by d and g, by n and ratio (which is d/g), or by shapes; this "
-            f"grid has {', '.join(sorted(given)) or 'none'}."
-        )
-
 
 GRID_KEYS = _Grid.__struct_fields__
-_TOP_KEYS = tuple(key for key in GRID_KEYS if key not in ("label", *_NETWORK_KEYS))
-_LISTS = (*_NETWORK_KEYS, "routers", "variants", "permutations")
+_LISTS = (*NETWORK_KEYS, "routers", "variants", "permutations")
+_KEYS = {"grid": GRID_KEYS, "traffic": TRAFFIC_KEYS}
+_TOP_KEYS = {"grid": tables.top_keys(_Grid), "traffic": tables.top_keys(TrafficTable)}
+_SWEEPS: Mapping[str, Callable[[Mapping[str, Any], Path], Sweep]] = {
+    "grid": lambda table, folder: _Grid.of(table, folder).sweep(),
+    "traffic": _traffic,
+}
+
+
+def _part(top: Mapping[str, Any], kind: str) -> dict[str, Any]:
+    """Return the values above all tables that hold for a kind of table."""
+    return {key: value for key, value in top.items() if key in _TOP_KEYS[kind]}
+
+
+def _elsewhere(here: Collection[str]) -> dict[str, str]:
+    """Return the keys of all tables with the kind of table that has them, those here first."""
+    kinds = sorted(_KEYS, key=lambda kind: kind in here)
+    return {key: kind for kind in kinds for key in _KEYS[kind]}
 
 
 def _require_schedule(variant: str, making: list[Schedules]) -> None:
@@ -323,87 +281,3 @@ def _refuse(key: str, value: str, known: list[str]) -> None:
     close = difflib.get_close_matches(value, known, n=1)
     meant = f" Did you mean {close[0]!r}?" if close else ""
     raise InputError(f"{key}: there is no {value!r}; give {', '.join(known)}.{meant}")
-
-
-def _ratio(value: int | str) -> Fraction:
-    """Return d/g, given as an integer or as a fraction of digits."""
-    ratio = Fraction(0)
-    if isinstance(value, int) or re.fullmatch(r"\d{1,18}(/\d{1,18})?", value.strip()):
-        with suppress(ZeroDivisionError):
-            ratio = Fraction(value)
-    if ratio <= 0:
-        raise InputError(f'ratio = {value!r}: d/g is a positive number, as 2 or "1/4".')
-    return ratio
-
-
-def _network(n: int, ratio: Fraction) -> Network:
-    """Return the network with these n and d/g.
-
-    With d/g = p/q in lowest terms, d = p·k and g = q·k for an integer k, and n = p·q·k².
-    """
-    p, q = ratio.numerator, ratio.denominator
-    k = isqrt(max(n, 0) // (p * q))
-    if n < 1 or p * q * k * k != n:
-        below, above = (p * q * max(one, 1) ** 2 for one in (k, k + 1))
-        nearest = f"{below} or {above}" if below < above else f"{above}"
-        raise InputError(
-            f"n = {n} with ratio = {ratio}: no integers d and g have d·g = n and d/g = {ratio}; "
-            f"the nearest n that do are {nearest}."
-        )
-    return Network(p * k, q * k)
-
-
-def _require_distinct(table: Mapping[str, Any]) -> None:
-    for key in _LISTS:
-        values = table.get(key, [])
-        for value in values if key != "ratio" else ():
-            if values.count(value) > 1:
-                raise InputError(f"{key}: {value!r} is given twice; give it once.")
-
-
-def _explained(table: Mapping[str, Any], error: str) -> str:
-    """Return what msgspec finds wrong, with the key and the value."""
-    reason, _, place = error.partition(" - at `$.")
-    key, *indices = re.findall(r"\w+", place)
-    value = table[key]
-    for index in indices:
-        value = value[int(index)]
-    quoted = isinstance(value, str) and re.fullmatch(r"\s*-?\d+\s*", value)
-    cure = "; remove the quotes" if quoted and "`int`" in reason else ""
-    return f"{key} = {value!r}: {_rule(reason)}{cure}."
-
-
-def _rule(reason: str) -> str:
-    """Return the rule that a value breaks, in words.
-
-    >>> _rule("Expected `int` >= 1")
-    'it must be at least 1'
-    """
-    expected = re.match(r"Expected `([^`]*)`(?: of length)? ?([<>]=)? ?(\d*)", reason)
-    kind, limit, number = expected.groups() if expected else ("", None, "")
-    if kind == "int" and limit:
-        return f"it must be at {'least' if limit == '>=' else 'most'} {int(number):,}"
-    if kind == "array" and number:
-        return "give at least one value" if limit else f"it must be {number} numbers"
-    return f"it must be {_KINDS[kind]}" if kind in _KINDS else reason
-
-
-_KINDS = {
-    "array": "a list",
-    "bool": "true or false",
-    "int": "an integer",
-    "int | str": "an integer, or a fraction in quotes",
-    "str": "a text in quotes",
-}
-
-
-def _router_file(folder: Path, name: str) -> str:
-    """Return a router's name, relative to the folder if it is that of a file."""
-    return str(folder / name) if re.match(r".+\.py(:|$)", name) else name
-
-
-def _found(folder: Path, name: str, endings: tuple[str, ...]) -> str:
-    """Return a name, relative to the folder of the sweep if it is that of a file."""
-    if name in NAMES or Path(name).suffix.lower() not in endings:
-        return name
-    return str(folder / name)

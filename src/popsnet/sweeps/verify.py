@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 
@@ -14,13 +15,18 @@ from popsnet.experiment import Experiment, whole_number
 from popsnet.progress import Progress, patient_progress
 from popsnet.report import Report, Reported, counted, facts_of
 from popsnet.routing import get_router
+from popsnet.sweeps import point_rows
 from popsnet.sweeps.database import how_to_rescue
+from popsnet.sweeps.points import Point
 from popsnet.sweeps.reports import difference, gap_notes
 from popsnet.sweeps.rows import counts_of, run_rows
-from popsnet.sweeps.runner import Workers
-from popsnet.sweeps.shard import Shards
+from popsnet.sweeps.runner import Finished, Workers
 from popsnet.sweeps.store import Store
-from popsnet.sweeps.work import Queue, Work
+from popsnet.sweeps.work import ONE_PIECE, Queue, Subject, Work
+from popsnet.traffic.experiment import TrafficExperiment
+
+Stored: TypeAlias = tuple[Subject, int]
+"""An experiment and one of its shards; or a point of traffic, and 0."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -41,17 +47,27 @@ class Verification(Reported):
     """Shards of the store."""
     with_digest: int = 0
     """Shards that have a digest, with which all their rows were compared."""
+    points: int = 0
+    """Points of traffic of the store; all of them have a digest."""
+    points_compared: int = 0
+    """Points of traffic that were simulated again."""
 
     def report(self) -> Report:
         """Return the outcome as it is shown."""
-        names = "shards", "with_digest", "compared", "unknown", "runs_not_counted"
+        names = ["shards", "with_digest", "compared", "unknown", "runs_not_counted"]
+        names += ["points", "points_compared"] if self.points else []
         facts = facts_of(self, "store", "flaws", *names)
         notes = [f"Not run again: {text}" for text in self.unknown]
         notes += gap_notes(self.runs_not_counted)
-        notes.append(f"{self.with_digest:,} of {counted(self.shards, 'shard')} have a digest.")
+        if self.shards or not self.points:
+            notes.append(f"{self.with_digest:,} of {counted(self.shards, 'shard')} have a digest.")
+        if self.points:
+            notes.append(f"{counted(self.points, 'point')} of traffic.")
         if self.flaws:
             notes.append(how_to_rescue(self.store))
-        done = f"{counted(self.compared, 'shard')} run again"
+        again = [counted(self.compared, "shard")] * bool(self.shards or not self.points)
+        again += [counted(self.points_compared, "point")] * bool(self.points)
+        done = f"{' and '.join(again)} run again"
         verdict = (
             f"FAILED: {self.store} has {counted(len(self.flaws), 'flaw')}; {done}."
             if self.flaws
@@ -68,20 +84,21 @@ def verify(
     progress: Progress = None,
     routers: Collection[str | Path] = (),
 ) -> Verification:
-    """Check a store, then run some of its shards again and compare.
+    """Check a store, then run some of its shards and points of traffic again and compare.
 
     Parameters
     ----------
     store : Store
         What to check.
     shards : int, optional
-        How many shards to run again; all of them by default.
+        How many shards and points together to run again; all of them by default.
     seed : int
         The seed of the choice of shards.
     workers, progress
         As for :func:`collect`.
     routers : collection of str or Path
-        The files of routers that may be run. A store can name any file, so the others are not.
+        The files of routers and schedulers that may be run. A store can name any file, so the
+        others are not.
 
     Returns
     -------
@@ -101,26 +118,42 @@ def verify(
         whole_number("shards", shards, 0)
     whole_number("seed", seed, 0)
     flaws, (there, with_digest) = store.flaws(), store.count_shards()
+    points = store.traffic.count()
+    found = Verification(
+        str(store.path), tuple(flaws), shards=there, with_digest=with_digest, points=points
+    )
     if flaws:
-        return Verification(str(store.path), tuple(flaws), shards=there, with_digest=with_digest)
-    behind = store.runs_not_counted()
-    stored = [(one, shard) for one in store.experiments() for shard in store.shards(one)]
+        return found
+    stored: list[Stored] = [
+        (one, shard) for one in store.experiments() for shard in store.shards(one)
+    ]
+    stored += [(one, 0) for one in store.traffic.experiments()]
     work, unknown = _work(store, _sample(stored, shards, seed), routers)
-    compared = 0
+    simulated = 0
+    unit = "shards and points" if points else "shards"
     with (
         Workers(workers=workers) as crew,
-        patient_progress("verifying", len(work), progress, "shards") as report,
+        patient_progress("verifying", len(work), progress, unit) as report,
     ):
-        for compared, again in enumerate(crew.do(Queue(work)), start=1):
+        for done, again in enumerate(crew.do(Queue(work)), start=1):
             flaws += _differences(store, again)
-            report(compared)
-    return Verification(
-        str(store.path), tuple(flaws), compared, tuple(unknown), behind, there, with_digest
+            simulated += isinstance(again, Point)
+            report(done)
+    return replace(
+        found,
+        flaws=tuple(flaws),
+        compared=len(work) - simulated,
+        unknown=tuple(unknown),
+        runs_not_counted=store.runs_not_counted(),
+        points_compared=simulated,
     )
 
 
-def _differences(store: Store, again: Shards) -> Iterator[str]:
-    """Yield how a shard that was run again differs from what the store has."""
+def _differences(store: Store, again: Finished) -> Iterator[str]:
+    """Yield how a shard or a point that was run again differs from what the store has."""
+    if isinstance(again, Point):
+        yield from _point_differences(store, again)
+        return
     tally, shard = Tally.of(again.outcomes), again.numbers[0]
     kept, where = store.shard(again.experiment, shard), f"Shard {shard} of experiment "
     where += again.experiment.digest
@@ -131,9 +164,16 @@ def _differences(store: Store, again: Shards) -> Iterator[str]:
         yield f"{where} has other single runs in the store than when it is run again."
 
 
-def _sample(
-    stored: list[tuple[Experiment, int]], shards: int | None, seed: int
-) -> list[tuple[Experiment, int]]:
+def _point_differences(store: Store, again: Point) -> Iterator[str]:
+    kept = store.traffic.get(again.experiment)
+    assert kept is not None
+    rows = point_rows.point_row(kept), point_rows.point_row(again)
+    if not point_rows.same_result(*rows):
+        how = point_rows.point_difference(*rows, "in the store", "when run again")
+        yield f"Point {again.experiment.digest} of traffic: {how}."
+
+
+def _sample(stored: list[Stored], shards: int | None, seed: int) -> list[Stored]:
     if shards is None or shards >= len(stored):
         return stored
     chosen = np.random.default_rng(seed).choice(len(stored), shards, replace=False)
@@ -141,14 +181,22 @@ def _sample(
 
 
 def _work(
-    store: Store, chosen: Iterable[tuple[Experiment, int]], routers: Collection[str | Path]
+    store: Store, chosen: Iterable[Stored], routers: Collection[str | Path]
 ) -> tuple[list[Work], list[str]]:
-    """Return the shards that can be run again, and why others cannot."""
+    """Return the shards and points that can be run again, and why others cannot."""
     allowed = {Path(one).resolve() for one in routers}
     work: list[Work] = []
     unknown: dict[str, None] = {}
     opened: dict[tuple[Experiment, tuple[str, str]], Experiment] = {}
     for experiment, shard in chosen:
+        if isinstance(experiment, TrafficExperiment):
+            try:
+                file = experiment.given.get("scheduler_file") or ""
+                _require_allowed_scheduler(experiment.scheduler, file, allowed)
+                work.append((experiment.reopened(), ONE_PIECE))
+            except InputError as error:
+                unknown[f"Experiment {experiment.digest}: {error}"] = None
+            continue
         origin = store.provenance(experiment, shard)
         key = experiment, (origin.router_file, origin.permutation_file)
         try:
@@ -167,8 +215,19 @@ def _require_allowed(name: str, file: str, allowed: set[Path]) -> None:
     """Refuse a router that is in a file, unless the caller has named this file."""
     if not file:
         get_router(name)
-    elif Path(file).resolve() not in allowed:
+    else:
+        _require_named("router", file, allowed)
+
+
+def _require_allowed_scheduler(name: str, file: str, allowed: set[Path]) -> None:
+    """Refuse a scheduler that is in a file, unless the caller has named this file."""
+    if file or name.endswith(".py"):
+        _require_named("scheduler", file or name, allowed)
+
+
+def _require_named(what: str, file: str, allowed: set[Path]) -> None:
+    if Path(file).resolve() not in allowed:
         raise InputError(
-            f"its router is the program {file}, which is run only if you name it (--router {file}, "
+            f"its {what} is the program {file}, which is run only if you name it (--router {file}, "
             "or routers in Python)."
         )

@@ -13,12 +13,17 @@ from typing import TypeAlias, TypeVar
 from popsnet.engines import choose_engine
 from popsnet.errors import InputError
 from popsnet.experiment import Experiment, whole_number
+from popsnet.sweeps.points import estimate_point
 from popsnet.sweeps.shard import SHARD_RUNS
+from popsnet.traffic.experiment import TrafficExperiment
 
 _T = TypeVar("_T")
 
-Work: TypeAlias = tuple[Experiment, range]
-"""An experiment and some of its shards."""
+Subject: TypeAlias = Experiment | TrafficExperiment
+Work: TypeAlias = tuple[Subject, range]
+"""An experiment and some of its shards; or a point of traffic, which is one piece."""
+
+ONE_PIECE = range(1)
 
 AHEAD = 2
 """Pieces of work handed over for each worker: enough to keep the executor busy."""
@@ -30,13 +35,15 @@ They are measured on one machine, and only their ratios matter.
 """
 
 
-def estimate_work(experiment: Experiment) -> float:
-    """Estimate the seconds that a shard takes, to about a factor of three.
+def estimate_work(experiment: Subject) -> float:
+    """Estimate the seconds that a shard takes, to about a factor of three, or a point of traffic.
 
     It is the number of slots that the router expects, times a constant plus a time per processor
     for the engine. A router that states no expectation is taken to need max(d, g) slots. Two
     significant digits are kept, so that different machines agree on the order of shards.
     """
+    if isinstance(experiment, TrafficExperiment):
+        return estimate_point(experiment)
     engine = choose_engine("auto", experiment, fitting=False)
     fixed, each = _SLOT_SECONDS[engine.messages]
     slots = _expected_slots(experiment)
@@ -101,7 +108,7 @@ class Queue:
             self._added += 1
             heapq.heappush(self._heap, (-seconds, self._added, piece))
 
-    def take(self, fits: Callable[[Experiment], bool]) -> Work | None:
+    def take(self, fits: Callable[[Subject], bool]) -> Work | None:
         """Remove and return the first piece whose experiment fits; None if none does."""
         passed, found = [], None
         while self._heap and found is None:
@@ -166,7 +173,11 @@ class Part:
         """Return the whole experiments that belong to this part."""
         return self._dealt(list(wanted), lambda one: one)
 
-    def _dealt(self, things: list[_T], experiment: Callable[[_T], Experiment]) -> list[_T]:
+    def points(self, wanted: Iterable[TrafficExperiment]) -> list[TrafficExperiment]:
+        """Return the points of traffic that belong to this part."""
+        return self._dealt(list(wanted), lambda one: one)
+
+    def _dealt(self, things: list[_T], experiment: Callable[[_T], Subject]) -> list[_T]:
         """Return what this part gets, if the longest come first and the idlest part takes each."""
         seconds = [estimate_work(experiment(one)) for one in things]
         loads = [(0.0, part) for part in range(1, self.count + 1)]

@@ -13,81 +13,28 @@ included, and not merely when a processor of the cone could have reached it.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
-
-import numpy as np
-import numpy.typing as npt
+from typing import Any
 
 from popsnet.coins import Coins
-from popsnet.errors import PopsnetError
 from popsnet.machine import Machine
 from popsnet.memory import Memory
 from popsnet.network import Network
 from popsnet.permutations import make_permutation
 from popsnet.routing import Route, Router, find_variant
-from popsnet.slot import Inbox, Ints, Slot
-from popsnet.trace import records
-
-
-class LocalityError(PopsnetError):
-    """A processor acted on something that it could not know.
-
-    Examples
-    --------
-    >>> from popsnet import Network
-    >>> from popsnet.routing import find_router
-    >>> from popsnet.testing import LocalityError, check_locality
-    >>> try:
-    ...     check_locality(find_router("offline"), Network(2, 2))
-    ... except LocalityError:
-    ...     print("The off-line router uses what no processor knows.")
-    The off-line router uses what no processor knows.
-    """
-
-
-class _PrivateCoins(Coins):
-    """The coins of n processors, some of which have those of another seed.
-
-    The seed itself and keys, which belong to no processor, are of the other seed, too, so that a
-    router that uses them as public coins is found out.
-    """
-
-    _n: int
-    _changed: Ints
-    _original: Coins
-
-    def __init__(self, seed: int, n: int, changed: Sequence[int] = ()) -> None:
-        super().__init__(seed ^ 0x5DEECE66D if changed else seed)
-        object.__setattr__(self, "_n", n)
-        object.__setattr__(self, "_changed", np.asarray(changed, dtype=np.int64))
-        object.__setattr__(self, "_original", Coins(seed))
-
-    def words(self, purpose: str, step: int, processors: Ints) -> npt.NDArray[np.uint64]:
-        if len(processors) and not 0 <= processors.min() <= processors.max() < self._n:
-            raise LocalityError(
-                f"Coins are drawn for a processor outside 0 to {self._n - 1}; they would belong to "
-                "no processor. A router has no public coins except those that it broadcasts."
-            )
-        mine = self._original.words(purpose, step, processors)
-        theirs = super().words(purpose, step, processors)
-        return np.where(np.isin(processors, self._changed), theirs, mine)
-
-    def draw(self, bound: int, purpose: str, step: int, processor: int) -> int:
-        return int(self.draws(bound, purpose, step, np.array([processor]))[0])
-
-
-class _Moment(NamedTuple):
-    """What every processor did and heard in a slot or after it."""
-
-    name: tuple[str, int, str]
-    """The slot's phase, how often it occurred before, and whether this is the slot or after it."""
-    slot: int
-    acts: dict[int, list[Any]]
-    hears: dict[int, Any]
+from popsnet.slot import Ints
+from popsnet.testing.cone import (
+    LocalityError,
+    Moment,
+    PrivateCoins,
+    acts_in,
+    heard_in,
+    pairs_by_chance,
+    require_same_acts,
+)
 
 
 class _Journal(Memory):
@@ -115,10 +62,10 @@ class _Journal(Memory):
         super().drop_copies()
         self.entries = entries
 
-    def turn_page(self, name: tuple[str, int]) -> _Moment:
+    def turn_page(self, name: tuple[str, int]) -> Moment:
         """Return what was done since the last call."""
         entries, self.entries = self.entries, {}
-        return _Moment((*name, "after it"), self._slot, entries, {})
+        return Moment((*name, "after it"), self._slot, entries, {})
 
     def _note(self, act: str, processors: Ints, packets: Ints) -> None:
         for processor, packet in zip(processors.tolist(), packets.tolist(), strict=True):
@@ -186,23 +133,19 @@ def check_locality(
     """
     routes = _routes(router, network, variants, buffers)
     n = network.n
-    couples: list[list[int]] = []
-    for matching in range(2):
-        by_chance = np.argsort(Coins(seed).words("pairs", matching, np.arange(n))).tolist()
-        couples += [by_chance[k : k + 2] for k in range(0, n - 1, 2)]
-    couples = couples[:pairs]
     destination = make_permutation("random", network, Coins(seed))
     for name, route, capacity in routes:
         run = partial(_moments, network, route, capacity, max_slots)
-        unchanged = list(run(destination, _PrivateCoins(seed, n)))
-        for x, y in couples:
+        unchanged = list(run(destination, PrivateCoins(seed, n)))
+        for x, y in pairs_by_chance(n, seed, pairs):
             exchanged = destination.copy()
             exchanged[[x, y]] = exchanged[[y, x]]
             for kind, other in (
-                ("destinations", run(exchanged, _PrivateCoins(seed, n))),
-                ("coins", run(destination, _PrivateCoins(seed, n, [x, y]))),
+                ("destinations", run(exchanged, PrivateCoins(seed, n))),
+                ("coins", run(destination, PrivateCoins(seed, n, [x, y]))),
             ):
-                _compare(name, kind, {x, y}, unchanged, list(other))
+                moments = _side_by_side(unchanged, list(other))
+                require_same_acts(name, kind, {x, y}, moments)
 
 
 def _routes(
@@ -240,7 +183,7 @@ def _variants(router: Router, network: Network) -> list[str]:
 
 def _moments(
     network: Network, route: Route, buffers: int, max_slots: int, destination: Ints, coins: Coins
-) -> Iterator[_Moment]:
+) -> Iterator[Moment]:
     """Run the router and yield, in turn, what processors did in each slot and after it."""
     destination = destination.copy()
     destination.flags.writeable = False
@@ -254,7 +197,7 @@ def _moments(
         name = (slot.phase, times[slot.phase])
         times[slot.phase] += 1
         inbox = machine.execute(slot)
-        yield _Moment((*name, "itself"), machine.counters.slots, _acts(slot), _heard(inbox))
+        yield Moment((*name, "itself"), machine.counters.slots, acts_in(slot), heard_in(inbox))
         try:
             slot = running.send(inbox)
         except StopIteration:
@@ -262,75 +205,9 @@ def _moments(
         yield journal.turn_page(name)
 
 
-def _acts(slot: Slot) -> dict[int, list[Any]]:
-    acts: defaultdict[int, list[Any]] = defaultdict(list)
-    sends, listens = records(slot)
-    order = np.argsort(slot.senders, kind="stable")
-    contents = _exactly(slot.contents, len(order))
-    for (sender, *message), i in zip(sends, order.tolist(), strict=True):
-        acts[sender].append(("send", *message, contents[i]))
-    for processor, group in listens:
-        acts[processor].append(("listen", group))
-    return acts
-
-
-def _heard(inbox: Inbox) -> dict[int, Any]:
-    contents = _exactly(inbox.contents, len(inbox.receivers))
-    columns = (inbox.receivers, inbox.groups, inbox.kinds, inbox.packets, inbox.destinations)
-    rows = zip(*(column.tolist() for column in columns), contents, strict=True)
-    return {row[0]: row[1:] for row in rows}
-
-
-def _exactly(contents: npt.NDArray[Any] | None, messages: int) -> list[bytes]:
-    """Return the contents of each message as bytes."""
-    return [b""] * messages if contents is None else [row.tobytes() for row in contents]
-
-
-def _compare(
-    name: str, kind: str, changed: set[int], one: list[_Moment], other: list[_Moment]
-) -> None:
-    cone = set(changed)
-    for a, b in _side_by_side(one, other):
-        moment = a or b
-        assert moment is not None
-        acts = a.acts if a else _silent(moment), b.acts if b else _silent(moment)
-        for processor in sorted(_differing(*acts) - cone):
-            x, y = sorted(changed)
-            one_way, other_way = (_in_words(run.get(processor, [])) for run in acts)
-            raise LocalityError(
-                f"{name}, slot {moment.slot}, processor {processor}: it acts differently when only "
-                f"the {kind} of processors {x} and {y} differ, though it has heard nothing of "
-                f"them: it {one_way}; otherwise it {other_way}. A processor may use only its own "
-                "packet and coins, and what it has heard."
-            )
-        cone |= _differing(a.hears if a else {}, b.hears if b else {})
-
-
-def _in_words(acts: list[Any]) -> str:
-    """Say what a processor does in a moment."""
-    return ", ".join(_ACTS[act](*facts) for act, *facts in acts) or "does nothing"
-
-
-def _sending(groups: Sequence[int], kind: str, packet: int | None, contents: bytes) -> str:
-    what = {"packet": "", "ack": "an ack ", "control": "a control message "}[kind]
-    if packet is not None:
-        what += f"{'for ' if what else ''}packet {packet} "
-    to = f"group{'s' if len(groups) > 1 else ''} {', '.join(map(str, groups))}"
-    return f"sends {what}to {to}" + (f" (contents {contents.hex()})" if contents else "")
-
-
-_ACTS: dict[str, Callable[..., str]] = {
-    "send": _sending,
-    "listen": "listens to group {}".format,
-    "store": "stores packet {}".format,
-    "drop": "drops packet {}".format,
-    "deliver": "delivers packet {}".format,
-}
-
-
 def _side_by_side(
-    one: list[_Moment], other: list[_Moment]
-) -> Iterator[tuple[_Moment | None, _Moment | None]]:
+    one: list[Moment], other: list[Moment]
+) -> Iterator[tuple[Moment | None, Moment | None]]:
     """Yield the moments of two runs in order, with None for a slot that one run left out."""
     names_of_one, names_of_other = ({moment.name for moment in run} for run in (one, other))
     i = j = 0
@@ -350,16 +227,3 @@ def _side_by_side(
                 f"Two runs have the phases {a.name[0]!r} and {b.name[0]!r} in different order. The "
                 "order of phases may depend only on what processors know."
             )
-
-
-def _silent(moment: _Moment) -> dict[int, list[Any]]:
-    """Return what processors would have done in a slot that was left out, which is listening."""
-    return {
-        processor: listened
-        for processor, acts in moment.acts.items()
-        if (listened := [act for act in acts if act[0] == "listen"])
-    }
-
-
-def _differing(a: dict[int, Any], b: dict[int, Any]) -> set[int]:
-    return {key for key in a.keys() | b.keys() if a.get(key) != b.get(key)}

@@ -1,9 +1,10 @@
 """The replay of continuous traffic: packets arrive during the run and leave when delivered.
 
 Besides the rules of every slot, packets must be numbered in the order in which they arrive, and
-each is delivered at most once, by its destination, which hears it in the slot or holds it. Every
-packet that arrived is delivered, lost or inside at the end, and the outcome must say how many.
-A packet is lost after a slot in which its last copy is dropped and it is not delivered.
+each is delivered at most once, by its destination, which hears it in the slot or holds it.
+Processors that hold copies of a delivered packet drop them in this slot or later. Every packet that
+arrived is delivered, lost or inside at the end, and the outcome must say how many. A packet is lost
+after a slot in which its last copy is dropped and it is not delivered.
 
 A trace with ``buffers`` = B says that a source holds up to B of its own packets, and a processor up
 to B packets that it keeps for others. If a processor has a packet in both ways, a drop concerns
@@ -15,6 +16,7 @@ the packets inside only. An ack of a forgotten packet is not checked.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from popsnet.errors import Rule
@@ -83,22 +85,19 @@ class TrafficReplay(Replay):
         self._load(self.own_load, processor, "its own")
 
     def _settle(self, line: SlotLine, heard: dict[int, int]) -> None:
-        touched: list[int] = []
+        for processor, packet in line.delivers:
+            self._deliver(processor, packet, heard)
         for processor, packet in line.drops:
             if 0 <= processor < self.n and packet * self.n + processor in self.held:
                 self._take_out(processor, packet)
-                touched.append(packet)
             else:
-                self._violation(processor, f"{Rule.DROPS_WHAT_IT_HOLDS}, not packet {packet}")
-        for processor, packet in line.delivers:
-            self._deliver(processor, packet, heard)
-            touched.append(packet)
+                self._violation(processor, f"a processor drops only packets it holds, not {packet}")
         for processor, packet in line.keeps:
             if heard.pop(processor, None) == packet:
                 self._keep(processor, packet)
             else:
                 self._violation(processor, f"{Rule.KEEPS_WHAT_IT_HEARD}, not packet {packet}")
-        self._forget(touched)
+        self._forget(packet for _, packet in line.drops)
 
     def _deliver(self, processor: int, packet: int, heard: dict[int, int]) -> None:
         here = self.inside.get(packet)
@@ -121,8 +120,6 @@ class TrafficReplay(Replay):
         else:
             here.delivered = True
             self.report.delivered += 1
-            if not hears:
-                self._take_out(processor, packet)
 
     def _keep(self, processor: int, packet: int) -> None:
         copy = packet * self.n + processor
@@ -151,9 +148,9 @@ class TrafficReplay(Replay):
                 f"which is {self.buffers}",
             )
 
-    def _forget(self, touched: list[int]) -> None:
+    def _forget(self, dropped: Iterable[int]) -> None:
         """Remove packets of which no processor holds a copy; those not delivered are lost."""
-        for packet in touched:
+        for packet in dropped:
             here = self.inside.get(packet)
             if here is not None and here.copies == 0:
                 del self.inside[packet]

@@ -333,13 +333,13 @@ class OnOff(_Drawn):
                 f"begin = {begin}: bursts must be asked for in order; the next slot is "
                 f"{state.slot}, or 0 to start again."
             )
-        starts, drawn = np.zeros(slots + 1, np.int64), np.empty(len(active), np.uint64)
+        starts = np.zeros(slots + 1, np.int64)
         sources, done, seed = self._room(slots), 0, self._seed(ARRIVAL)
         began = np.empty(len(sources), np.int64)
         while True:
             done = _burst(
-                *seed, begin, done, active, self._thresholds, np.uint64(self._end), drawn,
-                state.began, starts, sources, began,
+                *seed, begin, done, active, self._thresholds, np.uint64(self._end), state.began,
+                starts, sources, began,
             )  # fmt: skip
             if done == slots:
                 break
@@ -401,7 +401,6 @@ def _burst(
     active: I32,
     thresholds: U64,
     end: np.uint64,
-    drawn: U64,
     state: I64,
     starts: I64,
     sources: I32,
@@ -413,11 +412,11 @@ def _burst(
         if count > most:
             return k
         key = step_key(seed, purpose, begin + k)
+        for i in range(len(active)):  # without branches
+            drawn = word(key, np.uint64(active[i]))
+            fresh = begin + k if (drawn & _LOW) < thresholds[i] else _OFF
+            state[i] = fresh if (state[i] == _OFF) | ((drawn >> _SHIFT) < end) else state[i]
         for i in range(len(active)):
-            drawn[i] = word(key, np.uint64(active[i]))
-        for i in range(len(active)):
-            if state[i] == _OFF or (drawn[i] >> _SHIFT) < end:
-                state[i] = begin + k if (drawn[i] & _LOW) < thresholds[i] else _OFF
             sources[count], began[count] = active[i], state[i]
             count += np.int64(state[i] != _OFF)
         starts[k + 1] = count

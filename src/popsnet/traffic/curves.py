@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from itertools import groupby
@@ -14,7 +14,7 @@ from popsnet.experiment import whole_number
 from popsnet.progress import Progress, patient_progress
 from popsnet.report import Column, Fact, Report, Reported, Table
 from popsnet.traffic.experiment import TrafficExperiment
-from popsnet.traffic.result import COLUMNS, TrafficResult
+from popsnet.traffic.result import COLUMNS, TrafficResult, bounds_in_words
 from popsnet.traffic.saturation import Saturation, find_saturation
 from popsnet.traffic.simulate import simulate
 
@@ -47,9 +47,7 @@ class LoadCurves(Reported):
 
     def lines(self) -> dict[str, list[TrafficResult]]:
         """Return the results of every scheduler, by its name, and variant if it has several."""
-        return {
-            name: list(points) for name, points in groupby(self.results, lambda one: one.label)
-        }
+        return {name: list(points) for name, points in groupby(self.results, lambda one: one.label)}
 
     def report(self) -> Report:
         """Return the report that the command line prints: a table with a row per point."""
@@ -79,10 +77,9 @@ class LoadCurves(Reported):
                 yield f"{one.label} at {one.load:.4g} is {one.verdict}: {one.reason}"
 
 
-def bound_facts(bounds: dict[str, float]) -> tuple[Fact, ...]:
+def bound_facts(bounds: Mapping[str, float]) -> tuple[Fact, ...]:
     """Return the bounds on the load of a pattern as facts."""
-    text = ", ".join(f"{name} {load:.4g}" for name, load in bounds.items())
-    return (Fact("bounds", dict(bounds), "largest load by", text=text),)
+    return (Fact("bounds", dict(bounds), "largest load", text=bounds_in_words(bounds)),)
 
 
 def run_loads(
@@ -134,9 +131,7 @@ def run_loads(
     return _curves(lines, results)
 
 
-def _curves(
-    lines: list[list[TrafficExperiment]], results: list[list[TrafficResult]]
-) -> LoadCurves:
+def _curves(lines: list[list[TrafficExperiment]], results: list[list[TrafficResult]]) -> LoadCurves:
     done = tuple(result for line in results for result in line)
     left = tuple(
         one
@@ -232,9 +227,7 @@ class Saturations(Reported):
             ),
             Column("points", kind="integer"),
         )  # fmt: skip
-        points = [
-            point.row() for bracket in self.brackets.values() for point in bracket.points
-        ]
+        points = [point.row() for bracket in self.brackets.values() for point in bracket.points]
         title = (
             f"{one.network}: {one.network.n:,} processors in {one.network.g:,} groups of "
             f"{one.network.d:,}\narrivals {one.arrivals}, arrival seed {one.arrival_seed}"

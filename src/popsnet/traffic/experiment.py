@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from hashlib import blake2b
 from pathlib import Path
 from types import MappingProxyType
@@ -52,8 +52,9 @@ class TrafficExperiment:
         A variant of the scheduler, by default its first.
     load : float, optional
         Packets per processor and slot, above 0 and at most 1. A packet list has its own.
-    pattern : str
-        Where packets go: ``uniform``, ``hotspot:1:0.2``, the name of a permutation, and others.
+    pattern : str, Path or array
+        Where packets go: ``uniform``, ``hotspot:1:0.2``, the name of a permutation, and others;
+        or a permutation as a file or an array.
     burst : float, optional
         The mean length of bursts of packets. By default packets arrive independently (Bernoulli).
     matrix : str, Path or array, optional
@@ -108,6 +109,8 @@ class TrafficExperiment:
     given: Mapping[str, Any] = field(compare=False)
     """The pattern, the burst and the names of files, as they were given."""
     _parts: tuple[Scheduler | None, Arrivals | None] = field(compare=False)
+    _arrays: Mapping[str, Any] = field(compare=False)
+    """The pattern or the matrix, if it was given as an array."""
 
     def __init__(
         self,
@@ -117,7 +120,7 @@ class TrafficExperiment:
         scheduler: str | Path | Scheduler | Schedule = "rotor",
         variant: str | None = None,
         load: float | None = None,
-        pattern: str = "uniform",
+        pattern: str | Path | npt.ArrayLike = "uniform",
         burst: float | None = None,
         matrix: str | Path | npt.ArrayLike | None = None,
         packets: str | Path | None = None,
@@ -139,7 +142,7 @@ class TrafficExperiment:
             seed=arrival_seed,
         )  # fmt: skip
         if not overload:
-            require_admissible(arrivals.bounds(), arrivals.load)
+            require_admissible(Bounds.of(network, arrivals.rates()), arrivals.load)
         given = {"pattern": pattern, "burst": burst, "matrix": matrix, "packets": packets}
         named = {key: _named(value) for key, value in given.items()}
         named |= {"scheduler_file": found.file}
@@ -147,6 +150,7 @@ class TrafficExperiment:
             network.d, network.g, found.name, found.version, name, arrivals.name,
             float(arrivals.load), buffer, seed, arrival_seed, slots, float(precision), max_slots,
             MappingProxyType(named), (found, arrivals),
+            {key: value for key, value in given.items() if named[key] == _UNNAMED},
         )  # fmt: skip
 
     def _fill(self, *values: object) -> None:
@@ -157,15 +161,17 @@ class TrafficExperiment:
         return f"<{self}>"
 
     def __str__(self) -> str:
-        return f"{self.scheduler} ({self.variant}) on {self.network}, {self.arrivals}, {self.load:g}"
+        return (
+            f"{self.scheduler} ({self.variant}) on {self.network}, {self.arrivals}, {self.load:g}"
+        )
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Return what another process needs to make the same experiment."""
         _, arrivals = self._parts
         found = self.resolved_scheduler
-        kept = None if found.file or found in all_schedulers() else found
+        kept = None if found.file or any(one is found for one in all_schedulers()) else found
         values = [getattr(self, one.name) for one in fields(self)]
-        return _restored, (*values[:-2], dict(self.given), kept, arrivals)
+        return _restored, (*values[:-3], dict(self.given), kept, arrivals, self._arrays)
 
     @classmethod
     def recorded(
@@ -190,7 +196,7 @@ class TrafficExperiment:
         """
         experiment = object.__new__(cls)
         values = (identity[one.name] for one in fields(cls) if one.compare)
-        experiment._fill(*values, MappingProxyType(dict(given)), (None, None))
+        experiment._fill(*values, MappingProxyType(dict(given)), (None, None), {})
         return experiment
 
     def reopened(self) -> TrafficExperiment:
@@ -208,7 +214,7 @@ class TrafficExperiment:
         """
         files = {key: value for key, value in self.given.items() if key != "scheduler_file"}
         if _UNNAMED in files.values():
-            raise InputError("its matrix was given as an array, which is not kept.")
+            raise InputError("its arrivals were given as an array, which is not kept.")
         here = TrafficExperiment(
             self.d, self.g, scheduler=self.given.get("scheduler_file") or self.scheduler,
             variant=self.variant, load=None if files.get("packets") else self.load,
@@ -250,14 +256,14 @@ class TrafficExperiment:
 
     @property
     def resolved_arrivals(self) -> Arrivals:
-        """The arrivals themselves."""
+        """The arrivals themselves, from slot 0 on; a new object, since bursts have a state."""
         _, arrivals = self._parts
-        return arrivals or self.reopened().resolved_arrivals
+        return replace(arrivals or self.reopened().resolved_arrivals)  # type: ignore[type-var]
 
     @property
     def bounds(self) -> Bounds:
         """The largest loads of the pattern, for any scheduler."""
-        return self.resolved_arrivals.bounds()
+        return Bounds.of(self.network, self.resolved_arrivals.rates())
 
     def replaced(self, **changes: Any) -> TrafficExperiment:
         """Return the experiment with some parameters replaced.
@@ -281,14 +287,13 @@ class TrafficExperiment:
         given = {
             key: value for key, value in self.given.items() if key not in ("scheduler_file", "load")
         }
-        if _UNNAMED in given.values():
-            given["matrix"] = self.resolved_arrivals
         same = ("d", "g", "buffer", "seed", "arrival_seed", "slots", "precision", "max_slots")
         if not self.given.get("packets"):
             given["load"] = self.load
         before = {
             **{name: getattr(self, name) for name in same},
             **given,
+            **self._arrays,
             "scheduler": self.resolved_scheduler,
             "variant": self.variant,
         }
@@ -336,8 +341,9 @@ def _named(value: object) -> object:
 
 def _restored(*values: Any) -> TrafficExperiment:
     """Make an experiment again in another process."""
-    *identity, given, scheduler, arrivals = values
+    *identity, given, scheduler, arrivals, arrays = values
     names: Iterable[str] = (one.name for one in fields(TrafficExperiment) if one.compare)
     experiment = TrafficExperiment.recorded(dict(zip(names, identity, strict=True)), given)
     object.__setattr__(experiment, "_parts", (scheduler, arrivals))
+    object.__setattr__(experiment, "_arrays", arrays)
     return experiment

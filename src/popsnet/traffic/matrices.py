@@ -90,14 +90,15 @@ def resolve_matrix(matrix: str | Path | npt.ArrayLike, network: Network) -> Matr
     """
     if isinstance(matrix, str | Path):
         path = Path(matrix)
-        values = _scaled(_read(path), network, str(path))
-        name = f"matrix{path.suffix.lower()}:{_digest(path.read_bytes())}"
-        return Matrix(network, name, str(path.resolve()), values=values)
+        values, digest = _read_unchanged(path)
+        name = f"matrix{path.suffix.lower()}:{digest}"
+        rates = _scaled(values, network, str(path))
+        return Matrix(network, name, str(path.resolve()), values=rates)
     try:
         given = None if np.ma.isMaskedArray(matrix) else np.asarray(matrix)
     except ValueError:  # rows of different lengths
         given = None
-    if given is None or given.dtype.kind not in "iuf":
+    if given is None or given.ndim == 0 or given.dtype.kind not in "iuf":
         raise InputError(f"matrix = {matrix!r:.60}: give a file, or a square array of numbers.")
     values = _scaled(given, network, "matrix")
     return Matrix(network, f"matrix:{_digest(given.astype('<f8').tobytes())}", values=values)
@@ -129,6 +130,16 @@ def _require_shape(shape: tuple[int, ...], network: Network, origin: str) -> Non
             f"{n} × {n}, a row and a column for every processor"
             + (f", or {g} × {g}, for every group." if g < n else ".")
         )
+
+
+def _read_unchanged(path: Path) -> tuple[npt.NDArray[Any], str]:
+    """Read a matrix and the digest of its file."""
+    values = _read(path)
+    with named_errors(path, InputError):
+        digest = _digest(path.read_bytes())
+        if not np.array_equal(values, _read(path), equal_nan=True):
+            raise InputError(f"{path} changed while it was being read; try again.")
+    return values, digest
 
 
 def _read(path: Path) -> npt.NDArray[Any]:

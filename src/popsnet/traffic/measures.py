@@ -151,6 +151,7 @@ class Window:
             The packets inside after each slot, see :func:`backlog_after`.
         """
         self.next = block.begin + block.slots
+        window, counted = (self.begin, self.end), int(self.is_open)
         if self.is_open:
             self._widen()
             self._add_slots(block, log, backlog)
@@ -160,10 +161,14 @@ class Window:
             )  # fmt: skip
         else:
             self.lost_later += int(log.lost.sum())
+        _follow_flows(
+            log.arrival, log.source, log.destination, window, counted, self._row_of, self._flows,
+            self._totals,
+        )  # fmt: skip
         _count_deliveries(
-            block.begin, log.ends, log.arrival, log.source, log.destination, log.hops,
-            (self.begin, self.end), self._row_of, self._flows, self._sources, self._destinations,
-            self._histogram, self._delays, self._packets, self._shift, self._totals,
+            block.begin, log.ends, log.arrival, log.source, log.destination, log.hops, window,
+            counted, self._sources, self._destinations, self._histogram, self._delays,
+            self._packets, self._shift, self._totals,
         )  # fmt: skip
 
     def _widen(self) -> None:
@@ -313,6 +318,38 @@ def _count_arrivals(
 
 
 @compiled
+def _follow_flows(
+    arrival: I64,
+    source: I32,
+    destination: I32,
+    window: tuple[int, int],
+    counted: int,
+    row_of: I32,
+    flows: I32,
+    totals: I64,
+) -> None:
+    """Count deliveries per flow. A flow keeps the latest arrival, from 1, that was delivered.
+
+    The loop is short, and has no branch that waits for memory, so that flows, which are spread
+    over it, are fetched side by side.
+    """
+    begin, end = window
+    n, followed, early = len(row_of), 0, 0
+    for p in range(len(arrival)):
+        row = row_of[source[p]]
+        if row >= 0:
+            f, a = np.int64(row) * n + destination[p], arrival[p]
+            tagged = (a >= begin) & (a < end)
+            place, latest = np.int32(max(a - begin + 1, 0)), flows[f, 2]
+            flows[f, 1] += counted
+            flows[f, 2] = max(latest, place)
+            followed += np.int64(tagged)
+            early += np.int64(tagged & (place < latest))
+    totals[4] += followed
+    totals[5] += early
+
+
+@compiled
 def _count_deliveries(
     slot: int,
     ends: I64,
@@ -321,8 +358,7 @@ def _count_deliveries(
     destination: I32,
     hops: I32,
     window: tuple[int, int],
-    row_of: I32,
-    flows: I32,
+    counted: int,
     of_source: I64,
     of_destination: I64,
     histogram: I64,
@@ -331,28 +367,16 @@ def _count_deliveries(
     shift: int,
     totals: I64,
 ) -> None:
-    """Count deliveries. A flow keeps the latest arrival, from 1, that it has had delivered."""
+    """Count deliveries, and the delays of tagged packets."""
     begin, end = window
-    n, p = len(row_of), 0
-    delivered, total, longest, hop = totals[0], totals[1], totals[2], totals[3]
-    followed, early, last = totals[4], totals[5], totals[6]
+    p, longest, last = 0, totals[2], totals[6]
+    delivered, total, hop = 0, 0, 0
     for k in range(len(ends)):
-        counted = 1 if slot + k < end else 0
         while p < ends[k]:
-            s, t, a = source[p], destination[p], arrival[p]
-            of_source[s, 1] += counted
-            of_destination[t, 1] += counted
-            tagged = (a >= begin) & (a < end)
-            row = row_of[s]
-            if row >= 0:
-                f = np.int64(row) * n + t
-                flows[f, 1] += counted
-                place = np.int32(max(a - begin + 1, 0))
-                latest = flows[f, 2]
-                followed += np.int64(tagged)
-                early += np.int64(tagged & (place < latest))  # no branch waits for memory
-                flows[f, 2] = max(latest, place)
-            if tagged:
+            a = arrival[p]
+            of_source[source[p], 1] += counted
+            of_destination[destination[p], 1] += counted
+            if begin <= a < end:
                 delay = slot + k - a + 1
                 histogram[_bucket(delay)] += 1
                 delays[(a - begin) >> shift] += delay
@@ -363,5 +387,7 @@ def _count_deliveries(
                 longest = max(longest, delay)
                 last = slot + k
             p += 1
-    totals[0], totals[1], totals[2], totals[3] = delivered, total, longest, hop
-    totals[4], totals[5], totals[6] = followed, early, last
+    totals[0] += delivered
+    totals[1] += total
+    totals[2], totals[6] = longest, last
+    totals[3] += hop

@@ -81,7 +81,7 @@ class TrafficMemory:
         self.deliveries: list[Delivery] = []
         """The deliveries of the present slot."""
         self._dropped: set[int] = set()
-        self._changes: dict[tuple[int, int], int] = {}
+        self._changes: tuple[list[tuple[int, int]], list[tuple[int, int]]] = ([], [])
         self.inside = 0
         """Packets that have arrived and are neither delivered nor lost."""
 
@@ -163,7 +163,7 @@ class TrafficMemory:
             self._relayed[processor * _PLACE + packet] = hops
             self.held_relayed[processor] += 1
             self._copies[packet] += 1
-            self._note(processor, packet, 1)
+            self._changes[0].append((processor, packet))
 
     def drop(self, processors: Ints, packets: Ints) -> None:
         """Free the buffers of packets that are held.
@@ -187,7 +187,7 @@ class TrafficMemory:
                 self._refuse(processor, Rule.DROPS_WHAT_IT_HOLDS, what)
             self._copies[packet] -= 1
             self._dropped.add(packet)
-            self._note(processor, packet, -1)
+            self._changes[1].append((processor, packet))
 
     def deliver(self, processors: Ints, packets: Ints) -> None:
         """Deliver packets that their destinations heard in the last slot, or hold.
@@ -227,7 +227,7 @@ class TrafficMemory:
         rows = zip(slot.senders.tolist(), groups, slot.packet_numbers.tolist(), strict=True)
         copies = ((group, packet, self._hops_of(p, packet)) for p, group, packet in rows)
         self._sent = {(group, packet): hops for group, packet, hops in copies if hops is not None}
-        self.deliveries, self._changes = [], {}
+        self.deliveries, self._changes = [], ([], [])
         self._dropped.clear()
 
     def settle(self) -> list[int]:
@@ -243,8 +243,8 @@ class TrafficMemory:
 
     def changes(self) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
         """Return what was stored and what was dropped after the slot, as traces have it."""
-        there = sorted(self._changes.items())
-        return [one for one, change in there if change > 0], [one for one, by in there if by < 0]
+        stored, dropped = self._changes
+        return sorted(stored), sorted(dropped)
 
     def _hops_of(self, processor: int, packet: int) -> int | None:
         """Return the hops of a packet that a processor holds, None if it does not."""
@@ -264,10 +264,6 @@ class TrafficMemory:
         inbox = inbox.at(inbox.kinds == Kind.PACKET)
         heard = zip(inbox.packets.tolist(), inbox.groups.tolist(), strict=True)
         self._heard = dict(zip(inbox.receivers.tolist(), heard, strict=True))
-
-    def _note(self, processor: int, packet: int, change: int) -> None:
-        key = processor, packet
-        self._changes[key] = self._changes.get(key, 0) + change
 
     def _refuse(self, processor: int, rule: Rule, what: str) -> NoReturn:
         raise RuleViolation(self._slot + 1, processor, rule, what)

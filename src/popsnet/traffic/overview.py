@@ -48,7 +48,10 @@ class TrafficOverview(Reported):
         rows = [self._row(one) for one in self.schedulers]
         return Report(
             title,
-            (Fact("network", network.to_dict()), Fact("arrivals", self.pattern, "arrivals", "text")),
+            (
+                Fact("network", network.to_dict()),
+                Fact("arrivals", self.pattern, "arrivals", "text"),
+            ),
             (
                 Table("bounds", "Largest loads for any scheduler", columns, limits),
                 Table("schedulers", "Schedulers, for uniform traffic", _COLUMNS, rows),
@@ -120,7 +123,8 @@ def traffic_overview(
     arrivals = make_arrivals(
         network, pattern=pattern, load=_LITTLE, burst=burst, matrix=matrix, seed=seed
     )
-    return TrafficOverview(network, arrivals.name, arrivals.bounds(), tuple(all_schedulers()))
+    bounds = Bounds.of(network, arrivals.rates())
+    return TrafficOverview(network, arrivals.name, bounds, tuple(all_schedulers()))
 
 
 _LITTLE = 1e-6

@@ -158,7 +158,7 @@ class Hotspot(Pattern):
     def rates(self) -> Rates:
         """Compute the rates of groups from the number of hot processors that each has."""
         d, g, n, hot = self.network.d, self.network.g, self.network.n, self.hot
-        spots = np.arange(hot) * n // hot
+        spots = np.arange(hot, dtype=np.int64) * n // hot
         numbers = np.bincount(spots // d, minlength=g)
         h, groups = np.unique(numbers, return_counts=True)
         (warm, cold), (of_hot, of_cold) = self._chances()
@@ -199,7 +199,7 @@ class Incast(Pattern):
     senders: int
 
     def _places(self) -> I64:
-        return 1 + np.arange(self.senders) * (self.network.n - 1) // self.senders
+        return 1 + np.arange(self.senders, dtype=np.int64) * (self.network.n - 1) // self.senders
 
     def sources(self) -> F64:
         """Return n/senders for each sender."""
@@ -429,7 +429,7 @@ def _require_others(network: Network, text: str) -> None:
 
 
 def _number(text: str, digits: str, most: int, meaning: str, least: int = 1) -> int:
-    """Parse a whole number that is a part of a pattern."""
+    """Parse an integer that is a part of a pattern."""
     if digits.isascii() and digits.isdigit() and len(digits) <= 20:
         number = int(digits)
         if least <= number <= most:

@@ -10,10 +10,14 @@ from popsnet.network import Network
 from popsnet.report import Column, Fact, Report, Reported, Row, Table, facts_of
 from popsnet.report.table import NOTHING
 from popsnet.traffic.measures import Window, Worst
+from popsnet.traffic.scheduler import scheduler_label
 from popsnet.traffic.verdict import Kind, Verdict
 
 SHARES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p999": 0.999}
 """The percentiles of the delay that are kept."""
+
+ONE_HOP = "pairs"
+"""The bound that holds for one hop only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,6 +275,17 @@ class TrafficResult(Reported):
         )  # fmt: skip
 
     @property
+    def bound(self) -> float | None:
+        """The largest load of the pattern for any scheduler, None if it is not known."""
+        loads = [load for name, load in self.setting.bounds.items() if name != ONE_HOP]
+        return min(loads, default=None)
+
+    @property
+    def label(self) -> str:
+        """The scheduler, with the variant if it is not the first."""
+        return scheduler_label(self.setting.scheduler, self.setting.variant)
+
+    @property
     def stable(self) -> bool | None:
         """Whether the point is stable, None if undecided."""
         return None if self.verdict == "undecided" else self.verdict == "stable"
@@ -359,7 +374,6 @@ class TrafficResult(Reported):
 
     def _facts(self) -> tuple[Fact, ...]:
         one = self.setting
-        most = ", ".join(f"{name} {bound:.4g}" for name, bound in one.bounds.items())
         held = self.buffers
         plain = (
             *facts_of(one, "scheduler", "variant", "engine", "seed", "arrival_seed", "buffer"),
@@ -371,7 +385,8 @@ class TrafficResult(Reported):
             *plain,
             Fact("delay", parts["delay"]),
             Fact("followed", self.followed),
-            Fact("bounds", dict(one.bounds), "largest load" if most else "", text=most),
+            Fact("bounds", dict(one.bounds), "largest load" * bool(one.bounds),
+                 text=bounds_in_words(one.bounds)),
             Fact("offered", self.offered, "load offered, accepted", text=_loads(self)),
             Fact("little", self.little, "mean delay by Little's law", "number"),
             Fact("hops", self.hops, "hops per packet", "number"),
@@ -397,6 +412,20 @@ class TrafficResult(Reported):
         if self.undelivered:
             caption = f"{self.undelivered:,} packets not delivered count as longer than all others."
         return Table("points", "Delay in slots", DELAY_COLUMNS, [self.row()], caption)
+
+
+def bounds_in_words(bounds: Mapping[str, float]) -> str:
+    """Return the largest load for any scheduler and for one hop, and which rules give them.
+
+    >>> bounds_in_words({"rows": 1.0, "hops": 0.5625, "pairs": 0.125})
+    '0.5625 (hops); one hop 0.125 (pairs)'
+    """
+    if not bounds:
+        return NOTHING
+    every = min((name for name in bounds if name != ONE_HOP), key=lambda name: bounds[name])
+    direct = min(bounds, key=lambda name: bounds[name])
+    one_hop = f"; one hop {bounds[direct]:.4g} ({direct})" if direct != every else ""
+    return f"{bounds[every]:.4g} ({every}){one_hop}"
 
 
 def _loads(result: TrafficResult) -> str:

@@ -31,6 +31,8 @@ _STRIDE = 2**20
 _SHORTEST_FRAME = 200
 _WARM_FRAMES, _HOPELESS_FRAMES = 5, 20
 _MOST_SLOTS = 2**30
+_PROCESSOR_SLOTS = 2**27
+"""Slots times processors of the longest window by default."""
 _MOST_BATCHES = 2**15
 """Batches of the series in which the end of the warm-up is looked for."""
 _DELIVERED_PART = 0.9
@@ -42,6 +44,9 @@ class Session(Protocol):
 
     def advance(self, block: Block, /) -> Log:
         """Execute the slots of a block."""
+
+    def close(self) -> None:
+        """End the work."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +73,7 @@ class Plan:
     >>> from popsnet import Network
     >>> from popsnet.traffic.simulation import Plan
     >>> Plan.make(Network(8, 8), period=64).max_slots
-    16777216
+    2097152
     """
 
     frame: int
@@ -95,7 +100,7 @@ class Plan:
         if slots is not None:
             slots = max_slots = whole_number("slots", slots, 1, _MOST_SLOTS)
         elif max_slots is None:
-            max_slots = min(max(100 * frame, 2**30 // network.n), _MOST_SLOTS)
+            max_slots = min(max(100 * frame, _PROCESSOR_SLOTS // network.n), _MOST_SLOTS)
         else:
             max_slots = whole_number("max_slots", max_slots, 1, _MOST_SLOTS)
         if not 0 < precision < 1:
@@ -158,7 +163,7 @@ def run_point(
         The half-width of the 95 % interval of the mean delay that is enough, as a share of the
         mean, unless ``slots`` is given.
     max_slots : int, optional
-        The longest window, by default 2^30 processor-slots, and at least 100 periods and 20,000
+        The longest window, by default 2^27 processor-slots, and at least 100 periods and 20,000
         slots.
     warm_up : int, optional
         Slots to leave out. By default MSER-5 decides on the backlog: at least five periods and

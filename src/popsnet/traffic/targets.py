@@ -131,7 +131,7 @@ class Rows:
         """Keep what is above zero in a square matrix of rates."""
         columns = [np.flatnonzero(row).astype(np.int32) for row in rates]
         thresholds = [thresholds_of(row[kept]) for row, kept in zip(rates, columns, strict=True)]
-        starts = np.cumsum([0, *map(len, columns)])
+        starts = np.cumsum([0, *map(len, columns)], dtype=np.int64)
         return Rows(d, starts, np.concatenate(columns), np.concatenate(thresholds))
 
     def draw(self, words: U64, sources: I32) -> I32:

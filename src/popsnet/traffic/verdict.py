@@ -20,6 +20,8 @@ LEAST_SHARE = 0.95
 """A flow, source or destination that gets less of its arrivals delivered is starved."""
 LARGEST_GROWTH = 0.01
 """A backlog that takes more of the arrivals, significantly, is growing."""
+CLEAR_GROWTH = 0.02
+"""A run is not called stable if the 99 % interval of the growth reaches further."""
 LEVEL = 0.01
 """The significance of the growth of the backlog."""
 STRONG_GROWTH = 0.05
@@ -44,16 +46,19 @@ class Slope:
         The change of the mean per slot.
     p : float
         The probability of a slope at least as large if the true slope is 0.
+    most : float
+        The upper end of the slope's one-sided 99 % interval.
 
     Examples
     --------
     >>> from popsnet.traffic.verdict import Slope
-    >>> Slope(0.25, 0.001).per_slot
+    >>> Slope(0.25, 0.001, 0.3).per_slot
     0.25
     """
 
     per_slot: float
     p: float
+    most: float
 
 
 def slope_of(series: Sums) -> Slope | None:
@@ -95,7 +100,7 @@ def slope_of(series: Sums) -> Slope | None:
 
 
 def _fitted(x: F64, y: F64) -> Slope:
-    from scipy.special import stdtr
+    from scipy.special import stdtr, stdtrit
 
     slope = float(x @ y) / float(x @ x)
     residuals, freedom = y - slope * x, len(x) - 2
@@ -103,8 +108,9 @@ def _fitted(x: F64, y: F64) -> Slope:
     lag1 = min(max(lag1_correlation(residuals), 0.0), _LARGEST_LAG1)
     error *= sqrt((1 + lag1) / (1 - lag1))
     if error == 0:
-        return Slope(slope, 0.0 if slope > 0 else 1.0)
-    return Slope(slope, float(stdtr(freedom, -slope / error)))
+        return Slope(slope, 0.0 if slope > 0 else 1.0, slope)
+    most = slope + float(stdtrit(freedom, 1 - LEVEL)) * error
+    return Slope(slope, float(stdtr(freedom, -slope / error)), most)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,19 +173,20 @@ def judge(window: Window, seen: Circumstances) -> Verdict:
     return Verdict("stable", _calm(window))
 
 
-def _growth(window: Window) -> tuple[float, float]:
-    """Return the slope of the backlog as a share of arrivals, and its significance."""
+def _growth(window: Window) -> Slope:
+    """Return the slope of the backlog as a share of the arrivals."""
     slope, tagged = slope_of(window.backlog), window.tagged
     if slope is None or not tagged:
-        return 0.0, 1.0
-    return slope.per_slot * window.slots / tagged, slope.p
+        return Slope(0.0, 1.0, 1.0)
+    unit = window.slots / tagged
+    return Slope(slope.per_slot * unit, slope.p, slope.most * unit)
 
 
 def _growing(window: Window) -> str:
-    share, p = _growth(window)
-    if share <= LARGEST_GROWTH or p >= LEVEL:
+    growth = _growth(window)
+    if growth.per_slot <= LARGEST_GROWTH or growth.p >= LEVEL:
         return ""
-    return f"The backlog grew by {share:.1%} of the arrivals."
+    return f"The backlog grew by {growth.per_slot:.1%} of the arrivals."
 
 
 def _starved(window: Window) -> str:
@@ -210,15 +217,14 @@ def _doubt(window: Window, seen: Circumstances) -> str:
             f"The interval of the mean delay is wider than ±{seen.precision:.1%} "
             f"after {window.slots:,} slots."
         )
+    if (most := _growth(window).most) > CLEAR_GROWTH:
+        return f"The backlog may have grown by up to {most:.1%} of the arrivals."
     left = window.inside - window.lost - window.lost_later
-    if left > 0:
-        return f"{left:,} packets were not delivered after the window."
-    return ""
+    return f"{left:,} packets were not delivered after the window." if left > 0 else ""
 
 
 def _calm(window: Window) -> str:
-    share, _ = _growth(window)
-    backlog = f"The backlog changed by {share:+.1%} of the arrivals"
+    backlog = f"The backlog changed by {_growth(window).per_slot:+.1%} of the arrivals"
     worst = window.worst
     if worst is None:
         return f"{backlog}; no flow had {ENOUGH_ARRIVALS:,} arrivals."

@@ -122,7 +122,7 @@ def test_a_trace_that_breaks_the_rules_is_played_too(visit: Visit) -> None:
         "processor 3 delivers packet 0, which was delivered before",
         "processor 3 delivers packet 4, which is for processor 2",
         "the outcome gives 4 as delivered instead of 3",
-        "the outcome gives 1 as held instead of 2",
+        "the outcome gives 1 as lost instead of 2",
     ]
 
 

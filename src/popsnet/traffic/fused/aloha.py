@@ -54,9 +54,7 @@ class Aloha:
 
     def advance(self, parts: Parts, block: Block, paper: Paper) -> None:
         """Execute the slots of a block."""
-        records = _advance(
-            parts, block, paper, self.turns, self.couplers, self.chances, self.tries
-        )
+        records = _advance(parts, block, paper, self.turns, self.couplers, self.chances, self.tries)
         self.turns = settled(self.turns, records)
 
 

@@ -39,9 +39,7 @@ def frame_slot(a: int, i: int, b: int, r: int, d: int, g: int) -> int:
 
 
 @compiled(inline=True)
-def keeper_of(
-    key: np.uint64, a: int, b: int, r: int, d: int, g: int
-) -> int:
+def keeper_of(key: np.uint64, a: int, b: int, r: int, d: int, g: int) -> int:
     """Return who keeps a packet that group a sends to residue r of group b. The key is of the slot."""
     if d <= g:
         return b * d + r

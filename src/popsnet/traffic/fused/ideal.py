@@ -129,4 +129,3 @@ def _match(
         p = p - n if p >= n else p
     empty(names, counts, cells, m)
     return m
-

@@ -214,9 +214,7 @@ def remove(records: I32, base: I64, sizes: I32, used: I32, stripe: int, record: 
 
 
 @compiled
-def pop(
-    records: I32, base: I64, sizes: I32, used: I32, pool: I32, stripe: int, record: int
-) -> int:
+def pop(records: I32, base: I64, sizes: I32, used: I32, pool: I32, stripe: int, record: int) -> int:
     """Remove the first packet of a queue and return it."""
     row = np.int64(records[record, HEAD])
     if records[record, LENGTH] == 1:

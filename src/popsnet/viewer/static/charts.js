@@ -71,7 +71,7 @@ export class Progress {
     this.cursor = svg("line", { class: "cursor", y1: this.edge.top, y2: this.high - this.edge.bottom });
     this.root = svg(
       "svg",
-      { class: "progress", viewBox: `0 0 ${this.wide} ${this.high}`, role: "img", "aria-label": words },
+      { class: run.traffic ? "progress inside" : "progress", viewBox: `0 0 ${this.wide} ${this.high}`, role: "img", "aria-label": words },
       ...this.axes(),
       this.cursor,
       ...lines.map(([name, values]) => svg("path", { class: name, d: this.line(values) })),

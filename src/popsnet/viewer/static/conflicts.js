@@ -35,15 +35,16 @@ export class ConflictView {
     const edges = this.pending(first - 1);
     const right = run.byResidue ? "temporary groups" : "the groups of their destinations";
     const span = first === last ? `slot ${first}` : `slots ${first} to ${last}`;
+    const step = run.traffic && first === last ? `Slot ${first}` : `The step of ${span}`;
     if (edges.length > MOST_EDGES || run.g > MOST_NODES) {
       this.figure.replaceChildren();
-      this.words.textContent = `The step of ${span} begins with ${count(edges.length, "pending packet")}; the graph is drawn for up to ${MOST_EDGES} packets and ${MOST_NODES} groups.`;
+      this.words.textContent = `${step} begins with ${count(edges.length, "pending packet")}; the graph is drawn for up to ${MOST_EDGES} packets and ${MOST_NODES} groups.`;
       return;
     }
     const fates = this.fates(edges, first, t);
     this.figure.replaceChildren(this.draw(edges, fates));
     const dead = [...fates.values()].filter((fate) => fate.died).length;
-    this.words.textContent = `The step of ${span} begins with ${count(edges.length, "pending packet")}, edges from the groups they start in (left) to ${right} (right). An edge has the colour of the group its source sends it to; edges of one colour that leave one node in the same slot collide. ${dead === 0 ? "None" : dead} ${dead > 1 ? "have" : "has"} collided so far.`;
+    this.words.textContent = `${step} begins with ${count(edges.length, "pending packet")}, edges from the groups they start in (left) to ${right} (right). An edge has the colour of the group its source sends it to; edges of one colour that leave one node in the same slot collide. ${dead === 0 ? "None" : dead} ${dead > 1 ? "have" : "has"} collided so far.`;
   }
 
   /** The packets that are neither delivered nor lost when slot t + 1 begins. */

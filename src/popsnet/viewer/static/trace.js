@@ -414,12 +414,12 @@ class Replay {
       }
       return;
     }
+    for (const [processor, packet] of slot.delivers) this.deliver(slot, processor, packet, received);
     for (const [processor, packet] of slot.drops) {
       const place = this.held[processor].indexOf(packet);
       if (place < 0) this.breach(processor, `drops packet ${packet}, which it does not hold`);
       else this.lose(processor, packet, place);
     }
-    for (const [processor, packet] of slot.delivers) this.deliver(slot, processor, packet, received);
     for (const [processor, packet] of slot.keeps) {
       if (received.get(processor) !== packet) {
         this.breach(processor, `keeps packet ${packet}, which it did not hear`);
@@ -438,17 +438,15 @@ class Replay {
    */
   deliver(slot, processor, packet, received) {
     const { deliveredAt, destination } = this.run;
-    const hears = received.get(processor) === packet;
-    const place = this.held[processor].indexOf(packet);
+    const has = received.get(processor) === packet || this.held[processor].includes(packet);
     if (deliveredAt[packet] < Infinity) this.breach(processor, `delivers packet ${packet}, which was delivered before`);
     else if (destination[packet] !== processor) this.breach(processor, `delivers packet ${packet}, which is for processor ${destination[packet]}`);
-    else if (!hears && place < 0) this.breach(processor, `delivers packet ${packet}, which it neither hears nor holds`);
+    else if (!has) this.breach(processor, `delivers packet ${packet}, which it neither hears nor holds`);
     else {
-      if (this.copies[packet] === 0) this.lost--;
+      if (this.isLost(packet)) this.lost--;
       deliveredAt[packet] = slot.number;
       slot.deliveries.push(packet);
       this.delivered++;
-      if (!hears) this.lose(processor, packet, place);
     }
   }
 

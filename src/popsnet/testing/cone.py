@@ -1,0 +1,208 @@
+"""What processors do and hear in two runs, compared outside of the causal cone.
+
+Two runs differ only at a few processors. These are in the cone, and a processor enters it when what
+it hears differs, silence included. Every other processor has seen exactly the same in both runs and
+must do exactly the same.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, ClassVar, NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from popsnet.coins import Coins
+from popsnet.errors import PopsnetError
+from popsnet.slot import Inbox, Ints, Slot
+from popsnet.trace import records
+
+
+class LocalityError(PopsnetError):
+    """A processor acted on something that it could not know.
+
+    Examples
+    --------
+    >>> from popsnet import Network
+    >>> from popsnet.routing import find_router
+    >>> from popsnet.testing import LocalityError, check_locality
+    >>> try:
+    ...     check_locality(find_router("offline"), Network(2, 2))
+    ... except LocalityError:
+    ...     print("The off-line router uses what no processor knows.")
+    The off-line router uses what no processor knows.
+    """
+
+
+class PrivateCoins(Coins):
+    """The coins of n processors, some of which have those of another seed.
+
+    The seed itself and keys, which belong to no processor, are of the other seed, too, so that a
+    router that uses them as public coins is found out.
+    """
+
+    hint: ClassVar = "A router has no public coins except those that it broadcasts."
+    """How coins that belong to no processor are drawn."""
+    _n: int
+    _changed: Ints
+    _original: Coins
+
+    def __init__(self, seed: int, n: int, changed: Sequence[int] = ()) -> None:
+        super().__init__(seed ^ 0x5DEECE66D if changed else seed)
+        object.__setattr__(self, "_n", n)
+        object.__setattr__(self, "_changed", np.asarray(changed, dtype=np.int64))
+        object.__setattr__(self, "_original", Coins(seed))
+
+    def words(self, purpose: str, step: int, processors: Ints) -> npt.NDArray[np.uint64]:
+        """Return the words of processors, each of its own seed."""
+        if len(processors) and not 0 <= processors.min() <= processors.max() < self._n:
+            raise LocalityError(
+                f"Coins are drawn for a processor outside 0 to {self._n - 1}; they would belong to "
+                f"no processor. {self.hint}"
+            )
+        mine = self._original.words(purpose, step, processors)
+        theirs = super().words(purpose, step, processors)
+        return np.where(np.isin(processors, self._changed), theirs, mine)
+
+    def draw(self, bound: int, purpose: str, step: int, processor: int) -> int:
+        """Return a number from 0 to bound - 1 for one processor."""
+        return int(self.draws(bound, purpose, step, np.array([processor]))[0])
+
+
+class Moment(NamedTuple):
+    """What every processor did and heard in a slot or after it."""
+
+    name: tuple[str, int, str]
+    """What tells moments of a run apart, last whether this is the slot or after it."""
+    slot: int
+    acts: dict[int, list[Any]]
+    hears: dict[int, Any]
+
+
+PacketName: TypeAlias = Callable[[int], Any]
+"""Names a packet by its number."""
+
+
+def same(number: int) -> int:
+    """Name a packet by its number itself."""
+    return number
+
+
+def acts_in(slot: Slot, name: PacketName = same) -> dict[int, list[Any]]:
+    """Return what each processor sends and listens to."""
+    acts: defaultdict[int, list[Any]] = defaultdict(list)
+    sends, listens = records(slot)
+    order = np.argsort(slot.senders, kind="stable")
+    contents = _exactly(slot.contents, len(order))
+    for (sender, groups, kind, packet), i in zip(sends, order.tolist(), strict=True):
+        named = None if packet is None else name(packet)
+        acts[sender].append(("send", groups, kind, named, contents[i]))
+    for processor, group in listens:
+        acts[processor].append(("listen", group))
+    return acts
+
+
+def heard_in(inbox: Inbox, name: PacketName = same) -> dict[int, Any]:
+    """Return what each processor hears."""
+    contents = _exactly(inbox.contents, len(inbox.receivers))
+    columns = (inbox.receivers, inbox.groups, inbox.kinds, inbox.destinations)
+    packets = [name(packet) for packet in inbox.packets.tolist()]
+    rows = zip(*(column.tolist() for column in columns), packets, contents, strict=True)
+    return {row[0]: row[1:] for row in rows}
+
+
+def _exactly(contents: npt.NDArray[Any] | None, messages: int) -> list[bytes]:
+    """Return the contents of each message as bytes."""
+    return [b""] * messages if contents is None else [row.tobytes() for row in contents]
+
+
+def require_same_acts(
+    name: str,
+    kind: str,
+    changed: set[int],
+    moments: Iterable[tuple[Moment | None, Moment | None]],
+    whole: int | None = None,
+) -> None:
+    """Compare what processors outside of the cone do in two runs, moment by moment.
+
+    Parameters
+    ----------
+    name : str
+        What is checked.
+    kind : str
+        What of the two changed processors differs.
+    changed : set of int
+        The two processors.
+    moments : iterable of pairs
+        The moments of both runs side by side, with None for a slot that one run left out.
+    whole : int, optional
+        The number of processors: the comparison ends when all of them are in the cone.
+
+    Raises
+    ------
+    LocalityError
+        If a processor outside of the cone acts differently.
+    """
+    cone = set(changed)
+    for a, b in moments:
+        moment = a or b
+        assert moment is not None
+        acts = a.acts if a else _silent(moment), b.acts if b else _silent(moment)
+        for processor in sorted(_differing(*acts) - cone):
+            x, y = sorted(changed)
+            one_way, other_way = (in_words(run.get(processor, [])) for run in acts)
+            raise LocalityError(
+                f"{name}, slot {moment.slot}, processor {processor}: it acts differently when only "
+                f"the {kind} of processors {x} and {y} differ, though it has heard nothing of "
+                f"them: it {one_way}; otherwise it {other_way}. A processor may use only its own "
+                f"{'packets' if kind == 'arrivals' else 'packet'} and coins, and what it has heard."
+            )
+        cone |= _differing(a.hears if a else {}, b.hears if b else {})
+        if len(cone) == whole:
+            return
+
+
+def pairs_by_chance(n: int, seed: int, pairs: int | None) -> list[tuple[int, int]]:
+    """Return pairs of processors, by default so many that nearly every processor is in two."""
+    couples: list[tuple[int, int]] = []
+    for matching in range(2):
+        by_chance = np.argsort(Coins(seed).words("pairs", matching, np.arange(n))).tolist()
+        couples += [(by_chance[k], by_chance[k + 1]) for k in range(0, n - 1, 2)]
+    return couples[:pairs]
+
+
+def in_words(acts: list[Any]) -> str:
+    """Say what a processor does in a moment."""
+    return ", ".join(_ACTS[act](*facts) for act, *facts in acts) or "does nothing"
+
+
+def _sending(groups: Sequence[int], kind: str, packet: object, contents: bytes) -> str:
+    what = {"packet": "", "ack": "an ack ", "control": "a control message "}[kind]
+    if packet is not None:
+        what += f"{'for ' if what else ''}packet {packet} "
+    to = f"group{'s' if len(groups) > 1 else ''} {', '.join(map(str, groups))}"
+    return f"sends {what}to {to}" + (f" (contents {contents.hex()})" if contents else "")
+
+
+_ACTS: dict[str, Callable[..., str]] = {
+    "send": _sending,
+    "listen": "listens to group {}".format,
+    "store": "stores packet {}".format,
+    "drop": "drops packet {}".format,
+    "deliver": "delivers packet {}".format,
+}
+
+
+def _silent(moment: Moment) -> dict[int, list[Any]]:
+    """Return what processors would have done in a slot that was left out, which is listening."""
+    return {
+        processor: listened
+        for processor, acts in moment.acts.items()
+        if (listened := [act for act in acts if act[0] == "listen"])
+    }
+
+
+def _differing(a: dict[int, Any], b: dict[int, Any]) -> set[int]:
+    return {key for key in a.keys() | b.keys() if a.get(key) != b.get(key)}

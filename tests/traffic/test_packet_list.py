@@ -1,0 +1,134 @@
+"""Lists of packets: blocks, loads, and what is refused."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from popsnet import InputError, Network
+from popsnet.traffic.block import Block
+from popsnet.traffic.packet_list import PacketList, read_packet_list
+from tests.traffic.matrices_of import groups_of
+
+NETWORK = Network(2, 4)
+
+
+def read(tmp_path: Path, text: str) -> PacketList:
+    path = tmp_path / "packets.csv"
+    path.write_bytes(text.encode())
+    return read_packet_list(path, NETWORK)
+
+
+def rows(block: Block) -> list[tuple[int, int, int]]:
+    slots = block.begin + np.repeat(np.arange(block.slots), np.diff(block.starts))
+    table = (slots.tolist(), block.sources.tolist(), block.destinations.tolist())
+    return list(zip(*table, strict=True))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "0,1,2\n0,3,4\n2,0,7\n2,0,5\n",
+        "slot,source,destination\n0,1,2\n0,3,4\n2,0,7\n2,0,5\n",
+        "Slot, Source , destination\r\n0,1,2\r\n0,3,4\r\n2,0,7\r\n2,0,5\r\n",
+        "destination,slot,source\n2,0,1\n4,0,3\n7,2,0\n5,2,0\n",
+        "0,3,4\n2,0,7\n0,1,2\n2,0,5",
+        "0,3,4\n0,1,2\n2,0,7\n2,0,5\n",
+        '\n"0",1,2\n\n0,3,4\n2,0,7\n2,0,5\n',
+        "\ufeffslot,source,destination\n0,1,2\n0,3,4\n2,0,7\n2,0,5\n",
+        " 0, 1,2\n+0,3,4\n2,0,7\n2,0,5\n",
+        "2,0,7,1\n2,0,5,1\n0,1,2,1\n0,3,4,1\n",
+        "packets,source,slot,destination\n1,1,0,2\n1,3,0,4\n1,0,2,7\n1,0,2,5\n",
+    ],
+)
+def test_all_forms_of_a_list(tmp_path: Path, text: str) -> None:
+    packets = read(tmp_path, text)
+    expected = [(0, 1, 2), (0, 3, 4), (2, 0, 7), (2, 0, 5)]
+    assert rows(packets.block(0, 5)) == expected
+    assert rows(packets.block(0, 1)) + rows(packets.block(1, 1)) + rows(packets.block(2, 9)) == (
+        expected
+    )
+    assert (packets.slots, packets.packets, packets.load) == (3, 4, 4 / (8 * 3))
+    assert len(packets.block(3, 100).sources) == 0
+    assert packets.name.startswith("packets.csv:")
+    assert packets.file == str((tmp_path / "packets.csv").resolve())
+
+
+def test_rows_may_stand_for_several_packets(tmp_path: Path) -> None:
+    packets = read(tmp_path, "1,2,3,2\n0,5,6,1\n1,2,4,3\n")
+    assert rows(packets.block(0, 2)) == [(0, 5, 6), *[(1, 2, 3)] * 2, *[(1, 2, 4)] * 3]
+    assert packets.block(1, 1).starts.tolist() == [0, 5]
+    assert packets.load == 6 / 16
+
+
+def test_rates_are_those_of_the_matrix(tmp_path: Path) -> None:
+    table = [(0, 1, 2, 3), (4, 1, 2, 1), (4, 6, 1, 2), (9, 7, 0, 5), (9, 0, 0, 1)]
+    packets = read(tmp_path, "\n".join(",".join(map(str, row)) for row in table))
+    matrix = np.zeros((8, 8))
+    for _, source, destination, count in table:
+        matrix[source, destination] += count
+    matrix *= 8 / matrix.sum()
+    rates, groups = packets.rates(), groups_of(matrix, NETWORK)
+    assert rates.source == pytest.approx(matrix.sum(axis=1).max())
+    assert rates.destination == pytest.approx(matrix.sum(axis=0).max())
+    assert rates.group_out == pytest.approx(groups.sum(axis=1).max())
+    assert rates.group_in == pytest.approx(groups.sum(axis=0).max())
+    assert rates.pairs == pytest.approx(np.sort(groups[groups > 1])[::-1])
+
+
+def test_a_list_may_be_above_any_bound(tmp_path: Path) -> None:
+    assert read(tmp_path, "0,0,1,100\n").load == 100 / 8
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "lists no packet; give at least one row slot,source,destination or slot,source,dest"),
+        ("slot,source,destination\n", "lists no packet; give at least one row"),
+        ("\n\n", "lists no packet; give at least one row"),
+        ("0,1,2\n0,3,4\n2,0", "line 3 has 2 columns; every row must be slot,source,destination or"),
+        ("0,1,2\n0,3,4\n2,0", "The file ends within this row: it may be incomplete."),
+        ("0,1\n0,3\n", "line 1 has 2 columns; every row must be"),
+        ("0,1,2,3,4\n", "line 1 has 5 columns; every row must be"),
+        ("0,1,2\n0,3,4,1\n", "line 2 has 4 columns; every row must be"),
+        ("slot,source,destination\n0,1,2,3\n", "line 2 has 4 columns; every row must be slot,sour"),
+        ("time,from,to\n0,1,2\n", "line 1: 'time,from,to' is not a heading of a list of packets"),
+        ("slot,source\n0,1\n", "line 1: 'slot,source' is not a heading of a list of packets; give"),
+        ("slot,slot,source,destination\n0,0,1,2\n", "is not a heading of a list of packets; give"),
+        ("0,1,2\n\n0,x,4\n", "line 3: 'x' is not an integer."),
+        ("0,1,2\n0,,4\n", "line 2: '' is not an integer."),
+        ("0,1,2\n0,1.5,4\n", "line 2: '1.5' is not an integer."),
+        ("0,1,2\n1e3,1,4\n", "line 2: '1e3' is not an integer."),
+        ("0,1,2\n0,٣,4\n", "line 2: '٣' is not an integer."),
+        (
+            "0,1,2\n-1,1,2\n",
+            "line 2: slot -1 must be from 0 to 281474976710655; count slots from 0",
+        ),
+        ("0,1,2\n\n\n0,8,2\n", "line 4: source 8 must be from 0 to 7; POPS(2, 4) has n = 8 proces"),
+        ("slot,source,destination\n0,1,-2\n", "line 2: destination -2 must be from 0 to 7; POPS(2"),
+        ("0,1,2,0\n", "line 1: packets 0 must be from 1 to 16777216; split the row, or use a sma"),
+        ("0,1,2,16777217\n", "line 1: packets 16777217 must be from 1 to 16777216; split the row"),
+        (f"{2**48},1,2\n", "line 1: slot 281474976710656 must be from 0 to 281474976710655"),
+        (f"0,1,2\n{2**64},1,2\n", "line 2: 18446744073709551616 is too large for any column."),
+        ("9" * 5000 + ",1,2\n", "line 1 contains a number that is too large."),
+        ("0,1,2\n\x00,1,2\n", "line 2: '\\x00' is not an integer."),
+    ],
+)
+def test_wrong_lists_are_refused(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        read(tmp_path, text)
+    assert message in str(caught.value)
+    assert str(tmp_path / "packets.csv") in str(caught.value)
+
+
+def test_other_files_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"a list of packets must be a file that ends in \.csv"):
+        read_packet_list("packets.txt", NETWORK)
+    with pytest.raises(InputError, match="cannot be read: No such file"):
+        read_packet_list(tmp_path / "missing.csv", NETWORK)
+    (tmp_path / "folder.csv").mkdir()
+    with pytest.raises(InputError, match="cannot be read: "):
+        read_packet_list(tmp_path / "folder.csv", NETWORK)
+    (tmp_path / "binary.csv").write_bytes(b"\xff\xfe1,2,3\n")
+    with pytest.raises(InputError, match="is not a CSV text file"):
+        read_packet_list(tmp_path / "binary.csv", NETWORK)
