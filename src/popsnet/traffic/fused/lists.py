@@ -46,8 +46,12 @@ def new_lists(number: int) -> Lists:
 
 
 def with_chunks(lists: Lists, packets: int) -> Lists:
-    """Return lists with free chunks for this many more packets, in whichever lists."""
-    needed, there = packets // CHUNK + min(packets, len(lists.first)), len(lists.after)
+    """Return lists with free chunks for this many more packets, in whichever lists.
+
+    Only the last chunk of a list is not full. So there are enough chunks also if packets move from
+    list to list.
+    """
+    needed, there = packets // CHUNK + len(lists.first) + 2, len(lists.after)
     top = int(lists.top[0])
     if top >= needed:
         return lists
@@ -86,16 +90,17 @@ def append(
 @compiled
 def take(
     rows: I32, after: I32, first: I32, end: I32, free: I32, top: I64, number: int, last: I64,
-    t: int, events: I32,
+    t: int, events: I32, begin: int,
 ) -> int:  # fmt: skip
     """Remove the first packet of every queue of a list, and write it to ``events``.
 
-    ``last`` has the last slot in which each key sent, and gets t. Returns the number of packets.
+    ``last`` has the last slot in which each key sent, and gets t. Packets are written from
+    ``begin`` on. Returns their end.
     """
     chunk, stop = np.int64(first[number]), np.int64(end[number])
     if chunk < 0:
-        return 0
-    into, at, m, kept = chunk, chunk * CHUNK, 0, 0
+        return begin
+    into, at, m, kept = chunk, chunk * CHUNK, begin, 0
     final = (stop - 1) // CHUNK
     while chunk >= 0:
         high = stop if chunk == final else (chunk + 1) * CHUNK

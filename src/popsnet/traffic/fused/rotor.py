@@ -115,7 +115,7 @@ def _advance(
         t0, t2 = u % max(d, g), u // max(d, g)
         first = take(
             relayed.rows, relayed.after, relayed.first, relayed.end, relayed.free, relayed.top, u,
-            last, t, events,
+            last, t, events, 0,
         )  # fmt: skip
         for q in range(first):
             kept[events[q, 0]] -= 1

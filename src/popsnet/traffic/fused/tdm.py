@@ -48,7 +48,7 @@ def _advance(parts: Parts, block: Block, paper: Paper, own: Lists, last: I64) ->
         )  # fmt: skip
         out = take(
             own.rows, own.after, own.first, own.end, own.free, own.top, t % len(held), last, t,
-            events,
+            events, 0,
         )  # fmt: skip
         for q in range(out):
             held[events[q, KEY]] -= 1

@@ -76,7 +76,7 @@ def _advance(
         else:
             out = take(
                 relayed.rows, relayed.after, relayed.first, relayed.end, relayed.free, relayed.top,
-                u, last, t, events,
+                u, last, t, events, 0,
             )  # fmt: skip
             for q in range(out):
                 kept[events[q, KEY]] -= 1
