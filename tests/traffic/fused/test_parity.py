@@ -70,8 +70,8 @@ def joined(session: Any, rows: Rows, size: int) -> Log:
         logs.append(log._replace(ends=ends, refused_rows=refused))
         delivered, arrived = delivered + len(log.arrival), arrived + len(block.sources)
     session.close()
-    *arrays, own, relayed = zip(*logs, strict=True)
-    return Log(*(np.concatenate(one) for one in arrays), max(own), max(relayed))
+    columns: list[Any] = list(zip(*logs, strict=True))
+    return Log._make([*map(np.concatenate, columns[:-2]), *map(max, columns[-2:])])
 
 
 def require_equal(fused: Log, messages: Log) -> None:
@@ -131,7 +131,9 @@ def test_no_arrivals(scheduler: tuple[str, str]) -> None:
 
 
 @pytest.mark.parametrize(("d", "g"), [(2, 40), (1, 60)])
-@pytest.mark.parametrize("scheduler", [("aloha", "backoff"), ("relay", "standard"), ("ideal", "voq")])
+@pytest.mark.parametrize(
+    "scheduler", [("aloha", "backoff"), ("relay", "standard"), ("ideal", "voq")]
+)
 def test_couplers_found_by_hashing(d: int, g: int, scheduler: tuple[str, str]) -> None:
     """Where g² is many times n, only couplers in use have cells."""
     network = Network(d, g)

@@ -13,11 +13,35 @@ from popsnet.traffic.arrivals import Block
 from popsnet.traffic.fused.couplers import Couplers, new_couplers
 from popsnet.traffic.fused.frame import reduced
 from popsnet.traffic.fused.parts import (
-    COLLISIONS, DESTINATION, DESTROYED, MESSAGES, NEXT, OWN, PENDING, SOURCE, U64, Paper, Parts,
-    accept, deliver, gather, note_slot, release,
+    COLLISIONS,
+    DESTINATION,
+    DESTROYED,
+    MESSAGES,
+    NEXT,
+    OWN,
+    PENDING,
+    SOURCE,
+    U64,
+    Paper,
+    Parts,
+    accept,
+    deliver,
+    gather,
+    note_slot,
+    release,
 )  # fmt: skip
 from popsnet.traffic.fused.shelf import (
-    HEAD, KEY, LENGTH, TAIL, Shelf, enqueue, find, larger_records, new_shelf, remove, settled,
+    HEAD,
+    KEY,
+    LENGTH,
+    TAIL,
+    Shelf,
+    enqueue,
+    find,
+    larger_records,
+    new_shelf,
+    remove,
+    settled,
 )  # fmt: skip
 from popsnet.traffic.fused.tries import WINDOW, make_keys, mark_alone, passes, put, unlink
 
@@ -68,7 +92,8 @@ def open_aloha(d: int, g: int, variant: str, private: np.uint64, purposes: U64) 
 
 def new_tries(n: int) -> Tries:
     """Return room for what n sources try."""
-    return Tries(*(np.empty(n, dtype=np.int32) for _ in range(5)), np.empty(n, dtype=np.int64))
+    one, two, three, four, five = (np.empty(n, dtype=np.int32) for _ in range(5))
+    return Tries(one, two, three, four, five, np.empty(n, dtype=np.int64))
 
 
 @compiled
@@ -106,7 +131,7 @@ def _advance(
                 chances.fixed, tries.sources, tries.rows, tries.before,
             )  # fmt: skip
             for q in range(out):
-                a = np.int64(group[tries.sources[q]])
+                a = int(group[tries.sources[q]])
                 tries.couplers[q] = a * g + group[pool[tries.rows[q], DESTINATION]]
             counts[COLLISIONS, k], counts[DESTROYED, k] = put(
                 couplers.names, couplers.counts, tries.couplers, tries.cells, out

@@ -13,11 +13,31 @@ from popsnet.splitmix import step_key
 from popsnet.traffic.arrivals import Block
 from popsnet.traffic.fused.frame import draw_at, keeper_of, reduced
 from popsnet.traffic.fused.lists import (
-    CHUNK, FROM, KEY, SINCE, TO, Lists, append, new_lists, take, with_chunks,
+    CHUNK,
+    FROM,
+    KEY,
+    SINCE,
+    TO,
+    Lists,
+    append,
+    new_lists,
+    take,
+    with_chunks,
 )  # fmt: skip
 from popsnet.traffic.fused.parts import (
-    LOST, MESSAGES, MOST_RELAYED, OWN, RELAYED, Paper, Parts, accept, deliver, gather, join,
-    note_slot, release,
+    LOST,
+    MESSAGES,
+    MOST_RELAYED,
+    OWN,
+    RELAYED,
+    Paper,
+    Parts,
+    accept,
+    deliver,
+    gather,
+    join,
+    note_slot,
+    release,
 )  # fmt: skip
 from popsnet.traffic.fused.spread import take_oldest
 
@@ -35,13 +55,13 @@ class Layout(NamedTuple):
     """Which list a packet is in, and where these lists begin.
 
     To fix the residue, processor (a, i) meets residue i + k in cycle k if d ≤ g, so the list of a
-    packet for residue r is r - i. If d > g, an epoch is d cycles, and public coins decide anew in each
-    of them when residues are met: lists are for the cycles of the present epoch, and one more is for
-    packets that wait for the next one.
+    packet for residue r is r - i. If d > g, an epoch is d cycles, and public coins decide anew in
+    each of them when residues are met: lists are for the cycles of the present epoch, and one more
+    is for packets that wait for the next one.
 
-    To fix the group, (T, l) sends to group T + l mod M + s, so b - T - l mod M is the list of a packet
-    for group b. If d > g, the members of a residue r take turns. There are ⌈d/g⌉ or one less, and
-    each turn has lists of its own, for either number.
+    To fix the group, (T, l) sends to group T + l mod M + s, so b - T - l mod M is the list of a
+    packet for group b. If d > g, the members of a residue r take turns. There are ⌈d/g⌉ or one
+    less, and each turn has lists of its own, for either number.
     """
 
     waiting: int
@@ -100,7 +120,7 @@ def _advance(
             t0, t2 = u % max(d, g), u // max(d, g)
             if d > g and k % d == 0:
                 _begin_epoch(
-                    turn, d, g, parts.index, parts.residue, layout.waiting, rows, after, first,
+                    turn, d, g, parts.indices, parts.residue, layout.waiting, rows, after, first,
                     end, free, top,
                 )  # fmt: skip
             out = take_oldest(t0, d, g, parts.head, pool, held, senders, sent)
@@ -132,7 +152,7 @@ def _advance(
         if phase < 2:
             delivered, stored = _hear(
                 phase, k % d, turn, t0, t2, step_key(draws.public, draws.keeper, t), out, events,
-                d, g, turns, layout.waiting, groups, parts.group, parts.index, parts.residue,
+                d, g, turns, layout.waiting, groups, parts.group, parts.indices, parts.residue,
                 parts.buffer, kept, state, rows, after, first, end, free, top,
             )  # fmt: skip
             hops[:delivered] = phase + 1
@@ -159,13 +179,13 @@ def _begin_epoch(
     first: I32, end: I32, free: I32, top: I64,
 ) -> None:  # fmt: skip
     """Move packets that wait for an epoch to the lists of its cycles."""
-    chunk, stop = np.int64(first[waiting]), np.int64(end[waiting])
+    chunk, stop = int(first[waiting]), int(end[waiting])
     first[waiting], end[waiting] = -1, 0
     while chunk >= 0:
-        following = np.int64(after[chunk])
+        following = int(after[chunk])
         high = stop if following < 0 else (chunk + 1) * CHUNK
         for at in range(chunk * CHUNK, high):
-            i, r = np.int64(index[rows[at, KEY]]), np.int64(residue[rows[at, TO]])
+            i, r = int(index[rows[at, KEY]]), int(residue[rows[at, TO]])
             append(
                 rows, after, first, end, free, top, _cycle_of(i, r, turn, d, g), rows[at, KEY],
                 rows[at, TO], rows[at, FROM], rows[at, SINCE],
@@ -180,10 +200,10 @@ def _put_off(
     number: int, waiting: int, rows: I32, after: I32, first: I32, end: I32, free: I32, top: I64
 ) -> None:
     """Let the packets of a list wait for the next epoch."""
-    chunk, stop = np.int64(first[number]), np.int64(end[number])
+    chunk, stop = int(first[number]), int(end[number])
     first[number], end[number] = -1, 0
     while chunk >= 0:
-        following = np.int64(after[chunk])
+        following = int(after[chunk])
         high = stop if following < 0 else (chunk + 1) * CHUNK
         for at in range(chunk * CHUNK, high):
             append(
@@ -210,7 +230,7 @@ def _hear(
     delivered = stored = 0
     for q in range(m):
         p, to, source, since = events[q, KEY], events[q, TO], events[q, FROM], events[q, SINCE]
-        a, i, c, z = np.int64(group[p]), np.int64(index[p]), np.int64(group[to]), residue[to]
+        a, i, c, z = int(group[p]), int(index[p]), int(group[to]), residue[to]
         if d <= g:
             b, r = reduced(a + i - t0, g), reduced(i + t2, d)
         else:
@@ -225,18 +245,18 @@ def _hear(
         if buffer > 0 and kept[keeper] >= buffer:
             continue
         kept[keeper] += 1
-        state[MOST_RELAYED] = max(state[MOST_RELAYED], np.int64(kept[keeper]))
+        state[MOST_RELAYED] = max(state[MOST_RELAYED], int(kept[keeper]))
         stored += 1
         if z == r:
             number = groups + reduced(reduced(c - b, g) - r, g)
             if d > g:
-                part = np.int64(index[keeper]) // g
+                part = int(index[keeper]) // g
                 number += (part if (d - 1 - r) // g + 1 == turns else turns + part) * g
             source = source if phase == 0 else ~source
         elif d <= g:
-            number = reduced(np.int64(z) - r, d)
+            number = reduced(int(z) - r, d)
         else:
-            number = _cycle_of(np.int64(index[keeper]), np.int64(z), turn, d, g)
+            number = _cycle_of(int(index[keeper]), int(z), turn, d, g)
             number = number if number >= cycle else waiting
         append(rows, after, first, end, free, top, number, keeper, to, source, since)
     state[RELAYED] += stored

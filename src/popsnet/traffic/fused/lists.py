@@ -2,14 +2,16 @@
 
 A queue is visited in certain slots only, and all queues that are visited in one slot are one
 list, in order of arrival. A visit reads the list from its beginning, takes the first packet of each
-queue and keeps the others in order, so no queue needs memory of its own, and packets are written and
-read one after another. A list consists of chunks of rows (key, destination, source, slot of
+queue and keeps the others in order. So no queue needs memory of its own, and packets are written
+and read one after another. A list consists of chunks of rows (key, destination, source, slot of
 arrival), in which the key says to which queue of the list a packet belongs.
+
+A visit takes time in proportion to the list, also where queues are long.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -70,10 +72,10 @@ def with_chunks(lists: Lists, packets: int) -> Lists:
 @compiled(inline=True)
 def append(
     rows: I32, after: I32, first: I32, end: I32, free: I32, top: I64, number: int, key: int,
-    to: int, source: int, arrival: int,
+    to: int, source: int, arrival: Any,
 ) -> None:  # fmt: skip
     """Append a packet to a list."""
-    at = np.int64(end[number])
+    at = int(end[number])
     if at & (CHUNK - 1) == 0:
         top[0] -= 1
         chunk = free[top[0]]
@@ -82,7 +84,7 @@ def append(
             first[number] = chunk
         else:
             after[(at - 1) // CHUNK] = chunk
-        at = np.int64(chunk) * CHUNK
+        at = int(chunk) * CHUNK
     rows[at, KEY], rows[at, TO], rows[at, FROM], rows[at, SINCE] = key, to, source, arrival
     end[number] = at + 1
 
@@ -97,7 +99,7 @@ def take(
     ``last`` has the last slot in which each key sent, and gets t. Packets are written from
     ``begin`` on. Returns their end.
     """
-    chunk, stop = np.int64(first[number]), np.int64(end[number])
+    chunk, stop = int(first[number]), int(end[number])
     if chunk < 0:
         return begin
     into, at, m, kept = chunk, chunk * CHUNK, begin, 0
@@ -106,17 +108,17 @@ def take(
         high = stop if chunk == final else (chunk + 1) * CHUNK
         for row in range(chunk * CHUNK, high):
             key, to, source, since = rows[row, 0], rows[row, 1], rows[row, 2], rows[row, 3]
-            stays = np.int64(last[key] == t)
+            stays = int(last[key] == t)
             last[key] = t
             events[m, 0], events[m, 1], events[m, 2], events[m, 3] = key, to, source, since
             m += 1 - stays
             if at == (into + 1) * CHUNK:
-                into = np.int64(after[into])
+                into = int(after[into])
                 at = into * CHUNK
             rows[at, 0], rows[at, 1], rows[at, 2], rows[at, 3] = key, to, source, since
             at += stays
             kept += stays
-        chunk = np.int64(after[chunk])
+        chunk = int(after[chunk])
     cut(after, first, end, free, top, number, into, at, kept)
     return m
 
@@ -128,19 +130,19 @@ def cut(
 ) -> None:  # fmt: skip
     """End a list at a row, and free the chunks that it does not need."""
     if kept == 0:
-        chunk = np.int64(first[number])
+        chunk = int(first[number])
         first[number], end[number] = -1, 0
     else:
         if at == into * CHUNK:  # a chunk that was begun and not used
-            chunk, before = np.int64(first[number]), np.int64(first[number])
+            chunk, before = int(first[number]), int(first[number])
             while chunk != into:
-                before, chunk = chunk, np.int64(after[chunk])
+                before, chunk = chunk, int(after[chunk])
             into = before
             at = (into + 1) * CHUNK
-        chunk = np.int64(after[into])
+        chunk = int(after[into])
         after[into] = -1
         end[number] = at
     while chunk >= 0:
         free[top[0]] = chunk
         top[0] += 1
-        chunk = np.int64(after[chunk])
+        chunk = int(after[chunk])

@@ -38,7 +38,7 @@ class Parts(NamedTuple):
     g: int
     buffer: int
     group: I32
-    index: I32
+    indices: I32
     residue: I32
     pool: I32
     fails: I32
@@ -86,22 +86,27 @@ def new_parts(network: Network, buffer: int) -> Parts:
     processors = np.arange(n, dtype=np.int32)
     state = np.zeros(8, dtype=np.int64)
     group, index = processors // np.int32(d), processors % np.int32(d)
-    empty, none = np.zeros(n, dtype=np.int32), np.full(n, -1, dtype=np.int32)
+    no_rows = np.empty(0, dtype=np.int32)
     return Parts(
-        d, g, buffer, group, index, index % np.int32(min(d, g)),
-        np.empty((0, 4), dtype=np.int32), *(np.empty(0, dtype=np.int32) for _ in range(2)),
-        empty, empty.copy(), none, none.copy(), state,
-        *(np.empty(n, dtype=np.int32) for _ in range(7)),
-        np.empty((n + 1, 4), dtype=np.int32), np.zeros((n >> 6) + 1, dtype=np.uint64), np.empty(n, dtype=np.int32),
+        d=d, g=g, buffer=buffer, group=group, indices=index, residue=index % np.int32(min(d, g)),
+        pool=no_rows.reshape(0, 4), fails=no_rows, free=no_rows,
+        held=_zeros(n), kept=_zeros(n), head=_zeros(n) - 1, tail=_zeros(n) - 1, state=state,
+        nodes=_zeros(n), stripes=_zeros(n), keys=_zeros(n), lengths=_zeros(n), sent=_zeros(n),
+        hops=_zeros(n), senders=_zeros(n), events=np.zeros((n + 1, 4), dtype=np.int32),
+        words=np.zeros((n >> 6) + 1, dtype=np.uint64), places=_zeros(n),
     )  # fmt: skip
+
+
+def _zeros(n: int) -> I32:
+    return np.zeros(n, dtype=np.int32)
 
 
 def new_paper(slots: int, deliveries: int, arrivals: int) -> Paper:
     """Return arrays for the log of a block with at most this many deliveries and arrivals."""
+    source, destination, hops = (np.empty(deliveries, dtype=np.int32) for _ in range(3))
     return Paper(
         np.zeros((7, slots), dtype=np.int32), np.zeros(slots, dtype=np.int64),
-        np.empty(deliveries, dtype=np.int64),
-        *(np.empty(deliveries, dtype=np.int32) for _ in range(3)),
+        np.empty(deliveries, dtype=np.int64), source, destination, hops,
         np.empty(arrivals, dtype=np.int64),
     )  # fmt: skip
 
@@ -109,8 +114,8 @@ def new_paper(slots: int, deliveries: int, arrivals: int) -> Paper:
 def with_room(parts: Parts, arrivals: int, most: int) -> Parts:
     """Return parts with free rows for the arrivals of a block, at most ``most`` in a slot."""
     if len(parts.nodes) < most:
-        names = "nodes", "stripes", "keys", "lengths"
-        parts = parts._replace(**{name: np.empty(most, dtype=np.int32) for name in names})
+        nodes, stripes, keys, lengths = (_zeros(most) for _ in range(4))
+        parts = parts._replace(nodes=nodes, stripes=stripes, keys=keys, lengths=lengths)
     size, top = len(parts.pool), int(parts.state[FREE])
     if top >= arrivals:
         return parts
@@ -181,7 +186,7 @@ def deliver(
     if m == 0:
         return
     for k in range(m):
-        to = np.int64(events[k, 1])
+        to = int(events[k, 1])
         places[to] = k
         words[to >> 6] |= _1 << np.uint64(to & 63)
     at = state[DELIVERED]
@@ -192,7 +197,7 @@ def deliver(
             to = 64 * w + lowest_bit(bits)
             bits &= bits - _1
             k = places[to]
-            arrival[at] = t - ((t - np.int64(events[k, 3])) & _LOW)
+            arrival[at] = t - ((t - int(events[k, 3])) & _LOW)
             source[at], destination[at], hops_made[at] = events[k, 2], to, hops[k]
             at += 1
     state[DELIVERED] = at
@@ -222,5 +227,5 @@ def note_slot(
     ends[k] = state[DELIVERED]
     most = state[MOST_OWN]
     for row in range(low, high):
-        most = max(most, np.int64(held[sources[row]]))
+        most = max(most, int(held[sources[row]]))
     state[MOST_OWN] = most

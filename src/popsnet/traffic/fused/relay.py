@@ -15,11 +15,25 @@ from popsnet.traffic.fused.aloha import Chances, Tries, new_tries, pick
 from popsnet.traffic.fused.couplers import Couplers, new_couplers
 from popsnet.traffic.fused.frame import draw, reduced
 from popsnet.traffic.fused.parts import (
-    COLLISIONS, DESTINATION, DESTROYED, MESSAGES, MOST_RELAYED, NEXT, OWN, RELAYED, U64, Paper,
-    Parts, accept, deliver, gather, join, note_slot, release,
+    COLLISIONS,
+    DESTINATION,
+    DESTROYED,
+    MESSAGES,
+    MOST_RELAYED,
+    NEXT,
+    OWN,
+    RELAYED,
+    U64,
+    Paper,
+    Parts,
+    accept,
+    deliver,
+    gather,
+    join,
+    note_slot,
+    release,
 )  # fmt: skip
 from popsnet.traffic.fused.tries import WINDOW, make_keys, mark_alone, passes, put, unlink
-
 
 _TRIED, _HEARD, _COLLISIONS, _DESTROYED, _DELIVERED = range(5)
 
@@ -102,7 +116,7 @@ def _advance(
                 chances.most, tries.sources, tries.rows, tries.before, cycle.through,
             )  # fmt: skip
             for q in range(out):
-                a = np.int64(parts.group[tries.sources[q]])
+                a = int(parts.group[tries.sources[q]])
                 tries.couplers[q] = a * g + cycle.through[q]
             counts[COLLISIONS, row], counts[DESTROYED, row] = put(
                 couplers.names, couplers.counts, tries.couplers, tries.cells, out
@@ -173,10 +187,10 @@ def _choose(
             continue
         active[left] = source
         left += 1
-        a = reduced(np.int64(group[source]) - turn, g)
+        a = reduced(int(group[source]) - turn, g)
         for w in range(WINDOW):
             to = pool[row, DESTINATION]
-            relays = reduced(np.int64(residue[to]) + shift[group[to]], g)
+            relays = reduced(int(residue[to]) + shift[group[to]], g)
             exists = d >= g or reduced(a - relays, g) < d
             if exists and passes(keys, w, source, fails[row], most, -1):
                 sources[m], rows[m], before[m], through[m] = source, row, last, relays
@@ -198,7 +212,7 @@ def _forward(
     h = 0
     for q in range(m):
         if alone[q] != 0:
-            couplers[h] = np.int64(through[q]) * g + group[pool[rows[q], DESTINATION]]
+            couplers[h] = int(through[q]) * g + group[pool[rows[q], DESTINATION]]
             heard[h] = q
             h += 1
     plan[_TRIED], plan[_HEARD] = m, h

@@ -14,10 +14,30 @@ from popsnet.traffic.arrivals import Block
 from popsnet.traffic.fused.frame import reduced
 from popsnet.traffic.fused.lists import Lists, new_lists, take, with_chunks
 from popsnet.traffic.fused.parts import (
-    LOST, MESSAGES, NEXT, OWN, RELAYED, Paper, Parts, accept, deliver, gather, note_slot, release,
+    LOST,
+    MESSAGES,
+    NEXT,
+    OWN,
+    RELAYED,
+    Paper,
+    Parts,
+    accept,
+    deliver,
+    gather,
+    note_slot,
+    release,
 )  # fmt: skip
 from popsnet.traffic.fused.shelf import (
-    HEAD, LENGTH, Shelf, enqueue, find, larger_records, look_at, new_shelf, pop_stripe, settled,
+    HEAD,
+    LENGTH,
+    Shelf,
+    enqueue,
+    find,
+    larger_records,
+    look_at,
+    new_shelf,
+    pop_stripe,
+    settled,
 )  # fmt: skip
 from popsnet.traffic.fused.spread import hear, keep
 from popsnet.traffic.fused.tdm import by_meeting, by_source
@@ -92,7 +112,7 @@ def _advance(
     sent, hops, senders = parts.sent, parts.hops, parts.senders
     records, base, sizes, used, meta = own.records, own.base, own.sizes, own.used, own.meta
     events = parts.events
-    group, index, residue, d, g = parts.group, parts.index, parts.residue, parts.d, parts.g
+    group, index, residue, d, g = parts.group, parts.indices, parts.residue, parts.d, parts.g
     sources, destinations, starts = block.sources, block.destinations, block.starts
     for k in range(len(starts) - 1):
         t, low, high = block.begin + k, starts[k], starts[k + 1]
@@ -163,7 +183,7 @@ def _note_surplus(
         if lengths[k] == 0:
             continue
         p, row = keys[k], state[0]
-        state[0] = np.int64(rows[row, 1])
+        state[0] = int(rows[row, 1])
         state[1] += 1
         rows[row, 0], rows[row, 1] = stripes[k], -1
         if head[p] < 0:
@@ -218,7 +238,7 @@ def _long_queue(
         row = head[p]
         head[p] = rows[row, 1]
         rows[row, 1] = state[0]
-        state[0] = np.int64(row)
+        state[0] = int(row)
         state[1] -= 1
         record = find(records, base, sizes, rows[row, 0], p)
         if record >= 0 and records[record, LENGTH] >= 2:

@@ -9,7 +9,13 @@ from popsnet.network import I32, I64
 from popsnet.traffic.fused.frame import keeper_of, reduced
 from popsnet.traffic.fused.lists import append
 from popsnet.traffic.fused.parts import (
-    ARRIVAL, DESTINATION, FREE, MOST_RELAYED, NEXT, RELAYED, SOURCE,
+    ARRIVAL,
+    DESTINATION,
+    FREE,
+    MOST_RELAYED,
+    NEXT,
+    RELAYED,
+    SOURCE,
 )  # fmt: skip
 
 
@@ -53,7 +59,7 @@ def hear(
     delivered, stored = low, 0
     for q in range(low, m):
         p, row = senders[q], sent[q]
-        a, i, to = np.int64(group[p]), np.int64(index[p]), pool[row, DESTINATION]
+        a, i, to = int(group[p]), int(index[p]), pool[row, DESTINATION]
         if d <= g:
             b, r = reduced(a + i - t0, g), reduced(i + t2, d)
         else:
@@ -69,7 +75,7 @@ def hear(
             state[FREE] += 1
             continue
         kept[keeper] += 1
-        state[MOST_RELAYED] = max(state[MOST_RELAYED], np.int64(kept[keeper]))
+        state[MOST_RELAYED] = max(state[MOST_RELAYED], int(kept[keeper]))
         nodes[stored], keys[stored] = row, keeper
         stored += 1
     state[RELAYED] += stored
@@ -85,6 +91,6 @@ def keep(
     for k in range(m):
         row = nodes[k]
         append(
-            rows, after, first, end, free, top, np.int64(stripes[k]), keys[k],
+            rows, after, first, end, free, top, int(stripes[k]), keys[k],
             pool[row, DESTINATION], pool[row, SOURCE], pool[row, ARRIVAL],
         )  # fmt: skip

@@ -12,7 +12,15 @@ from popsnet.traffic.arrivals import Block
 from popsnet.traffic.fused.frame import frame_slot
 from popsnet.traffic.fused.lists import KEY, Lists, append, new_lists, take, with_chunks
 from popsnet.traffic.fused.parts import (
-    DESTINATION, MESSAGES, OWN, REFUSED, SOURCE, Paper, Parts, deliver, note_slot,
+    DESTINATION,
+    MESSAGES,
+    OWN,
+    REFUSED,
+    SOURCE,
+    Paper,
+    Parts,
+    deliver,
+    note_slot,
 )  # fmt: skip
 
 
@@ -43,7 +51,7 @@ def _advance(parts: Parts, block: Block, paper: Paper, own: Lists, last: I64) ->
         t, low, high = block.begin + k, starts[k], starts[k + 1]
         m = _accept(
             t, low, high, sources, block.destinations, parts.buffer, held, state,
-            paper.refused_rows, parts.group, parts.index, parts.residue, parts.d, parts.g,
+            paper.refused_rows, parts.group, parts.indices, parts.residue, parts.d, parts.g,
             own.rows, own.after, own.first, own.end, own.free, own.top,
         )  # fmt: skip
         out = take(
@@ -76,8 +84,8 @@ def _accept(
             refused += 1
             continue
         held[source] += 1
-        a, i = np.int64(group[source]), np.int64(index[source])
-        u = frame_slot(a, i, np.int64(group[to]), np.int64(residue[to]), d, g)
+        a, i = int(group[source]), int(index[source])
+        u = frame_slot(a, i, int(group[to]), int(residue[to]), d, g)
         append(rows, after, first, end, free, top, u, source, to, source, np.int32(t))
     m = high - low - (refused - state[REFUSED])
     state[REFUSED] = refused
@@ -100,5 +108,5 @@ def by_meeting(
     """Write when the processors that hold packets meet the classes of their destinations."""
     for k in range(m):
         p, to = keys[k], pool[nodes[k], DESTINATION]
-        a, i = np.int64(group[p]), np.int64(index[p])
-        stripes[k] = frame_slot(a, i, np.int64(group[to]), np.int64(residue[to]), d, g)
+        a, i = int(group[p]), int(index[p])
+        stripes[k] = frame_slot(a, i, int(group[to]), int(residue[to]), d, g)

@@ -12,7 +12,18 @@ from popsnet.splitmix import step_key
 from popsnet.traffic.arrivals import Block
 from popsnet.traffic.fused.lists import KEY, Lists, new_lists, take, with_chunks
 from popsnet.traffic.fused.parts import (
-    LOST, MESSAGES, OWN, RELAYED, Paper, Parts, accept, deliver, gather, join, note_slot, release,
+    LOST,
+    MESSAGES,
+    OWN,
+    RELAYED,
+    Paper,
+    Parts,
+    accept,
+    deliver,
+    gather,
+    join,
+    note_slot,
+    release,
 )  # fmt: skip
 from popsnet.traffic.fused.spread import hear, keep, take_oldest
 from popsnet.traffic.fused.tdm import by_meeting
@@ -46,7 +57,7 @@ def _advance(
     pool, held, kept, state, nodes = parts.pool, parts.held, parts.kept, parts.state, parts.nodes
     stripes, keys, events = parts.stripes, parts.keys, parts.events
     sent, hops, senders = parts.sent, parts.hops, parts.senders
-    group, index, residue, d, g = parts.group, parts.index, parts.residue, parts.d, parts.g
+    group, index, residue, d, g = parts.group, parts.indices, parts.residue, parts.d, parts.g
     sources, destinations, starts = block.sources, block.destinations, block.starts
     for k in range(len(starts) - 1):
         t, low, high = block.begin + k, starts[k], starts[k + 1]
