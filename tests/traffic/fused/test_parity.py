@@ -97,7 +97,7 @@ def compare(
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_logs_are_equal_on_every_shape(shape: tuple[int, int], scheduler: tuple[str, str]) -> None:
     network = Network(*shape)
-    slots = max(4 * network.n, 90)
+    slots = max(3 * network.n, 60)
     messages = 0
     for load, buffer in LOADS_AND_BUFFERS:
         rows = rows_of(network.n, slots, load, network.n, several=buffer == 3)
