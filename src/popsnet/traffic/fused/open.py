@@ -10,7 +10,7 @@ from popsnet.network import Network
 from popsnet.traffic.fused.parts import U64
 from popsnet.traffic.fused.session import FusedSession, Kernel
 
-_NAMES = "tdm", "vlb", "rotor", "hop3", "aloha", "relay", "ideal"
+_STANDARD = "tdm", "vlb", "rotor", "hop3", "relay"
 
 
 def supports(scheduler: str, variant: str = "standard") -> bool:
@@ -22,7 +22,18 @@ def supports(scheduler: str, variant: str = "standard") -> bool:
     >>> supports("tdm"), supports("epochs")
     (True, False)
     """
-    return scheduler in _NAMES
+    if scheduler == "aloha":
+        return variant == "backoff" or _is_probability(variant)
+    if scheduler == "ideal":
+        return variant in ("voq", "fifo") or variant.isdecimal()
+    return scheduler in _STANDARD and variant == "standard"
+
+
+def _is_probability(text: str) -> bool:
+    try:
+        return 0 < float(text) <= 1
+    except ValueError:
+        return False
 
 
 def open_session(
