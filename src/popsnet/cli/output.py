@@ -129,7 +129,8 @@ def with_flags(text: str) -> str:
     >>> with_flags("all_packets = True is for mei-rizzi.")
     '--all-packets is for mei-rizzi.'
     """
-    where = r"\b" if ", grid " not in text else "^"  # a sweep's file has keys of these names
+    of_file = re.search(r", (grid|traffic) \d+: ", text)  # which has keys of these names
+    where = "^" if of_file else r"\b"
     text = re.sub(rf"{where}({_PARAMETERS}) = True\b", lambda name: _flag(name[1]), text)
     text = re.sub(rf"{where}({_PARAMETERS}) = ", lambda name: f"{_flag(name[1])} ", text)
     return re.sub(

@@ -44,6 +44,13 @@ _FILTERS: dict[str, Any] = {
             help="Only points of traffic of this scheduler; may be repeated.",
         ),
     ],
+    "arrivals": Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="TEXT",
+            help="Only points of traffic with these arrivals, such as uniform; may be repeated.",
+        ),
+    ],
     "variant": Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="Only this variant; may be repeated.")
     ],
@@ -122,13 +129,21 @@ def show(
 def plot(
     only: Selection,
     figure: Figure = None,
-    x: Annotated[str, typer.Option("--x", help="Horizontal axis: n, d, g or d/g.")] = "n",
+    x: Annotated[
+        str | None,
+        typer.Option(
+            "--x", help="Horizontal axis: n, d, g or d/g; for delay: load. [default: n, or load]"
+        ),
+    ] = None,
     measure: Annotated[
-        str, typer.Option(help="Vertical axis: slots, steps, slots_delivered or lost.")
+        str,
+        typer.Option(
+            help="Vertical axis: slots, steps, slots_delivered or lost of runs; delay of traffic."
+        ),
     ] = "slots",
     store: StoreFile = STORE,
 ) -> Report:
-    """Draw means with 95 % intervals: one line per router."""
+    """Draw means with 95 % intervals: one line per router, or per scheduler."""
     from popsnet.plots.results import draw_curves
     from popsnet.sweeps.curves import result_curves
 
@@ -138,9 +153,22 @@ def plot(
             "which print the points."
         )
     with popsnet.Store(store) as results:
-        curves = result_curves(results, x, measure, only)
+        if measure == "delay":
+            return _plot_delays(results, only, x, figure)
+        curves = result_curves(results, x or "n", measure, only)
     report = curves.report()
     return report if figure is None else with_figure(report, figure, draw_curves(curves))
+
+
+def _plot_delays(results: Store, only: Selection, x: str | None, figure: Path | None) -> Report:
+    """Draw delays of points of traffic against the load."""
+    from popsnet.plots.traffic import draw_load_curves
+    from popsnet.sweeps.reports import traffic_curves_report
+
+    if x not in (None, "load"):
+        raise InputError(f"x = {x}: delay is drawn against the load; give --x load.")
+    report, points = traffic_curves_report(results, only)
+    return report if figure is None else with_figure(report, figure, draw_load_curves(points))
 
 
 @app.command()

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from popsnet.traffic import TrafficExperiment
 
 _DEFAULT = "rotor"
+_NEXT = (
+    "One load: --load LOAD. Several: --loads FROM:TO:COUNT. The largest stable load: --saturation."
+)
 
 _PATTERNS = (
     "uniform, uniform-with-self, group-shift, hotspot:H:F (a fraction F to H destinations), "
@@ -33,9 +36,9 @@ def traffic(
         list[str] | None,
         typer.Option(
             metavar="NAME[:VARIANT]",
-            help="tdm, rotor, vlb, hop3, aloha, relay, ideal or epochs, or a file.py that registers "
-            f"one. Repeat the option for more (default: {_DEFAULT}; with --loads or --saturation "
-            "all that are on-line).",
+            help="tdm, rotor, vlb, hop3, aloha, relay, ideal or epochs, or a file.py that "
+            f"registers one. Repeat the option for more (default: {_DEFAULT}; with --loads or "
+            "--saturation all that are on-line).",
             autocompletion=opt.complete_scheduler,
         ),
     ] = None,
@@ -105,7 +108,7 @@ def traffic(
         _refuse_without_load(scheduler, trace, figure)
         network = popsnet.Network(d, g)
         given = {key: options[key] for key in ("pattern", "burst", "matrix")}
-        return model.traffic_overview(network, **given, seed=arrival_seed).report()
+        return model.traffic_overview(network, **given, seed=arrival_seed).report().plus(_NEXT)
     names = scheduler or _defaults(chosen)
     values = [_ANY if saturation else load] if loads is None else model.read_loads(loads)
     points = [

@@ -66,6 +66,7 @@ def draw_load_curves(results: Iterable[TrafficResult]) -> Figure:
     for look, label in zip(looks, order, strict=False):
         _draw(axes, label, lines[label], look)
     _mark_bound(axes, one)
+    _explain_lines(axes, points)
     _set_axes(axes, points)
     return style.with_legend(figure, 3)
 
@@ -97,6 +98,17 @@ def _draw(axes: Axes, label: str, line: list[TrafficResult], look: style.Look) -
 def _mark_bound(axes: Axes, one: TrafficResult) -> None:
     if one.bound is not None:
         axes.axvline(one.bound, color=style.GREY, linewidth=1.2, alpha=0.7)
+
+
+def _explain_lines(axes: Axes, points: list[TrafficResult]) -> None:
+    """Add what thin, dotted and grey lines mean to the legend."""
+    axes.plot([], [], color=style.GREY, linewidth=0.6, alpha=0.6, label="thin: p99")
+    if any(one.verdict == "unstable" for one in points):
+        axes.plot([], [], color=style.GREY, linewidth=0.8, linestyle=(0, (2, 2)), label="unstable")
+    if points[0].bound is not None:
+        axes.plot(
+            [], [], color=style.GREY, linewidth=1.2, alpha=0.7, label="any scheduler: at most"
+        )
 
 
 def _set_axes(axes: Axes, points: list[TrafficResult]) -> None:

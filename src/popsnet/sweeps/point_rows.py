@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 from collections.abc import Iterator
 from dataclasses import asdict, fields
@@ -21,6 +22,10 @@ _UNREADABLE = (
     InputError, msgspec.MsgspecError, KeyError, TypeError, ValueError, AttributeError,
     RecursionError,
 )  # fmt: skip
+
+
+_GIVEN = inspect.signature(TrafficExperiment).parameters.keys() | {"scheduler_file"}
+_GIVEN -= {one.name for one in fields(TrafficExperiment)}
 
 
 def point_row(point: Point) -> Row:
@@ -62,6 +67,8 @@ def point_of(row: Row) -> Point:
         if digest_of(row) != row[4]:
             raise UnreadableError(f"{where} was changed: its digest does not match its row.")
         origin = msgspec.json.decode(row[3], type=PointProvenance)
+        if not origin.given.keys() <= _GIVEN:
+            raise ValueError
         identity = json.loads(row[1])
         msgspec.convert(identity, _identity_type())
         experiment = TrafficExperiment.recorded(identity, origin.given)

@@ -8,6 +8,7 @@ from dataclasses import asdict, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from popsnet.engines.outcome import HISTOGRAMS, TOTALS, Tally
+from popsnet.errors import InputError
 from popsnet.experiment import Experiment
 from popsnet.report import Column, Fact, Report, Row, Table, counted
 from popsnet.report.table import NOTHING, ColumnKind, shown
@@ -21,11 +22,12 @@ from popsnet.sweeps.shard import SHARD_RUNS, Provenance, shards_of
 from popsnet.sweeps.tables import in_words
 from popsnet.terminal import visible
 from popsnet.traffic.experiment import TrafficExperiment
-from popsnet.traffic.result import COLUMNS
+from popsnet.traffic.result import COLUMNS, TrafficResult
 from popsnet.traffic.scheduler import scheduler_label
 
 if TYPE_CHECKING:
     from popsnet.sweeps.goals import Goals
+    from popsnet.sweeps.selection import Selection
     from popsnet.sweeps.store import Store
     from popsnet.sweeps.sweep import Sweep
 
@@ -49,9 +51,50 @@ def store_report(
     if points:
         runs = parts if rows else []
         facts += [] if rows else [Fact("experiments", [])]
-        many = f"{counted(len(points), 'point')} of traffic in {store.path}."
+        total = store.traffic.count()
+        of_all = f" of {total:,}" if len(points) < total else ""
+        many = (
+            f"{len(points):,}{of_all} point{'' if total == 1 else 's'} of traffic in {store.path}."
+        )
         parts = [*runs, *traffic_parts((name,), traffic_records(points)), many]
     return Report("", tuple(facts), tuple(parts))
+
+
+def traffic_curves_report(store: Store, only: Selection) -> tuple[Report, list[TrafficResult]]:
+    """Return the points of a figure of delays against loads, and their results.
+
+    Raises
+    ------
+    InputError
+        If there are none, or they do not belong into one figure.
+    """
+    points = store.selected_points(only)
+    if not points:
+        raise InputError(
+            f"There are no points of traffic in {store.path} to draw. popsnet sweep makes some."
+        )
+    for what, cure in (("network", "d and g"), ("arrivals", "arrivals")):
+        there = sorted({str(getattr(one.experiment, what)) for one in points})
+        if len(there) > 1:
+            raise InputError(
+                f"A figure shows one kind of {what}, and these points have {', '.join(there)}. "
+                f"Choose one by {cure}."
+            )
+    facts = Fact("x", "load"), Fact("measure", "delay"), Fact("runs_not_counted", 0)
+    _require_one_per_load(points)
+    parts = tuple(traffic_parts((), traffic_records(points)))
+    return Report("", facts, parts), [one.result for one in points]
+
+
+def _require_one_per_load(points: Sequence[Point]) -> None:
+    """Refuse two points at one place of a line."""
+    places = Counter((one.experiment.label, one.experiment.load) for one in points)
+    ((label, load), count), *_ = places.most_common(1)
+    if count > 1:
+        raise InputError(
+            f"{count:,} points of {label} have the load {load:g}: they differ in seeds, buffers or "
+            "lengths. Draw some of them in Python: popsnet.plots.draw_load_curves(results)."
+        )
 
 
 def traffic_parts(first: tuple[Column, ...], rows: Sequence[Row]) -> list[Table | str]:
@@ -130,7 +173,8 @@ def sweep_report(sweep: Sweep, goals: Goals, store: Store) -> Report:
     ]
     begun, others = ([row for row in rows if bool(row["runs"]) is some] for some in (True, False))
     label = (Column("label", kind="text"),) if any(sweep.labels) else ()
-    table, notes = _fitting(label, begun)
+    table, below = _fitting(label, begun)
+    notes = []
     if any(runs % SHARD_RUNS for runs in sweep.runs) and goals.precision is None:
         notes.append(f"Runs are rounded up to whole shards of {SHARD_RUNS}.")
     if sweep.skipped:
@@ -141,7 +185,7 @@ def sweep_report(sweep: Sweep, goals: Goals, store: Store) -> Report:
     notes += _reached(goals, store)
     facts = [Fact("store", str(store.path)), Fact("skipped", list(sweep.skipped))]
     missing = [Table("experiments_without_results", "", (), others)] if others else []
-    tables: list[Table | str] = [table, *missing]
+    tables: list[Table | str] = [table, *missing, *below]
     if not sweep.experiments:  # the table of the points is the first then
         tables, facts = [], [*facts, Fact("experiments", [])]
     points = _sweep_points(sweep, goals, store)

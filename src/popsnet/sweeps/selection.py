@@ -18,7 +18,8 @@ Numbers: TypeAlias = int | str | None
 
 _One = TypeVar("_One", bound=Experiment | TrafficExperiment)
 
-_NAMES = ("router", "scheduler", "variant", "permutation")
+_NAMES = ("router", "scheduler", "variant", "permutation", "arrivals")
+_OF_TRAFFIC = ("scheduler", "arrivals")
 _NUMBERS = ("n", "d", "g")
 
 
@@ -31,9 +32,10 @@ class Selection:
     router, variant, permutation : str or sequence of str
         Names, of which an experiment must have one; nothing selects all. ``"NAME:VARIANT"`` selects
         one variant of a router, ``"file.npy"`` all permutations from files of this kind.
-    scheduler : str or sequence of str
-        Names of schedulers, or ``"NAME:VARIANT"``, of points of continuous traffic. A selection by
-        router or permutation has no points of traffic, and one by scheduler has no runs.
+    scheduler, arrivals : str or sequence of str
+        Schedulers, such as ``"rotor"`` or ``"aloha:0.5"``, and arrivals, such as ``"bernoulli
+        uniform"`` or only ``"uniform"``, of points of continuous traffic. A selection by these has
+        no runs, and one by router or permutation has no points of traffic.
     d, g, n : int or str, optional
         A number, or a range such as ``"64:1024"``, ``"64:"`` or ``":1024"``. Both ends belong to
         a range.
@@ -53,6 +55,7 @@ class Selection:
     variant: Names = ()
     permutation: Names = ()
     scheduler: Names = ()
+    arrivals: Names = ()
     d: Numbers = None
     g: Numbers = None
     n: Numbers = None
@@ -75,6 +78,8 @@ class Selection:
         if value is None:
             return not names
         if name in ("router", "scheduler") and f"{value}:{experiment.variant}" in names:
+            return True
+        if name == "arrivals" and value.partition(" ")[2] in names:
             return True
         kind, _, _ = value.partition(":")
         return not names or value in names or (kind.startswith("file.") and kind in names)
@@ -115,7 +120,7 @@ class Selection:
             known = sorted({getattr(one, name) for one in there if hasattr(one, name)})
             names = self._names(name)
             if not known:
-                what = "points of traffic" if name == "scheduler" else "runs"
+                what = "points of traffic" if name in _OF_TRAFFIC else "runs"
                 return f"{name} = {names[0]!r}: {where} has no {what}."
             close = difflib.get_close_matches(names[0], known, n=1)
             meant = f" Did you mean {close[0]!r}?" if close else ""

@@ -395,7 +395,7 @@ class Store:
             If there is none, or more than one.
         """
         there: list[Experiment | TrafficExperiment] = [*self.experiments()]
-        return self._found(prefix, there + [*self.traffic.experiments()])
+        return self._found(prefix, [*there, *self.traffic.experiments()])
 
     def _found(self, prefix: str, there: Sequence[_Any]) -> _Any:
         found = [one for one in there if one.digest.startswith(prefix)]
@@ -469,7 +469,7 @@ class Store:
             Return a dictionary per point of traffic instead.
         """
         if traffic:
-            return traffic_records(self._points(only))
+            return traffic_records(self.selected_points(only))
         if per_run:
             return [record for table in self._run_tables(only) for record in table.records()]
         tallies = ((one, self.unbroken(one)) for one in self._selected(only))
@@ -508,13 +508,14 @@ class Store:
             Write a row per point of traffic instead.
         """
         if traffic:
-            return export_points(traffic_records(self._points(only)), Path(path))
+            return export_points(traffic_records(self.selected_points(only)), Path(path))
         reason = why_nothing(self.runs_not_counted(only))
         if per_run:
             return export_runs(self._run_tables(only), Path(path), reason)
         return export_experiments(self.to_records(only), Path(path), reason)
 
-    def _points(self, only: Selection) -> list[Point]:
+    def selected_points(self, only: Selection = EVERYTHING) -> list[Point]:
+        """Return the selected points of traffic; refuse a selection of nothing, which is a slip."""
         points = {point.experiment: point for point in self.traffic.points()}
         return [points[one] for one in only.require_any(points, self.path)]
 

@@ -12,7 +12,7 @@ from popsnet import system
 from popsnet.errors import InputError, PopsnetError
 from popsnet.experiment import whole_number
 from popsnet.progress import Progress, patient_progress
-from popsnet.report import Column, Fact, Report, Reported, Table
+from popsnet.report import Column, Fact, Report, Reported, Row, Table
 from popsnet.traffic.experiment import TrafficExperiment
 from popsnet.traffic.result import COLUMNS, TrafficResult, bounds_in_words
 from popsnet.traffic.saturation import Saturation, find_saturation
@@ -222,9 +222,7 @@ class Saturations(Reported):
             Column("scheduler", kind="text"),
             Column("stable", "stable at", "number", lambda row: _shown(row["stable"])),
             Column("unstable", "unstable at", "number", lambda row: _shown(row["unstable"])),
-            Column(
-                "undecided", "undecided at", "text", lambda row: ", ".join(map(_shown, row["undecided"]))
-            ),
+            Column("undecided", "undecided at", "text", _undecided),
             Column("points", kind="integer"),
         )  # fmt: skip
         points = [point.row() for bracket in self.brackets.values() for point in bracket.points]
@@ -240,6 +238,10 @@ class Saturations(Reported):
             Fact("points", points),
         )
         return Report(title, facts, (Table("saturation", "Largest stable load", columns, rows),))
+
+
+def _undecided(row: Row) -> str:
+    return ", ".join(map(_shown, row["undecided"]))
 
 
 def _shown(load: float | None) -> str:

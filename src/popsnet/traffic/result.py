@@ -76,7 +76,7 @@ class Delay:
     lag1 : float or None
         The lag-1 correlation of the batch means.
     independent : bool
-        Whether no correlation was found. If not, the interval is too narrow.
+        Whether the test found no correlation. If it did, the interval is wider for it.
 
     Examples
     --------
@@ -469,7 +469,7 @@ COLUMNS: tuple[Column, ...] = (
     Column("scheduler", kind="text"),
     Column("load", show=lambda row: f"{row['load']:.4g}"),
     Column("accepted", show=lambda row: f"{row['accepted']:.4f}"),
-    *DELAY_COLUMNS,
+    *(one for one in DELAY_COLUMNS if one.key not in ("delay_p90", "delay_p95")),
     Column("verdict", kind="text"),
 )
-"""The columns of a table of points."""
+"""The columns of a table of points, which fit in a terminal of 80 columns."""

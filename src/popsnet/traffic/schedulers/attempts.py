@@ -1,4 +1,4 @@
-"""Attempts that may collide: which packet a source tries to send, and with what probability."""
+"""Attempts that may collide: packets that sources try to send, and with what probability."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from popsnet.coins import Coins
 from popsnet.slot import NO_PACKET, Ints
 from popsnet.traffic.queues import Queues
 
-WINDOW = 8
+_WINDOW = 8
 """A source looks at this many of its oldest packets."""
 
 
@@ -29,11 +29,13 @@ class Attempts:
     """Sources choose packets to try, and try those that failed less and less often.
 
     A source looks at its eight oldest packets in order and tries the first that passes a coin:
-    probability 2^-f for a packet that failed f times, at least 2^-most; or a fixed probability.
+    probability 2^-f for a packet that failed f times, at least 2^-most. With a fixed probability
+    it tosses one coin, for its oldest packet.
     """
 
     def __init__(self, coins: Coins, most: int, probability: float | None = None) -> None:
         self._coins, self._most = coins, most
+        self._window = _WINDOW if probability is None else 1
         self._fixed = None if probability is None else round(probability * 2**32)
         self._fails: Counter[int] = Counter()
 
@@ -44,7 +46,7 @@ class Attempts:
         waits = queues.lengths(senders, keys) > 0
         senders, keys = senders[waits], keys[waits]
         chosen = np.full(len(senders), NO_PACKET, dtype=np.int64)
-        for place in range(WINDOW):
+        for place in range(self._window):
             packets = queues.heads(senders, keys, place)
             left = np.flatnonzero((chosen < 0) & (packets >= 0))
             left = left[may(senders[left], packets[left])]

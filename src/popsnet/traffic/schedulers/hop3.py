@@ -20,8 +20,15 @@ _PHASES = ("spread", "fix the index", "fix the group")
 
 
 def _delay(network: Network) -> float:
+    """Return the mean delay of a single packet, exactly for d ≤ g.
+
+    The wait for a slot of the first kind takes 2 slots on average, the packet's own included. With
+    probability 1 - 1/d the index is wrong, and a slot of the second kind that corrects it is
+    1 + 3x slots later, x uniform in [0, d). With probability 1 - 1/g the group is wrong, and the
+    third kind comes 1 + 3y slots later, y uniform in [0, g), or 2 + 3y if the index was right.
+    """
     d, g = network.d, network.g
-    return 2 + (1 - 1 / d) * (1.5 * d - 0.5) + (1 - 1 / g) * (1.5 * g - 0.5)
+    return 2 + (1 - 1 / d) * (1.5 * d - 0.5) + (1 - 1 / g) * (1.5 * g - 0.5 + 1 / d)
 
 
 @register_scheduler(
@@ -48,8 +55,8 @@ def hop3(network: Network, public: Coins, coins: Coins, memory: TrafficMemory) -
     """Spread packets, then fix index and group, with periods of d and g cycles instead of n.
 
     Three hops carry a third of the load of one, and the waits are of the order of d + g instead of
-    n: h + 1 hops with h = 2, for any traffic. The rotations come from public coins, because fixed
-    ones are in step with some permutations.
+    n: h + 1 hops with h = 2, for any traffic. The groups of the second hop come from public coins,
+    because a fixed rotation is in step with some permutations.
     """
     frame, own, index, group = Frame(network), Queues(), Queues(), Queues()
     for t in count():
@@ -61,7 +68,7 @@ def hop3(network: Network, public: Coins, coins: Coins, memory: TrafficMemory) -
         elif phase == 1:
             meeting, queues, keys = _fix_index(frame, k, public, index)
         else:
-            meeting, queues, keys = _fix_group(frame, k, public, group)
+            meeting, queues, keys = _fix_group(frame, k, group)
         packets = queues.heads(meeting.senders, keys)
         has = packets >= 0
         inbox = yield frame_slot(meeting, packets, _PHASES[phase])
@@ -91,16 +98,15 @@ def _fix_index(frame: Frame, k: int, public: Coins, index: Queues) -> _Turn:
     return meeting, index, meeting.classes % frame.residues
 
 
-def _fix_group(frame: Frame, k: int, public: Coins, group: Queues) -> _Turn:
+def _fix_group(frame: Frame, k: int, group: Queues) -> _Turn:
     """Let one processor of each residue send, to the same residue of another group."""
     network, residues = frame.network, frame.residues
     g = network.g
-    s = (k + public.draw(g, "offset", k // g, 0)) % g
     here, at = (one.ravel() for one in np.mgrid[0:g, 0:residues])
     senders = network.processor(here, at + residues * ((k // g) % frame.members(at)))
-    groups = (here + at + s) % g
+    groups = (here + at + k) % g
     mine = network.index(network.processors) % residues
-    listening = (network.group(network.processors) - mine - s) % g
+    listening = (network.group(network.processors) - mine - k) % g
     return Meeting(senders, groups, groups * residues + at, listening), group, groups
 
 
