@@ -88,7 +88,7 @@ def _kernel(network: Network, scheduler: str, variant: str, seed: int) -> Kernel
     if scheduler == "hop3":
         from popsnet.traffic.fused.hop3 import Draws, open_hop3
 
-        purposes = (_purpose(name) for name in ("keeper", "rotation", "offset"))
+        purposes = (_purpose(name) for name in ("keeper", "rotation"))
         return open_hop3(d, g, Draws(public, *purposes))
     if scheduler == "aloha":
         from popsnet.traffic.fused.aloha import open_aloha
