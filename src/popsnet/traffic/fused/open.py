@@ -10,7 +10,7 @@ from popsnet.network import Network
 from popsnet.traffic.fused.parts import U64
 from popsnet.traffic.fused.session import FusedSession, Kernel
 
-_NAMES = "tdm", "vlb", "rotor", "hop3", "aloha", "relay", "ideal"
+_STANDARD = "tdm", "vlb", "rotor", "hop3", "relay"
 
 
 def supports(scheduler: str, variant: str = "standard") -> bool:
@@ -22,7 +22,18 @@ def supports(scheduler: str, variant: str = "standard") -> bool:
     >>> supports("tdm"), supports("epochs")
     (True, False)
     """
-    return scheduler in _NAMES
+    if scheduler == "aloha":
+        return variant == "backoff" or _is_probability(variant)
+    if scheduler == "ideal":
+        return variant in ("voq", "fifo") or variant.isdecimal()
+    return scheduler in _STANDARD and variant == "standard"
+
+
+def _is_probability(text: str) -> bool:
+    try:
+        return 0 < float(text) <= 1
+    except ValueError:
+        return False
 
 
 def open_session(
@@ -77,7 +88,7 @@ def _kernel(network: Network, scheduler: str, variant: str, seed: int) -> Kernel
     if scheduler == "hop3":
         from popsnet.traffic.fused.hop3 import Draws, open_hop3
 
-        purposes = (_purpose(name) for name in ("keeper", "rotation", "offset"))
+        purposes = (_purpose(name) for name in ("keeper", "rotation"))
         return open_hop3(d, g, Draws(public, *purposes))
     if scheduler == "aloha":
         from popsnet.traffic.fused.aloha import open_aloha
