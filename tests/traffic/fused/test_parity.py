@@ -24,7 +24,7 @@ SHAPES = [
 SCHEDULERS = [
     ("tdm", "standard"), ("vlb", "standard"), ("rotor", "standard"), ("hop3", "standard"),
     ("aloha", "backoff"), ("aloha", "0.125"), ("aloha", "1"), ("relay", "standard"),
-    ("ideal", "voq"), ("ideal", "fifo"), ("ideal", "3"),
+    ("ideal", "voq"), ("ideal", "fifo"), ("ideal", "3"), ("epochs", "standard"),
 ]  # fmt: skip
 LOADS_AND_BUFFERS = [(0.04, 0), (0.2, 0), (0.2, 1), (0.9, 0), (0.9, 3)]
 
@@ -150,7 +150,6 @@ def test_seeds_differ() -> None:
 @pytest.mark.parametrize(
     ("name", "variant"),
     [
-        ("epochs", "standard"),
         ("none", "standard"),
         ("tdm", "voq"),
         ("aloha", "1.5"),
