@@ -21,10 +21,8 @@ from msgspec.structs import replace
 from popsnet.engines import choose_engine
 from popsnet.errors import InputError, PermutationError
 from popsnet.experiment import MAX_STEPS, Experiment
-from popsnet.files import is_file
 from popsnet.network import Network
 from popsnet.permutations import find_permutation
-from popsnet.permutations.files import SUFFIXES
 from popsnet.report import counted
 from popsnet.routing import Router, Schedules, find_variant
 from popsnet.sweeps import tables
@@ -197,7 +195,7 @@ class _Grid(NetworksTable, frozen=True):
             yield f"{name} on {network}: {re.split(r'(?<=[.]) |; ', reason)[0].rstrip('.')}."
             return
         for permutation in self.permutations:
-            _require_file(permutation)
+            tables.require_file("permutations", permutation)
             try:
                 experiment = Experiment(
                     network.d, network.g, router=router, variant=chosen, permutation=permutation,
@@ -257,13 +255,6 @@ def _require_schedule(variant: str, making: list[Schedules]) -> None:
         except InputError as error:
             reasons.append(str(error))
     raise InputError(f"variants: {' '.join(reasons)}")
-
-
-def _require_file(permutation: str) -> None:
-    """Refuse a file that does not exist, even if others may be skipped."""
-    path = Path(permutation)
-    if path.suffix.lower() in SUFFIXES and not is_file(path):
-        raise InputError(f"permutations: the file {path} does not exist.")
 
 
 def _router(name: str) -> tuple[Router, str | None]:
