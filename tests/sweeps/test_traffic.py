@@ -11,7 +11,7 @@ import sqlite3
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import closing
 from multiprocessing import get_context
@@ -21,14 +21,16 @@ from typing import Any, TypeVar
 import numpy as np
 import pytest
 
-from popsnet import Experiment, Network, collect, rescue, verify
+from popsnet import Experiment, Network, Slot, collect, rescue, verify
 from popsnet.errors import InputError, StoreError
-from popsnet.sweeps import Selection, point_rows, points, runner
+from popsnet.sweeps import Selection, point_rows, points, runner, shard
 from popsnet.sweeps import rows as stored
 from popsnet.sweeps.database import require_store
 from popsnet.sweeps.runner import collect_traffic
 from popsnet.sweeps.store import Store
 from popsnet.sweeps.sweep import Sweep
+from popsnet.sweeps.tables import NETWORK_KEYS
+from popsnet.sweeps.traffic import TRAFFIC_KEYS
 from popsnet.sweeps.work import Part, Queue
 from popsnet.traffic import TrafficExperiment, simulate
 from popsnet.traffic import simulate as simulate_function
@@ -279,6 +281,13 @@ def test_a_file_that_cannot_be_done_is_refused_before_any_work(
     assert [one.name for one in tmp_path.iterdir()] == ["sweep.toml"]
 
 
+def test_the_page_on_the_format_names_every_key() -> None:
+    page = Path(__file__).parents[2] / "docs" / "reference" / "sweep-format.md"
+    part = page.read_text().partition("## Continuous traffic")[2].partition("## What is kept")[0]
+    for key in TRAFFIC_KEYS:
+        assert f"`{key}`" in part or key in NETWORK_KEYS
+
+
 # Who does the work, and what is kept.
 
 
@@ -426,7 +435,7 @@ def test_time_ends_a_collection(
     tmp_path: Path, wanted: Sweep, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = iter(range(10**9))
-    monkeypatch.setattr(runner.time, "monotonic", lambda: float(next(now)))
+    monkeypatch.setattr("popsnet.sweeps.runner.time.monotonic", lambda: float(next(now)))
     found = collect_traffic(wanted, tmp_path / "r", seconds=2, workers=1, progress=False)
     assert None in found
 
@@ -448,12 +457,14 @@ def test_large_points_are_handed_over_as_memory_allows(wanted: Sweep) -> None:
 
 def test_threads_that_are_told_to_stop_do() -> None:
     endless = TrafficExperiment(2, 2, scheduler="tdm", load=0.1, slots=2**30)
-    with pytest.raises(points.Stopped):
+    with pytest.raises(shard.Stopped):
         points.execute_point(endless, lambda: True)
 
 
 def test_what_cannot_be_kept_is_refused(tmp_path: Path, wanted: Sweep) -> None:
-    def mine(network: Network, public: Any, coins: Any, memory: Any) -> Iterator[Any]:
+    def mine(
+        network: Network, public: Any, coins: Any, memory: Any
+    ) -> Generator[Slot | None, Any, None]:
         yield None
 
     function = TrafficExperiment(2, 2, scheduler=mine, load=0.1)
