@@ -55,6 +55,7 @@ BAD_INPUT = {
     "route": "0 4",
     "compare": "0 4",
     "plan": "0 4",
+    "traffic": "4 4 --load 1.5",
     "schedule": "0 4",
     "check": "none.jsonl",
     "sweep": "none.toml",

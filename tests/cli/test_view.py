@@ -14,6 +14,7 @@ from popsnet.routing import plugin
 from popsnet.routing.router import unregister
 from popsnet.viewer import Recording
 from tests.conftest import Cli
+from tests.trace.traffic import traffic_lines
 
 LOSING = ("--seed", 17, "--permutation-seed", 17)
 
@@ -275,3 +276,13 @@ def test_a_trace_of_a_schedule_is_shown(cli: Cli) -> None:
     assert " 3 of 3 " in cli("view", "schedule.jsonl").out
     with pytest.raises(InputError, match="two networks"):
         view("schedule.jsonl", trace("a"))
+
+
+def test_packets_inside_at_the_end_are_no_failure_of_traffic(cli: Cli, here: Path) -> None:
+    lines = [json.dumps(line) for line in traffic_lines()]
+    (here / "t.jsonl").write_text("\n".join(lines) + "\n")
+    told = cli("view", "t.jsonl", "--json")
+    assert told.code == 0
+    (row,) = json.loads(told.out)["runs"]
+    assert (row["packets"], row["delivered"], row["held"], row["refused"]) == (6, 4, 1, 0)
+    assert row["ok"]

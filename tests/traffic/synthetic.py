@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from popsnet import Network
-from popsnet.traffic.arrivals import Block
+from popsnet.traffic.block import Block
 from popsnet.traffic.log import Log
 
 

@@ -75,7 +75,7 @@ def test_the_report_says_what_was_measured() -> None:
     text = str(a_result(1500, 300).report())
     for part in (
         "POPS(2, 2): 4 processors", "tdm (one-hop), engine slots, seed 3",
-        "arrivals all to one, load 0.25", "rows 1, cuts 0.3", "0.2500, 0.1998",
+        "arrivals all to one, load 0.25", "0.3 (cuts)", "0.2500, 0.1998",
         "79.9% of the flow from 0 to 1", "301 packets not delivered count as longer",
         "2.00 ±0.00", "∞", "Stable: Nothing grew.",
     ):  # fmt: skip

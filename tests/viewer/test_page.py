@@ -212,3 +212,17 @@ def test_the_file_appears_whole(tmp_path: Path) -> None:
     assert path.read_text(encoding="utf-8") == page.html
     with pytest.raises(InputError, match="no folder"):
         page.save(tmp_path / "nowhere" / "page.html")
+
+
+def test_packets_of_traffic_are_not_in_the_header() -> None:
+    assert Page.of([Recording.of(trace_of(traffic=True, destination=[], variant=""))]).title == (
+        "POPS(2, 2): r"
+    )
+    with pytest.raises(TraceFormatError, match='has "traffic", so packets arrive in slots'):
+        Page.of([Recording.of(trace_of(traffic=True))])
+
+
+def test_traffic_and_a_router_are_not_side_by_side() -> None:
+    traffic = Recording.of(trace_of(traffic=True, destination=[]))
+    with pytest.raises(InputError, match="do not have the same packets to route"):
+        Page.of([Recording.of(trace_of()), traffic])

@@ -8,7 +8,7 @@ EXAMPLES = {
     "route": "popsnet route 8 8 --router relay --runs 20",
     "compare": "popsnet compare 8 8 --router relay --router mei-rizzi --runs 20",
     "plan": "popsnet plan 64 64",
-    "traffic": "popsnet traffic 8 8 --scheduler rotor --scheduler tdm --loads 0.1:0.8:3",
+    "traffic": "popsnet traffic 8 8 --scheduler rotor --scheduler tdm --loads 0.1,0.4 --slots 5000",
     "schedule": "popsnet schedule 12 8 --permutation transpose --out schedule.csv",
     "check": "popsnet check run.jsonl",
     "sweep": "popsnet sweep sweep.toml --store results.sqlite",

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from popsnet.traffic import TrafficExperiment
 
 _DEFAULT = "rotor"
+_NEXT = (
+    "One load: --load LOAD. Several: --loads FROM:TO:COUNT. The largest stable load: --saturation."
+)
 
 _PATTERNS = (
     "uniform, uniform-with-self, group-shift, hotspot:H:F (a fraction F to H destinations), "
@@ -105,7 +108,7 @@ def traffic(
         _refuse_without_load(scheduler, trace, figure)
         network = popsnet.Network(d, g)
         given = {key: options[key] for key in ("pattern", "burst", "matrix")}
-        return model.traffic_overview(network, **given, seed=arrival_seed).report()
+        return model.traffic_overview(network, **given, seed=arrival_seed).report().plus(_NEXT)
     names = scheduler or _defaults(chosen)
     values = [_ANY if saturation else load] if loads is None else model.read_loads(loads)
     points = [

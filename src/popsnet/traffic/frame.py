@@ -27,7 +27,7 @@ from popsnet.slot import Inbox, Ints
 
 
 class Meeting(NamedTuple):
-    """Who meets whom in a slot. Without conflicts, whoever of the senders has a packet."""
+    """Who meets whom in a slot: no messages collide, whichever of the senders have packets."""
 
     senders: Ints
     groups: Ints

@@ -14,8 +14,8 @@ import numpy.typing as npt
 
 from popsnet.compiled import compiled
 from popsnet.network import Network
-from popsnet.traffic.arrivals import Block
 from popsnet.traffic.batch_means import MOST_SUMS, BatchMeans, Sums, batch_means, merged
+from popsnet.traffic.block import Block
 from popsnet.traffic.log import Log
 
 F64 = npt.NDArray[np.float64]
@@ -24,11 +24,12 @@ I64 = npt.NDArray[np.int64]
 
 EXACT = 2048
 """Delays below this have a bucket each. Above, buckets have a relative width of at most 2^-10."""
-MOST_FLOWS = 2**20
+MOST_FLOWS = 2**18
 """About this many pairs of source and destination are followed."""
 ENOUGH_ARRIVALS = 1000
 """A flow, a source or a destination is judged if it has this many arrivals in the window."""
 _OPEN = 2**62
+_LOW = 2**32 - 1
 _BITS = 40
 """Delays are shorter than 2^40 slots."""
 
@@ -102,15 +103,15 @@ class Window:
 
     Notes
     -----
-    Flows are the pairs of source and destination. For n ≤ 1,024 all are followed, otherwise those
-    of every s-th source, s = ⌈n²/2^20⌉.
+    Flows are the pairs of source and destination. For n ≤ 512 all are followed, otherwise those
+    of every s-th source, s = ⌈n²/2^18⌉.
 
     Examples
     --------
     >>> from popsnet import Network
     >>> from popsnet.traffic.measures import Window
     >>> Window(Network(64, 64), 0).every
-    16
+    64
     """
 
     def __init__(self, network: Network, begin: int) -> None:
@@ -304,17 +305,44 @@ def largest_in(bucket: int) -> int:
 
 
 @compiled
-def _count_arrivals(
-    sources: I32, destinations: I32, row_of: I32, flows: I32, of_source: I64, of_destination: I64
-) -> None:
-    n = len(row_of)
-    for p in range(len(sources)):
-        s, t = sources[p], destinations[p]
-        of_source[s, 0] += 1
-        of_destination[t, 0] += 1
-        row = row_of[s]
+def _group(
+    source: I32, destination: I32, arrival: I64, begin: int, row_of: I32, rows: int
+) -> tuple[I64, I64]:
+    """Return the packets of the sources that are followed, source by source, in their order.
+
+    Flows are spread over memory, but those of a source lie together. A packet is its destination,
+    plus 2^32 times the slots from ``begin`` to its arrival, from 1, and 0 for earlier arrivals.
+    """
+    starts = np.zeros(rows + 1, np.int64)
+    for p in range(len(source)):
+        row = row_of[source[p]]
         if row >= 0:
-            flows[np.int64(row) * n + t, 0] += 1
+            starts[row + 1] += 1
+    for row in range(rows):
+        starts[row + 1] += starts[row]
+    packets, places = np.empty(starts[rows], np.int64), starts[:rows].copy()
+    for p in range(len(source)):
+        row = row_of[source[p]]
+        if row >= 0:
+            since = max(arrival[p] - begin + 1, 0) if len(arrival) else 0
+            packets[places[row]] = since << 32 | np.int64(destination[p])
+            places[row] += 1
+    return starts, packets
+
+
+@compiled
+def _count_arrivals(
+    source: I32, destination: I32, row_of: I32, flows: I32, of_source: I64, of_destination: I64
+) -> None:
+    for p in range(len(source)):
+        of_source[source[p], 0] += 1
+        of_destination[destination[p], 0] += 1
+    n = len(row_of)
+    rows = len(flows) // n
+    starts, packets = _group(source, destination, np.empty(0, np.int64), 0, row_of, rows)
+    for row in range(rows):
+        for p in range(starts[row], starts[row + 1]):
+            flows[row * n + packets[p], 0] += 1
 
 
 @compiled
@@ -328,25 +356,20 @@ def _follow_flows(
     flows: I32,
     totals: I64,
 ) -> None:
-    """Count deliveries per flow. A flow keeps the latest arrival, from 1, that was delivered.
-
-    The loop is short, and has no branch that waits for memory, so that flows, which are spread
-    over it, are fetched side by side.
-    """
+    """Count deliveries per flow. A flow keeps the latest arrival, from 1, that was delivered."""
     begin, end = window
-    n, followed, early = len(row_of), 0, 0
-    for p in range(len(arrival)):
-        row = row_of[source[p]]
-        if row >= 0:
-            f, a = np.int64(row) * n + destination[p], arrival[p]
-            tagged = (a >= begin) & (a < end)
-            place, latest = np.int32(max(a - begin + 1, 0)), flows[f, 2]
+    n, last = len(row_of), end - begin
+    rows = len(flows) // n
+    starts, packets = _group(source, destination, arrival, begin, row_of, rows)
+    for row in range(rows):
+        for p in range(starts[row], starts[row + 1]):
+            f, since = row * n + (packets[p] & _LOW), packets[p] >> 32
+            if 0 < since <= last:
+                totals[4] += 1
+                if since < flows[f, 2]:
+                    totals[5] += 1
             flows[f, 1] += counted
-            flows[f, 2] = max(latest, place)
-            followed += np.int64(tagged)
-            early += np.int64(tagged & (place < latest))
-    totals[4] += followed
-    totals[5] += early
+            flows[f, 2] = max(flows[f, 2], since)
 
 
 @compiled

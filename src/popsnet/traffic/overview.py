@@ -51,12 +51,11 @@ class TrafficOverview(Reported):
             (
                 Fact("network", network.to_dict()),
                 Fact("arrivals", self.pattern, "arrivals", "text"),
+                Fact("bounds", {one["name"]: one["load"] for one in limits}),
             ),
             (
-                Table("bounds", "Largest loads for any scheduler", columns, limits),
+                Table("limits", "Largest loads for any scheduler", columns, limits),
                 Table("schedulers", "Schedulers, for uniform traffic", _COLUMNS, rows),
-                "Run one: --load LOAD; several loads: --loads FROM:TO:COUNT; where a scheduler "
-                "breaks: --saturation.",
             ),
         )
 

@@ -76,7 +76,7 @@ class Delay:
     lag1 : float or None
         The lag-1 correlation of the batch means.
     independent : bool
-        Whether no correlation was found. If not, the interval is too narrow.
+        Whether the test found no correlation. If it did, the interval is wider for it.
 
     Examples
     --------

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from popsnet.traffic.batch_means import BATCHES, Sums, grouped, lag1_correlation
+from popsnet.traffic.batch_means import BATCHES, Sums, grouped, inflation, lag1_correlation
 from popsnet.traffic.measures import ENOUGH_ARRIVALS, Window
 
 F64 = npt.NDArray[np.float64]
@@ -26,7 +26,6 @@ LEVEL = 0.01
 """The significance of the growth of the backlog."""
 STRONG_GROWTH = 0.05
 """A backlog that takes more of the arrivals ends the run early."""
-_LARGEST_LAG1 = 0.9
 
 
 class Verdict(NamedTuple):
@@ -76,8 +75,8 @@ def slope_of(series: Sums) -> Slope | None:
 
     Notes
     -----
-    If the residuals have a positive lag-1 correlation r, the standard error is multiplied by
-    √((1 + r)/(1 - r)), as for an autoregressive process, r being at most 0.9.
+    The standard error is multiplied for the correlation of the residuals, as in
+    :func:`~popsnet.traffic.batch_means.batch_means`.
 
     Examples
     --------
@@ -105,8 +104,7 @@ def _fitted(x: F64, y: F64) -> Slope:
     slope = float(x @ y) / float(x @ x)
     residuals, freedom = y - slope * x, len(x) - 2
     error = sqrt(float(residuals @ residuals) / freedom / float(x @ x))
-    lag1 = min(max(lag1_correlation(residuals), 0.0), _LARGEST_LAG1)
-    error *= sqrt((1 + lag1) / (1 - lag1))
+    error *= inflation(lag1_correlation(residuals) + 1 / len(x))
     if error == 0:
         return Slope(slope, 0.0 if slope > 0 else 1.0, slope)
     most = slope + float(stdtrit(freedom, 1 - LEVEL)) * error

@@ -1,4 +1,4 @@
-"""Attempts that may collide: which packet a source tries to send, and with what probability."""
+"""Attempts that may collide: packets that sources try to send, and with what probability."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ def _parse(text: str) -> tuple[str, Schedule]:
     if not text.isdecimal() or int(text) > _MOST_DELAY:
         raise InputError(
             f"Scheduler ideal has no variant {text!r}; give voq, fifo, or the control delay in "
-            f"slots, a whole number up to {_MOST_DELAY:,}."
+            f"slots, an integer up to {_MOST_DELAY:,}."
         )
     return str(int(text)), partial(_ideal, control_delay=int(text))
 

@@ -58,7 +58,6 @@ export class Progress {
     this.slots = Math.max(1, slots);
     this.wide = 320;
     this.high = 150;
-    this.edge = { left: 40, right: 62, top: 12, bottom: 26 };
     const delivered = [run.initial.delivered, ...run.slots.map((slot) => slot.delivered)];
     const lost = [0, ...run.slots.map((slot) => slot.lost ?? 0)];
     const arrived = [run.initial.arrived, ...run.slots.map((slot) => slot.arrived)];
@@ -67,6 +66,7 @@ export class Progress {
     const words = run.traffic ? "Packets inside after each slot" : "Packets delivered and pending after each slot";
     this.most = run.traffic ? largest([...pending, ...lost]) : Math.max(1, run.packets);
     this.top = run.traffic ? this.most : run.packets; // the highest number on the axis
+    this.edge = { left: Math.max(40, 8 * `${this.top}`.length + 8), right: 62, top: 12, bottom: 26 };
     const lines = [...(run.traffic ? [] : [["delivered", delivered]]), ["pending", pending], ...(loses ? [["lost", lost]] : [])];
     this.cursor = svg("line", { class: "cursor", y1: this.edge.top, y2: this.high - this.edge.bottom });
     this.root = svg(

@@ -27,7 +27,7 @@ function layoutOf(run, most, room) {
   const size = row * 0.62;
   const digits = `${Math.max(n, run.packets) - 1}✓`;
   const chips = Math.min(most, MOST_CHIPS);
-  const store = chips * (chipWidth(digits, size) + 3) + (most > MOST_CHIPS ? size * 1.6 : 0);
+  const store = chips * (chipWidth(digits, size) + 3) + (most > MOST_CHIPS ? 2 * restWidth(most, size) + 2 : 0);
   const inColumn = g <= COLUMN && g * g * LEAST_BOX <= 1.6 * n * row;
   const box = inColumn ? Math.max(LEAST_BOX, Math.min(row, (n * row) / (g * g))) : g <= COLUMN ? row : g <= 24 ? 22 : 12;
   const couplersHigh = inColumn ? g * g * box + (g - 1) * GAP : 0;
@@ -40,7 +40,7 @@ function layoutOf(run, most, room) {
   const tight = room.wide < 560;
   const words = Math.max(8.5, Math.min(17, 12 / wished)); // the size of headings and labels
   const label = tight ? words + 6 : words * 4.4 + 4;
-  const boxWide = inColumn ? Math.max(34, row * 1.5) : box * 0.9;
+  const boxWide = inColumn ? Math.max(34, row * 1.5, digits.length * box * 0.31 + 4) : box * 0.9;
   const middleWide = inColumn ? boxWide : g * box;
   const rest = label + 2 * store + 4 * radius + middleWide + 22;
   const span = Math.max(56, Math.min(n <= 16 ? 190 : 150, (room.wide / wished - rest) / 2));
@@ -320,13 +320,18 @@ export class NetworkView {
       const more = state.loads[processor] - MOST_CHIPS;
       const unnamed = state.loads[processor] - packets.length;
       if (more > 0) {
-        const rest = svg("text", { class: "more", x: at + side * layout.size * 0.7, y, "font-size": layout.size * 0.75, dy: "0.36em" }, `+${more}`);
+        const rest = svg("text", { class: "more", x: at + side * restWidth(more, layout.size), y, "font-size": layout.size * 0.75, dy: "0.36em" }, `+${more}`);
         rest.append(svg("title", {}, `And packets ${packets.slice(MOST_CHIPS).join(", ")}${unnamed > 0 ? ` and ${unnamed} more` : ""}`));
         chips.push(rest);
       }
     });
     return chips;
   }
+}
+
+/** Half the width of the number of packets that are not drawn. */
+function restWidth(packets, size) {
+  return size * Math.max(0.7, 0.24 * `+${packets}`.length);
 }
 
 function className(kind) {
