@@ -76,9 +76,10 @@ class Sweep:
         """
         path = Path(path)
         top = tables.read_toml(path)
+        kinds = [kind for kind in _KEYS if kind in top] or ["grid"]
+        known = dict.fromkeys(key for kind in kinds for key in _TOP_KEYS[kind])
+        tables.require_known(str(path), top, (*known, *_KEYS), _elsewhere(kinds))
         found = tables.tables_of(path, top, _KEYS)
-        at_top = [key for kind in found for key in _TOP_KEYS[kind]]
-        tables.require_known(str(path), top, (*dict.fromkeys(at_top), *found), _elsewhere(found))
         sweeps = (
             _table(kind, f"{path}, {kind} {number}", {**_part(top, kind), **one}, path.parent)
             for kind, several in found.items()
