@@ -201,7 +201,7 @@ def require_admissible(bounds: Bounds, load: float) -> None:
         raise InputError(
             f"load = {load:g}: on {bounds.network} no scheduler can carry more than "
             f"{bound.load:.6g} packets per processor and slot of this pattern ({bound.name}: "
-            f"{bound.meaning}). Choose a smaller load."
+            f"{bound.meaning}). Choose a smaller load; overload = True allows it."
         )
 
 

@@ -61,7 +61,8 @@ class TrafficExperiment:
         Rates between processors (n × n) or groups (g × g) in place of a pattern, scaled to the
         load.
     packets : str or Path, optional
-        A CSV file of packets in place of load and pattern.
+        A CSV file of packets in place of load and pattern. By default all of it is measured,
+        without a warm-up.
     buffer : int
         Packets of its own that a processor may hold, and as many of others; 0 for any number.
     seed, arrival_seed : int

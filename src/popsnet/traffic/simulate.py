@@ -14,6 +14,7 @@ from popsnet.progress import Progress
 from popsnet.trace import Observer, TraceWriter
 from popsnet.traffic.engine import MessageSession
 from popsnet.traffic.experiment import TrafficExperiment
+from popsnet.traffic.packet_list import PacketList
 from popsnet.traffic.result import Setting, TrafficResult
 from popsnet.traffic.scheduler import all_schedulers
 from popsnet.traffic.simulation import Session, run_point
@@ -90,12 +91,14 @@ def simulate(
         arrival_seed=experiment.arrival_seed, engine=name, buffer=experiment.buffer,
         bounds={one.name: one.load for one in experiment.bounds.report_rows()},
     )  # fmt: skip
+    arrivals, slots, warm_up = experiment.resolved_arrivals, experiment.slots, None
+    if isinstance(arrivals, PacketList) and slots is None:
+        slots, warm_up = arrivals.slots, 0  # all of it
     try:
         return run_point(
-            experiment.resolved_arrivals, session, experiment.network, setting=setting,
+            arrivals, session, experiment.network, setting=setting, slots=slots, warm_up=warm_up,
             period=experiment.resolved_scheduler.period(experiment.network),
-            slots=experiment.slots, precision=experiment.precision,
-            max_slots=experiment.max_slots, progress=progress,
+            precision=experiment.precision, max_slots=experiment.max_slots, progress=progress,
         )  # fmt: skip
     finally:
         session.close()

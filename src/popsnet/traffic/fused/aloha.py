@@ -13,11 +13,35 @@ from popsnet.traffic.arrivals import Block
 from popsnet.traffic.fused.couplers import Couplers, new_couplers
 from popsnet.traffic.fused.frame import reduced
 from popsnet.traffic.fused.parts import (
-    COLLISIONS, DESTINATION, DESTROYED, MESSAGES, NEXT, OWN, PENDING, SOURCE, U64, Paper, Parts,
-    accept, deliver, note_slot, release,
+    COLLISIONS,
+    DESTINATION,
+    DESTROYED,
+    MESSAGES,
+    NEXT,
+    OWN,
+    PENDING,
+    SOURCE,
+    U64,
+    Paper,
+    Parts,
+    accept,
+    deliver,
+    gather,
+    note_slot,
+    release,
 )  # fmt: skip
 from popsnet.traffic.fused.shelf import (
-    HEAD, KEY, LENGTH, TAIL, Shelf, enqueue, find, larger_records, new_shelf, remove, settled,
+    HEAD,
+    KEY,
+    LENGTH,
+    TAIL,
+    Shelf,
+    enqueue,
+    find,
+    larger_records,
+    new_shelf,
+    remove,
+    settled,
 )  # fmt: skip
 from popsnet.traffic.fused.tries import WINDOW, make_keys, mark_alone, passes, put, unlink
 
@@ -68,7 +92,8 @@ def open_aloha(d: int, g: int, variant: str, private: np.uint64, purposes: U64) 
 
 def new_tries(n: int) -> Tries:
     """Return room for what n sources try."""
-    return Tries(*(np.empty(n, dtype=np.int32) for _ in range(5)), np.empty(n, dtype=np.int64))
+    one, two, three, four, five = (np.empty(n, dtype=np.int32) for _ in range(5))
+    return Tries(one, two, three, four, five, np.empty(n, dtype=np.int64))
 
 
 @compiled
@@ -87,8 +112,8 @@ def _advance(
     for k in range(len(starts) - 1):
         t, low, high = block.begin + k, starts[k], starts[k + 1]
         m = accept(
-            t, low, high, sources, destinations, parts.buffer, pool, held, state, nodes,
-            paper.refused_rows,
+            t, low, high, sources, destinations, parts.buffer, pool, parts.free, held, state,
+            nodes, paper.refused_rows,
         )  # fmt: skip
         _by_turn(nodes, m, pool, group, residue, g, stripes, keys)
         done = 0
@@ -106,15 +131,16 @@ def _advance(
                 chances.fixed, tries.sources, tries.rows, tries.before,
             )  # fmt: skip
             for q in range(out):
-                a = np.int64(group[tries.sources[q]])
+                a = int(group[tries.sources[q]])
                 tries.couplers[q] = a * g + group[pool[tries.rows[q], DESTINATION]]
             counts[COLLISIONS, k], counts[DESTROYED, k] = put(
                 couplers.names, couplers.counts, tries.couplers, tries.cells, out
             )
             mark_alone(couplers.names, couplers.counts, tries.cells, out, tries.alone)
             heard = pick(tries.rows, tries.alone, out, sent)
+            gather(sent, 0, heard, pool, parts.events)
             deliver(
-                t, sent, hops, heard, pool, state, parts.words, parts.places, paper.arrival,
+                t, parts.events, hops, heard, state, parts.words, parts.places, paper.arrival,
                 paper.source, paper.destination, paper.hops,
             )  # fmt: skip
             state[PENDING], counts[MESSAGES, k] = out, out
@@ -125,7 +151,7 @@ def _advance(
                 tries.rows, tries.before, tries.alone,
             )  # fmt: skip
             heard = pick(tries.rows, tries.alone, out, sent)
-            release(sent, heard, pool, state)
+            release(sent, 0, heard, parts.free, state)
             state[OWN] -= heard
             state[PENDING], counts[MESSAGES, k] = 0, heard
         note_slot(k, low, high, m, sources, held, state, counts, paper.ends)

@@ -13,13 +13,13 @@ _32 = np.uint64(32)
 @compiled(inline=True)
 def draw(key: np.uint64, bound: int, number: int) -> int:
     """Return what ``Coins.draw`` returns, for the key of a purpose and a step."""
-    return np.int64((word(key, np.uint64(number)) >> _32) * np.uint64(bound) >> _32)
+    return int(np.int64((word(key, np.uint64(number)) >> _32) * np.uint64(bound) >> _32))
 
 
 @compiled
 def draw_at(seed: np.uint64, purpose: np.uint64, step: int, bound: int, number: int) -> int:
     """Return ``Coins(seed).draw(bound, purpose, step, number)``."""
-    return draw(step_key(seed, purpose, step), bound, number)  # type: ignore[no-any-return]
+    return draw(step_key(seed, purpose, step), bound, number)
 
 
 @compiled(inline=True)
@@ -40,7 +40,10 @@ def frame_slot(a: int, i: int, b: int, r: int, d: int, g: int) -> int:
 
 @compiled(inline=True)
 def keeper_of(key: np.uint64, a: int, b: int, r: int, d: int, g: int) -> int:
-    """Return who keeps a packet that group a sends to residue r of group b. The key is of the slot."""
+    """Return who keeps a packet that group a sends to residue r of group b.
+
+    The key is that of the purpose and the slot.
+    """
     if d <= g:
         return b * d + r
     return b * d + r + g * draw(key, (d - 1 - r) // g + 1, b * g + a)

@@ -12,7 +12,18 @@ from popsnet.traffic.arrivals import Block
 from popsnet.traffic.fused.couplers import Couplers, cell, empty, new_couplers
 from popsnet.traffic.fused.frame import draw_at
 from popsnet.traffic.fused.parts import (
-    ARRIVAL, DESTINATION, MESSAGES, NEXT, OWN, Paper, Parts, accept, deliver, join, note_slot,
+    ARRIVAL,
+    DESTINATION,
+    MESSAGES,
+    NEXT,
+    OWN,
+    Paper,
+    Parts,
+    accept,
+    deliver,
+    gather,
+    join,
+    note_slot,
     release,
 )  # fmt: skip
 from popsnet.traffic.fused.tries import unlink
@@ -66,8 +77,8 @@ def _advance(
     for k in range(len(starts) - 1):
         t, low, high = block.begin + k, starts[k], starts[k + 1]
         m = accept(
-            t, low, high, sources, destinations, parts.buffer, pool, held, state, nodes,
-            paper.refused_rows,
+            t, low, high, sources, destinations, parts.buffer, pool, parts.free, held, state,
+            nodes, paper.refused_rows,
         )  # fmt: skip
         join(nodes, m, pool, head, tail)
         out = _match(
@@ -76,11 +87,12 @@ def _advance(
             couplers.counts, parts.keys, sent,
         )  # fmt: skip
         state[OWN] -= out
+        gather(sent, 0, out, pool, parts.events)
         deliver(
-            t, sent, hops, out, pool, state, parts.words, parts.places, paper.arrival,
+            t, parts.events, hops, out, state, parts.words, parts.places, paper.arrival,
             paper.source, paper.destination, paper.hops,
         )  # fmt: skip
-        release(sent, out, pool, state)
+        release(sent, 0, out, parts.free, state)
         paper.counts[MESSAGES, k] = out
         note_slot(k, low, high, m, sources, held, state, paper.counts, paper.ends)
 
@@ -106,14 +118,14 @@ def _match(
     n, m, p, step = len(held), 0, start, step % len(held)
     for _ in range(n):
         if head[p] >= 0:
-            before, row, left = -1, np.int64(head[p]), window
-            base = np.int64(group[p]) * g
+            before, row, left = -1, int(head[p]), window
+            base = int(group[p]) * g
             while row >= 0 and left > 0:
-                if ((t - np.int64(pool[row, ARRIVAL])) & _LOW) < wait:
+                if ((t - int(pool[row, ARRIVAL])) & _LOW) < wait:
                     break
                 to = pool[row, DESTINATION]
                 if last[to] != t:
-                    at = cell(names, base + np.int64(group[to]))
+                    at = cell(names, base + int(group[to]))
                     if counts[at] == 0:
                         counts[at] = 1
                         last[to] = t
@@ -122,7 +134,7 @@ def _match(
                         cells[m], sent[m] = at, row
                         m += 1
                         break
-                before, row = row, np.int64(pool[row, NEXT])
+                before, row = row, int(pool[row, NEXT])
                 left -= 1
         p += step
         p = p - n if p >= n else p

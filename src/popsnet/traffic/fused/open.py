@@ -78,7 +78,7 @@ def _kernel(network: Network, scheduler: str, variant: str, seed: int) -> Kernel
         from popsnet.traffic.fused.hop3 import Draws, open_hop3
 
         purposes = (_purpose(name) for name in ("keeper", "rotation", "offset"))
-        return open_hop3(network.n, Draws(public, *purposes))
+        return open_hop3(d, g, Draws(public, *purposes))
     if scheduler == "aloha":
         from popsnet.traffic.fused.aloha import open_aloha
 

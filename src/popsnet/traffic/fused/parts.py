@@ -1,8 +1,8 @@
 """The arrays that all kernels work in: packets, queues of sources, and the log of a block.
 
 A packet is a row of the pool: destination, source, slot of arrival (its low 32 bits) and the next
-packet of its queue. Rows that are free are a list, too. A packet keeps its row from its arrival
-until no processor holds it.
+packet of its queue. A packet keeps its row until no processor holds it, or until it is moved to a
+list (``lists``).
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ U64 = npt.NDArray[np.uint64]
 DESTINATION, SOURCE, ARRIVAL, NEXT = 0, 1, 2, 3
 """Columns of the pool."""
 
-FREE, OWN, RELAYED, DELIVERED, REFUSED, MOST_OWN, MOST_RELAYED, PENDING, HEARD = range(9)
-"""Places in ``Parts.state``: the first free row, packets held, and rows of the log so far."""
+FREE, OWN, RELAYED, DELIVERED, REFUSED, MOST_OWN, MOST_RELAYED, PENDING = range(8)
+"""Places in ``Parts.state``: the free rows, packets held, and rows of the log so far."""
 
 REFUSALS, LOST, MESSAGES, COLLISIONS, DESTROYED, OWN_AFTER, RELAYED_AFTER = range(7)
 """Rows of ``Paper.counts``."""
@@ -38,10 +38,12 @@ class Parts(NamedTuple):
     g: int
     buffer: int
     group: I32
-    index: I32
+    indices: I32
     residue: I32
     pool: I32
     fails: I32
+    free: I32
+    """Rows of the pool that are free, the first ``state[FREE]`` entries."""
     held: I32
     """Packets of its own that each processor holds."""
     kept: I32
@@ -59,6 +61,8 @@ class Parts(NamedTuple):
     hops: I32
     """Packets that are delivered in a slot, and their hops."""
     senders: I32
+    events: I32
+    """Deliveries of a slot: who sent it, destination, source, slot of arrival."""
     words: U64
     places: I32
     """A bit per processor, and the position of its delivery."""
@@ -80,25 +84,29 @@ def new_parts(network: Network, buffer: int) -> Parts:
     """Return the arrays of a session without packets."""
     n, d, g = network.n, network.d, network.g
     processors = np.arange(n, dtype=np.int32)
-    state = np.zeros(9, dtype=np.int64)
-    state[FREE] = -1
+    state = np.zeros(8, dtype=np.int64)
     group, index = processors // np.int32(d), processors % np.int32(d)
-    empty, none = np.zeros(n, dtype=np.int32), np.full(n, -1, dtype=np.int32)
+    no_rows = np.empty(0, dtype=np.int32)
     return Parts(
-        d, g, buffer, group, index, index % np.int32(min(d, g)),
-        np.empty((0, 4), dtype=np.int32), np.empty(0, dtype=np.int32),
-        empty, empty.copy(), none, none.copy(), state,
-        *(np.empty(n, dtype=np.int32) for _ in range(7)),
-        np.zeros((n >> 6) + 1, dtype=np.uint64), np.empty(n, dtype=np.int32),
+        d=d, g=g, buffer=buffer, group=group, indices=index, residue=index % np.int32(min(d, g)),
+        pool=no_rows.reshape(0, 4), fails=no_rows, free=no_rows,
+        held=_zeros(n), kept=_zeros(n), head=_zeros(n) - 1, tail=_zeros(n) - 1, state=state,
+        nodes=_zeros(n), stripes=_zeros(n), keys=_zeros(n), lengths=_zeros(n), sent=_zeros(n),
+        hops=_zeros(n), senders=_zeros(n), events=np.zeros((n + 1, 4), dtype=np.int32),
+        words=np.zeros((n >> 6) + 1, dtype=np.uint64), places=_zeros(n),
     )  # fmt: skip
+
+
+def _zeros(n: int) -> I32:
+    return np.zeros(n, dtype=np.int32)
 
 
 def new_paper(slots: int, deliveries: int, arrivals: int) -> Paper:
     """Return arrays for the log of a block with at most this many deliveries and arrivals."""
+    source, destination, hops = (np.empty(deliveries, dtype=np.int32) for _ in range(3))
     return Paper(
         np.zeros((7, slots), dtype=np.int32), np.zeros(slots, dtype=np.int64),
-        np.empty(deliveries, dtype=np.int64),
-        *(np.empty(deliveries, dtype=np.int32) for _ in range(3)),
+        np.empty(deliveries, dtype=np.int64), source, destination, hops,
         np.empty(arrivals, dtype=np.int64),
     )  # fmt: skip
 
@@ -106,49 +114,43 @@ def new_paper(slots: int, deliveries: int, arrivals: int) -> Paper:
 def with_room(parts: Parts, arrivals: int, most: int) -> Parts:
     """Return parts with free rows for the arrivals of a block, at most ``most`` in a slot."""
     if len(parts.nodes) < most:
-        names = "nodes", "stripes", "keys", "lengths"
-        parts = parts._replace(**{name: np.empty(most, dtype=np.int32) for name in names})
-    size, inside = len(parts.pool), int(parts.state[OWN] + parts.state[RELAYED])
-    if size - inside >= arrivals:
+        nodes, stripes, keys, lengths = (_zeros(most) for _ in range(4))
+        parts = parts._replace(nodes=nodes, stripes=stripes, keys=keys, lengths=lengths)
+    size, top = len(parts.pool), int(parts.state[FREE])
+    if top >= arrivals:
         return parts
-    larger = max(inside + arrivals, size + size // 2, 64)
-    pool = np.empty((larger, 4), dtype=np.int32)
+    more = max(arrivals - top, size // 2, 64)
+    pool = np.empty((size + more, 4), dtype=np.int32)
     pool[:size] = parts.pool
-    fails = np.zeros(larger, dtype=np.int32)
+    fails, free = np.zeros(size + more, dtype=np.int32), np.empty(size + more, dtype=np.int32)
     fails[:size] = parts.fails
-    link_free(pool, size, parts.state)
-    return parts._replace(pool=pool, fails=fails)
-
-
-@compiled
-def link_free(pool: I32, first: int, state: I64) -> None:
-    """Add the rows from ``first`` on to the free ones."""
-    for row in range(len(pool) - 1, first - 1, -1):
-        pool[row, NEXT] = state[FREE]
-        state[FREE] = row
+    free[:more] = np.arange(size + more - 1, size - 1, -1)
+    free[more : more + top] = parts.free[:top]
+    parts.state[FREE] = more + top
+    return parts._replace(pool=pool, fails=fails, free=free)
 
 
 @compiled
 def accept(
     t: int, low: int, high: int, sources: I32, destinations: I32, buffer: int, pool: I32,
-    held: I32, state: I64, nodes: I32, refused_rows: I64,
+    free: I32, held: I32, state: I64, nodes: I32, refused_rows: I64,
 ) -> int:  # fmt: skip
     """Give the arrivals of a slot a row each, unless refused, and return how many have one."""
-    m, free, refused = 0, state[FREE], state[REFUSED]
+    m, top, refused = 0, state[FREE], state[REFUSED]
     for k in range(low, high):
         source = sources[k]
         if buffer > 0 and held[source] >= buffer:
             refused_rows[refused] = k
             refused += 1
             continue
-        nodes[m] = free
-        row = free
-        free = np.int64(pool[row, NEXT])
+        top -= 1
+        row = free[top]
+        nodes[m] = row
         pool[row, DESTINATION], pool[row, SOURCE] = destinations[k], source
         pool[row, ARRIVAL], pool[row, NEXT] = np.int32(t), np.int32(-1)
         held[source] += 1
         m += 1
-    state[FREE], state[REFUSED] = free, refused
+    state[FREE], state[REFUSED] = top, refused
     state[OWN] += m
     return m
 
@@ -167,17 +169,26 @@ def join(nodes: I32, m: int, pool: I32, head: I32, tail: I32) -> None:
 
 
 @compiled
+def gather(nodes: I32, low: int, high: int, pool: I32, events: I32) -> None:
+    """Write packets of the pool that are delivered to ``events``."""
+    for k in range(low, high):
+        row = nodes[k]
+        events[k, 1], events[k, 2] = pool[row, DESTINATION], pool[row, SOURCE]
+        events[k, 3] = pool[row, ARRIVAL]
+
+
+@compiled
 def deliver(
-    t: int, nodes: I32, hops: I32, m: int, pool: I32, state: I64, words: U64, places: I32,
-    arrival: I64, source: I32, destination: I32, hops_made: I32,
+    t: int, events: I32, hops: I32, m: int, state: I64, words: U64, places: I32, arrival: I64,
+    source: I32, destination: I32, hops_made: I32,
 ) -> None:  # fmt: skip
     """Log deliveries of a slot in order of destination."""
-    for k in range(m):
-        to = np.int64(pool[nodes[k], DESTINATION])
-        places[to] = k
-        words[to >> 6] |= _1 << np.uint64(to & 63)
     if m == 0:
         return
+    for k in range(m):
+        to = int(events[k, 1])
+        places[to] = k
+        words[to >> 6] |= _1 << np.uint64(to & 63)
     at = state[DELIVERED]
     for w in range(len(words)):
         bits = words[w]
@@ -186,21 +197,20 @@ def deliver(
             to = 64 * w + lowest_bit(bits)
             bits &= bits - _1
             k = places[to]
-            row = nodes[k]
-            arrival[at] = t - ((t - np.int64(pool[row, ARRIVAL])) & _LOW)
-            source[at], destination[at], hops_made[at] = pool[row, SOURCE], to, hops[k]
+            arrival[at] = t - ((t - int(events[k, 3])) & _LOW)
+            source[at], destination[at], hops_made[at] = events[k, 2], to, hops[k]
             at += 1
     state[DELIVERED] = at
 
 
 @compiled
-def release(nodes: I32, m: int, pool: I32, state: I64) -> None:
+def release(nodes: I32, low: int, high: int, free: I32, state: I64) -> None:
     """Free the rows of packets that no processor holds any more."""
-    free = state[FREE]
-    for k in range(m):
-        pool[nodes[k], NEXT] = free
-        free = np.int64(nodes[k])
-    state[FREE] = free
+    top = state[FREE]
+    for k in range(low, high):
+        free[top] = nodes[k]
+        top += 1
+    state[FREE] = top
 
 
 @compiled
@@ -217,5 +227,5 @@ def note_slot(
     ends[k] = state[DELIVERED]
     most = state[MOST_OWN]
     for row in range(low, high):
-        most = max(most, np.int64(held[sources[row]]))
+        most = max(most, int(held[sources[row]]))
     state[MOST_OWN] = most

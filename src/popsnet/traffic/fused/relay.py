@@ -15,11 +15,25 @@ from popsnet.traffic.fused.aloha import Chances, Tries, new_tries, pick
 from popsnet.traffic.fused.couplers import Couplers, new_couplers
 from popsnet.traffic.fused.frame import draw, reduced
 from popsnet.traffic.fused.parts import (
-    COLLISIONS, DESTINATION, DESTROYED, MESSAGES, MOST_RELAYED, NEXT, OWN, RELAYED, U64, Paper,
-    Parts, accept, deliver, join, note_slot, release,
+    COLLISIONS,
+    DESTINATION,
+    DESTROYED,
+    MESSAGES,
+    MOST_RELAYED,
+    NEXT,
+    OWN,
+    RELAYED,
+    U64,
+    Paper,
+    Parts,
+    accept,
+    deliver,
+    gather,
+    join,
+    note_slot,
+    release,
 )  # fmt: skip
 from popsnet.traffic.fused.tries import WINDOW, make_keys, mark_alone, passes, put, unlink
-
 
 _TRIED, _HEARD, _COLLISIONS, _DESTROYED, _DELIVERED = range(5)
 
@@ -85,8 +99,8 @@ def _advance(
     for row in range(len(starts) - 1):
         t, low, high = block.begin + row, starts[row], starts[row + 1]
         m = accept(
-            t, low, high, sources, destinations, parts.buffer, pool, held, state, nodes,
-            paper.refused_rows,
+            t, low, high, sources, destinations, parts.buffer, pool, parts.free, held, state,
+            nodes, paper.refused_rows,
         )  # fmt: skip
         join(nodes, m, pool, parts.head, parts.tail)
         _activate(sources, low, high, parts.head, cycle.active, cycle.is_active, cycle.size)
@@ -102,7 +116,7 @@ def _advance(
                 chances.most, tries.sources, tries.rows, tries.before, cycle.through,
             )  # fmt: skip
             for q in range(out):
-                a = np.int64(parts.group[tries.sources[q]])
+                a = int(parts.group[tries.sources[q]])
                 tries.couplers[q] = a * g + cycle.through[q]
             counts[COLLISIONS, row], counts[DESTROYED, row] = put(
                 couplers.names, couplers.counts, tries.couplers, tries.cells, out
@@ -117,8 +131,9 @@ def _advance(
             state[MOST_RELAYED] = max(state[MOST_RELAYED], min(plan[_HEARD], 1))
         elif phase == 1:
             heard = pick(tries.rows, tries.alone, plan[_TRIED], sent)
+            gather(sent, 0, heard, pool, parts.events)
             deliver(
-                t, sent, hops, heard, pool, state, parts.words, parts.places, paper.arrival,
+                t, parts.events, hops, heard, state, parts.words, parts.places, paper.arrival,
                 paper.source, paper.destination, paper.hops,
             )  # fmt: skip
             counts[MESSAGES, row], counts[COLLISIONS, row] = plan[_HEARD], plan[_COLLISIONS]
@@ -131,7 +146,7 @@ def _advance(
                 tries.before, tries.alone,
             )  # fmt: skip
             heard = pick(tries.rows, tries.alone, plan[_TRIED], sent)
-            release(sent, heard, pool, state)
+            release(sent, 0, heard, parts.free, state)
             state[OWN] -= heard
             state[RELAYED] = 0
             counts[MESSAGES, row] = heard
@@ -172,10 +187,10 @@ def _choose(
             continue
         active[left] = source
         left += 1
-        a = reduced(np.int64(group[source]) - turn, g)
+        a = reduced(int(group[source]) - turn, g)
         for w in range(WINDOW):
             to = pool[row, DESTINATION]
-            relays = reduced(np.int64(residue[to]) + shift[group[to]], g)
+            relays = reduced(int(residue[to]) + shift[group[to]], g)
             exists = d >= g or reduced(a - relays, g) < d
             if exists and passes(keys, w, source, fails[row], most, -1):
                 sources[m], rows[m], before[m], through[m] = source, row, last, relays
@@ -197,7 +212,7 @@ def _forward(
     h = 0
     for q in range(m):
         if alone[q] != 0:
-            couplers[h] = np.int64(through[q]) * g + group[pool[rows[q], DESTINATION]]
+            couplers[h] = int(through[q]) * g + group[pool[rows[q], DESTINATION]]
             heard[h] = q
             h += 1
     plan[_TRIED], plan[_HEARD] = m, h

@@ -12,13 +12,34 @@ from popsnet.network import I32, I64
 from popsnet.splitmix import step_key
 from popsnet.traffic.arrivals import Block
 from popsnet.traffic.fused.frame import reduced
+from popsnet.traffic.fused.lists import Lists, new_lists, take, with_chunks
 from popsnet.traffic.fused.parts import (
-    LOST, MESSAGES, NEXT, OWN, RELAYED, Paper, Parts, accept, deliver, note_slot, release,
+    LOST,
+    MESSAGES,
+    NEXT,
+    OWN,
+    RELAYED,
+    Paper,
+    Parts,
+    accept,
+    deliver,
+    gather,
+    note_slot,
+    release,
 )  # fmt: skip
 from popsnet.traffic.fused.shelf import (
-    HEAD, LENGTH, Shelf, enqueue, find, larger_records, look_at, new_shelf, pop_stripe, settled,
+    HEAD,
+    LENGTH,
+    Shelf,
+    enqueue,
+    find,
+    larger_records,
+    look_at,
+    new_shelf,
+    pop_stripe,
+    settled,
 )  # fmt: skip
-from popsnet.traffic.fused.spread import hear
+from popsnet.traffic.fused.spread import hear, keep
 from popsnet.traffic.fused.tdm import by_meeting, by_source
 
 
@@ -41,7 +62,7 @@ class Rotor:
     """The kernel of rotor: packets by the slot of the frame in which their class is met."""
 
     own: Shelf
-    relayed: Shelf
+    relayed: Lists
     surplus: Surplus
     last: I64
     spare: I32
@@ -51,11 +72,12 @@ class Rotor:
     def advance(self, parts: Parts, block: Block, paper: Paper) -> None:
         """Execute the slots of a block."""
         self.surplus = _with_room(self.surplus, len(block.sources))
-        own, relayed = _advance(
+        self.relayed = with_chunks(self.relayed, int(parts.state[OWN]) + len(block.sources))
+        records = _advance(
             parts, block, paper, self.own, self.relayed, self.surplus, self.last, self.spare,
             self.public, self.keeper,
         )  # fmt: skip
-        self.own, self.relayed = settled(self.own, own), settled(self.relayed, relayed)
+        self.own = settled(self.own, records)
 
 
 def open_rotor(n: int, public: np.uint64, keeper: np.uint64) -> Rotor:
@@ -63,7 +85,7 @@ def open_rotor(n: int, public: np.uint64, keeper: np.uint64) -> Rotor:
     none = np.full(n, -1, dtype=np.int32)
     rows, state = np.empty((0, 2), dtype=np.int32), np.array([-1, 0])
     return Rotor(
-        new_shelf(n), new_shelf(n), Surplus(rows, none, none.copy(), state),
+        new_shelf(n), new_lists(n), Surplus(rows, none, none.copy(), state),
         np.full(n, -1, dtype=np.int64), np.empty((n + 1, 4), dtype=np.int32), public, keeper,
     )  # fmt: skip
 
@@ -82,22 +104,21 @@ def _with_room(surplus: Surplus, arrivals: int) -> Surplus:
 
 @compiled
 def _advance(
-    parts: Parts, block: Block, paper: Paper, own: Shelf, relayed: Shelf, surplus: Surplus,
+    parts: Parts, block: Block, paper: Paper, own: Shelf, relayed: Lists, surplus: Surplus,
     last: I64, spare: I32, public: np.uint64, keeper: np.uint64,
-) -> tuple[I32, I32]:  # fmt: skip
+) -> I32:  # fmt: skip
     pool, held, kept, state, nodes = parts.pool, parts.held, parts.kept, parts.state, parts.nodes
     stripes, keys, lengths = parts.stripes, parts.keys, parts.lengths
     sent, hops, senders = parts.sent, parts.hops, parts.senders
     records, base, sizes, used, meta = own.records, own.base, own.sizes, own.used, own.meta
-    records2, base2, sizes2 = relayed.records, relayed.base, relayed.sizes
-    used2, meta2 = relayed.used, relayed.meta
-    group, index, residue, d, g = parts.group, parts.index, parts.residue, parts.d, parts.g
+    events = parts.events
+    group, index, residue, d, g = parts.group, parts.indices, parts.residue, parts.d, parts.g
     sources, destinations, starts = block.sources, block.destinations, block.starts
     for k in range(len(starts) - 1):
         t, low, high = block.begin + k, starts[k], starts[k + 1]
         m = accept(
-            t, low, high, sources, destinations, parts.buffer, pool, held, state, nodes,
-            paper.refused_rows,
+            t, low, high, sources, destinations, parts.buffer, pool, parts.free, held, state,
+            nodes, paper.refused_rows,
         )  # fmt: skip
         by_source(nodes, m, pool, keys)
         by_meeting(nodes, keys, m, pool, group, index, residue, d, g, stripes)
@@ -112,11 +133,12 @@ def _advance(
                       surplus.state)  # fmt: skip
         u = t % (d * g)
         t0, t2 = u % max(d, g), u // max(d, g)
-        first = pop_stripe(
-            records2, base2, sizes2, used2, pool, u, last, t, senders, sent, 0, spare
-        )
+        first = take(
+            relayed.rows, relayed.after, relayed.first, relayed.end, relayed.free, relayed.top, u,
+            last, t, events, 0,
+        )  # fmt: skip
         for q in range(first):
-            kept[senders[q]] -= 1
+            kept[events[q, 0]] -= 1
         second = pop_stripe(
             records, base, sizes, used, pool, u, last, t, senders, sent, first, spare
         )
@@ -130,28 +152,26 @@ def _advance(
         state[RELAYED] -= first
         delivered, stored = hear(
             t0, t2, step_key(public, keeper, t), senders, sent, second, out, d, g, group, index,
-            residue, parts.buffer, pool, kept, state, nodes, keys,
+            residue, parts.buffer, pool, parts.free, kept, state, nodes, keys,
         )  # fmt: skip
         by_meeting(nodes, keys, stored, pool, group, index, residue, d, g, stripes)
-        done = 0
-        while done < stored:
-            done = enqueue(
-                records2, base2, sizes2, used2, meta2, pool, nodes, stripes, keys, lengths, done,
-                stored,
-            )  # fmt: skip
-            if done < stored:
-                records2 = larger_records(records2, base2, sizes2, meta2, stripes[done])
+        keep(
+            nodes, keys, stripes, stored, pool, relayed.rows, relayed.after, relayed.first,
+            relayed.end, relayed.free, relayed.top,
+        )  # fmt: skip
+        release(nodes, 0, stored, parts.free, state)
+        gather(sent, first, delivered, pool, events)
+        release(sent, first, delivered, parts.free, state)
         hops[:first] = 2
         hops[first:delivered] = 1
         deliver(
-            t, sent, hops, delivered, pool, state, parts.words, parts.places, paper.arrival,
+            t, events, hops, delivered, state, parts.words, parts.places, paper.arrival,
             paper.source, paper.destination, paper.hops,
         )  # fmt: skip
-        release(sent, delivered, pool, state)
         paper.counts[LOST, k] = out - delivered - stored
         paper.counts[MESSAGES, k] = out
         note_slot(k, low, high, m, sources, held, state, paper.counts, paper.ends)
-    return records, records2
+    return records
 
 
 @compiled
@@ -163,7 +183,7 @@ def _note_surplus(
         if lengths[k] == 0:
             continue
         p, row = keys[k], state[0]
-        state[0] = np.int64(rows[row, 1])
+        state[0] = int(rows[row, 1])
         state[1] += 1
         rows[row, 0], rows[row, 1] = stripes[k], -1
         if head[p] < 0:
@@ -218,7 +238,7 @@ def _long_queue(
         row = head[p]
         head[p] = rows[row, 1]
         rows[row, 1] = state[0]
-        state[0] = np.int64(row)
+        state[0] = int(row)
         state[1] -= 1
         record = find(records, base, sizes, rows[row, 0], p)
         if record >= 0 and records[record, LENGTH] >= 2:

@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import numpy as np
 
-from popsnet.network import Network
+from popsnet.network import I32, I64, Network
 from popsnet.traffic.arrivals import Block
 from popsnet.traffic.fused.parts import (
-    DELIVERED, MOST_OWN, MOST_RELAYED, OWN, REFUSED, RELAYED, Paper, Parts, new_paper, new_parts,
+    DELIVERED,
+    MOST_OWN,
+    MOST_RELAYED,
+    OWN,
+    REFUSED,
+    RELAYED,
+    Paper,
+    Parts,
+    new_paper,
+    new_parts,
     with_room,
 )  # fmt: skip
 from popsnet.traffic.log import Log
+
+Numbers = TypeVar("Numbers", I32, I64)
 
 
 class Kernel(Protocol):
@@ -66,26 +77,24 @@ def _plain(block: Block) -> Block:
     """Return a block with the types that kernels are compiled for."""
     return Block(
         int(block.begin),
-        np.require(block.starts, dtype=np.int64, requirements="CW"),
-        np.require(block.sources, dtype=np.int32, requirements="CW"),
-        np.require(block.destinations, dtype=np.int32, requirements="CW"),
+        np.require(block.starts, dtype=np.int64, requirements=("C", "W")),
+        np.require(block.sources, dtype=np.int32, requirements=("C", "W")),
+        np.require(block.destinations, dtype=np.int32, requirements=("C", "W")),
     )
 
 
 def _log(parts: Parts, paper: Paper) -> Log:
     state = parts.state
     m = int(state[DELIVERED])
-    of_packets = (paper.arrival, paper.source, paper.destination, paper.hops)
+    refused, lost, messages, collisions, destroyed, own, relayed = paper.counts
     return Log(
-        *paper.counts,
-        paper.ends,
-        *(_cut(one, m) for one in of_packets),
-        paper.refused_rows[: state[REFUSED]].copy(),
-        int(state[MOST_OWN]),
-        int(state[MOST_RELAYED]),
-    )
+        refused, lost, messages, collisions, destroyed, own, relayed, paper.ends,
+        _cut(paper.arrival, m), _cut(paper.source, m), _cut(paper.destination, m),
+        _cut(paper.hops, m), paper.refused_rows[: state[REFUSED]].copy(),
+        int(state[MOST_OWN]), int(state[MOST_RELAYED]),
+    )  # fmt: skip
 
 
-def _cut(array: np.ndarray[tuple[int], np.dtype[np.integer]], m: int) -> np.ndarray:
+def _cut(array: Numbers, m: int) -> Numbers:
     """Return the first entries, and free the memory of the others if these are many."""
     return array[:m] if 2 * m > len(array) else array[:m].copy()

@@ -62,7 +62,7 @@ def settled(shelf: Shelf, records: I32) -> Shelf:
 @compiled(inline=True)
 def place(key: int, size: int) -> int:
     """Return the first place to look for a key in a segment."""
-    return ((np.int64(key) * _FACTOR) >> 12) & (np.int64(size) - 1)
+    return ((int(key) * _FACTOR) >> 12) & (int(size) - 1)
 
 
 @compiled(inline=True)
@@ -77,7 +77,7 @@ def log2(size: int) -> int:
 @compiled
 def find(records: I32, base: I64, sizes: I32, stripe: int, key: int) -> int:
     """Return the record of a queue, -1 if it is empty."""
-    first, mask = base[stripe], np.int64(sizes[stripe]) - 1
+    first, mask = base[stripe], int(sizes[stripe]) - 1
     if mask < 0:
         return -1
     at = place(key, mask + 1)
@@ -102,12 +102,12 @@ def enter(records: I32, first: int, size: int, key: int, head: int, tail: int, l
 @compiled
 def widen(records: I32, base: I64, sizes: I32, meta: I64, stripe: int) -> bool:
     """Double the segment of a stripe; return False if there is no room."""
-    old, size = base[stripe], np.int64(sizes[stripe])
+    old, size = base[stripe], int(sizes[stripe])
     larger = max(2 * size, 4)
     slot = 1 + log2(larger)
     at = meta[slot]
     if at >= 0:
-        meta[slot] = np.int64(records[at, HEAD])
+        meta[slot] = int(records[at, HEAD])
     elif meta[0] + larger > len(records):
         return False
     else:
@@ -134,12 +134,12 @@ def larger_records(records: I32, base: I64, sizes: I32, meta: I64, stripe: int) 
     """Return a larger array with the same segments, one after another."""
     total = 0
     for one in range(len(base)):
-        total += np.int64(sizes[one])
-    room = 2 * total + 2 * np.int64(sizes[stripe]) + 64
+        total += int(sizes[one])
+    room = 2 * total + 2 * int(sizes[stripe]) + 64
     larger = np.empty((room, 4), dtype=np.int32)
     top = 0
     for one in range(len(base)):
-        first, size = base[one], np.int64(sizes[one])
+        first, size = base[one], int(sizes[one])
         base[one] = top
         for row in range(size):
             for column in range(4):
@@ -156,9 +156,9 @@ def look_at(records: I32, base: I64, sizes: I32, stripes: I32, keys: I32, low: i
     total = 0
     for k in range(low, m):
         stripe = stripes[k]
-        size = np.int64(sizes[stripe])
+        size = int(sizes[stripe])
         at = base[stripe] + (place(keys[k], size) if size > 0 else 0)
-        total += np.int64(records[at, KEY])
+        total += int(records[at, KEY])
     return total
 
 
@@ -174,10 +174,10 @@ def enqueue(
     if look_at(records, base, sizes, stripes, keys, low, m) == -(1 << 62):
         return low  # never: it keeps the reads
     for k in range(low, m):
-        stripe, key, row = np.int64(stripes[k]), keys[k], nodes[k]
+        stripe, key, row = int(stripes[k]), keys[k], nodes[k]
         if 4 * used[stripe] >= 3 * sizes[stripe] and not widen(records, base, sizes, meta, stripe):
             return k
-        first, mask = base[stripe], np.int64(sizes[stripe]) - 1
+        first, mask = base[stripe], int(sizes[stripe]) - 1
         at = place(key, mask + 1)
         while records[first + at, KEY] != key and records[first + at, KEY] >= 0:
             at = (at + 1) & mask
@@ -199,7 +199,7 @@ def enqueue(
 @compiled
 def remove(records: I32, base: I64, sizes: I32, used: I32, stripe: int, record: int) -> None:
     """Remove a record, and move up those that were placed after it."""
-    first, mask = base[stripe], np.int64(sizes[stripe]) - 1
+    first, mask = base[stripe], int(sizes[stripe]) - 1
     hole = record - first
     at = (hole + 1) & mask
     while records[first + at, KEY] >= 0:
@@ -216,7 +216,7 @@ def remove(records: I32, base: I64, sizes: I32, used: I32, stripe: int, record: 
 @compiled
 def pop(records: I32, base: I64, sizes: I32, used: I32, pool: I32, stripe: int, record: int) -> int:
     """Remove the first packet of a queue and return it."""
-    row = np.int64(records[record, HEAD])
+    row = int(records[record, HEAD])
     if records[record, LENGTH] == 1:
         remove(records, base, sizes, used, stripe, record)
     else:
@@ -234,7 +234,7 @@ def pop_stripe(
 
     Writes keys and packets from ``begin`` on, and returns their end.
     """
-    first, size = base[stripe], np.int64(sizes[stripe])
+    first, size = base[stripe], int(sizes[stripe])
     if used[stripe] == 0:
         return begin
     m, left = begin, 0

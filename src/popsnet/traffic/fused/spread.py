@@ -7,7 +7,16 @@ import numpy as np
 from popsnet.compiled import compiled
 from popsnet.network import I32, I64
 from popsnet.traffic.fused.frame import keeper_of, reduced
-from popsnet.traffic.fused.parts import DESTINATION, FREE, MOST_RELAYED, NEXT, RELAYED
+from popsnet.traffic.fused.lists import append
+from popsnet.traffic.fused.parts import (
+    ARRIVAL,
+    DESTINATION,
+    FREE,
+    MOST_RELAYED,
+    NEXT,
+    RELAYED,
+    SOURCE,
+)  # fmt: skip
 
 
 @compiled
@@ -39,8 +48,8 @@ def take_oldest(
 @compiled
 def hear(
     t0: int, t2: int, key: np.uint64, senders: I32, sent: I32, low: int, m: int, d: int, g: int,
-    group: I32, index: I32, residue: I32, buffer: int, pool: I32, kept: I32, state: I64,
-    nodes: I32, keys: I32,
+    group: I32, index: I32, residue: I32, buffer: int, pool: I32, free: I32, kept: I32,
+    state: I64, nodes: I32, keys: I32,
 ) -> tuple[int, int]:  # fmt: skip
     """Let the classes that are met in the slot (t0, t2) hear packets low … m - 1 of ``sent``.
 
@@ -50,7 +59,7 @@ def hear(
     delivered, stored = low, 0
     for q in range(low, m):
         p, row = senders[q], sent[q]
-        a, i, to = np.int64(group[p]), np.int64(index[p]), pool[row, DESTINATION]
+        a, i, to = int(group[p]), int(index[p]), pool[row, DESTINATION]
         if d <= g:
             b, r = reduced(a + i - t0, g), reduced(i + t2, d)
         else:
@@ -62,12 +71,26 @@ def hear(
             continue
         keeper = keeper_of(key, a, b, r, d, g)
         if buffer > 0 and kept[keeper] >= buffer:
-            pool[row, NEXT] = state[FREE]
-            state[FREE] = np.int64(row)
+            free[state[FREE]] = row
+            state[FREE] += 1
             continue
         kept[keeper] += 1
-        state[MOST_RELAYED] = max(state[MOST_RELAYED], np.int64(kept[keeper]))
+        state[MOST_RELAYED] = max(state[MOST_RELAYED], int(kept[keeper]))
         nodes[stored], keys[stored] = row, keeper
         stored += 1
     state[RELAYED] += stored
     return delivered, stored
+
+
+@compiled
+def keep(
+    nodes: I32, keys: I32, stripes: I32, m: int, pool: I32, rows: I32, after: I32, first: I32,
+    end: I32, free: I32, top: I64,
+) -> None:  # fmt: skip
+    """Move packets from the pool to the lists of their keepers."""
+    for k in range(m):
+        row = nodes[k]
+        append(
+            rows, after, first, end, free, top, int(stripes[k]), keys[k],
+            pool[row, DESTINATION], pool[row, SOURCE], pool[row, ARRIVAL],
+        )  # fmt: skip

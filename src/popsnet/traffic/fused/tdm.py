@@ -10,11 +10,17 @@ from popsnet.compiled import compiled
 from popsnet.network import I32, I64
 from popsnet.traffic.arrivals import Block
 from popsnet.traffic.fused.frame import frame_slot
+from popsnet.traffic.fused.lists import KEY, Lists, append, new_lists, take, with_chunks
 from popsnet.traffic.fused.parts import (
-    DESTINATION, MESSAGES, OWN, SOURCE, Paper, Parts, accept, deliver, note_slot, release,
-)  # fmt: skip
-from popsnet.traffic.fused.shelf import (
-    Shelf, enqueue, larger_records, new_shelf, pop_stripe, settled,
+    DESTINATION,
+    MESSAGES,
+    OWN,
+    REFUSED,
+    SOURCE,
+    Paper,
+    Parts,
+    deliver,
+    note_slot,
 )  # fmt: skip
 
 
@@ -22,59 +28,69 @@ from popsnet.traffic.fused.shelf import (
 class Tdm:
     """The kernel of tdm: own packets by the slot of the frame in which their class is met."""
 
-    own: Shelf
+    own: Lists
     last: I64
-    spare: I32
 
     def advance(self, parts: Parts, block: Block, paper: Paper) -> None:
         """Execute the slots of a block."""
-        records = _advance(parts, block, paper, self.own, self.last, self.spare)
-        self.own = settled(self.own, records)
+        self.own = with_chunks(self.own, len(block.sources))
+        _advance(parts, block, paper, self.own, self.last)
 
 
 def open_tdm(n: int) -> Tdm:
     """Return the kernel for n processors."""
-    return Tdm(new_shelf(n), np.full(n, -1, dtype=np.int64), np.empty((n + 1, 4), dtype=np.int32))
+    return Tdm(new_lists(n), np.full(n, -1, dtype=np.int64))
 
 
 @compiled
-def _advance(parts: Parts, block: Block, paper: Paper, own: Shelf, last: I64, spare: I32) -> I32:
-    pool, held, state, nodes = parts.pool, parts.held, parts.state, parts.nodes
-    stripes, keys, lengths = parts.stripes, parts.keys, parts.lengths
-    sent, hops, senders = parts.sent, parts.hops, parts.senders
-    records, base, sizes, used, meta = own.records, own.base, own.sizes, own.used, own.meta
-    group, index, residue, d, g = parts.group, parts.index, parts.residue, parts.d, parts.g
-    sources, destinations, starts = block.sources, block.destinations, block.starts
+def _advance(parts: Parts, block: Block, paper: Paper, own: Lists, last: I64) -> None:
+    held, state, hops, events = parts.held, parts.state, parts.hops, parts.events
+    sources, starts = block.sources, block.starts
     hops[:] = 1
     for k in range(len(starts) - 1):
         t, low, high = block.begin + k, starts[k], starts[k + 1]
-        m = accept(
-            t, low, high, sources, destinations, parts.buffer, pool, held, state, nodes,
-            paper.refused_rows,
+        m = _accept(
+            t, low, high, sources, block.destinations, parts.buffer, held, state,
+            paper.refused_rows, parts.group, parts.indices, parts.residue, parts.d, parts.g,
+            own.rows, own.after, own.first, own.end, own.free, own.top,
         )  # fmt: skip
-        by_source(nodes, m, pool, keys)
-        by_meeting(nodes, keys, m, pool, group, index, residue, d, g, stripes)
-        done = 0
-        while done < m:
-            done = enqueue(
-                records, base, sizes, used, meta, pool, nodes, stripes, keys, lengths, done, m
-            )
-            if done < m:
-                records = larger_records(records, base, sizes, meta, stripes[done])
-        out = pop_stripe(
-            records, base, sizes, used, pool, t % (d * g), last, t, senders, sent, 0, spare
-        )
+        out = take(
+            own.rows, own.after, own.first, own.end, own.free, own.top, t % len(held), last, t,
+            events, 0,
+        )  # fmt: skip
         for q in range(out):
-            held[senders[q]] -= 1
+            held[events[q, KEY]] -= 1
         state[OWN] -= out
         deliver(
-            t, sent, hops, out, pool, state, parts.words, parts.places, paper.arrival,
-            paper.source, paper.destination, paper.hops,
+            t, events, hops, out, state, parts.words, parts.places, paper.arrival, paper.source,
+            paper.destination, paper.hops,
         )  # fmt: skip
-        release(sent, out, pool, state)
         paper.counts[MESSAGES, k] = out
         note_slot(k, low, high, m, sources, held, state, paper.counts, paper.ends)
-    return records
+
+
+@compiled
+def _accept(
+    t: int, low: int, high: int, sources: I32, destinations: I32, buffer: int, held: I32,
+    state: I64, refused_rows: I64, group: I32, index: I32, residue: I32, d: int, g: int,
+    rows: I32, after: I32, first: I32, end: I32, free: I32, top: I64,
+) -> int:  # fmt: skip
+    """Put the arrivals of a slot into lists, unless refused, and return how many were put."""
+    refused = state[REFUSED]
+    for k in range(low, high):
+        source, to = sources[k], destinations[k]
+        if buffer > 0 and held[source] >= buffer:
+            refused_rows[refused] = k
+            refused += 1
+            continue
+        held[source] += 1
+        a, i = int(group[source]), int(index[source])
+        u = frame_slot(a, i, int(group[to]), int(residue[to]), d, g)
+        append(rows, after, first, end, free, top, u, source, to, source, np.int32(t))
+    m = high - low - (refused - state[REFUSED])
+    state[REFUSED] = refused
+    state[OWN] += m
+    return int(m)
 
 
 @compiled
@@ -92,5 +108,5 @@ def by_meeting(
     """Write when the processors that hold packets meet the classes of their destinations."""
     for k in range(m):
         p, to = keys[k], pool[nodes[k], DESTINATION]
-        a, i = np.int64(group[p]), np.int64(index[p])
-        stripes[k] = frame_slot(a, i, np.int64(group[to]), np.int64(residue[to]), d, g)
+        a, i = int(group[p]), int(index[p])
+        stripes[k] = frame_slot(a, i, int(group[to]), int(residue[to]), d, g)

@@ -30,7 +30,7 @@ def passes(keys: U64, w: int, source: int, fails: int, most: int, fixed: int) ->
     ``fixed`` is the threshold of every packet, or -1.
     """
     limit = np.uint64(fixed) if fixed >= 0 else _ALWAYS >> np.uint64(min(fails, most))
-    return limit == _ALWAYS or (word(keys[w], np.uint64(source)) & _LOW) < limit
+    return bool(limit == _ALWAYS or (word(keys[w], np.uint64(source)) & _LOW) < limit)
 
 
 @compiled

@@ -1,0 +1,154 @@
+"""The compiled engine returns the logs of the message-level engine, slot for slot."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+from popsnet import Network
+from popsnet.errors import InputError
+from popsnet.network import I32, I64
+from popsnet.traffic.block import Block
+from popsnet.traffic.engine import MessageSession
+from popsnet.traffic.fused import open_session, supports
+from popsnet.traffic.log import Log
+from popsnet.traffic.scheduler import find_scheduler
+
+SHAPES = [
+    (1, 1), (1, 5), (5, 1), (2, 3), (3, 2), (4, 4), (7, 2), (2, 7), (5, 3), (9, 4), (3, 8), (1, 12),
+    (17, 1), (11, 5), (7, 7),
+]  # fmt: skip
+SCHEDULERS = [
+    ("tdm", "standard"), ("vlb", "standard"), ("rotor", "standard"), ("hop3", "standard"),
+    ("aloha", "backoff"), ("aloha", "0.125"), ("aloha", "1"), ("relay", "standard"),
+    ("ideal", "voq"), ("ideal", "fifo"), ("ideal", "3"),
+]  # fmt: skip
+LOADS_AND_BUFFERS = [(0.04, 0), (0.2, 0), (0.2, 1), (0.9, 0), (0.9, 3)]
+
+
+class Rows(NamedTuple):
+    """Arrivals of slots 0, 1, …"""
+
+    starts: I64
+    sources: I32
+    destinations: I32
+
+
+def rows_of(
+    n: int, slots: int, load: float, seed: int, several: bool = False, targets: int = 0
+) -> Rows:
+    """Return random arrivals; of several in a slot at some sources, or for few targets."""
+    draws = np.random.default_rng(seed)
+    per_slot = (draws.random((slots, n)) < load).astype(np.int64)
+    if several:
+        per_slot *= draws.integers(1, 4, (slots, n))
+    sources = np.concatenate([np.repeat(np.arange(n), row) for row in per_slot])
+    starts = np.concatenate([[0], np.cumsum(per_slot.sum(axis=1))])
+    destinations = draws.integers(0, targets or n, len(sources))
+    return Rows(starts, sources.astype(np.int32), destinations.astype(np.int32))
+
+
+def blocks_of(rows: Rows, size: int) -> Iterator[Block]:
+    """Cut arrivals into blocks of this many slots."""
+    slots = len(rows.starts) - 1
+    for begin in range(0, slots, size):
+        end = min(begin + size, slots)
+        part = slice(rows.starts[begin], rows.starts[end])
+        starts = rows.starts[begin : end + 1] - rows.starts[begin]
+        yield Block(begin, starts, rows.sources[part], rows.destinations[part])
+
+
+def joined(session: Any, rows: Rows, size: int) -> Log:
+    """Run a session in blocks of a size, and return one log of all slots."""
+    logs, delivered, arrived = [], 0, 0
+    for block in blocks_of(rows, size):
+        log: Log = session.advance(block)
+        ends, refused = log.ends + delivered, log.refused_rows + arrived
+        logs.append(log._replace(ends=ends, refused_rows=refused))
+        delivered, arrived = delivered + len(log.arrival), arrived + len(block.sources)
+    session.close()
+    columns: list[Any] = list(zip(*logs, strict=True))
+    return Log._make([*map(np.concatenate, columns[:-2]), *map(max, columns[-2:])])
+
+
+def require_equal(fused: Log, messages: Log) -> None:
+    """Compare logs, types included."""
+    for name, one, other in zip(Log._fields, fused, messages, strict=True):
+        np.testing.assert_array_equal(one, other, err_msg=name)
+        assert getattr(one, "dtype", int) == getattr(other, "dtype", int), name
+
+
+def compare(
+    network: Network, scheduler: tuple[str, str], rows: Rows, buffer: int, seed: int = 5,
+    sizes: tuple[int, int] = (41, 64),
+) -> Log:  # fmt: skip
+    """Run both engines, in blocks of different sizes, and compare."""
+    name, variant = scheduler
+    fused = joined(open_session(network, name, variant, seed, buffer), rows, sizes[0])
+    session = MessageSession(network, find_scheduler(name), variant, seed, buffer)
+    require_equal(fused, joined(session, rows, sizes[1]))
+    return fused
+
+
+@pytest.mark.parametrize("scheduler", SCHEDULERS, ids=":".join)
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_logs_are_equal_on_every_shape(shape: tuple[int, int], scheduler: tuple[str, str]) -> None:
+    network = Network(*shape)
+    slots = max(4 * network.n, 90)
+    messages = 0
+    for load, buffer in LOADS_AND_BUFFERS:
+        rows = rows_of(network.n, slots, load, network.n, several=buffer == 3)
+        messages += compare(network, scheduler, rows, buffer).messages.sum()
+    assert messages > slots // 4
+
+
+@pytest.mark.parametrize("scheduler", SCHEDULERS, ids=":".join)
+def test_logs_are_equal_slot_by_slot(scheduler: tuple[str, str]) -> None:
+    """A block may end in the middle of a cycle."""
+    network = Network(4, 3)
+    compare(network, scheduler, rows_of(12, 150, 0.15, 1), 0, sizes=(1, 150))
+    compare(network, scheduler, rows_of(12, 150, 0.5, 2), 2, sizes=(150, 7))
+
+
+@pytest.mark.parametrize("scheduler", SCHEDULERS, ids=":".join)
+@pytest.mark.parametrize("shape", [(4, 4), (6, 2), (2, 6)], ids=str)
+def test_long_queues_for_few_destinations(
+    shape: tuple[int, int], scheduler: tuple[str, str]
+) -> None:
+    """Queues of hundreds of packets: tables, lists and the pool grow many times."""
+    network = Network(*shape)
+    log = compare(network, scheduler, rows_of(network.n, 500, 0.7, 3, targets=2), 0)
+    assert log.most_own + log.most_relayed > 20
+
+
+@pytest.mark.parametrize("scheduler", SCHEDULERS, ids=":".join)
+def test_no_arrivals(scheduler: tuple[str, str]) -> None:
+    log = compare(Network(3, 3), scheduler, rows_of(9, 50, 0.0, 0), 0)
+    assert log.messages.sum() == 0
+
+
+@pytest.mark.parametrize(("d", "g"), [(2, 40), (1, 60)])
+@pytest.mark.parametrize(
+    "scheduler", [("aloha", "backoff"), ("relay", "standard"), ("ideal", "voq")]
+)
+def test_couplers_found_by_hashing(d: int, g: int, scheduler: tuple[str, str]) -> None:
+    """Where g² is many times n, only couplers in use have cells."""
+    network = Network(d, g)
+    log = compare(network, scheduler, rows_of(network.n, 200, 0.3, 4, targets=2 * d), 0)
+    assert log.collisions.sum() > 0 or d == 1 or scheduler[0] == "ideal"
+
+
+def test_seeds_differ() -> None:
+    rows = rows_of(16, 100, 0.2, 0)
+    logs = [joined(open_session(Network(4, 4), "relay", "standard", k), rows, 50) for k in (1, 2)]
+    assert logs[0].collisions.tolist() != logs[1].collisions.tolist()
+
+
+@pytest.mark.parametrize("name", ["epochs", "none"])
+def test_schedulers_without_a_kernel_are_refused(name: str) -> None:
+    assert not supports(name)
+    with pytest.raises(InputError, match="not compiled"):
+        open_session(Network(2, 2), name)
