@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
 import pytest
 
 import popsnet
@@ -34,12 +37,10 @@ def test_loads_above_an_unstable_one_are_not_run() -> None:
 
 
 def test_an_interruption_keeps_finished_points(monkeypatch: pytest.MonkeyPatch) -> None:
-    simulate = popsnet.traffic.curves.simulate
-
-    def stops(experiment: TrafficExperiment, **options: object) -> object:
+    def stops(experiment: TrafficExperiment, **options: Any) -> object:
         if experiment.load > 0.2:
             raise KeyboardInterrupt
-        return simulate(experiment, **options)
+        return popsnet.simulate(experiment, **options)
 
     monkeypatch.setattr("popsnet.traffic.curves.simulate", stops)
     with pytest.raises(KeyboardInterrupt) as stopped:
@@ -83,7 +84,7 @@ def test_the_figure_has_a_line_per_scheduler_and_marks_what_is_unstable() -> Non
     labels = axes.get_legend_handles_labels()[1]
     assert {"tdm", "relay", "unstable"} <= set(labels)
     assert axes.get_yscale() == axes.get_xscale() == "log"
-    dotted = [x for line in axes.lines if line.get_linewidth() == 0.8 for x in line.get_xdata()]
-    assert 0.5 in dotted
+    dotted = [np.asarray(line.get_xdata()) for line in axes.lines if line.get_linewidth() == 0.8]
+    assert 0.5 in np.concatenate(dotted)
     with pytest.raises(InputError, match="No point has a delay"):
         popsnet.plots.draw_load_curves(run_loads(points("relay", 0.9)).results)

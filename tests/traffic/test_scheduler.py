@@ -76,7 +76,7 @@ def test_names_and_variants() -> None:
     with pytest.raises(InputError, match="name two variants"):
         find_scheduler_variant("aloha:0.5", "0.25")
     with pytest.raises(InputError, match="already registered"):
-        popsnet.traffic.register_scheduler("tdm", summary="another")(lambda *_: iter(()))
+        popsnet.traffic.register_scheduler("tdm", summary="another")(ends)
     with pytest.raises(InputError, match="give a name"):
         find_scheduler(3)  # type: ignore[arg-type]
 

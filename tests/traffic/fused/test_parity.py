@@ -148,13 +148,7 @@ def test_seeds_differ() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "variant"),
-    [
-        ("none", "standard"),
-        ("tdm", "voq"),
-        ("aloha", "1.5"),
-        ("ideal", "-1"),
-    ],
+    ("name", "variant"), [("none", "standard"), ("tdm", "voq"), ("aloha", "1.5"), ("ideal", "-1")]
 )
 def test_schedulers_without_a_kernel_are_refused(name: str, variant: str) -> None:
     assert not supports(name, variant)

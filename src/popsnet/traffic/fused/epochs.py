@@ -60,9 +60,10 @@ class EpochsSession:
         arrival, *rest = np.concatenate(delivered, axis=1)
         source, destination, hops = (column.astype(np.int32) for column in rest)
         ends = np.cumsum(ends)
+        refused_now, lost, messages, collisions, destroyed, own, relayed = counts
         return Log(
-            *counts, ends, arrival.copy(), source, destination, hops,  # type: ignore[arg-type]
-            np.concatenate(refused), most_own, most_relayed,
+            refused_now, lost, messages, collisions, destroyed, own, relayed, ends, arrival.copy(), source,
+            destination, hops, np.concatenate(refused), most_own, most_relayed,
         )  # fmt: skip
 
     def close(self) -> None:
