@@ -81,7 +81,7 @@ def test_names_and_variants() -> None:
         find_scheduler(3)  # type: ignore[arg-type]
 
 
-def ends(network: Any, public: Any, coins: Any, memory: Any) -> Iterator[Any]:
+def ends(network: Any, public: Any, coins: Any, memory: Any) -> Any:
     yield
     yield Slot()
 

@@ -62,8 +62,8 @@ class EpochsSession:
         ends = np.cumsum(ends)
         refused_now, lost, messages, collisions, destroyed, own, relayed = counts
         return Log(
-            refused_now, lost, messages, collisions, destroyed, own, relayed, ends, arrival.copy(), source,
-            destination, hops, np.concatenate(refused), most_own, most_relayed,
+            refused_now, lost, messages, collisions, destroyed, own, relayed, ends, arrival.copy(),
+            source, destination, hops, np.concatenate(refused), most_own, most_relayed,
         )  # fmt: skip
 
     def close(self) -> None:
