@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from popsnet import Network, route, schedule
+from popsnet import Network, route, schedule, simulate
 from popsnet.engines.fused import session
 
 MEI_RIZZI = ((4, 4, "mei-rizzi", "published"), (8, 4, "mei-rizzi", "deferred"))
@@ -24,9 +24,19 @@ def compile_engine(cases: tuple[tuple[int, int, str, str], ...]) -> None:
         session.RESIDENT = 0  # type: ignore[attr-defined]
 
 
+def compile_traffic() -> None:
+    """All schedulers, and all kinds of arrivals."""
+    for name in ("tdm", "vlb", "rotor", "hop3", "aloha", "relay", "ideal", "epochs"):
+        simulate(3, 2, scheduler=name, load=0.1, slots=1000)
+    for pattern in ("uniform-with-self", "transpose", "group-shift", "hotspot:1:0.2", "gravity:1"):
+        simulate(4, 4, scheduler="tdm", load=0.05, pattern=pattern, slots=1000, overload=True)
+    simulate(4, 4, scheduler="tdm", load=0.05, burst=4, slots=1000)
+
+
 if __name__ == "__main__":
     if sys.argv[1] == "relay":
         schedule(Network(6, 4)).execute()
         compile_engine(RELAY)
     else:
         compile_engine(MEI_RIZZI)
+        compile_traffic()

@@ -104,7 +104,8 @@ def test_a_load_above_the_bound_is_refused() -> None:
     assert str(caught.value) == (
         "load = 0.6: on POPS(8, 8) no scheduler can carry more than 0.5625 packets per processor "
         "and slot of this pattern (hops: all groups send at most 64 per slot, and one group to one "
-        "group at most 1; other packets make two hops). Choose a smaller load; overload = True allows it."
+        "group at most 1; other packets make two hops). Choose a smaller load; overload = True "
+        "allows it."
     )
 
 

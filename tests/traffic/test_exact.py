@@ -7,6 +7,8 @@ exactly.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -21,8 +23,8 @@ SCHEDULERS = ("tdm", "vlb", "rotor", "hop3", "aloha", "relay", "ideal", "ideal:f
 WITHOUT_COLLISIONS = ("tdm", "vlb", "rotor", "hop3", "ideal", "ideal:fifo", "epochs")
 
 
-def point(d: int, g: int, scheduler: str, load: float, slots: int, **more: object) -> TrafficResult:
-    parameters = {"pattern": "uniform-with-self", **more}
+def point(d: int, g: int, scheduler: str, load: float, slots: int, **more: Any) -> TrafficResult:
+    parameters: dict[str, Any] = {"pattern": "uniform-with-self", **more}
     return popsnet.simulate(d, g, scheduler=scheduler, load=load, slots=slots, **parameters)
 
 

@@ -16,7 +16,8 @@ from popsnet.errors import InputError
 from popsnet.sweeps.points import Point, PointProvenance
 from popsnet.sweeps.rows import Row, UnreadableError
 from popsnet.traffic.experiment import TrafficExperiment
-from popsnet.traffic.result import COLUMNS, TrafficResult
+from popsnet.traffic.measures import Worst
+from popsnet.traffic.result import TrafficResult
 
 _UNREADABLE = (
     InputError, msgspec.MsgspecError, KeyError, TypeError, ValueError, AttributeError,
@@ -74,9 +75,8 @@ def point_of(row: Row) -> Point:
         experiment = TrafficExperiment.recorded(identity, origin.given)
         digest, _ = experiment.digest, experiment.network
         values = json.loads(row[2])
-        values["setting"]["engine"] = ""
+        msgspec.convert(values, _result_type())
         result = TrafficResult.from_dict(values)
-        _require_shown(result)
     except _UNREADABLE:
         raise UnreadableError(f"{where} has values that cannot be read.") from None
     if digest != row[0]:
@@ -86,19 +86,23 @@ def point_of(row: Row) -> Point:
     return Point(experiment, result, origin)
 
 
-def _require_shown(result: TrafficResult) -> None:
-    """Raise an error if a value of a result has a type that cannot be shown."""
-    row = result.row()
-    result.report().to_dict()
-    for column in COLUMNS:
-        column.cell(row)
-
-
 @cache
 def _identity_type() -> Any:
     hints = get_type_hints(TrafficExperiment)
     values = [(one.name, hints[one.name]) for one in fields(TrafficExperiment) if one.compare]
     return msgspec.defstruct("Identity", values, forbid_unknown_fields=True)
+
+
+@cache
+def _result_type() -> Any:
+    """Return the types of a result as plain values, which ``from_dict`` does not check."""
+    plain = {
+        "network": dict[str, int],
+        "worst": msgspec.defstruct("Worst", [*get_type_hints(Worst).items()]) | None,
+    }
+    hints = get_type_hints(TrafficResult)
+    values = [(one.name, plain.get(one.name, hints[one.name])) for one in fields(TrafficResult)]
+    return msgspec.defstruct("Result", values, forbid_unknown_fields=True)
 
 
 def point_flaws(row: Row) -> Iterator[str]:

@@ -72,7 +72,7 @@ class PointTable:
 
     def get(self, experiment: TrafficExperiment) -> Point | None:
         """Return a point; None if the store does not have it."""
-        found = [row for row in self._store.rows("traffic") if row[0] == experiment.digest]
+        found = self._store.rows("traffic", experiment.digest)
         return self._point(found[0]) if found else None
 
     def _point(self, row: Row) -> Point:

@@ -531,12 +531,13 @@ class Store:
         deleted = sum(table.deleted for table in tables)
         return sum(table.without for table in tables) - deleted, deleted
 
-    def rows(self, table: str) -> list[tuple[Any, ...]]:
-        """Return all rows of a table, in the order of its key."""
+    def rows(self, table: str, point: str | None = None) -> list[tuple[Any, ...]]:
+        """Return the rows of a table, of all experiments or of one, in the order of its key."""
         if table in stored.ADDED and table not in self._tables:
             return []
         key = "point" if table in ("points", "traffic") else "point, shard"
-        return self._rows(f"SELECT * FROM {table} ORDER BY {key}")  # noqa: S608
+        which, values = ("", ()) if point is None else ("WHERE point = ?", (point,))
+        return self._rows(f"SELECT * FROM {table} {which} ORDER BY {key}", *values)  # noqa: S608
 
     def columns(self, table: str) -> list[str]:
         """Return the names of the columns of a table."""

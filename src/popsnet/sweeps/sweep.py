@@ -21,10 +21,8 @@ from msgspec.structs import replace
 from popsnet.engines import choose_engine
 from popsnet.errors import InputError, PermutationError
 from popsnet.experiment import MAX_STEPS, Experiment
-from popsnet.files import is_file
 from popsnet.network import Network
 from popsnet.permutations import find_permutation
-from popsnet.permutations.files import SUFFIXES
 from popsnet.report import counted
 from popsnet.routing import Router, Schedules, find_variant
 from popsnet.sweeps import tables
@@ -78,9 +76,10 @@ class Sweep:
         """
         path = Path(path)
         top = tables.read_toml(path)
+        kinds = [kind for kind in _KEYS if kind in top] or ["grid"]
+        known = dict.fromkeys(key for kind in kinds for key in _TOP_KEYS[kind])
+        tables.require_known(str(path), top, (*known, *_KEYS), _elsewhere(kinds))
         found = tables.tables_of(path, top, _KEYS)
-        at_top = [key for kind in found for key in _TOP_KEYS[kind]]
-        tables.require_known(str(path), top, (*dict.fromkeys(at_top), *found), _elsewhere(found))
         sweeps = (
             _table(kind, f"{path}, {kind} {number}", {**_part(top, kind), **one}, path.parent)
             for kind, several in found.items()
@@ -197,7 +196,7 @@ class _Grid(NetworksTable, frozen=True):
             yield f"{name} on {network}: {re.split(r'(?<=[.]) |; ', reason)[0].rstrip('.')}."
             return
         for permutation in self.permutations:
-            _require_file(permutation)
+            tables.require_file("permutations", permutation)
             try:
                 experiment = Experiment(
                     network.d, network.g, router=router, variant=chosen, permutation=permutation,
@@ -257,13 +256,6 @@ def _require_schedule(variant: str, making: list[Schedules]) -> None:
         except InputError as error:
             reasons.append(str(error))
     raise InputError(f"variants: {' '.join(reasons)}")
-
-
-def _require_file(permutation: str) -> None:
-    """Refuse a file that does not exist, even if others may be skipped."""
-    path = Path(permutation)
-    if path.suffix.lower() in SUFFIXES and not is_file(path):
-        raise InputError(f"permutations: the file {path} does not exist.")
 
 
 def _router(name: str) -> tuple[Router, str | None]:

@@ -16,6 +16,7 @@ from typing import Annotated, Any, ClassVar, TypeAlias, TypeVar
 from msgspec import Meta, Struct, ValidationError, convert
 
 from popsnet.errors import InputError
+from popsnet.files import is_file
 from popsnet.network import Network
 from popsnet.permutations import NAMES
 from popsnet.permutations.files import SUFFIXES
@@ -239,3 +240,10 @@ def permutation_file(folder: Path, name: str) -> str:
     if name in NAMES or Path(name).suffix.lower() not in SUFFIXES:
         return name
     return str(folder / name)
+
+
+def require_file(key: str, permutation: str) -> None:
+    """Refuse the name of a file that does not exist, even if others may be skipped."""
+    path = Path(permutation)
+    if path.suffix.lower() in SUFFIXES and not is_file(path):
+        raise InputError(f"{key}: the file {path} does not exist.")

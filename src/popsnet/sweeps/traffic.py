@@ -50,10 +50,13 @@ class TrafficTable(NetworksTable, frozen=True):
         listed = {**table, "loads": read_loads(loads)} if isinstance(loads, str) else table
         found = tables.checked(listed, cls, _LISTS)
         found._require_arrivals()
+        patterns = tuple(tables.permutation_file(folder, one) for one in found.patterns)
+        for one in patterns:
+            tables.require_file("patterns", one)
         return replace(
             found,
             schedulers=tuple(tables.program_file(folder, one) for one in found.schedulers),
-            patterns=tuple(tables.permutation_file(folder, one) for one in found.patterns),
+            patterns=patterns,
             matrix=_file(folder, "matrix", found.matrix),
             packets=_file(folder, "packets", found.packets),
         )

@@ -19,6 +19,9 @@ from popsnet.traffic.result import Setting, TrafficResult
 from popsnet.traffic.scheduler import all_schedulers
 from popsnet.traffic.simulation import Session, run_point
 
+_MESSAGE_BLOCK = 2**13
+"""Processor-slots of a block of the message-level engine: a fraction of a second."""
+
 ENGINES = ("auto", "slots", "fused")
 """The engines: compiled, or any scheduler message by message."""
 
@@ -99,6 +102,7 @@ def simulate(
             arrivals, session, experiment.network, setting=setting, slots=slots, warm_up=warm_up,
             period=experiment.resolved_scheduler.period(experiment.network),
             precision=experiment.precision, max_slots=experiment.max_slots, progress=progress,
+            block_slots=_MESSAGE_BLOCK // experiment.network.n + 1 if name == "slots" else None,
         )  # fmt: skip
     finally:
         session.close()

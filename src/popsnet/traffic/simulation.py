@@ -211,7 +211,8 @@ def run_point(
     A window that grows is at least as long as the warm-up and 20 periods. It is looked at whenever
     it is half as long again, and ends when the interval was narrow enough twice in a row. As it
     ends when the interval looks narrow, such an interval covers less often than one of a window
-    of given length: 105 of 120 covered the exact mean of ``tdm`` at half and 80 % load.
+    of given length: 187 of 200 covered the exact mean of ``tdm``, at loads of 15 % to 70 % on three
+    networks.
 
     The drain is at most as long as the window. Arrivals go on in it, and are not measured. If
     packets are lost, which are not known by name, it also ends when no packet of the window was

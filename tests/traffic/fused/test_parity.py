@@ -24,7 +24,7 @@ SHAPES = [
 SCHEDULERS = [
     ("tdm", "standard"), ("vlb", "standard"), ("rotor", "standard"), ("hop3", "standard"),
     ("aloha", "backoff"), ("aloha", "0.125"), ("aloha", "1"), ("relay", "standard"),
-    ("ideal", "voq"), ("ideal", "fifo"), ("ideal", "3"),
+    ("ideal", "voq"), ("ideal", "fifo"), ("ideal", "3"), ("epochs", "standard"),
 ]  # fmt: skip
 LOADS_AND_BUFFERS = [(0.04, 0), (0.2, 0), (0.2, 1), (0.9, 0), (0.9, 3)]
 
@@ -97,7 +97,7 @@ def compare(
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_logs_are_equal_on_every_shape(shape: tuple[int, int], scheduler: tuple[str, str]) -> None:
     network = Network(*shape)
-    slots = max(4 * network.n, 90)
+    slots = max(3 * network.n, 60)
     messages = 0
     for load, buffer in LOADS_AND_BUFFERS:
         rows = rows_of(network.n, slots, load, network.n, several=buffer == 3)
@@ -147,8 +147,10 @@ def test_seeds_differ() -> None:
     assert logs[0].collisions.tolist() != logs[1].collisions.tolist()
 
 
-@pytest.mark.parametrize("name", ["epochs", "none"])
-def test_schedulers_without_a_kernel_are_refused(name: str) -> None:
-    assert not supports(name)
+@pytest.mark.parametrize(
+    ("name", "variant"), [("none", "standard"), ("tdm", "voq"), ("aloha", "1.5"), ("ideal", "-1")]
+)
+def test_schedulers_without_a_kernel_are_refused(name: str, variant: str) -> None:
+    assert not supports(name, variant)
     with pytest.raises(InputError, match="not compiled"):
-        open_session(Network(2, 2), name)
+        open_session(Network(2, 2), name, variant)

@@ -43,7 +43,7 @@ from popsnet.traffic.fused.shelf import (
     remove,
     settled,
 )  # fmt: skip
-from popsnet.traffic.fused.tries import WINDOW, make_keys, mark_alone, passes, put, unlink
+from popsnet.traffic.fused.tries import make_keys, mark_alone, passes, put, unlink
 
 
 class Chances(NamedTuple):
@@ -86,6 +86,8 @@ def open_aloha(d: int, g: int, variant: str, private: np.uint64, purposes: U64) 
     """Return the kernel of a variant, with the private seed and the numbers of purposes."""
     fixed = -1 if variant == "backoff" else round(float(variant) * 2**32)
     most = (d - 1).bit_length() + 2
+    if fixed >= 0:  # one coin, for the oldest packet
+        purposes = purposes[:1].copy()
     chances = Chances(private, purposes, np.empty_like(purposes), most, fixed)
     return Aloha(new_shelf(g), new_couplers(d, g), chances, new_tries(d * g))
 
@@ -186,7 +188,7 @@ def _choose(
         if source < 0:
             continue
         last, row = -1, records[at, HEAD]
-        for w in range(WINDOW):
+        for w in range(len(keys)):
             if passes(keys, w, source, fails[row], most, fixed):
                 sources[m], rows[m], before[m] = source, row, last
                 m += 1

@@ -48,7 +48,6 @@ class Draws(NamedTuple):
     public: np.uint64
     keeper: np.uint64
     rotation: np.uint64
-    offset: np.uint64
 
 
 class Layout(NamedTuple):
@@ -138,7 +137,7 @@ def _advance(
                 _put_off(k % d, layout.waiting, rows, after, first, end, free, top)
         else:
             e = k // g
-            s = (k + draw_at(draws.public, draws.offset, e, g, 0)) % g
+            s = k % g
             number = groups + (e % turns) * g + s
             out = take(rows, after, first, end, free, top, number, last, t, events, 0)
             if turns > 1:

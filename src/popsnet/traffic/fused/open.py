@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from popsnet.coins import Coins, number_of
@@ -10,7 +12,10 @@ from popsnet.network import Network
 from popsnet.traffic.fused.parts import U64
 from popsnet.traffic.fused.session import FusedSession, Kernel
 
-_NAMES = "tdm", "vlb", "rotor", "hop3", "aloha", "relay", "ideal"
+if TYPE_CHECKING:
+    from popsnet.traffic.fused.epochs import EpochsSession
+
+_STANDARD = "tdm", "vlb", "rotor", "hop3", "relay", "epochs"
 
 
 def supports(scheduler: str, variant: str = "standard") -> bool:
@@ -19,15 +24,26 @@ def supports(scheduler: str, variant: str = "standard") -> bool:
     Examples
     --------
     >>> from popsnet.traffic.fused import supports
-    >>> supports("tdm"), supports("epochs")
+    >>> supports("tdm"), supports("tdm", "mine")
     (True, False)
     """
-    return scheduler in _NAMES
+    if scheduler == "aloha":
+        return variant == "backoff" or _is_probability(variant)
+    if scheduler == "ideal":
+        return variant in ("voq", "fifo") or variant.isdecimal()
+    return scheduler in _STANDARD and variant == "standard"
+
+
+def _is_probability(text: str) -> bool:
+    try:
+        return 0 < float(text) <= 1
+    except ValueError:
+        return False
 
 
 def open_session(
     network: Network, scheduler: str, variant: str = "standard", seed: int = 0, buffer: int = 0
-) -> FusedSession:
+) -> FusedSession | EpochsSession:
     """Open a session of a compiled scheduler.
 
     Parameters
@@ -43,19 +59,33 @@ def open_session(
 
     Returns
     -------
-    FusedSession
+    FusedSession or EpochsSession
         Advances block by block.
 
     Raises
     ------
     InputError
         If there is no kernel for it.
+
+    Examples
+    --------
+    >>> from popsnet import Network
+    >>> from popsnet.traffic import make_arrivals
+    >>> from popsnet.traffic.fused import open_session
+    >>> session = open_session(Network(4, 4), "tdm")
+    >>> log = session.advance(make_arrivals(Network(4, 4), load=0.5).block(0, 1000))
+    >>> len(log.messages), log.collisions.sum()
+    (1000, np.int64(0))
     """
     if not supports(scheduler, variant):
         raise InputError(
             f"scheduler = {scheduler!r}, variant = {variant!r}: it is not compiled. Use the "
             "message-level engine."
         )
+    if scheduler == "epochs":
+        from popsnet.traffic.fused.epochs import EpochsSession
+
+        return EpochsSession(network, buffer)
     return FusedSession(network, _kernel(network, scheduler, variant, seed), buffer)
 
 
@@ -77,7 +107,7 @@ def _kernel(network: Network, scheduler: str, variant: str, seed: int) -> Kernel
     if scheduler == "hop3":
         from popsnet.traffic.fused.hop3 import Draws, open_hop3
 
-        purposes = (_purpose(name) for name in ("keeper", "rotation", "offset"))
+        purposes = (_purpose(name) for name in ("keeper", "rotation"))
         return open_hop3(d, g, Draws(public, *purposes))
     if scheduler == "aloha":
         from popsnet.traffic.fused.aloha import open_aloha

@@ -135,7 +135,7 @@ def accept(
     t: int, low: int, high: int, sources: I32, destinations: I32, buffer: int, pool: I32,
     free: I32, held: I32, state: I64, nodes: I32, refused_rows: I64,
 ) -> int:  # fmt: skip
-    """Give the arrivals of a slot a row each, unless refused, and return how many have one."""
+    """Put the arrivals of a slot into rows, unless refused, and return how many have one."""
     m, top, refused = 0, state[FREE], state[REFUSED]
     for k in range(low, high):
         source = sources[k]

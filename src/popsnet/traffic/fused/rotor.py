@@ -11,36 +11,48 @@ from popsnet.compiled import compiled
 from popsnet.network import I32, I64
 from popsnet.splitmix import step_key
 from popsnet.traffic.arrivals import Block
-from popsnet.traffic.fused.frame import reduced
-from popsnet.traffic.fused.lists import Lists, new_lists, take, with_chunks
+from popsnet.traffic.fused.frame import frame_slot, reduced
+from popsnet.traffic.fused.lists import (
+    FROM,
+    KEY,
+    SINCE,
+    TO,
+    Lists,
+    new_lists,
+    take,
+    with_chunks,
+)  # fmt: skip
 from popsnet.traffic.fused.parts import (
+    ARRIVAL,
+    DESTINATION,
+    FREE,
     LOST,
     MESSAGES,
     NEXT,
     OWN,
+    REFUSED,
     RELAYED,
     Paper,
     Parts,
-    accept,
     deliver,
-    gather,
     note_slot,
-    release,
 )  # fmt: skip
 from popsnet.traffic.fused.shelf import (
-    HEAD,
-    LENGTH,
     Shelf,
-    enqueue,
+    enter,
     find,
     larger_records,
     look_at,
     new_shelf,
-    pop_stripe,
+    place,
     settled,
+    widen,
 )  # fmt: skip
-from popsnet.traffic.fused.spread import hear, keep
-from popsnet.traffic.fused.tdm import by_meeting, by_source
+from popsnet.traffic.fused.spread import hear
+
+_TO, _SINCE, _MORE = 1, 2, 3
+"""Columns of the records of own queues after the key: the first packet, its destination and slot of
+arrival, and the last of the others, -1 if there is none. The others are a ring in the pool."""
 
 
 class Surplus(NamedTuple):
@@ -108,29 +120,28 @@ def _advance(
     last: I64, spare: I32, public: np.uint64, keeper: np.uint64,
 ) -> I32:  # fmt: skip
     pool, held, kept, state, nodes = parts.pool, parts.held, parts.kept, parts.state, parts.nodes
-    stripes, keys, lengths = parts.stripes, parts.keys, parts.lengths
-    sent, hops, senders = parts.sent, parts.hops, parts.senders
+    stripes, keys, lengths, events = parts.stripes, parts.keys, parts.lengths, parts.events
     records, base, sizes, used, meta = own.records, own.base, own.sizes, own.used, own.meta
-    events = parts.events
     group, index, residue, d, g = parts.group, parts.indices, parts.residue, parts.d, parts.g
     sources, destinations, starts = block.sources, block.destinations, block.starts
+    hops = parts.hops
     for k in range(len(starts) - 1):
         t, low, high = block.begin + k, starts[k], starts[k + 1]
-        m = accept(
-            t, low, high, sources, destinations, parts.buffer, pool, parts.free, held, state,
-            nodes, paper.refused_rows,
+        m = _accept(
+            low, high, sources, destinations, parts.buffer, held, state, paper.refused_rows, group,
+            index, residue, d, g, nodes, keys, stripes,
         )  # fmt: skip
-        by_source(nodes, m, pool, keys)
-        by_meeting(nodes, keys, m, pool, group, index, residue, d, g, stripes)
         done = 0
         while done < m:
-            done = enqueue(
-                records, base, sizes, used, meta, pool, nodes, stripes, keys, lengths, done, m
-            )
+            done = _enqueue(
+                t, records, base, sizes, used, meta, pool, parts.free, state, destinations, nodes,
+                stripes, keys, lengths, done, m,
+            )  # fmt: skip
             if done < m:
                 records = larger_records(records, base, sizes, meta, stripes[done])
-        _note_surplus(keys, stripes, lengths, m, surplus.rows, surplus.head, surplus.tail,
-                      surplus.state)  # fmt: skip
+        _note_surplus(
+            keys, stripes, lengths, m, surplus.rows, surplus.head, surplus.tail, surplus.state
+        )
         u = t % (d * g)
         t0, t2 = u % max(d, g), u // max(d, g)
         first = take(
@@ -138,30 +149,23 @@ def _advance(
             last, t, events, 0,
         )  # fmt: skip
         for q in range(first):
-            kept[events[q, 0]] -= 1
-        second = pop_stripe(
-            records, base, sizes, used, pool, u, last, t, senders, sent, first, spare
+            kept[events[q, KEY]] -= 1
+        second = _take_own(
+            t, u, records, base, sizes, used, pool, parts.free, state, last, events, first, spare
         )
         out = _spread(
-            t, t0, d, g, records, base, sizes, pool, surplus.rows, surplus.head, surplus.state,
-            last, stripes, senders, sent, second,
+            t, t0, d, g, records, base, sizes, pool, parts.free, state, surplus.rows,
+            surplus.head, surplus.state, last, stripes, parts.senders, events, second,
         )  # fmt: skip
         for q in range(first, out):
-            held[senders[q]] -= 1
+            held[events[q, KEY]] -= 1
         state[OWN] -= out - first
         state[RELAYED] -= first
         delivered, stored = hear(
-            t0, t2, step_key(public, keeper, t), senders, sent, second, out, d, g, group, index,
-            residue, parts.buffer, pool, parts.free, kept, state, nodes, keys,
+            t0, t2, step_key(public, keeper, t), events, second, out, d, g, group, index, residue,
+            parts.buffer, kept, state, relayed.rows, relayed.after, relayed.first, relayed.end,
+            relayed.free, relayed.top,
         )  # fmt: skip
-        by_meeting(nodes, keys, stored, pool, group, index, residue, d, g, stripes)
-        keep(
-            nodes, keys, stripes, stored, pool, relayed.rows, relayed.after, relayed.first,
-            relayed.end, relayed.free, relayed.top,
-        )  # fmt: skip
-        release(nodes, 0, stored, parts.free, state)
-        gather(sent, first, delivered, pool, events)
-        release(sent, first, delivered, parts.free, state)
         hops[:first] = 2
         hops[first:delivered] = 1
         deliver(
@@ -172,6 +176,120 @@ def _advance(
         paper.counts[MESSAGES, k] = out
         note_slot(k, low, high, m, sources, held, state, paper.counts, paper.ends)
     return records
+
+
+@compiled
+def _accept(
+    low: int, high: int, sources: I32, destinations: I32, buffer: int, held: I32, state: I64,
+    refused_rows: I64, group: I32, index: I32, residue: I32, d: int, g: int, nodes: I32, keys: I32,
+    stripes: I32,
+) -> int:  # fmt: skip
+    """Write the rows of arrivals that are not refused, and their queues; return how many."""
+    m, refused = 0, state[REFUSED]
+    for k in range(low, high):
+        source, to = sources[k], destinations[k]
+        if buffer > 0 and held[source] >= buffer:
+            refused_rows[refused] = k
+            refused += 1
+            continue
+        held[source] += 1
+        a, i = int(group[source]), int(index[source])
+        stripes[m] = frame_slot(a, i, int(group[to]), int(residue[to]), d, g)
+        nodes[m], keys[m] = k, source
+        m += 1
+    state[REFUSED] = refused
+    state[OWN] += m
+    return m
+
+
+@compiled
+def _enqueue(
+    t: int, records: I32, base: I64, sizes: I32, used: I32, meta: I64, pool: I32, free: I32,
+    state: I64, destinations: I32, nodes: I32, stripes: I32, keys: I32, lengths: I32, low: int,
+    m: int,
+) -> int:  # fmt: skip
+    """Append arrivals low … m - 1 to queues, and return the first for which there was no room.
+
+    Writes whether each queue had packets.
+    """
+    if look_at(records, base, sizes, stripes, keys, low, m) == -(1 << 62):
+        return low  # never: it keeps the reads
+    for k in range(low, m):
+        stripe, key, to = int(stripes[k]), keys[k], destinations[nodes[k]]
+        if 4 * used[stripe] >= 3 * sizes[stripe] and not widen(records, base, sizes, meta, stripe):
+            return k
+        first, mask = base[stripe], int(sizes[stripe]) - 1
+        at = place(key, mask + 1)
+        while records[first + at, KEY] != key and records[first + at, KEY] >= 0:
+            at = (at + 1) & mask
+        at += first
+        lengths[k] = int(records[at, KEY] >= 0)
+        if lengths[k] == 0:
+            records[at, KEY], records[at, _TO] = key, to
+            records[at, _SINCE], records[at, _MORE] = np.int32(t), -1
+            used[stripe] += 1
+            continue
+        state[FREE] -= 1
+        row, tail = free[state[FREE]], records[at, _MORE]
+        pool[row, DESTINATION], pool[row, ARRIVAL] = to, np.int32(t)
+        if tail < 0:
+            pool[row, NEXT] = row
+        else:
+            pool[row, NEXT] = pool[tail, NEXT]
+            pool[tail, NEXT] = row
+        records[at, _MORE] = row
+    return m
+
+
+@compiled(inline=True)
+def _move_up(records: I32, at: int, pool: I32, free: I32, state: I64) -> None:
+    """Replace the first packet of a queue by the second, of which there must be one."""
+    tail = records[at, _MORE]
+    row = pool[tail, NEXT]
+    records[at, _TO], records[at, _SINCE] = pool[row, DESTINATION], pool[row, ARRIVAL]
+    if row == tail:
+        records[at, _MORE] = -1
+    else:
+        pool[tail, NEXT] = pool[row, NEXT]
+    free[state[FREE]] = row
+    state[FREE] += 1
+
+
+@compiled
+def _take_own(
+    t: int, stripe: int, records: I32, base: I64, sizes: I32, used: I32, pool: I32, free: I32,
+    state: I64, last: I64, events: I32, begin: int, spare: I32,
+) -> int:  # fmt: skip
+    """Remove the first packet of every queue of a stripe, unless its source has sent in slot t.
+
+    Writes packets to ``events`` from ``begin`` on, and returns their end.
+    """
+    first, size = base[stripe], int(sizes[stripe])
+    if used[stripe] == 0:
+        return begin
+    m, left = begin, 0
+    for at in range(first, first + size):
+        key = records[at, KEY]
+        if key < 0:
+            continue
+        sends = last[key] != t
+        if sends:
+            last[key] = t
+            events[m, KEY], events[m, TO], events[m, FROM] = key, records[at, _TO], key
+            events[m, SINCE] = records[at, _SINCE]
+            m += 1
+        if not sends or records[at, _MORE] >= 0:
+            if sends:
+                _move_up(records, at, pool, free, state)
+            for column in range(4):
+                spare[left, column] = records[at, column]
+            left += 1
+    for at in range(first, first + size):
+        records[at, KEY] = -1
+    for k in range(left):
+        enter(records, first, size, spare[k, 0], spare[k, 1], spare[k, 2], spare[k, 3])
+    used[stripe] = left
+    return m
 
 
 @compiled
@@ -195,36 +313,30 @@ def _note_surplus(
 
 @compiled
 def _spread(
-    t: int, t0: int, d: int, g: int, records: I32, base: I64, sizes: I32, pool: I32, rows: I32,
-    head: I32, state: I64, last: I64, stripes: I32, senders: I32, sent: I32, begin: int,
+    t: int, t0: int, d: int, g: int, records: I32, base: I64, sizes: I32, pool: I32, free: I32,
+    state: I64, rows: I32, head: I32, surplus: I64, last: I64, stripes: I32, senders: I32,
+    events: I32, begin: int,
 ) -> int:  # fmt: skip
     """Take a packet from each sender that is free and has a queue of two or more."""
-    free = begin
-    if d <= g:
-        for p in range(d * g):
+    count = 0
+    for a in range(g):
+        for x in range(min(d, g)):
+            p = a * d + (x if d <= g else reduced(t0 + x, d))
             if last[p] != t and head[p] >= 0:
-                senders[free] = p
-                free += 1
-    else:
-        for a in range(g):
-            for j in range(g):
-                p = a * d + reduced(t0 + j, d)
-                if last[p] != t and head[p] >= 0:
-                    senders[free] = p
-                    free += 1
-    for q in range(begin, free):
+                senders[count] = p
+                count += 1
+    for q in range(count):
         stripes[q] = rows[head[senders[q]], 0]
-    if look_at(records, base, sizes, stripes, senders, begin, free) == -(1 << 62):
+    if look_at(records, base, sizes, stripes, senders, 0, count) == -(1 << 62):
         return begin  # never: it keeps the reads
     m = begin
-    for q in range(begin, free):
+    for q in range(count):
         p = senders[q]
-        record = _long_queue(records, base, sizes, rows, head, state, p)
-        if record >= 0:
-            row = records[record, HEAD]
-            records[record, HEAD] = pool[row, NEXT]
-            records[record, LENGTH] -= 1
-            senders[m], sent[m] = p, row
+        at = _long_queue(records, base, sizes, rows, head, surplus, p)
+        if at >= 0:
+            events[m, KEY], events[m, TO], events[m, FROM] = p, records[at, _TO], p
+            events[m, SINCE] = records[at, _SINCE]
+            _move_up(records, at, pool, free, state)
             m += 1
     return m
 
@@ -241,6 +353,6 @@ def _long_queue(
         state[0] = int(row)
         state[1] -= 1
         record = find(records, base, sizes, rows[row, 0], p)
-        if record >= 0 and records[record, LENGTH] >= 2:
+        if record >= 0 and records[record, _MORE] >= 0:
             return int(record)
     return -1

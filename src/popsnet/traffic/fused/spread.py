@@ -6,17 +6,9 @@ import numpy as np
 
 from popsnet.compiled import compiled
 from popsnet.network import I32, I64
-from popsnet.traffic.fused.frame import keeper_of, reduced
-from popsnet.traffic.fused.lists import append
-from popsnet.traffic.fused.parts import (
-    ARRIVAL,
-    DESTINATION,
-    FREE,
-    MOST_RELAYED,
-    NEXT,
-    RELAYED,
-    SOURCE,
-)  # fmt: skip
+from popsnet.traffic.fused.frame import frame_slot, keeper_of, reduced
+from popsnet.traffic.fused.lists import FROM, KEY, SINCE, TO, append
+from popsnet.traffic.fused.parts import MOST_RELAYED, NEXT, RELAYED
 
 
 @compiled
@@ -47,50 +39,37 @@ def take_oldest(
 
 @compiled
 def hear(
-    t0: int, t2: int, key: np.uint64, senders: I32, sent: I32, low: int, m: int, d: int, g: int,
-    group: I32, index: I32, residue: I32, buffer: int, pool: I32, free: I32, kept: I32,
-    state: I64, nodes: I32, keys: I32,
+    t0: int, t2: int, key: np.uint64, events: I32, low: int, m: int, d: int, g: int, group: I32,
+    index: I32, residue: I32, buffer: int, kept: I32, state: I64, rows: I32, after: I32,
+    first: I32, end: I32, free: I32, top: I64,
 ) -> tuple[int, int]:  # fmt: skip
-    """Let the classes that are met in the slot (t0, t2) hear packets low … m - 1 of ``sent``.
+    """Let the classes that are met in the slot (t0, t2) hear packets low … m - 1 of ``events``.
 
-    Those that are delivered stay in ``sent``. Others are put into ``nodes``, and their keepers into
-    ``keys``, unless a keeper has no room. Returns the ends of both.
+    Those that are delivered stay there. Others go to the lists of their keepers, by the slots of
+    the frame in which these meet the classes of the destinations, unless a keeper has no room.
+    Returns the end of the packets that are delivered, and how many are kept.
     """
     delivered, stored = low, 0
     for q in range(low, m):
-        p, row = senders[q], sent[q]
-        a, i, to = int(group[p]), int(index[p]), pool[row, DESTINATION]
+        p, to, source, since = events[q, KEY], events[q, TO], events[q, FROM], events[q, SINCE]
+        a, i, c, z = int(group[p]), int(index[p]), int(group[to]), int(residue[to])
         if d <= g:
             b, r = reduced(a + i - t0, g), reduced(i + t2, d)
         else:
             j = reduced(i - t0, d)
             b, r = reduced(a + j, g), reduced(j + t2, g)
-        if group[to] == b and residue[to] == r:
-            sent[delivered] = row
+        if c == b and z == r:
+            events[delivered, TO], events[delivered, FROM] = to, source
+            events[delivered, SINCE] = since
             delivered += 1
             continue
         keeper = keeper_of(key, a, b, r, d, g)
         if buffer > 0 and kept[keeper] >= buffer:
-            free[state[FREE]] = row
-            state[FREE] += 1
             continue
         kept[keeper] += 1
         state[MOST_RELAYED] = max(state[MOST_RELAYED], int(kept[keeper]))
-        nodes[stored], keys[stored] = row, keeper
         stored += 1
+        u = frame_slot(b, int(index[keeper]), c, z, d, g)
+        append(rows, after, first, end, free, top, u, keeper, to, source, since)
     state[RELAYED] += stored
     return delivered, stored
-
-
-@compiled
-def keep(
-    nodes: I32, keys: I32, stripes: I32, m: int, pool: I32, rows: I32, after: I32, first: I32,
-    end: I32, free: I32, top: I64,
-) -> None:  # fmt: skip
-    """Move packets from the pool to the lists of their keepers."""
-    for k in range(m):
-        row = nodes[k]
-        append(
-            rows, after, first, end, free, top, int(stripes[k]), keys[k],
-            pool[row, DESTINATION], pool[row, SOURCE], pool[row, ARRIVAL],
-        )  # fmt: skip

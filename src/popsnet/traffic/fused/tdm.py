@@ -12,11 +12,9 @@ from popsnet.traffic.arrivals import Block
 from popsnet.traffic.fused.frame import frame_slot
 from popsnet.traffic.fused.lists import KEY, Lists, append, new_lists, take, with_chunks
 from popsnet.traffic.fused.parts import (
-    DESTINATION,
     MESSAGES,
     OWN,
     REFUSED,
-    SOURCE,
     Paper,
     Parts,
     deliver,
@@ -91,22 +89,3 @@ def _accept(
     state[REFUSED] = refused
     state[OWN] += m
     return int(m)
-
-
-@compiled
-def by_source(nodes: I32, m: int, pool: I32, keys: I32) -> None:
-    """Write the sources of packets."""
-    for k in range(m):
-        keys[k] = pool[nodes[k], SOURCE]
-
-
-@compiled
-def by_meeting(
-    nodes: I32, keys: I32, m: int, pool: I32, group: I32, index: I32, residue: I32, d: int, g: int,
-    stripes: I32,
-) -> None:  # fmt: skip
-    """Write when the processors that hold packets meet the classes of their destinations."""
-    for k in range(m):
-        p, to = keys[k], pool[nodes[k], DESTINATION]
-        a, i = int(group[p]), int(index[p])
-        stripes[k] = frame_slot(a, i, int(group[to]), int(residue[to]), d, g)

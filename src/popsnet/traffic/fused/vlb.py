@@ -25,8 +25,7 @@ from popsnet.traffic.fused.parts import (
     note_slot,
     release,
 )  # fmt: skip
-from popsnet.traffic.fused.spread import hear, keep, take_oldest
-from popsnet.traffic.fused.tdm import by_meeting
+from popsnet.traffic.fused.spread import hear, take_oldest
 
 
 @dataclass
@@ -55,9 +54,8 @@ def _advance(
     keeper: np.uint64,
 ) -> None:  # fmt: skip
     pool, held, kept, state, nodes = parts.pool, parts.held, parts.kept, parts.state, parts.nodes
-    stripes, keys, events = parts.stripes, parts.keys, parts.events
+    d, g, events = parts.d, parts.g, parts.events
     sent, hops, senders = parts.sent, parts.hops, parts.senders
-    group, index, residue, d, g = parts.group, parts.indices, parts.residue, parts.d, parts.g
     sources, destinations, starts = block.sources, block.destinations, block.starts
     for k in range(len(starts) - 1):
         t, low, high = block.begin + k, starts[k], starts[k + 1]
@@ -71,18 +69,15 @@ def _advance(
             t0, t2 = u % max(d, g), u // max(d, g)
             out = take_oldest(t0, d, g, parts.head, pool, held, senders, sent)
             state[OWN] -= out
+            gather(sent, 0, out, pool, events)
+            for q in range(out):
+                events[q, KEY] = senders[q]
+            release(sent, 0, out, parts.free, state)
             delivered, stored = hear(
-                t0, t2, step_key(public, keeper, t), senders, sent, 0, out, d, g, group, index,
-                residue, parts.buffer, pool, parts.free, kept, state, nodes, keys,
+                t0, t2, step_key(public, keeper, t), events, 0, out, d, g, parts.group,
+                parts.indices, parts.residue, parts.buffer, kept, state, relayed.rows,
+                relayed.after, relayed.first, relayed.end, relayed.free, relayed.top,
             )  # fmt: skip
-            by_meeting(nodes, keys, stored, pool, group, index, residue, d, g, stripes)
-            keep(
-                nodes, keys, stripes, stored, pool, relayed.rows, relayed.after, relayed.first,
-                relayed.end, relayed.free, relayed.top,
-            )  # fmt: skip
-            release(nodes, 0, stored, parts.free, state)
-            gather(sent, 0, delivered, pool, events)
-            release(sent, 0, delivered, parts.free, state)
             paper.counts[LOST, k] = out - delivered - stored
         else:
             out = take(

@@ -37,7 +37,7 @@ def epochs(network: Network, public: Coins, coins: Coins, memory: TrafficMemory)
     """Schedule all packets that wait, execute the schedule, and begin again.
 
     A schedule takes 2·max(h, ⌈Δ/g⌉) slots, where h is the largest number of packets of a processor
-    and Δ that of a group, sent or received.
+    and Δ that of a group, sent or received. A relay holds a packet for one slot.
     """
     waiting: list[np.ndarray] = []
     schedule: Schedule | None = None
@@ -55,8 +55,6 @@ def epochs(network: Network, public: Coins, coins: Coins, memory: TrafficMemory)
             continue
         senders, listeners, positions = schedule.transmissions(number)
         packets, is_last = rows[1][positions], number % schedule.hops == schedule.hops - 1
-        held = memory.holds(senders, packets)  # all, unless buffers are finite
-        senders, listeners, packets = senders[held], listeners[held], packets[held]
         inbox = yield Slot.send_packets(
             senders, network.group(listeners), (listeners, network.group(senders)), packets=packets,
             phase="to destination" if is_last else "to relay", conflict_free=True,
@@ -65,8 +63,7 @@ def epochs(network: Network, public: Coins, coins: Coins, memory: TrafficMemory)
         if is_last:
             deliver(inbox, memory)
         else:
-            keeps = memory.room(inbox.receivers)
-            memory.store(inbox.receivers[keeps], inbox.packets[keeps])
+            memory.store(inbox.receivers, inbox.packets)
         number += 1
         if number == schedule.slots:
             schedule = None

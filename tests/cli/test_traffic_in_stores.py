@@ -1,0 +1,188 @@
+"""popsnet sweep and popsnet results with points of continuous traffic."""
+
+from __future__ import annotations
+
+import csv
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from pyarrow import parquet
+
+from popsnet.sweeps.store import Store
+from tests.conftest import Cli
+from tests.project.schemas import require_schema
+
+RUNS = "[[grid]]\nshapes = [[4, 4]]\nruns = 20\n"
+TRAFFIC = """
+[[traffic]]
+label = "small"
+shapes = [[2, 2], [3, 2]]
+schedulers = ["tdm", "rotor"]
+loads = [0.1, 0.3]
+slots = 60
+arrival_seed = 18446744073709551615
+"""
+
+
+@pytest.fixture(params=["traffic", "both"])
+def both(request: pytest.FixtureRequest) -> bool:
+    """Whether the store has runs, too."""
+    return bool(request.param == "both")
+
+
+@pytest.fixture
+def store(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, both: bool) -> Path:
+    monkeypatch.chdir(tmp_path)
+    Path("sweep.toml").write_text((RUNS if both else "") + TRAFFIC)
+    finished = cli("sweep", "sweep.toml")
+    assert finished.code == 0
+    runs = "2 shards of 1 experiment and " if both else ""
+    assert finished.err == f"Running {runs}8 points of traffic…\n"
+    return tmp_path / "results.sqlite"
+
+
+def said(cli: Cli, command: str, *arguments: object, code: int = 0) -> dict[str, object]:
+    """What a command prints as JSON, which has the form that its schema states."""
+    finished = cli(*command.split(), *arguments, "--json")
+    assert finished.code == code, finished.err
+    printed: dict[str, object] = json.loads(finished.out)
+    require_schema(command, printed)
+    return printed
+
+
+def test_every_command_states_what_it_prints(cli: Cli, store: Path, both: bool) -> None:
+    swept = said(cli, "sweep", "sweep.toml")
+    assert len(swept["traffic"]) == 8  # type: ignore[arg-type]
+    assert len(swept["experiments"]) == both  # type: ignore[arg-type]
+    listed = said(cli, "results list")
+    points = listed["traffic"]
+    assert isinstance(points, list)
+    assert len(points) == 8
+    for point in points[:2]:
+        shown = said(cli, "results show", point["experiment"])
+        assert (shown["experiment"], shown["load"]) == (point["experiment"], point["load"])
+        assert "s of work, finished at" in cli("results", "show", point["experiment"][:8]).out
+    assert said(cli, "results merge", store, "--store", "all")["merged"] == [
+        {"store": str(store), "new_shards": 2 * both, "new_points": 8}
+    ]
+    verified = said(cli, "results verify", "--shards", 3)
+    assert (verified["points"], verified["shards"]) == (8, 2 * both)
+    assert verified["points_compared"] + verified["compared"] == 3  # type: ignore[operator]
+    rescued = said(cli, "results rescue", store, "new")
+    assert (rescued["points"], rescued["copied"], rescued["points_lost"]) == (8, 2 * both, [])
+    drawn = said(cli, "results plot", "--measure", "delay", "--d", 2, "--g", 2, "--figure", "f.svg")
+    assert len(drawn["traffic"]) == 4  # type: ignore[arg-type]
+    assert Path("f.svg").exists()
+
+
+def test_a_sweep_that_was_ended_says_what_is_missing(
+    cli: Cli, store: Path, monkeypatch: pytest.MonkeyPatch, both: bool
+) -> None:
+    now = iter(range(10**9))
+    with monkeypatch.context() as patched:
+        patched.setattr("popsnet.sweeps.runner.time.monotonic", lambda: float(next(now)))
+        options = ("sweep.toml", "--store", "new", "--time", "2s", "--workers", 1)
+        swept = said(cli, "sweep", *options)
+        there, missing = swept.get("traffic", []), swept["traffic_without_results"]
+        assert len(there) + len(missing) == 8  # type: ignore[arg-type]
+        finished = cli("sweep", *options)
+    assert "Stopped after 2s: " in finished.out
+    assert "of 8 points of traffic" in " ".join(finished.out.split())
+    assert cli("sweep", "sweep.toml", "--store", "new").code == 0
+    with Store("new") as one, Store(store) as other:
+        assert [row[:3] for row in one.rows("traffic")] == [
+            row[:3] for row in other.rows("traffic")
+        ]
+
+
+def test_exports_say_the_same(cli: Cli, store: Path, both: bool) -> None:
+    points = said(cli, "results list")["traffic"]
+    option = ("--traffic",) if both else ()
+    for name in ("t.csv", "t.json", "t.parquet"):
+        finished = cli("results", "export", name, *option)
+        assert f"8 points of traffic written to {name}." in finished.out
+    assert said(cli, "results export", "t.csv", *option)["points"] == 8
+    assert json.loads(Path("t.json").read_text())["traffic"] == points
+    assert parquet.read_table("t.parquet").to_pylist() == points
+    with Path("t.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [one["experiment"] for one in rows] == [one["experiment"] for one in points]  # type: ignore[attr-defined]
+    assert {one["arrival_seed"] for one in rows} == {str(2**64 - 1)}
+    text = cli("results", "export", "r.csv").out
+    assert ("8 points of traffic left out" in text) is both
+    if not both:
+        listed = cli("results", "list", "--csv")
+        assert (listed.out, listed.err) == (Path("t.csv").read_text(), "")
+        per_run = cli("results", "export", "r.csv", "--per-run")
+        assert (per_run.code, "no single runs" in per_run.err) == (2, True)
+    two = cli("results", "export", "r.csv", "--per-run", "--traffic")
+    assert (two.code, "give one of them" in two.err) == (2, True)
+
+
+def test_tables_fit_in_80_columns(cli: Cli, store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    for command in (("results", "list"), ("sweep", "sweep.toml")):
+        lines = cli(*command).out.splitlines()
+        assert all(len(line) <= 80 for line in lines)
+        assert sum("tdm" in line and "0.3" in line for line in lines) == 2
+    assert "4 of 8 points of traffic in" in cli("results", "list", "--scheduler", "tdm").out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (("list", "--scheduler", "x"), "--scheduler 'x': results.sqlite has no such experiment"),
+        (("list", "--n", "100"), "--n 100: results.sqlite has no such experiment"),
+        (("plot", "--measure", "delay", "--csv"), "one kind of network"),
+        (("plot", "--measure", "delay", "--x", "n", "--csv"), "--x n: delay is drawn against"),
+        (("show", "tdm"), "Experiments with 'tdm': "),
+    ],
+)
+def test_bad_input_is_refused_with_a_reason(
+    arguments: tuple[str, ...], complaint: str, cli: Cli, store: Path
+) -> None:
+    finished = cli("results", *arguments)
+    assert (finished.code, finished.out) == (2, "")
+    assert complaint in finished.err
+
+
+def test_two_points_at_one_load_are_not_one_line(cli: Cli, store: Path) -> None:
+    Path("more.toml").write_text(f"seed = 3\n{TRAFFIC}")
+    assert cli("sweep", "more.toml").code == 0
+    finished = cli("results", "plot", "--measure", "delay", "--d", 2, "--g", 2, "--csv")
+    assert (finished.code, "2 points of rotor have the load 0.1" in finished.err) == (2, True)
+
+
+def test_a_precision_of_runs_does_not_apply(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("sweep.toml").write_text(TRAFFIC)
+    finished = cli("sweep", "sweep.toml", "--until-se", "1%")
+    assert (finished.code, finished.out) == (2, "")
+    assert "--until-se 1%: it applies to runs, and there are none." in finished.err
+    assert not Path("results.sqlite").exists()
+
+
+def test_damage_ends_every_command_with_code_2(cli: Cli, store: Path) -> None:
+    content = store.read_bytes()
+    place = content.index(b'"delivered": ') + len(b'"delivered": ')
+    other = b"2" if content[place : place + 1] != b"2" else b"3"
+    store.write_bytes(content[:place] + other + content[place + 1 :])
+    for command in (
+        ("sweep", "sweep.toml"), ("results", "list"), ("results", "show", "abc"),
+        ("results", "export", "t.csv", "--traffic"),
+        ("results", "plot", "--measure", "delay", "--csv"),
+        ("results", "merge", store, "--store", "all"),
+    ):  # fmt: skip
+        finished = cli(*command)
+        assert (finished.code, finished.out) == (2, "")
+        assert "popsnet results rescue" in finished.err
+    assert cli("results", "verify").code == 1
+    finished = cli("results", "rescue", store, "new")
+    assert (finished.code, "7 points of traffic copied" in finished.out) == (1, True)
+    shutil.copy("new", store)
+    assert cli("sweep", "sweep.toml").code == 0
+    assert cli("results", "verify").code == 0

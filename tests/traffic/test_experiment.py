@@ -1,0 +1,83 @@
+"""A traffic experiment is a value: compared, pickled, written as JSON, run again."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import popsnet
+from popsnet import InputError
+from popsnet.traffic import TrafficExperiment
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    Path("packets.csv").write_text("0,0,3\n4,2,1\n")
+    Path("rates.csv").write_text("0,1\n2,0\n")
+    return tmp_path
+
+
+CASES = [
+    {"load": 0.2},
+    {"load": 0.2, "scheduler": "aloha:0.5", "pattern": "transpose", "seed": 3, "buffer": 2},
+    {"load": 0.2, "burst": 4, "arrival_seed": 9, "slots": 500},
+    {"load": 0.2, "matrix": "rates.csv", "max_slots": 1000},
+    {"packets": "packets.csv"},
+    {"load": 0.2, "matrix": np.array([[0.0, 1.0], [2.0, 0.0]])},
+]
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_an_experiment_survives_pickle_and_json(case: dict[str, object]) -> None:
+    experiment = TrafficExperiment(2, 2, **case)  # type: ignore[arg-type]
+    again = pickle.loads(pickle.dumps(experiment))
+    assert again == experiment
+    assert hash(again) == hash(experiment)
+    assert again.digest == experiment.digest
+    assert popsnet.simulate(again) == popsnet.simulate(experiment)
+    read = TrafficExperiment.from_json(experiment.to_json())
+    assert read == experiment
+    if isinstance(case.get("matrix"), np.ndarray):
+        with pytest.raises(InputError, match="which is not kept"):
+            read.reopened()
+    else:
+        assert read.reopened() == experiment
+        assert popsnet.simulate(read.reopened()) == popsnet.simulate(experiment)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_parameters_are_replaced(case: dict[str, object]) -> None:
+    experiment = TrafficExperiment(2, 2, **case)  # type: ignore[arg-type]
+    other = experiment.replaced(seed=7)
+    assert other.seed == 7
+    assert other.replaced(seed=experiment.seed) == experiment
+    assert experiment.replaced(scheduler="tdm").variant == "standard"
+
+
+def test_a_changed_file_is_found_out() -> None:
+    experiment = TrafficExperiment(2, 2, load=0.2, matrix="rates.csv")
+    read = TrafficExperiment.from_json(experiment.to_json())
+    Path("rates.csv").write_text("0,1\n1,0\n")
+    with pytest.raises(InputError, match="the arrivals here is"):
+        read.reopened()
+
+
+def test_simulate_takes_networks_and_experiments() -> None:
+    network = popsnet.Network(2, 3)
+    by_network = popsnet.simulate(network, load=0.1, slots=300)
+    assert by_network == popsnet.simulate(2, 3, load=0.1, slots=300)
+    experiment = TrafficExperiment(2, 3, load=0.1, slots=300)
+    assert by_network == popsnet.simulate(experiment)
+    with pytest.raises(InputError, match="has all parameters"):
+        popsnet.simulate(experiment, load=0.2)
+
+
+def test_loads_above_the_bound_are_refused_unless_overload_is_wanted() -> None:
+    with pytest.raises(InputError, match="no scheduler can carry"):
+        TrafficExperiment(4, 4, load=0.9, pattern="group-shift")
+    result = popsnet.simulate(4, 4, load=0.9, pattern="group-shift", overload=True, slots=2000)
+    assert result.stable is False

@@ -1,0 +1,107 @@
+"""The memory in which packets come and go refuses what no processor could do."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from popsnet import Machine, Network, Rule, RuleViolation, Slot
+from popsnet.traffic import TrafficMemory
+
+NETWORK = Network(2, 2)
+
+
+def one(number: int) -> np.ndarray:
+    return np.array([number])
+
+
+def sent(memory: TrafficMemory, sender: int, packet: int, listener: int) -> None:
+    """Send a packet to the group of a listener, on a machine of its own."""
+    slot = Slot.send_packets(
+        one(sender), one(listener // 2), (one(listener), one(sender // 2)), packets=one(packet)
+    )
+    memory.sending(slot)
+    Machine.of_memory(NETWORK, memory).execute(slot)
+
+
+def test_a_packet_comes_goes_through_a_relay_and_leaves() -> None:
+    memory = TrafficMemory(NETWORK)
+    memory.admit(0, one(0), one(1))
+    sent(memory, 0, 0, 3)
+    memory.drop(one(0), one(0))
+    memory.store(one(3), one(0))
+    assert (memory.settle(), memory.own, memory.relayed, memory.inside) == ([], 0, 1, 1)
+    sent(memory, 3, 0, 1)
+    memory.deliver(one(1), one(0))
+    memory.drop(one(3), one(0))
+    assert memory.deliveries == [(1, 0, 2)]  # two hops
+    assert (memory.settle(), memory.inside, memory.origin(0)) == ([], 0, (0, 0))
+
+
+def test_a_packet_that_no_processor_holds_is_lost() -> None:
+    memory = TrafficMemory(NETWORK)
+    memory.admit(0, one(0), one(1))
+    memory.sending(Slot())
+    memory.drop(one(0), one(0))
+    assert memory.settle() == [0]
+    assert memory.inside == 0
+
+
+def test_full_sources_refuse_packets() -> None:
+    memory = TrafficMemory(NETWORK, buffer=1)
+    arrived, refused = memory.admit(0, np.array([0, 0, 2]), np.array([1, 2, 3]))
+    assert arrived.packets.tolist() == [0, 1]
+    assert arrived.destinations.tolist() == [1, 3]
+    assert refused.tolist() == [1]
+
+
+def test_full_relays_have_no_room() -> None:
+    memory = TrafficMemory(NETWORK, buffer=1)
+    memory.admit(0, np.array([0, 1]), np.array([1, 0]))
+    sent(memory, 0, 0, 3)
+    memory.store(one(3), one(0))
+    assert memory.room(np.array([2, 3])).tolist() == [True, False]
+    sent(memory, 1, 1, 3)
+    with pytest.raises(RuleViolation) as broken:
+        memory.store(one(3), one(1))
+    assert broken.value.rule is Rule.BUFFERS
+
+
+@pytest.mark.parametrize(
+    ("act", "processor", "packet", "rule"),
+    [
+        ("store", 3, 0, Rule.KEEPS_WHAT_IT_HEARD),
+        ("drop", 1, 0, Rule.DROPS_WHAT_IT_HOLDS),
+        ("deliver", 0, 0, Rule.DELIVERS_HOME),
+        ("deliver", 3, 7, Rule.DELIVERS_HOME),
+        ("deliver", 1, 0, Rule.KEEPS_WHAT_IT_HEARD),
+    ],
+)
+def test_what_is_not_possible_is_refused(act: str, processor: int, packet: int, rule: Rule) -> None:
+    memory = TrafficMemory(NETWORK)
+    memory.admit(0, one(0), one(1))
+    memory.sending(Slot())
+    with pytest.raises(RuleViolation) as broken:
+        getattr(memory, act)(one(processor), one(packet))
+    assert broken.value.rule is rule
+    assert broken.value.processor == processor
+
+
+def test_a_packet_is_delivered_once() -> None:
+    memory = TrafficMemory(NETWORK)
+    memory.admit(0, one(0), one(1))
+    for _ in range(2):
+        sent(memory, 0, 0, 1)
+        if not memory.inside:
+            with pytest.raises(RuleViolation, match="was delivered before"):
+                memory.deliver(one(1), one(0))
+        else:
+            memory.deliver(one(1), one(0))
+            assert memory.settle() == []
+
+
+def test_the_machine_refuses_packets_that_are_not_held() -> None:
+    memory = TrafficMemory(NETWORK)
+    memory.admit(0, one(0), one(1))
+    with pytest.raises(RuleViolation, match="it does not hold"):
+        sent(memory, 2, 0, 1)
