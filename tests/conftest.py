@@ -29,7 +29,8 @@ SLOW = (
     "project/test_bench", "project/test_docs", "project/test_public_names", "project/test_site",
     "project/test_wheel", "routing/relay",
     "routing/test_detection", "schedules", "soak", "sorting", "stats", "sweeps/crash", "testing",
-    "test_compiled", "test_experiment", "test_files", "test_system", "theory", "traffic", "viewer/browser",
+    "test_compiled", "test_experiment", "test_files", "test_system", "theory", "traffic",
+    "viewer/browser",
 )  # fmt: skip
 """Folders and modules that sample, draw, or start other programs; ``make quick`` has the rest."""
 

@@ -79,3 +79,17 @@ def test_colourings_are_checked_and_timed(tmp_path: Path) -> None:
     assert colouring.table_of(rows).row_count == 2
     colouring.draw(rows, tmp_path / "c.png")
     assert (tmp_path / "c.png").stat().st_size > 1000
+
+
+def test_the_benchmark_of_traffic_validates_and_times(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    traffic = load("traffic")
+    monkeypatch.setattr(traffic, "SHAPES", ((4, 4),))
+    monkeypatch.setattr(traffic, "PROCESSOR_SLOTS", 2**12)
+    monkeypatch.setattr("sys.argv", ["traffic.py", "tdm", "epochs"])
+    traffic.main()
+    assert "48 runs agree in every slot." in capsys.readouterr().out
+    monkeypatch.setattr(traffic.np, "array_equal", lambda *_: False)
+    with pytest.raises(SystemExit, match="do not agree"):
+        traffic.validate()

@@ -44,6 +44,7 @@ from popsnet.traffic.fused.shelf import (
     settled,
 )  # fmt: skip
 from popsnet.traffic.fused.tries import make_keys, mark_alone, passes, put, unlink
+from popsnet.traffic.schedulers.attempts import Patience
 
 
 class Chances(NamedTuple):
@@ -82,13 +83,10 @@ class Aloha:
         self.turns = settled(self.turns, records)
 
 
-def open_aloha(d: int, g: int, variant: str, private: np.uint64, purposes: U64) -> Aloha:
+def open_aloha(d: int, g: int, private: np.uint64, patience: Patience, purposes: U64) -> Aloha:
     """Return the kernel of a variant, with the private seed and the numbers of purposes."""
-    fixed = -1 if variant == "backoff" else round(float(variant) * 2**32)
-    most = (d - 1).bit_length() + 2
-    if fixed >= 0:  # one coin, for the oldest packet
-        purposes = purposes[:1].copy()
-    chances = Chances(private, purposes, np.empty_like(purposes), most, fixed)
+    empty = np.empty_like(purposes)
+    chances = Chances(private, purposes, empty, patience.most, patience.fixed)
     return Aloha(new_shelf(g), new_couplers(d, g), chances, new_tries(d * g))
 
 

@@ -11,6 +11,9 @@ from popsnet.errors import InputError
 from popsnet.network import Network
 from popsnet.traffic.fused.parts import U64
 from popsnet.traffic.fused.session import FusedSession, Kernel
+from popsnet.traffic.schedulers.aloha import aloha_patience
+from popsnet.traffic.schedulers.attempts import Patience, one_coin
+from popsnet.traffic.schedulers.relay import relay_patience
 
 if TYPE_CHECKING:
     from popsnet.traffic.fused.epochs import EpochsSession
@@ -112,20 +115,23 @@ def _kernel(network: Network, scheduler: str, variant: str, seed: int) -> Kernel
     if scheduler == "aloha":
         from popsnet.traffic.fused.aloha import open_aloha
 
-        return open_aloha(d, g, variant, private, _window())
+        backs_off = variant == "backoff"
+        patience = aloha_patience(d) if backs_off else one_coin(float(variant))
+        return open_aloha(d, g, private, patience, _coins_of(patience))
     if scheduler == "relay":
         from popsnet.traffic.fused.relay import open_relay
 
-        return open_relay(d, g, private, _window(), public, _purpose("place"))
+        tries = relay_patience(network.n)
+        return open_relay(d, g, private, tries, _coins_of(tries), public, _purpose("place"))
     from popsnet.traffic.fused.ideal import open_ideal
 
     return open_ideal(d, g, variant, public, _purpose("start"), _purpose("step"))
 
 
-def _window() -> U64:
-    from popsnet.traffic.fused.tries import WINDOW
-
-    return np.array([number_of(f"retry {w}") for w in range(WINDOW)], dtype=np.uint64)
+def _coins_of(patience: Patience) -> U64:
+    """Return the purposes of the coins of a window."""
+    places = range(patience.window)
+    return np.array([number_of(f"retry {place}") for place in places], dtype=np.uint64)
 
 
 def _seed(seed: int, kind: str) -> np.uint64:

@@ -33,7 +33,8 @@ from popsnet.traffic.fused.parts import (
     note_slot,
     release,
 )  # fmt: skip
-from popsnet.traffic.fused.tries import WINDOW, make_keys, mark_alone, passes, put, unlink
+from popsnet.traffic.fused.tries import make_keys, mark_alone, passes, put, unlink
+from popsnet.traffic.schedulers.attempts import Patience
 
 _TRIED, _HEARD, _COLLISIONS, _DESTROYED, _DELIVERED = range(5)
 
@@ -75,11 +76,12 @@ class Relay:
 
 
 def open_relay(
-    d: int, g: int, private: np.uint64, purposes: U64, public: np.uint64, place: np.uint64
-) -> Relay:
+    d: int, g: int, private: np.uint64, patience: Patience, purposes: U64, public: np.uint64,
+    place: np.uint64,
+) -> Relay:  # fmt: skip
     """Return the kernel, with both seeds and the numbers of purposes."""
     n = d * g
-    chances = Chances(private, purposes, np.empty_like(purposes), (n - 1).bit_length() + 2, -1)
+    chances = Chances(private, purposes, np.empty_like(purposes), patience.most, patience.fixed)
     active, is_active, through, heard = (np.zeros(n, dtype=np.int32) for _ in range(4))
     size, shift, plan = (np.zeros(size, dtype=np.int64) for size in (1, g, 5))
     cycle = Cycle(active, is_active, size, shift, through, heard, plan)
@@ -188,7 +190,7 @@ def _choose(
         active[left] = source
         left += 1
         a = reduced(int(group[source]) - turn, g)
-        for w in range(WINDOW):
+        for w in range(len(keys)):
             to = pool[row, DESTINATION]
             relays = reduced(int(residue[to]) + shift[group[to]], g)
             exists = d >= g or reduced(a - relays, g) < d

@@ -10,9 +10,6 @@ from popsnet.splitmix import step_key, word
 from popsnet.traffic.fused.couplers import cell, empty
 from popsnet.traffic.fused.parts import NEXT, U64
 
-WINDOW = 8
-"""A source looks at this many of its oldest packets."""
-
 _ALWAYS, _LOW = np.uint64(1 << 32), np.uint64(0xFFFFFFFF)
 
 

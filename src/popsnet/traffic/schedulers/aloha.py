@@ -15,7 +15,7 @@ from popsnet.slot import Inbox, Slot
 from popsnet.traffic.memory import Arrived, TrafficMemory
 from popsnet.traffic.queues import Queues
 from popsnet.traffic.scheduler import Running, Schedule, register_scheduler
-from popsnet.traffic.schedulers.attempts import Attempts
+from popsnet.traffic.schedulers.attempts import Attempts, Patience, one_coin
 
 _DATA, _ACK = "data", "ack"
 
@@ -24,6 +24,11 @@ def _saturation(network: Network) -> float:
     """Return the rate at which d sources that always have a packet succeed, per processor."""
     d, g = network.d, network.g
     return min(1, g / d) * (1 - 1 / d) ** (d - 1) / 2 if d > 1 else 0.5
+
+
+def aloha_patience(d: int) -> Patience:
+    """Return the patience of sources: 1/(64d) lets d sources share one coupler."""
+    return Patience(8, (d - 1).bit_length() + 6)
 
 
 def _parse(text: str) -> tuple[str, Schedule]:
@@ -37,21 +42,20 @@ def _parse(text: str) -> tuple[str, Schedule]:
             f"Scheduler aloha has no variant {text!r}; give backoff, or the probability of every "
             "attempt, more than 0 and at most 1."
         )
-    return f"{probability:g}", partial(_aloha, probability=probability)
+    return f"{probability:g}", partial(_aloha, patience=one_coin(probability))
 
 
 def _aloha(
-    network: Network, public: Coins, coins: Coins, memory: TrafficMemory,
-    probability: float | None = None,
-) -> Running:  # fmt: skip
+    network: Network, public: Coins, coins: Coins, memory: TrafficMemory, patience: Patience
+) -> Running:
     """Send in data slots to destinations that listen, and acknowledge in the slots between.
 
     In data slot s, destination (b, l) listens to group b + (l mod g) + s. An acknowledgement cannot
     collide: on c(a, b) only the destination that heard the one message from a sends.
     """
-    d, g, processors = network.d, network.g, network.processors
+    g, processors = network.g, network.processors
     groups, residues = network.group(processors), network.index(processors) % g
-    queues, attempts = Queues(), Attempts(coins, (d - 1).bit_length() + 2, probability)
+    queues, attempts = Queues(), Attempts(coins, patience)
     for t in count():
         arrived: Arrived = yield None
         to = network.group(arrived.destinations), network.index(arrived.destinations)
@@ -98,5 +102,5 @@ def _aloha(
     ),
 )  # fmt: skip
 def aloha(network: Network, public: Coins, coins: Coins, memory: TrafficMemory) -> Running:
-    """Try a packet that failed f times with probability 2^-f, at least 1/(4d) or so."""
-    return _aloha(network, public, coins, memory)
+    """Try a packet that failed f times with probability 2^-f, at least about 1/(64d)."""
+    return _aloha(network, public, coins, memory, aloha_patience(network.d))

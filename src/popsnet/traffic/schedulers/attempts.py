@@ -12,8 +12,21 @@ from popsnet.coins import Coins
 from popsnet.slot import NO_PACKET, Ints
 from popsnet.traffic.queues import Queues
 
-_WINDOW = 8
-"""A source looks at this many of its oldest packets."""
+
+class Patience(NamedTuple):
+    """Which packets a source tries, and how seldom those that failed."""
+
+    window: int
+    """A source looks at this many of its oldest packets."""
+    most: int
+    """A packet is tried with probability 2^-most at least."""
+    fixed: int = -1
+    """The probability of every attempt, times 2^32, or -1."""
+
+
+def one_coin(probability: float) -> Patience:
+    """Let a source try its oldest packet with a fixed probability."""
+    return Patience(1, 0, round(probability * 2**32))
 
 
 class Attempt(NamedTuple):
@@ -28,15 +41,12 @@ class Attempt(NamedTuple):
 class Attempts:
     """Sources choose packets to try, and try those that failed less and less often.
 
-    A source looks at its eight oldest packets in order and tries the first that passes a coin:
-    probability 2^-f for a packet that failed f times, at least 2^-most. With a fixed probability
-    it tosses one coin, for its oldest packet.
+    A source looks at some of its oldest packets in order and tries the first that passes a coin:
+    probability 2^-f for a packet that failed f times, at least 2^-most.
     """
 
-    def __init__(self, coins: Coins, most: int, probability: float | None = None) -> None:
-        self._coins, self._most = coins, most
-        self._window = _WINDOW if probability is None else 1
-        self._fixed = None if probability is None else round(probability * 2**32)
+    def __init__(self, coins: Coins, patience: Patience) -> None:
+        self._coins, self._patience = coins, patience
         self._fails: Counter[int] = Counter()
 
     def choose(
@@ -46,7 +56,7 @@ class Attempts:
         waits = queues.lengths(senders, keys) > 0
         senders, keys = senders[waits], keys[waits]
         chosen = np.full(len(senders), NO_PACKET, dtype=np.int64)
-        for place in range(self._window):
+        for place in range(self._patience.window):
             packets = queues.heads(senders, keys, place)
             left = np.flatnonzero((chosen < 0) & (packets >= 0))
             left = left[may(senders[left], packets[left])]
@@ -57,9 +67,9 @@ class Attempts:
         return Attempt(senders[tries], keys[tries], chosen[tries])
 
     def _thresholds(self, packets: Ints) -> Ints:
-        if self._fixed is not None:
-            return np.full(len(packets), self._fixed, dtype=np.uint64)
-        fails = [min(self._fails[one], self._most) for one in packets.tolist()]
+        if self._patience.fixed >= 0:
+            return np.full(len(packets), self._patience.fixed, dtype=np.uint64)
+        fails = [min(self._fails[one], self._patience.most) for one in packets.tolist()]
         return np.uint64(2**32) >> np.array(fails, dtype=np.uint64)
 
     def conclude(self, attempt: Attempt, acknowledged: Ints, queues: Queues) -> tuple[Ints, Ints]:

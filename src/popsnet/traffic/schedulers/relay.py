@@ -14,7 +14,7 @@ from popsnet.slot import Inbox, Ints, Slot
 from popsnet.traffic.memory import Arrived, TrafficMemory
 from popsnet.traffic.queues import Queues
 from popsnet.traffic.scheduler import Running, register_scheduler
-from popsnet.traffic.schedulers.attempts import Attempts
+from popsnet.traffic.schedulers.attempts import Attempts, Patience
 
 _PHASES = ("attempt", "forward", "confirm", "ack")
 
@@ -29,6 +29,11 @@ def _saturation(network: Network) -> float:
     most = min(d, g)
     second = (1 - first / most) ** (most - 1)
     return min(1, g / d) * first * second / 4
+
+
+def relay_patience(n: int) -> Patience:
+    """Return the patience of sources: most packets meet others by chance, so many are tried."""
+    return Patience(32, (n - 1).bit_length() + 4)
 
 
 class _Places:
@@ -88,9 +93,9 @@ def relay(network: Network, public: Coins, coins: Coins, memory: TrafficMemory) 
     Confirmations and acknowledgements cannot collide: a group hears at most one packet from another
     group in a slot.
     """
-    d, g, n = network.d, network.g, network.n
+    d, g = network.d, network.g
     group, processors = network.group, network.processors
-    queues, attempts = Queues(), Attempts(coins, (n - 1).bit_length() + 2)
+    queues, attempts = Queues(), Attempts(coins, relay_patience(network.n))
     for t in count():
         arrived: Arrived = yield None
         queues.push(arrived.processors, 0 * arrived.packets, arrived.packets)
