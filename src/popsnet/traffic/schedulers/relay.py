@@ -32,7 +32,7 @@ def _saturation(network: Network) -> float:
 
 
 def relay_patience(n: int) -> Patience:
-    """Return the patience of sources: most packets meet others by chance, so many are tried."""
+    """Return the patience of sources: packets meet others by chance, so it is long."""
     return Patience(32, (n - 1).bit_length() + 4)
 
 
