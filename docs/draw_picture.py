@@ -18,6 +18,7 @@ from popsnet.exact import mei_rizzi_chain, relay_chain, solve
 from popsnet.plots import (
     DistributionBars,
     draw_distributions,
+    draw_load_curves,
     draw_network,
     draw_phases,
     draw_results,
@@ -32,6 +33,7 @@ from popsnet.runs.phase_analysis import analyse_phases
 from popsnet.schedules.cache import schedule_permutation
 from popsnet.sorting import merge_exchange
 from popsnet.trace import Event
+from popsnet.traffic import TrafficExperiment, read_loads, run_loads
 
 IMAGES = Path(__file__).parent / "images"
 SEED = 3
@@ -54,6 +56,29 @@ class Stage(NamedTuple):
     slots: range
     a_row: int = 4
 
+
+class Curves(NamedTuple):
+    """A figure of delays against loads, as ``popsnet traffic D G --loads … --figure`` draws it."""
+
+    d: int
+    g: int
+    schedulers: tuple[str, ...]
+    loads: str
+    max_slots: int | None = None
+
+
+TRAFFIC = {
+    "first-curves": Curves(8, 8, ("relay", "aloha", "rotor", "tdm"), "0.02,0.05,0.1,0.2,0.4,0.7"),
+    "traffic-crossbar": Curves(
+        1, 32, ("tdm", "rotor", "ideal", "ideal:fifo"),
+        "0.1,0.2,0.3,0.4,0.5,0.55,0.57,0.65,0.75,0.85,0.95", 200_000,
+    ),
+    "traffic": Curves(
+        32, 32, ("relay", "aloha", "hop3", "rotor", "tdm"),
+        "0.005,0.01,0.02,0.035,0.05,0.08,0.12,0.2,0.3,0.45,0.6,0.8", 400_000,
+    ),
+}  # fmt: skip
+"""The figures of continuous traffic. The last takes minutes, the others seconds."""
 
 RELAY = {
     "sweep": Stage(3, 3, "S", 1209, 3, range(1, 5)),
@@ -201,6 +226,20 @@ def draw_growth(path: Path) -> None:
             path.write_text(svg_text(draw_results(results)))
 
 
+def draw_traffic(path: Path, curves: Curves) -> None:
+    """Delays against loads, a line per scheduler."""
+    points = [
+        TrafficExperiment(
+            curves.d, curves.g, scheduler=name, load=load, max_slots=curves.max_slots
+        )
+        for name in curves.schedulers
+        for load in read_loads(curves.loads)
+    ]  # fmt: skip
+    found = run_loads(points)
+    print(found)
+    path.write_text(svg_text(draw_load_curves(found.results)))
+
+
 def draw_slots(figure: Figure, network: Network, events: Sequence[Event]) -> None:
     """One panel per slot."""
     for place, event in enumerate(events, start=1):
@@ -234,3 +273,5 @@ if __name__ == "__main__":
     draw_course(IMAGES / "phases-thinning.svg", 1024, 256)
     draw_exact(IMAGES / "exact-distributions.svg")
     draw_growth(IMAGES / "growth.svg")
+    for name, curves in TRAFFIC.items():
+        draw_traffic(IMAGES / f"{name}.svg", curves)

@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 
 from popsnet.cli.main import main
 from popsnet.routing import plugin, router
+from popsnet.traffic import scheduler
 from tests.conftest import Cli, Finished
 
 ROOT = Path(__file__).parents[2]
@@ -236,8 +237,10 @@ def _command(folder: Path) -> Path:
 
 @contextmanager
 def routers_kept() -> Iterator[None]:
-    """Afterwards the register has the routers that it had before, as in a program of its own."""
-    stores: list[dict[Any, Any]] = [router._ROUTERS, plugin._LOADED]
+    """Afterwards the registers are as before, as in a program of its own: routers, schedulers."""
+    stores: list[dict[Any, Any]] = [
+        router._ROUTERS, plugin._LOADED, scheduler._SCHEDULERS, scheduler._LOADED,
+    ]  # fmt: skip
     kept = [(store, dict(store)) for store in stores]
     try:
         yield
@@ -259,7 +262,11 @@ class _Renewed(Page):
             require_same(command, shown, printed)
         except AssertionError:
             printed = "".join(f"{line.rstrip()}\n" for line in printed.strip("\n").splitlines())
-            self._replace(f"$ {command}\n", shown.rstrip("\n") + "\n", printed)
+            # A command may go on behind a backslash, on the next line.
+            pattern = r"(?:\s*\\\n)?\s+".join(map(re.escape, command.split()))
+            written = re.search(rf"\$ {pattern}\n", self.text)
+            asked = f"$ {command}\n" if written is None else written[0]
+            self._replace(asked, shown.rstrip("\n") + "\n", printed)
 
     def _report(self, runner: _Runner, said: str) -> None:
         assert runner.failures == len(runner.wrong), said  # an error, not another output
