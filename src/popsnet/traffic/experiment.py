@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields, replace
 from hashlib import blake2b
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy.typing as npt
 
@@ -32,6 +32,25 @@ _FORMAT = 1
 
 PRECISION = 0.02
 """The precision of the mean delay by default."""
+
+
+class TrafficParameters(TypedDict, total=False):
+    """The parameters of :class:`TrafficExperiment` after ``d`` and ``g``."""
+
+    scheduler: str | Path | Scheduler | Schedule
+    variant: str | None
+    load: float | None
+    pattern: str | Path | npt.ArrayLike
+    burst: float | None
+    matrix: str | Path | npt.ArrayLike | None
+    packets: str | Path | None
+    buffer: int
+    seed: int
+    arrival_seed: int
+    slots: int | None
+    precision: float
+    max_slots: int | None
+    overload: bool
 
 
 @dataclass(frozen=True, init=False, repr=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Unpack
 
 from popsnet.errors import InputError
 from popsnet.experiment import whole_number
@@ -13,7 +13,7 @@ from popsnet.network import Network, shape_of
 from popsnet.progress import Progress
 from popsnet.trace import Observer, TraceWriter
 from popsnet.traffic.engine import MessageSession
-from popsnet.traffic.experiment import TrafficExperiment
+from popsnet.traffic.experiment import TrafficExperiment, TrafficParameters
 from popsnet.traffic.packet_list import PacketList
 from popsnet.traffic.result import Setting, TrafficResult
 from popsnet.traffic.scheduler import all_schedulers
@@ -34,7 +34,7 @@ def simulate(
     trace: str | Path | None = None,
     trace_slots: int = 200,
     progress: Progress = None,
-    **parameters: Any,
+    **parameters: Unpack[TrafficParameters],
 ) -> TrafficResult:
     """Simulate continuous traffic at one load and measure delay and throughput.
 
@@ -109,7 +109,7 @@ def simulate(
 
 
 def _experiment(
-    d: Network | TrafficExperiment | int, g: int | None, parameters: dict[str, Any]
+    d: Network | TrafficExperiment | int, g: int | None, parameters: TrafficParameters
 ) -> TrafficExperiment:
     if not isinstance(d, TrafficExperiment):
         return TrafficExperiment(*shape_of(d, g), **parameters)

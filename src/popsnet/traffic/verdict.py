@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import sqrt
+from math import log, sqrt
 from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -160,7 +160,8 @@ def judge(window: Window, seen: Circumstances) -> Verdict:
     Verdict
         ``unstable`` if the slope of the backlog is positive at 1 % and above 1 % of the arrivals,
         if a flow, source or destination with at least 1,000 arrivals got less than 95 % of them
-        delivered, or if more than 1 % of the packets that arrived in the window were not
+        delivered, and more are missing than wait by chance in the longest queue of a stable
+        network, or if more than 1 % of the packets that arrived in the window were not
         delivered after as many slots again; ``undecided`` if the run does not suffice to call it
         ``stable``.
     """
@@ -191,7 +192,21 @@ def _starved(window: Window) -> str:
     worst = window.worst
     if worst is None or worst.share >= LEAST_SHARE:
         return ""
+    if worst.arrivals - worst.delivered <= _usual_queue(window, worst.arrivals):
+        return ""
     return f"Only {worst.share:.1%} of the packets of {worst} were delivered in the window."
+
+
+def _usual_queue(window: Window, arrivals: int) -> float:
+    """Return how many packets of a flow may be inside by chance, though nothing grows.
+
+    The queue of a stable flow has a tail that falls about geometrically, with the mean m by
+    Little's law. Of n² flows, one with probability of about 1/100 exceeds (1 + m)·ln(100n²). Twice
+    that is allowed.
+    """
+    counts, n = window.counts, window.network.n
+    delay = counts.delay / max(1, counts.delivered)
+    return 2 * (1 + arrivals / window.slots * delay) * log(100 * n * n)
 
 
 def _left(window: Window, seen: Circumstances) -> str:
