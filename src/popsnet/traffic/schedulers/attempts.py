@@ -14,7 +14,7 @@ from popsnet.traffic.queues import Queues
 
 
 class Patience(NamedTuple):
-    """Which packets a source tries, and how seldom those that failed."""
+    """The packets that sources try, and how seldom they try those that failed."""
 
     window: int
     """A source looks at this many of its oldest packets."""
