@@ -79,6 +79,18 @@ def forget_routers(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         unregister(name)
 
 
+@pytest.fixture(autouse=True)
+def forget_schedulers() -> Iterator[None]:
+    """Schedulers of files are forgotten after the test."""
+    yield
+    scheduler = sys.modules.get("popsnet.traffic.scheduler")
+    if scheduler is not None:
+        for one in scheduler.all_schedulers():
+            if one.file:
+                scheduler.unregister_scheduler(one.name)
+        scheduler._LOADED.clear()
+
+
 def slot_of(**fields: Any) -> Slot:
     """A slot written with lists."""
     return Slot(**fields)

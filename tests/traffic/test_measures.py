@@ -182,7 +182,7 @@ def test_an_empty_window_has_no_figures() -> None:
 
 
 @pytest.mark.parametrize(
-    ("shape", "every"), [((32, 32), 1), ((25, 41), 2), ((64, 64), 16), ((256, 256), 4096)]
+    ("shape", "every"), [((16, 32), 1), ((19, 27), 2), ((64, 64), 64), ((256, 256), 16_384)]
 )
 def test_large_networks_follow_some_sources(shape: tuple[int, int], every: int) -> None:
     window = Window(Network(*shape), 0)

@@ -123,7 +123,6 @@ def test_packets_left_after_the_drain_are_not_forgotten() -> None:
     [
         (Circumstances(1000, limit="Interrupted."), "Interrupted."),
         (Circumstances(9000), "The window of 8,000 slots is too short"),
-        (Circumstances(1000, is_warm=False), "The warm-up did not end"),
         (Circumstances(1000, precision=0.02), "The interval of the mean delay is wider than ±2.0%"),
     ],
 )

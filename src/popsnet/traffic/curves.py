@@ -184,7 +184,7 @@ def find_saturations(
         return Saturations({name: one for name, one in done.items() if one is not None})
 
     try:
-        _run_together(work, len(experiments), len(experiments), engine, workers, progress)
+        _run_together(work, len(experiments), None, engine, workers, progress)
     except KeyboardInterrupt as stop:
         stop.saturations = so_far()  # type: ignore[attr-defined]
         raise
@@ -254,7 +254,7 @@ _Run = Callable[[TrafficExperiment], TrafficResult]
 def _run_together(
     work: Callable[[int, _Run], None],
     count: int,
-    points: int,
+    points: int | None,
     engine: str,
     workers: int | None,
     progress: Progress,
@@ -270,14 +270,15 @@ def _run_together(
         if stopped.is_set():
             raise _Stopped("Stopped.")
 
-    with patient_progress("traffic", points, progress, "points") as update:
+    unit = "" if points is None else "points"
+    with patient_progress("traffic", points, progress, unit) as update:
 
         def run(experiment: TrafficExperiment) -> TrafficResult:
             nonlocal done
             result = simulate(experiment, engine=engine, progress=watch)
             with lock:
                 done += 1
-                update(min(done, points))
+                update(done, "" if unit else f"{done:,} points")
             return result
 
         pool = ThreadPoolExecutor(workers or min(count, system.threads_here()))

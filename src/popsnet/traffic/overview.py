@@ -54,8 +54,13 @@ class TrafficOverview(Reported):
                 Fact("bounds", {one["name"]: one["load"] for one in limits}),
             ),
             (
-                Table("limits", "Largest loads for any scheduler", columns, limits),
-                Table("schedulers", "Schedulers, for uniform traffic", _COLUMNS, rows),
+                Table("limits", "Largest loads of the pattern", columns, limits),
+                Table(
+                    "schedulers",
+                    "Schedulers, by formula, if every processor is as likely a destination",
+                    _COLUMNS,
+                    rows,
+                ),
             ),
         )
 

@@ -353,6 +353,7 @@ class TrafficResult(Reported):
         return {
             "scheduler": self.setting.scheduler,
             "variant": self.setting.variant,
+            "label": self.label,
             **{name: getattr(self, name) for name in same},
             **delays,
             "delay_low": low,
@@ -378,7 +379,7 @@ class TrafficResult(Reported):
         plain = (
             *facts_of(one, "scheduler", "variant", "engine", "seed", "arrival_seed", "buffer"),
             *facts_of(self, "network", "arrivals", "load", "accepted", "arrived", "delivered"),
-            *facts_of(self, "refused", "lost", "destroyed", "verdict", "reason"),
+            *facts_of(self, "destroyed", "verdict", "reason"),
         )
         parts = self.to_dict()
         return (
@@ -395,13 +396,15 @@ class TrafficResult(Reported):
             Fact("buffers", parts["buffers"], "own packets held", text=(
                 f"{held.own_mean:,.2f} on average, at most {held.own_most:,}"
             )),
-            Fact("relayed_most", held.relayed_most, "packets held for others", text=(
+            Fact("relayed_most", held.relayed_most, "packets held as a relay", text=(
                 f"{held.relayed_mean:,.2f} on average, at most {held.relayed_most:,}"
             )),
             Fact("out_of_order", self.out_of_order, "delivered out of order", "share"),
             Fact("fairness", self.fairness, "Jain's index over sources", text=_index(self)),
             Fact("worst", parts["worst"], "smallest share delivered", text=_worst(self.worst)),
             Fact("undelivered", self.undelivered, "packets not delivered"),
+            Fact("refused", self.refused, "packets refused" * bool(one.buffer)),
+            Fact("lost", self.lost, "packets lost" * bool(one.buffer)),
             Fact("warm_up", self.warm_up, "slots of warm-up"),
             Fact("slots", self.slots, "slots measured"),
             Fact("drain", self.drain, "slots of drain"),
@@ -466,7 +469,7 @@ DELAY_COLUMNS: tuple[Column, ...] = (
 """The columns of delays."""
 
 COLUMNS: tuple[Column, ...] = (
-    Column("scheduler", kind="text"),
+    Column("label", "scheduler", "text"),
     Column("load", show=lambda row: f"{row['load']:.4g}"),
     Column("accepted", show=lambda row: f"{row['accepted']:.4f}"),
     *(one for one in DELAY_COLUMNS if one.key not in ("delay_p90", "delay_p95")),

@@ -214,9 +214,9 @@ def run_point(
     of given length: 187 of 200 covered the exact mean of ``tdm``, at loads of 15 % to 70 % on three
     networks.
 
-    The drain is at most as long as the window. Arrivals go on in it, and are not measured. If
-    packets are lost, which are not known by name, it also ends when no packet of the window was
-    delivered for five periods and 1,000 slots. A run whose backlog grows strongly ends early,
+    The drain is at most as long as the window, or as five periods and 1,000 slots. Arrivals go on
+    in it, and are not measured. If packets are lost, which are not known by name, it also ends when
+    no packet of the window was delivered for five periods and 1,000 slots. A run whose backlog grows strongly ends early,
     with a window of a third of its slots and no drain.
     """
     plan = Plan.make(
@@ -373,10 +373,11 @@ class _Point:
         window = self.window
         assert window is not None
         quiet, step = self.plan.first_warm_up, max(1, self.plan.frame // 4)
-        while window.inside and self.slot < window.end + window.slots and not self.is_full:
+        end = window.end + max(window.slots, self.plan.first_warm_up)
+        while window.inside and self.slot < end and not self.is_full:
             if window.lost + window.lost_later and self.slot - window.counts.last > quiet:
                 return
-            self._advance_to(min(self.slot + step, window.end + window.slots))
+            self._advance_to(min(self.slot + step, end))
 
     def _explain_limit(self) -> None:
         if growth := strong_growth(self.backlog, self.arrived):

@@ -22,6 +22,8 @@ LARGEST_GROWTH = 0.01
 """A backlog that takes more of the arrivals, significantly, is growing."""
 CLEAR_GROWTH = 0.02
 """A run is not called stable if the 99 % interval of the growth reaches further."""
+FEW_LEFT = 0.001
+"""A run with more packets that were not delivered after the window is not called stable."""
 LEVEL = 0.01
 """The significance of the growth of the backlog."""
 STRONG_GROWTH = 0.05
@@ -165,7 +167,9 @@ def judge(window: Window, seen: Circumstances) -> Verdict:
         delivered after as many slots again; ``undecided`` if the run does not suffice to call it
         ``stable``.
     """
-    if reason := seen.growth or _growing(window) or _starved(window) or _left(window, seen):
+    if reason := (
+        seen.growth or _growing(window) or _full(window) or _starved(window) or _left(window, seen)
+    ):
         return Verdict("unstable", reason)
     if reason := _doubt(window, seen):
         return Verdict("undecided", reason)
@@ -186,6 +190,14 @@ def _growing(window: Window) -> str:
     if growth.per_slot <= LARGEST_GROWTH or growth.p >= LEVEL:
         return ""
     return f"The backlog grew by {growth.per_slot:.1%} of the arrivals."
+
+
+def _full(window: Window) -> str:
+    """Say how many packets found no room, if buffers are finite."""
+    gone = window.refused + window.lost
+    if gone <= LARGEST_GROWTH * window.offered:
+        return ""
+    return f"{gone / window.offered:.1%} of the packets were refused or lost for lack of buffers."
 
 
 def _starved(window: Window) -> str:
@@ -223,17 +235,26 @@ def _doubt(window: Window, seen: Circumstances) -> str:
         return f"No packet arrived in {window.slots:,} slots."
     if window.slots < seen.least_slots:
         return f"The window of {window.slots:,} slots is too short; {seen.least_slots:,} are few."
-    if not seen.is_warm:
-        return "The warm-up did not end in the first half of the slots given to it."
     if seen.precision is not None:
-        return (
-            f"The interval of the mean delay is wider than ±{seen.precision:.1%} "
-            f"after {window.slots:,} slots."
-        )
+        return _imprecise(window, seen.precision)
     if (most := _growth(window).most) > CLEAR_GROWTH:
-        return f"The backlog may have grown by up to {most:.1%} of the arrivals."
+        start = "" if seen.is_warm else "The warm-up seems too short, and the backlog "
+        return f"{start or 'The backlog '}may have grown by up to {most:.1%} of the arrivals."
     left = window.inside - window.lost - window.lost_later
-    return f"{left:,} packets were not delivered after the window." if left > 0 else ""
+    if left <= FEW_LEFT * window.tagged:
+        return ""
+    return f"{left / window.tagged:.2%} of the packets were not delivered after the window."
+
+
+def _imprecise(window: Window, precision: float) -> str:
+    found, after = window.delays(), f"after {window.slots:,} slots"
+    if found is None or found.half_width > precision * found.mean:
+        return f"The interval of the mean delay is wider than ±{precision:.1%} {after}."
+    reached = found.half_width / found.mean
+    return (
+        f"The interval of ±{reached:.1%} may be too narrow {after}: batches of delays are "
+        "correlated, or it was narrow at the last look only."
+    )
 
 
 def _calm(window: Window) -> str:

@@ -42,7 +42,7 @@ def _delay(network: Network) -> float:
     hops="1 to 3",
     messages="none",
     randomness="public",
-    reference="T. Amir et al., 2022; N. Wilson et al., 2024 (oblivious reconfigurable networks)",
+    reference="D. Amir, T. Wilson and others, 2022 and 2024 (oblivious reconfigurable networks)",
     words=Words(
         "Slots come in threes. A packet is spread to any processor, goes on to one whose index is "
         "that of its destination (mod g), and from there to the destination's group.",
