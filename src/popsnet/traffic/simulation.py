@@ -216,8 +216,8 @@ def run_point(
 
     The drain is at most as long as the window, or as five periods and 1,000 slots. Arrivals go on
     in it, and are not measured. If packets are lost, which are not known by name, it also ends when
-    no packet of the window was delivered for five periods and 1,000 slots. A run whose backlog grows strongly ends early,
-    with a window of a third of its slots and no drain.
+    no packet of the window was delivered for five periods and 1,000 slots. A run whose backlog
+    grows strongly ends early, with a window of a third of its slots and no drain.
     """
     plan = Plan.make(
         network, period=period, slots=slots, precision=precision, max_slots=max_slots,
