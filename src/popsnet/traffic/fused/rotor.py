@@ -39,8 +39,6 @@ from popsnet.traffic.fused.parts import (
 )  # fmt: skip
 from popsnet.traffic.fused.shelf import (
     Shelf,
-    enter,
-    find,
     larger_records,
     look_at,
     new_shelf,
@@ -151,11 +149,12 @@ def _advance(
         for q in range(first):
             kept[events[q, KEY]] -= 1
         second = _take_own(
-            t, u, records, base, sizes, used, pool, parts.free, state, last, events, first, spare
-        )
+            t, u, records, base, sizes, used, pool, parts.free, state, last, events, first, spare,
+            parts.nodes,
+        )  # fmt: skip
         out = _spread(
             t, t0, d, g, records, base, sizes, pool, parts.free, state, surplus.rows,
-            surplus.head, surplus.state, last, stripes, parts.senders, events, second,
+            surplus.head, surplus.state, last, stripes, parts.senders, events, second, parts.nodes,
         )  # fmt: skip
         for q in range(first, out):
             held[events[q, KEY]] -= 1
@@ -163,8 +162,8 @@ def _advance(
         state[RELAYED] -= first
         delivered, stored = hear(
             t0, t2, step_key(public, keeper, t), events, second, out, d, g, group, index, residue,
-            parts.buffer, kept, state, relayed.rows, relayed.after, relayed.first, relayed.end,
-            relayed.free, relayed.top,
+            parts.buffer, kept, state, stripes, parts.coming, relayed.rows, relayed.after,
+            relayed.first, relayed.end, relayed.free, relayed.top,
         )  # fmt: skip
         hops[:first] = 2
         hops[first:delivered] = 1
@@ -241,24 +240,31 @@ def _enqueue(
     return m
 
 
-@compiled(inline=True)
-def _move_up(records: I32, at: int, pool: I32, free: I32, state: I64) -> None:
-    """Replace the first packet of a queue by the second, of which there must be one."""
-    tail = records[at, _MORE]
-    row = pool[tail, NEXT]
-    records[at, _TO], records[at, _SINCE] = pool[row, DESTINATION], pool[row, ARRIVAL]
-    if row == tail:
-        records[at, _MORE] = -1
-    else:
-        pool[tail, NEXT] = pool[row, NEXT]
-    free[state[FREE]] = row
-    state[FREE] += 1
+@compiled
+def _move_up(records: I32, at: I32, m: int, pool: I32, free: I32, state: I64) -> None:
+    """Replace the first packets of queues by the second ones, of which there must be some.
+
+    ``at`` has the records of the queues.
+    """
+    top = state[FREE]
+    for k in range(m):
+        record = at[k]
+        tail = records[record, _MORE]
+        row = pool[tail, NEXT]
+        records[record, _TO], records[record, _SINCE] = pool[row, DESTINATION], pool[row, ARRIVAL]
+        if row == tail:
+            records[record, _MORE] = -1
+        else:
+            pool[tail, NEXT] = pool[row, NEXT]
+        free[top] = row
+        top += 1
+    state[FREE] = top
 
 
 @compiled
 def _take_own(
     t: int, stripe: int, records: I32, base: I64, sizes: I32, used: I32, pool: I32, free: I32,
-    state: I64, last: I64, events: I32, begin: int, spare: I32,
+    state: I64, last: I64, events: I32, begin: int, spare: I32, longer_rows: I32,
 ) -> int:  # fmt: skip
     """Remove the first packet of every queue of a stripe, unless its source has sent in slot t.
 
@@ -267,29 +273,37 @@ def _take_own(
     first, size = base[stripe], int(sizes[stripe])
     if used[stripe] == 0:
         return begin
-    m, left = begin, 0
+    m, left, longer = begin, 0, 0
     for at in range(first, first + size):
         key = records[at, KEY]
         if key < 0:
             continue
-        sends = last[key] != t
-        if sends:
-            last[key] = t
-            events[m, KEY], events[m, TO], events[m, FROM] = key, records[at, _TO], key
-            events[m, SINCE] = records[at, _SINCE]
-            m += 1
-        if not sends or records[at, _MORE] >= 0:
-            if sends:
-                _move_up(records, at, pool, free, state)
-            for column in range(4):
-                spare[left, column] = records[at, column]
-            left += 1
-    for at in range(first, first + size):
         records[at, KEY] = -1
-    for k in range(left):
-        enter(records, first, size, spare[k, 0], spare[k, 1], spare[k, 2], spare[k, 3])
+        sends, more = int(last[key] != t), int(records[at, _MORE] >= 0)
+        last[key] = t
+        events[m, KEY], events[m, TO], events[m, FROM] = key, records[at, _TO], key
+        events[m, SINCE] = records[at, _SINCE]
+        m += sends
+        spare[left, KEY], spare[left, _TO] = key, records[at, _TO]
+        spare[left, _SINCE], spare[left, _MORE] = records[at, _SINCE], records[at, _MORE]
+        longer_rows[longer] = left
+        left += 1 - sends + sends * more
+        longer += sends * more
+    _move_up(spare, longer_rows, longer, pool, free, state)
+    _put_back(records, first, size, spare, left)
     used[stripe] = left
     return m
+
+
+@compiled
+def _put_back(records: I32, first: int, size: int, spare: I32, m: int) -> None:
+    """Enter queues into the table of a stripe, which must be empty."""
+    for k in range(m):
+        at = place(spare[k, KEY], size)
+        while records[first + at, KEY] >= 0:
+            at = (at + 1) & (size - 1)
+        for column in range(4):
+            records[first + at, column] = spare[k, column]
 
 
 @compiled
@@ -315,7 +329,7 @@ def _note_surplus(
 def _spread(
     t: int, t0: int, d: int, g: int, records: I32, base: I64, sizes: I32, pool: I32, free: I32,
     state: I64, rows: I32, head: I32, surplus: I64, last: I64, stripes: I32, senders: I32,
-    events: I32, begin: int,
+    events: I32, begin: int, found: I32,
 ) -> int:  # fmt: skip
     """Take a packet from each sender that is free and has a queue of two or more."""
     count = 0
@@ -329,30 +343,41 @@ def _spread(
         stripes[q] = rows[head[senders[q]], 0]
     if look_at(records, base, sizes, stripes, senders, 0, count) == -(1 << 62):
         return begin  # never: it keeps the reads
-    m = begin
-    for q in range(count):
-        p = senders[q]
-        at = _long_queue(records, base, sizes, rows, head, surplus, p)
-        if at >= 0:
-            events[m, KEY], events[m, TO], events[m, FROM] = p, records[at, _TO], p
-            events[m, SINCE] = records[at, _SINCE]
-            _move_up(records, at, pool, free, state)
-            m += 1
-    return m
+    m = _find_longer(records, base, sizes, rows, head, surplus, senders, count, found)
+    for q in range(m):
+        at, p = found[q], senders[q]
+        events[begin + q, KEY], events[begin + q, FROM] = p, p
+        events[begin + q, TO], events[begin + q, SINCE] = records[at, _TO], records[at, _SINCE]
+    _move_up(records, found, m, pool, free, state)
+    return begin + m
 
 
 @compiled
-def _long_queue(
-    records: I32, base: I64, sizes: I32, rows: I32, head: I32, state: I64, p: int
-) -> int:
-    """Return the record of the first queue of the surplus with two packets or more, or -1."""
-    while head[p] >= 0:
-        row = head[p]
-        head[p] = rows[row, 1]
-        rows[row, 1] = state[0]
-        state[0] = int(row)
-        state[1] -= 1
-        record = find(records, base, sizes, rows[row, 0], p)
-        if record >= 0 and records[record, _MORE] >= 0:
-            return int(record)
-    return -1
+def _find_longer(
+    records: I32, base: I64, sizes: I32, rows: I32, head: I32, state: I64, senders: I32,
+    count: int, found: I32,
+) -> int:  # fmt: skip
+    """Find the first queue of two or more packets in the surplus of each sender.
+
+    Writes the senders that have one and the records of these queues, and returns how many.
+    """
+    m, free, used = 0, state[0], state[1]
+    for q in range(count):
+        p, record = senders[q], -1
+        row = int(head[p])
+        while row >= 0 and record < 0:
+            stripe, following = rows[row, 0], int(rows[row, 1])
+            rows[row, 1] = free
+            free, row = row, following
+            used -= 1
+            first, mask = base[stripe], int(sizes[stripe]) - 1
+            at = place(p, mask + 1)
+            while records[first + at, KEY] != p and records[first + at, KEY] >= 0:
+                at = (at + 1) & mask
+            if records[first + at, KEY] == p and records[first + at, _MORE] >= 0:
+                record = first + at
+        head[p] = row
+        senders[m], found[m] = p, record
+        m += int(record >= 0)
+    state[0], state[1] = free, used
+    return m
