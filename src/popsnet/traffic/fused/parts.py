@@ -93,7 +93,7 @@ def new_parts(network: Network, buffer: int) -> Parts:
         d=d, g=g, buffer=buffer, group=group, indices=index, residue=index % np.int32(min(d, g)),
         pool=no_rows.reshape(0, 4), fails=no_rows, free=no_rows,
         held=_zeros(n), kept=_zeros(n), head=_zeros(n) - 1, tail=_zeros(n) - 1, state=state,
-        nodes=_zeros(n), stripes=_zeros(n), keys=_zeros(n), lengths=_zeros(n), sent=_zeros(n),
+        nodes=_zeros(n), stripes=_zeros(n), keys=_zeros(n), lengths=_zeros(n), sent=_zeros(n + 1),
         hops=_zeros(n), senders=_zeros(n), coming=_zeros(4 * n).reshape(n, 4),
         events=np.zeros((n + 1, 4), dtype=np.int32),
         words=np.zeros((n >> 6) + 1, dtype=np.uint64), places=_zeros(n),

@@ -49,7 +49,7 @@ def hear(
     the frame in which these meet the classes of the destinations, unless a keeper has no room.
     Returns the end of the packets that are delivered, and how many are kept.
     """
-    delivered, stored = low, 0
+    delivered, stored, most = low, 0, state[MOST_RELAYED]
     for q in range(low, m):
         p, to, source, since = events[q, KEY], events[q, TO], events[q, FROM], events[q, SINCE]
         a, i, c, z = int(group[p]), int(index[p]), int(group[to]), int(residue[to])
@@ -67,11 +67,12 @@ def hear(
         if buffer > 0 and kept[keeper] >= buffer:
             continue
         kept[keeper] += 1
-        state[MOST_RELAYED] = max(state[MOST_RELAYED], int(kept[keeper]))
+        most = max(most, int(kept[keeper]))
         numbers[stored] = frame_slot(b, int(index[keeper]), c, z, d, g)
         coming[stored, KEY], coming[stored, TO] = keeper, to
         coming[stored, FROM], coming[stored, SINCE] = source, since
         stored += 1
     append_all(rows, after, first, end, free, top, numbers, coming, 0, stored)
+    state[MOST_RELAYED] = most
     state[RELAYED] += stored
     return delivered, stored
