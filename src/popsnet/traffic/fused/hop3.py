@@ -19,7 +19,7 @@ from popsnet.traffic.fused.lists import (
     SINCE,
     TO,
     Lists,
-    append,
+    append_all,
     new_lists,
     take,
     with_chunks,
@@ -69,6 +69,8 @@ class Layout(NamedTuple):
     """The first list of packets for a group."""
     turns: int
     """⌈d/g⌉."""
+    numbers: I32
+    """Lists that the packets of a chunk go to."""
 
 
 @dataclass
@@ -89,7 +91,7 @@ class Hop3:
 def open_hop3(d: int, g: int, draws: Draws) -> Hop3:
     """Return the kernel for a network."""
     turns = -(-d // g)
-    layout = Layout(d, d + 1, turns)
+    layout = Layout(d, d + 1, turns, np.zeros(CHUNK, dtype=np.int32))
     lists = new_lists(d + 1 + 2 * turns * g)
     return Hop3(lists, layout, np.full(d * g, -1, dtype=np.int64), draws)
 
@@ -119,8 +121,8 @@ def _advance(
             t0, t2 = u % max(d, g), u // max(d, g)
             if d > g and k % d == 0:
                 _begin_epoch(
-                    turn, d, g, parts.indices, parts.residue, layout.waiting, rows, after, first,
-                    end, free, top,
+                    turn, d, g, parts.indices, parts.residue, layout.waiting, layout.numbers, rows,
+                    after, first, end, free, top,
                 )  # fmt: skip
             out = take_oldest(t0, d, g, parts.head, pool, held, senders, sent)
             gather(sent, 0, out, pool, events)
@@ -134,7 +136,7 @@ def _advance(
                 t0, t2 = draw_at(draws.public, draws.rotation, k, g, 0), k % d
             out = take(rows, after, first, end, free, top, k % d, last, t, events, 0)
             if d > g:
-                _put_off(k % d, layout.waiting, rows, after, first, end, free, top)
+                _put_off(k % d, layout.waiting, layout.numbers, rows, after, first, end, free, top)
         else:
             e = k // g
             s = k % g
@@ -152,7 +154,8 @@ def _advance(
             delivered, stored = _hear(
                 phase, k % d, turn, t0, t2, step_key(draws.public, draws.keeper, t), out, events,
                 d, g, turns, layout.waiting, groups, parts.group, parts.indices, parts.residue,
-                parts.buffer, kept, state, rows, after, first, end, free, top,
+                parts.buffer, kept, state, parts.stripes, parts.coming, rows, after, first, end,
+                free, top,
             )  # fmt: skip
             hops[:delivered] = phase + 1
         else:
@@ -174,8 +177,8 @@ def _cycle_of(i: int, r: int, turn: int, d: int, g: int) -> int:
 
 @compiled
 def _begin_epoch(
-    turn: int, d: int, g: int, index: I32, residue: I32, waiting: int, rows: I32, after: I32,
-    first: I32, end: I32, free: I32, top: I64,
+    turn: int, d: int, g: int, index: I32, residue: I32, waiting: int, numbers: I32, rows: I32,
+    after: I32, first: I32, end: I32, free: I32, top: I64,
 ) -> None:  # fmt: skip
     """Move packets that wait for an epoch to the lists of its cycles."""
     chunk, stop = int(first[waiting]), int(end[waiting])
@@ -185,10 +188,8 @@ def _begin_epoch(
         high = stop if following < 0 else (chunk + 1) * CHUNK
         for at in range(chunk * CHUNK, high):
             i, r = int(index[rows[at, KEY]]), int(residue[rows[at, TO]])
-            append(
-                rows, after, first, end, free, top, _cycle_of(i, r, turn, d, g), rows[at, KEY],
-                rows[at, TO], rows[at, FROM], rows[at, SINCE],
-            )  # fmt: skip
+            numbers[at - chunk * CHUNK] = _cycle_of(i, r, turn, d, g)
+        append_all(rows, after, first, end, free, top, numbers, rows, chunk * CHUNK, high)
         free[top[0]] = chunk
         top[0] += 1
         chunk = following
@@ -196,19 +197,17 @@ def _begin_epoch(
 
 @compiled
 def _put_off(
-    number: int, waiting: int, rows: I32, after: I32, first: I32, end: I32, free: I32, top: I64
-) -> None:
+    number: int, waiting: int, numbers: I32, rows: I32, after: I32, first: I32, end: I32,
+    free: I32, top: I64,
+) -> None:  # fmt: skip
     """Let the packets of a list wait for the next epoch."""
     chunk, stop = int(first[number]), int(end[number])
     first[number], end[number] = -1, 0
+    numbers[:] = waiting
     while chunk >= 0:
         following = int(after[chunk])
         high = stop if following < 0 else (chunk + 1) * CHUNK
-        for at in range(chunk * CHUNK, high):
-            append(
-                rows, after, first, end, free, top, waiting, rows[at, KEY], rows[at, TO],
-                rows[at, FROM], rows[at, SINCE],
-            )  # fmt: skip
+        append_all(rows, after, first, end, free, top, numbers, rows, chunk * CHUNK, high)
         free[top[0]] = chunk
         top[0] += 1
         chunk = following
@@ -218,8 +217,8 @@ def _put_off(
 def _hear(
     phase: int, cycle: int, turn: int, t0: int, t2: int, key: np.uint64, m: int, events: I32,
     d: int, g: int, turns: int, waiting: int, groups: int, group: I32, index: I32, residue: I32,
-    buffer: int, kept: I32, state: I64, rows: I32, after: I32, first: I32, end: I32, free: I32,
-    top: I64,
+    buffer: int, kept: I32, state: I64, numbers: I32, coming: I32, rows: I32, after: I32,
+    first: I32, end: I32, free: I32, top: I64,
 ) -> tuple[int, int]:  # fmt: skip
     """Let the classes that are met in the slot (t0, t2) hear packets, and keep or deliver them.
 
@@ -245,7 +244,6 @@ def _hear(
             continue
         kept[keeper] += 1
         state[MOST_RELAYED] = max(state[MOST_RELAYED], int(kept[keeper]))
-        stored += 1
         if z == r:
             number = groups + reduced(reduced(c - b, g) - r, g)
             if d > g:
@@ -257,7 +255,11 @@ def _hear(
         else:
             number = _cycle_of(int(index[keeper]), int(z), turn, d, g)
             number = number if number >= cycle else waiting
-        append(rows, after, first, end, free, top, number, keeper, to, source, since)
+        numbers[stored] = number
+        coming[stored, KEY], coming[stored, TO] = keeper, to
+        coming[stored, FROM], coming[stored, SINCE] = source, since
+        stored += 1
+    append_all(rows, after, first, end, free, top, numbers, coming, 0, stored)
     state[RELAYED] += stored
     return delivered, stored
 

@@ -11,7 +11,7 @@ A visit takes time in proportion to the list, also where queues are long.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -69,24 +69,31 @@ def with_chunks(lists: Lists, packets: int) -> Lists:
     return lists._replace(rows=rows, after=after, free=free)
 
 
-@compiled(inline=True)
-def append(
-    rows: I32, after: I32, first: I32, end: I32, free: I32, top: I64, number: int, key: int,
-    to: int, source: int, arrival: Any,
+@compiled
+def append_all(
+    rows: I32, after: I32, first: I32, end: I32, free: I32, top: I64, numbers: I32, packets: I32,
+    low: int, high: int,
 ) -> None:  # fmt: skip
-    """Append a packet to a list."""
-    at = int(end[number])
-    if at & (CHUNK - 1) == 0:
-        top[0] -= 1
-        chunk = free[top[0]]
-        after[chunk] = -1
-        if first[number] < 0:
-            first[number] = chunk
-        else:
-            after[(at - 1) // CHUNK] = chunk
-        at = int(chunk) * CHUNK
-    rows[at, KEY], rows[at, TO], rows[at, FROM], rows[at, SINCE] = key, to, source, arrival
-    end[number] = at + 1
+    """Append packets low … high - 1 to lists, of which ``numbers`` has those of the packets.
+
+    A function per packet would be slower by an order of magnitude: a call counts references to
+    every array.
+    """
+    for k in range(low, high):
+        number = numbers[k - low]
+        at = int(end[number])
+        if at & (CHUNK - 1) == 0:
+            top[0] -= 1
+            chunk = free[top[0]]
+            after[chunk] = -1
+            if first[number] < 0:
+                first[number] = chunk
+            else:
+                after[(at - 1) // CHUNK] = chunk
+            at = int(chunk) * CHUNK
+        for column in range(4):
+            rows[at, column] = packets[k, column]
+        end[number] = at + 1
 
 
 @compiled

@@ -106,7 +106,7 @@ def _kernel(network: Network, scheduler: str, variant: str, seed: int) -> Kernel
     if scheduler == "rotor":
         from popsnet.traffic.fused.rotor import open_rotor
 
-        return open_rotor(network.n, public, _purpose("keeper"))
+        return open_rotor(d, g, public, _purpose("keeper"))
     if scheduler == "hop3":
         from popsnet.traffic.fused.hop3 import Draws, open_hop3
 

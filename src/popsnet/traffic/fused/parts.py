@@ -61,6 +61,8 @@ class Parts(NamedTuple):
     hops: I32
     """Packets that are delivered in a slot, and their hops."""
     senders: I32
+    coming: I32
+    """Packets that are about to join lists: the queue, destination, source, slot of arrival."""
     events: I32
     """Deliveries of a slot: who sent it, destination, source, slot of arrival."""
     words: U64
@@ -91,8 +93,9 @@ def new_parts(network: Network, buffer: int) -> Parts:
         d=d, g=g, buffer=buffer, group=group, indices=index, residue=index % np.int32(min(d, g)),
         pool=no_rows.reshape(0, 4), fails=no_rows, free=no_rows,
         held=_zeros(n), kept=_zeros(n), head=_zeros(n) - 1, tail=_zeros(n) - 1, state=state,
-        nodes=_zeros(n), stripes=_zeros(n), keys=_zeros(n), lengths=_zeros(n), sent=_zeros(n),
-        hops=_zeros(n), senders=_zeros(n), events=np.zeros((n + 1, 4), dtype=np.int32),
+        nodes=_zeros(n), stripes=_zeros(n), keys=_zeros(n), lengths=_zeros(n), sent=_zeros(n + 1),
+        hops=_zeros(n), senders=_zeros(n), coming=_zeros(4 * n).reshape(n, 4),
+        events=np.zeros((n + 1, 4), dtype=np.int32),
         words=np.zeros((n >> 6) + 1, dtype=np.uint64), places=_zeros(n),
     )  # fmt: skip
 
@@ -115,7 +118,10 @@ def with_room(parts: Parts, arrivals: int, most: int) -> Parts:
     """Return parts with free rows for the arrivals of a block, at most ``most`` in a slot."""
     if len(parts.nodes) < most:
         nodes, stripes, keys, lengths = (_zeros(most) for _ in range(4))
-        parts = parts._replace(nodes=nodes, stripes=stripes, keys=keys, lengths=lengths)
+        coming = _zeros(4 * most).reshape(most, 4)
+        parts = parts._replace(
+            nodes=nodes, stripes=stripes, keys=keys, lengths=lengths, coming=coming
+        )
     size, top = len(parts.pool), int(parts.state[FREE])
     if top >= arrivals:
         return parts

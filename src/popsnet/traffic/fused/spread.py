@@ -7,7 +7,7 @@ import numpy as np
 from popsnet.compiled import compiled
 from popsnet.network import I32, I64
 from popsnet.traffic.fused.frame import frame_slot, keeper_of, reduced
-from popsnet.traffic.fused.lists import FROM, KEY, SINCE, TO, append
+from popsnet.traffic.fused.lists import FROM, KEY, SINCE, TO, append_all
 from popsnet.traffic.fused.parts import MOST_RELAYED, NEXT, RELAYED
 
 
@@ -40,8 +40,8 @@ def take_oldest(
 @compiled
 def hear(
     t0: int, t2: int, key: np.uint64, events: I32, low: int, m: int, d: int, g: int, group: I32,
-    index: I32, residue: I32, buffer: int, kept: I32, state: I64, rows: I32, after: I32,
-    first: I32, end: I32, free: I32, top: I64,
+    index: I32, residue: I32, buffer: int, kept: I32, state: I64, numbers: I32, coming: I32,
+    rows: I32, after: I32, first: I32, end: I32, free: I32, top: I64,
 ) -> tuple[int, int]:  # fmt: skip
     """Let the classes that are met in the slot (t0, t2) hear packets low … m - 1 of ``events``.
 
@@ -49,7 +49,7 @@ def hear(
     the frame in which these meet the classes of the destinations, unless a keeper has no room.
     Returns the end of the packets that are delivered, and how many are kept.
     """
-    delivered, stored = low, 0
+    delivered, stored, most = low, 0, state[MOST_RELAYED]
     for q in range(low, m):
         p, to, source, since = events[q, KEY], events[q, TO], events[q, FROM], events[q, SINCE]
         a, i, c, z = int(group[p]), int(index[p]), int(group[to]), int(residue[to])
@@ -67,9 +67,12 @@ def hear(
         if buffer > 0 and kept[keeper] >= buffer:
             continue
         kept[keeper] += 1
-        state[MOST_RELAYED] = max(state[MOST_RELAYED], int(kept[keeper]))
+        most = max(most, int(kept[keeper]))
+        numbers[stored] = frame_slot(b, int(index[keeper]), c, z, d, g)
+        coming[stored, KEY], coming[stored, TO] = keeper, to
+        coming[stored, FROM], coming[stored, SINCE] = source, since
         stored += 1
-        u = frame_slot(b, int(index[keeper]), c, z, d, g)
-        append(rows, after, first, end, free, top, u, keeper, to, source, since)
+    append_all(rows, after, first, end, free, top, numbers, coming, 0, stored)
+    state[MOST_RELAYED] = most
     state[RELAYED] += stored
     return delivered, stored

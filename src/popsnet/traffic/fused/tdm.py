@@ -10,7 +10,17 @@ from popsnet.compiled import compiled
 from popsnet.network import I32, I64
 from popsnet.traffic.arrivals import Block
 from popsnet.traffic.fused.frame import frame_slot
-from popsnet.traffic.fused.lists import KEY, Lists, append, new_lists, take, with_chunks
+from popsnet.traffic.fused.lists import (
+    FROM,
+    KEY,
+    SINCE,
+    TO,
+    Lists,
+    append_all,
+    new_lists,
+    take,
+    with_chunks,
+)  # fmt: skip
 from popsnet.traffic.fused.parts import (
     MESSAGES,
     OWN,
@@ -50,7 +60,11 @@ def _advance(parts: Parts, block: Block, paper: Paper, own: Lists, last: I64) ->
         m = _accept(
             t, low, high, sources, block.destinations, parts.buffer, held, state,
             paper.refused_rows, parts.group, parts.indices, parts.residue, parts.d, parts.g,
-            own.rows, own.after, own.first, own.end, own.free, own.top,
+            parts.stripes, parts.coming,
+        )  # fmt: skip
+        append_all(
+            own.rows, own.after, own.first, own.end, own.free, own.top, parts.stripes,
+            parts.coming, 0, m,
         )  # fmt: skip
         out = take(
             own.rows, own.after, own.first, own.end, own.free, own.top, t % len(held), last, t,
@@ -71,10 +85,10 @@ def _advance(parts: Parts, block: Block, paper: Paper, own: Lists, last: I64) ->
 def _accept(
     t: int, low: int, high: int, sources: I32, destinations: I32, buffer: int, held: I32,
     state: I64, refused_rows: I64, group: I32, index: I32, residue: I32, d: int, g: int,
-    rows: I32, after: I32, first: I32, end: I32, free: I32, top: I64,
+    numbers: I32, coming: I32,
 ) -> int:  # fmt: skip
-    """Put the arrivals of a slot into lists, unless refused, and return how many were put."""
-    refused = state[REFUSED]
+    """Write the arrivals of a slot that are not refused, and their lists; return how many."""
+    m, refused = 0, state[REFUSED]
     for k in range(low, high):
         source, to = sources[k], destinations[k]
         if buffer > 0 and held[source] >= buffer:
@@ -83,9 +97,10 @@ def _accept(
             continue
         held[source] += 1
         a, i = int(group[source]), int(index[source])
-        u = frame_slot(a, i, int(group[to]), int(residue[to]), d, g)
-        append(rows, after, first, end, free, top, u, source, to, source, np.int32(t))
-    m = high - low - (refused - state[REFUSED])
+        numbers[m] = frame_slot(a, i, int(group[to]), int(residue[to]), d, g)
+        coming[m, KEY], coming[m, TO], coming[m, FROM] = source, to, source
+        coming[m, SINCE] = np.int32(t)
+        m += 1
     state[REFUSED] = refused
     state[OWN] += m
-    return int(m)
+    return m

@@ -75,8 +75,9 @@ def _advance(
             release(sent, 0, out, parts.free, state)
             delivered, stored = hear(
                 t0, t2, step_key(public, keeper, t), events, 0, out, d, g, parts.group,
-                parts.indices, parts.residue, parts.buffer, kept, state, relayed.rows,
-                relayed.after, relayed.first, relayed.end, relayed.free, relayed.top,
+                parts.indices, parts.residue, parts.buffer, kept, state, parts.stripes,
+                parts.coming, relayed.rows, relayed.after, relayed.first, relayed.end,
+                relayed.free, relayed.top,
             )  # fmt: skip
             paper.counts[LOST, k] = out - delivered - stored
         else:
