@@ -86,5 +86,5 @@ def test_the_figure_has_a_line_per_scheduler_and_marks_what_is_unstable() -> Non
     assert axes.get_yscale() == axes.get_xscale() == "log"
     dotted = [np.asarray(line.get_xdata()) for line in axes.lines if line.get_linewidth() == 0.8]
     assert 0.5 in np.concatenate(dotted)
-    with pytest.raises(InputError, match="No point has a delay"):
+    with pytest.raises(InputError, match="Every point is unstable"):
         popsnet.plots.draw_load_curves(run_loads(points("relay", 0.9)).results)

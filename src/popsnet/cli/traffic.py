@@ -187,6 +187,8 @@ def _curves(points: list[TrafficExperiment], engine: str, figure: Path | None) -
     report = curves.report()
     if figure is None:
         return report
+    if all(one.delay.mean is None or one.verdict == "unstable" for one in curves.results):
+        return report.plus("No figure is written: every point is unstable.")
     return with_figure(report, figure, popsnet.plots.draw_load_curves(curves.results))
 
 

@@ -39,7 +39,7 @@ def draw_load_curves(results: Iterable[TrafficResult]) -> Figure:
     Raises
     ------
     InputError
-        If no point was delivered, or there are more schedulers than looks.
+        If every point is unstable, or there are more schedulers than looks.
 
     Examples
     --------
@@ -52,8 +52,10 @@ def draw_load_curves(results: Iterable[TrafficResult]) -> Figure:
     points = sorted(results, key=lambda one: (one.label, one.load))
     order = list(dict.fromkeys(one.label for one in results))
     lines = {label: list(line) for label, line in groupby(points, lambda one: one.label)}
-    if not any(one.delay.mean is not None for one in points):
-        raise InputError("No point has a delay to draw; give loads at which packets are delivered.")
+    if all(one.delay.mean is None or one.verdict == "unstable" for one in points):
+        raise InputError(
+            "Every point is unstable, and none has a delay to draw; give smaller loads."
+        )
     if len(lines) > len(style.LOOKS) + 1:
         raise InputError(
             f"The figure would have {len(lines)} lines, and {len(style.LOOKS) + 1} can be told "

@@ -80,8 +80,8 @@ class TrafficExperiment:
         Rates between processors (n × n) or groups (g × g) in place of a pattern, scaled to the
         load.
     packets : str or Path, optional
-        A CSV file of packets in place of load and pattern. By default all of it is measured,
-        without a warm-up.
+        A CSV file of packets in place of load and pattern. It is measured from slot 0 on, without
+        a warm-up, until all packets are delivered.
     buffer : int
         Packets of its own that a processor may hold, and as many of others; 0 for any number.
     seed, arrival_seed : int
@@ -154,14 +154,14 @@ class TrafficExperiment:
     ) -> None:
         network = Network(d, g)
         found, name = find_scheduler_variant(scheduler, variant)
-        buffer = whole_number("buffer", buffer, 0)
+        buffer = whole_number("buffer", buffer, 0, 2**31 - 1)
         seed, arrival_seed = seed_number("seed", seed), seed_number("arrival_seed", arrival_seed)
         Plan.make(network, slots=slots, precision=precision, max_slots=max_slots)
         arrivals = make_arrivals(
             network, pattern=pattern, load=load, burst=burst, matrix=matrix, packets=packets,
             seed=arrival_seed,
         )  # fmt: skip
-        if not overload:
+        if not overload and packets is None:  # a list ends, so that any load can be carried
             require_admissible(Bounds.of(network, arrivals.rates()), arrivals.load)
         given = {"pattern": pattern, "burst": burst, "matrix": matrix, "packets": packets}
         named = {key: _named(value) for key, value in given.items()}

@@ -59,10 +59,9 @@ class TrafficMemory:
     >>> arrived, refused = memory.admit(0, np.array([1, 2]), np.array([3, 2]))
     >>> arrived.packets
     array([0, 1])
-    >>> memory.deliver(np.array([2]), np.array([1]))  # held by its destination
     >>> memory.drop(np.array([2]), np.array([1]))
-    >>> memory.own, memory.inside
-    (1, 1)
+    >>> memory.own, memory.settle()  # the dropped packet is lost
+    (1, [1])
     """
 
     def __init__(self, network: Network, buffer: int = 0) -> None:
@@ -190,10 +189,10 @@ class TrafficMemory:
             self._changes[1].append((processor, packet))
 
     def deliver(self, processors: Ints, packets: Ints) -> None:
-        """Deliver packets that their destinations heard in the last slot, or hold.
+        """Deliver packets that their destinations heard in the last slot, or have stored.
 
         A delivered packet leaves the network. A processor that holds a copy of it drops it
-        separately.
+        separately. A packet for its own source has to be sent, too.
 
         Raises
         ------
@@ -205,7 +204,7 @@ class TrafficMemory:
             if not exists or self._facts[1, packet] != processor or packet in self._delivered:
                 what = f"delivers packet {packet}, which is not for it or was delivered before"
                 self._refuse(processor, Rule.DELIVERS_HOME, what)
-            hops = self._hops_of(processor, packet)
+            hops = self._relayed.get(processor * _PLACE + packet)
             if hops is None or self._heard.get(processor, (-1, -1))[0] == packet:
                 hops = self._hops_to(processor, packet, "delivers")
             self._delivered.add(packet)

@@ -39,7 +39,7 @@ Running: TypeAlias = Generator[Slot | None, Any, None]
 """A running scheduler: it is sent arrivals and inboxes in turn, and yields None and slots."""
 
 Schedule: TypeAlias = Callable[[Network, Coins, Coins, TrafficMemory], Running]
-Amount: TypeAlias = Callable[[Network], float]
+Amount: TypeAlias = Callable[[Network], float | None]
 
 
 @dataclass(frozen=True, repr=False)

@@ -95,11 +95,13 @@ def simulate(
         bounds={one.name: one.load for one in experiment.bounds.report_rows()},
     )  # fmt: skip
     arrivals, slots, warm_up = experiment.resolved_arrivals, experiment.slots, None
-    if isinstance(arrivals, PacketList) and slots is None:
-        slots, warm_up = arrivals.slots, 0  # all of it
+    is_list = isinstance(arrivals, PacketList)
+    if isinstance(arrivals, PacketList):
+        slots, warm_up = slots or arrivals.slots, 0
     try:
         return run_point(
             arrivals, session, experiment.network, setting=setting, slots=slots, warm_up=warm_up,
+            is_list=is_list,
             period=experiment.resolved_scheduler.period(experiment.network),
             precision=experiment.precision, max_slots=experiment.max_slots, progress=progress,
             block_slots=_MESSAGE_BLOCK // experiment.network.n + 1 if name == "slots" else None,

@@ -84,6 +84,8 @@ class Plan:
         The length of the warm-up. None: by MSER-5.
     max_inside : int
         The most packets inside.
+    is_list : bool
+        Whether the packets are a list, which ends: it is drained until all are delivered.
 
     Examples
     --------
@@ -99,6 +101,7 @@ class Plan:
     precision: float
     warm_up: int | None
     max_inside: int
+    is_list: bool = False
 
     @classmethod
     def make(
@@ -111,6 +114,7 @@ class Plan:
         max_slots: int | None = None,
         warm_up: int | None = None,
         max_inside: int = MOST_INSIDE,
+        is_list: bool = False,
     ) -> Plan:
         """Check the parameters, see :func:`run_point`, and return the plan."""
         frame = max(whole_number("period", period, 1, _MOST_SLOTS), _SHORTEST_FRAME)
@@ -120,14 +124,15 @@ class Plan:
             max_slots = min(max(100 * frame, _PROCESSOR_SLOTS // network.n), _MOST_SLOTS)
         else:
             max_slots = whole_number("max_slots", max_slots, 1, _MOST_SLOTS)
-        if not 0 < precision < 1:
+        is_number = isinstance(precision, int | float) and not isinstance(precision, bool)
+        if not is_number or not 0 < precision < 1:
             raise InputError(
                 f"precision = {precision}: it must be between 0 and 1, such as 0.02 for ±2 %."
             )
         if warm_up is not None:
             warm_up = whole_number("warm_up", warm_up, 0, _MOST_SLOTS)
         whole_number("max_inside", max_inside, 1)
-        return cls(frame, slots, max_slots, precision, warm_up, max_inside)
+        return cls(frame, slots, max_slots, precision, warm_up, max_inside, is_list)
 
     @property
     def first_warm_up(self) -> int:
@@ -157,6 +162,7 @@ def run_point(
     max_slots: int | None = None,
     warm_up: int | None = None,
     max_inside: int = MOST_INSIDE,
+    is_list: bool = False,
     progress: Progress = None,
     block_slots: int | None = None,
 ) -> TrafficResult:
@@ -188,6 +194,8 @@ def run_point(
         window.
     max_inside : int
         A run with more packets inside ends.
+    is_list : bool
+        Whether the packets are a list, which ends: it is drained until all are delivered.
     progress : function, bool or None
         As for :func:`~popsnet.route`, in slots.
     block_slots : int, optional
@@ -221,7 +229,7 @@ def run_point(
     """
     plan = Plan.make(
         network, period=period, slots=slots, precision=precision, max_slots=max_slots,
-        warm_up=warm_up, max_inside=max_inside,
+        warm_up=warm_up, max_inside=max_inside, is_list=is_list,
     )  # fmt: skip
     if block_slots is not None:
         whole_number("block_slots", block_slots, 1)
@@ -374,6 +382,8 @@ class _Point:
         assert window is not None
         quiet, step = self.plan.first_warm_up, max(1, self.plan.frame // 4)
         end = window.end + max(window.slots, self.plan.first_warm_up)
+        if self.plan.is_list:
+            end += self.plan.frame * window.inside
         while window.inside and self.slot < end and not self.is_full:
             if window.lost + window.lost_later and self.slot - window.counts.last > quiet:
                 return
@@ -396,6 +406,7 @@ class _Point:
             growth=self.growth,
             limit=self.limit,
             has_drained=self.has_drained,
+            is_list=self.plan.is_list,
         )
         return TrafficResult.of(
             window, judge(window, seen), arrivals=self.arrivals.name, load=self.arrivals.load,

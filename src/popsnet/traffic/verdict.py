@@ -22,6 +22,14 @@ LARGEST_GROWTH = 0.01
 """A backlog that takes more of the arrivals, significantly, is growing."""
 CLEAR_GROWTH = 0.02
 """A run is not called stable if the 99 % interval of the growth reaches further."""
+CERTAIN_GROWTH = 0.001
+"""A run is not called stable if the backlog takes more of the arrivals, significantly."""
+LINEAR = 0.85
+"""A backlog whose later half grows less than this times the first is filling up."""
+WIDEST = 0.5
+"""A run is not called stable if the half-width of the interval is a larger part of the mean."""
+FEWEST_PACKETS = 100
+"""A run in which fewer packets arrive is not called stable."""
 FEW_LEFT = 0.001
 """A run with more packets that were not delivered after the window is not called stable."""
 LEVEL = 0.01
@@ -131,6 +139,8 @@ class Circumstances:
         What else ended the run before it was complete.
     has_drained : bool
         Whether tagged packets had time to be delivered after the window.
+    is_list : bool
+        Whether the packets are a list, which ends.
 
     Examples
     --------
@@ -145,6 +155,7 @@ class Circumstances:
     growth: str = ""
     limit: str = ""
     has_drained: bool = True
+    is_list: bool = False
 
 
 def judge(window: Window, seen: Circumstances) -> Verdict:
@@ -167,8 +178,12 @@ def judge(window: Window, seen: Circumstances) -> Verdict:
         delivered after as many slots again; ``undecided`` if the run does not suffice to call it
         ``stable``.
     """
-    if reason := (
-        seen.growth or _growing(window) or _full(window) or _starved(window) or _left(window, seen)
+    if seen.is_list:
+        return _of_list(window)
+    if reason := seen.growth or _full(window):
+        return Verdict("unstable", reason)
+    if window.slots >= seen.least_slots and (
+        reason := _growing(window, seen) or _starved(window) or _left(window, seen)
     ):
         return Verdict("unstable", reason)
     if reason := _doubt(window, seen):
@@ -185,11 +200,30 @@ def _growth(window: Window) -> Slope:
     return Slope(slope.per_slot * unit, slope.p, slope.most * unit)
 
 
-def _growing(window: Window) -> str:
+def _of_list(window: Window) -> Verdict:
+    """Judge a list of packets, which ends: only whether all of them were delivered."""
+    gone = window.refused + window.lost + window.inside
+    if not gone:
+        return Verdict("stable", "All packets of the list were delivered.")
+    return Verdict("undecided", f"{gone:,} packets of the list were not delivered.")
+
+
+def _growing(window: Window, seen: Circumstances) -> str:
     growth = _growth(window)
     if growth.per_slot <= LARGEST_GROWTH or growth.p >= LEVEL:
         return ""
+    if not seen.is_warm and growth.per_slot <= STRONG_GROWTH and _flattens(window.backlog):
+        return ""
     return f"The backlog grew by {growth.per_slot:.1%} of the arrivals."
+
+
+def _flattens(series: Sums) -> bool:
+    """Return whether a series grows more slowly in its later half, as one that fills up does."""
+    means = series.means
+    half = len(means) // 2
+    first, later = (np.polyfit(np.arange(half), part[:half], 1)[0] for part in
+                    (means[:half], means[half:]))  # fmt: skip
+    return bool(later < LINEAR * first)
 
 
 def _full(window: Window) -> str:
@@ -197,7 +231,7 @@ def _full(window: Window) -> str:
     gone = window.refused + window.lost
     if gone <= LARGEST_GROWTH * window.offered:
         return ""
-    return f"{gone / window.offered:.1%} of the packets were refused or lost for lack of buffers."
+    return f"{gone / window.offered:.1%} of the packets were refused or lost."
 
 
 def _starved(window: Window) -> str:
@@ -235,11 +269,20 @@ def _doubt(window: Window, seen: Circumstances) -> str:
         return f"No packet arrived in {window.slots:,} slots."
     if window.slots < seen.least_slots:
         return f"The window of {window.slots:,} slots is too short; {seen.least_slots:,} are few."
+    if window.tagged < FEWEST_PACKETS:
+        return f"Only {window.tagged:,} packets arrived in the window; {FEWEST_PACKETS} are few."
     if seen.precision is not None:
         return _imprecise(window, seen.precision)
-    if (most := _growth(window).most) > CLEAR_GROWTH:
+    growth = _growth(window)
+    if growth.per_slot > CERTAIN_GROWTH and growth.p < LEVEL:
+        return f"The backlog grew by {growth.per_slot:.1%} of the arrivals."
+    if growth.most > CLEAR_GROWTH:
         start = "" if seen.is_warm else "The warm-up seems too short, and the backlog "
-        return f"{start or 'The backlog '}may have grown by up to {most:.1%} of the arrivals."
+        most = f"{growth.most:.1%} of the arrivals"
+        return f"{start or 'The backlog '}may have grown by up to {most}."
+    found = window.delays()
+    if found is None or found.half_width > WIDEST * found.mean:
+        return "The interval of the mean delay is wider than half of the mean."
     left = window.inside - window.lost - window.lost_later
     if left <= FEW_LEFT * window.tagged:
         return ""
@@ -258,7 +301,8 @@ def _imprecise(window: Window, precision: float) -> str:
 
 
 def _calm(window: Window) -> str:
-    backlog = f"The backlog changed by {_growth(window).per_slot:+.1%} of the arrivals"
+    growth = round(_growth(window).per_slot, 3) + 0.0  # not -0.0
+    backlog = f"The backlog changed by {growth:+.1%} of the arrivals"
     worst = window.worst
     if worst is None:
         return f"{backlog}; no flow had {ENOUGH_ARRIVALS:,} arrivals."

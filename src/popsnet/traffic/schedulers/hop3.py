@@ -14,13 +14,18 @@ from popsnet.traffic.frame import Frame, Meeting
 from popsnet.traffic.memory import TrafficMemory
 from popsnet.traffic.queues import Queues
 from popsnet.traffic.scheduler import Running, register_scheduler
-from popsnet.traffic.schedulers.two_hops import capacity, deliver, deliver_or_keep, frame_slot
+from popsnet.traffic.schedulers.two_hops import (
+    deliver,
+    deliver_or_keep,
+    frame_slot,
+    relayed_capacity,
+)
 
 _PHASES = ("spread", "fix the index", "fix the group")
 
 
-def _delay(network: Network) -> float:
-    """Return the mean delay of a single packet, exactly for d ≤ g.
+def _delay(network: Network) -> float | None:
+    """Return the mean delay of a single packet for d ≤ g, exactly for uniform-with-self traffic.
 
     The wait for a slot of the first kind takes 2 slots on average, the packet's own included. With
     probability 1 - 1/d the index is wrong, and a slot of the second kind that corrects it is
@@ -28,6 +33,8 @@ def _delay(network: Network) -> float:
     third kind comes 1 + 3y slots later, y uniform in [0, g), or 2 + 3y if the index was right.
     """
     d, g = network.d, network.g
+    if d > g:
+        return None
     return 2 + (1 - 1 / d) * (1.5 * d - 0.5) + (1 - 1 / g) * (1.5 * g - 0.5 + 1 / d)
 
 
@@ -35,10 +42,10 @@ def _delay(network: Network) -> float:
     "hop3",
     summary="three hops: spread, fix the index, fix the group",
     period=lambda network: 3 * network.n,
-    saturation=lambda network: capacity(network) / 3,
-    saturation_formula="1/(3⌈d/g⌉), for any traffic",
+    saturation=lambda network: relayed_capacity(network) / 3,
+    saturation_formula="min(1, g/d)/3, times ⌊d/g⌋/⌈d/g⌉ for d > g; any traffic",
     delay=_delay,
-    delay_formula="about 4 + 1.5(d + g - 2)",
+    delay_formula="about 4 + 1.5(d + g - 2) (d ≤ g)",
     hops="1 to 3",
     messages="none",
     randomness="public",

@@ -15,7 +15,7 @@ from popsnet.traffic.frame import Frame, Meeting
 from popsnet.traffic.memory import Arrived, TrafficMemory
 from popsnet.traffic.queues import Queues
 from popsnet.traffic.scheduler import Running, register_scheduler
-from popsnet.traffic.schedulers.two_hops import capacity, deliver_or_keep, frame_slot
+from popsnet.traffic.schedulers.two_hops import deliver_or_keep, frame_slot, relayed_capacity
 
 _PHASE = "meeting"
 
@@ -49,8 +49,8 @@ class _Surplus:
 @register_scheduler(
     "rotor",
     summary="one hop in the frame; queues of two or more packets are spread over relays",
-    saturation=capacity,
-    saturation_formula="1/⌈d/g⌉ uniform; 1/(2⌈d/g⌉) in the worst case",
+    saturation=relayed_capacity,
+    saturation_formula="min(1, g/d), times ⌊d/g⌋/⌈d/g⌉ for d > g; in the worst case half of it",
     delay=lambda network: (network.n + 1) / 2,
     delay_formula="(n + 1)/2",
     hops="1 or 2",

@@ -20,6 +20,19 @@ def capacity(network: Network) -> float:
     return 1 / -(-network.d // network.g)
 
 
+def relayed_capacity(network: Network) -> float:
+    """Return the largest load of two hops in one slot each, of which alternation takes a half.
+
+    A class of c members of a group gets as many packets to relay as any other, 1/(gM) of all, and
+    each member 1/(gMc). A relay meets every class once in n slots, and a class of c' destinations
+    gets c'·λ packets per slot. So λ·c'/(gMc) ≤ 1/n for the smallest c and the largest c': they
+    differ if g does not divide d > g.
+    """
+    most = min(network.d, network.g)
+    least, largest = network.d // most, -(-network.d // most)
+    return network.g * most / network.n * least / largest
+
+
 def frame_slot(meeting: Meeting, packets: Ints, phase: str) -> Slot:
     """Return the slot in which senders that have a packet send it to whom they meet."""
     has = packets >= 0

@@ -11,7 +11,12 @@ from popsnet.traffic.frame import Frame
 from popsnet.traffic.memory import TrafficMemory
 from popsnet.traffic.queues import Queues
 from popsnet.traffic.scheduler import Running, register_scheduler
-from popsnet.traffic.schedulers.two_hops import capacity, deliver, deliver_or_keep, frame_slot
+from popsnet.traffic.schedulers.two_hops import (
+    deliver,
+    deliver_or_keep,
+    frame_slot,
+    relayed_capacity,
+)
 
 _SPREAD, _DELIVER = "spread", "to destination"
 
@@ -20,10 +25,10 @@ _SPREAD, _DELIVER = "spread", "to destination"
     "vlb",
     summary="two hops: every packet is spread to the processor met, then delivered",
     period=lambda network: 2 * network.n,
-    saturation=lambda network: capacity(network) / 2,
-    saturation_formula="1/(2⌈d/g⌉), for any traffic that is not in step with the frame",
-    delay=lambda network: network.n + 1.5 if network.d <= network.g else 2.0 * network.n,
-    delay_formula="n + 3/2 (d ≤ g)",
+    saturation=lambda network: relayed_capacity(network) / 2,
+    saturation_formula="min(1, g/d)/2, times ⌊d/g⌋/⌈d/g⌉ for d > g; traffic not in step with it",
+    delay=lambda network: network.n + 0.5 if network.d <= network.g else None,
+    delay_formula="n + 1/2 (d ≤ g)",
     hops="2, or 1 if the relay is the destination",
     messages="none",
     randomness="public, which of ⌈d/g⌉ hearers relays; none for d ≤ g",
