@@ -136,11 +136,12 @@ def plot(
         ),
     ] = None,
     measure: Annotated[
-        str,
+        str | None,
         typer.Option(
-            help="Vertical axis: slots, steps, slots_delivered or lost of runs; delay of traffic."
+            help="Vertical axis: slots, steps, slots_delivered or lost of runs; delay of traffic. "
+            "[default: slots, or delay if there are no runs]"
         ),
-    ] = "slots",
+    ] = None,
     store: StoreFile = STORE,
 ) -> Report:
     """Draw means with 95 % intervals: one line per router, or per scheduler."""
@@ -153,6 +154,9 @@ def plot(
             "which print the points."
         )
     with popsnet.Store(store) as results:
+        if measure is None:
+            has_runs = results.experiments() or not results.traffic.count()
+            measure = "slots" if has_runs else "delay"
         if measure == "delay":
             return _plot_delays(results, only, x, figure)
         curves = result_curves(results, x or "n", measure, only)

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from popsnet.network import Network
-from popsnet.report import Column, Fact, Report, Reported, Row, Table, facts_of
+from popsnet.report import Column, Fact, Report, Reported, Row, Table, counted, facts_of
 from popsnet.report.table import NOTHING
 from popsnet.traffic.measures import Window, Worst
 from popsnet.traffic.scheduler import scheduler_label
@@ -366,7 +366,8 @@ class TrafficResult(Reported):
         one, network = self.setting, self.network
         variant = f" ({one.variant})" if one.variant else ""
         title = (
-            f"{network}: {network.n:,} processors in {network.g:,} groups of {network.d:,}\n"
+            f"{network}: {network.n:,} processors in {counted(network.g, 'group')} of "
+            f"{network.d:,}\n"
             f"{one.scheduler}{variant}, engine {one.engine}, seed {one.seed}\n"
             f"arrivals {self.arrivals}, load {self.load:g}, arrival seed {one.arrival_seed}"
         )
