@@ -12,7 +12,7 @@ from popsnet import system
 from popsnet.errors import InputError, PopsnetError
 from popsnet.experiment import whole_number
 from popsnet.progress import Progress, patient_progress
-from popsnet.report import Column, Fact, Report, Reported, Row, Table
+from popsnet.report import Column, Fact, Report, Reported, Row, Table, counted
 from popsnet.traffic.experiment import TrafficExperiment
 from popsnet.traffic.result import COLUMNS, TrafficResult, bounds_in_words
 from popsnet.traffic.saturation import Saturation, find_saturation
@@ -55,7 +55,7 @@ class LoadCurves(Reported):
             return Report()
         one = self.results[0]
         title = (
-            f"{one.network}: {one.network.n:,} processors in {one.network.g:,} groups of "
+            f"{one.network}: {one.network.n:,} processors in {counted(one.network.g, 'group')} of "
             f"{one.network.d:,}\narrivals {one.arrivals}, arrival seed {one.arrival_seed}"
         )
         facts = (
@@ -227,7 +227,7 @@ class Saturations(Reported):
         )  # fmt: skip
         points = [point.row() for bracket in self.brackets.values() for point in bracket.points]
         title = (
-            f"{one.network}: {one.network.n:,} processors in {one.network.g:,} groups of "
+            f"{one.network}: {one.network.n:,} processors in {counted(one.network.g, 'group')} of "
             f"{one.network.d:,}\narrivals {one.arrivals}, arrival seed {one.arrival_seed}"
         )
         facts = (

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy.typing as npt
 
 from popsnet.network import Network
-from popsnet.report import Column, Fact, Report, Reported, Row, Table
+from popsnet.report import Column, Fact, Report, Reported, Row, Table, counted
 from popsnet.traffic.arrivals import make_arrivals
 from popsnet.traffic.bounds import Bounds
 from popsnet.traffic.scheduler import Scheduler, all_schedulers
@@ -38,7 +38,9 @@ class TrafficOverview(Reported):
     def report(self) -> Report:
         """Return a table of bounds and a table of schedulers."""
         network = self.network
-        title = f"{network}: {network.n:,} processors in {network.g:,} groups of {network.d:,}"
+        title = (
+            f"{network}: {network.n:,} processors in {counted(network.g, 'group')} of {network.d:,}"
+        )
         limits = [one._asdict() for one in self.bounds.report_rows()]
         columns = (
             Column("name", "bound", "text"),

@@ -74,31 +74,30 @@ class Slope:
 def slope_of(series: Sums) -> Slope | None:
     """Return the slope of a series by a line through 30 batch means.
 
-        Parameters
-        ----------
-        series : Sums
-            The series.
+    Parameters
+    ----------
+    series : Sums
+        The series.
 
-        Returns
-        -------
-        Slope or None
-            None if there are fewer than 20 batches.
+    Returns
+    -------
+    Slope or None
+        None if there are fewer than 20 batches.
 
-        Notes
-        -----
-        The standard error is multiplied for the correlation of the residuals, as in
-        :func:`~popsnet.traffic.batch_means.batch_means`.
+    Notes
+    -----
+    The standard error is multiplied for the correlation of the residuals, as in
+    :func:`~popsnet.traffic.batch_means.batch_means`.
 
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from popsnet.report import counted
-    from popsnet.traffic.batch_means import Sums
-        >>> from popsnet.traffic.verdict import slope_of
-        >>> series = Sums()
-        >>> series.add(np.arange(6000) // 2)
-        >>> round(slope_of(series).per_slot, 3)
-        0.5
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from popsnet.traffic.batch_means import Sums
+    >>> from popsnet.traffic.verdict import slope_of
+    >>> series = Sums()
+    >>> series.add(np.arange(6000) // 2)
+    >>> round(slope_of(series).per_slot, 3)
+    0.5
     """
     means = series.means
     if len(means) < BATCHES[-1]:
@@ -314,34 +313,33 @@ def _calm(window: Window) -> str:
 def strong_growth(backlog: Sums, arrivals: Sums) -> str:
     """Return why a run is hopeless after these slots from its start, or an empty text.
 
-        Parameters
-        ----------
-        backlog, arrivals : Sums
-            Packets inside after each slot, and packets that arrived in each.
+    Parameters
+    ----------
+    backlog, arrivals : Sums
+        Packets inside after each slot, and packets that arrived in each.
 
-        Returns
-        -------
-        str
-            A sentence, if the backlog grew in the later half by more than 5 % of its arrivals, by
-            more than four standard errors of their number, and at least 80 % as fast as on average.
+    Returns
+    -------
+    str
+        A sentence, if the backlog grew in the later half by more than 5 % of its arrivals, by
+        more than four standard errors of their number, and at least 80 % as fast as on average.
 
-        Notes
-        -----
-        The backlog of a critical queue grows like √t, only 59 % as fast in the later half as on
-        average, and by chance: the number of arrivals in the half has the standard error √(cA), where
-        c is their index of dispersion in batches.
+    Notes
+    -----
+    The backlog of a critical queue grows like √t, only 59 % as fast in the later half as on
+    average, and by chance: the number of arrivals in the half has the standard error √(cA), where
+    c is their index of dispersion in batches.
 
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from popsnet.report import counted
-    from popsnet.traffic.batch_means import Sums
-        >>> from popsnet.traffic.verdict import strong_growth
-        >>> backlog, arrivals = Sums(), Sums()
-        >>> backlog.add(np.arange(4000))
-        >>> arrivals.add(np.full(4000, 10))
-        >>> strong_growth(backlog, arrivals)
-        'The backlog grew by 10.0% of the arrivals in the later half of 4,000 slots.'
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from popsnet.traffic.batch_means import Sums
+    >>> from popsnet.traffic.verdict import strong_growth
+    >>> backlog, arrivals = Sums(), Sums()
+    >>> backlog.add(np.arange(4000))
+    >>> arrivals.add(np.full(4000, 10))
+    >>> strong_growth(backlog, arrivals)
+    'The backlog grew by 10.0% of the arrivals in the later half of 4,000 slots.'
     """
     inside, come = backlog.means, arrivals.means * arrivals.width
     half = len(inside) // 2
