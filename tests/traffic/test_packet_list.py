@@ -104,7 +104,7 @@ def test_a_list_may_be_above_any_bound(tmp_path: Path) -> None:
             "0,1,2\n-1,1,2\n",
             "line 2: slot -1 must be from 0 to 281474976710655; count slots from 0",
         ),
-        ("0,1,2\n\n\n0,8,2\n", "line 4: source 8 must be from 0 to 7; POPS(2, 4) has n = 8 proces"),
+        ("0,1,2\n\n\n0,8,2\n", "line 4: source 8 must be from 0 to 7; POPS(2, 4) has n = 8"),
         ("slot,source,destination\n0,1,-2\n", "line 2: destination -2 must be from 0 to 7; POPS(2"),
         ("0,1,2,0\n", "line 1: packets 0 must be from 1 to 16777216; split the row, or use a sma"),
         ("0,1,2,16777217\n", "line 1: packets 16777217 must be from 1 to 16777216; split the row"),

@@ -122,7 +122,10 @@ def test_permutations_from_files_have_a_digest_for_a_name(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("unifrom", "There is no pattern 'unifrom'. Did you mean 'uniform'? Give one of: uniform,"),
+        (
+            "uniforms",
+            "There is no pattern 'uniforms'. Did you mean 'uniform'? Give one of: uniform,",
+        ),
         ("transpos", "There is no pattern 'transpos'. Did you mean 'transpose'?"),
         ("uniform:2", "pattern = 'uniform:2': uniform takes no value; give 'uniform'."),
         ("group-shift:", "group-shift takes no value; give 'group-shift'."),

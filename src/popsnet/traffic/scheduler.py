@@ -39,7 +39,7 @@ Running: TypeAlias = Generator[Slot | None, Any, None]
 """A running scheduler: it is sent arrivals and inboxes in turn, and yields None and slots."""
 
 Schedule: TypeAlias = Callable[[Network, Coins, Coins, TrafficMemory], Running]
-Amount: TypeAlias = Callable[[Network], float | None]
+Amount: TypeAlias = Callable[[Network], float]
 
 
 @dataclass(frozen=True, repr=False)
@@ -67,7 +67,8 @@ class Scheduler:
     saturation : function of a network, optional
         Returns the largest load that it carries if destinations are uniform.
     delay : function of a network, optional
-        Returns the mean delay, in slots, if destinations are uniform and the load is almost 0.
+        Returns the mean delay, in slots, if destinations are uniform and the load is almost 0;
+        None if it is not known on a network.
     saturation_formula, delay_formula : str
         The same as formulas, for readers.
     hops : str
@@ -99,7 +100,7 @@ class Scheduler:
     online: bool = True
     period: Callable[[Network], int] = lambda network: network.n
     saturation: Amount | None = None
-    delay: Amount | None = None
+    delay: Callable[[Network], float | None] | None = None
     saturation_formula: str = ""
     delay_formula: str = ""
     hops: str = "not stated"
@@ -153,7 +154,7 @@ class SchedulerFacts(TypedDict, total=False):
     online: bool
     period: Callable[[Network], int]
     saturation: Amount | None
-    delay: Amount | None
+    delay: Callable[[Network], float | None] | None
     saturation_formula: str
     delay_formula: str
     hops: str
