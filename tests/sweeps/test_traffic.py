@@ -21,6 +21,7 @@ from typing import Any, TypeVar
 import numpy as np
 import pytest
 
+import popsnet
 from popsnet import Experiment, Network, Slot, collect, rescue, verify
 from popsnet.errors import InputError, StoreError
 from popsnet.sweeps import Selection, point_rows, points, runner, shard
@@ -32,8 +33,8 @@ from popsnet.sweeps.sweep import Sweep
 from popsnet.sweeps.tables import NETWORK_KEYS
 from popsnet.sweeps.traffic import TRAFFIC_KEYS
 from popsnet.sweeps.work import Part, Queue
-from popsnet.traffic import TrafficExperiment, simulate
-from popsnet.traffic import simulate as simulate_function
+from popsnet.traffic import TrafficExperiment
+from popsnet.traffic import simulate as simulate_module
 from popsnet.traffic.scheduler import unregister_scheduler
 from tests.conftest import Cli
 
@@ -322,8 +323,7 @@ def test_any_executor_gives_the_same_rows(tmp_path: Path, wanted: Sweep, whole: 
 def test_a_row_does_not_depend_on_the_engine(
     tmp_path: Path, wanted: Sweep, whole: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    module = sys.modules[simulate_function.__module__]
-    monkeypatch.setattr(module, "choose_traffic_engine", lambda *_: "slots")
+    monkeypatch.setattr(simulate_module, "choose_traffic_engine", lambda *_: "slots")
     collect_traffic(wanted, tmp_path / "r", progress=False)
     assert results(tmp_path / "r") == results(whole)
     with Store(tmp_path / "r") as store:
@@ -336,7 +336,7 @@ def test_a_result_is_that_of_simulate(wanted: Sweep, whole: Path) -> None:
         for one in wanted.traffic[:2]:
             point = store.traffic.get(one)
             assert point is not None
-            assert point.result == points.without_engine(simulate(one, progress=False))
+            assert point.result == points.without_engine(popsnet.simulate(one, progress=False))
             assert point.provenance.given == dict(one.given)
 
 

@@ -17,7 +17,7 @@ from popsnet.traffic.scheduler import (
     find_scheduler_variant,
     register_scheduler,
 )
-from popsnet.traffic.simulate import simulate, write_trace
+from popsnet.traffic.simulate import write_trace
 
 __all__ = [
     "Frame",
@@ -36,7 +36,6 @@ __all__ = [
     "read_loads",
     "register_scheduler",
     "run_loads",
-    "simulate",
     "traffic_overview",
     "write_trace",
 ]

@@ -112,6 +112,15 @@ def run_loads(
     ------
     KeyboardInterrupt
         If interrupted. Its attribute ``curves`` has the points that were finished.
+
+    Examples
+    --------
+    >>> from popsnet.traffic import TrafficExperiment, run_loads
+    >>> points = [TrafficExperiment(4, 4, scheduler="aloha", load=load) for load in (0.1, 0.5)]
+    >>> for result in run_loads(points).results:
+    ...     print(result.load, result.verdict)
+    0.1 stable
+    0.5 unstable
     """
     lines = [list(points) for _, points in groupby(experiments, lambda one: one.label)]
     results: list[list[TrafficResult]] = [[] for _ in lines]
@@ -169,6 +178,14 @@ def find_saturations(
     ------
     KeyboardInterrupt
         If interrupted. Its attribute ``saturations`` has the brackets that were finished.
+
+    Examples
+    --------
+    >>> from popsnet.traffic import TrafficExperiment, find_saturations
+    >>> point = TrafficExperiment(4, 4, scheduler="hop3", load=0.1, slots=10_000)
+    >>> bracket = find_saturations([point], width=0.1).brackets["hop3"]
+    >>> bracket.stable < 1 / 3 < bracket.unstable
+    True
     """
     found: list[Saturation | None] = [None] * len(experiments)
 
@@ -199,6 +216,13 @@ class Saturations(Reported):
     ----------
     brackets : dict of Saturation
         The bracket of each scheduler, by its name.
+
+    Examples
+    --------
+    >>> from popsnet.traffic import TrafficExperiment, find_saturations
+    >>> point = TrafficExperiment(4, 4, scheduler="tdm", load=0.1, slots=10_000)
+    >>> list(find_saturations([point], width=0.1).brackets)
+    ['tdm']
     """
 
     brackets: dict[str, Saturation]

@@ -188,6 +188,15 @@ class TrafficResult(Reported):
         The verdict.
     reason : str
         Its reason.
+
+    Examples
+    --------
+    >>> import popsnet
+    >>> result = popsnet.simulate(4, 4, scheduler="tdm", load=0.5)
+    >>> result.verdict, result.hops
+    ('stable', 1.0)
+    >>> f"{result.delay.mean:.1f} slots, {result.accepted:.2f} packets per processor and slot"
+    '17.3 slots, 0.50 packets per processor and slot'
     """
 
     network: Network
