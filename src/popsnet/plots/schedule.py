@@ -63,7 +63,7 @@ def draw_schedule(schedule: Schedule) -> Figure:
         _write_packets(axes, schedule)
     _label_axes(axes, schedule)
     patches = [Patch(color=VERMILION, label="to its destination")]
-    if schedule.hops == 2:
+    if schedule.relayed:
         patches.insert(0, Patch(color=BLUE, label="to a relay"))
     patches.append(Patch(facecolor="white", edgecolor=PALE, label="not in use"))
     figure.legend(handles=patches, loc="outside lower center", ncols=len(patches))
@@ -82,9 +82,11 @@ def _colours(schedule: Schedule, lines: int, columns: int) -> npt.NDArray[np.flo
     couplers = schedule.network.couplers
     used = np.zeros((lines, columns, 2))
     for slot in range(schedule.slots):
-        last = slot % schedule.hops == schedule.hops - 1
         at = _couplers(schedule, slot) * lines // couplers
-        used[:, slot * columns // schedule.slots, int(last)] += np.bincount(at, minlength=lines)
+        to_relay = schedule.messages[slot].to_relay
+        for kind, rows in enumerate((to_relay, ~to_relay)):
+            column = slot * columns // schedule.slots
+            used[:, column, kind] += np.bincount(at[rows], minlength=lines)
     used /= np.outer(_shared(couplers, lines), _shared(schedule.slots, columns))[:, :, np.newaxis]
     return np.asarray(np.clip(1 - used @ (1 - np.array([to_rgb(BLUE), to_rgb(VERMILION)])), 0, 1))
 
@@ -103,6 +105,13 @@ def _write_packets(axes: Axes, schedule: Schedule) -> None:
         packets = schedule.transmissions(slot)[2].tolist()
         for line, packet in zip(_couplers(schedule, slot).tolist(), packets, strict=True):
             centred(axes, slot + 1, line, f"{packet}", 6, va="center_baseline", color="white")
+
+
+def _ends_of_rounds(schedule: Schedule) -> npt.NDArray[np.float64]:
+    """Return where no packet is at a relay, between slots."""
+    waiting = np.cumsum([np.count_nonzero(one.to_relay) for one in schedule.messages])
+    waiting -= np.cumsum([np.count_nonzero(one.from_relay) for one in schedule.messages])
+    return np.asarray(np.flatnonzero(waiting[:-1] == 0) + 1.5, dtype=np.float64)
 
 
 def _label_axes(axes: Axes, schedule: Schedule) -> None:
@@ -126,6 +135,6 @@ def _label_axes(axes: Axes, schedule: Schedule) -> None:
     if g <= _MOST_RULED:
         axes.hlines(np.arange(1, g) * g - 0.5, *axes.get_xlim(), color=GREY, linewidth=0.5)
     if schedule.slots <= _MOST_NUMBERED:
-        at = np.arange(schedule.hops, schedule.slots, schedule.hops) + 0.5
+        at = _ends_of_rounds(schedule)
         axes.vlines(at, *axes.get_ylim(), color="black", linewidth=0.9)
-    axes.set_title(f"{network}: {len(schedule.packets):,} packets in {schedule.slots:,} slots")
+    axes.set_title(f"{network}: {schedule.packets:,} packets in {schedule.slots:,} slots")

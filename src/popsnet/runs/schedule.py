@@ -183,7 +183,9 @@ class Scheduled(Reported):
         """Return a run of the off-line router with this schedule and the buffers that it needs."""
         demand, network, offline = self.demand, self.demand.network, get_router(_ROUTER)
         claimed = offline.buffers_on(network, _VARIANT)
-        buffers = claimed if demand.h == 1 else max(claimed, self.schedule.peak_buffers())
+        buffers = (
+            claimed if demand.h == 1 else max(claimed, self.schedule.peak_buffers(demand.source))
+        )
         variant = replace(offline.variant(_VARIANT), route=self.schedule.route, buffers=buffers)
         router = replace(offline, variants={_VARIANT: variant})
         start = None if demand.is_permutation else demand.source

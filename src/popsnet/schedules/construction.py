@@ -203,7 +203,7 @@ def _least_laden(held: I64, between: I32, network: Network) -> I32:
 
 def _ordered(demand: Demand, rounds: I32, relays: I32 | None, count: int) -> Schedule:
     order, bounds = _by_round(rounds, count)
-    return Schedule(
+    return Schedule.of_rounds(
         network=demand.network,
         bounds=bounds,
         packets=order,

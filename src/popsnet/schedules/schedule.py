@@ -3,28 +3,57 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from popsnet.coins import Coins
 from popsnet.compiled import compiled
-from popsnet.memory import Memory
+from popsnet.memory import Memory, plain
 from popsnet.network import Network
+from popsnet.schedules.demand import Demand
 from popsnet.slot import Ints, Slot, Slots
 
 I32 = npt.NDArray[np.int32]
 I64 = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+
+STRAIGHT = -1
+"""Stands for the relay of a packet that has none."""
+
+
+class Paths(NamedTuple):
+    """How and when each packet of a demand is sent."""
+
+    relay: I32
+    """The processor that relays the packet, or :data:`STRAIGHT`."""
+    first: I32
+    """The slot of its first hop, from 0."""
+    final: I32
+    """The slot of its last hop, which is the first one if it has no relay."""
+    slots: int
+    """The number of slots."""
+
+
+class Messages(NamedTuple):
+    """The messages of one slot: an entry per message in each array."""
+
+    senders: I32
+    listeners: I32
+    packets: I32
+    from_relay: Bools
+    """Whether the sender relays the packet."""
+    to_relay: Bools
+    """Whether the listener relays the packet; if not, it is the destination."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Schedule:
-    """A collision-free schedule of rounds, each of which delivers its packets.
+    """A collision-free schedule: who sends which packet to whom in every slot.
 
-    A packet takes one slot to its destination, or two through a relay. Row i says that
-    ``packets[i]`` goes from ``sources[i]`` through ``relays[i]`` to ``destinations[i]``; round r
-    has the rows from ``bounds[r]`` to ``bounds[r + 1]``. Every message has one listener, so the
-    coupler follows: it leads from the sender's group to the listener's.
+    A packet takes one slot to its destination, or two through a relay. Every message has one
+    listener, so the coupler follows: it leads from the sender's group to the listener's.
 
     The arrays are read-only, since a schedule may be shared.
 
@@ -40,44 +69,76 @@ class Schedule:
     """
 
     network: Network
-    bounds: I64
-    packets: I32
-    sources: I32
-    relays: I32 | None
-    """The relay of each packet; None if every packet takes one hop."""
-    destinations: I32
+    messages: tuple[Messages, ...]
+    """The messages of every slot."""
+    nbytes: int
+    """The memory of the arrays in bytes."""
 
-    def __post_init__(self) -> None:
-        for array in self._arrays():
+    @classmethod
+    def of_rounds(
+        cls,
+        network: Network,
+        bounds: I64,
+        packets: I32,
+        sources: I32,
+        relays: I32 | None,
+        destinations: I32,
+    ) -> Schedule:
+        """Make a schedule of rounds, each of which delivers its packets.
+
+        Row i says that ``packets[i]`` goes from ``sources[i]`` through ``relays[i]`` to
+        ``destinations[i]``; round r has the rows from ``bounds[r]`` to ``bounds[r + 1]``. Without
+        relays a round is one slot, and otherwise two.
+        """
+        ends = [sources, *([] if relays is None else [relays]), destinations]
+        for array in (packets, *ends):
             array.flags.writeable = False
+        messages = []
+        for begin, end in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
+            rows = slice(begin, end)
+            for hop in range(len(ends) - 1):
+                flags = (
+                    np.broadcast_to(np.bool_(flag), end - begin)
+                    for flag in (hop > 0, hop < len(ends) - 2)
+                )
+                messages.append(
+                    Messages(ends[hop][rows], ends[hop + 1][rows], packets[rows], *flags)
+                )
+        return cls(network, tuple(messages), packets.nbytes + sum(one.nbytes for one in ends))
 
-    def _arrays(self) -> list[npt.NDArray[np.integer]]:
-        every = (self.bounds, self.packets, self.sources, self.relays, self.destinations)
-        return [array for array in every if array is not None]
-
-    @property
-    def hops(self) -> int:
-        """The slots of a round."""
-        return 1 if self.relays is None else 2
+    @classmethod
+    def of_paths(cls, demand: Demand, paths: Paths) -> Schedule:
+        """Make a schedule in which every packet has its own path and slots."""
+        relay, first, final = (np.ascontiguousarray(one, dtype=np.int32) for one in paths[:3])
+        source, destination = plain(demand.source), plain(demand.destination)
+        bounds, rows = _by_slot(source, relay, destination, first, final, paths.slots)
+        every = Messages(*rows)
+        for array in every:
+            array.flags.writeable = False
+        messages = tuple(
+            Messages(*(array[begin:end] for array in every))  # type: ignore[arg-type]
+            for begin, end in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True)
+        )
+        return cls(demand.network, messages, sum(array.nbytes for array in every))
 
     @property
     def slots(self) -> int:
         """The number of slots."""
-        return self.hops * (len(self.bounds) - 1)
+        return len(self.messages)
 
     @property
-    def nbytes(self) -> int:
-        """The memory of the arrays in bytes."""
-        return sum(array.nbytes for array in self._arrays())
+    def packets(self) -> int:
+        """The number of packets."""
+        return sum(len(one.packets) for one in self.messages) - self.relayed
+
+    @property
+    def relayed(self) -> int:
+        """The number of packets that take two hops."""
+        return sum(int(np.count_nonzero(one.to_relay)) for one in self.messages)
 
     def transmissions(self, slot: int) -> tuple[I32, I32, I32]:
         """Return senders, listeners and packets of a slot, counted from 0."""
-        turn, hop = divmod(slot, self.hops)
-        rows = slice(self.bounds[turn], self.bounds[turn + 1])
-        senders, listeners = self.sources, self.destinations
-        if self.relays is not None:
-            senders, listeners = (senders, self.relays) if hop == 0 else (self.relays, listeners)
-        return senders[rows], listeners[rows], self.packets[rows]
+        return self.messages[slot][:3]
 
     def slot(self, number: int, held: Ints | None = None, of: str = "", step: int = 0) -> Slot:
         """Return a slot, counted from 0, as the machine executes it.
@@ -86,39 +147,75 @@ class Schedule:
         send in place of packet i. ``of`` is put before the name of the phase, and ``step`` is the
         step that the slot belongs to.
         """
-        senders, listeners, packets = self.transmissions(number)
-        last = number % self.hops == self.hops - 1
+        senders, listeners, packets, _, to_relay = self.messages[number]
         return Slot.send_packets(
             senders,
             self.network.group(listeners),
             (listeners, self.network.group(senders)),
             packets=packets if held is None else held[packets],
-            phase=of + ("to destination" if last else "to relay"),
+            phase=of + _phase(to_relay),
             step=step,
             conflict_free=True,
         )
 
     def follow(self, memory: Memory) -> Slots:
         """Yield all slots in turn; senders drop their packets and listeners store them."""
-        for number in range(self.slots):
+        for number, (senders, listeners, packets, _, to_relay) in enumerate(self.messages):
             yield self.slot(number)
-            senders, listeners, packets = self.transmissions(number)
             memory.drop(senders, packets)
-            last = number % self.hops == self.hops - 1
-            (memory.deliver if last else memory.store)(listeners, packets)
+            for keep, rows in ((memory.store, to_relay), (memory.deliver, ~to_relay)):
+                if rows.all():
+                    keep(listeners, packets)
+                elif rows.any():
+                    keep(listeners[rows], packets[rows])
 
     def route(self, network: Network, destination: Ints, coins: Coins, memory: Memory) -> Slots:
         """Run the schedule as a router."""
         return self.follow(memory)
 
-    def peak_buffers(self) -> int:
-        """Return the largest number of packets that a processor holds at once."""
-        held = np.bincount(self.sources, minlength=self.network.n)
+    def peak_buffers(self, sources: Ints) -> int:
+        """Return the most packets that a processor holds at once, if they start at ``sources``."""
+        held = np.bincount(sources, minlength=self.network.n)
         peak = int(held.max())
-        for number in range(self.slots):
-            senders, listeners, _ = self.transmissions(number)
+        for senders, listeners, *_ in self.messages:
             peak = max(peak, _move(held, senders, listeners))
         return peak
+
+
+def _phase(to_relay: Bools) -> str:
+    if not to_relay.any():
+        return "to destination"
+    return "to relay" if to_relay.all() else "to relay or destination"
+
+
+@compiled
+def _by_slot(
+    source: I32, relay: I32, destination: I32, first: I32, final: I32, slots: int
+) -> tuple[I64, tuple[I32, I32, I32, Bools, Bools]]:
+    """Return where each slot begins, and the messages ordered by slot."""
+    bounds = np.zeros(slots + 1, dtype=np.int64)
+    for p in range(len(source)):
+        bounds[first[p] + 1] += 1
+        if relay[p] >= 0:
+            bounds[final[p] + 1] += 1
+    bounds[:] = np.cumsum(bounds)
+    count, at = bounds[slots], bounds[:-1].copy()
+    senders, listeners = np.empty(count, dtype=np.int32), np.empty(count, dtype=np.int32)
+    packets = np.empty(count, dtype=np.int32)
+    from_relay = np.zeros(count, dtype=np.bool_)
+    to_relay = np.zeros(count, dtype=np.bool_)
+    for p in range(len(source)):
+        row, through = at[first[p]], relay[p]
+        at[first[p]] += 1
+        senders[row], packets[row] = source[p], p
+        listeners[row] = through if through >= 0 else destination[p]
+        if through >= 0:
+            to_relay[row] = True
+            row = at[final[p]]
+            at[final[p]] += 1
+            senders[row], listeners[row], packets[row] = through, destination[p], p
+            from_relay[row] = True
+    return bounds, (senders, listeners, packets, from_relay, to_relay)
 
 
 @compiled

@@ -82,11 +82,16 @@ def test_any_pairs_can_exchange(d: int, g: int, data: st.DataObject) -> None:
     pairs = pair_up(network, mixed[:m], mixed[m : 2 * m])
     schedule = pairs.schedule
     assert schedule.slots <= (1 if d == 1 else 2 * -(-d // g))
-    assert {*zip(schedule.sources.tolist(), schedule.destinations.tolist(), strict=True)} == {
-        pair for i in range(m) for pair in ((mixed[i], mixed[m + i]), (mixed[m + i], mixed[i]))
-    }
+    path: dict[int, list[int]] = {}
     for number in range(schedule.slots):
-        senders, listeners, _ = schedule.transmissions(number)
+        senders, listeners, packets = schedule.transmissions(number)
+        for packet, *ends in zip(
+            packets.tolist(), senders.tolist(), listeners.tolist(), strict=True
+        ):
+            path.setdefault(packet, []).extend(ends)
         couplers = listeners // d * g + senders // d
         assert len(set(couplers.tolist())) == len(senders) == len(set(senders.tolist()))
         assert len(set(listeners.tolist())) == len(listeners)
+    assert {(one[0], one[-1]) for one in path.values()} == {
+        pair for i in range(m) for pair in ((mixed[i], mixed[m + i]), (mixed[m + i], mixed[i]))
+    }

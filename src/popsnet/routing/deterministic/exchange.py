@@ -58,14 +58,15 @@ class SortedPackets:
         """
         memory, schedule, own = self.memory, pairs.schedule, self.packets[pairs.ends]
         heard, targets = np.empty_like(own), np.empty_like(own)
-        for number in range(schedule.slots):
-            senders, listeners, rows = schedule.transmissions(number)
+        for number, (senders, listeners, rows, from_relay, to_relay) in enumerate(
+            schedule.messages
+        ):
             inbox = yield schedule.slot(number, own, of, step)
             assert len(inbox.receivers) == len(listeners)
-            if number % schedule.hops:
+            if from_relay.all():
                 memory.drop(senders, own[rows])
             memory.store(listeners, inbox.packets)
-            if number % schedule.hops == schedule.hops - 1:
+            if not to_relay.any():
                 heard[rows], targets[rows] = inbox.packets, inbox.destinations
         both = self.packets, self.destinations, self.keys
         memory.drop(*_decide(pairs.low, pairs.high, *both, heard, targets))

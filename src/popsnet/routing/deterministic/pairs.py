@@ -93,11 +93,15 @@ def _of_colours(network: Network, low: I32, high: I32, colours: I32) -> Schedule
     relays = network.processor(colours % g, network.group(sources))
     if colours.max() < g:  # one round
         rows = np.arange(len(colours), dtype=np.int32)
-        return Schedule(network, np.array([0, len(rows)]), rows, sources, relays, destinations)
+        return Schedule.of_rounds(
+            network, np.array([0, len(rows)]), rows, sources, relays, destinations
+        )
     used, rounds = np.unique(colours // g, return_inverse=True)
     order = np.argsort(rounds, kind="stable").astype(np.int32)
     bounds = np.searchsorted(rounds[order], np.arange(len(used) + 1))
-    return Schedule(network, bounds, order, sources[order], relays[order], destinations[order])
+    return Schedule.of_rounds(
+        network, bounds, order, sources[order], relays[order], destinations[order]
+    )
 
 
 @compiled

@@ -17,9 +17,10 @@ _REFUSED, _MESSAGES, _OWN, _RELAYED = 0, 2, 5, 6
 
 
 class _Epoch(NamedTuple):
-    """A schedule that is executed, and the slot in which each of its packets arrived."""
+    """A schedule that is executed, with the source of each packet and the slot of its arrival."""
 
     schedule: Schedule
+    source: I64
     arrival: I64
 
 
@@ -90,19 +91,18 @@ class EpochsSession:
             self._waiting, self._number = [], 0
             if len(sources):
                 demand = Demand(self._network, sources, destinations)
-                self._epoch = _Epoch(make_schedule(demand), arrival)
+                self._epoch = _Epoch(make_schedule(demand), sources, arrival)
 
     def _execute(self) -> tuple[int, I64]:
         """Execute a slot; return the messages, and a column per delivered packet."""
         nothing = np.empty((4, 0), dtype=np.int64)
         if self._epoch is None:
             return 0, nothing
-        schedule, arrival = self._epoch
-        senders, listeners, packets = schedule.transmissions(self._number)
-        hop = self._number % schedule.hops
-        if hop == 0:
+        schedule, source, arrival = self._epoch
+        senders, listeners, packets, from_relay, to_relay = schedule.messages[self._number]
+        if not from_relay.any():
             np.subtract.at(self._held, senders, 1)
-        is_last = hop == schedule.hops - 1
+        is_last = not to_relay.any()
         self._relayed = 0 if is_last else len(packets)
         self._number += 1
         if self._number == schedule.slots:
@@ -110,7 +110,6 @@ class EpochsSession:
         if not is_last:
             return len(packets), nothing
         order = np.argsort(listeners)
-        turn = (self._number - 1) // schedule.hops
-        sources = schedule.sources[schedule.bounds[turn] : schedule.bounds[turn + 1]]
-        hops = np.full(len(packets), schedule.hops)
-        return len(packets), np.array((arrival[packets], sources, listeners, hops))[:, order]
+        hops = 1 + from_relay
+        home = np.array((arrival[packets], source[packets], listeners, hops))
+        return len(packets), home[:, order]

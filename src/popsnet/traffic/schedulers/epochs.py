@@ -53,8 +53,8 @@ def epochs(network: Network, public: Coins, coins: Coins, memory: TrafficMemory)
         if schedule is None:
             yield Slot(phase="idle")
             continue
-        senders, listeners, positions = schedule.transmissions(number)
-        packets, is_last = rows[1][positions], number % schedule.hops == schedule.hops - 1
+        senders, listeners, positions, _, to_relay = schedule.messages[number]
+        packets, is_last = rows[1][positions], not to_relay.any()
         inbox = yield Slot.send_packets(
             senders, network.group(listeners), (listeners, network.group(senders)), packets=packets,
             phase="to destination" if is_last else "to relay", conflict_free=True,
