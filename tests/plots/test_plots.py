@@ -48,8 +48,8 @@ from popsnet.plots.style import parts_of, save_one
 from popsnet.routing import get_router
 from popsnet.routing.mei_rizzi import PHASES
 from popsnet.runs.phase_analysis import analyse_phases
-from popsnet.schedules.construction import make_schedule
 from popsnet.schedules.demand import Demand
+from popsnet.schedules.shortest import make_schedule
 from popsnet.sorting import ComparatorNetwork, bitonic, merge_exchange
 from popsnet.trace import Event
 from tests.conftest import permutation

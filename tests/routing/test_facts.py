@@ -228,6 +228,7 @@ EXCEPTIONS = {
     "paper": "the paper's own comparison",
     "runs/schedule.py": "a schedule is executed as the router that makes schedules",
     "sweeps/sweep.py": "the default router",
+    "traffic": "a scheduler is called relay, too",
 }
 """Where a router is named outside of routing, and why."""
 

@@ -14,7 +14,11 @@ from popsnet.slot import Ints, Slots
 from popsnet.theory.bounds import Bound
 
 _CLAIMS = Claims(
-    Expectation(permutation_slots, exact=True, reason="formula: 2⌈d/g⌉, 1 for d = 1"),
+    Expectation(
+        permutation_slots,
+        exact=lambda network: not 1 < network.d <= network.g,
+        reason="formula: 2⌈d/g⌉; 1 if no two packets share a coupler",
+    ),
     (Bound("off-line", "upper", "2⌈d/g⌉, 1 if d = 1", "always", "the permutation is known to all",
            "Mei and Rizzi, J. Parallel Distrib. Comput. 2003", slots=permutation_slots),),
 )  # fmt: skip
@@ -27,8 +31,9 @@ def _working(network: Network) -> int:
 
 @register(
     "offline",
-    summary="knows the whole permutation beforehand: two hops by an edge colouring",
-    slots="1 for d = 1, else 2⌈d/g⌉, always",
+    summary="knows the whole permutation beforehand: one hop, or two by an edge colouring",
+    slots="1 if no two packets share a coupler, as for d = 1; else 2⌈d/g⌉",
+    version="2",
     buffers=lambda network: 1 if network.d <= network.g else 2,
     memory="1 packet per processor for d ≤ g, 2 for d > g",
     randomness="none",
@@ -46,9 +51,11 @@ def _working(network: Network) -> int:
     ),
 )
 def offline(network: Network, destination: Ints, coins: Coins, memory: Memory) -> Slots:
-    """Route any permutation in one slot for d = 1, and in 2⌈d/g⌉ for d > 1.
+    """Route a permutation in one slot if no two packets share a coupler, else in 2⌈d/g⌉.
 
-    The packets are the edges of a bipartite multigraph of degree d between source groups and
+    If every packet has a coupler of its own, one slot is enough: for d = 1, for a transpose, and
+    for other permutations with at most one packet from each group to each group. Otherwise the
+    packets are the edges of a bipartite multigraph of degree d between source groups and
     destination groups. It has a proper edge colouring with d colours, and the colour of a packet
     says in which round of two slots, and through which group, it is sent: nothing ever collides.
     Takes O(n log d) time. See :func:`popsnet.schedules.make_schedule`.

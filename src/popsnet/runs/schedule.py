@@ -23,10 +23,10 @@ from popsnet.report import Fact, Report, Reported
 from popsnet.routing import get_router
 from popsnet.runs.run import trace_instance
 from popsnet.schedules.bounds import lower_bound
-from popsnet.schedules.construction import make_schedule
 from popsnet.schedules.demand import Demand
 from popsnet.schedules.files import demand_of_matrix, read_demand, read_matrix, require_counts
 from popsnet.schedules.schedule import Schedule
+from popsnet.schedules.shortest import make_schedule
 from popsnet.system import available_memory
 from popsnet.trace import Event, Observer
 

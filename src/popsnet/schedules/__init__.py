@@ -2,9 +2,9 @@
 
 from popsnet.schedules.bounds import lower_bound, offline_slots
 from popsnet.schedules.cache import schedule_permutation
-from popsnet.schedules.construction import make_schedule
 from popsnet.schedules.demand import Demand
 from popsnet.schedules.schedule import Schedule
+from popsnet.schedules.shortest import make_schedule
 
 __all__ = [
     "Demand",

@@ -11,7 +11,7 @@ from threading import Lock
 import numpy as np
 
 from popsnet.network import Network
-from popsnet.schedules.construction import make_schedule
+from popsnet.schedules.construction import make_two_hops, one_slot
 from popsnet.schedules.demand import Demand
 from popsnet.schedules.schedule import Schedule
 from popsnet.slot import Ints
@@ -53,7 +53,8 @@ def schedule_permutation(network: Network, destination: Ints, *, seed: int = 0) 
     Returns
     -------
     Schedule
-        A schedule of one slot for d = 1 and 2⌈d/g⌉ slots for d > 1.
+        A schedule of one slot if no two packets share a coupler, as for d = 1, and of 2⌈d/g⌉ slots
+        otherwise.
 
     Notes
     -----
@@ -72,8 +73,12 @@ def schedule_permutation(network: Network, destination: Ints, *, seed: int = 0) 
     return kept_schedule(
         f"permutation {network.d} {network.g} {seed}",
         (permutation,),
-        lambda: make_schedule(Demand.of_permutation(network, permutation), seed=seed),
+        lambda: _make(Demand.of_permutation(network, permutation), seed),
     )
+
+
+def _make(demand: Demand, seed: int) -> Schedule:
+    return one_slot(demand) or make_two_hops(demand, seed=seed)
 
 
 def kept_schedule(name: str, numbers: tuple[Ints, ...], make: Callable[[], Schedule]) -> Schedule:

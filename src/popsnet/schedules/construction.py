@@ -14,7 +14,7 @@ from popsnet.network import Network
 from popsnet.schedules.colouring.colouring import colour_edges
 from popsnet.schedules.colouring.multigraph import join
 from popsnet.schedules.demand import Demand
-from popsnet.schedules.schedule import Schedule
+from popsnet.schedules.schedule import STRAIGHT, Paths, Schedule
 from popsnet.slot import Ints
 
 I32 = npt.NDArray[np.int32]
@@ -24,8 +24,8 @@ _MOST_ROUNDS = 2**16
 """Each round is coloured on its own."""
 
 
-def make_schedule(demand: Demand, *, seed: int = 0) -> Schedule:
-    """Build a collision-free schedule of a demand.
+def make_two_hops(demand: Demand, *, seed: int = 0) -> Schedule:
+    """Build a schedule of rounds of two slots, or of one for d = 1.
 
     Parameters
     ----------
@@ -57,9 +57,10 @@ def make_schedule(demand: Demand, *, seed: int = 0) -> Schedule:
     --------
     >>> import numpy as np
     >>> from popsnet import Network
-    >>> from popsnet.schedules import Demand, make_schedule
+    >>> from popsnet.schedules import Demand
+    >>> from popsnet.schedules.construction import make_two_hops
     >>> demand = Demand(Network(4, 3), np.array([0, 0, 5]), np.array([3, 7, 3]))
-    >>> make_schedule(demand).slots
+    >>> make_two_hops(demand).slots
     4
     """
     network, g = demand.network, demand.network.g
@@ -78,6 +79,28 @@ def make_schedule(demand: Demand, *, seed: int = 0) -> Schedule:
         relays = network.processor(between, ranks(between, g))
         return _ordered(demand, np.zeros_like(between), relays, demand.rounds)
     return _of_long_rounds(demand, seed)
+
+
+def one_slot(demand: Demand) -> Schedule | None:
+    """Return the schedule of one slot, or None if two packets share a coupler or a processor."""
+    network, m = demand.network, demand.packets
+    few = slice(0, 4 * network.g)  # most demands are refused by a look at a few packets
+    for part in (few, slice(0, m)):
+        ends = network.group(demand.source[part]), network.group(demand.destination[part])
+        if network.d > 1 and _share_couplers(*ends, network.g):
+            return None
+    if demand.h > 1:
+        return None
+    now = np.zeros(m, dtype=np.int32)
+    straight = np.full(m, STRAIGHT, dtype=np.int32)
+    return Schedule.of_paths(demand, Paths(straight, now, now, min(m, 1)))
+
+
+def _share_couplers(left: Ints, right: Ints, g: int) -> bool:
+    couplers = left.astype(np.int64) * g + right
+    if g * g <= 8 * len(couplers):
+        return bool((np.bincount(couplers) > 1).any())
+    return len(np.unique(couplers)) < len(couplers)
 
 
 def _between(network: Network, source: Ints, destination: Ints, seed: int) -> I32:

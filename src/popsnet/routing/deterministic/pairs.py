@@ -11,7 +11,7 @@ from popsnet.compiled import compiled
 from popsnet.network import Network
 from popsnet.schedules.bounds import offline_slots
 from popsnet.schedules.cache import kept_schedule
-from popsnet.schedules.construction import make_schedule
+from popsnet.schedules.construction import make_two_hops
 from popsnet.schedules.demand import Demand
 from popsnet.schedules.schedule import Schedule
 from popsnet.slot import Ints
@@ -69,7 +69,7 @@ def pair_slots(network: Network, low: Ints, high: Ints) -> int:
 def _schedule(network: Network, low: I32, high: I32) -> Schedule:
     colours = _indices(network, low, high)
     if colours is None:
-        return make_schedule(_demand(network, low, high))
+        return make_two_hops(_demand(network, low, high))
     return _of_colours(network, low, high, colours)
 
 

@@ -7,7 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from popsnet.network import I32, I64, Network
-from popsnet.schedules import Demand, make_schedule
+from popsnet.schedules import Demand
+from popsnet.schedules.construction import make_two_hops
 from popsnet.schedules.schedule import Schedule
 from popsnet.traffic.arrivals import Block
 from popsnet.traffic.log import Log
@@ -91,7 +92,7 @@ class EpochsSession:
             self._waiting, self._number = [], 0
             if len(sources):
                 demand = Demand(self._network, sources, destinations)
-                self._epoch = _Epoch(make_schedule(demand), sources, arrival)
+                self._epoch = _Epoch(make_two_hops(demand), sources, arrival)
 
     def _execute(self) -> tuple[int, I64]:
         """Execute a slot; return the messages, and a column per delivered packet."""

@@ -7,7 +7,8 @@ import numpy as np
 from popsnet.coins import Coins
 from popsnet.network import Network
 from popsnet.routing.facts import Words
-from popsnet.schedules import Demand, make_schedule
+from popsnet.schedules import Demand
+from popsnet.schedules.construction import make_two_hops
 from popsnet.schedules.schedule import Schedule
 from popsnet.slot import Slot
 from popsnet.traffic.memory import Arrived, TrafficMemory
@@ -49,7 +50,7 @@ def epochs(network: Network, public: Coins, coins: Coins, memory: TrafficMemory)
             rows = np.concatenate(waiting, axis=1).astype(np.int64)
             waiting, number = [], 0
             if rows.shape[1]:
-                schedule = make_schedule(Demand(network, rows[0], rows[2]))
+                schedule = make_two_hops(Demand(network, rows[0], rows[2]))
         if schedule is None:
             yield Slot(phase="idle")
             continue
