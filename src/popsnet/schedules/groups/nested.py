@@ -28,8 +28,10 @@ from popsnet.compiled import compiled
 
 I32 = npt.NDArray[np.int32]
 I64 = npt.NDArray[np.int64]
+Bytes = npt.NDArray[np.uint8]
 
 NO_SET = -1
+_UNSEEN = 2
 _BITS = 48
 """The most bits of a rounded share, of which 4·items·slots uses its logarithm."""
 
@@ -47,95 +49,91 @@ def deal_evenly(counts: I64, sets: I32, slots: int) -> I32:
     slots : int
         The number of slots, at least 1.
     """
-    bits = int(4 * max(1, len(counts)) * slots).bit_length()
-    if bits > _BITS:
-        raise AssertionError(f"{len(counts)} items and {slots} slots need {bits} bits")
-    return _deal(counts, sets, np.int64(slots), np.int64(bits))
-
-
-@compiled
-def _deal(counts: I64, sets: I32, slots: int, bits: int) -> I32:
     rest, begins = counts.copy(), np.cumsum(counts) - counts
     dealt = np.empty(counts.sum(), dtype=np.int32)
     base = 0
-    while slots > 0:
-        power = 1
-        while 2 * power <= slots:
-            power *= 2
-        part = rest if power == slots else _round_share(rest, sets, power, slots, bits)
-        _halve(part, sets, power, base, begins, dealt)
-        if power < slots:
-            rest = rest - part
+    while slots > base and len(counts):
+        power = 1 << ((slots - base).bit_length() - 1)
+        part = rest if base + power == slots else _round_share(rest, sets, power, slots - base)
+        room = np.empty((2, power.bit_length(), len(counts)), dtype=np.int64)
+        _halve(part, sets, base, begins, dealt, room, *_space(sets))
+        rest = rest - part
         base += power
-        slots -= power
     return dealt
 
 
-@compiled
-def _round_share(counts: I64, sets: I32, power: int, slots: int, bits: int) -> I64:
+def _round_share(counts: I64, sets: I32, power: int, slots: int) -> I64:
     """Return power/slots of every count, rounded so that the sums of all sets are rounded too."""
-    items, half = len(counts), _BITS // 2
-    exact = counts * power
-    share = exact // slots
-    last = np.zeros(items + 4 * items, dtype=np.int64)
-    for i in range(items):
-        high, low = divmod(exact[i] % slots << half, slots)
-        last[i] = (high << half | (low << half) // slots) >> (_BITS - bits)
-    every = np.full((4, 5 * items), NO_SET, dtype=np.int32)
-    every[:, :items] = sets
-    end = items
+    items = len(counts)
+    bits = (4 * items * slots).bit_length()
+    if bits > _BITS:
+        raise AssertionError(f"{items} items and {slots} slots need {bits} bits")
+    share, missing = np.divmod(counts * power, slots)
+    high, low = np.divmod(missing << _BITS // 2, slots)
+    last = (high << _BITS // 2 | (low << _BITS // 2) // slots) >> (_BITS - bits)
+    parts = missing
     for family in range(4):
-        number = sets[family].max() + 1 if items else 0
-        whole, near = np.zeros(number, dtype=np.int64), np.zeros(number, dtype=np.int64)
-        outer = np.full(number, NO_SET, dtype=np.int32)
-        for i in range(end):
-            s = every[family, i]
-            if s != NO_SET:
-                near[s] += last[i]
-                outer[s] = every[family | 1, i]
-                if i < items:
-                    whole[s] += exact[i] % slots
-        for s in range(number):
-            short = (whole[s] // slots << bits) - near[s]
-            if whole[s] % slots == 0 and short > 0:
-                every[family, end] = s
-                every[family | 1, end] = outer[s]
-                last[end] = short
-                end += 1
-    scratch = np.full((4, max(1, sets.max() + 1)), NO_SET, dtype=np.int32)
-    walks = np.empty((3, end), dtype=np.int32)
-    odd, sides = np.empty(end, dtype=np.int32), np.empty(end, dtype=np.uint8)
+        names = sets[family]
+        here = np.flatnonzero(names != NO_SET)
+        whole, near = np.zeros((2, 1 + names.max()), dtype=np.int64)
+        np.add.at(whole, names[here], parts[here])
+        np.add.at(near, names[here], last[here])
+        outer = np.full(len(whole), NO_SET, dtype=np.int32)
+        outer[names[here]] = sets[family | 1, here]
+        short = (whole // slots << bits) - near
+        blank = np.flatnonzero((whole % slots == 0) & (short > 0))
+        more = np.full((4, len(blank)), NO_SET, dtype=np.int32)
+        more[family], more[family | 1] = blank, outer[blank] if family % 2 == 0 else blank
+        sets = np.concatenate((sets, more), axis=1)
+        last = np.concatenate((last, short[blank]))
+        parts = np.concatenate((parts, np.zeros(len(blank), dtype=np.int64)))
+    _round_bits(last, sets, items, bits, *_space(sets))
+    rounded: I64 = share + last[:items]
+    return rounded
+
+
+def _space(sets: I32) -> tuple[I32, I32, Bytes]:
+    """Return what :func:`_divide` works in: who waits in each set, then partners, then sides."""
+    waiting = np.full((4, 1 + sets.max()), NO_SET, dtype=np.int32)
+    return waiting, np.empty((4, sets.shape[1]), np.int32), np.empty(sets.shape[1], np.uint8)
+
+
+@compiled
+def _round_bits(
+    last: I64, sets: I32, items: int, bits: int, waiting: I32, walks: I32, sides: Bytes
+) -> None:
+    """Divide numbers by 2^bits, one bit at a time."""
+    odd = walks[3]
     for _ in range(bits):
         number = 0
-        for i in range(end):
+        for i in range(len(last)):
             if last[i] & 1:
                 odd[number] = i
                 number += 1
             last[i] >>= 1
-        _divide(odd[:number], every, items, scratch, walks, sides)
+        _divide(number, sets, items, waiting, walks, sides)
         for k in range(number):
             last[odd[k]] += sides[k]
-    return share + last[:items]
 
 
 @compiled
-def _halve(counts: I64, sets: I32, power: int, base: int, begins: I64, dealt: I32) -> None:
-    """Deal to a power of two slots; ``begins`` is moved on by the packets that were dealt."""
-    levels = 1
-    while 1 << (levels - 1) < power:
-        levels += 1
-    items = len(counts)
-    numbers, left = np.empty((levels, items), dtype=np.int32), np.empty((levels, items), np.int64)
+def _halve(
+    counts: I64, sets: I32, base: int, begins: I64, dealt: I32, room: I64,
+    waiting: I32, walks: I32, sides: Bytes,
+) -> None:  # fmt: skip
+    """Deal to a power of two slots; ``begins`` is moved on by the packets that were dealt.
+
+    ``room`` has items and their packets at each depth.
+    """
+    numbers, left, levels, odd = room[0], room[1], room.shape[1], walks[3]
     size, turn = np.zeros(levels, dtype=np.int64), np.zeros(levels, dtype=np.int64)
-    scratch = np.full((4, max(1, sets.max() + 1 if items else 1)), NO_SET, dtype=np.int32)
-    walks = np.empty((3, items), dtype=np.int32)
-    odd, sides = np.empty(items, dtype=np.int32), np.empty(items, dtype=np.uint8)
-    for i in range(items):
+    for i in range(len(counts)):
         if counts[i]:
             numbers[0, size[0]], left[0, size[0]] = i, counts[i]
             size[0] += 1
     depth, slot = 0, base
     while depth >= 0:
+        number = 0
         if depth == levels - 1:
             for k in range(size[depth]):
                 i = numbers[depth, k]
@@ -148,22 +146,20 @@ def _halve(counts: I64, sets: I32, power: int, base: int, begins: I64, dealt: I3
             depth -= 1
         elif turn[depth] == 1:  # the second half is what the first has left
             turn[depth] = 2
-            number = 0
             for k in range(size[depth]):
                 if left[depth, k]:
                     numbers[depth + 1, number] = numbers[depth, k]
                     left[depth + 1, number] = left[depth, k]
                     number += 1
-            size[depth + 1] = number
             depth += 1
+            size[depth] = number
         else:
             turn[depth] = 1
-            number = 0
             for k in range(size[depth]):
                 if left[depth, k] & 1:
                     odd[number] = numbers[depth, k]
                     number += 1
-            _divide(odd[:number], sets, items, scratch, walks, sides)
+            _divide(number, sets, len(counts), waiting, walks, sides)
             given, number = 0, 0
             for k in range(size[depth]):
                 more = left[depth, k] >> 1
@@ -174,51 +170,49 @@ def _halve(counts: I64, sets: I32, power: int, base: int, begins: I64, dealt: I3
                     numbers[depth + 1, number], left[depth + 1, number] = numbers[depth, k], more
                     number += 1
                     left[depth, k] -= more
-            size[depth + 1] = number
             depth += 1
+            size[depth] = number
 
 
 @compiled
-def _divide(
-    odd: I32, sets: I32, items: int, scratch: I32, walks: I32, sides: npt.NDArray[np.uint8]
-) -> None:
-    """Divide items in two so that no set has two more in one part than in the other.
+def _divide(number: int, sets: I32, items: int, waiting: I32, walks: I32, sides: Bytes) -> None:
+    """Divide the items ``walks[3]`` in two: no set has two more in one part than in the other.
 
     The first part has side 1. It gets at most half of the blanks, which are numbered from
     ``items`` on, and the parts are about equal.
     """
-    number = len(odd)
+    odd, walk = walks[3], walks[2]
     for hand in range(2):
         partner = walks[hand]
         for k in range(number):
             partner[k] = NO_SET
         for family in (2 * hand, 2 * hand + 1):
-            waiting, names = scratch[family], sets[family]
+            alone, names = waiting[family], sets[family]
             for k in range(number):
                 s = names[odd[k]]
                 if s != NO_SET and partner[k] == NO_SET:
-                    other = waiting[s]
+                    other = alone[s]
                     if other == NO_SET:
-                        waiting[s] = k
+                        alone[s] = k
                     else:
                         partner[k], partner[other] = other, k
-                        waiting[s] = NO_SET
+                        alone[s] = NO_SET
             for k in range(number):
                 s = names[odd[k]]
                 if s != NO_SET:
-                    waiting[s] = NO_SET
-    walk, unseen = walks[2], np.uint8(2)
-    sides[:number] = unseen
+                    alone[s] = NO_SET
+    for k in range(number):
+        sides[k] = _UNSEEN
     surplus = 0
     for k in range(number):
-        if sides[k] != unseen:
+        if sides[k] != _UNSEEN:
             continue
         walk[0], sides[k], length = k, 1, 1
         for hand in range(2):
             turn, side, at = hand, 0, k
             while True:
                 at = walks[turn, at]
-                if at == NO_SET or sides[at] != unseen:
+                if at == NO_SET or sides[at] != _UNSEEN:
                     break
                 sides[at] = side
                 walk[length] = at

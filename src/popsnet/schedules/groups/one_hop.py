@@ -32,7 +32,7 @@ def one_hop_slots(counts: Ints, d: int) -> int:
     4
     """
     groups = max(counts.sum(axis=0).max(initial=0), counts.sum(axis=1).max(initial=0))
-    return max(int(counts.max(initial=0)), -(-int(groups) // d))
+    return max(int(counts.max(initial=0)), -(-int(groups) // int(d)))
 
 
 def plan_one_hop(counts: Ints, d: int) -> GroupPlan:
