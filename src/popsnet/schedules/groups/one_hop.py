@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from popsnet.schedules.groups.nested import I32, I64, NO_SET, deal_evenly
-from popsnet.schedules.groups.plan import GroupPlan
+from popsnet.schedules.groups.plan import GroupPlan, packet_groups
 from popsnet.slot import Ints
 
 
@@ -70,14 +70,6 @@ def plan_one_hop(counts: Ints, d: int) -> GroupPlan:
     source, destination = packet_groups(counts)
     relay = np.full(len(first), -1, dtype=np.int32)
     return GroupPlan(source, relay, destination, first, first, slots)
-
-
-def packet_groups(counts: I64) -> tuple[I32, I32]:
-    """Return the source and destination group of every packet, in row-major order."""
-    g = len(counts)
-    row = np.repeat(np.arange(g, dtype=np.int32), counts.sum(axis=1))
-    column = np.repeat(np.tile(np.arange(g, dtype=np.int32), g), counts.ravel())
-    return row, column
 
 
 def deal_matrix(counts: I64, slots: int) -> I32:
