@@ -41,9 +41,7 @@ class GroupPlan(NamedTuple):
     """The number of slots."""
 
 
-def join_packets(
-    divided: Split, straight: I32, firsts: I32, finals: I32, slots: int
-) -> GroupPlan:
+def join_packets(divided: Split, straight: I32, firsts: I32, finals: I32, slots: int) -> GroupPlan:
     """Make a plan from the slots of straight packets, in row-major order, and of relayed ones.
 
     The relayed packets are in the order of the items of the split.
