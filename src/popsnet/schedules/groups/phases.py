@@ -1,0 +1,255 @@
+"""The slots of relayed packets where groups are the limit: d < g.
+
+The slots are cut into phases. The two hops of a relayed packet are in different phases. If in each
+phase of T slots every coupler has at most T packets, and every group sends and receives at most
+d·T, then the packets of the phase can be dealt to its slots in any order of its hops (see
+:mod:`~popsnet.schedules.groups.nested`).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from popsnet.coins import Coins
+from popsnet.compiled import compiled
+from popsnet.schedules.groups.one_hop import deal_matrix
+from popsnet.schedules.groups.plan import GroupPlan, join_packets
+from popsnet.schedules.groups.split import MOST_UNITS, Split, cost
+from popsnet.schedules.groups.transport import Bounds, fit
+
+I32 = npt.NDArray[np.int32]
+I64 = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+_PASSES = 40
+_PATIENCE = 6
+
+
+def in_two_phases(divided: Split, d: int, early: int, late: int) -> GroupPlan | None:
+    """Send first hops in ``early`` slots and second hops in ``late`` ones, or return None.
+
+    The straight packets of the first phase are found exactly if there are any.
+    """
+    straight = divided.straight
+    hops = _hops(divided)
+    room = [slots - one for slots, one in zip((early, late), hops, strict=True)]
+    rows = [d * slots - one.sum(axis=1) for slots, one in zip((early, late), hops, strict=True)]
+    columns = [d * slots - one.sum(axis=0) for slots, one in zip((early, late), hops, strict=True)]
+    bounds = Bounds(
+        np.maximum(straight - room[1], 0), np.minimum(straight, room[0]),
+        np.maximum(straight.sum(axis=1) - rows[1], 0), rows[0],
+        np.maximum(straight.sum(axis=0) - columns[1], 0), columns[0],
+    )  # fmt: skip
+    first = fit(straight * early // (early + late), bounds)
+    if first is None:
+        return None
+    phases = np.zeros((2, len(divided.packets)), dtype=np.int64)
+    phases[1] = 1
+    return _deal_phases(
+        divided, np.array((early, late)), np.array((first, straight - first)), phases
+    )
+
+
+def in_many_phases(divided: Split, d: int, lengths: I64, coins: Coins) -> GroupPlan | None:
+    """Find phases by prices, as :mod:`~popsnet.schedules.groups.split` finds relays."""
+    g = len(divided.straight)
+    total = int(divided.straight.sum() + divided.packets.sum())
+    weight = 1 + total // (4 * MOST_UNITS)
+    parts = -(-divided.packets // weight)
+    item = np.repeat(np.arange(len(parts)), parts)
+    size = np.full(len(item), weight)
+    size[np.cumsum(parts) - 1] = divided.packets - (parts - 1) * weight
+    order = np.argsort(coins.words("order of phases", 0, np.arange(len(item))), kind="stable")
+    item, size = item[order], size[order]
+    groups = (divided.source[item], divided.relay[item], divided.destination[item], size)
+    units = np.array((*groups, size, size), dtype=np.int32)
+    shares = np.zeros((len(lengths), g, g), dtype=np.int64)
+    rooms = np.array((lengths, d * lengths))
+    if not _settle(units, weight, divided.straight, shares, rooms, _PASSES):
+        return None
+    return _deal_phases(divided._replace(**_regrouped(units)), lengths, shares, units[4:])
+
+
+def _regrouped(units: I32) -> dict[str, npt.NDArray[np.integer]]:
+    names = ("source", "relay", "destination")
+    fields: dict[str, npt.NDArray[np.integer]] = dict(zip(names, units, strict=False))
+    return {**fields, "packets": units[3].astype(np.int64)}
+
+
+def _hops(divided: Split) -> tuple[I64, I64]:
+    """Return the matrices of first and of second hops."""
+    first, second = np.zeros((2, *divided.straight.shape), dtype=np.int64)
+    np.add.at(first, (divided.source, divided.relay), divided.packets)
+    np.add.at(second, (divided.relay, divided.destination), divided.packets)
+    return first, second
+
+
+def _deal_phases(
+    divided: Split, lengths: I64, shares: I64, phases: npt.NDArray[np.integer]
+) -> GroupPlan:
+    """Deal the packets of each phase to its slots.
+
+    ``shares`` has the straight packets of each phase, and ``phases`` those of both hops of each
+    item of the split.
+    """
+    g = len(divided.straight)
+    loads = shares.copy()
+    ends = (divided.source, divided.relay, divided.destination)
+    for hop in range(2):
+        np.add.at(loads, (phases[hop], ends[hop], ends[hop + 1]), divided.packets)
+    begins = np.cumsum(lengths) - lengths
+    dealt = [
+        begin + deal_matrix(load, int(slots))
+        for begin, load, slots in zip(begins, loads, lengths, strict=True)
+    ]
+    slots = np.concatenate(dealt).astype(np.int32)
+    taken = np.cumsum(loads.ravel()) - loads.ravel()
+    straight = _take(slots, taken, shares.ravel())
+    cell = np.repeat(np.tile(np.arange(g * g), len(lengths)), shares.ravel())
+    straight = straight[np.argsort(_small(cell, g * g), kind="stable")]
+    hops = []
+    for hop in range(2):
+        cells = (phases[hop].astype(np.int64) * g + ends[hop]) * g + ends[hop + 1]
+        order = np.argsort(cells, kind="stable")
+        amounts = np.bincount(cells, weights=divided.packets, minlength=len(taken))
+        found = _take(slots, taken, amounts.astype(np.int64))
+        back = np.argsort(np.repeat(order, divided.packets[order]), kind="stable")
+        hops.append(found[back])
+    return join_packets(divided, straight, hops[0], hops[1], int(lengths.sum()))
+
+
+def _take(slots: I32, taken: I64, amounts: I64) -> I32:
+    """Take the next slots of each cell of each phase, and move on what is taken."""
+    ends = np.cumsum(amounts)
+    place = np.repeat(taken - ends + amounts, amounts) + np.arange(ends[-1])
+    taken += amounts
+    found: I32 = slots[place]
+    return found
+
+
+def _small(numbers: I64, bound: int) -> npt.NDArray[np.integer]:
+    """Return numbers in a type that is sorted by digits, where they fit."""
+    return numbers.astype(np.uint16) if bound <= 2**16 else numbers
+
+
+@compiled(inline=True)
+def _hop_cost(
+    p: int, a: int, b: int, more: int, rooms: I64, load: I64, sends: I64, receives: I64,
+    prices: Floats, send_prices: Floats, receive_prices: Floats,
+) -> float:  # fmt: skip
+    return (
+        cost(load[p, a, b], more, rooms[0, p], prices[p, a, b])
+        + cost(sends[p, a], more, rooms[1, p], send_prices[p, a])
+        + cost(receives[p, b], more, rooms[1, p], receive_prices[p, b])
+    )
+
+
+@compiled
+def _settle(units: I32, weight: int, straight: I64, shares: I64, rooms: I64, passes: int) -> bool:
+    """Choose the phases of both hops of relayed units and of straight packets, in place."""
+    phases, g = rooms.shape[1], len(straight)
+    load = np.zeros((phases, g, g), dtype=np.int64)
+    sends, receives = np.zeros((phases, g), np.int64), np.zeros((phases, g), np.int64)
+    prices = np.zeros((phases, g, g))
+    send_prices, receive_prices = np.zeros((phases, g)), np.zeros((phases, g))
+    best_over, idle = np.int64(1) << 62, 0
+    for turn in range(passes + 1):
+        for u in range(units.shape[1]):
+            a, t, b, size = units[0, u], units[1, u], units[2, u], np.int64(units[3, u])
+            if turn > 0:
+                p, q = units[4, u], units[5, u]
+                if not (
+                    load[p, a, t] > rooms[0, p] or load[q, t, b] > rooms[0, q]
+                    or sends[p, a] > rooms[1, p] or receives[p, t] > rooms[1, p]
+                    or sends[q, t] > rooms[1, q] or receives[q, b] > rooms[1, q]
+                ):  # fmt: skip
+                    continue
+                load[p, a, t] -= size
+                sends[p, a] -= size
+                receives[p, t] -= size
+                load[q, t, b] -= size
+                sends[q, t] -= size
+                receives[q, b] -= size
+            least, chosen, other, early, begin = 1e300, 0, 1, 1e300, 0
+            for q in range(1, phases):
+                now = _hop_cost(
+                    q - 1, a, t, size, rooms, load, sends, receives,
+                    prices, send_prices, receive_prices,
+                )  # fmt: skip
+                if now < early:
+                    early, begin = now, q - 1
+                now = early + _hop_cost(
+                    q, t, b, size, rooms, load, sends, receives,
+                    prices, send_prices, receive_prices,
+                )  # fmt: skip
+                if now < least:
+                    least, chosen, other = now, begin, q
+            p, q = chosen, other
+            units[4, u], units[5, u] = p, q
+            load[p, a, t] += size
+            sends[p, a] += size
+            receives[p, t] += size
+            load[q, t, b] += size
+            sends[q, t] += size
+            receives[q, b] += size
+        for a in range(g):
+            for b in range(g):
+                if turn == 0:
+                    waiting, last = straight[a, b], 0
+                else:
+                    waiting, last = np.int64(0), phases - 1
+                at = 0
+                while at <= last or waiting > 0:
+                    if waiting == 0:
+                        over = max(
+                            load[at, a, b] - rooms[0, at], sends[at, a] - rooms[1, at],
+                            receives[at, b] - rooms[1, at],
+                        )  # fmt: skip
+                        waiting = min(shares[at, a, b], over)
+                        if waiting <= 0:
+                            waiting = np.int64(0)
+                            at += 1
+                            continue
+                        shares[at, a, b] -= waiting
+                        load[at, a, b] -= waiting
+                        sends[at, a] -= waiting
+                        receives[at, b] -= waiting
+                        at += 1
+                    while waiting > 0:
+                        size = min(waiting, weight)
+                        least, chosen = 1e300, 0
+                        for p in range(phases):
+                            now = _hop_cost(
+                                p, a, b, size, rooms, load, sends, receives,
+                                prices, send_prices, receive_prices,
+                            )  # fmt: skip
+                            if now < least:
+                                least, chosen = now, p
+                        shares[chosen, a, b] += size
+                        load[chosen, a, b] += size
+                        sends[chosen, a] += size
+                        receives[chosen, b] += size
+                        waiting -= size
+                    if turn == 0:
+                        at += 1
+        over = np.int64(0)
+        for p in range(phases):
+            for a in range(g):
+                more = max(0, sends[p, a] - rooms[1, p])
+                send_prices[p, a] += more > 0
+                over += more
+                more = max(0, receives[p, a] - rooms[1, p])
+                receive_prices[p, a] += more > 0
+                over += more
+                for b in range(g):
+                    more = max(0, load[p, a, b] - rooms[0, p])
+                    prices[p, a, b] += more > 0
+                    over += more
+        if over == 0:
+            return True
+        idle = 0 if over < 0.95 * best_over else idle + 1
+        best_over = min(over, best_over)
+        if idle == _PATIENCE:
+            return False
+    return False

@@ -1,0 +1,237 @@
+"""Choose which packets of a traffic matrix go straight, and the relay groups of the others.
+
+For T slots, a coupler may carry T packets, and a group may send and receive T·min(d, g). A packet
+from group a to group b loads the coupler between them, or those from a to a relay group and from
+there to b. At most T packets of an entry can go straight. The others take the cheapest relay, in
+random order: a coupler and a group cost more the fuller they are, and very much beyond what they
+can carry. Then packets that touch something overfull are moved to where they cost least, several
+times, and the prices of what stays overfull rise.
+
+This is a heuristic. It fails where the loads of no assignment fit, and sometimes where they could.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from popsnet.coins import Coins
+from popsnet.compiled import compiled
+
+I32 = npt.NDArray[np.int32]
+I64 = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+MOST_UNITS = 1 << 19
+"""The most parts that relayed packets are moved in."""
+_PASSES = 40
+_PATIENCE = 6
+"""Passes without progress after which a search ends."""
+_STRAIGHT = -1
+
+
+class Split(NamedTuple):
+    """Which packets go straight, and the relays of the others."""
+
+    straight: I64
+    """The packets that go straight, per entry."""
+    source: I32
+    """Of relayed packets: the group that they start in."""
+    relay: I32
+    destination: I32
+    packets: I64
+    """The number of packets with these three groups."""
+
+
+class Limits(NamedTuple):
+    """How much may be carried in all slots, and in those for either hop of relayed packets."""
+
+    coupler: int
+    group: int
+    """The sends and the receives of a group."""
+    first: int
+    """The first hops of relayed packets on a coupler."""
+    second: int
+    through: int
+    """The packets that a group relays."""
+
+
+def limits_of(slots: int, d: int, g: int, early: int, late: int) -> Limits:
+    """Return the limits for first hops in ``early`` slots and second hops in ``late`` ones."""
+    if d >= g:  # couplers are the limit: g - 1 of a group, as the own one relays nothing
+        return Limits(slots, (g - 1) * slots, early, late, (g - 1) * min(early, late))
+    return Limits(slots, d * slots, early, late, d * min(early, late))
+
+
+def split(counts: I64, limits: Limits, is_wide: bool, coins: Coins) -> Split | None:
+    """Divide the packets of a matrix within the limits, or return None if that fails."""
+    g = len(counts)
+    straight = np.minimum(counts, limits.coupler)
+    excess = counts - straight
+    weight = 1 + int(excess.sum()) // MOST_UNITS
+    units = _units(excess, weight, coins)
+    used = units.shape[1]
+    room = np.concatenate((units, np.zeros((4, used // 2 + 4 * g), dtype=np.int32)), axis=1)
+    inside = np.diag(straight) if is_wide else 0
+    sends, receives = counts.sum(axis=1) - inside, counts.sum(axis=0) - inside
+    used = _settle(room, used, weight, straight, sends, receives, np.array(limits), _PASSES)
+    if used < 0:
+        return None
+    source, relay, destination, packets = room[:, :used][:, room[1, :used] != _STRAIGHT]
+    key = (relay.astype(np.int64) * g + source) * g + destination
+    found, place = np.unique(key, return_inverse=True)
+    sums = np.zeros(len(found), dtype=np.int64)
+    np.add.at(sums, place, packets)
+    middle, rest = np.divmod(found.astype(np.int64), g * g)
+    groups = (rest // g, middle, rest % g)
+    return Split(straight, *(one.astype(np.int32) for one in groups), sums)
+
+
+def _units(excess: I64, weight: int, coins: Coins) -> I32:
+    """Return source, relay, destination and packets of the parts to relay, in random order."""
+    row, column = np.nonzero(excess)
+    packets = excess[row, column]
+    parts = -(-packets // weight)
+    item = np.repeat(np.arange(len(row)), parts)
+    size = np.full(len(item), weight)
+    ends = np.cumsum(parts) - 1
+    size[ends] = packets - (parts - 1) * weight
+    order = np.argsort(coins.words("order of packets", 0, np.arange(len(item))), kind="stable")
+    none = np.full(len(item), _STRAIGHT)
+    return np.array((row[item], none, column[item], size), dtype=np.int32)[:, order]
+
+
+@compiled(inline=True)
+def cost(load: int, more: int, limit: int, price: float) -> float:
+    """Return what it costs to add this many packets to something with a load and a limit."""
+    if load + more > limit:
+        return price + 50.0 * (load + more - limit) / more
+    share = (load + more) / limit
+    fourth = share * share * share * share
+    return 0.05 * share + fourth * fourth
+
+
+@compiled
+def _settle(
+    units: I32, used: int, weight: int, straight: I64, sends: I64, receives: I64,
+    limits: I64, passes: int,
+) -> int:  # fmt: skip
+    """Choose relays for units, in place; return the number of units, or -1 if that fails."""
+    g, room = len(straight), units.shape[1]
+    slots, group, most_first, most_second, most_through = limits
+    load, first, second = straight.copy(), np.zeros((g, g), np.int64), np.zeros((g, g), np.int64)
+    out, into = np.empty((g, g)), np.empty((g, g))  # costs of hops from a to t, and of t to b
+    price, via, tolls = np.zeros((g, g)), np.empty(g), np.zeros(g)
+    through = np.zeros(g, dtype=np.int64)
+    best_over, idle = np.int64(1) << 62, 0
+    for turn in range(passes + 1):
+        for a in range(g):
+            tolls[a] += turn > 0 and max(sends[a], receives[a]) + through[a] > group
+            tolls[a] += turn > 0 and through[a] > most_through
+            for b in range(g):
+                price[a, b] += load[a, b] > slots
+        for a in range(g):
+            _price_group(a, weight, sends, receives, through, group, most_through, tolls, via)
+            for b in range(g):
+                _price(a, b, weight, load, first, second, limits, price, out, into)
+        k, begun = 0, used
+        while k < begun + g * g:
+            if k < begun:
+                u, a, t, b, size = k, units[0, k], units[1, k], units[2, k], units[3, k]
+                k += 1
+                if turn > 0 and (t == _STRAIGHT or not (
+                    load[a, t] > slots or load[t, b] > slots or first[a, t] > most_first
+                    or second[t, b] > most_second or through[t] > most_through
+                    or max(sends[t], receives[t]) + through[t] > group
+                )):  # fmt: skip
+                    continue
+            else:  # straight packets on an overfull coupler may be relayed, in new units
+                a, b = divmod(k - begun, g)
+                size = min(weight, straight[a, b])
+                if turn < 3 or size == 0 or load[a, b] <= slots or used == room:
+                    k += 1
+                    continue
+                u, t = used, _STRAIGHT
+                units[0, u], units[2, u], units[3, u] = a, b, size
+                used += 1
+            if t != _STRAIGHT:
+                load[a, t] -= size
+                load[t, b] -= size
+                first[a, t] -= size
+                second[t, b] -= size
+                through[t] -= size
+                _price(a, t, weight, load, first, second, limits, price, out, into)
+                _price(t, b, weight, load, first, second, limits, price, out, into)
+                _price_group(t, weight, sends, receives, through, group, most_through, tolls, via)
+            elif turn > 0:
+                load[a, b] -= size
+                straight[a, b] -= size
+                _price(a, b, weight, load, first, second, limits, price, out, into)
+            least, t = 1e300, _STRAIGHT
+            if turn > 0:
+                least = cost(load[a, b], size, slots, price[a, b])
+            begin = (u + turn) % g
+            for j in range(begin, begin + g):
+                middle = j if j < g else j - g
+                now = out[a, middle] + into[b, middle] + via[middle]
+                if now < least:
+                    least, t = now, middle
+            units[1, u] = t
+            if t != _STRAIGHT:
+                load[a, t] += size
+                load[t, b] += size
+                first[a, t] += size
+                second[t, b] += size
+                through[t] += size
+                _price(a, t, weight, load, first, second, limits, price, out, into)
+                _price(t, b, weight, load, first, second, limits, price, out, into)
+                _price_group(t, weight, sends, receives, through, group, most_through, tolls, via)
+            elif turn == 0:
+                return -1  # there is no third group
+            else:
+                load[a, b] += size
+                straight[a, b] += size
+                _price(a, b, weight, load, first, second, limits, price, out, into)
+                if k >= begun:  # it stays, and so would the next
+                    used -= 1
+                    k += 1
+        over = 0
+        for a in range(g):
+            over += max(0, max(sends[a], receives[a]) + through[a] - group)
+            over += max(0, through[a] - most_through)
+            for b in range(g):
+                over += max(0, load[a, b] - slots) + max(0, first[a, b] - most_first)
+                over += max(0, second[a, b] - most_second)
+        if over == 0:
+            return used
+        idle = 0 if over < 0.95 * best_over else idle + 1
+        best_over = min(over, best_over)
+        if idle == _PATIENCE:
+            break
+    return -1
+
+
+@compiled(inline=True)
+def _price(
+    a: int, b: int, weight: int, load: I64, first: I64, second: I64, limits: I64,
+    price: Floats, out: Floats, into: Floats,
+) -> None:  # fmt: skip
+    """Compute the costs of a coupler for first and second hops again."""
+    each = cost(load[a, b], weight, limits[0], price[a, b])
+    out[a, b] = each + 100.0 * max(0, first[a, b] + weight - limits[2])
+    into[b, a] = each + 100.0 * max(0, second[a, b] + weight - limits[3])
+    if a == b:
+        out[a, b] = into[b, a] = 1e300
+
+
+@compiled(inline=True)
+def _price_group(
+    t: int, weight: int, sends: I64, receives: I64, through: I64, group: int, most: int,
+    tolls: Floats, via: Floats,
+) -> None:  # fmt: skip
+    """Compute the cost of a group as a relay again."""
+    via[t] = 0.5 * cost(sends[t] + through[t], weight, group, tolls[t])
+    via[t] += 0.5 * cost(receives[t] + through[t], weight, group, tolls[t])
+    via[t] += 100.0 * max(0, through[t] + weight - most)
