@@ -1,11 +1,18 @@
-"""The number of slots of the constructed schedule, and a lower bound for any schedule."""
+"""The number of slots of the constructed schedule, and lower bounds for any schedule."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
 import numpy as np
+import numpy.typing as npt
 
 from popsnet.network import Network
 from popsnet.schedules.demand import Demand
+from popsnet.slot import Ints
+
+I64 = npt.NDArray[np.int64]
 
 
 def offline_slots(demand: Demand) -> int:
@@ -58,12 +65,9 @@ def lower_bound(demand: Demand) -> int:
 
     Notes
     -----
-    Packets that start at their destinations need no slot. For the others, in T slots (1) a
-    processor sends and receives at most T packets, (2) a group at most g·T, and (3) a coupler
-    carries at most T. So of w packets from group a to b at most T take one hop, and the others at
-    least two: the sum of all w + max(w - T, 0) is at most T·g·min(d, g), since in a slot each of g²
-    couplers and n listeners has at most one packet. The bound is the least T that satisfies all
-    three. O(m log m) time for m packets.
+    Packets that start at their destinations need no slot. Every processor sends and receives at
+    most one packet per slot, so there are at least h slots for the others, and at least the
+    :func:`matrix_bound` of their numbers between groups. O(m log m) time for m packets.
 
     Examples
     --------
@@ -75,14 +79,172 @@ def lower_bound(demand: Demand) -> int:
     """
     network = demand.network
     moving = demand.source != demand.destination
-    moved = Demand(network, demand.source[moving], demand.destination[moving])
-    couplers = network.coupler(network.group(moved.destination), network.group(moved.source))
-    _, loads = np.unique(couplers, return_counts=True)
-    room = network.g * min(network.d, network.g)
-    low = moved.rounds
-    high = max(low, -(-2 * moved.packets // room))
-    while low < high:
-        slots = (low + high) // 2
-        hops = moved.packets + int(np.maximum(loads - slots, 0).sum())
-        low, high = (low, slots) if hops <= slots * room else (slots + 1, high)
-    return low
+    source, destination = demand.source[moving], demand.destination[moving]
+    moved = Demand(network, source, destination)
+    loads = _loads(network.group(source), network.group(destination), network.g)
+    return _least(loads, network.d, moved.h)
+
+
+def matrix_bound(counts: npt.NDArray[Any], d: int) -> int:
+    """Return a number of slots below which no schedule of a traffic matrix exists, by any path.
+
+    It holds for any choice of sources and destinations in the groups, of relays, and of the number
+    of hops of each packet.
+
+    Parameters
+    ----------
+    counts : array of int
+        M, with M[a, b] packets from group a to group b.
+    d : int
+        Processors per group. For d = 1 the packets of a group for itself are where they go, and
+        do not count.
+
+    Returns
+    -------
+    int
+        The lower bound.
+
+    Notes
+    -----
+    Let a schedule have T slots, and m = min(d, g). Hops from a group to itself change no group.
+    Leave them out, except that a packet from a group to itself that never leaves it keeps one.
+    Every packet still has at least one hop, and only packets from a to a use coupler c(a, a). For
+    every group a, with R packets to send in all, N of them for itself, and for s groups:
+
+    1. R ≤ mT. In a slot d processors send, and g couplers lead out of the group.
+    2. R ≤ (g - 1)T + min(N, T). The first hops use g - 1 couplers, and c(a, a) at most N times.
+    3. R ≤ m(T - 1) + min(m, s), and R ≤ (g - 1)(T - 1) + min(N, T - 1) + min(m, s). A packet whose
+       first hop is in the last slot goes straight, and each of the s couplers carries one.
+
+    The same holds for the packets that a receives, with last hops and the first slot. Moreover:
+
+    4. M[a, b] ≤ 1 for T = 1, and in general at most T of these packets go straight. The others have
+       two hops or more, so the sum of all M[a, b] + max(M[a, b] - T, 0) is at most gmT, and at most
+       g(g - 1)T plus the sum of all min(M[a, a], T).
+    5. The packets from a set of k groups to the others are at most T·min(k(g - k), km, (g - k)m):
+       each of them is sent at least once from the set to the others. There are 2^g sets; those
+       that begin an order of the groups are tried, for three orders.
+
+    The bound is the least T that satisfies all of this, found by bisection: every line holds for
+    T + 1 if it holds for T. O(g² log T) time. :func:`linear_bound` also considers that what arrives
+    at a relay group has to leave it; neither of the two bounds is always the larger one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from popsnet.schedules import matrix_bound
+    >>> counts = np.array([[0, 9, 0], [0, 0, 9], [9, 0, 0]])
+    >>> [matrix_bound(counts, d) for d in (1, 2, 3)]
+    [9, 6, 6]
+    """
+    counts = np.asarray(counts)
+    by, to = np.nonzero(counts)
+    if d == 1:
+        by, to = by[by != to], to[by != to]
+    return _least(_Loads(by, to, counts[by, to].astype(np.int64), len(counts)), d, 0)
+
+
+class _Loads(NamedTuple):
+    """The pairs of groups with packets, and how many packets they have."""
+
+    by: I64
+    to: I64
+    packets: I64
+    g: int
+
+
+def _loads(by: Ints, to: Ints, g: int) -> _Loads:
+    """Count the packets between groups, given the groups of each packet."""
+    couplers = by.astype(np.int64) * g + to
+    if g * g <= 4 * len(couplers):
+        counts = np.bincount(couplers, minlength=g * g)
+        used = np.flatnonzero(counts)
+        packets = counts[used]
+    else:
+        used, packets = np.unique(couplers, return_counts=True)
+    return _Loads(*np.divmod(used, g), packets, g)
+
+
+class _Ends(NamedTuple):
+    """For every group that sends (or receives): its packets, how many partners, and to itself."""
+
+    packets: I64
+    partners: I64
+    own: I64
+
+
+def _ends(loads: _Loads, groups: I64) -> _Ends:
+    inside = loads.by == loads.to
+    own = np.zeros(loads.g, dtype=np.int64)
+    own[groups[inside]] = loads.packets[inside]
+    return _Ends(_sums(groups, loads.packets, loads.g), _sums(groups, None, loads.g), own)
+
+
+def _sums(places: I64, amounts: I64 | None, size: int) -> I64:
+    """Add up the amounts of every place, exactly for sums up to 2^53."""
+    return np.bincount(places, amounts, minlength=size).astype(np.int64, copy=False)
+
+
+def _least(loads: _Loads, d: int, low: int) -> int:
+    """Return the least number of slots from ``low`` that satisfies every line."""
+    if not len(loads.packets):
+        return low
+    g, m = loads.g, min(d, loads.g)
+    ends = _ends(loads, loads.by), _ends(loads, loads.to)
+    total, most = int(loads.packets.sum()), int(loads.packets.max())
+    own = ends[0].own
+
+    def is_possible(slots: int) -> bool:
+        if slots == 1 and most > 1:
+            return False
+        hops = total + int(np.maximum(loads.packets - slots, 0).sum())
+        room = g * (g - 1) * slots + int(np.minimum(own, slots).sum())
+        return hops <= min(g * m * slots, room) and all(_fits(one, g, m, slots) for one in ends)
+
+    low = max(low, *(-(-int(one.packets.max()) // m) for one in ends))
+    if d == 1:  # enough, by König's theorem
+        return low
+    return _first(is_possible, max(low, _crossing(loads, ends, m)))
+
+
+def _fits(ends: _Ends, g: int, m: int, slots: int) -> bool:
+    """Whether every group can send its packets in these slots; see :func:`matrix_bound`."""
+    at_the_end = np.minimum(ends.partners, m)
+    room = (g - 1) * slots + np.minimum(ends.own, slots)
+    before = (g - 1) * (slots - 1) + np.minimum(ends.own, slots - 1)
+    before = np.minimum(before, m * (slots - 1))
+    return bool((ends.packets <= np.minimum(room, before + at_the_end)).all())
+
+
+def _crossing(loads: _Loads, ends: tuple[_Ends, _Ends], m: int) -> int:
+    """Return the slots that packets from some groups to all others need, for sets of groups."""
+    g, (sent, received) = loads.g, (one.packets for one in ends)
+    if 2 * m <= g:  # then m ≤ max(k, g - k), and no set needs more than its busiest group
+        return 0
+    k = np.arange(1, g)
+    room = np.minimum(k * (g - k), np.minimum(k, g - k) * m)
+    least = 0
+    for key in (received - sent, -sent, received):
+        place = np.empty(g, dtype=np.int64)
+        place[np.argsort(key, kind="stable")] = np.arange(g)
+        first, last = place[loads.by], place[loads.to]
+        out = first < last
+        amounts = loads.packets[out]
+        change = _sums(first[out], amounts, g) - _sums(last[out], amounts, g)
+        least = max(least, int((-(-np.cumsum(change)[:-1] // room)).max(initial=0)))
+    return least
+
+
+def _first(is_possible: Callable[[int], bool], low: int) -> int:
+    """Return the first number from ``low`` that is possible, where all above it are too."""
+    if is_possible(low):
+        return low
+    step = 1
+    while not is_possible(low + step):
+        step *= 2
+    high = low + step
+    low += step // 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if is_possible(middle) else (middle, high)
+    return high
