@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -31,7 +31,15 @@ def named_errors(path: Path, refuse: type[InputError]) -> Iterator[None]:
 
 
 def read_npy(path: Path, refuse: type[InputError] = InputError) -> npt.NDArray[Any]:
-    """Read the one array of a ``.npy`` file.
+    """Read the one array of a ``.npy`` file."""
+    with path.open("rb") as file:
+        return load_npy(path, file, refuse)
+
+
+def load_npy(
+    path: Path, file: IO[bytes], refuse: type[InputError] = InputError
+) -> npt.NDArray[Any]:
+    """Read the one array of a ``.npy`` file that is open.
 
     NumPy parses the header of a file as Python. Python 3.11 counts the nesting depth of the parser
     for all threads together, and raises SystemError if another thread is parsing. So files are
@@ -40,7 +48,8 @@ def read_npy(path: Path, refuse: type[InputError] = InputError) -> npt.NDArray[A
     loaded: Any = None
     for attempt in range(1, _ATTEMPTS + 1):
         try:
-            with _loading, path.open("rb") as file, warnings.catch_warnings():
+            file.seek(0)
+            with _loading, warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # Python 2 has written the file, for example
                 loaded = np.load(file, allow_pickle=False)
             break

@@ -114,7 +114,7 @@ def test_files_of_rates_and_packets(cli: Cli) -> None:
         ("--load 0.1 --loads 0.1,0.2", "give one of them"),
         ("--load 0.1 --matrix torn.csv", "torn.csv, line 2 has 1 column"),
         ("--load 0.1 --matrix wide.csv", "wide.csv has shape 2 × 3"),
-        ("--load 0.1 --matrix negative.csv", "row 0, column 1"),
+        ("--load 0.1 --matrix negative.csv", "line 1, column 2 is -1"),
         ("--arrivals torn.csv", "torn.csv"),
         ("--load 0.1 --buffer -1", "--buffer -1: it must be at least 0"),
         ("--load 0.1 --slots 0", "--slots 0: it must be at least 1"),

@@ -33,11 +33,11 @@ def test_a_schedule_is_made_of_anything_to_be_sent(tmp_path: Path) -> None:
     assert (tmp_path / "t.csv").read_text().startswith("slot,sender,coupler,listener,packet\n")
     for wrong, complaint in (
         ({"permutation": "random", "matrix": matrix}, "permutation and matrix each give"),
-        ({"matrix": matrix[:2]}, r"matrix has shape \(2, 4\)"),
-        ({"packets": [1, 2]}, r"packets has shape \(2,\)"),
+        ({"matrix": matrix[:2]}, "matrix is 2 × 4; a traffic matrix of POPS"),
+        ({"packets": [1, 2]}, "packets is 2; a demand must have two columns"),
         ({"demand": popsnet.schedule(Network(2, 2)).demand}, r"for POPS\(2, 2\), not for"),
         ({"demand": [0, 1]}, "permutation has 2 entries"),
-        ({"demand": matrix}, "or matrix= for packets between groups"),
+        ({"demand": matrix}, "Packets between groups are a matrix"),
         ({"matrix": [[1, 2], [3]]}, "matrix: its rows must have the same length"),
         ({"packets": [[1, 2], [3]]}, "packets: its rows must have the same length"),
         ({"demand": [[1, 2], [3]]}, "demand: its rows must have the same length"),

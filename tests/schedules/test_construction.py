@@ -21,7 +21,7 @@ from popsnet.schedules.bounds import lower_bound, offline_slots
 from popsnet.schedules.cache import schedule_permutation
 from popsnet.schedules.construction import assign_rounds, make_two_hops
 from popsnet.schedules.demand import Demand
-from popsnet.schedules.files import demand_of_matrix, require_counts
+from popsnet.schedules.files import demand_of_matrix
 from popsnet.slot import Ints
 
 SIZES = (1, 2, 3, 4, 5, 7, 8, 11, 16)
@@ -226,8 +226,3 @@ def test_the_same_seed_gives_the_same_schedule() -> None:
 def test_bad_demands_are_refused(source: list[int], destination: list[int], complaint: str) -> None:
     with pytest.raises(InputError, match=complaint):
         Demand(Network(3, 2), np.array(source), np.array(destination))
-
-
-def test_a_matrix_has_no_negative_counts() -> None:
-    with pytest.raises(InputError, match="row 1: -3 packets from group 1 to group 0"):
-        require_counts(np.array([[1, 0], [-3, 2]]), "The matrix")

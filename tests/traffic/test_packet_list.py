@@ -38,6 +38,8 @@ def rows(block: Block) -> list[tuple[int, int, int]]:
         "\ufeffslot,source,destination\n0,1,2\n0,3,4\n2,0,7\n2,0,5\n",
         " 0, 1,2\n+0,3,4\n2,0,7\n2,0,5\n",
         "2,0,7,1\n2,0,5,1\n0,1,2,1\n0,3,4,1\n",
+        "slot\tsrc\tdst\n0\t1\t2\n0\t3\t4\n2\t0\t7\n2\t0\t5\n",
+        "# a recording\n0 1 2\n0 3 4\n2 0 7\n2 0 5\n",
         "packets,source,slot,destination\n1,1,0,2\n1,3,0,4\n1,0,2,7\n1,0,2,5\n",
     ],
 )
@@ -83,23 +85,25 @@ def test_a_list_may_be_above_any_bound(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "lists no packet; give at least one row slot,source,destination or slot,source,dest"),
-        ("slot,source,destination\n", "lists no packet; give at least one row"),
-        ("\n\n", "lists no packet; give at least one row"),
-        ("0,1,2\n0,3,4\n2,0", "line 3 has 2 columns; every row must be slot,source,destination or"),
+        ("", "has no row of numbers; give at least one"),
+        ("slot,source,destination\n", "has no row of numbers; give at least one"),
+        ("\n\n", "has no row of numbers; give at least one"),
+        ("0,1,2\n0,3,4\n2,0", "line 3 has 2 columns; all rows must have 3, as the first has."),
         ("0,1,2\n0,3,4\n2,0", "The file ends within this row: it may be incomplete."),
-        ("0,1\n0,3\n", "line 1 has 2 columns; every row must be"),
-        ("0,1,2,3,4\n", "line 1 has 5 columns; every row must be"),
-        ("0,1,2\n0,3,4,1\n", "line 2 has 4 columns; every row must be"),
-        ("slot,source,destination\n0,1,2,3\n", "line 2 has 4 columns; every row must be slot,sour"),
-        ("time,from,to\n0,1,2\n", "line 1: 'time,from,to' is not a heading of a list of packets"),
-        ("slot,source\n0,1\n", "line 1: 'slot,source' is not a heading of a list of packets; give"),
-        ("slot,slot,source,destination\n0,0,1,2\n", "is not a heading of a list of packets; give"),
-        ("0,1,2\n\n0,x,4\n", "line 3: 'x' is not an integer."),
-        ("0,1,2\n0,,4\n", "line 2: '' is not an integer."),
-        ("0,1,2\n0,1.5,4\n", "line 2: '1.5' is not an integer."),
-        ("0,1,2\n1e3,1,4\n", "line 2: '1e3' is not an integer."),
-        ("0,1,2\n0,٣,4\n", "line 2: '٣' is not an integer."),
+        ("0,1\n0,3\n", "has 2 columns; a list of packets must have slot,source,destination or"),
+        ("0,1,2,3,4\n", "has 5 columns; a list of packets must have slot,source,destination or"),
+        ("0,1,2\n0,3,4,1\n", "line 2 has 4 columns; all rows must have 3"),
+        ("slot,source,destination\n0,1,2,3\n", "has a heading of 3 columns, and line 2 has 4"),
+        ("slot,source,destination\n0,1,2,3\n0,1,2,3\n", "has a heading of 3 columns, and line 2 h"),
+        ("time,from,to\n0,1,2\n", "the columns 'time,source,destination'; a list of packets must"),
+        ("a,b,c\n0,1,2\n", "the heading 'a,b,c'; a list of packets must have slot,source,destina"),
+        ("slot,source\n0,1\n", "the columns 'slot,source'; a list of packets must have slot,sour"),
+        ("slot,slot,source,destination\n0,0,1,2\n", "the columns 'slot,slot,source,destination'"),
+        ("0,1,2\n\n0,x,4\n", "line 3, column 2: 'x' is not a number"),
+        ("0,1,2\n0,,4\n", "line 2, column 2 is empty"),
+        ("0,1,2\n0,1.5,4\n", "line 2, column 2: 1.5 is not an integer"),
+        ("0,1,2\n1e-3,1,4\n", "line 2, column 1: 0.001 is not an integer"),
+        ("0,1,2\n0,٣,4\n", "line 2, column 2: '٣' is not a number"),
         (
             "0,1,2\n-1,1,2\n",
             "line 2: slot -1 must be from 0 to 281474976710655; count slots from 0",
@@ -109,9 +113,9 @@ def test_a_list_may_be_above_any_bound(tmp_path: Path) -> None:
         ("0,1,2,0\n", "line 1: packets 0 must be from 1 to 16777216; split the row, or use a sma"),
         ("0,1,2,16777217\n", "line 1: packets 16777217 must be from 1 to 16777216; split the row"),
         (f"{2**48},1,2\n", "line 1: slot 281474976710656 must be from 0 to 281474976710655"),
-        (f"0,1,2\n{2**64},1,2\n", "line 2: 18446744073709551616 is too large for any column."),
-        ("9" * 5000 + ",1,2\n", "line 1 contains a number that is too large."),
-        ("0,1,2\n\x00,1,2\n", "line 2: '\\x00' is not an integer."),
+        (f"0,1,2\n{2**64},1,2\n", "line 2, column 1: 1.8446744073709552e+19 is too large"),
+        ("9" * 5000 + ",1,2\n", "is too large for a number."),
+        ("0,1,2\n\x00,1,2\n", "line 2, column 1: '\\x00' is not a number"),
     ],
 )
 def test_wrong_lists_are_refused(tmp_path: Path, text: str, message: str) -> None:
@@ -123,7 +127,7 @@ def test_wrong_lists_are_refused(tmp_path: Path, text: str, message: str) -> Non
 
 def test_other_files_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"a list of packets must be a file that ends in \.csv"):
-        read_packet_list("packets.txt", NETWORK)
+        read_packet_list("packets.npy", NETWORK)
     with pytest.raises(InputError, match="cannot be read: No such file"):
         read_packet_list(tmp_path / "missing.csv", NETWORK)
     (tmp_path / "folder.csv").mkdir()

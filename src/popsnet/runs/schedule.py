@@ -24,7 +24,7 @@ from popsnet.routing import get_router
 from popsnet.runs.run import trace_instance
 from popsnet.schedules.bounds import lower_bound
 from popsnet.schedules.demand import Demand
-from popsnet.schedules.files import demand_of_matrix, read_demand, read_matrix, require_counts
+from popsnet.schedules.files import demand_of_matrix, read_demand, read_matrix
 from popsnet.schedules.schedule import Schedule
 from popsnet.schedules.shortest import make_schedule
 from popsnet.system import available_memory
@@ -307,28 +307,11 @@ def _table(name: str, value: Any) -> Any:
 
 
 def _of_packets(network: Network, packets: str | Path | npt.ArrayLike) -> Demand:
-    if isinstance(packets, str | Path):
-        return read_demand(Path(packets), network)
-    table = np.asarray(packets)
-    if table.ndim != 2 or table.shape[1] != 2:
-        raise InputError(
-            f"packets has shape {table.shape}; give a row (source, destination) per packet, or "
-            "matrix= for packets between groups."
-        )
-    return Demand(network, table[:, 0], table[:, 1])
+    return read_demand(packets, network).demand
 
 
 def _of_matrix(network: Network, matrix: str | Path | npt.ArrayLike) -> Demand:
-    if isinstance(matrix, str | Path):
-        counts = read_matrix(Path(matrix), network)
-    else:
-        counts, g = np.asarray(matrix), network.g
-        if counts.shape != (g, g) or counts.dtype.kind not in "iu":
-            raise InputError(
-                f"matrix has shape {counts.shape} and type {counts.dtype}; {network} needs "
-                f"{g} × {g} integers."
-            )
-        require_counts(counts, "The matrix")
+    counts = read_matrix(matrix, network).counts
     _require_room(network, int(counts.sum()), traced=False)
     return demand_of_matrix(network, counts)
 

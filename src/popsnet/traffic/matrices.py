@@ -1,25 +1,25 @@
 """Patterns given as a matrix of rates, between processors or between groups.
 
-A matrix is a ``.csv`` or ``.npy`` file or an array. Entry (i, j) is the rate from i to j, in any
-unit: all rates are scaled to the load. An n × n matrix has a row for every processor. In a g × g
-matrix the rate from group a to group b is divided evenly among their processors, and no processor
-sends to itself unless it is alone in its group. On POPS(1, g) both readings are the same.
+A matrix is a file, which :mod:`popsnet.tables` reads, or an array. Entry (i, j) is the rate from i
+to j, in any unit: all rates are scaled to the load. An n × n matrix has a row for every processor.
+In a g × g matrix the rate from group a to group b is divided evenly among their processors, and no
+processor sends to itself unless it is alone in its group. On POPS(1, g) both readings are the same.
 """
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from popsnet.arrays import named_errors, read_npy, read_rows
+from popsnet.arrays import named_errors
 from popsnet.errors import InputError
 from popsnet.network import Network
+from popsnet.tables import Table, table_of
+from popsnet.tables.reading import require_suffix
 from popsnet.traffic.bounds import Rates
 from popsnet.traffic.patterns import Pattern
 from popsnet.traffic.targets import Rows, Targets
@@ -66,8 +66,8 @@ def resolve_matrix(matrix: str | Path | npt.ArrayLike, network: Network) -> Matr
     Parameters
     ----------
     matrix : str, Path or array
-        A ``.csv`` or ``.npy`` file, or an array: n × n rates between processors, or g × g rates
-        between groups.
+        A file with a table, such as ``.csv`` or ``.npy``, or an array: n × n rates between
+        processors, or g × g rates between groups.
     network : Network
         The network.
 
@@ -90,39 +90,38 @@ def resolve_matrix(matrix: str | Path | npt.ArrayLike, network: Network) -> Matr
     """
     if isinstance(matrix, str | Path):
         path = Path(matrix)
-        values, digest = _read_unchanged(path)
+        table, digest = _read(path)
         name = f"matrix{path.suffix.lower()}:{digest}"
-        rates = _scaled(values, network, str(path))
-        return Matrix(network, name, str(path.resolve()), values=rates)
+        return Matrix(network, name, str(path.resolve()), values=_scaled(table, network))
     try:
         given = None if np.ma.isMaskedArray(matrix) else np.asarray(matrix)
     except ValueError:  # rows of different lengths
         given = None
     if given is None or given.ndim == 0 or given.dtype.kind not in "iuf":
         raise InputError(f"matrix = {matrix!r:.60}: give a file, or a square array of numbers.")
-    values = _scaled(given, network, "matrix")
+    values = _scaled(Table(Path("matrix"), given), network)
     return Matrix(network, f"matrix:{_digest(given.astype('<f8').tobytes())}", values=values)
 
 
-def _scaled(values: npt.NDArray[Any], network: Network, origin: str) -> F64:
+def _scaled(table: Table, network: Network) -> F64:
     """Return the rates scaled to a mean of one packet per processor and slot."""
-    _require_shape(values.shape, network, origin)
-    rates = values.astype(np.float64)
+    _require_shape(table.values.shape, network, table.path)
+    rates = table.values.astype(np.float64)
     wrong = np.argwhere(~(np.isfinite(rates) & (rates >= 0)))
     if len(wrong):
         i, j = (int(k) for k in wrong[0])
         raise InputError(
-            f"{origin}, row {i}, column {j} (counted from 0) is {values[i, j]}; a rate must be a "
-            "finite number of at least 0."
+            f"{table.where(i, j)} is {table.values[i, j]}; a rate must be a finite number of at "
+            "least 0."
         )
     if not (largest := rates.max()) > 0:
-        raise InputError(f"{origin} has no rate above 0; give at least one.")
+        raise InputError(f"{table.path} has no rate above 0; give at least one.")
     rates /= largest  # so that sums cannot overflow
     rates *= network.n / rates.sum()
     return rates
 
 
-def _require_shape(shape: tuple[int, ...], network: Network, origin: str) -> None:
+def _require_shape(shape: tuple[int, ...], network: Network, origin: Path) -> None:
     n, g = network.n, network.g
     if shape not in ((n, n), (g, g)):
         raise InputError(
@@ -132,69 +131,19 @@ def _require_shape(shape: tuple[int, ...], network: Network, origin: str) -> Non
         )
 
 
-def _read_unchanged(path: Path) -> tuple[npt.NDArray[Any], str]:
+def _read(path: Path) -> tuple[Table, str]:
     """Read a matrix and the digest of its file."""
-    values = _read(path)
+    require_suffix(path, "the name of a matrix of rates")
     with named_errors(path, InputError):
-        digest = _digest(path.read_bytes())
-        if not np.array_equal(values, _read(path), equal_nan=True):
-            raise InputError(f"{path} changed while it was being read; try again.")
-    return values, digest
-
-
-def _read(path: Path) -> npt.NDArray[Any]:
-    if path.suffix.lower() not in (".csv", ".npy"):
-        raise InputError(f"{path}: a matrix of rates must end in .csv or .npy.")
-    with named_errors(path, InputError):
-        if path.suffix.lower() == ".csv":
-            quick = _read_plain_csv(path)
-            return _read_any_csv(path) if quick is None else quick
-        values = read_npy(path)
-    if values.dtype.kind not in "iuf":
-        raise InputError(f"{path} holds an array of {values.dtype}; give an array of numbers.")
-    return values
-
-
-def _read_plain_csv(path: Path) -> F64 | None:
-    """Read a file that has nothing but rows of numbers, as large ones are; None for all others."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")  # NumPy warns of an empty file, for example
-            return np.loadtxt(path, delimiter=",", ndmin=2, comments=None, encoding="ascii")
-    except (ValueError, Warning):  # UnicodeDecodeError is a ValueError
-        return None
-
-
-def _read_any_csv(path: Path) -> F64:
-    """Read a file that may have a heading, quotes and faults; each fault is named with its line."""
-    rows = read_rows(path)
-    if rows and all(_number(cell) is None for cell in rows[0][1]):
-        rows = rows[1:]  # a heading
-    if not rows:
-        raise InputError(f"{path} has no row of numbers; give a square matrix of rates.")
-    return np.array([_numbers(path, line, row, len(rows[0][1])) for line, row in rows])
-
-
-def _numbers(path: Path, line: int, row: list[str], width: int) -> list[float]:
-    if len(row) != width:
+        data = path.read_bytes()
+    table = table_of(path, data)
+    if table.names is not None:
         raise InputError(
-            f"{path}, line {line} has {len(row)} columns and the first row has {width}; give a "
-            "square matrix of rates. The file may be incomplete."
+            f"{path} is a list with the columns {', '.join(table.names)}; rates must be a matrix, "
+            "with a row for every source and a column for every destination."
         )
-    numbers = []
-    for cell in row:
-        number = _number(cell)
-        if number is None:
-            raise InputError(f"{path}, line {line}: {cell!r:.60} is not a number.")
-        numbers.append(number)
-    return numbers
-
-
-def _number(cell: str) -> float | None:
-    try:
-        return float(cell) if cell.isascii() and "_" not in cell else None
-    except ValueError:
-        return None
+    table.require_order()
+    return table, _digest(data)
 
 
 def _digest(data: bytes) -> str:

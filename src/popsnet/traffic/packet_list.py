@@ -1,8 +1,9 @@
 """Arrivals that are listed in a file, packet by packet.
 
-A ``.csv`` file has a row ``slot,source,destination`` for every packet, or
+A file has a row ``slot,source,destination`` for every packet, or
 ``slot,source,destination,packets`` for several packets that are alike. Slots count from 0. A first
-row with these names is a heading, and may give the columns in another order.
+row with these names is a heading, and may give the columns in another order. The separator may be
+any that :mod:`popsnet.tables` knows.
 
 Rows may be in any order, since lists of several sources are often joined: they are sorted by slot
 and source, and packets of one source and slot arrive in the order of the file.
@@ -10,18 +11,20 @@ and source, and packets of one source and slot arrive in the order of the file.
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
+from functools import partial
 from hashlib import blake2b
-from io import StringIO
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
-from popsnet.arrays import named_errors, parse_integers, read_rows
+from popsnet.arrays import named_errors
 from popsnet.errors import InputError
 from popsnet.network import Network
+from popsnet.tables import Table, table_of
+from popsnet.tables.reading import TEXTS
+from popsnet.tables.table import require_integers
 from popsnet.traffic.block import Block
 from popsnet.traffic.bounds import Rates
 
@@ -32,7 +35,7 @@ COLUMNS = ("slot", "source", "destination", "packets")
 _FORM = "slot,source,destination or slot,source,destination,packets"
 _MOST_SLOTS = 2**48
 _MOST_PACKETS = 2**24
-_LARGEST = 2**62
+_NAMES = ("slot", "source", "destination", "amount")
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,7 +117,7 @@ def read_packet_list(path: str | Path, network: Network) -> PacketList:
     Parameters
     ----------
     path : str or Path
-        A ``.csv`` file with a row ``slot,source,destination`` or
+        A text file, such as ``.csv``, with a row ``slot,source,destination`` or
         ``slot,source,destination,packets`` for each packet or number of packets.
     network : Network
         The network.
@@ -130,14 +133,14 @@ def read_packet_list(path: str | Path, network: Network) -> PacketList:
         If the file cannot be read, or a row does not fit the network. The message names the line.
     """
     path = Path(path)
-    if path.suffix.lower() != ".csv":
-        raise InputError(f"{path}: a list of packets must be a file that ends in .csv.")
+    if path.suffix.lower() not in TEXTS:
+        raise InputError(
+            f"{path}: a list of packets must be a file that ends in {', '.join(TEXTS)}."
+        )
     with named_errors(path, InputError):
         data = path.read_bytes()
-        table = _read_plain(data)
-        table = _read_any(path, data) if table is None else table
-        _require_fitting(path, table, network)
-    slot, source, destination, packets = _sorted(table)
+    table = table_of(path, data, has_labels=False)
+    slot, source, destination, packets = _sorted(_fitting(table, _columns(table), network))
     ends = np.concatenate(([0], np.cumsum(packets)))
     name = f"packets.csv:{blake2b(data, digest_size=16).hexdigest()}"
     return PacketList(
@@ -155,96 +158,41 @@ def _sorted(table: I64) -> I64:
     return table[:, np.lexsort((source, slot))]
 
 
-def _read_plain(data: bytes) -> I64 | None:
-    """Read a file of numbers below a heading or none, as large ones are; None for all others.
-
-    The result has a row for each of ``COLUMNS``.
-    """
-    try:
-        text = data.decode("ascii")
-        first = _cells(text.partition("\n")[0].split(","))
-        is_heading = sorted(first) in (sorted(COLUMNS), sorted(COLUMNS[:3]))
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")  # NumPy warns of an empty file, for example
-            table: I64 = np.loadtxt(
-                StringIO(text), np.int64, comments=None, delimiter=",", ndmin=2,
-                skiprows=int(is_heading),
-            )  # fmt: skip
-    except (ValueError, OverflowError, Warning):  # UnicodeDecodeError is a ValueError
-        return None
-    if table.shape[1] not in (3, 4) or (is_heading and len(first) != table.shape[1]):
-        return None
-    return _in_order(table, first if is_heading else [])
-
-
-def _read_any(path: Path, data: bytes) -> I64:
-    """Read a file that may have quotes and faults; each fault is named with its line."""
-    rows = _numbered(path)
-    if not rows:
-        raise InputError(f"{path} lists no packet; give at least one row {_FORM}.")
-    heading = _heading(path)
-    width = len(heading or rows[0][1])
-    table = []
-    for line, row in rows:
-        if len(row) != width or width not in (3, 4):
-            torn = line == rows[-1][0] and not data.endswith(b"\n")
-            raise InputError(
-                f"{path}, line {line} has {len(row)} columns; every row must be "
-                f"{','.join(heading) if heading else _FORM}, as the first is."
-                + (" The file ends within this row: it may be incomplete." if torn else "")
-            )
-        numbers = parse_integers(path, line, row)
-        if max(map(abs, numbers)) > _LARGEST:
-            number = max(numbers, key=abs)
-            raise InputError(f"{path}, line {line}: {number} is too large for any column.")
-        table.append(numbers)
-    return _in_order(np.array(table, np.int64), heading)
-
-
-def _in_order(table: I64, heading: list[str]) -> I64:
-    """Return the columns as rows in the order of ``COLUMNS``, one packet per row by default."""
-    order = [heading.index(name) for name in COLUMNS if name in heading] or [0, 1, 2, 3]
-    columns = [table[:, k] for k in order if k < table.shape[1]]
-    if len(columns) == 3:
-        columns.append(np.ones(len(table), np.int64))
-    return np.array(columns)
-
-
-def _heading(path: Path) -> list[str]:
-    """Return the names of columns if the first row has names, and refuse other names."""
-    rows = read_rows(path)
-    if not rows or any(cell.strip().lstrip("+-")[:1].isdigit() for cell in rows[0][1]):
-        return []
-    names = _cells(rows[0][1])
-    if sorted(names) not in (sorted(COLUMNS), sorted(COLUMNS[:3])):
-        raise InputError(
-            f"{path}, line {rows[0][0]}: {','.join(names)!r:.60} is not a heading of a list of "
-            f"packets; give {_FORM}, or no heading."
-        )
-    return names
-
-
-def _numbered(path: Path) -> list[tuple[int, list[str]]]:
-    """Return the rows below the heading, each with its line number."""
-    return read_rows(path)[1 if _heading(path) else 0 :]
-
-
-def _cells(cells: list[str]) -> list[str]:
-    return [cell.strip().lower() for cell in cells]
-
-
-def _require_fitting(path: Path, table: I64, network: Network) -> None:
-    """Refuse the first row with a number that cannot be, naming its line."""
-    low, high = (0, 0, 0, 1), (_MOST_SLOTS, network.n, network.n, _MOST_PACKETS + 1)
-    wrong = (table < np.array(low)[:, None]) | (table >= np.array(high)[:, None])
-    if not wrong.any():
-        return
-    k = int(np.argmax(wrong.any(axis=0)))
-    column = int(np.argmax(wrong[:, k]))
-    cure = "split the row, or use a smaller number" if column == 3 else "count slots from 0"
-    if column in (1, 2):
-        cure = f"{network} has n = {network.n} processors"
+def _columns(table: Table) -> list[int]:
+    """Return which columns are slot, source, destination and, if it is there, packets."""
+    names, width = table.names, table.values.shape[1]
+    if names is None and table.columns is None and width in (3, 4):
+        return list(range(width))
+    if names is not None and sorted(names) in (sorted(_NAMES), sorted(_NAMES[:3])):
+        return [names.index(name) for name in _NAMES if name in names]
+    found = f"{width} columns" if names is None else f"the columns {','.join(names)!r:.60}"
+    if names is None and table.columns is not None:
+        found = f"the heading {','.join(table.columns)!r:.60}"
     raise InputError(
-        f"{path}, line {_numbered(path)[k][0]}: {COLUMNS[column]} {table[column, k]} must be from "
-        f"{low[column]} to {high[column] - 1}; {cure}."
+        f"{table.path} has {found}; a list of packets must have {_FORM}, with these names as a "
+        "heading or with no heading."
     )
+
+
+def _fitting(table: Table, columns: list[int], network: Network) -> I64:
+    """Return the columns as rows in the order of ``COLUMNS``, one packet per row by default.
+
+    The first number that cannot be is refused, with its line.
+    """
+    high, n = (_MOST_SLOTS, network.n, network.n, _MOST_PACKETS + 1), network.n
+    cures = ("count slots from 0", *[f"{network} has n = {n} processors"] * 2,
+             "split the row, or use a smaller number")  # fmt: skip
+    found = np.ones((len(COLUMNS), len(table.values)), np.int64)
+    for k, column in enumerate(columns):
+        low = 1 if k == 3 else 0
+        found[k] = require_integers(
+            table.values[:, column], partial(table.where, column=column), "give integers."
+        )
+        wrong = (found[k] < low) | (found[k] >= high[k])
+        if wrong.any():
+            i = int(np.argmax(wrong))
+            raise InputError(
+                f"{table.where(i)}: {COLUMNS[k]} {found[k, i]} must be from {low} to "
+                f"{high[k] - 1}; {cures[k]}."
+            )
+    return found

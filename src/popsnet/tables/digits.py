@@ -1,0 +1,77 @@
+"""Numbers in bytes, parsed by compiled code."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from popsnet.compiled import compiled
+
+_SPACE, _NEWLINE, _RETURN, _POINT, _PLUS, _MINUS, _ZERO, _NINE = 32, 10, 13, 46, 43, 45, 48, 57
+_MOST_DIGITS = 18
+
+
+@compiled
+def parse_digits(
+    data: npt.NDArray[np.uint8],
+    begin: int,
+    separator: int,
+    numbers: npt.NDArray[np.int64],
+    places: npt.NDArray[np.int8],
+) -> int:
+    """Parse rows of numbers, and return how many there are, or -1 if something else is there.
+
+    The number is ``numbers / 10**places``. There may be spaces around numbers, and empty lines at
+    the end.
+    """
+    i, size, row, columns = begin, len(data), 0, numbers.shape[1]
+    while True:
+        j = i
+        while j < size and (data[j] == _SPACE or data[j] == _RETURN or data[j] == _NEWLINE):
+            j += 1
+        if j == size:
+            return row
+        for column in range(columns):
+            spaces = i
+            while i < size and data[i] == _SPACE:
+                i += 1
+            if separator == _SPACE and column > 0 and i == spaces:
+                return -1
+            if i == size:
+                return -1
+            sign = 1
+            if data[i] == _MINUS or data[i] == _PLUS:
+                sign = -1 if data[i] == _MINUS else 1
+                i += 1
+            number, first = 0, i
+            while i < size and _ZERO <= data[i] <= _NINE:
+                number = number * 10 + (int(data[i]) - _ZERO)
+                i += 1
+            digits = i - first
+            if digits == 0 or digits > _MOST_DIGITS:
+                return -1
+            if i < size and data[i] == _POINT:
+                i += 1
+                first = i
+                while i < size and _ZERO <= data[i] <= _NINE:
+                    number = number * 10 + (int(data[i]) - _ZERO)
+                    i += 1
+                if i == first or digits + i - first > _MOST_DIGITS:
+                    return -1
+                places[row, column] = i - first
+            numbers[row, column] = sign * number
+            if column < columns - 1 and separator != _SPACE:
+                while i < size and data[i] == _SPACE:
+                    i += 1
+                if i == size or data[i] != separator:
+                    return -1
+                i += 1
+        while i < size and data[i] == _SPACE:
+            i += 1
+        if i < size and data[i] == _RETURN:
+            i += 1
+        if i < size:
+            if data[i] != _NEWLINE:
+                return -1
+            i += 1
+        row += 1

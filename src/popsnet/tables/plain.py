@@ -1,0 +1,90 @@
+"""Large plain tables as text, read fast: nothing but numbers below a heading, or below none.
+
+What is read here is read by :func:`~popsnet.tables.text.read_any` with the same result; everything
+else is left to it.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from popsnet.tables.table import Table, names_of_list
+from popsnet.tables.text import Head, find_head, number_test, split
+
+_MARK = b"\xef\xbb\xbf"
+_BEGINNING = 2**14
+"""Bytes in which the heading and the first row must be."""
+_EXACT = 2**53
+"""Up to here integers are floats, and dividing one by 10^k rounds correctly for k ≤ 22."""
+
+
+def read_plain(path: Path, data: bytes, has_labels: bool = True) -> Table | None:
+    """Read a plain text, or return None."""
+    found = _beginning(data)
+    if found is None:
+        return None
+    head, heading, line, begin = found
+    end = data.find(b"\n", begin)
+    first = data[begin : len(data) if end < 0 else end].decode("ascii", "replace").strip()
+    cells = split(first, head.separator)
+    if len(heading) not in (0, len(cells)):
+        return None
+    values = _parse(data, begin, head.separator, len(cells))
+    if values is None or not len(values):
+        return None
+    names = names_of_list(heading)
+    kept = list(range(len(cells)))
+    if names:
+        kept = [k for k in kept if names[k]]
+        names = tuple(names[k] for k in kept)
+        values = values if len(kept) == len(cells) else values[:, kept]
+    elif heading and has_labels and (not heading[0] or len(cells) == len(values) + 1):
+        return None  # labels of rows, which may be numbers
+    return Table(
+        path, values, names, tuple(heading) if heading and not names else None, None,
+        range(line, line + len(values)), [k + 1 for k in kept], not data.endswith((b"\n", b"\r")),
+    )  # fmt: skip
+
+
+def _beginning(data: bytes) -> tuple[Head, list[str], int, int] | None:
+    """Return the first row, the heading, and the line and the place of the first numbers."""
+    skipped = len(_MARK) if data.startswith(_MARK) else 0
+    begin = data[skipped : skipped + _BEGINNING]
+    if not begin.isascii() or b'"' in begin or b"\r" in begin.rstrip(b"\r").replace(b"\r\n", b""):
+        return None
+    head = find_head(begin.decode("ascii"))
+    place, line = skipped, head.lines
+    for _ in range(head.lines):
+        place = data.find(b"\n", place) + 1
+    cells = [cell.strip() for cell in split(head.first, head.separator)]
+    are_numbers = list(map(number_test(head.separator), cells))
+    if all(are_numbers):
+        return head, [], line + 1, place
+    if any(are_numbers):
+        return None
+    place = data.find(b"\n", place) + 1
+    return (head, cells, line + 2, place) if place else None
+
+
+def _parse(
+    data: bytes, begin: int, separator: str, columns: int
+) -> npt.NDArray[np.int64] | npt.NDArray[np.float64] | None:
+    """Return the numbers from a place on, or None if something else is there."""
+    from popsnet.tables.digits import parse_digits
+
+    rows = data.count(b"\n", begin) + 1
+    numbers = np.empty((rows, columns), np.int64)
+    places = np.zeros((rows, columns), np.int8)
+    count = parse_digits(np.frombuffer(data, np.uint8), begin, ord(separator), numbers, places)
+    if count < 0:
+        return None
+    numbers, places = numbers[:count], places[:count]
+    if not places.any():
+        return numbers
+    if max(numbers.max(), -numbers.min()) > _EXACT:
+        return None
+    powers = np.array([float(10**k) for k in range(23)])
+    return np.asarray(numbers / powers[places])
