@@ -7,6 +7,7 @@ from collections import Counter
 import numpy as np
 import numpy.typing as npt
 
+from popsnet.buffers import make_buffers
 from popsnet.compiled import compiled
 from popsnet.errors import Rule, RuleViolation
 from popsnet.network import I32, I64, Network
@@ -14,7 +15,6 @@ from popsnet.slot import Inbox, Ints, Kind
 
 Bools = npt.NDArray[np.bool_]
 
-_FREE = -2  # never a packet's number, nor NO_PACKET
 _NOTHING = -1
 _PACKET = Kind.PACKET  # members of an Enum are slow to look up
 _MOST_LOOPS = 2**31 - 1
@@ -69,13 +69,12 @@ class Memory:
         self._last_delivery = 0
         self._n, self._packets = network.n, len(destination)
         self._destination = plain(destination)
-        self._cells = np.full((buffers, network.n), _FREE, dtype=np.int32)
+        self._buffers = make_buffers(network.n, buffers)
         self._heard = np.full(network.n, _NOTHING, dtype=np.int64)  # when, and which packet
         self._arrived = np.zeros(self._packets, dtype=np.bool_)
         self._seen = Seen(network.n)
         if start is None:
-            self._cells[0] = np.arange(network.n, dtype=np.int32)
-            self._peak = 1
+            self._peak = self._buffers.put_in(network.processors, network.processors)[1]
         else:
             self._peak = self._begin(start)
         self._crowded: list[I32] = []  # processors that may hold more than the peak
@@ -84,8 +83,8 @@ class Memory:
     def _begin(self, start: Ints) -> int:
         """Put every packet where it starts, and return the most that start at one processor."""
         processors, packets = self._numbers(start, np.arange(self._packets, dtype=np.int32))
-        full, peak = _put_in(self._cells, self._heard, processors, packets)
-        what = f"starts with packet {{packet}} and more than the {len(self._cells)} claimed"
+        full, peak = self._buffers.put_in(processors, packets)
+        what = f"starts with packet {{packet}} and more than the {self._buffers.buffers} claimed"
         self._refuse(full, processors, packets, Rule.BUFFERS, what)
         return peak
 
@@ -96,7 +95,7 @@ class Memory:
         A packet that is stored and another that is dropped after the same slot are not held at
         once, in whatever order the router says so.
         """
-        return max([self._peak, *(_most_held(self._cells, one) for one in self._crowded)])
+        return max([self._peak, *(self._buffers.most_held(one) for one in self._crowded)])
 
     @property
     def delivered(self) -> int:
@@ -125,9 +124,10 @@ class Memory:
         if not _may_store(self._heard, self._slot, *self._seen.next(), self._packets, *pairs):
             self._require_heard(processors, packets)
         processors, packets = pairs
-        full, peak = _put_in(self._cells, self._heard, processors, packets)
+        _forget(self._heard, processors)
+        full, peak = self._buffers.put_in(processors, packets)
         if full >= 0:
-            claimed = f"{len(self._cells)} claimed"
+            claimed = f"{self._buffers.buffers} claimed"
             what = f"stores packet {{packet}} with all its buffers full ({claimed})"
             self._refuse(full, processors, packets, Rule.BUFFERS, what)
         if peak > self._peak:
@@ -159,7 +159,7 @@ class Memory:
         if not _may_drop(self._arrived, self._destination, self._n, *pairs):
             self._require_undelivered(processors, packets)
         processors, packets = pairs
-        missing = _take_out(self._cells, processors, packets)
+        missing = self._buffers.take_out(processors, packets)
         if missing >= 0:
             what = "drops packet {packet}, which it does not hold"
             self._refuse(missing, processors, packets, Rule.DROPS_WHAT_IT_HOLDS, what)
@@ -170,8 +170,7 @@ class Memory:
 
         Every processor knows what it holds, and which packet is the one for it.
         """
-        rows, processors = np.nonzero(self._cells >= 0)
-        packets = self._cells[rows, processors]
+        processors, packets = self._buffers.content()
         copies = ~self._arrived[packets] | (self._destination[packets] != processors)
         self.drop(processors[copies], packets[copies])
 
@@ -243,13 +242,11 @@ class Memory:
         wrong = first_outside(pairs[0], 0, self._n)
         if wrong >= 0:
             self._refuse(wrong, processors, packets, Rule.PROCESSOR_EXISTS, "is asked for {packet}")
-        held = np.empty(len(processors), dtype=np.bool_)
-        _find(self._cells, *pairs, held)
-        return held
+        return self._buffers.find(*pairs)
 
     def hold_all(self, processors: I32, packets: I32) -> bool:
         """Return whether every processor, all of which exist, holds its packet."""
-        return _hold_all(self._cells, processors, packets)
+        return self._buffers.hold_all(processors, packets)
 
     def awaiting(self) -> npt.NDArray[np.intp]:
         """Return the processors that wait for a packet.
@@ -272,7 +269,7 @@ class Memory:
             The packets, in ascending order.
         """
         held = self._arrived.copy()
-        _mark(self._cells.ravel(), held)
+        held[self._buffers.content()[1]] = True
         return np.flatnonzero(~held)
 
     def keep_journal(self) -> None:
@@ -502,74 +499,14 @@ def _may_deliver(
 
 
 @compiled
-def _put_in(cells: I32, heard: I64, processors: I32, packets: I32) -> tuple[int, int]:
-    """Store packets, and return the first without a free buffer, or -1, and the most held."""
-    peak = 0
-    for k in range(len(processors)):
-        j, free, held = processors[k], -1, 1
-        for b in range(len(cells)):
-            if cells[b, j] == _FREE:
-                free = b
-            else:
-                held += 1
-        heard[j] = _NOTHING
-        if free < 0:
-            return k, peak
-        cells[free, j] = packets[k]
-        peak = max(peak, held)
-    return -1, peak
-
-
-@compiled
-def _most_held(cells: I32, processors: I32) -> int:
-    """Return the most packets that one of these processors holds."""
-    most = 0
+def _forget(heard: I64, processors: I32) -> None:
+    """Forget what these processors have heard, which they store now."""
     for j in processors:
-        held = 0
-        for b in range(len(cells)):
-            held += int(cells[b, j] != _FREE)
-        most = max(most, held)
-    return most
-
-
-@compiled
-def _take_out(cells: I32, processors: I32, packets: I32) -> int:
-    """Free the buffer of each packet, and return the first that is not there, or -1."""
-    for k in range(len(processors)):
-        j, at = processors[k], -1
-        for b in range(len(cells)):  # to the end: a branch would not be predictable
-            at = b if cells[b, j] == packets[k] else at
-        if at < 0:
-            return k
-        cells[at, j] = _FREE
-    return -1
-
-
-@compiled
-def _find(cells: I32, processors: I32, packets: I32, held: Bools) -> None:
-    """Find whether each packet is in a buffer of its processor."""
-    for k in range(len(processors)):
-        j, found = processors[k], False
-        for b in range(len(cells)):
-            found |= cells[b, j] == packets[k]
-        held[k] = found and packets[k] >= 0
-
-
-@compiled
-def _hold_all(cells: I32, processors: I32, packets: I32) -> bool:
-    """Return whether all packets are in buffers of their processors."""
-    for k in range(len(processors)):
-        j, found = processors[k], False
-        for b in range(len(cells)):
-            found |= cells[b, j] == packets[k]
-        if not found or packets[k] < 0:
-            return False
-    return True
+        heard[j] = _NOTHING
 
 
 @compiled
 def _mark(packets: I32, marks: Bools) -> None:
-    """Mark all packets, skipping free buffers."""
+    """Mark all packets."""
     for packet in packets:
-        if packet != _FREE:
-            marks[packet] = True
+        marks[packet] = True
