@@ -194,19 +194,19 @@ def _hold_all(cells: I32, processors: I32, packets: I32) -> bool:
 
 
 @compiled
-def _pair(processor: int, packet: int) -> int:
+def _pair(processor: int, packet: int) -> np.int64:
     return np.int64(processor) << 32 | np.int64(packet)
 
 
 @compiled
-def _place(pair: int, size: int) -> int:
+def _place(pair: np.int64, size: int) -> np.int64:
     """Return where a pair is looked for first, in a table of a power of two."""
     word = np.uint64(pair) * _FACTOR
     return np.int64((word ^ (word >> np.uint64(32))) & np.uint64(size - 1))
 
 
 @compiled
-def _where(pairs: I64, pair: int) -> int:
+def _where(pairs: I64, pair: np.int64) -> np.int64:
     """Return the place of a pair, or of the free entry at which the search for it ends."""
     at = _place(pair, len(pairs))
     while pairs[at] not in (FREE, pair):

@@ -170,7 +170,7 @@ class Memory:
 
         Every processor knows what it holds, and which packet is the one for it.
         """
-        processors, packets = self._buffers.content()
+        processors, packets = self.content()
         copies = ~self._arrived[packets] | (self._destination[packets] != processors)
         self.drop(processors[copies], packets[copies])
 
@@ -248,6 +248,16 @@ class Memory:
         """Return whether every processor, all of which exist, holds its packet."""
         return self._buffers.hold_all(processors, packets)
 
+    def content(self) -> tuple[I32, I32]:
+        """Return what all processors hold.
+
+        Returns
+        -------
+        tuple of two arrays of int
+            Processors, and a packet that each holds.
+        """
+        return self._buffers.content()
+
     def awaiting(self) -> npt.NDArray[np.intp]:
         """Return the processors that wait for a packet.
 
@@ -269,7 +279,7 @@ class Memory:
             The packets, in ascending order.
         """
         held = self._arrived.copy()
-        held[self._buffers.content()[1]] = True
+        held[self.content()[1]] = True
         return np.flatnonzero(~held)
 
     def keep_journal(self) -> None:

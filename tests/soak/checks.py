@@ -166,25 +166,25 @@ def _check_run(instance: Instance, guarantee: str, trace: Path | None) -> Outcom
     if not np.array_equal(instance.array(), expected):
         raise Fault("the router changed the destinations")
     if guarantee != IDEALIZED:
-        _inspect(memories[0]._cells, expected, outcome, guarantee)
+        _inspect(memories[0].content(), expected, outcome, guarantee)
     return outcome
 
 
-def _inspect(cells: Ints, destination: Ints, outcome: Outcome, guarantee: str) -> None:
+def _inspect(
+    content: tuple[Ints, Ints], destination: Ints, outcome: Outcome, guarantee: str
+) -> None:
     """Compare the outcome with what is in the buffers at the end.
 
     If no packet may be lost and the run was not capped, every packet must be at its destination
     and nowhere else.
     """
     packets = len(destination)
-    held = cells[cells >= 0]
+    processors, held = content
     copies = np.bincount(held, minlength=packets)
     if len(copies) > packets:
         raise Fault(f"a processor holds packet {len(copies) - 1}, which does not exist")
     arrived = np.zeros(packets, dtype=np.bool_)
-    for row in cells:
-        at = np.flatnonzero(row >= 0)
-        arrived[row[at[destination[row[at]] == at]]] = True
+    arrived[held[destination[held] == processors]] = True
     lost = np.flatnonzero(copies == 0)
     if lost.tolist() != sorted(outcome.lost_packets) or len(lost) != outcome.lost:
         raise Fault(f"packets {lost[:8].tolist()} are in no buffer; the outcome is {outcome}")

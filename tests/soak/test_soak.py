@@ -340,7 +340,7 @@ def test_a_case_can_be_checked_alone(capsys: pytest.CaptureFixture[str]) -> None
 def test_a_packet_at_the_wrong_processor_is_found() -> None:
     with pytest.raises(Fault, match="not at its destination"):
         checks._inspect(
-            np.array([[1, 0]]), np.array([0, 1]), outcome_of(delivered=0), guarantee=SAFE
+            (np.array([0, 1]), np.array([1, 0])), np.array([0, 1]), outcome_of(delivered=0), SAFE
         )
 
 

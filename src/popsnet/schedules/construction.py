@@ -14,7 +14,7 @@ from popsnet.network import Network
 from popsnet.schedules.colouring.colouring import colour_edges
 from popsnet.schedules.colouring.multigraph import join
 from popsnet.schedules.demand import Demand
-from popsnet.schedules.schedule import STRAIGHT, Paths, Schedule
+from popsnet.schedules.schedule import STRAIGHT, Paths, Schedule, ranks
 from popsnet.slot import Ints
 
 I32 = npt.NDArray[np.int32]
@@ -241,16 +241,6 @@ def _by_round(rounds: I32, count: int) -> tuple[I32, I64]:
     bounds = np.concatenate(([0], np.cumsum(np.bincount(rounds, minlength=count))))
     small = rounds.astype(np.uint16) if count < 2**16 else rounds  # sorted by digits, in O(m)
     return np.argsort(small, kind="stable").astype(np.int32), bounds
-
-
-@compiled
-def ranks(keys: I32, bound: int) -> I32:
-    """Count for each entry the equal entries before it."""
-    seen, ranks = np.zeros(bound, dtype=np.int32), np.empty_like(keys)
-    for k in range(len(keys)):
-        ranks[k] = seen[keys[k]]
-        seen[keys[k]] += 1
-    return ranks
 
 
 @compiled

@@ -22,6 +22,9 @@ Bools = npt.NDArray[np.bool_]
 STRAIGHT = -1
 """Stands for the relay of a packet that has none."""
 
+HOME = -1
+"""Stands for the slots of a packet that starts at its destination, and is not sent."""
+
 
 class Paths(NamedTuple):
     """How and when each packet of a demand is sent."""
@@ -29,7 +32,7 @@ class Paths(NamedTuple):
     relay: I32
     """The processor that relays the packet, or :data:`STRAIGHT`."""
     first: I32
-    """The slot of its first hop, from 0."""
+    """The slot of its first hop, from 0, or :data:`HOME` if it is not sent."""
     final: I32
     """The slot of its last hop, which is the first one if it has no relay."""
     slots: int
@@ -73,6 +76,10 @@ class Schedule:
     """The messages of every slot."""
     nbytes: int
     """The memory of the arrays in bytes."""
+    home: tuple[I32, I32]
+    """The processors and packets of those that start at their destinations, and are not sent."""
+    in_rounds: bool
+    """Whether a relay has at most one packet of the schedule, and sends it in the next slot."""
 
     @classmethod
     def of_rounds(
@@ -104,7 +111,8 @@ class Schedule:
                 messages.append(
                     Messages(ends[hop][rows], ends[hop + 1][rows], packets[rows], *flags)
                 )
-        return cls(network, tuple(messages), packets.nbytes + sum(one.nbytes for one in ends))
+        nbytes = packets.nbytes + sum(one.nbytes for one in ends)
+        return cls(network, tuple(messages), nbytes, (NOTHING, NOTHING), in_rounds=True)
 
     @classmethod
     def of_paths(cls, demand: Demand, paths: Paths) -> Schedule:
@@ -119,7 +127,10 @@ class Schedule:
             Messages(*(array[begin:end] for array in every))  # type: ignore[arg-type]
             for begin, end in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True)
         )
-        return cls(demand.network, messages, sum(array.nbytes for array in every))
+        packets = np.flatnonzero(first == HOME).astype(np.int32)
+        home = source[packets], packets
+        nbytes = sum(array.nbytes for array in (*every, *home))
+        return cls(demand.network, messages, nbytes, home, in_rounds=False)
 
     @property
     def slots(self) -> int:
@@ -129,7 +140,8 @@ class Schedule:
     @property
     def packets(self) -> int:
         """The number of packets."""
-        return sum(len(one.packets) for one in self.messages) - self.relayed
+        sent = sum(len(one.packets) for one in self.messages)
+        return sent - self.relayed + len(self.home[1])
 
     @property
     def relayed(self) -> int:
@@ -160,6 +172,10 @@ class Schedule:
 
     def follow(self, memory: Memory) -> Slots:
         """Yield all slots in turn; senders drop their packets and listeners store them."""
+        processors, packets = self.home
+        turn = ranks(processors, self.network.n)
+        for number in range(int(turn.max(initial=-1)) + 1):  # each processor once at a time
+            memory.deliver(processors[turn == number], packets[turn == number])
         for number, (senders, listeners, packets, _, to_relay) in enumerate(self.messages):
             yield self.slot(number)
             memory.drop(senders, packets)
@@ -182,6 +198,9 @@ class Schedule:
         return peak
 
 
+NOTHING = np.empty(0, dtype=np.int32)
+
+
 def _phase(to_relay: Bools) -> str:
     if not to_relay.any():
         return "to destination"
@@ -195,6 +214,8 @@ def _by_slot(
     """Return where each slot begins, and the messages ordered by slot."""
     bounds = np.zeros(slots + 1, dtype=np.int64)
     for p in range(len(source)):
+        if first[p] < 0:
+            continue
         bounds[first[p] + 1] += 1
         if relay[p] >= 0:
             bounds[final[p] + 1] += 1
@@ -205,6 +226,8 @@ def _by_slot(
     from_relay = np.zeros(count, dtype=np.bool_)
     to_relay = np.zeros(count, dtype=np.bool_)
     for p in range(len(source)):
+        if first[p] < 0:
+            continue
         row, through = at[first[p]], relay[p]
         at[first[p]] += 1
         senders[row], packets[row] = source[p], p
@@ -216,6 +239,16 @@ def _by_slot(
             senders[row], listeners[row], packets[row] = through, destination[p], p
             from_relay[row] = True
     return bounds, (senders, listeners, packets, from_relay, to_relay)
+
+
+@compiled
+def ranks(keys: I32, bound: int) -> I32:
+    """Count for each entry the equal entries before it."""
+    seen, ranks = np.zeros(bound, dtype=np.int32), np.empty_like(keys)
+    for k in range(len(keys)):
+        ranks[k] = seen[keys[k]]
+        seen[keys[k]] += 1
+    return ranks
 
 
 @compiled

@@ -167,12 +167,12 @@ class Dose:
 
 
 def _complaint_about(machine: Machine, destination: Ints) -> str | None:
-    cells, n = machine.memory._cells, machine.network.n
-    full = cells >= 0
-    if (full.sum(axis=0) != 1).any():
-        processor = int(np.argmax(full.sum(axis=0) != 1))
-        return f"processor {processor} holds {cells[:, processor][full[:, processor]].tolist()}"
-    held = cells.max(axis=0)
+    (holders, packets), n = machine.memory.content(), machine.network.n
+    count = np.bincount(holders, minlength=n)
+    if (count != 1).any():
+        processor = int(np.argmax(count != 1))
+        return f"processor {processor} holds {packets[holders == processor].tolist()}"
+    held = packets[np.argsort(holders)]
     if (destination[held] != np.arange(n)).any():
         processor = int(np.argmax(destination[held] != np.arange(n)))
         return f"processor {processor} holds packet {held[processor]}, which is not for it"

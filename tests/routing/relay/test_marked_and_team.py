@@ -77,7 +77,7 @@ def check_run(network: Network, destination: Ints, text: str, seed: int) -> None
             heard = inbox.packets[destination[inbox.packets] == inbox.receivers]
             assert np.isin(sent, heard).all()
     assert memory.delivered == network.n
-    assert ((memory._cells >= 0).sum(axis=0) == 1).all()
+    assert (np.bincount(memory.content()[0], minlength=network.n) == 1).all()
 
 
 @pytest.mark.parametrize("text", SQUARE)
