@@ -1,4 +1,4 @@
-"""Numbers in bytes, parsed by compiled code."""
+"""Numbers in bytes, parsed and written by compiled code."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import numpy.typing as npt
 
 from popsnet.compiled import compiled
 
-_SPACE, _NEWLINE, _RETURN, _POINT, _PLUS, _MINUS, _ZERO, _NINE = 32, 10, 13, 46, 43, 45, 48, 57
+_SPACE, _NEWLINE, _RETURN, _COMMA, _POINT = 32, 10, 13, 44, 46
+_PLUS, _MINUS, _ZERO, _NINE = 43, 45, 48, 57
 _MOST_DIGITS = 18
 
 
@@ -75,3 +76,31 @@ def parse_digits(
                 return -1
             i += 1
         row += 1
+
+
+@compiled
+def format_digits(table: npt.NDArray[np.int64], text: npt.NDArray[np.uint8]) -> int:
+    """Write rows of numbers with commas between them, and return how many bytes these are.
+
+    A negative number is an empty cell. ``text`` must have room for 20 bytes per number.
+    """
+    end = 0
+    for row in range(table.shape[0]):
+        for column in range(table.shape[1]):
+            if column > 0:
+                text[end] = _COMMA
+                end += 1
+            number = table[row, column]
+            if number < 0:
+                continue
+            digits, rest = 1, number // 10
+            while rest > 0:
+                digits += 1
+                rest //= 10
+            for place in range(end + digits - 1, end - 1, -1):
+                text[place] = _ZERO + number % 10
+                number //= 10
+            end += digits
+        text[end] = _NEWLINE
+        end += 1
+    return end

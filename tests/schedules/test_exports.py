@@ -1,0 +1,126 @@
+"""Schedules as tables: read back with the csv module and replayed by their columns alone."""
+
+import csv
+import io
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from popsnet import Network
+from popsnet.schedules import Demand, make_schedule
+from popsnet.schedules.exports import write_hops, write_ports
+from popsnet.tables.digits import format_digits
+
+
+def table(text: str) -> list[dict[str, int | None]]:
+    rows = csv.DictReader(io.StringIO(text))
+    return [{name: int(cell) if cell else None for name, cell in row.items()} for row in rows]
+
+
+@st.composite
+def demands(draw: st.DrawFn) -> Demand:
+    d, g = draw(st.integers(1, 4)), draw(st.integers(1, 4))
+    processors = st.integers(0, d * g - 1)
+    pairs = draw(st.lists(st.tuples(processors, processors), max_size=20))
+    ends = np.array(pairs, np.int64).reshape(-1, 2)
+    return Demand(Network(d, g), ends[:, 0], ends[:, 1])
+
+
+@settings(max_examples=60, deadline=None)
+@given(demands())
+def test_hops_can_be_replayed(demand: Demand) -> None:
+    file = io.StringIO()
+    write_hops(make_schedule(demand), demand, file)
+    rows, d = table(file.getvalue()), demand.network.d
+    at = dict(enumerate(demand.source.tolist()))
+    made: Counter[int | None] = Counter()
+    for slot in range(1, max((row["slot"] or 0 for row in rows), default=0) + 1):
+        now = [row for row in rows if row["slot"] == slot]
+        for names in (("sender",), ("receiver",), ("from_group", "to_group"), ("packet",)):
+            assert len({tuple(row[name] for name in names) for row in now}) == len(now)
+        for row in now:
+            sender, receiver, packet = row["sender"], row["receiver"], row["packet"]
+            assert sender is not None
+            assert receiver is not None
+            assert packet is not None
+            assert at[packet] == sender
+            assert (row["from_group"], row["to_group"]) == (sender // d, receiver // d)
+            assert row["source"] == demand.source[packet]
+            assert row["destination"] == demand.destination[packet]
+            made[packet] += 1
+            assert row["hop"] == made[packet]
+        at.update({row["packet"]: row["receiver"] for row in now})  # type: ignore[misc]
+    assert at == dict(enumerate(demand.destination.tolist()))
+    assert [row["slot"] for row in rows] == sorted(row["slot"] or 0 for row in rows)
+
+
+@settings(max_examples=60, deadline=None)
+@given(demands())
+def test_ports_can_be_executed(demand: Demand) -> None:
+    """Couplers carry what is sent on them, and every processor hears what its row says."""
+    file = io.StringIO()
+    write_ports(make_schedule(demand), file)
+    rows, d = table(file.getvalue()), demand.network.d
+    places = [(row["slot"] or 0, row["processor"] or 0) for row in rows]
+    assert places == sorted(set(places))
+    at = dict(enumerate(demand.source.tolist()))
+    for slot in sorted({slot for slot, _ in places}):
+        carried: dict[tuple[int, int], int] = {}
+        now = [row for row in rows if row["slot"] == slot]
+        for row in now:
+            assert row["sends_to_group"] is not None or row["listens_to_group"] is not None
+            assert (row["sends_to_group"] is None) == (row["sends_packet"] is None)
+            assert (row["listens_to_group"] is None) == (row["hears_packet"] is None)
+            if row["sends_to_group"] is not None:
+                assert row["sends_packet"] is not None
+                assert at[row["sends_packet"]] == row["processor"]
+                coupler = ((row["processor"] or 0) // d, row["sends_to_group"])
+                assert coupler not in carried
+                carried[coupler] = row["sends_packet"]
+        for row in now:
+            if row["listens_to_group"] is not None:
+                processor = row["processor"] or 0
+                packet = carried.pop((row["listens_to_group"], processor // d))
+                assert packet == row["hears_packet"]
+                at[packet] = processor
+        assert not carried
+    assert at == dict(enumerate(demand.destination.tolist()))
+
+
+def test_a_table_of_many_slots_is_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    network = Network(4, 4)
+    ends = np.random.default_rng(5).integers(0, 16, (500, 2))
+    demand = Demand(network, ends[:, 0], ends[:, 1])
+    schedule, texts = make_schedule(demand), []
+    for rows in (2**16, 100, 1):
+        monkeypatch.setattr("popsnet.schedules.exports._ROWS", rows)
+        hops, ports = io.StringIO(), io.StringIO()
+        write_hops(schedule, demand, hops)
+        write_ports(schedule, ports)
+        texts.append((hops.getvalue(), ports.getvalue()))
+    assert texts[0] == texts[1] == texts[2]
+    assert texts[0][0].count("\n") == 1 + sum(
+        len(schedule.transmissions(slot)[0]) for slot in range(schedule.slots)
+    )
+
+
+def test_a_schedule_of_nothing_has_only_headings() -> None:
+    demand = Demand(Network(2, 2), np.zeros(0, np.int64), np.zeros(0, np.int64))
+    for write in (lambda s, f: write_hops(s, demand, f), write_ports):
+        file = io.StringIO()
+        write(make_schedule(demand), file)
+        assert file.getvalue().startswith("slot,")
+        assert file.getvalue().count("\n") == 1
+
+
+@settings(deadline=None)
+@given(st.lists(st.lists(st.integers(-1, 2**63 - 1), min_size=3, max_size=3), max_size=5))
+def test_numbers_of_any_size_are_written(rows: list[list[int]]) -> None:
+    numbers = np.array(rows, np.int64).reshape(-1, 3)
+    text = np.zeros(numbers.size * 20, np.uint8)
+    found = text[: format_digits(numbers, text)].tobytes().decode()
+    expected = (",".join("" if number < 0 else f"{number}" for number in row) for row in rows)
+    assert found == "".join(f"{line}\n" for line in expected)
