@@ -69,6 +69,7 @@ class Memory:
         self._last_delivery = 0
         self._n, self._packets = network.n, len(destination)
         self._destination = plain(destination)
+        self._start = None if start is None else plain(start)
         self._cells = np.full((buffers, network.n), _FREE, dtype=np.int32)
         self._heard = np.full(network.n, _NOTHING, dtype=np.int64)  # when, and which packet
         self._arrived = np.zeros(self._packets, dtype=np.bool_)
@@ -88,6 +89,11 @@ class Memory:
         what = f"starts with packet {{packet}} and more than the {len(self._cells)} claimed"
         self._refuse(full, processors, packets, Rule.BUFFERS, what)
         return peak
+
+    @property
+    def start(self) -> I32:
+        """The processor at which each packet starts, which that processor alone knows."""
+        return np.arange(self._n, dtype=np.int32) if self._start is None else self._start
 
     @property
     def peak(self) -> int:

@@ -144,7 +144,7 @@ def _named(runs: Runs) -> str:
 
 def _steps(runs: Runs) -> Table:
     """Return a table of the packets that are pending after each step of a single run."""
-    pending = [runs.experiment.network.n, *runs[0].outcome.survivors]
+    pending = [runs.experiment.packets, *runs[0].outcome.survivors]
     rows = [
         {"step": step, "pending": after, "delivered": before - after}
         for step, (before, after) in enumerate(pairwise(pending), start=1)
