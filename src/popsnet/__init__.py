@@ -18,8 +18,8 @@ More, by package
     limits), ``sorting`` (sorting networks), ``schedules`` (off-line), ``stats`` (statistics),
     ``plots`` (figures), ``testing`` (is a router local?)
 Write a router
-    ``register``, ``register_variant``, ``Network``, ``Slot``, ``Inbox``, ``Kind``, ``NO_PACKET``,
-    ``Memory``, ``Coins``, ``Machine``, ``Router``, ``make_permutation``
+    ``register``, ``register_variant``, ``register_relation``, ``Network``, ``Slot``, ``Inbox``,
+    ``Kind``, ``NO_PACKET``, ``Memory``, ``Coins``, ``Machine``, ``Router``, ``make_permutation``
 Errors
     ``PopsnetError`` and those below it, ``Rule``
 

@@ -36,6 +36,7 @@ from .routing import Router as Router
 from .routing import all_routers as all_routers
 from .routing import find_router as find_router
 from .routing import register as register
+from .routing import register_relation as register_relation
 from .routing import register_variant as register_variant
 from .runs.route import route as route
 from .runs.run import Run as Run

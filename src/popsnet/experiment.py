@@ -25,6 +25,7 @@ from popsnet.network import Network
 from popsnet.permutations.resolved import Destinations, ResolvedPermutation, resolve_permutation
 from popsnet.routing import Route, Router, Variant, find_variant
 from popsnet.routing.router import is_registered, is_storable
+from popsnet.schedules.demand import Demand
 from popsnet.slot import Ints
 
 MOST_STEPS = 10**6
@@ -34,6 +35,9 @@ MAX_STEPS = 1000
 """The step after which a run is capped by default."""
 
 _FILES = ("router_file", "permutation_file")
+
+_DEMAND = "demand:"
+"""What the name of a demand begins with, before its digest."""
 
 _FORMAT = 1
 """Increased if the same fields come to mean other runs."""
@@ -112,6 +116,9 @@ class Experiment:
         The seed of the permutations, from 0 to 2^64 - 1.
     max_steps : int
         A run is capped after this many steps, at most 10^6.
+    demand : Demand, optional
+        The packets of every run, any number per processor, instead of a permutation. The router
+        must serve demands.
 
     Raises
     ------
@@ -137,7 +144,7 @@ class Experiment:
     """The version of the router. For a router from a file it contains a digest of the file."""
     variant: str
     permutation: str
-    """A name, or for a file or an array its kind and a digest."""
+    """A name, or for a file, an array or a demand its kind and a digest."""
     seed: int
     permutation_seed: int
     max_steps: int
@@ -159,18 +166,24 @@ class Experiment:
         seed: int = 0,
         permutation_seed: int = 0,
         max_steps: int = MAX_STEPS,
+        demand: Demand | None = None,
     ) -> None:
         network = Network(d, g)
         found, variant = find_variant(router, variant)
-        chosen = _resolved(found, variant, network)
+        if demand is None:
+            chosen = _resolved(found, variant, network)
+        else:
+            demand = _own_demand(demand, network, permutation)
+            chosen = found.serve(variant, demand)
         max_steps = whole_number("max_steps", max_steps, 1, MOST_STEPS)
         seed = seed_number("seed", seed)
         permutation_seed = seed_number("permutation_seed", permutation_seed)
         resolved = resolve_permutation(permutation, network)
+        name = resolved.name if demand is None else f"{_DEMAND}{demand.digest}"
         self._fill(
-            network.d, network.g, found.name, _version(found), chosen.name, resolved.name,
+            network.d, network.g, found.name, _version(found), chosen.name, name,
             seed, permutation_seed, max_steps, found.file, resolved.file,
-            _Parts(found, chosen, resolved),
+            _Parts(found, chosen, resolved, demand),
         )  # fmt: skip
 
     def _fill(self, *values: object) -> None:
@@ -215,7 +228,7 @@ class Experiment:
         Parameters
         ----------
         unnamed : mapping
-            The ``router`` or the ``permutation``, if it has no name under which to find it.
+            The ``router``, ``permutation`` or ``demand``, if it has no name under which to find it.
 
         Returns
         -------
@@ -236,9 +249,13 @@ class Experiment:
         """
         if self.permutation.startswith("array:") and "permutation" not in unnamed:
             raise InputError("its permutation was given as an array, which is not kept.")
+        if self.permutation.startswith(_DEMAND) and "demand" not in unnamed:
+            raise InputError("its demand is not kept.")
         named = {name: value for name, value in self.identity.items() if name != "version"}
         named["router"] = self.router_file or self.router
         named["permutation"] = self.permutation_file or self.permutation
+        if "demand" in unnamed:
+            del named["permutation"]
         here = Experiment(**{**named, **unnamed})
         for name in self.identity:
             there, found = getattr(self, name), getattr(here, name)
@@ -276,6 +293,9 @@ class Experiment:
         given |= {"router": here.router}
         if here.permutation.array is not None:
             given |= {"permutation": here.permutation}
+        given["demand"] = here.demand
+        if here.demand is not None:
+            del given["permutation"]
         unknown = changes.keys() - given.keys()
         if unknown:
             raise InputError(
@@ -318,8 +338,8 @@ class Experiment:
         """
         if self._unnamed:
             raise InputError(
-                f"{self} cannot be written as JSON: its router or its permutation has no name; "
-                "give it as a file."
+                f"{self} cannot be written as JSON: its router, permutation or demand has no "
+                "name; give a name or a file, and a permutation."
             )
         return json.dumps({**self.identity, **{name: getattr(self, name) for name in _FILES}})
 
@@ -380,13 +400,15 @@ class Experiment:
 
     @property
     def _unnamed(self) -> dict[str, Any]:
-        """The router or the permutation that another process could not find under its name."""
+        """What another process could not find under its name."""
         unnamed: dict[str, Any] = {}
         if self._parts is not None and not _has_name(self._parts.router):
             unnamed["router"] = self._parts.router
         if self._parts is not None and not self.permutation_file:
             array = self._parts.permutation.array
             unnamed |= {} if array is None else {"permutation": array}
+        if self.demand is not None:
+            unnamed["demand"] = self.demand
         return unnamed
 
     @property
@@ -403,6 +425,16 @@ class Experiment:
     def resolved_variant(self) -> Variant:
         """The variant itself."""
         return self._here.variant
+
+    @property
+    def demand(self) -> Demand | None:
+        """The packets of every run, None if the runs route permutations."""
+        return None if self._parts is None else self._parts.demand
+
+    @property
+    def packets(self) -> int:
+        """The number of packets of a run: n, or those of the demand."""
+        return self.network.n if self.demand is None else self.demand.packets
 
     @property
     def idealized(self) -> bool:
@@ -454,11 +486,14 @@ class Experiment:
         >>> popsnet.Experiment(2, 2, permutation="reversal").instance(0).array()
         array([3, 2, 1, 0], dtype=int32)
         """
-        here = self._here
+        here, coins = self._here, Coins(self.seed).for_run(run)
+        whose = self.network, here.router, here.variant
+        if here.demand is not None:
+            ends = here.demand.destination, here.demand.source
+            return Instance(*whose, ends[0], coins, self.max_steps, ends[1])
         of_run = Coins(self.permutation_seed).for_run(run)
         destination = here.permutation.destination(self.network, of_run)
-        coins = Coins(self.seed).for_run(run)
-        return Instance(self.network, here.router, here.variant, destination, coins, self.max_steps)
+        return Instance(*whose, destination, coins, self.max_steps)
 
     def destination(self, run: int) -> Ints:
         """Return the permutation of a run.
@@ -495,6 +530,7 @@ class _Parts:
     router: Router
     variant: Variant
     permutation: ResolvedPermutation
+    demand: Demand | None = None
 
 
 _unregistered: list[Router] = []
@@ -564,6 +600,20 @@ def _resolved(router: Router, variant: str | None, network: Network) -> Variant:
         if router.applies_to(network):
             raise
         raise InputError(f"{error} Use router='relay', which runs on any network.") from error
+
+
+def _own_demand(demand: Demand, network: Network, permutation: object) -> Demand:
+    """Return a demand that nobody changes; refuse one beside a permutation."""
+    if not isinstance(demand, Demand):
+        raise InputError(f"demand = {demand!r:.40}: give a Demand, or use route(demand=…).")
+    if demand.network != network:
+        raise InputError(f"The demand is for {demand.network}, not for {network}.")
+    if not (isinstance(permutation, str) and permutation == "random"):
+        raise InputError("permutation and demand each give the packets to send; give only one.")
+    own = Demand(network, demand.source.copy(), demand.destination.copy())
+    for ends in (own.source, own.destination):
+        ends.flags.writeable = False  # a router reads them, never changes them
+    return own
 
 
 def seed_number(name: str, value: object) -> int:

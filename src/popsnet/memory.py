@@ -70,6 +70,7 @@ class Memory:
         self._n, self._packets = network.n, len(destination)
         self._destination = plain(destination)
         self._buffers = make_buffers(network.n, buffers)
+        self._start = None if start is None else plain(start)
         self._heard = np.full(network.n, _NOTHING, dtype=np.int64)  # when, and which packet
         self._arrived = np.zeros(self._packets, dtype=np.bool_)
         self._seen = Seen(network.n)
@@ -87,6 +88,11 @@ class Memory:
         what = f"starts with packet {{packet}} and more than the {self._buffers.buffers} claimed"
         self._refuse(full, processors, packets, Rule.BUFFERS, what)
         return peak
+
+    @property
+    def start(self) -> I32:
+        """The processor at which each packet starts, which that processor alone knows."""
+        return np.arange(self._n, dtype=np.int32) if self._start is None else self._start
 
     @property
     def peak(self) -> int:

@@ -201,7 +201,8 @@ def _row(of: Experiment | TraceCheck, found: Outcome | TraceCheck) -> dict[str, 
     network = of.network
     whose = {"router": of.router, "variant": of.variant, "d": network.d, "g": network.g}
     counts = {name: getattr(found, name) for name in ("slots", "delivered", "lost", "collisions")}
-    return {**whose, "packets": network.n, **counts}
+    packets = of.packets
+    return {**whose, "packets": packets, **counts}
 
 
 def _checked(path: Path) -> dict[str, object]:

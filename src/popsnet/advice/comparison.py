@@ -17,9 +17,10 @@ from popsnet.network import Network, shape_of
 from popsnet.progress import Progress, Update, patient_progress
 from popsnet.report import Column, Fact, Report, Reported, Row, Table, counted, facts_of
 from popsnet.routing import Route, Router, all_routers, find_variant
+from popsnet.runs.demands import with_demand
 from popsnet.runs.route import route
 from popsnet.runs.run import Runs
-from popsnet.runs.summary import cure_of
+from popsnet.runs.summary import cure_of, described
 from popsnet.schedules.bounds import lower_bound
 from popsnet.schedules.demand import Demand
 from popsnet.trace import Event
@@ -51,8 +52,11 @@ class Compared:
     @property
     def label(self) -> str:
         """The name of the router, with its variant if the router would not choose that itself."""
-        name, chosen = self.router.name, self.router.choose_variant(None, self.experiment.network)
-        variant = self.experiment.variant
+        name, variant = self.router.name, self.experiment.variant
+        if self.experiment.demand is not None:
+            chosen = next(iter(self.router.relations))
+        else:
+            chosen = self.router.choose_variant(None, self.experiment.network)
         return name if variant == chosen else f"{name} ({variant})"
 
     @property
@@ -134,7 +138,7 @@ _FIGURES = (
 
 @dataclass(frozen=True, repr=False)
 class Comparison(Reported):
-    """Routers on the same permutations, the fastest first, as :func:`compare` returns them.
+    """Routers on the same packets, the fastest first, as :func:`compare` returns them.
 
     Routers that did not deliver every packet come last. ``comparison["direct"]`` gives the runs of
     one router, ``comparison["relay:S"]`` those of a variant. Iterating gives what was run.
@@ -149,6 +153,8 @@ class Comparison(Reported):
         The mean lower bound of the permutations.
     done, left_out : tuple of Compared
         The routers that were run, and those that were not because they would take long.
+    demand : Demand, optional
+        The packets of every run, None if the routers were run on permutations.
     """
 
     network: Network
@@ -157,6 +163,7 @@ class Comparison(Reported):
     """The mean over the permutations of the slots that any schedule of each needs."""
     done: tuple[Compared, ...]
     left_out: tuple[Compared, ...]
+    demand: Demand | None = None
 
     def __getitem__(self, router: str) -> Runs:
         """Return the runs of one router by its name, NAME:VARIANT or its label in the table."""
@@ -181,12 +188,20 @@ class Comparison(Reported):
         """Return the report that the command line prints."""
         title = f"{self.network}: {counted(self.runs, 'permutation')}, the same for all routers"
         bound = f"Lower bound for any schedule, mean: {self.lower_bound:.1f}"
+        if self.demand is not None:
+            title = f"{self.network}: {described(self.demand)}; {counted(self.runs, 'run')}"
+            bound = f"Lower bound for any schedule: {self.lower_bound:,.0f}"
         left_out = [one.to_record() for one in self.left_out]
         notes = [one.why_left_out() for one in self.left_out]
         facts = (*facts_of(self, "network", "runs", "lower_bound"), Fact("left_out", left_out))
+        if self.demand is not None:
+            sizes = Fact("packets", self.demand.packets), Fact("max_per_processor", self.demand.h)
+            facts = (*facts, *sizes)
         missing = any(one.undelivered for one in self.done)
         shown = (*_COLUMNS, Column("online", "on-line", "text", self._online))
-        columns = tuple(one for one in shown if missing or one.key != "undelivered")
+        hidden = set() if missing else {"undelivered"}
+        hidden |= {"control_bits"} if self.demand is None else set()
+        columns = tuple(one for one in shown if one.key not in hidden)
         table = Table("routers", title, columns, [one.to_record() for one in self.done])
         failed = [one.label for one in self.done if one.failed]
         verdict = "Every packet was delivered." if self.done else "FAILED: no router was run."
@@ -221,6 +236,7 @@ _COLUMNS = (
         show=lambda row: f"{_least(row)}{row['mean_collisions']:,.2f}",
     ),
     Column("peak_buffers", "buffers", show=_buffers),
+    Column("control_bits", "largest message (bits)", "integer"),
     Column("undelivered", "not delivered", "integer"),
     Column("randomness", "coins", "text"),
 )
@@ -237,10 +253,12 @@ def compare(
     permutation_seed: int = 0,
     max_steps: int = MAX_STEPS,
     progress: Progress = None,
+    demand: Demand | npt.ArrayLike | str | Path | None = None,
+    matrix: npt.ArrayLike | str | Path | None = None,
 ) -> Comparison:
-    """Compare routers on the same permutations.
+    """Compare routers on the same permutations, or on the same demand.
 
-    Run r has the same permutation for all routers.
+    Run r has the same packets for all routers.
 
     Parameters
     ----------
@@ -252,7 +270,8 @@ def compare(
     routers : sequence, optional
         Names, files, routers or generator functions, or pairs of one of these and a variant. By
         default every router that ships and applies to the network, except for those that are
-        expected to take long: more than 5000 slots, or more than 2^25 messages per run.
+        expected to take long: more than 5000 slots, or more than 2^25 messages per run. On a
+        demand, every way in which a router that ships serves demands.
     runs : int
         The runs of each router, at least 1.
     permutation : str, Path or array
@@ -264,6 +283,11 @@ def compare(
     progress : function, bool or None
         A function that is called with the runs done and the total. None shows a bar on a
         terminal after two seconds, False shows nothing.
+    demand : Demand, array, Path or str, optional
+        The packets of every run instead of a permutation: a demand, or an array or a file with a
+        row (source, destination) per packet.
+    matrix : array, Path or str, optional
+        The same as the number of packets from each group (row) to each group (column).
 
     Returns
     -------
@@ -287,6 +311,9 @@ def compare(
     ['direct', 'mei-rizzi']
     >>> found["direct"].slots
     array([8, 8, 8, 8, 8])
+    >>> found = popsnet.compare(4, 3, runs=2, matrix=[[0, 9, 1], [4, 0, 4], [2, 2, 0]])
+    >>> found.lower_bound, found.done[0].router.name, found["direct:to-all"].slots
+    (4, 'offline', array([15, 15]))
     """
     network, runs = Network(*shape_of(d, g)), whole_number("runs", runs, 1)
     if network.n > MOST_PROCESSORS:
@@ -294,12 +321,13 @@ def compare(
             f"n = {network.n:,}: every message of every router is executed, so n must be at most "
             f"{MOST_PROCESSORS:,}; choose a smaller network, or use recommend()."
         )
+    packets = _packets(network, permutation=permutation, demand=demand, matrix=matrix)
     experiments = [
         Experiment(
             network.d, network.g, router=router, variant=variant, seed=seed, max_steps=max_steps,
-            permutation=permutation, permutation_seed=permutation_seed,
+            permutation_seed=permutation_seed, **packets,
         )
-        for router, variant in _chosen(network, routers)
+        for router, variant in _chosen(network, routers, "demand" in packets)
     ]  # fmt: skip
     if not experiments:
         raise InputError("routers = []: there is nothing to compare; give at least one router.")
@@ -323,19 +351,32 @@ def compare(
     return _comparison(experiments[0], runs, found)
 
 
+def _packets(network: Network, **given: Any) -> dict[str, Any]:
+    """Return the permutation, or the demand, as parameters of an experiment."""
+    given = {name: value for name, value in given.items() if value is not None}
+    is_default = isinstance(given["permutation"], str) and given["permutation"] == "random"
+    if len(given) > 1 and is_default:
+        del given["permutation"]
+    return with_demand(network, given)
+
+
 def _comparison(permutations: Experiment, runs: int, found: Sequence[Compared]) -> Comparison:
     ran = (one for one in found if one.runs is not None)
     done = tuple(sorted(ran, key=lambda one: (one.undelivered > 0, one.mean_slots)))
     left_out = tuple(one for one in found if one.runs is None)
-    return Comparison(permutations.network, runs, _bound(permutations, runs), done, left_out)
+    bound, demand = _bound(permutations, runs), permutations.demand
+    return Comparison(permutations.network, runs, bound, done, left_out, demand)
 
 
 def _chosen(
-    network: Network, routers: Candidates | Candidate | None
+    network: Network, routers: Candidates | Candidate | None, demand: bool
 ) -> list[tuple[Router, str | None]]:
     """Return the routers to run, each with a variant, or None if the router chooses."""
+    shipped = [one for one in all_routers() if not one.file]
+    if routers is None and demand:
+        return [(one, name) for one in shipped for name in one.relations]
     if routers is None:
-        return [(one, None) for one in all_routers() if not one.file and one.applies_to(network)]
+        return [(one, None) for one in shipped if one.applies_to(network)]
     several = routers if isinstance(routers, list | tuple) else [routers]
     pairs = (one if isinstance(one, tuple) else (one, None) for one in several)
     return [find_variant(*pair) for pair in pairs]
@@ -353,6 +394,8 @@ def _require_different(experiments: Sequence[Experiment]) -> None:
 
 def _expected(experiment: Experiment) -> Forecast | None:
     """Return the forecast, which is for the variant that the router chooses itself."""
+    if experiment.demand is not None:
+        return None
     expected = forecast(experiment.resolved_router, experiment.network)
     return expected if expected and expected.variant == experiment.variant else None
 
@@ -380,5 +423,7 @@ def _compared(experiment: Experiment, runs: int, report: Update) -> Compared:
 
 def _bound(permutations: Experiment, runs: int) -> float:
     network = permutations.network
+    if permutations.demand is not None:
+        return lower_bound(permutations.demand)
     demands = (Demand.of_permutation(network, permutations.destination(run)) for run in range(runs))
     return mean(lower_bound(demand) for demand in demands)

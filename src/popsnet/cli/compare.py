@@ -32,16 +32,19 @@ def compare(
     ] = None,
     runs: Annotated[int, typer.Option(help="Runs of each router.")] = 10,
     permutation: opt.Permutation = "random",
+    demand: opt.Demand = None,
+    matrix: opt.Matrix = None,
     seed: opt.Seed = 0,
     permutation_seed: opt.PermutationSeed = 0,
     max_steps: opt.MaxSteps = 1000,
     figure: opt.Figure = None,
 ) -> Report:
-    """Run routers on the same permutations and compare them in a table."""
+    """Run routers on the same permutations, or on a demand, and compare them in a table."""
+    opt.require_one_of(permutation, demand, matrix)
     try:
         found = popsnet.compare(
             d, g, routers=router, runs=runs, permutation=permutation, seed=seed,
-            permutation_seed=permutation_seed, max_steps=max_steps,
+            permutation_seed=permutation_seed, max_steps=max_steps, demand=demand, matrix=matrix,
         )  # fmt: skip
     except KeyboardInterrupt as stop:
         if (kept := getattr(stop, "comparison", None)) is None:

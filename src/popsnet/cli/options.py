@@ -47,6 +47,14 @@ def require_default_applies(d: int, g: int) -> None:
         ) from error
 
 
+def require_one_of(permutation: str, demand: Path | None, matrix: Path | None) -> None:
+    """Refuse packets that are given in two ways."""
+    given = {"--permutation": permutation != "random", "--demand": demand, "--matrix": matrix}
+    ways = [name for name, value in given.items() if value]
+    if len(ways) > 1:
+        raise InputError(f"{' and '.join(ways)} each give the packets to send; give only one.")
+
+
 def require_file(path: Path | None) -> Path | None:
     """Refuse a file that cannot be written, before any work is done."""
     if path is not None:
@@ -107,6 +115,14 @@ Router = Annotated[
 ]
 Variant = Annotated[str | None, typer.Option(help="A variant of the router.")]
 Permutation = Annotated[str, typer.Option(help=PERMUTATIONS, autocompletion=complete_permutation)]
+Demand = Annotated[
+    Path | None,
+    typer.Option(help="A .csv or .npy file with a row per packet: source, destination."),
+]
+Matrix = Annotated[
+    Path | None,
+    typer.Option(help="A .csv or .npy file with G × G counts of packets, a row per source group."),
+]
 Engine = Annotated[
     str,
     typer.Option(

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 import shlex
 from itertools import chain
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 
@@ -29,6 +30,8 @@ def route(
         str | None, typer.Option(help='A schedule for relay, for example "P2 P1 R2".')
     ] = None,
     permutation: opt.Permutation = "random",
+    demand: opt.Demand = None,
+    matrix: opt.Matrix = None,
     detect: Annotated[
         bool,
         typer.Option(
@@ -44,17 +47,24 @@ def route(
     max_steps: opt.MaxSteps = 1000,
     trace: opt.Trace = None,
 ) -> Report:
-    """Route permutations on POPS(D, G), slot by slot."""
+    """Route permutations, or a demand, on POPS(D, G), slot by slot."""
     from popsnet.routing.detection import DETECTED
 
     if schedule is not None:
         _require_schedules(router, variant)
         variant = schedule
+    opt.require_one_of(permutation, demand, matrix)
+    packets = _packets(d, g, permutation, demand, matrix, detect)
+    if router == opt.DEFAULT_ROUTER and "demand" in packets:
+        raise InputError(
+            f"Router {router}, the default, routes permutations only; give --router relay or "
+            "--router direct for a demand."
+        )
     if router == opt.DEFAULT_ROUTER and variant is None:
         opt.require_default_applies(d, g)
     experiment = popsnet.Experiment(
-        d, g, router=router, variant=variant, permutation=permutation, seed=seed,
-        permutation_seed=permutation_seed, max_steps=max_steps,
+        d, g, router=router, variant=variant, seed=seed, permutation_seed=permutation_seed,
+        max_steps=max_steps, **packets,
     )  # fmt: skip
     if detect:
         experiment = experiment.replaced(variant=experiment.variant + DETECTED)
@@ -71,6 +81,23 @@ def route(
     return with_trace(_report(done, router, permutation), trace)
 
 
+def _packets(
+    d: int, g: int, permutation: str, demand: Path | None, matrix: Path | None, detect: bool
+) -> dict[str, Any]:
+    """Return the permutation, or the demand, as parameters of an experiment."""
+    from popsnet.runs.demands import with_demand
+
+    if demand is None and matrix is None:
+        return {"permutation": permutation}
+    if detect:
+        raise InputError(
+            "--detect asks processors whether they have their packet, and no processor knows how "
+            "many packets of a demand are for it; leave it out."
+        )
+    ways = {name: one for name, one in (("demand", demand), ("matrix", matrix)) if one is not None}
+    return with_demand(popsnet.Network(d, g), ways)
+
+
 def _report(done: popsnet.Runs, router: str, permutation: str) -> Report:
     seconds = float(done.seconds.sum())
     report = done.report().plus(Fact("seconds", seconds), f"Routed in {seconds:,.2f} s.")
@@ -79,7 +106,7 @@ def _report(done: popsnet.Runs, router: str, permutation: str) -> Report:
 
 def _pointer(experiment: popsnet.Experiment, router: str, permutation: str) -> list[str]:
     """Return the command that shows the first run, if the viewer can show it."""
-    if experiment.network.n > _MOST_SEEN or experiment.idealized:
+    if experiment.network.n > _MOST_SEEN or experiment.idealized or experiment.demand is not None:
         return []
     options = {
         "--router": (router, opt.DEFAULT_ROUTER),

@@ -21,16 +21,8 @@ def schedule(
     permutation: Annotated[
         str | None, typer.Option(help=opt.PERMUTATIONS, autocompletion=opt.complete_permutation)
     ] = None,
-    demand: Annotated[
-        Path | None,
-        typer.Option(help="A .csv or .npy file with a row per packet: source, destination."),
-    ] = None,
-    matrix: Annotated[
-        Path | None,
-        typer.Option(
-            help="A .csv or .npy file with G × G counts of packets, a row per source group."
-        ),
-    ] = None,
+    demand: opt.Demand = None,
+    matrix: opt.Matrix = None,
     permutation_seed: opt.PermutationSeed = 0,
     seed: Annotated[int, typer.Option(help="Random seed of the scheduler.")] = 0,
     trace: Annotated[

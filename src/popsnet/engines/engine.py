@@ -70,8 +70,8 @@ def choose_engine(
     """
     unable = None
     if name == "auto":
-        n = experiment.network.n
-        few = runs is not None and runs <= _FEW_RUNS and runs * n <= _FEW_PACKETS
+        packets = experiment.packets
+        few = runs is not None and runs <= _FEW_RUNS and runs * packets <= _FEW_PACKETS
         unable = ENGINES["fused"].supports(experiment)
         name = "slots" if few or traced or unable else "fused"
     if name not in ENGINES:
@@ -124,6 +124,8 @@ def _smallest(experiment: Experiment, engine: Engine, traced: bool) -> str | Non
     """Return the choice that takes the least memory, if that fits: fused and keyed."""
     fused_engine = ENGINES["fused"]
     if traced or (engine is fused_engine and experiment.permutation == "keyed"):
+        return None
+    if experiment.demand is not None:
         return None
     computed = experiment.replaced(permutation="keyed")
     if fused_engine.supports(computed) is not None:

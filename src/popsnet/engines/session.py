@@ -114,6 +114,8 @@ class MessageEngine:
         """Return why the engine cannot run an experiment, or None if it can."""
         if experiment.network.n >= 2**31:
             return f"it numbers processors with 31 bits, and n = {experiment.network.n:,}"
+        if experiment.demand is not None and self.name != "slots":
+            return "it routes permutations, and no demands"
         return self.obstacle(experiment)
 
     def memory(

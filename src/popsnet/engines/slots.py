@@ -110,9 +110,13 @@ def _needed(experiment: Experiment) -> int:
     """Return the bytes of the arrays of the permutation, the machine and the router."""
     network, variant = experiment.network, experiment.resolved_variant
     machine = network.n * machine_bytes(experiment.buffers) + table_bytes(network)
-    return _DESTINATION_BYTES * network.n + machine + variant.working(network)
+    packets = experiment.packets if experiment.demand is not None else 0
+    demand = _DEMAND_BYTES * packets
+    return _DESTINATION_BYTES * network.n + machine + variant.working(network) + demand
 
 
 _DESTINATION_BYTES = 4
+_DEMAND_BYTES = 100
+"""Per packet of a demand, for routers that order, colour or schedule the packets: an estimate."""
 
 ENGINE = MessageEngine("slots", execute, _needed, lambda experiment: None)

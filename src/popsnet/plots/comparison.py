@@ -41,7 +41,10 @@ def draw_comparison(found: Comparison) -> Figure:
     """
     done = found.done
     figure, (axes,) = row_of_axes(1, 1.3 + 0.3 * len(done))
-    axes.set_title(f"{found.network}, {counted(found.runs, 'permutation')}")
+    what = counted(found.runs, "permutation")
+    if found.demand is not None:
+        what = counted(found.demand.packets, "packet")
+    axes.set_title(f"{found.network}, {what}")
     axes.set_xscale("log")
     axes.xaxis.set_major_formatter(plain_number)
     axes.xaxis.set_minor_formatter(LogFormatter())  # without powers, if decades are few

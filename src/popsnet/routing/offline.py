@@ -7,9 +7,15 @@ from popsnet.couplers import hashed_bytes
 from popsnet.memory import Memory
 from popsnet.network import Network
 from popsnet.routing.facts import Claims, Expectation, Words
-from popsnet.routing.router import register
+from popsnet.routing.router import register, register_relation
 from popsnet.schedules.bounds import permutation_slots
-from popsnet.schedules.cache import kept_bytes, schedule_permutation
+from popsnet.schedules.cache import (
+    kept_bytes,
+    schedule_buffers,
+    schedule_demand,
+    schedule_permutation,
+)
+from popsnet.schedules.demand import Demand
 from popsnet.slot import Ints, Slots
 from popsnet.theory.bounds import Bound
 
@@ -61,3 +67,9 @@ def offline(network: Network, destination: Ints, coins: Coins, memory: Memory) -
     Takes O(n log d) time. See :func:`popsnet.schedules.make_schedule`.
     """
     return schedule_permutation(network, destination).follow(memory)
+
+
+@register_relation("offline", "standard", buffers=schedule_buffers)
+def offline_demand(network: Network, destination: Ints, coins: Coins, memory: Memory) -> Slots:
+    """Follow the schedule of a demand: see :func:`popsnet.schedules.make_schedule`."""
+    return schedule_demand(Demand(network, memory.start, destination)).follow(memory)

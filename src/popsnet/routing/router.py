@@ -13,13 +13,16 @@ that processor knows: d, g, its own number, its own entry of ``destination``, it
 what it has heard. ``popsnet.testing.check_locality`` finds routers that use more. A router that is
 meant to know more registers with ``online=False``.
 
+A router may also serve demands, in which packet p starts at processor ``memory.start[p]``: see
+:func:`register_relation`.
+
 The name of a variant followed by ``+or`` is that variant with termination detection.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from inspect import signature
 from pathlib import Path
@@ -31,6 +34,8 @@ from popsnet.memory import Memory
 from popsnet.network import Network
 from popsnet.routing.detection import DETECTED, detected, detected_bytes, detected_words
 from popsnet.routing.facts import NO_CLAIMS, NO_WORDS, Claims, Words
+from popsnet.routing.relation import Relation, own_and_due
+from popsnet.schedules.demand import Demand
 from popsnet.slot import Ints, Slots
 from popsnet.theory.bounds import BOUNDS, Bound
 from popsnet.trace import TraceWords
@@ -140,6 +145,9 @@ class Router:
         Its expected slots and its bounds, in numbers.
     states_online : bool
         Whether ``online`` was stated by the author, not merely left at its default.
+    relations : mapping
+        The ways in which it serves demands, by name; the first is the default. A router without
+        any routes permutations only.
 
     Examples
     --------
@@ -169,6 +177,7 @@ class Router:
     schedules: Schedules | None = None
     claims: Claims = NO_CLAIMS
     states_online: bool = False
+    relations: Mapping[str, Relation] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return f"<router {self.name}: {self.summary}>"
@@ -277,6 +286,52 @@ class Router:
                 f"Router {self.name} ({variant.name}) does not apply to {network}: {reason}"
             )
         return variant
+
+    def serve(self, name: str | None, demand: Demand) -> Variant:
+        """Return the variant that serves a demand.
+
+        Parameters
+        ----------
+        name : str or None
+            The name of one of :attr:`relations`, by default the first.
+        demand : Demand
+            The packets, which decide how many of them a processor may hold.
+
+        Returns
+        -------
+        Variant
+            The variant.
+
+        Raises
+        ------
+        InputError
+            If the router serves no demands, or not by a variant of this name.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import popsnet
+        >>> ends = np.array([0, 0]), np.array([2, 3])
+        >>> demand = popsnet.schedules.Demand(popsnet.Network(2, 2), *ends)
+        >>> variant = popsnet.find_router("direct").serve(None, demand)
+        >>> variant.name, variant.buffers
+        ('in-groups', 3)
+        """
+        if not self.relations:
+            able = ", ".join(one.name for one in all_routers() if one.relations)
+            raise InputError(
+                f"Router {self.name} routes permutations, and no demands with any number of "
+                f"packets per processor; these routers do: {able}."
+            )
+        if name is None:
+            name = next(iter(self.relations))
+        if name not in self.relations:
+            raise InputError(
+                f"Router {self.name} does not serve demands by a variant {name!r}."
+                f"{did_you_mean(name, self.relations)} It does by: {', '.join(self.relations)}."
+            )
+        one = self.relations[name]
+        return Variant(one.route, name=name, buffers=max(one.buffers(demand), 1), words=one.words)
 
     def choose_variant(self, name: str | None, network: Network) -> str:
         """Return the canonical name of the variant that :meth:`resolve` returns.
@@ -602,6 +657,69 @@ def register_variant(
         )  # fmt: skip
         variants = {**known.variants, variant: new}
         _ROUTERS[router] = replace(known, variants=variants)
+        return route
+
+    return add
+
+
+def register_relation(
+    router: str,
+    variant: str,
+    *,
+    buffers: Callable[[Demand], int] = own_and_due,
+    words: Words | None = None,
+) -> Callable[[Route], Route]:
+    """Register the decorated generator function as a way in which a router serves demands.
+
+    Packet p of a demand starts at processor ``memory.start[p]``, which knows p, its destination
+    and how many packets it has. The first that is registered is the default.
+
+    Parameters
+    ----------
+    router : str
+        The name of a registered router.
+    variant : str
+        The name of the variant.
+    buffers : function of a demand
+        Returns the packets that a processor may hold, by default the most that start at a
+        processor plus the most that are for one.
+    words : Words, optional
+        Texts that explain its traces, by default those of the first variant.
+
+    Returns
+    -------
+    function
+        The decorator, which returns the function unchanged.
+
+    Examples
+    --------
+    Packets are sent to all processors, one after another.
+
+    >>> import numpy as np
+    >>> import popsnet
+    >>> def one_by_one(network, destination, coins, memory):
+    ...     for packet, source in enumerate(memory.start):
+    ...         everyone = network.processors, np.full(network.n, network.group(source))
+    ...         groups, only = np.arange(network.g), np.array([network.g])
+    ...         inbox = yield popsnet.Slot.send_packets(
+    ...             np.array([source]), groups, everyone, packets=np.array([packet]), fanout=only
+    ...         )
+    ...         memory.drop(np.array([source]), np.array([packet]))
+    ...         mine = inbox.destinations == inbox.receivers
+    ...         memory.deliver(inbox.receivers[mine], inbox.packets[mine])
+    >>> facts = {"summary": "an example", "slots": "a slot per packet", "buffers": 2}
+    >>> _ = popsnet.register("one-by-one", **facts)(one_by_one)
+    >>> _ = popsnet.register_relation("one-by-one", "standard")(one_by_one)
+    >>> popsnet.route(2, 2, router="one-by-one", demand=[[0, 1], [0, 3], [2, 3]]).slots
+    array([3])
+    >>> unregister("one-by-one")
+    """
+
+    def add(route: Route) -> Route:
+        known = _ROUTERS[router]
+        said = next(iter(known.variants.values())).words if words is None else words
+        relations = {**known.relations, variant: Relation(route, variant, buffers, said)}
+        _ROUTERS[router] = replace(known, relations=relations)
         return route
 
     return add

@@ -17,7 +17,9 @@ from popsnet.files import require_writable
 from popsnet.network import Network, shape_of
 from popsnet.progress import Progress, Update, patient_progress
 from popsnet.routing import Route, Router
+from popsnet.runs.demands import with_demand
 from popsnet.runs.run import Runs, require_traceable, run_traced
+from popsnet.schedules.demand import Demand
 from popsnet.trace import Event, Observer
 
 
@@ -38,8 +40,10 @@ def route(
     trace: str | Path | None = None,
     observers: Sequence[Observer] = (),
     progress: Progress = None,
+    demand: Demand | npt.ArrayLike | str | Path | None = None,
+    matrix: npt.ArrayLike | str | Path | None = None,
 ) -> Runs:
-    """Route permutations on a network, slot by slot.
+    """Route permutations, or demands of any number of packets per processor, slot by slot.
 
     ``route(network, ...)``, ``route(d, g, ...)`` and ``route(experiment, ...)`` are the same.
 
@@ -76,6 +80,12 @@ def route(
     progress : function, bool or None
         A function that is called with the runs done and the total. None shows a bar on a
         terminal after two seconds, False shows nothing.
+    demand : Demand, array, Path or str, optional
+        The packets of every run instead of a permutation: a demand, or an array or a file with a
+        row (source, destination) per packet. The router must serve demands, as ``relay``,
+        ``direct`` and ``offline`` do.
+    matrix : array, Path or str, optional
+        The same as the number of packets from each group (row) to each group (column).
 
     Returns
     -------
@@ -97,10 +107,12 @@ def route(
     >>> runs = popsnet.route(32, 32, router="relay", runs=1000, seed=1)
     >>> runs.slots.min() >= 10, runs.lost.sum()
     (np.True_, np.int64(0))
+    >>> popsnet.route(4, 3, router="relay", matrix=[[0, 9, 1], [4, 0, 4], [2, 2, 0]]).delivered
+    array([22])
     """
     experiment = _experiment(
         d, g, router=router, variant=variant, permutation=permutation, seed=seed,
-        permutation_seed=permutation_seed, max_steps=max_steps,
+        permutation_seed=permutation_seed, max_steps=max_steps, demand=demand, matrix=matrix,
     )  # fmt: skip
     runs = whole_number("runs", runs, 1)
     first = whole_number("first", first, 0, 2**62 - runs)
@@ -144,7 +156,9 @@ def _experiment(
 ) -> Experiment:
     given = {name: value for name, value in parameters.items() if value is not None}
     if not isinstance(network, Experiment):
-        return Experiment(*shape_of(network, g), **given)
+        return Experiment(
+            *shape_of(network, g), **with_demand(Network(*shape_of(network, g)), given)
+        )
     if given := given if g is None else {"g": g, **given}:
         raise InputError(
             f"The experiment already has its parameters; leave out {', '.join(given)}, or use "

@@ -75,7 +75,7 @@ class Run:
     @property
     def slots_known(self) -> int | None:
         """The slots, or None if the run was capped or did not deliver every packet."""
-        whole = self.outcome.delivered == self.experiment.network.n and not self.outcome.capped
+        whole = self.outcome.delivered == self.experiment.packets and not self.outcome.capped
         return self.outcome.slots if whole else None
 
     def trace(self) -> str:
@@ -339,12 +339,12 @@ class Runs(Sequence[Run]):
     @property
     def undelivered(self) -> int:
         """The number of packets that were not delivered, in all runs together."""
-        return int((self.experiment.network.n - self.delivered).sum())
+        return int((self.experiment.packets - self.delivered).sum())
 
     @property
     def failed(self) -> bool:
         """Whether a run was capped, or did not deliver every packet."""
-        return bool((self.capped | (self.delivered < self.experiment.network.n)).any())
+        return bool((self.capped | (self.delivered < self.experiment.packets)).any())
 
     def histogram(self, name: str = "slots") -> tuple[I64, I64]:
         """Return the values of a count in ascending order, and the number of runs with each.
@@ -432,7 +432,7 @@ class Runs(Sequence[Run]):
         for record in records:
             for name in ("peak_buffers", "control_bits"):
                 record[name] = None if record[name] == UNKNOWN else record[name]
-            left = record["delivered"] < self.experiment.network.n
+            left = record["delivered"] < self.experiment.packets
             record["slots_known"] = None if record["capped"] or left else record["slots"]
         for place in np.flatnonzero(self.lost).tolist():
             records[place]["lost_packets"] = list(self.outcomes.at(place).lost_packets)

@@ -6,36 +6,29 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from popsnet.coins import Coins
 from popsnet.engines import ENGINES, Instance, Outcome
-from popsnet.errors import InputError, SizeError
 from popsnet.experiment import seed_number
 from popsnet.files import require_writable, write_whole
-from popsnet.network import Network, require_network
-from popsnet.permutations import make_permutation, require_permutation
+from popsnet.network import Network
 from popsnet.progress import patient_progress
 from popsnet.report import Fact, Report, Reported
 from popsnet.routing import get_router
+from popsnet.runs.demands import demand_from, require_room
 from popsnet.runs.run import trace_instance
 from popsnet.schedules.bounds import lower_bound
 from popsnet.schedules.demand import Demand
-from popsnet.schedules.files import demand_of_matrix, read_demand, read_matrix
 from popsnet.schedules.schedule import Schedule
 from popsnet.schedules.shortest import make_schedule
-from popsnet.system import available_memory
 from popsnet.trace import Event, Observer
 
 _ROUTER = "offline"
 _VARIANT = "standard"
 _HEADING = "slot,sender,coupler,listener,packet\n"
-_BYTES_PER_PACKET = 250
-"""To colour, order and execute a packet: measured, rounded up."""
-_TRACE_BYTES_PER_PACKET = 700
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -256,72 +249,13 @@ def schedule(
     seed_number("seed", seed)
     if trace is not None:
         require_writable(Path(trace))
-    wanted = _demand(
+    wanted = demand_from(
         network, permutation_seed, demand=demand, permutation=permutation, packets=packets,
         matrix=matrix,
     )  # fmt: skip
-    _require_room(network, wanted.packets, traced=trace is not None)
+    require_room(network, wanted.packets, traced=trace is not None)
     begin = time.perf_counter()
     with patient_progress(f"scheduling {wanted.packets:,} packets on {network}", None):
         made = make_schedule(wanted, seed=seed)
     done = Scheduled(wanted, made, seed, time.perf_counter() - begin)
     return done if trace is None else replace(done, outcome=done.write_trace(trace))
-
-
-def _demand(network: Network, permutation_seed: int, **given: Any) -> Demand:
-    """Return the demand, given in one of the ways of :func:`schedule`."""
-    require_network(network)
-    _require_room(network, network.n, traced=False)
-    given = {name: value for name, value in given.items() if value is not None}
-    given = {name: _table(name, value) for name, value in given.items()}
-    if len(given) > 1:
-        raise InputError(
-            f"{' and '.join(given)} each give the packets to send; give only one of them."
-        )
-    ((name, value),) = given.items() or [("permutation", "random")]
-    if name == "demand" and isinstance(value, Demand):
-        if value.network != network:
-            raise InputError(f"The demand is for {value.network}, not for {network}.")
-        return value
-    if name == "matrix":
-        return _of_matrix(network, value)
-    if name == "packets" or (name == "demand" and (isinstance(value, Path) or np.ndim(value) == 2)):
-        return _of_packets(network, value)
-    if isinstance(value, str | Path):
-        seed_number("permutation_seed", permutation_seed)
-        coins = Coins(permutation_seed).for_run(0)  # as the first run of an experiment
-        destination = make_permutation(str(value), network, coins)
-    else:
-        destination = require_permutation(np.asarray(value), network.n, "permutation")
-    return Demand.of_permutation(network, destination)
-
-
-def _table(name: str, value: Any) -> Any:
-    """Return a value; refuse a list of rows that differ in length, which is no array."""
-    if isinstance(value, list | tuple):
-        try:
-            return np.asarray(value)
-        except ValueError as error:
-            raise InputError(f"{name}: its rows must have the same length.") from error
-    return value
-
-
-def _of_packets(network: Network, packets: str | Path | npt.ArrayLike) -> Demand:
-    return read_demand(packets, network).demand
-
-
-def _of_matrix(network: Network, matrix: str | Path | npt.ArrayLike) -> Demand:
-    counts = read_matrix(matrix, network).counts
-    _require_room(network, int(counts.sum()), traced=False)
-    return demand_of_matrix(network, counts)
-
-
-def _require_room(network: Network, packets: int, traced: bool) -> None:
-    """Refuse a demand that needs more memory than is available."""
-    needed = max(network.n, packets) * (_BYTES_PER_PACKET + _TRACE_BYTES_PER_PACKET * traced)
-    if needed > available_memory():
-        raise SizeError(
-            f"{network} with {packets:,} packets needs about {needed / 1e9:,.1f} GB"
-            f"{' for a trace; a table takes less' if traced else ''}; "
-            f"{available_memory() / 1e9:,.1f} GB are available here."
-        )

@@ -11,11 +11,14 @@ import numpy as np
 import numpy.typing as npt
 
 from popsnet.report import Column, Fact, Report, Reported, Row, Table, counted, facts_of
+from popsnet.schedules.bounds import lower_bound
+from popsnet.schedules.demand import Demand
 from popsnet.stats.inference import Summary
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from popsnet.experiment import Experiment
     from popsnet.runs.run import Runs
 
 I64 = npt.NDArray[np.int64]
@@ -51,8 +54,7 @@ class RunsSummary(Reported, dict[str, Summary]):
         title = (
             f"{one.network}: {one.network.n:,} processors in {one.g:,} groups of {one.d:,}\n"
             f"{counted(len(runs), 'run')} of {one.router} ({one.variant}), engine {runs.engine}\n"
-            f"permutation {one.shown_permutation}, seed {one.seed}, "
-            f"permutation seed {one.permutation_seed}"
+            f"{_packets(one)}"
         )
         facts = (
             *facts_of(one, "network", "router", "variant"),
@@ -61,9 +63,11 @@ class RunsSummary(Reported, dict[str, Summary]):
             *facts_of(one, "seed", "permutation_seed"),
             Fact("lost", int(runs.lost.sum())),
             Fact("capped", self.capped),
+            *_facts_of_demand(one),
         )
         steps = [_steps(runs)] if len(runs) == 1 else []
-        parts = (Table("runs", "", (), runs.to_records()), *steps, self._table())
+        tables = Table("runs", "", (), runs.to_records()), *steps, self._table()
+        parts: tuple[Table | str, ...] = (*tables, *_bound(facts))
         return Report(title, facts, parts, self._verdict, not runs.failed, cure_of([runs]))
 
     def _table(self) -> Table:
@@ -89,6 +93,36 @@ class RunsSummary(Reported, dict[str, Summary]):
         if runs.experiment.idealized:
             text += f" Variant {variant} is idealized: these are statistics, not routes."
         return f"FAILED: {text}" if runs.failed else text
+
+
+def _packets(experiment: Experiment) -> str:
+    """Return what is routed, and the seeds, in a line."""
+    demand, seed = experiment.demand, f"seed {experiment.seed}"
+    if demand is not None:
+        return f"{described(demand)}, {seed}"
+    seeds = f"{seed}, permutation seed {experiment.permutation_seed}"
+    return f"permutation {experiment.shown_permutation}, {seeds}"
+
+
+def described(demand: Demand) -> str:
+    """Return the size of a demand in a few words."""
+    return f"{counted(demand.packets, 'packet')}, at most {demand.h:,} from or for a processor"
+
+
+def _facts_of_demand(experiment: Experiment) -> list[Fact]:
+    demand = experiment.demand
+    if demand is None:
+        return []
+    return [
+        Fact("packets", demand.packets),
+        Fact("max_per_processor", demand.h),
+        Fact("lower_bound", lower_bound(demand)),
+    ]
+
+
+def _bound(facts: Iterable[Fact]) -> list[str]:
+    bounds = (one.value for one in facts if one.key == "lower_bound")
+    return [f"Lower bound for any schedule of these packets: {bound:,} slots" for bound in bounds]
 
 
 def cure_of(results: Iterable[Runs]) -> str:
@@ -144,7 +178,7 @@ def _named(runs: Runs) -> str:
 
 def _steps(runs: Runs) -> Table:
     """Return a table of the packets that are pending after each step of a single run."""
-    pending = [runs.experiment.network.n, *runs[0].outcome.survivors]
+    pending = [runs.experiment.packets, *runs[0].outcome.survivors]
     rows = [
         {"step": step, "pending": after, "delivered": before - after}
         for step, (before, after) in enumerate(pairwise(pending), start=1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from threading import Lock
 
@@ -79,6 +79,48 @@ def schedule_permutation(network: Network, destination: Ints, *, seed: int = 0) 
 
 def _make(demand: Demand, seed: int) -> Schedule:
     return one_slot(demand) or make_two_hops(demand, seed=seed)
+
+
+def schedule_demand(demand: Demand, *, seed: int = 0) -> Schedule:
+    """Return the schedule of a demand, from the cache if it was made before.
+
+    It does not depend on the order of packets with different sources.
+
+    Parameters
+    ----------
+    demand : Demand
+        The packets.
+    seed : int
+        The random seed of the colouring.
+
+    Returns
+    -------
+    Schedule
+        The schedule for the packets in the order of their sources, of one slot if that is enough,
+        and else of two hops per packet.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from popsnet import Network
+    >>> from popsnet.schedules import Demand
+    >>> from popsnet.schedules.cache import schedule_demand
+    >>> schedule_demand(Demand(Network(1, 3), np.array([2, 0, 0]), np.array([1, 1, 2]))).slots
+    2
+    """
+    network, order = demand.network, np.argsort(demand.source, kind="stable").astype(np.int32)
+    ends = demand.source[order], demand.destination[order]
+    made = kept_schedule(
+        f"demand {network.d} {network.g} {seed}",
+        ends,
+        lambda: _make(Demand(network, *ends), seed),
+    )
+    return made.renumbered(order)
+
+
+def schedule_buffers(demand: Demand) -> int:
+    """Return the packets that a processor holds at most in the schedule of a demand."""
+    return schedule_demand(demand).peak_buffers(demand.source)
 
 
 def kept_schedule(name: str, numbers: tuple[Ints, ...], make: Callable[[], Schedule]) -> Schedule:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from hashlib import blake2b
 
 import numpy as np
 
@@ -71,6 +72,14 @@ class Demand:
     def of_permutation(cls, network: Network, destination: Ints) -> Demand:
         """Make the demand of a permutation, in which packet i starts at processor i."""
         return cls(network, network.processors, destination)
+
+    @property
+    def digest(self) -> str:
+        """A hash of the packets, in order."""
+        digest = blake2b(digest_size=16)
+        for ends in (self.source, self.destination):
+            digest.update(ends.astype("<i4").data)
+        return digest.hexdigest()
 
     @property
     def packets(self) -> int:

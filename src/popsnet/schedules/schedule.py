@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -131,6 +131,12 @@ class Schedule:
         home = source[packets], packets
         nbytes = sum(array.nbytes for array in (*every, *home))
         return cls(demand.network, messages, nbytes, home, in_rounds=False)
+
+    def renumbered(self, numbers: I32) -> Schedule:
+        """Return the same schedule with ``numbers[p]`` in place of packet p."""
+        messages = tuple(one._replace(packets=numbers[one.packets]) for one in self.messages)
+        home = self.home[0], numbers[self.home[1]]
+        return replace(self, messages=messages, home=home)
 
     @property
     def slots(self) -> int:

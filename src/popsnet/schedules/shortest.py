@@ -1,26 +1,72 @@
-"""The shortest schedule known: one hop, two hops, or part straight and the rest relayed."""
+"""The shortest schedule known: one hop, two hops, or part straight and the rest relayed.
+
+A demand says at which processor each packet starts, and where it goes. A traffic matrix says it of
+groups only, and leaves the processors to the schedule.
+"""
 
 from __future__ import annotations
 
+from typing import Any, Literal, TypeAlias, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from popsnet.errors import InputError
+from popsnet.network import Network
+from popsnet.schedules.bounds import lower_bound, matrix_bound, offline_slots
 from popsnet.schedules.construction import make_two_hops, one_slot
 from popsnet.schedules.demand import Demand
-from popsnet.schedules.schedule import Schedule
+from popsnet.schedules.files import demand_of_matrix
+from popsnet.schedules.fixed import best_fixed, one_hop_floor, plan_straight
+from popsnet.schedules.groups import (
+    GroupPlan,
+    give_processors,
+    one_hop_slots,
+    plan_mixed,
+    plan_one_hop,
+)
+from popsnet.schedules.linear_program import linear_bound, whole_slots
+from popsnet.schedules.schedule import Paths, Schedule
+
+Hops: TypeAlias = Literal["auto", "1", "2", "mixed"]
+"""How packets travel: straight, through one relay each, straight or through a relay, or the
+shortest of these."""
+
+MOST_GROUPS = 64
+"""For more groups the linear program takes minutes, and is not solved."""
 
 
-def make_schedule(demand: Demand, *, seed: int = 0) -> Schedule:
+def make_schedule(demand: Demand, *, hops: Hops | int = "auto", seed: int = 0) -> Schedule:
     """Build a collision-free schedule of a demand.
 
     Parameters
     ----------
     demand : Demand
         The packets to send.
+    hops : {"auto", 1, 2, "mixed"}
+        1 sends every packet straight to its destination, 2 every packet through a relay, and
+        "mixed" some straight and the others through relays. "auto" keeps the shortest.
     seed : int
-        The random seed of the colouring; a seed always gives the same schedule.
+        The random seed; a seed always gives the same schedule.
 
     Returns
     -------
     Schedule
-        A schedule of one slot if that is enough, and else of two hops per packet.
+        The schedule.
+
+    Raises
+    ------
+    InputError
+        If a processor sends or receives more than 65,536 packets.
+
+    Notes
+    -----
+    Let h be the largest number of packets of a processor, Δ that of a group, and C that of a
+    coupler. One hop takes at least max(h, C) slots, and so many if d = 1 or h = 1; whether three
+    slots are enough is NP-complete in general, so the rest is a search (see
+    :mod:`popsnet.schedules.fixed`). Two hops take 2·max(h, ⌈Δ/g⌉) slots; see
+    :func:`popsnet.schedules.construction.make_two_hops`. Mixtures are found by a search, for up to
+    2^19 packets.
 
     Examples
     --------
@@ -28,7 +74,104 @@ def make_schedule(demand: Demand, *, seed: int = 0) -> Schedule:
     >>> from popsnet import Network
     >>> from popsnet.schedules import Demand, make_schedule
     >>> demand = Demand(Network(4, 3), np.array([0, 0, 5]), np.array([3, 7, 3]))
-    >>> make_schedule(demand).slots
-    4
+    >>> make_schedule(demand).slots, make_schedule(demand, hops=2).slots
+    (2, 4)
     """
-    return one_slot(demand) or make_two_hops(demand, seed=seed)
+    kind = require_hops(hops)
+    if kind == "2":
+        return make_two_hops(demand, seed=seed)
+    if (made := one_slot(demand)) is not None:
+        return made
+    if kind == "1":
+        return Schedule.of_paths(demand, plan_straight(demand, seed=seed))
+    best: Paths | None = None
+    slots = offline_slots(demand) + 1
+    if kind == "mixed" or one_hop_floor(demand) < slots:
+        straight = plan_straight(demand, seed=seed)
+        if kind == "mixed" or straight.slots < slots:
+            best, slots = straight, straight.slots
+    slots = min(slots, offline_slots(demand)) if kind == "auto" else slots
+    bound = lower_bound(demand)
+    if slots > bound:
+        best = best_fixed(demand, bound, slots, relays=True, seed=seed) or best
+    return make_two_hops(demand, seed=seed) if best is None else Schedule.of_paths(demand, best)
+
+
+def schedule_matrix(
+    network: Network, counts: npt.NDArray[Any], *, hops: Hops | int = "auto", seed: int = 0
+) -> tuple[Demand, Schedule]:
+    """Build a collision-free schedule of packets between groups, and choose their processors.
+
+    Parameters
+    ----------
+    network : Network
+        The network.
+    counts : array of int, shape (g, g)
+        The number of packets from each group (row) to each group (column).
+    hops : {"auto", 1, 2, "mixed"}
+        As for :func:`make_schedule`.
+    seed : int
+        The random seed; a seed always gives the same schedule.
+
+    Returns
+    -------
+    tuple of Demand and Schedule
+        The packets in row-major order with the processors that were chosen, and their slots.
+
+    Notes
+    -----
+    One hop takes max(largest entry, ⌈row/d⌉, ⌈column/d⌉) slots, which is optimal for one hop. Two
+    hops take 2⌈Δ/min(d, g)⌉. Mixtures are searched for from the lower bound upwards.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from popsnet import Network
+    >>> from popsnet.schedules import schedule_matrix
+    >>> counts = np.array([[0, 9, 1], [1, 0, 9], [9, 1, 0]])
+    >>> [schedule_matrix(Network(3, 3), counts, hops=hops)[1].slots for hops in (1, 2, "mixed")]
+    [9, 8, 6]
+    """
+    kind, d = require_hops(hops), network.d
+    one = one_hop_slots(counts, d)
+    busiest = max(counts.sum(axis=axis).max(initial=0) for axis in (0, 1))
+    two = one if d == 1 else 2 * -(-int(busiest) // min(d, network.g))
+    if kind == "2":
+        return _dealt(network, counts, seed)
+    plan = None
+    if kind != "1":
+        most = min(one, two) if kind == "auto" else one
+        plan = _mixed_plan(counts, d, most, seed)
+    if plan is None and kind == "auto" and two < one:
+        return _dealt(network, counts, seed)
+    return _with_processors(network, plan or plan_one_hop(counts, d))
+
+
+def _mixed_plan(counts: npt.NDArray[Any], d: int, most: int, seed: int) -> GroupPlan | None:
+    """Search for a plan with fewer than ``most`` slots; the linear program cuts the search."""
+    bound = matrix_bound(counts, d)
+    if bound >= most:
+        return None
+    plan = plan_mixed(counts, d, bound, bound + 1, seed=seed)
+    if plan is None and len(counts) <= MOST_GROUPS:
+        bound = max(bound, whole_slots(linear_bound(counts, d) or 0) - 1)
+    return plan or plan_mixed(counts, d, bound + 1, most, seed=seed)
+
+
+def _dealt(network: Network, counts: npt.NDArray[Any], seed: int) -> tuple[Demand, Schedule]:
+    demand = demand_of_matrix(network, counts)
+    return demand, make_two_hops(demand, seed=seed)
+
+
+def _with_processors(network: Network, plan: GroupPlan) -> tuple[Demand, Schedule]:
+    source, relay, destination = give_processors(network, plan)
+    demand = Demand(network, source, destination)
+    return demand, Schedule.of_paths(demand, Paths(relay, plan.first, plan.final, plan.slots))
+
+
+def require_hops(hops: Hops | int) -> Hops:
+    """Return which hops are allowed, and refuse anything else."""
+    for known in get_args(Hops):
+        if str(hops) == known:
+            return known  # type: ignore[no-any-return]
+    raise InputError(f"hops = {hops!r:.60}: choose one of {', '.join(get_args(Hops))}.")

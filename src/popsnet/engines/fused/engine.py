@@ -61,6 +61,8 @@ class FusedEngine:
 
     def supports(self, experiment: Experiment) -> str | None:
         """Return why the engine cannot run an experiment, or None if it can."""
+        if experiment.demand is not None:
+            return "it routes permutations, and no demands"
         if not _compiled(experiment.resolved_router, experiment.resolved_variant):
             return f"it runs only mei-rizzi ({', '.join(_MEI_RIZZI)}) and the schedules of relay"
         return kernel_of(experiment).obstacle(experiment.permutation == "keyed")

@@ -16,13 +16,21 @@ from popsnet.memory import Memory
 from popsnet.network import Network
 from popsnet.routing.direct import WORDS, direct, direct_slots, direct_working
 from popsnet.routing.facts import Claims, Expectation, Words
+from popsnet.routing.relation import own_and_due
 from popsnet.routing.relay.census import CENSUS_PHASES, census, census_slots
+from popsnet.routing.relay.folds import FOLDS_PHASES, folds
 from popsnet.routing.relay.park import Park, SweepStage
 from popsnet.routing.relay.planner import plan
 from popsnet.routing.relay.roll_call import ROLL_CALL_PHASES, roll_call
 from popsnet.routing.relay.schedule import RelaySchedule, parse_schedule
 from popsnet.routing.relay.state import RelayState
-from popsnet.routing.router import Variant, default_working, register, register_variant
+from popsnet.routing.router import (
+    Variant,
+    default_working,
+    register,
+    register_relation,
+    register_variant,
+)
 from popsnet.routing.to_all import broadcast
 from popsnet.slot import Inbox, Ints, Slot, Slots
 from popsnet.theory.bounds import Bound
@@ -251,6 +259,18 @@ register_variant(
         ROLL_CALL_PHASES,
     ),
 )(roll_call)
+
+
+register_relation(
+    "relay",
+    "folds",
+    buffers=lambda demand: own_and_due(demand) + 1,
+    words=Words(
+        f"{_PUBLIC} Four slots per try: to a relay, to the destination, and an acknowledgement "
+        "back. Packets that failed are tried less and less often.",
+        {**_SEED_PHASES, **FOLDS_PHASES},
+    ),
+)(folds)
 
 
 @register_variant(

@@ -1,0 +1,226 @@
+"""Demands served after announcements: within groups, or to all processors.
+
+Both are deterministic and free of collisions, and serve as relations of the router ``direct``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from popsnet.coins import Coins
+from popsnet.errors import SizeError
+from popsnet.memory import Memory
+from popsnet.network import I32, I64, Network
+from popsnet.routing.direct import direct_slots
+from popsnet.routing.facts import Words
+from popsnet.routing.relation import most, take_home
+from popsnet.routing.router import register_relation
+from popsnet.schedules.cache import schedule_buffers, schedule_demand
+from popsnet.schedules.colouring.colouring import colour_edges
+from popsnet.schedules.construction import ranks
+from popsnet.schedules.demand import Demand
+from popsnet.slot import Inbox, Ints, Slot, Slots
+from popsnet.system import amount, available_memory
+
+_WITHIN = "announce within groups"
+_ACROSS = "announce to all groups"
+_PASSED = "pass the lists on"
+_PHASE = "to destination"
+
+
+class _Lists(NamedTuple):
+    """What every processor announces: the destinations of its packets, in its own order.
+
+    A destination j is announced as j + 1, and 0 stands for no further packet.
+    """
+
+    table: I32
+    """A row per processor."""
+    packets: I32
+    """The packets, by source, and those of a source in its own order."""
+
+    @classmethod
+    def of(cls, network: Network, start: I32, destination: Ints, packets: I32) -> _Lists:
+        """Return the lists of some packets."""
+        packets = packets[np.argsort(start[packets], kind="stable")]
+        source = start[packets]
+        table = np.zeros((network.n, max(most(source), 1)), dtype=np.int32)
+        table[source, ranks(source, network.n)] = destination[packets] + 1
+        return cls(table, packets)
+
+    def bits(self, network: Network) -> int:
+        """Return the bits of the longest list."""
+        return int(self.table.shape[1]) * network.n.bit_length()
+
+
+def _rows(lists: I32) -> tuple[I64, I32]:
+    """Return the row and the destination of every packet in lists that were announced."""
+    row, place = np.nonzero(lists)
+    return row, lists[row, place] - 1
+
+
+def _announce_within(network: Network, lists: _Lists) -> Generator[Slot, Inbox, I32]:
+    """Let every group hear the lists of its processors, one per slot; return them as heard."""
+    if network.d == 1:
+        return lists.table  # a processor knows its own
+    processors = network.processors
+    group, index = network.group(processors), network.index(processors)
+    heard = np.empty_like(lists.table)
+    for turn in range(network.d):
+        speakers = processors[index == turn]
+        inbox = yield Slot.send_control(
+            speakers, group[speakers], group, contents=lists.table[speakers],
+            bits=lists.bits(network), phase=_WITHIN, conflict_free=True,
+        )  # fmt: skip
+        assert inbox.contents is not None
+        first = inbox.receivers % network.d == 0  # all of a group hear the same
+        heard[inbox.receivers[first] + turn] = inbox.contents[first]
+    return heard
+
+
+@register_relation(
+    "direct",
+    "in-groups",
+    words=Words(
+        "The processors of a group announce their packets to each other. Then every packet takes "
+        "one hop, in a slot computed from its source, its destination and the announcements: "
+        "nothing collides.",
+        {
+            _WITHIN: "A processor of each group tells its group where its packets go.",
+            _PHASE: "Packets go to their destinations, each on a coupler of its own.",
+        },
+    ),
+)
+def in_groups(network: Network, destination: Ints, coins: Coins, memory: Memory) -> Slots:
+    """Send every packet straight to its destination, in rounds of max(d, g) slots.
+
+    As in :func:`~popsnet.routing.direct.direct`, destination (b, m) listens in slot t of a round to
+    the group a with a + m ≡ t mod max(d, g), so it need not know who sends. In that slot group a
+    may send one packet to each (b, m), and each processor of it one packet: the packets of group a
+    for indices m are edges between its processors and the groups b. A colouring of these edges
+    gives the rounds, as many as the largest degree Δ: the most packets that a processor has for
+    destinations with one index, or a group for one destination. Each group computes it for itself,
+    after its processors have announced their packets in d slots. So it takes at most
+    d + Δ·max(d, g) slots, Δ ≤ h, and nobody has to know Δ or h: as in every router the run ends
+    with the last delivery, which only the simulation sees.
+    """
+    period, processors = direct_slots(network), network.processors
+    away = take_home(destination, memory)
+    lists = _Lists.of(network, memory.start, destination, away)
+    heard = yield from _announce_within(network, lists)
+    source, to = _rows(heard)
+    rounds = _rounds(network, source, to)
+    slot = rounds * period + (network.group(source) + network.index(to)) % period
+    order = np.argsort(slot, kind="stable")
+    ends = np.searchsorted(slot[order], np.arange(int(slot.max(initial=-1)) + 2))
+    for t in range(len(ends) - 1):
+        now = order[ends[t] : ends[t + 1]]
+        senders, packets = source[now].astype(np.int32), lists.packets[now]
+        awaited = (t - network.index(processors)) % period
+        listens = awaited < network.g
+        inbox = yield Slot.send_packets(
+            senders, network.group(destination[packets]), (processors[listens], awaited[listens]),
+            packets=packets, phase=_PHASE, step=t // period, conflict_free=True,
+        )  # fmt: skip
+        memory.drop(senders, packets)
+        mine = inbox.destinations == inbox.receivers
+        memory.deliver(inbox.receivers[mine], inbox.packets[mine])
+
+
+def _rounds(network: Network, source: I64, to: I32) -> I64:
+    """Return the round of each packet, which the group of its source computes."""
+    rounds = np.zeros(len(source), dtype=np.int64)
+    by, index = network.group(source), network.index(to)
+    starts = np.searchsorted(by, np.arange(network.g + 1))
+    for a in range(network.g):
+        own = slice(starts[a], starts[a + 1])
+        left = index[own] * network.d + network.index(source[own])
+        right = index[own] * network.g + network.group(to[own])
+        ends = (np.unique(side, return_inverse=True)[1] for side in (left, right))
+        rounds[own] = colour_edges(*ends)
+    return rounds
+
+
+@register_relation(
+    "direct",
+    "to-all",
+    buffers=schedule_buffers,
+    words=Words(
+        "All processors announce their packets to all others, in large messages. Then every "
+        "processor computes the same off-line schedule, and all follow it.",
+        {
+            _ACROSS: "A processor of each group tells all groups where its packets go.",
+            _PASSED: "A processor of each group tells its group what it has heard.",
+            "to relay": "Packets go to their relays, each on a coupler of its own.",
+            _PHASE: "Packets go to their destinations, each on a coupler of its own.",
+        },
+    ),
+)
+def to_all(network: Network, destination: Ints, coins: Coins, memory: Memory) -> Slots:
+    """Announce all packets to all processors in d⌈g/d⌉ + min(d, g) slots, and follow a schedule.
+
+    In d⌈g/d⌉ slots every processor sends its list of destinations to all groups, and processor
+    (x, l) listens to the groups l, l + d, … in turn. Then (x, l) passes the lists that it has heard
+    on to group x, in one message. Now all processors know all packets, and compute the schedule
+    that the router ``offline`` would follow. These messages are large: each holds the lists of
+    ⌈g/d⌉ groups, up to h·max(d, g) numbers if d and g divide each other.
+    """
+    every = np.arange(len(destination), dtype=np.int32)
+    lists = _Lists.of(network, memory.start, destination, every)
+    _require_room(network, lists)
+    heard = yield from _announce_across(network, lists)
+    source, to = _rows((yield from _pass_on(network, lists, heard)))
+    schedule = schedule_demand(Demand(network, source, to))
+    yield from replace(schedule, packets=lists.packets[schedule.packets]).follow(memory)
+
+
+def _announce_across(network: Network, lists: _Lists) -> Generator[Slot, Inbox, I32]:
+    """Let every group hear all lists; return them by hearer, turn and speaker."""
+    d, g, processors = network.d, network.g, network.processors
+    index = network.index(processors)
+    turns = -(-g // d)
+    heard = np.zeros((network.n, turns, d, lists.table.shape[1]), dtype=np.int32)
+    for turn in range(turns):
+        listened = index + turn * d
+        listens = listened < g
+        for spoken in range(d):
+            speakers = processors[index == spoken]
+            inbox = yield Slot.broadcast(
+                speakers, g, (processors[listens], listened[listens]),
+                contents=lists.table[speakers], bits=lists.bits(network), phase=_ACROSS,
+                conflict_free=True,
+            )  # fmt: skip
+            assert inbox.contents is not None
+            heard[inbox.receivers, turn, spoken] = inbox.contents
+    return heard
+
+
+def _pass_on(network: Network, lists: _Lists, heard: I32) -> Generator[Slot, Inbox, I32]:
+    """Let every group hear what its processors have heard; return the list of every processor."""
+    d, g, processors = network.d, network.g, network.processors
+    group, index = network.group(processors), network.index(processors)
+    known = np.zeros((heard.shape[1], d, *heard.shape[2:]), dtype=np.int32)
+    for spoken in range(min(d, g)):
+        speakers = processors[index == spoken]
+        inbox = yield Slot.send_control(
+            speakers, group[speakers], group, contents=heard[speakers],
+            bits=lists.bits(network) * heard.shape[1] * d, phase=_PASSED, conflict_free=True,
+        )  # fmt: skip
+        assert inbox.contents is not None
+        known[:, spoken] = inbox.contents[0]  # every processor heard the same
+    return known.reshape(-1, known.shape[-1])[: network.n]
+
+
+def _require_room(network: Network, lists: _Lists) -> None:
+    """Refuse lists that all processors together cannot hear here."""
+    per_processor = -(-network.g // network.d) * network.d * lists.table.shape[1]
+    needed = 3 * 4 * network.n * per_processor
+    if needed > available_memory():
+        raise SizeError(
+            f"The announcements of direct (to-all) need about {amount(needed)} on {network}, "
+            f"{amount(available_memory())} are available here; use direct:in-groups or relay."
+        )

@@ -1,0 +1,148 @@
+"""Demands as users give them: packets, matrices and permutations, as values or as files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from popsnet.coins import Coins
+from popsnet.errors import InputError, SizeError
+from popsnet.experiment import seed_number
+from popsnet.network import Network, require_network
+from popsnet.permutations import make_permutation, require_permutation
+from popsnet.schedules.demand import Demand
+from popsnet.schedules.files import Rounding, demand_of_matrix, read_demand, read_matrix
+from popsnet.system import available_memory
+
+I64 = npt.NDArray[np.int64]
+
+_BYTES_PER_PACKET = 250
+"""To colour, order and execute a packet: measured, rounded up."""
+_TRACE_BYTES_PER_PACKET = 700
+
+
+class Given(NamedTuple):
+    """The packets that a user has given: a demand, or counts between groups."""
+
+    demand: Demand | None
+    counts: I64 | None
+    """The packets from each group (row) to each group (column), whose processors are free."""
+    rounding: Rounding | None
+    """How amounts became packets, if there was a unit."""
+
+    def demand_on(self, network: Network) -> Demand:
+        """Return the demand, with packets between groups dealt to processors in turn."""
+        if self.demand is not None:
+            return self.demand
+        assert self.counts is not None
+        return demand_of_matrix(network, self.counts)
+
+
+def read_given(
+    network: Network, permutation_seed: int = 0, unit: float | None = None, **given: Any
+) -> Given:
+    """Return the packets, given in one of several ways.
+
+    Parameters
+    ----------
+    network : Network
+        The network.
+    permutation_seed : int
+        The seed of a random permutation.
+    unit : float, optional
+        The amount of one packet, for amounts that are not numbers of packets.
+    **given
+        One of ``demand``, ``permutation``, ``packets`` and ``matrix``, as for
+        :func:`popsnet.schedule`; None stands for one that is not given. By default the packets are
+        a random permutation.
+
+    Returns
+    -------
+    Given
+        The packets.
+
+    Examples
+    --------
+    >>> from popsnet import Network
+    >>> from popsnet.runs.demands import read_given
+    >>> read_given(Network(2, 2), matrix=[[0, 3], [1, 0]]).counts.sum()
+    4
+    """
+    require_network(network)
+    require_room(network, network.n, traced=False)
+    given = {name: value for name, value in given.items() if value is not None}
+    if len(given) > 1:
+        raise InputError(
+            f"{' and '.join(given)} each give the packets to send; give only one of them."
+        )
+    ((name, value),) = given.items() or [("permutation", "random")]
+    if name == "matrix":
+        matrix = read_matrix(value, network, unit)
+        require_room(network, int(matrix.counts.sum()), traced=False)
+        return Given(None, matrix.counts, matrix.rounding)
+    if isinstance(value, list | tuple):
+        value = _array(name, value)
+    if name == "packets" or (name == "demand" and (isinstance(value, Path) or np.ndim(value) == 2)):
+        read = read_demand(value, network, unit)
+        return Given(read.demand, None, read.rounding)
+    if unit is not None:
+        raise InputError(f"unit = {unit}: {name} has no amounts. Leave the unit out.")
+    return Given(_demand(network, permutation_seed, value), None, None)
+
+
+def _demand(network: Network, permutation_seed: int, value: Any) -> Demand:
+    """Return a demand that is one already, or a permutation."""
+    if isinstance(value, Demand):
+        if value.network != network:
+            raise InputError(f"The demand is for {value.network}, not for {network}.")
+        return value
+    if isinstance(value, str | Path):
+        seed_number("permutation_seed", permutation_seed)
+        coins = Coins(permutation_seed).for_run(0)  # as the first run of an experiment
+        destination = make_permutation(str(value), network, coins)
+    else:
+        destination = require_permutation(np.asarray(value), network.n, "permutation")
+    return Demand.of_permutation(network, destination)
+
+
+def _array(name: str, value: Any) -> npt.NDArray[Any]:
+    """Return an array; refuse a list of rows that differ in length, which is none."""
+    try:
+        return np.asarray(value)
+    except ValueError as error:
+        raise InputError(f"{name}: its rows must have the same length.") from error
+
+
+def with_demand(network: Network, given: dict[str, Any]) -> dict[str, Any]:
+    """Return parameters of an experiment, with ``demand`` or ``matrix`` made a demand.
+
+    Here a text is the name of a file. ``unit`` is the amount of one packet.
+    """
+    ways = {name: value for name, value in given.items() if name in ("demand", "matrix")}
+    rest = {name: value for name, value in given.items() if name not in (*ways, "unit")}
+    unit = given.get("unit")
+    if not ways:
+        if unit is not None:
+            raise InputError(f"unit = {unit}: a permutation has no amounts. Leave the unit out.")
+        return rest
+    if "permutation" in rest:
+        raise InputError(
+            f"permutation and {' and '.join(ways)} each give the packets to send; give only one of "
+            "them."
+        )
+    ways = {name: Path(one) if isinstance(one, str) else one for name, one in ways.items()}
+    return {**rest, "demand": read_given(network, unit=unit, **ways).demand_on(network)}
+
+
+def require_room(network: Network, packets: int, traced: bool) -> None:
+    """Refuse a demand that needs more memory than is available."""
+    needed = max(network.n, packets) * (_BYTES_PER_PACKET + _TRACE_BYTES_PER_PACKET * traced)
+    if needed > available_memory():
+        raise SizeError(
+            f"{network} with {packets:,} packets needs about {needed / 1e9:,.1f} GB"
+            f"{' for a trace; a table takes less' if traced else ''}; "
+            f"{available_memory() / 1e9:,.1f} GB are available here."
+        )
