@@ -32,7 +32,6 @@ from popsnet.plots import (
     draw_losses,
     draw_network,
     draw_phases,
-    draw_schedule,
     draw_separation,
     draw_slot,
     draw_slots,
@@ -43,13 +42,10 @@ from popsnet.plots import (
 )
 from popsnet.plots.conflicts import edges_of
 from popsnet.plots.journey import hops_of
-from popsnet.plots.schedule import _shared
 from popsnet.plots.style import parts_of, save_one
 from popsnet.routing import get_router
 from popsnet.routing.mei_rizzi import PHASES
 from popsnet.runs.phase_analysis import analyse_phases
-from popsnet.schedules.demand import Demand
-from popsnet.schedules.shortest import make_schedule
 from popsnet.sorting import ComparatorNetwork, bitonic, merge_exchange
 from popsnet.trace import Event
 from tests.conftest import permutation
@@ -483,22 +479,6 @@ def test_a_diagram_that_nobody_could_read_is_refused() -> None:
     stages = [stage for _ in range(200) for stage in merge_exchange(8)]
     with pytest.raises(InputError, match="more than 1,000 columns"):
         draw_network(ComparatorNetwork("again and again", 8, lambda: stages))
-
-
-def test_small_pictures_show_every_packet() -> None:
-    schedule = make_schedule(Demand.of_permutation(Network(4, 3), np.arange(12)[::-1]))
-    (axes,) = draw_schedule(schedule).axes
-    assert sorted(int(text.get_text()) for text in axes.texts) == sorted(2 * list(range(12)))
-    assert [label.get_text() for label in axes.get_yticklabels()][:4] == [
-        "c(0,0)", "c(1,0)", "c(2,0)", "c(0,1)",
-    ]  # fmt: skip
-
-
-@pytest.mark.parametrize(("count", "places"), [(1, 1), (7, 3), (600, 600), (4096, 600), (601, 600)])
-def test_places_are_shared_as_the_picture_says(count: int, places: int) -> None:
-    assert (
-        _shared(count, places).tolist() == np.bincount(np.arange(count) * places // count).tolist()
-    )
 
 
 def test_text_of_a_pdf_is_truetype(tmp_path: Path) -> None:

@@ -1,35 +1,60 @@
-"""The figure of a schedule: slots from left to right, couplers from top to bottom."""
+"""The figure of a schedule: the packets of every coupler, or how much couplers are used."""
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
-from matplotlib.colors import to_rgb
+from matplotlib.colors import LinearSegmentedColormap, to_rgb
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import MaxNLocator, PercentFormatter
 
-from popsnet.plots.style import BLUE, GREY, PALE, VERMILION, centred, row_of_axes, settled, styled
+from popsnet.plots.style import (
+    BLUE,
+    GREEN,
+    GREY,
+    PALE,
+    VERMILION,
+    WIDTH,
+    centred,
+    row_of_axes,
+    settled,
+    styled,
+)
 from popsnet.schedules.schedule import Schedule
 
-_MOST_LINES = 600
-"""Up to this many couplers each has its own line; above, several share one."""
-_MOST_NAMED = 72
-"""Up to this many couplers have names; above, only the groups."""
-_MOST_RULED = 24
-"""Up to this many groups have lines between them."""
+F64 = npt.NDArray[np.float64]
+
+_MOST_FIELDS = 600
+"""Up to this many slots, or groups, each has its own field; above, several share one."""
+_MOST_NAMED = 64
+"""Up to this many couplers each has its own line; above, the figure shows how many are in use."""
 _MOST_NUMBERED = 24
-"""Up to this many slots show the numbers of packets, if couplers have names."""
+"""Up to this many slots show the numbers of packets."""
+
+_TO_RELAY, _FROM_RELAY, _STRAIGHT = range(3)
+_KINDS = (
+    (_STRAIGHT, "straight to the destination", GREEN),
+    (_TO_RELAY, "to a relay", BLUE),
+    (_FROM_RELAY, "from a relay to the destination", VERMILION),
+)
+"""The kinds of messages from bottom to top, with their colours."""
 
 
 @styled()
 def draw_schedule(schedule: Schedule) -> Figure:
-    """Draw the packet that every coupler carries in every slot.
+    """Draw the packet that every coupler carries in every slot, or the use of many couplers.
 
-    A line is a coupler c(b, a), from group a to group b, ordered by a and then b. In small
-    schedules a field shows the number of the packet. In large ones several couplers or slots share
-    a field, which is darker the more of them are in use.
+    With up to 8 groups, a line is a coupler c(b, a), from group a to group b, ordered by a and then
+    b. If there are few slots, a field shows the number of the packet.
+
+    With more groups, the left panel shows the share of couplers that are in use in every slot, by
+    what they carry: packets on a straight way, to a relay, or from a relay. The right panel shows
+    the share of slots in which each coupler is in use. ``popsnet view`` shows single packets.
 
     Parameters
     ----------
@@ -50,18 +75,41 @@ def draw_schedule(schedule: Schedule) -> Figure:
     >>> schedule = schedule_permutation(Network(4, 3), np.arange(12)[::-1])
     >>> draw_schedule(schedule).axes[0].get_title()
     'POPS(4, 3): 12 packets in 4 slots'
+    >>> schedule = schedule_permutation(Network(16, 16), np.arange(256)[::-1])
+    >>> [axes.get_title() for axes in draw_schedule(schedule).axes[:2]]
+    ['POPS(16, 16): 256 packets in 2 slots', 'use of each coupler']
     """
-    network = schedule.network
-    lines = min(network.couplers, _MOST_LINES)
-    columns = min(schedule.slots, _MOST_LINES)
-    figure, (axes,) = row_of_axes(1, 1.3 + min(max(lines * 0.125, 1.2), 7.5))
+    is_small = schedule.network.couplers <= _MOST_NAMED
+    return _draw_packets(schedule) if is_small else _draw_use(schedule)
+
+
+def _title(schedule: Schedule) -> str:
+    slots = "1 slot" if schedule.slots == 1 else f"{schedule.slots:,} slots"
+    return f"{schedule.network}: {schedule.packets:,} packets in {slots}"
+
+
+def _label_slots(axes: Axes, schedule: Schedule) -> None:
+    axes.set_xlabel("slot")
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
+    axes.set_xlim(0.5, schedule.slots + 0.5 if schedule.slots else 1.5)
+
+
+# Few couplers: every packet
+
+
+def _draw_packets(schedule: Schedule) -> Figure:
+    network, lines = schedule.network, schedule.network.couplers
+    columns = min(schedule.slots, _MOST_FIELDS)
+    figure, (axes,) = row_of_axes(1, 1.3 + max(lines * 0.125, 1.2))
     if schedule.slots:
         axes.imshow(
-            _colours(schedule, lines, columns), aspect="auto", interpolation="nearest",
-            extent=(0.5, schedule.slots + 0.5, network.couplers - 0.5, -0.5),
+            _colours(schedule, columns), aspect="auto", interpolation="nearest",
+            extent=(0.5, schedule.slots + 0.5, lines - 0.5, -0.5),
         )  # fmt: skip
         _write_packets(axes, schedule)
-    _label_axes(axes, schedule)
+    _label_slots(axes, schedule)
+    _label_couplers(axes, network.g)
+    axes.set_title(_title(schedule))
     patches = [Patch(color=VERMILION, label="to its destination")]
     if schedule.relayed:
         patches.insert(0, Patch(color=BLUE, label="to a relay"))
@@ -77,29 +125,27 @@ def _couplers(schedule: Schedule, slot: int) -> npt.NDArray[np.int64]:
     return network.group(senders).astype(np.int64) * network.g + network.group(listeners)
 
 
-def _colours(schedule: Schedule, lines: int, columns: int) -> npt.NDArray[np.float64]:
+def _colours(schedule: Schedule, columns: int) -> F64:
     """Return the colours of the fields: white for no message, darker for more."""
-    couplers = schedule.network.couplers
+    lines = schedule.network.couplers
     used = np.zeros((lines, columns, 2))
-    for slot in range(schedule.slots):
-        at = _couplers(schedule, slot) * lines // couplers
-        to_relay = schedule.messages[slot].to_relay
-        for kind, rows in enumerate((to_relay, ~to_relay)):
-            column = slot * columns // schedule.slots
+    for slot, messages in enumerate(schedule.messages):
+        at, column = _couplers(schedule, slot), slot * columns // schedule.slots
+        for kind, rows in enumerate((messages.to_relay, ~messages.to_relay)):
             used[:, column, kind] += np.bincount(at[rows], minlength=lines)
-    used /= np.outer(_shared(couplers, lines), _shared(schedule.slots, columns))[:, :, np.newaxis]
+    used /= _shared(schedule.slots, columns)[np.newaxis, :, np.newaxis]
     return np.asarray(np.clip(1 - used @ (1 - np.array([to_rgb(BLUE), to_rgb(VERMILION)])), 0, 1))
 
 
 def _shared(count: int, places: int) -> npt.NDArray[np.int64]:
     """Count how many of 0 to count - 1 share each place, if i has the place i·places div count."""
-    begins = -(-np.arange(places + 1) * count // places)
+    begins = -(-np.arange(places + 1) * count // max(places, 1))
     return np.diff(begins)
 
 
 def _write_packets(axes: Axes, schedule: Schedule) -> None:
     """Write the packet in every field, if there are few."""
-    if schedule.network.couplers > _MOST_NAMED or schedule.slots > _MOST_NUMBERED:
+    if schedule.slots > _MOST_NUMBERED:
         return
     for slot in range(schedule.slots):
         packets = schedule.transmissions(slot)[2].tolist()
@@ -107,34 +153,93 @@ def _write_packets(axes: Axes, schedule: Schedule) -> None:
             centred(axes, slot + 1, line, f"{packet}", 6, va="center_baseline", color="white")
 
 
-def _ends_of_rounds(schedule: Schedule) -> npt.NDArray[np.float64]:
-    """Return where no packet is at a relay, between slots."""
-    waiting = np.cumsum([np.count_nonzero(one.to_relay) for one in schedule.messages])
-    waiting -= np.cumsum([np.count_nonzero(one.from_relay) for one in schedule.messages])
-    return np.asarray(np.flatnonzero(waiting[:-1] == 0) + 1.5, dtype=np.float64)
-
-
-def _label_axes(axes: Axes, schedule: Schedule) -> None:
-    network, g = schedule.network, schedule.network.g
-    axes.set_xlabel("slot")
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
-    axes.set_xlim(0.5, schedule.slots + 0.5 if schedule.slots else 1.5)
-    axes.set_ylim(network.couplers - 0.5, -0.5)
+def _label_couplers(axes: Axes, g: int) -> None:
+    axes.set_ylim(g * g - 0.5, -0.5)
     axes.grid(False)
-    if network.couplers <= _MOST_NAMED:
-        between = np.arange(1, network.couplers) - 0.5
-        axes.hlines(between, *axes.get_xlim(), color="white", linewidth=0.7)
-        names = [f"c({b},{a})" for a in range(g) for b in range(g)]
-        axes.set_yticks(range(network.couplers), names, fontsize=6)
-        axes.set_ylabel("coupler c(to, from)")
-    else:
-        groups = np.unique(np.linspace(0, g - 1, min(g, 16)).astype(int))
-        axes.set_yticks(groups * g + (g - 1) / 2, [f"{a}" for a in groups], fontsize=6)
-        shared = "; pale: few in use" if network.couplers > _MOST_LINES else ""
-        axes.set_ylabel(f"couplers by sending group, then receiving group{shared}")
-    if g <= _MOST_RULED:
-        axes.hlines(np.arange(1, g) * g - 0.5, *axes.get_xlim(), color=GREY, linewidth=0.5)
-    if schedule.slots <= _MOST_NUMBERED:
-        at = _ends_of_rounds(schedule)
-        axes.vlines(at, *axes.get_ylim(), color="black", linewidth=0.9)
-    axes.set_title(f"{network}: {schedule.packets:,} packets in {schedule.slots:,} slots")
+    axes.hlines(np.arange(1, g * g) - 0.5, *axes.get_xlim(), color="white", linewidth=0.7)
+    axes.hlines(np.arange(1, g) * g - 0.5, *axes.get_xlim(), color=GREY, linewidth=0.5)
+    names = [f"c({b},{a})" for a in range(g) for b in range(g)]
+    axes.set_yticks(range(g * g), names, fontsize=6)
+    axes.set_ylabel("coupler c(to, from)")
+
+
+# Many couplers: how many of them are in use, and how often each
+
+
+class _Use(NamedTuple):
+    """How couplers are used."""
+
+    by_slot: F64
+    """The share of couplers in use, by slot (or several of them) and kind of message."""
+    by_coupler: F64
+    """The share of slots in which couplers are in use, by sending and receiving groups."""
+
+
+def _use(schedule: Schedule) -> _Use:
+    network, slots = schedule.network, schedule.slots
+    columns, places = min(slots, _MOST_FIELDS), min(network.g, _MOST_FIELDS)
+    by_slot, by_coupler = np.zeros((columns, 3)), np.zeros(places * places)
+    for slot, (senders, listeners, _, from_relay, to_relay) in enumerate(schedule.messages):
+        kinds = np.where(to_relay, _TO_RELAY, np.where(from_relay, _FROM_RELAY, _STRAIGHT))
+        by_slot[slot * columns // slots] += np.bincount(kinds, minlength=3)
+        of, to = (network.group(ends).astype(np.int64) * places // network.g
+                  for ends in (senders, listeners))  # fmt: skip
+        by_coupler += np.bincount(of * places + to, minlength=places * places)
+    by_slot /= _shared(slots, columns)[:, np.newaxis] * network.couplers
+    groups = _shared(network.g, places)
+    shares = by_coupler.reshape(places, places) / (np.outer(groups, groups) * max(slots, 1))
+    return _Use(by_slot, shares)
+
+
+def _draw_use(schedule: Schedule) -> Figure:
+    use = _use(schedule)
+    figure = Figure(figsize=(WIDTH, 3.2))
+    left, right = figure.subplots(1, 2, width_ratios=(1.5, 1))
+    _draw_slots(left, schedule, use)
+    _draw_couplers(right, schedule, use)
+    kinds = [kind for kind in _KINDS if use.by_slot[:, kind[0]].any()]
+    handles: list[Patch | Line2D] = [Patch(color=colour, label=name) for _, name, colour in kinds]
+    if schedule.network.d < schedule.network.g:
+        handles.append(
+            Line2D([], [], color=GREY, linestyle="--", label="the most possible, as d < g")
+        )
+    if handles:
+        figure.legend(handles=handles, loc="outside lower center", ncols=len(handles))
+    return settled(figure)
+
+
+def _draw_slots(axes: Axes, schedule: Schedule, use: _Use) -> None:
+    columns, network = len(use.by_slot), schedule.network
+    edges = 0.5 + np.concatenate(([0], np.cumsum(_shared(schedule.slots, columns))))
+    below = np.zeros(columns)
+    for kind, _, colour in _KINDS:
+        above = below + use.by_slot[:, kind]
+        if columns:
+            axes.stairs(above, edges, baseline=below, fill=True, color=colour, linewidth=0)
+        below = above
+    if network.d < network.g:
+        axes.axhline(network.d / network.g, color=GREY, linestyle="--", linewidth=0.8)
+    _label_slots(axes, schedule)
+    axes.set_ylim(0, min(1, 1.15 * network.d / network.g))
+    axes.set_axisbelow(True)
+    axes.yaxis.set_major_formatter(lambda share, _: f"{100 * share:g}%")
+    axes.set_ylabel("couplers in use")
+    axes.set_title(_title(schedule))
+
+
+def _draw_couplers(axes: Axes, schedule: Schedule, use: _Use) -> None:
+    g = schedule.network.g
+    colours = LinearSegmentedColormap.from_list("use", ["white", "#7fb8d8", BLUE, "#00263d"])
+    image = axes.imshow(
+        use.by_coupler, cmap=colours, vmin=0, vmax=1, interpolation="nearest",
+        extent=(-0.5, g - 0.5, g - 0.5, -0.5),
+    )  # fmt: skip
+    axes.grid(False)
+    axes.spines[["top", "right"]].set_visible(True)
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_locator(MaxNLocator(nbins=5, integer=True))
+    axes.set_xlabel("to group")
+    axes.set_ylabel("from group")
+    axes.set_title("use of each coupler")
+    bar = axes.figure.colorbar(image, ax=axes, shrink=0.8, format=PercentFormatter(1))
+    bar.set_label("slots in use")

@@ -1,0 +1,122 @@
+"""The figure of a schedule: every packet of a small one, the use of the couplers of a large one."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from matplotlib.patches import StepPatch
+
+from popsnet import Network
+from popsnet.plots import draw_schedule
+from popsnet.plots import schedule as plotted
+from popsnet.plots.schedule import _shared, _use
+from popsnet.schedules.construction import make_schedule
+from popsnet.schedules.demand import Demand
+
+
+def legend(figure: Any) -> list[str]:
+    return [text.get_text() for one in figure.legends for text in one.get_texts()]
+
+
+def random_demand(d: int, g: int, packets: int) -> Demand:
+    ends = np.random.default_rng(3).integers(0, d * g, (packets, 2))
+    return Demand(Network(d, g), ends[:, 0], ends[:, 1])
+
+
+class Listed:
+    """A schedule as a list of messages: slot, sender, listener, packet, is last."""
+
+    def __init__(self, network: Network, messages: list[tuple[int, int, int, int, bool]]) -> None:
+        self.network, self.messages = network, messages
+        self.slots = 1 + max(message[0] for message in messages)
+
+    def column(self, slot: int, k: int) -> Any:
+        return np.array([message[k] for message in self.messages if message[0] == slot])
+
+    def transmissions(self, slot: int) -> tuple[Any, ...]:
+        return tuple(self.column(slot, k) for k in (1, 2, 3))
+
+    def last_hops(self, slot: int) -> Any:
+        return self.column(slot, 4).astype(bool)
+
+
+def test_small_figures_show_every_packet() -> None:
+    schedule = make_schedule(Demand.of_permutation(Network(4, 3), np.arange(12)[::-1]))
+    figure = draw_schedule(schedule)
+    (axes,) = figure.axes
+    assert sorted(int(text.get_text()) for text in axes.texts) == sorted(2 * list(range(12)))
+    assert [label.get_text() for label in axes.get_yticklabels()][:4] == [
+        "c(0,0)", "c(1,0)", "c(2,0)", "c(0,1)",
+    ]  # fmt: skip
+    assert legend(figure) == ["to a relay", "to its destination", "not in use"]
+
+
+@pytest.mark.parametrize(("count", "places"), [(1, 1), (7, 3), (600, 600), (4096, 600), (601, 600)])
+def test_places_are_shared_as_the_figure_says(count: int, places: int) -> None:
+    assert (
+        _shared(count, places).tolist() == np.bincount(np.arange(count) * places // count).tolist()
+    )
+
+
+@pytest.mark.parametrize(("d", "g", "packets"), [(9, 9, 300), (2, 12, 500), (1, 20, 20), (3, 9, 0)])
+@pytest.mark.parametrize("fields", [600, 4])
+def test_use_is_counted(
+    d: int, g: int, packets: int, fields: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(plotted, "_MOST_FIELDS", fields)
+    schedule = make_schedule(random_demand(d, g, packets))
+    use, slots = _use(schedule), schedule.slots
+    columns, places = min(slots, fields), min(g, fields)
+    by_slot, by_coupler = np.zeros(columns), np.zeros((places, places))
+    room = np.zeros((places, places))
+    for a in range(g):
+        for b in range(g):
+            room[a * places // g, b * places // g] += max(slots, 1)
+    for slot in range(slots):
+        for sender, listener in zip(*schedule.transmissions(slot)[:2], strict=True):
+            by_slot[slot * columns // slots] += 1 / g**2
+            by_coupler[sender // d * places // g, listener // d * places // g] += 1
+    by_slot /= np.bincount(np.arange(slots) * columns // max(slots, 1), minlength=columns)
+    assert use.by_slot.sum(axis=1) == pytest.approx(by_slot)
+    assert use.by_coupler == pytest.approx(by_coupler / room)
+    assert use.packets == packets
+
+
+def test_large_figures_show_what_couplers_carry(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Packet 7 goes straight; packet 3 goes through processor 5, which holds it for a slot."""
+    messages = [
+        (0, 0, 5, 3, False),
+        (0, 1, 2, 7, True),
+        (1, 4, 8, 5, True),
+        (1, 3, 6, 6, True),
+        (2, 5, 9, 3, True),
+    ]
+    schedule: Any = Listed(Network(1, 10), messages)
+    monkeypatch.setattr(plotted, "_last_hops", Listed.last_hops)
+    shares = _use(schedule).by_slot * 100
+    assert shares[:, plotted._TO_RELAY] == pytest.approx([1, 0, 0])
+    assert shares[:, plotted._STRAIGHT] == pytest.approx([1, 2, 0])
+    assert shares[:, plotted._FROM_RELAY] == pytest.approx([0, 0, 1])
+    figure = draw_schedule(schedule)
+    left, right, _ = figure.axes
+    assert left.get_title() == "POPS(1, 10): 4 packets in 3 slots"
+    assert right.get_title() == "use of each coupler"
+    tops = [one.get_data()[0] for one in left.patches if isinstance(one, StepPatch)]
+    assert [list(np.asarray(top) * 100) for top in tops] == [
+        pytest.approx([1, 2, 0]), pytest.approx([2, 2, 0]), pytest.approx([2, 2, 1]),
+    ]  # fmt: skip
+    assert legend(figure) == [
+        "straight to the destination", "to a relay", "from a relay to the destination",
+        "the most possible, as d < g",
+    ]  # fmt: skip
+    (image,) = right.images
+    assert np.asarray(image.get_array())[0, 5] == pytest.approx(1 / 3)
+
+
+@pytest.mark.parametrize(
+    ("d", "g", "packets"), [(2, 3, 0), (2, 9, 0), (1, 9, 5), (8, 8, 900), (1, 700, 30)]
+)
+def test_schedules_of_any_size_can_be_drawn(d: int, g: int, packets: int) -> None:
+    schedule = make_schedule(random_demand(d, g, packets))
+    title = draw_schedule(schedule).axes[0].get_title()
+    assert title.startswith(f"POPS({d}, {g}): {packets:,} packets in {schedule.slots:,} slot")
