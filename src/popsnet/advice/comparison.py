@@ -255,6 +255,7 @@ def compare(
     progress: Progress = None,
     demand: Demand | npt.ArrayLike | str | Path | None = None,
     matrix: npt.ArrayLike | str | Path | None = None,
+    unit: float | None = None,
 ) -> Comparison:
     """Compare routers on the same permutations, or on the same demand.
 
@@ -287,7 +288,10 @@ def compare(
         The packets of every run instead of a permutation: a demand, or an array or a file with a
         row (source, destination) per packet.
     matrix : array, Path or str, optional
-        The same as the number of packets from each group (row) to each group (column).
+        The same as the number of packets from each group (row) to each group (column), which are
+        dealt to the processors of a group in turn.
+    unit : float, optional
+        The amount of one packet, for amounts that are not numbers of packets; they are rounded up.
 
     Returns
     -------
@@ -321,7 +325,7 @@ def compare(
             f"n = {network.n:,}: every message of every router is executed, so n must be at most "
             f"{MOST_PROCESSORS:,}; choose a smaller network, or use recommend()."
         )
-    packets = _packets(network, permutation=permutation, demand=demand, matrix=matrix)
+    packets = _packets(network, permutation=permutation, demand=demand, matrix=matrix, unit=unit)
     experiments = [
         Experiment(
             network.d, network.g, router=router, variant=variant, seed=seed, max_steps=max_steps,

@@ -34,6 +34,7 @@ def compare(
     permutation: opt.Permutation = "random",
     demand: opt.Demand = None,
     matrix: opt.Matrix = None,
+    unit: opt.Unit = None,
     seed: opt.Seed = 0,
     permutation_seed: opt.PermutationSeed = 0,
     max_steps: opt.MaxSteps = 1000,
@@ -45,6 +46,7 @@ def compare(
         found = popsnet.compare(
             d, g, routers=router, runs=runs, permutation=permutation, seed=seed,
             permutation_seed=permutation_seed, max_steps=max_steps, demand=demand, matrix=matrix,
+            unit=unit,
         )  # fmt: skip
     except KeyboardInterrupt as stop:
         if (kept := getattr(stop, "comparison", None)) is None:

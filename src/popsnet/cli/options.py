@@ -117,11 +117,24 @@ Variant = Annotated[str | None, typer.Option(help="A variant of the router.")]
 Permutation = Annotated[str, typer.Option(help=PERMUTATIONS, autocompletion=complete_permutation)]
 Demand = Annotated[
     Path | None,
-    typer.Option(help="A .csv or .npy file with a row per packet: source, destination."),
+    typer.Option(
+        help="A file with a row per packet (source, destination), or with amounts in a third "
+        "column: .csv, .npy or .parquet."
+    ),
 ]
 Matrix = Annotated[
     Path | None,
-    typer.Option(help="A .csv or .npy file with G × G counts of packets, a row per source group."),
+    typer.Option(
+        help="A file with G × G numbers of packets, a row per source group, or with rows source, "
+        "destination, amount: .csv, .npy or .parquet."
+    ),
+]
+Unit = Annotated[
+    float | None,
+    typer.Option(
+        help="The amount of one packet, for amounts that are not numbers of packets; they are "
+        "rounded up."
+    ),
 ]
 Engine = Annotated[
     str,

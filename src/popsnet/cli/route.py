@@ -32,6 +32,7 @@ def route(
     permutation: opt.Permutation = "random",
     demand: opt.Demand = None,
     matrix: opt.Matrix = None,
+    unit: opt.Unit = None,
     detect: Annotated[
         bool,
         typer.Option(
@@ -54,7 +55,7 @@ def route(
         _require_schedules(router, variant)
         variant = schedule
     opt.require_one_of(permutation, demand, matrix)
-    packets = _packets(d, g, permutation, demand, matrix, detect)
+    packets = _packets(d, g, permutation, detect, demand=demand, matrix=matrix, unit=unit)
     if router == opt.DEFAULT_ROUTER and "demand" in packets:
         raise InputError(
             f"Router {router}, the default, routes permutations only; give --router relay or "
@@ -82,20 +83,20 @@ def route(
 
 
 def _packets(
-    d: int, g: int, permutation: str, demand: Path | None, matrix: Path | None, detect: bool
+    d: int, g: int, permutation: str, detect: bool, **ways: Path | float | None
 ) -> dict[str, Any]:
     """Return the permutation, or the demand, as parameters of an experiment."""
     from popsnet.runs.demands import with_demand
 
-    if demand is None and matrix is None:
+    given = {name: value for name, value in ways.items() if value is not None}
+    if not given:
         return {"permutation": permutation}
     if detect:
         raise InputError(
             "--detect asks processors whether they have their packet, and no processor knows how "
             "many packets of a demand are for it; leave it out."
         )
-    ways = {name: one for name, one in (("demand", demand), ("matrix", matrix)) if one is not None}
-    return with_demand(popsnet.Network(d, g), ways)
+    return with_demand(popsnet.Network(d, g), given)
 
 
 def _report(done: popsnet.Runs, router: str, permutation: str) -> Report:

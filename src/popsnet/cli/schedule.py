@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+from itertools import combinations
 from pathlib import Path
 from typing import Annotated
 
@@ -23,6 +25,15 @@ def schedule(
     ] = None,
     demand: opt.Demand = None,
     matrix: opt.Matrix = None,
+    unit: opt.Unit = None,
+    hops: Annotated[
+        str,
+        typer.Option(
+            help="1: straight; 2: through relays; mixed: some straight, the others through relays; "
+            "auto: the shortest of these.",
+            autocompletion=_complete_hops,
+        ),
+    ] = "auto",
     permutation_seed: opt.PermutationSeed = 0,
     seed: Annotated[int, typer.Option(help="Random seed of the scheduler.")] = 0,
     trace: Annotated[
@@ -32,32 +43,65 @@ def schedule(
         Path | None,
         typer.Option("--out", "-o", help="Write the schedule as .csv with a row per message."),
     ] = None,
+    ports: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write what every processor sends and listens to in every slot, as .csv."
+        ),
+    ] = None,
     figure: opt.Figure = None,
 ) -> Report:
     """Compute a collision-free schedule for known traffic.
 
-    Without --permutation, --demand or --matrix the traffic is a random permutation.
+    Without --permutation, --demand or --matrix the traffic is a random permutation. The processors
+    of a matrix, which counts packets between groups, are chosen by the schedule.
     """
-    _require_files(out, trace, figure)
+    _require_files(out, ports, trace, figure)
     made = popsnet.schedule(
-        popsnet.Network(d, g), demand, permutation=permutation, matrix=matrix,
-        permutation_seed=permutation_seed, seed=seed, trace=trace,
+        popsnet.Network(d, g), demand, permutation=permutation, matrix=matrix, unit=unit,
+        hops=hops, permutation_seed=permutation_seed, seed=seed, trace=trace,  # type: ignore[arg-type]
     )  # fmt: skip
     report = with_trace(made.report(), trace)
     if out is not None:
         made.write_csv(out)
         report = with_file(report, "Schedule", out)
+    if ports is not None:
+        made.write_ports(ports)
+        report = with_file(report, "Ports", ports)
     if figure is not None:
         report = with_figure(report, figure, popsnet.plots.draw_schedule(made.schedule))
+        if made.demand.network.g > _MOST_GROUPS:
+            report = report.plus(_see(trace))
     return report
 
 
-def _require_files(out: Path | None, trace: Path | None, figure: Path | None) -> None:
-    if out is not None and out.suffix.lower() != ".csv":
-        if out.suffix.lower() in (".jsonl", ".json"):
-            raise InputError(f"--out {out} is a table, .csv; use --trace {out} for a trace.")
-        raise InputError(f"--out {out}: the name must end in .csv.")
-    opt.require_file(out)
-    for option, other in (("--out", out), ("--figure", figure)):
-        if trace is not None and other is not None and other.resolve() == trace.resolve():
-            raise InputError(f"--trace and {option} are both {other}; give two names.")
+_MOST_GROUPS = 8
+"""The figure of a larger network shows the use of couplers, and no single packets."""
+
+
+def _see(trace: Path | None) -> str:
+    if trace is None:
+        return "To see single packets, add --trace FILE and run popsnet view FILE."
+    return f"To see single packets, run popsnet view {shlex.quote(str(trace))}."
+
+
+def _complete_hops(incomplete: str) -> list[str]:
+    return [one for one in ("auto", "1", "2", "mixed") if one.startswith(incomplete)]
+
+
+def _require_files(
+    out: Path | None, ports: Path | None, trace: Path | None, figure: Path | None
+) -> None:
+    for option, path in (("--out", out), ("--ports", ports)):
+        if path is not None and path.suffix.lower() != ".csv":
+            if path.suffix.lower() in (".jsonl", ".json"):
+                raise InputError(
+                    f"{option} {path} is a table, .csv; use --trace {path} for a trace."
+                )
+            raise InputError(f"{option} {path}: the name must end in .csv.")
+        opt.require_file(path)
+    files = {"--out": out, "--ports": ports, "--trace": trace, "--figure": figure}
+    given = {option: path.resolve() for option, path in files.items() if path is not None}
+    for one, other in combinations(given, 2):
+        if given[one] == given[other]:
+            raise InputError(f"{one} and {other} are both {files[one]}; give two names.")

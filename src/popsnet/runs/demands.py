@@ -33,6 +33,11 @@ class Given(NamedTuple):
     rounding: Rounding | None
     """How amounts became packets, if there was a unit."""
 
+    @property
+    def packets(self) -> int:
+        """The number of packets."""
+        return self.demand.packets if self.demand is not None else int(np.sum(self.counts))
+
     def demand_on(self, network: Network) -> Demand:
         """Return the demand, with packets between groups dealt to processors in turn."""
         if self.demand is not None:

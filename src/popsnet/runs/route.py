@@ -42,6 +42,7 @@ def route(
     progress: Progress = None,
     demand: Demand | npt.ArrayLike | str | Path | None = None,
     matrix: npt.ArrayLike | str | Path | None = None,
+    unit: float | None = None,
 ) -> Runs:
     """Route permutations, or demands of any number of packets per processor, slot by slot.
 
@@ -85,7 +86,10 @@ def route(
         row (source, destination) per packet. The router must serve demands, as ``relay``,
         ``direct`` and ``offline`` do.
     matrix : array, Path or str, optional
-        The same as the number of packets from each group (row) to each group (column).
+        The same as the number of packets from each group (row) to each group (column), which are
+        dealt to the processors of a group in turn.
+    unit : float, optional
+        The amount of one packet, for amounts that are not numbers of packets; they are rounded up.
 
     Returns
     -------
@@ -113,6 +117,7 @@ def route(
     experiment = _experiment(
         d, g, router=router, variant=variant, permutation=permutation, seed=seed,
         permutation_seed=permutation_seed, max_steps=max_steps, demand=demand, matrix=matrix,
+        unit=unit,
     )  # fmt: skip
     runs = whole_number("runs", runs, 1)
     first = whole_number("first", first, 0, 2**62 - runs)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -18,17 +19,32 @@ from popsnet.network import Network
 from popsnet.progress import patient_progress
 from popsnet.report import Fact, Report, Reported
 from popsnet.routing import get_router
-from popsnet.runs.demands import demand_from, require_room
+from popsnet.runs.demands import Given, read_given, require_room
 from popsnet.runs.run import trace_instance
-from popsnet.schedules.bounds import lower_bound
+from popsnet.schedules.bounds import lower_bound, matrix_bound
 from popsnet.schedules.demand import Demand
+from popsnet.schedules.exports import write_hops, write_ports
+from popsnet.schedules.files import Rounding
+from popsnet.schedules.linear_program import linear_bound, whole_slots
 from popsnet.schedules.schedule import Schedule
-from popsnet.schedules.shortest import make_schedule
+from popsnet.schedules.shortest import (
+    MOST_GROUPS,
+    Hops,
+    make_schedule,
+    require_hops,
+    schedule_matrix,
+)
 from popsnet.trace import Event, Observer
+
+I64 = npt.NDArray[np.int64]
 
 _ROUTER = "offline"
 _VARIANT = "standard"
-_HEADING = "slot,sender,coupler,listener,packet\n"
+_MIXED = {
+    "to relay or destination": "Some packets go to their destinations and others to relays, each "
+    "on a coupler of its own."
+}
+"""What happens in slots that the router itself has not."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -47,11 +63,15 @@ class Scheduled(Reported):
         The time that it took to compute the schedule.
     outcome : Outcome, optional
         The outcome of the execution, if a trace of it was asked for.
+    counts : array of int, optional
+        The packets between groups, if these were given and the processors were free.
+    rounding : Rounding, optional
+        How amounts became packets, if there was a unit.
 
     Examples
     --------
     >>> import popsnet
-    >>> made = popsnet.schedule(popsnet.Network(4, 4), "transpose")
+    >>> made = popsnet.schedule(popsnet.Network(4, 4), "reversal")
     >>> made
     <schedule of 16 packets on POPS(4, 4): 2 slots>
     >>> made.execute().collisions
@@ -65,6 +85,10 @@ class Scheduled(Reported):
     """The time that it took to compute the schedule."""
     outcome: Outcome | None = None
     """The outcome of the execution, if a trace of it was asked for."""
+    counts: I64 | None = None
+    """The packets between groups, if these were given and the processors were free."""
+    rounding: Rounding | None = None
+    """How amounts became packets, if there was a unit."""
 
     @property
     def slots(self) -> int:
@@ -73,8 +97,31 @@ class Scheduled(Reported):
 
     @property
     def lower_bound(self) -> int:
-        """The number of slots that every schedule of this demand needs."""
-        return lower_bound(self.demand)
+        """The number of slots that every schedule of these packets needs, by any path.
+
+        It counts senders, listeners, couplers and hops, and is raised to :attr:`linear_bound`.
+        """
+        return max(self._counted_bound, whole_slots(self.linear_bound or 0))
+
+    @cached_property
+    def linear_bound(self) -> float | None:
+        """The lower bound by a linear program.
+
+        None if it was not solved, since the schedule has no more slots than were counted, or the
+        network has more than 64 groups.
+        """
+        network = self.demand.network
+        if self._counted_bound >= self.slots or network.g > MOST_GROUPS:
+            return None
+        counts = self.demand.moving_counts() if self.counts is None else self.counts
+        with patient_progress("solving the linear program of the lower bound", None):
+            return linear_bound(counts, network.d)
+
+    @cached_property
+    def _counted_bound(self) -> int:
+        if self.counts is None:
+            return lower_bound(self.demand)
+        return matrix_bound(self.counts, self.demand.network.d)
 
     def execute(self, observers: Sequence[Observer] = ()) -> Outcome:
         """Execute every message by the rules of the machine.
@@ -117,19 +164,26 @@ class Scheduled(Reported):
             )
 
     def write_csv(self, path: str | Path) -> None:
-        """Write a row per message: slot (from 1), sender, coupler, listener, packet.
+        """Write a row per message; see :func:`popsnet.schedules.exports.write_hops`.
 
-        Coupler c(b, a) has the number b·g + a.
+        Parameters
+        ----------
+        path : str or Path
+            The file to write.
         """
-        d, g = self.demand.network.d, self.demand.network.g
         with write_whole(Path(path)) as file:
-            file.write(_HEADING)
-            for number in range(self.slots):
-                senders, listeners, packets = self.schedule.transmissions(number)
-                couplers = listeners.astype(np.int64) // d * g + senders // d
-                columns = (column.tolist() for column in (senders, couplers, listeners, packets))
-                rows = zip(*columns, strict=True)
-                file.writelines(f"{number + 1},{s},{c},{heard},{p}\n" for s, c, heard, p in rows)
+            write_hops(self.schedule, self.demand, file)
+
+    def write_ports(self, path: str | Path) -> None:
+        """Write what every processor sends and listens to in every slot.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file to write; see :func:`popsnet.schedules.exports.write_ports`.
+        """
+        with write_whole(Path(path)) as file:
+            write_ports(self.schedule, file)
 
     def report(self) -> Report:
         """Return the report that the command line prints, and execute the schedule for it.
@@ -149,9 +203,13 @@ class Scheduled(Reported):
             Fact("packets", demand.packets, "packets"),
             Fact("max_per_processor", demand.h, "most packets sent or received by a processor"),
             Fact("max_per_group", demand.degree, "most packets sent or received by a group"),
+            Fact("rounding", None if self.rounding is None else asdict(self.rounding),
+                 "rounding" * (self.rounding is not None), text=str(self.rounding)),
             Fact("slots", self.slots, "slots"),
             Fact("lower_bound", bound, "lower bound for any schedule"),
             Fact("gap", self.slots - bound, "slots above the bound"),
+            Fact("linear_bound", self.linear_bound, "by the linear program", "number"),
+            Fact("relayed", self.schedule.relayed, "packets with two hops"),
             Fact("messages", outcome.messages),
             Fact("utilization", use / couplers if couplers else None, f"{used}, of all", "share"),
             Fact("usable_utilization", use / usable if usable else None,
@@ -175,11 +233,12 @@ class Scheduled(Reported):
     def _instance(self) -> Instance:
         """Return a run of the off-line router with this schedule and the buffers that it needs."""
         demand, network, offline = self.demand, self.demand.network, get_router(_ROUTER)
-        claimed = offline.buffers_on(network, _VARIANT)
-        buffers = (
-            claimed if demand.h == 1 else max(claimed, self.schedule.peak_buffers(demand.source))
-        )
-        variant = replace(offline.variant(_VARIANT), route=self.schedule.route, buffers=buffers)
+        buffers = offline.buffers_on(network, _VARIANT)
+        if demand.h > 1 or not self.schedule.in_rounds:
+            buffers = max(buffers, self.schedule.peak_buffers(demand.source))
+        one = offline.variant(_VARIANT)
+        words = replace(one.words, phases={**one.words.phases, **_MIXED})
+        variant = replace(one, route=self.schedule.route, buffers=buffers, words=words)
         router = replace(offline, variants={_VARIANT: variant})
         start = None if demand.is_permutation else demand.source
         return Instance(network, router, _VARIANT, demand.destination, Coins(0), 1, start)
@@ -192,6 +251,8 @@ def schedule(
     permutation: str | Path | npt.ArrayLike | None = None,
     packets: str | Path | npt.ArrayLike | None = None,
     matrix: str | Path | npt.ArrayLike | None = None,
+    unit: float | None = None,
+    hops: Hops | int = "auto",
     permutation_seed: int = 0,
     seed: int = 0,
     trace: str | Path | None = None,
@@ -211,9 +272,17 @@ def schedule(
     permutation : str, Path or array, optional
         The name of a permutation, a file with one, or n destinations.
     packets : str, Path or array, optional
-        A row (source, destination) per packet, or a file with such rows.
+        A row (source, destination) per packet, or rows (source, destination, amount), or a file
+        with such rows.
     matrix : str, Path or array, optional
-        The number of packets from each group (row) to each group (column), or a file with it.
+        The number of packets from each group (row) to each group (column), or rows (source,
+        destination, amount), or a file with either. The schedule chooses the processors.
+    unit : float, optional
+        The amount of one packet. By default amounts are numbers of packets; with a unit they are
+        divided by it and rounded up.
+    hops : {"auto", 1, 2, "mixed"}
+        1 sends every packet straight to its destination, 2 every packet through a relay, and
+        "mixed" some straight and the others through relays. "auto" keeps the shortest.
     permutation_seed : int
         The seed of a random permutation, from 0 to 2^64 - 1.
     seed : int
@@ -235,8 +304,8 @@ def schedule(
 
     Notes
     -----
-    A permutation takes 2⌈d/g⌉ slots, or one if d = 1 (Mei and Rizzi, J. Parallel Distrib. Comput.,
-    2003). The time is O(n log d).
+    A permutation takes 2⌈d/g⌉ slots at most (Mei and Rizzi, J. Parallel Distrib. Comput., 2003).
+    See :func:`popsnet.schedules.make_schedule` and :func:`popsnet.schedules.schedule_matrix`.
 
     Examples
     --------
@@ -249,13 +318,22 @@ def schedule(
     seed_number("seed", seed)
     if trace is not None:
         require_writable(Path(trace))
-    wanted = demand_from(
-        network, permutation_seed, demand=demand, permutation=permutation, packets=packets,
+    kind = require_hops(hops)
+    given = read_given(
+        network, permutation_seed, unit, demand=demand, permutation=permutation, packets=packets,
         matrix=matrix,
     )  # fmt: skip
-    require_room(network, wanted.packets, traced=trace is not None)
+    require_room(network, given.packets, traced=trace is not None)
     begin = time.perf_counter()
-    with patient_progress(f"scheduling {wanted.packets:,} packets on {network}", None):
-        made = make_schedule(wanted, seed=seed)
-    done = Scheduled(wanted, made, seed, time.perf_counter() - begin)
+    with patient_progress(f"scheduling {given.packets:,} packets on {network}", None):
+        wanted, made = _made(network, given, kind, seed)
+    seconds = time.perf_counter() - begin
+    done = Scheduled(wanted, made, seed, seconds, counts=given.counts, rounding=given.rounding)
     return done if trace is None else replace(done, outcome=done.write_trace(trace))
+
+
+def _made(network: Network, given: Given, hops: Hops, seed: int) -> tuple[Demand, Schedule]:
+    if given.counts is not None:
+        return schedule_matrix(network, given.counts, hops=hops, seed=seed)
+    demand = given.demand_on(network)
+    return demand, make_schedule(demand, hops=hops, seed=seed)

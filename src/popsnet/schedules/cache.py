@@ -111,9 +111,7 @@ def schedule_demand(demand: Demand, *, seed: int = 0) -> Schedule:
     network, order = demand.network, np.argsort(demand.source, kind="stable").astype(np.int32)
     ends = demand.source[order], demand.destination[order]
     made = kept_schedule(
-        f"demand {network.d} {network.g} {seed}",
-        ends,
-        lambda: _make(Demand(network, *ends), seed),
+        f"demand {network.d} {network.g} {seed}", ends, lambda: _make(Demand(network, *ends), seed)
     )
     return made.renumbered(order)
 

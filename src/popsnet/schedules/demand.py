@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 
 import numpy as np
+import numpy.typing as npt
 
 from popsnet.errors import InputError
 from popsnet.network import Network
@@ -101,6 +102,19 @@ class Demand:
     def rounds(self) -> int:
         """The rounds that are needed: R = max(h, ⌈Δ/g⌉)."""
         return max(self.h, -(-self.degree // self.network.g))
+
+    def moving_counts(self) -> npt.NDArray[np.int64]:
+        """Return the packets from each group (row) to each group that do not start where they go.
+
+        Returns
+        -------
+        array of int, shape (g, g)
+            The counts.
+        """
+        network, g = self.network, self.network.g
+        moving = self.source != self.destination
+        by, to = network.group(self.source[moving]), network.group(self.destination[moving])
+        return np.bincount(by.astype(np.int64) * g + to, minlength=g * g).reshape(g, g)
 
     @property
     def is_permutation(self) -> bool:
