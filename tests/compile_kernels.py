@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import sys
 
+import numpy as np
+
 from popsnet import Network, route, schedule, simulate
 from popsnet.engines.fused import session
+from popsnet.schedules import Demand
+from popsnet.schedules.fixed import best_fixed, one_hop_slots
 
 MEI_RIZZI = ((4, 4, "mei-rizzi", "published"), (8, 4, "mei-rizzi", "deferred"))
 RELAY = (
@@ -33,9 +37,17 @@ def compile_traffic() -> None:
     simulate(4, 4, scheduler="tdm", load=0.05, burst=4, slots=1000)
 
 
+def compile_schedules() -> None:
+    """Two hops, and the searches for given processors."""
+    schedule(Network(6, 4)).execute()
+    demand = Demand(Network(2, 2), np.array([0, 0, 1]), np.array([1, 2, 3]))
+    one_hop_slots(demand)
+    best_fixed(demand, 2, 9, relays=True)
+
+
 if __name__ == "__main__":
     if sys.argv[1] == "relay":
-        schedule(Network(6, 4)).execute()
+        compile_schedules()
         compile_engine(RELAY)
     else:
         compile_engine(MEI_RIZZI)

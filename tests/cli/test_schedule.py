@@ -45,7 +45,7 @@ def test_the_summary_and_the_trace(cli: Cli) -> None:
 def test_csv_has_a_row_with_all_figures(cli: Cli) -> None:
     text = cli("schedule", 8, 4, "--out", "s.csv", "--trace", "s.jsonl", "--csv").out
     (row,) = csv.DictReader(text.splitlines())
-    assert (row["network_d"], row["slots"], row["lower_bound"], row["gap"]) == ("8", "4", "2", "2")
+    assert (row["network_d"], row["slots"], row["lower_bound"], row["gap"]) == ("8", "4", "3", "1")
     assert (row["out"], row["trace"], row["utilization"]) == ("s.csv", "s.jsonl", "1.0")
 
 
