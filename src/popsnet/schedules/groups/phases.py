@@ -22,7 +22,7 @@ I32 = npt.NDArray[np.int32]
 I64 = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
-_PASSES = 40
+_PASSES = 80
 _PATIENCE = 6
 
 
@@ -155,10 +155,11 @@ def _settle(units: I32, weight: int, straight: I64, shares: I64, rooms: I64, pas
     send_prices, receive_prices = np.zeros((phases, g)), np.zeros((phases, g))
     best_over, idle = np.int64(1) << 62, 0
     for turn in range(passes + 1):
+        gain = 25.0 * (turn % 2)
         for u in range(units.shape[1]):
             a, t, b, size = units[0, u], units[1, u], units[2, u], np.int64(units[3, u])
+            p, q = np.int64(units[4, u]), np.int64(units[5, u])
             if turn > 0:
-                p, q = units[4, u], units[5, u]
                 if not (
                     load[p, a, t] > rooms[0, p] or load[q, t, b] > rooms[0, q]
                     or sends[p, a] > rooms[1, p] or receives[p, t] > rooms[1, p]
@@ -171,7 +172,15 @@ def _settle(units: I32, weight: int, straight: I64, shares: I64, rooms: I64, pas
                 load[q, t, b] -= size
                 sends[q, t] -= size
                 receives[q, b] -= size
-            least, chosen, other, early, begin = 1e300, 0, 1, 1e300, 0
+            least, chosen, other, early, begin = 1e300, p, q, 1e300, 0
+            if turn > 0:
+                least = _hop_cost(
+                    p, a, t, size, rooms, load, sends, receives,
+                    prices, send_prices, receive_prices,
+                ) + _hop_cost(
+                    q, t, b, size, rooms, load, sends, receives,
+                    prices, send_prices, receive_prices,
+                ) - gain  # fmt: skip
             for q in range(1, phases):
                 now = _hop_cost(
                     q - 1, a, t, size, rooms, load, sends, receives,
@@ -215,10 +224,14 @@ def _settle(units: I32, weight: int, straight: I64, shares: I64, rooms: I64, pas
                         load[at, a, b] -= waiting
                         sends[at, a] -= waiting
                         receives[at, b] -= waiting
-                        at += 1
                     while waiting > 0:
                         size = min(waiting, weight)
-                        least, chosen = 1e300, 0
+                        least, chosen = 1e300, at
+                        if turn > 0:
+                            least = _hop_cost(
+                                at, a, b, size, rooms, load, sends, receives,
+                                prices, send_prices, receive_prices,
+                            ) - gain  # fmt: skip
                         for p in range(phases):
                             now = _hop_cost(
                                 p, a, b, size, rooms, load, sends, receives,
@@ -231,8 +244,7 @@ def _settle(units: I32, weight: int, straight: I64, shares: I64, rooms: I64, pas
                         sends[chosen, a] += size
                         receives[chosen, b] += size
                         waiting -= size
-                    if turn == 0:
-                        at += 1
+                    at += 1
         over = np.int64(0)
         for p in range(phases):
             for a in range(g):
@@ -250,6 +262,6 @@ def _settle(units: I32, weight: int, straight: I64, shares: I64, rooms: I64, pas
             return True
         idle = 0 if over < 0.95 * best_over else idle + 1
         best_over = min(over, best_over)
-        if idle == _PATIENCE:
+        if idle >= (_PATIENCE if over > 64 else 4 * _PATIENCE):
             return False
     return False
