@@ -8,6 +8,8 @@ d·T, then the packets of the phase can be dealt to its slots in any order of it
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import numpy.typing as npt
 
@@ -15,13 +17,15 @@ from popsnet.coins import Coins
 from popsnet.compiled import compiled
 from popsnet.schedules.groups.one_hop import deal_matrix
 from popsnet.schedules.groups.plan import GroupPlan, join_packets
-from popsnet.schedules.groups.split import MOST_UNITS, Split, cost
+from popsnet.schedules.groups.split import Split, cost
 from popsnet.schedules.groups.transport import Bounds, fit
 
 I32 = npt.NDArray[np.int32]
 I64 = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
+_MOST_WORK = 1 << 24
+"""The most phases tried for all packets together, in a pass."""
 _PASSES = 80
 _PATIENCE = 6
 
@@ -51,11 +55,20 @@ def in_two_phases(divided: Split, d: int, early: int, late: int) -> GroupPlan | 
     )
 
 
-def in_many_phases(divided: Split, d: int, lengths: I64, coins: Coins) -> GroupPlan | None:
-    """Find phases by prices, as :mod:`~popsnet.schedules.groups.split` finds relays."""
+def in_many_phases(
+    divided: Split, d: int, phases: Callable[[int, int], I64], slots: int, coins: Coins
+) -> GroupPlan | None:
+    """Find phases by prices, as :mod:`~popsnet.schedules.groups.split` finds relays.
+
+    ``phases`` gives the lengths of the phases for a number of slots and a least length. If there
+    are many packets, several are moved at once, and the phases have at least as many slots.
+    """
     g = len(divided.straight)
     total = int(divided.straight.sum() + divided.packets.sum())
-    weight = 1 + total // (4 * MOST_UNITS)
+    lengths, weight = phases(slots, 1), 1
+    while total * len(lengths) > weight * _MOST_WORK:
+        weight *= 2
+        lengths = phases(slots, 2 * weight)
     parts = -(-divided.packets // weight)
     item = np.repeat(np.arange(len(parts)), parts)
     size = np.full(len(item), weight)
@@ -69,6 +82,28 @@ def in_many_phases(divided: Split, d: int, lengths: I64, coins: Coins) -> GroupP
     if not _settle(units, weight, divided.straight, shares, rooms, _PASSES):
         return None
     return _deal_phases(divided._replace(**_regrouped(units)), lengths, shares, units[4:])
+
+
+def growing_phases(slots: int, least: int) -> I64:
+    """Return the lengths of phases that double from both ends to the middle.
+
+    Few packets can arrive in the first phase and few can leave in the last, so these are short.
+    """
+    ends = [least]
+    while 4 * sum(ends) <= slots:
+        ends.append(sum(ends))
+    middle = slots - 2 * sum(ends)
+    if middle < 0:
+        return equal_phases(slots, least)
+    count = -(-middle // ends[-1])
+    inner = [(middle + k) // count for k in range(count)]
+    return np.array([*ends, *inner, *ends[::-1]])
+
+
+def equal_phases(slots: int, least: int) -> I64:
+    """Return the lengths of phases that differ by at most one."""
+    count = max(1, slots // least)
+    return (slots + np.arange(count)) // count
 
 
 def _regrouped(units: I32) -> dict[str, npt.NDArray[np.integer]]:
