@@ -8,6 +8,8 @@ d·T, then the packets of the phase can be dealt to its slots in any order of it
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import numpy.typing as npt
 
@@ -15,14 +17,16 @@ from popsnet.coins import Coins
 from popsnet.compiled import compiled
 from popsnet.schedules.groups.one_hop import deal_matrix
 from popsnet.schedules.groups.plan import GroupPlan, join_packets
-from popsnet.schedules.groups.split import MOST_UNITS, Split, cost
+from popsnet.schedules.groups.split import Split, cost
 from popsnet.schedules.groups.transport import Bounds, fit
 
 I32 = npt.NDArray[np.int32]
 I64 = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
-_PASSES = 40
+_MOST_WORK = 1 << 24
+"""The most phases tried for all packets together, in a pass."""
+_PASSES = 80
 _PATIENCE = 6
 
 
@@ -51,11 +55,20 @@ def in_two_phases(divided: Split, d: int, early: int, late: int) -> GroupPlan | 
     )
 
 
-def in_many_phases(divided: Split, d: int, lengths: I64, coins: Coins) -> GroupPlan | None:
-    """Find phases by prices, as :mod:`~popsnet.schedules.groups.split` finds relays."""
+def in_many_phases(
+    divided: Split, d: int, phases: Callable[[int, int], I64], slots: int, coins: Coins
+) -> GroupPlan | None:
+    """Find phases by prices, as :mod:`~popsnet.schedules.groups.split` finds relays.
+
+    ``phases`` gives the lengths of the phases for a number of slots and a least length. If there
+    are many packets, several are moved at once, and the phases have at least as many slots.
+    """
     g = len(divided.straight)
     total = int(divided.straight.sum() + divided.packets.sum())
-    weight = 1 + total // (4 * MOST_UNITS)
+    lengths, weight = phases(slots, 1), 1
+    while total * len(lengths) > weight * _MOST_WORK:
+        weight *= 2
+        lengths = phases(slots, 2 * weight)
     parts = -(-divided.packets // weight)
     item = np.repeat(np.arange(len(parts)), parts)
     size = np.full(len(item), weight)
@@ -69,6 +82,28 @@ def in_many_phases(divided: Split, d: int, lengths: I64, coins: Coins) -> GroupP
     if not _settle(units, weight, divided.straight, shares, rooms, _PASSES):
         return None
     return _deal_phases(divided._replace(**_regrouped(units)), lengths, shares, units[4:])
+
+
+def growing_phases(slots: int, least: int) -> I64:
+    """Return the lengths of phases that double from both ends to the middle.
+
+    Few packets can arrive in the first phase and few can leave in the last, so these are short.
+    """
+    ends = [least]
+    while 4 * sum(ends) <= slots:
+        ends.append(sum(ends))
+    middle = slots - 2 * sum(ends)
+    if middle < 0:
+        return equal_phases(slots, least)
+    count = -(-middle // ends[-1])
+    inner = [(middle + k) // count for k in range(count)]
+    return np.array([*ends, *inner, *ends[::-1]])
+
+
+def equal_phases(slots: int, least: int) -> I64:
+    """Return the lengths of phases that differ by at most one."""
+    count = max(1, slots // least)
+    return (slots + np.arange(count)) // count
 
 
 def _regrouped(units: I32) -> dict[str, npt.NDArray[np.integer]]:
@@ -155,10 +190,11 @@ def _settle(units: I32, weight: int, straight: I64, shares: I64, rooms: I64, pas
     send_prices, receive_prices = np.zeros((phases, g)), np.zeros((phases, g))
     best_over, idle = np.int64(1) << 62, 0
     for turn in range(passes + 1):
+        gain = 25.0 * (turn % 2)
         for u in range(units.shape[1]):
             a, t, b, size = units[0, u], units[1, u], units[2, u], np.int64(units[3, u])
+            p, q = np.int64(units[4, u]), np.int64(units[5, u])
             if turn > 0:
-                p, q = units[4, u], units[5, u]
                 if not (
                     load[p, a, t] > rooms[0, p] or load[q, t, b] > rooms[0, q]
                     or sends[p, a] > rooms[1, p] or receives[p, t] > rooms[1, p]
@@ -171,7 +207,15 @@ def _settle(units: I32, weight: int, straight: I64, shares: I64, rooms: I64, pas
                 load[q, t, b] -= size
                 sends[q, t] -= size
                 receives[q, b] -= size
-            least, chosen, other, early, begin = 1e300, 0, 1, 1e300, 0
+            least, chosen, other, early, begin = 1e300, p, q, 1e300, 0
+            if turn > 0:
+                least = _hop_cost(
+                    p, a, t, size, rooms, load, sends, receives,
+                    prices, send_prices, receive_prices,
+                ) + _hop_cost(
+                    q, t, b, size, rooms, load, sends, receives,
+                    prices, send_prices, receive_prices,
+                ) - gain  # fmt: skip
             for q in range(1, phases):
                 now = _hop_cost(
                     q - 1, a, t, size, rooms, load, sends, receives,
@@ -215,10 +259,14 @@ def _settle(units: I32, weight: int, straight: I64, shares: I64, rooms: I64, pas
                         load[at, a, b] -= waiting
                         sends[at, a] -= waiting
                         receives[at, b] -= waiting
-                        at += 1
                     while waiting > 0:
                         size = min(waiting, weight)
-                        least, chosen = 1e300, 0
+                        least, chosen = 1e300, at
+                        if turn > 0:
+                            least = _hop_cost(
+                                at, a, b, size, rooms, load, sends, receives,
+                                prices, send_prices, receive_prices,
+                            ) - gain  # fmt: skip
                         for p in range(phases):
                             now = _hop_cost(
                                 p, a, b, size, rooms, load, sends, receives,
@@ -231,8 +279,7 @@ def _settle(units: I32, weight: int, straight: I64, shares: I64, rooms: I64, pas
                         sends[chosen, a] += size
                         receives[chosen, b] += size
                         waiting -= size
-                    if turn == 0:
-                        at += 1
+                    at += 1
         over = np.int64(0)
         for p in range(phases):
             for a in range(g):
@@ -250,6 +297,6 @@ def _settle(units: I32, weight: int, straight: I64, shares: I64, rooms: I64, pas
             return True
         idle = 0 if over < 0.95 * best_over else idle + 1
         best_over = min(over, best_over)
-        if idle == _PATIENCE:
+        if idle >= (_PATIENCE if over > 64 else 4 * _PATIENCE):
             return False
     return False

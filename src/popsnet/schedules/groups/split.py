@@ -26,7 +26,7 @@ Floats = npt.NDArray[np.float64]
 
 MOST_UNITS = 1 << 19
 """The most parts that relayed packets are moved in."""
-_PASSES = 40
+_PASSES = 80
 _PATIENCE = 6
 """Passes without progress after which a search ends."""
 _STRAIGHT = -1
@@ -56,16 +56,18 @@ class Limits(NamedTuple):
     second: int
     through: int
     """The packets that a group relays."""
+    is_wide: bool
+    """Whether d ≥ g, so that packets inside a group limit nothing else."""
 
 
 def limits_of(slots: int, d: int, g: int, early: int, late: int) -> Limits:
     """Return the limits for first hops in ``early`` slots and second hops in ``late`` ones."""
     if d >= g:  # couplers are the limit: g - 1 of a group, as the own one relays nothing
-        return Limits(slots, (g - 1) * slots, early, late, (g - 1) * min(early, late))
-    return Limits(slots, d * slots, early, late, d * min(early, late))
+        return Limits(slots, (g - 1) * slots, early, late, (g - 1) * min(early, late), True)
+    return Limits(slots, d * slots, early, late, d * min(early, late), False)
 
 
-def split(counts: I64, limits: Limits, is_wide: bool, coins: Coins) -> Split | None:
+def split(counts: I64, limits: Limits, coins: Coins) -> Split | None:
     """Divide the packets of a matrix within the limits, or return None if that fails."""
     g = len(counts)
     straight = np.minimum(counts, limits.coupler)
@@ -74,9 +76,9 @@ def split(counts: I64, limits: Limits, is_wide: bool, coins: Coins) -> Split | N
     units = _units(excess, weight, coins)
     used = units.shape[1]
     room = np.concatenate((units, np.zeros((4, used // 2 + 4 * g), dtype=np.int32)), axis=1)
-    inside = np.diag(straight) if is_wide else 0
+    inside = np.diag(straight) if limits.is_wide else 0
     sends, receives = counts.sum(axis=1) - inside, counts.sum(axis=0) - inside
-    used = _settle(room, used, weight, straight, sends, receives, np.array(limits), _PASSES)
+    used = _settle(room, used, weight, straight, sends, receives, np.array(limits[:5]), _PASSES)
     if used < 0:
         return None
     source, relay, destination, packets = room[:, :used][:, room[1, :used] != _STRAIGHT]
@@ -136,7 +138,7 @@ def _settle(
             _price_group(a, weight, sends, receives, through, group, most_through, tolls, via)
             for b in range(g):
                 _price(a, b, weight, load, first, second, limits, price, out, into)
-        k, begun = 0, used
+        k, begun, gain = 0, used, 25.0 * (turn % 2)
         while k < begun + g * g:
             if k < begun:
                 u, a, t, b, size = k, units[0, k], units[1, k], units[2, k], units[3, k]
@@ -169,9 +171,14 @@ def _settle(
                 load[a, b] -= size
                 straight[a, b] -= size
                 _price(a, b, weight, load, first, second, limits, price, out, into)
-            least, t = 1e300, _STRAIGHT
+            least, old = 1e300, t
             if turn > 0:
                 least = cost(load[a, b], size, slots, price[a, b])
+                t = _STRAIGHT
+                if old != _STRAIGHT and out[a, old] + into[b, old] + via[old] <= least:
+                    least, t = out[a, old] + into[b, old] + via[old], old
+                if t == old:
+                    least -= gain
             begin = (u + turn) % g
             for j in range(begin, begin + g):
                 middle = j if j < g else j - g
@@ -208,7 +215,7 @@ def _settle(
             return used
         idle = 0 if over < 0.95 * best_over else idle + 1
         best_over = min(over, best_over)
-        if idle == _PATIENCE:
+        if idle >= (_PATIENCE if over > 64 else 4 * _PATIENCE):
             break
     return -1
 
