@@ -10,8 +10,9 @@ from popsnet import Network
 from popsnet.plots import draw_schedule
 from popsnet.plots import schedule as plotted
 from popsnet.plots.schedule import _shared, _use
-from popsnet.schedules.construction import make_schedule
+from popsnet.schedules import make_schedule
 from popsnet.schedules.demand import Demand
+from popsnet.schedules.schedule import Paths, Schedule
 
 
 def legend(figure: Any) -> list[str]:
@@ -23,25 +24,9 @@ def random_demand(d: int, g: int, packets: int) -> Demand:
     return Demand(Network(d, g), ends[:, 0], ends[:, 1])
 
 
-class Listed:
-    """A schedule as a list of messages: slot, sender, listener, packet, is last."""
-
-    def __init__(self, network: Network, messages: list[tuple[int, int, int, int, bool]]) -> None:
-        self.network, self.messages = network, messages
-        self.slots = 1 + max(message[0] for message in messages)
-
-    def column(self, slot: int, k: int) -> Any:
-        return np.array([message[k] for message in self.messages if message[0] == slot])
-
-    def transmissions(self, slot: int) -> tuple[Any, ...]:
-        return tuple(self.column(slot, k) for k in (1, 2, 3))
-
-    def last_hops(self, slot: int) -> Any:
-        return self.column(slot, 4).astype(bool)
-
-
 def test_small_figures_show_every_packet() -> None:
-    schedule = make_schedule(Demand.of_permutation(Network(4, 3), np.arange(12)[::-1]))
+    demand = Demand.of_permutation(Network(4, 3), np.arange(12)[::-1])
+    schedule = make_schedule(demand, hops=2)
     figure = draw_schedule(schedule)
     (axes,) = figure.axes
     assert sorted(int(text.get_text()) for text in axes.texts) == sorted(2 * list(range(12)))
@@ -79,20 +64,13 @@ def test_use_is_counted(
     by_slot /= np.bincount(np.arange(slots) * columns // max(slots, 1), minlength=columns)
     assert use.by_slot.sum(axis=1) == pytest.approx(by_slot)
     assert use.by_coupler == pytest.approx(by_coupler / room)
-    assert use.packets == packets
 
 
-def test_large_figures_show_what_couplers_carry(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Packet 7 goes straight; packet 3 goes through processor 5, which holds it for a slot."""
-    messages = [
-        (0, 0, 5, 3, False),
-        (0, 1, 2, 7, True),
-        (1, 4, 8, 5, True),
-        (1, 3, 6, 6, True),
-        (2, 5, 9, 3, True),
-    ]
-    schedule: Any = Listed(Network(1, 10), messages)
-    monkeypatch.setattr(plotted, "_last_hops", Listed.last_hops)
+def test_large_figures_show_what_couplers_carry() -> None:
+    """Packet 1 goes straight; packet 0 goes through processor 5, which holds it for a slot."""
+    demand = Demand(Network(1, 10), np.array([0, 1, 4, 3]), np.array([9, 2, 8, 6]))
+    relay, first, final = np.array([[5, -1, -1, -1], [0, 0, 1, 1], [2, 0, 1, 1]], dtype=np.int32)
+    schedule = Schedule.of_paths(demand, Paths(relay, first, final, 3))
     shares = _use(schedule).by_slot * 100
     assert shares[:, plotted._TO_RELAY] == pytest.approx([1, 0, 0])
     assert shares[:, plotted._STRAIGHT] == pytest.approx([1, 2, 0])

@@ -15,6 +15,13 @@ from popsnet.cli.output import reporting, with_figure, with_file, with_trace
 from popsnet.errors import InputError
 from popsnet.report import Report
 
+_MOST_GROUPS = 8
+"""The figure of a larger network shows the use of couplers, and no single packets."""
+
+
+def _complete_hops(incomplete: str) -> list[str]:
+    return [one for one in ("auto", "1", "2", "mixed") if one.startswith(incomplete)]
+
 
 @reporting
 def schedule(
@@ -75,18 +82,10 @@ def schedule(
     return report
 
 
-_MOST_GROUPS = 8
-"""The figure of a larger network shows the use of couplers, and no single packets."""
-
-
 def _see(trace: Path | None) -> str:
     if trace is None:
         return "To see single packets, add --trace FILE and run popsnet view FILE."
     return f"To see single packets, run popsnet view {shlex.quote(str(trace))}."
-
-
-def _complete_hops(incomplete: str) -> list[str]:
-    return [one for one in ("auto", "1", "2", "mixed") if one.startswith(incomplete)]
 
 
 def _require_files(

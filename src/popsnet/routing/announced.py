@@ -6,7 +6,6 @@ Both are deterministic and free of collisions, and serve as relations of the rou
 from __future__ import annotations
 
 from collections.abc import Generator
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -21,8 +20,8 @@ from popsnet.routing.relation import most, take_home
 from popsnet.routing.router import register_relation
 from popsnet.schedules.cache import schedule_buffers, schedule_demand
 from popsnet.schedules.colouring.colouring import colour_edges
-from popsnet.schedules.construction import ranks
 from popsnet.schedules.demand import Demand
+from popsnet.schedules.schedule import ranks
 from popsnet.slot import Inbox, Ints, Slot, Slots
 from popsnet.system import amount, available_memory
 
@@ -175,7 +174,7 @@ def to_all(network: Network, destination: Ints, coins: Coins, memory: Memory) ->
     heard = yield from _announce_across(network, lists)
     source, to = _rows((yield from _pass_on(network, lists, heard)))
     schedule = schedule_demand(Demand(network, source, to))
-    yield from replace(schedule, packets=lists.packets[schedule.packets]).follow(memory)
+    yield from schedule.renumbered(lists.packets).follow(memory)
 
 
 def _announce_across(network: Network, lists: _Lists) -> Generator[Slot, Inbox, I32]:

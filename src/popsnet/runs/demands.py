@@ -19,31 +19,32 @@ from popsnet.system import available_memory
 
 I64 = npt.NDArray[np.int64]
 
+NO_COUNTS: I64 = np.empty((0, 0), dtype=np.int64)
+
 _BYTES_PER_PACKET = 250
 """To colour, order and execute a packet: measured, rounded up."""
 _TRACE_BYTES_PER_PACKET = 700
 
 
 class Given(NamedTuple):
-    """The packets that a user has given: a demand, or counts between groups."""
+    """The packets that a user has given."""
 
+    network: Network
     demand: Demand | None
-    counts: I64 | None
-    """The packets from each group (row) to each group (column), whose processors are free."""
+    """None if the packets are given as counts."""
+    counts: I64
+    """The packets from each group (row) to each group (column), if their processors are free."""
     rounding: Rounding | None
     """How amounts became packets, if there was a unit."""
 
     @property
     def packets(self) -> int:
         """The number of packets."""
-        return self.demand.packets if self.demand is not None else int(np.sum(self.counts))
+        return int(self.counts.sum()) if self.demand is None else self.demand.packets
 
-    def demand_on(self, network: Network) -> Demand:
+    def dealt(self) -> Demand:
         """Return the demand, with packets between groups dealt to processors in turn."""
-        if self.demand is not None:
-            return self.demand
-        assert self.counts is not None
-        return demand_of_matrix(network, self.counts)
+        return demand_of_matrix(self.network, self.counts) if self.demand is None else self.demand
 
 
 def read_given(
@@ -87,15 +88,15 @@ def read_given(
     if name == "matrix":
         matrix = read_matrix(value, network, unit)
         require_room(network, int(matrix.counts.sum()), traced=False)
-        return Given(None, matrix.counts, matrix.rounding)
+        return Given(network, None, matrix.counts, matrix.rounding)
     if isinstance(value, list | tuple):
         value = _array(name, value)
     if name == "packets" or (name == "demand" and (isinstance(value, Path) or np.ndim(value) == 2)):
         read = read_demand(value, network, unit)
-        return Given(read.demand, None, read.rounding)
+        return Given(network, read.demand, NO_COUNTS, read.rounding)
     if unit is not None:
         raise InputError(f"unit = {unit}: {name} has no amounts. Leave the unit out.")
-    return Given(_demand(network, permutation_seed, value), None, None)
+    return Given(network, _demand(network, permutation_seed, value), NO_COUNTS, None)
 
 
 def _demand(network: Network, permutation_seed: int, value: Any) -> Demand:
@@ -139,7 +140,7 @@ def with_demand(network: Network, given: dict[str, Any]) -> dict[str, Any]:
             "them."
         )
     ways = {name: Path(one) if isinstance(one, str) else one for name, one in ways.items()}
-    return {**rest, "demand": read_given(network, unit=unit, **ways).demand_on(network)}
+    return {**rest, "demand": read_given(network, unit=unit, **ways).dealt()}
 
 
 def require_room(network: Network, packets: int, traced: bool) -> None:

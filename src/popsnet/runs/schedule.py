@@ -328,12 +328,12 @@ def schedule(
     with patient_progress(f"scheduling {given.packets:,} packets on {network}", None):
         wanted, made = _made(network, given, kind, seed)
     seconds = time.perf_counter() - begin
-    done = Scheduled(wanted, made, seed, seconds, counts=given.counts, rounding=given.rounding)
+    counts = given.counts if given.demand is None else None
+    done = Scheduled(wanted, made, seed, seconds, None, counts, given.rounding)
     return done if trace is None else replace(done, outcome=done.write_trace(trace))
 
 
 def _made(network: Network, given: Given, hops: Hops, seed: int) -> tuple[Demand, Schedule]:
-    if given.counts is not None:
+    if given.demand is None:
         return schedule_matrix(network, given.counts, hops=hops, seed=seed)
-    demand = given.demand_on(network)
-    return demand, make_schedule(demand, hops=hops, seed=seed)
+    return given.demand, make_schedule(given.demand, hops=hops, seed=seed)

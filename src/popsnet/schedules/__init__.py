@@ -5,7 +5,7 @@ from popsnet.schedules.cache import schedule_permutation
 from popsnet.schedules.demand import Demand
 from popsnet.schedules.linear_program import linear_bound
 from popsnet.schedules.schedule import Schedule
-from popsnet.schedules.shortest import make_schedule
+from popsnet.schedules.shortest import make_schedule, schedule_matrix
 
 __all__ = [
     "Demand",
@@ -15,5 +15,6 @@ __all__ = [
     "make_schedule",
     "matrix_bound",
     "offline_slots",
+    "schedule_matrix",
     "schedule_permutation",
 ]

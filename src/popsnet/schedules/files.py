@@ -26,8 +26,8 @@ import numpy.typing as npt
 
 from popsnet.errors import InputError
 from popsnet.network import Network
-from popsnet.schedules.schedule import ranks
 from popsnet.schedules.demand import Demand
+from popsnet.schedules.schedule import ranks
 from popsnet.tables import Table, read_table
 from popsnet.tables.table import require_integers
 

@@ -12,8 +12,8 @@ from popsnet.compiled import compiled
 from popsnet.memory import plain
 from popsnet.network import Network
 from popsnet.schedules.colouring.colouring import colour_edges
-from popsnet.schedules.construction import ranks
 from popsnet.schedules.demand import Demand
+from popsnet.schedules.schedule import ranks
 from popsnet.slot import Ints
 from popsnet.splitmix import word
 

@@ -17,7 +17,8 @@ from popsnet.schedules.bounds import lower_bound, matrix_bound, offline_slots
 from popsnet.schedules.construction import make_two_hops, one_slot
 from popsnet.schedules.demand import Demand
 from popsnet.schedules.files import demand_of_matrix
-from popsnet.schedules.fixed import best_fixed, one_hop_floor, plan_straight
+from popsnet.schedules.fixed import MOST_PACKETS, best_fixed
+from popsnet.schedules.fixed import one_hop_slots as fixed_slots
 from popsnet.schedules.groups import (
     GroupPlan,
     give_processors,
@@ -26,7 +27,7 @@ from popsnet.schedules.groups import (
     plan_one_hop,
 )
 from popsnet.schedules.linear_program import linear_bound, whole_slots
-from popsnet.schedules.schedule import Paths, Schedule
+from popsnet.schedules.schedule import HOME, STRAIGHT, Paths, Schedule
 
 Hops: TypeAlias = Literal["auto", "1", "2", "mixed"]
 """How packets travel: straight, through one relay each, straight or through a relay, or the
@@ -82,19 +83,44 @@ def make_schedule(demand: Demand, *, hops: Hops | int = "auto", seed: int = 0) -
         return make_two_hops(demand, seed=seed)
     if (made := one_slot(demand)) is not None:
         return made
-    if kind == "1":
-        return Schedule.of_paths(demand, plan_straight(demand, seed=seed))
-    best: Paths | None = None
-    slots = offline_slots(demand) + 1
-    if kind == "mixed" or one_hop_floor(demand) < slots:
-        straight = plan_straight(demand, seed=seed)
-        if kind == "mixed" or straight.slots < slots:
-            best, slots = straight, straight.slots
-    slots = min(slots, offline_slots(demand)) if kind == "auto" else slots
-    bound = lower_bound(demand)
-    if slots > bound:
-        best = best_fixed(demand, bound, slots, relays=True, seed=seed) or best
-    return make_two_hops(demand, seed=seed) if best is None else Schedule.of_paths(demand, best)
+    two = offline_slots(demand)
+    paths, most = None, two
+    if kind != "auto" or not _needs_more_than(two, demand):
+        paths = _straight(demand, seed)
+        most = min(two, paths.slots) if kind == "auto" else paths.slots
+    if kind != "1":
+        paths = _mixed(demand, most, seed) or paths
+    if paths is None or (kind == "auto" and paths.slots > two):
+        return make_two_hops(demand, seed=seed)
+    return Schedule.of_paths(demand, paths)
+
+
+def _straight(demand: Demand, seed: int) -> Paths:
+    """Return paths without relays."""
+    slots = fixed_slots(demand, seed=seed)
+    relay = np.full(demand.packets, STRAIGHT, dtype=np.int32)
+    return Paths(relay, slots, slots, int(slots.max(initial=HOME)) + 1)
+
+
+def _mixed(demand: Demand, most: int, seed: int) -> Paths | None:
+    """Search for paths with fewer than ``most`` slots, if there are not too many packets."""
+    if demand.packets > MOST_PACKETS or (bound := lower_bound(demand)) >= most:
+        return None
+    found = best_fixed(demand, bound, most, relays=True, seed=seed)
+    return None if found is None else Paths(*found, found.slots)
+
+
+def _needs_more_than(slots: int, demand: Demand) -> bool:
+    """Whether some coupler has more packets than this, by a look at a few packets and at all."""
+    network = demand.network
+    for part in (slice(0, 4 * network.g), slice(0, demand.packets)):
+        source, destination = demand.source[part], demand.destination[part]
+        moving = source != destination
+        by, to = network.group(source[moving]), network.group(destination[moving])
+        _, loads = np.unique(by.astype(np.int64) * network.g + to, return_counts=True)
+        if loads.max(initial=0) > slots:
+            return True
+    return False
 
 
 def schedule_matrix(

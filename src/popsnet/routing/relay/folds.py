@@ -13,7 +13,7 @@ from popsnet.memory import Memory
 from popsnet.network import I32, Network
 from popsnet.routing.relation import take_home
 from popsnet.routing.to_all import broadcast
-from popsnet.schedules.construction import ranks
+from popsnet.schedules.schedule import ranks
 from popsnet.slot import Ints, Slot, Slots
 from popsnet.splitmix import word
 
