@@ -26,18 +26,18 @@ MOST_PACKETS = 2**21
 MOST_ELEMENTS = 2**25
 """Processors that send, processors that listen and couplers, times slots: 400 MB."""
 
-_RELAYS = 24
-"""Relays that are tried for a packet."""
-_PATIENCE, _TRIAL = 4, 2000
-"""A search is given up if the number of packets that wait has not fallen by 5 % in 4 placements per
-packet, and 2000 more."""
+_RELAYS = 64
+"""Relays that are tried for a packet, at most."""
+_PATIENCE, _TRIAL = 2, 500
+"""A search is given up if the number of packets that wait has not fallen by 5 % in 2 placements per
+packet, and 500 more."""
 _STARTS = 2**10
 """Small demands are searched several times, with the packets in other orders."""
 _RISE = np.float32(0.3)
 """How much the price of a place rises when a packet is put out of it."""
 _STRAIGHT, _RELAYED = np.float32(1.0), np.float32(0.5)
 """What putting out a packet costs, in terms of the price; a relayed one has two hops to put out."""
-_DETOUR = np.float32(0.5)
+_DETOUR = np.float32(0.2)
 """What a relay costs: it takes twice the room."""
 _WORK = 2**31
 """Slots that a search looks at before it is given up: some seconds."""
@@ -254,15 +254,16 @@ def _attempt(
 ) -> I32 | None:
     """Return relay, first and final slot of every moving packet, as rows."""
     h, most = moving.loads
+    if not len(moving.packets):
+        return np.empty((3, 0), dtype=np.int32)
     m, tries = len(moving.packets), _RELAYS if relays else 0
-    steps = _WORK // (max(slots, 1) * (tries + 1))
-    if slots < h or (slots < most and not relays) or m > min(steps, MOST_PACKETS):
+    if slots < h or (slots < most and not relays) or m > min(_WORK // slots, MOST_PACKETS):
         return None
     if sum(moving.sizes) * slots > MOST_ELEMENTS:
         return None
-    shape = np.array((*moving.sizes, network.d, network.g, slots, tries, steps))
+    shape = np.array((*moving.sizes, network.d, network.g, slots, tries, _WORK))
     coins = Coins(seed).for_run(slots)
-    for start in range(1 + _STARTS // max(m, 1)):
+    for start in range(1 + _STARTS // m):
         found = np.full((3, m), -1, dtype=np.int32)
         key = np.uint64(coins.key("slots of packets", start))
         if _search(moving.source, moving.destination, moving.coupler, shape, key, found):
@@ -291,10 +292,10 @@ def _search(
         j = np.int64(((word(key, draws) >> _HALF) * np.uint64(k + 1)) >> _HALF)
         draws += _ONE
         queue[k], queue[j] = queue[j], queue[k]
-    head, waiting, shortest, since, step = 0, m, m, 0, 0
+    head, waiting, shortest, since, work = 0, m, m, 0, 0
     place = np.empty(6, dtype=np.int64)
-    while waiting and since < _PATIENCE * m + _TRIAL and step < most:
-        step += 1
+    while waiting and since < _PATIENCE * m + _TRIAL and work < most:
+        work += slots
         p = queue[head]
         head, waiting = (head + 1) % m, waiting - 1
         sends, hears = source[p] * slots, hearing + destination[p] * slots
@@ -307,7 +308,7 @@ def _search(
                 if one == 0:
                     break
         for _ in range(tries):
-            if best == 0:
+            if best <= _DETOUR:  # nothing is put out
                 break
             q = np.int64(((word(key, draws) >> _HALF) * np.uint64(senders)) >> _HALF)
             draws += _ONE
@@ -317,6 +318,7 @@ def _search(
             by = carrying + (destination[p] // d * g + q // d) * slots
             listens, passes = hearing + q * slots, q * slots
             so_far, at = np.float32(np.inf), -1
+            work += slots
             for s in range(slots):
                 one = _DETOUR + so_far + cost[passes + s] + cost[hears + s] + cost[by + s]
                 if one < best:
