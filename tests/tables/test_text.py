@@ -173,9 +173,13 @@ def texts(draw: st.DrawFn) -> str:
     """Tables of few columns, most of them plain."""
     width = draw(st.integers(1, 4))
     plain = st.one_of(st.integers(-99, 10**17), st.decimals(0, 10**6, places=2)).map(str)
-    cells = draw(st.sampled_from([plain, plain, CELLS]))
+    comma = st.decimals(0, 10**6, places=draw(st.integers(1, 3))).map(
+        lambda number: str(number).replace(".", ",")
+    )
+    mixed = st.one_of(comma, st.integers(0, 2000).map(str))
+    cells = draw(st.sampled_from([plain, plain, CELLS, mixed]))
     rows = draw(st.lists(st.lists(cells, min_size=width, max_size=width), min_size=1, max_size=6))
-    headings = [None, ["a", "b", "c", "d"], ["source", "destination", "amount", ""]]
+    headings = [None, ['"a"', "b", '"c, c"', "d"], ["source", "destination", "amount", ""]]
     heading = draw(
         st.sampled_from([*headings, ["", "source", "destination", "x"], ["1", "a", "2", "3"]])
     )
@@ -200,6 +204,11 @@ def texts(draw: st.DrawFn) -> str:
 @example("a,b,c\n1,2,3\n4,5,6\n", True)
 @example("a,b,c\n1,2,3\n4,5,6\n", False)
 @example("\t1\n2\t3\n", True)
+@example('"source", "destination"\n1,2\n3,4\n', True)
+@example('"a;b";"c""d"\n1;2\n3;4\n', True)
+@example('"1","2"\n1,2\n', True)
+@example('a "b",c\n1,2\n3,4\n', True)
+@example("", True)
 def test_the_compiled_reader_agrees_with_the_careful_one(text: str, has_labels: bool) -> None:
     data = text.encode()
     quick = read_plain(PATH, data, has_labels)

@@ -126,15 +126,15 @@ def read_demand(
     table = _table(packets, "packets", has_labels=False)
     at = _columns_of_list(table, "a demand")
     source, destination = _ends(table, at)
-    demand = Demand(network, source, destination, table.where)
+    rows = Demand(network, source, destination, table.where)
     if at[2] is None:
         _require_no_unit(table, unit)
-        return ReadDemand(demand)
+        return ReadDemand(Demand(network, rows.source, rows.destination))  # without the table
     column = at[2]
     counts, rounding = to_packets(
         table.values[:, column], unit, lambda i: table.where(i, column), str(table.path)
     )
-    source, destination = np.repeat(demand.source, counts), np.repeat(demand.destination, counts)
+    source, destination = (np.repeat(end, counts) for end in (rows.source, rows.destination))
     return ReadDemand(Demand(network, source, destination), rounding)
 
 

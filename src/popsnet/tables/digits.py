@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from popsnet.compiled import compiled
 
-_SPACE, _NEWLINE, _RETURN, _COMMA, _POINT = 32, 10, 13, 44, 46
+_SPACE, _NEWLINE, _RETURN, _COMMA = 32, 10, 13, 44
 _PLUS, _MINUS, _ZERO, _NINE = 43, 45, 48, 57
 _MOST_DIGITS = 18
 
@@ -17,13 +17,14 @@ def parse_digits(
     data: npt.NDArray[np.uint8],
     begin: int,
     separator: int,
+    point: int,
     numbers: npt.NDArray[np.int64],
     places: npt.NDArray[np.int8],
 ) -> int:
     """Parse rows of numbers, and return how many there are, or -1 if something else is there.
 
-    The number is ``numbers / 10**places``. There may be spaces around numbers, and empty lines at
-    the end.
+    The number is ``numbers / 10**places``, and ``point`` the decimal sign. There may be spaces
+    around numbers, and empty lines at the end.
     """
     i, size, row, columns = begin, len(data), 0, numbers.shape[1]
     while True:
@@ -51,7 +52,7 @@ def parse_digits(
             digits = i - first
             if digits == 0 or digits > _MOST_DIGITS:
                 return -1
-            if i < size and data[i] == _POINT:
+            if i < size and data[i] == point:
                 i += 1
                 first = i
                 while i < size and _ZERO <= data[i] <= _NINE:

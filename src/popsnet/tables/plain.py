@@ -6,6 +6,7 @@ else is left to it.
 
 from __future__ import annotations
 
+import csv
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,8 @@ from popsnet.tables.text import Head, find_head, number_test, split
 _MARK = b"\xef\xbb\xbf"
 _BEGINNING = 2**14
 """Bytes in which the heading and the first row must be."""
+_THOUSANDS = 3
+"""Digits after a comma that may separate thousands."""
 _EXACT = 2**53
 """Up to here integers are floats, and dividing one by 10^k rounds correctly for k ≤ 22."""
 
@@ -53,15 +56,18 @@ def _beginning(data: bytes) -> tuple[Head, list[str], int, int] | None:
     """Return the first row, the heading, and the line and the place of the first numbers."""
     skipped = len(_MARK) if data.startswith(_MARK) else 0
     begin = data[skipped : skipped + _BEGINNING]
-    if not begin.isascii() or b'"' in begin or b"\r" in begin.rstrip(b"\r").replace(b"\r\n", b""):
+    if not begin.isascii() or b"\r" in begin.rstrip(b"\r").replace(b"\r\n", b""):
         return None
     head = find_head(begin.decode("ascii"))
+    if head.first.count('"') % 2:
+        return None
     place, line = skipped, head.lines
     for _ in range(head.lines):
         place = data.find(b"\n", place) + 1
-    cells = [cell.strip() for cell in split(head.first, head.separator)]
+    reader = csv.reader([head.first], delimiter=head.separator, skipinitialspace=True)
+    cells = [cell.strip() for cell in next(reader, [])]
     are_numbers = list(map(number_test(head.separator), cells))
-    if all(are_numbers):
+    if all(are_numbers) and '"' not in head.first:
         return head, [], line + 1, place
     if any(are_numbers):
         return None
@@ -75,16 +81,20 @@ def _parse(
     """Return the numbers from a place on, or None if something else is there."""
     from popsnet.tables.digits import parse_digits
 
-    rows = data.count(b"\n", begin) + 1
+    rows, text = data.count(b"\n", begin) + 1, np.frombuffer(data, np.uint8)
     numbers = np.empty((rows, columns), np.int64)
-    places = np.zeros((rows, columns), np.int8)
-    count = parse_digits(np.frombuffer(data, np.uint8), begin, ord(separator), numbers, places)
-    if count < 0:
+    for point in ".," if separator in ";\t" else ".":
+        places = np.zeros((rows, columns), np.int8)
+        count = parse_digits(text, begin, ord(separator), ord(point), numbers, places)
+        if count >= 0:
+            break
+    else:
         return None
     numbers, places = numbers[:count], places[:count]
     if not places.any():
         return numbers
-    if max(numbers.max(), -numbers.min()) > _EXACT:
+    is_unclear = point == "," and not ((places > 0) & (places != _THOUSANDS)).any()
+    if is_unclear or max(numbers.max(), -numbers.min()) > _EXACT:
         return None
     powers = np.array([float(10**k) for k in range(23)])
     return np.asarray(numbers / powers[places])

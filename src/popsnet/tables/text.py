@@ -103,9 +103,8 @@ def _rows(text: str, head: Head) -> list[Row]:
     if lines and head.first:
         lines[0] = lines[0].lstrip("\t #") if lines[0].lstrip().startswith("#") else lines[0]
     if head.separator == " ":
-        reader = csv.reader((line.strip() for line in lines), delimiter=" ", skipinitialspace=True)
-    else:
-        reader = csv.reader(lines, delimiter=head.separator)
+        lines = [line.strip() for line in lines]
+    reader = csv.reader(lines, delimiter=head.separator, skipinitialspace=True)
     rows = [
         Row(head.lines + reader.line_num, cells) for cells in reader if any(map(str.strip, cells))
     ]
@@ -208,8 +207,10 @@ def _numbers(path: Path, body: list[Row], kept: Sequence[int], separator: str) -
         found: list[float] = []
         for k in kept:
             cell = row.cells[k]
-            if _INTEGER.fullmatch(cell) and len(cell) < 99:
+            if len(cell) < 19 and cell.isascii() and cell.isdigit():
                 number: float = int(cell)
+            elif _INTEGER.fullmatch(cell) and len(cell) < 99:
+                number = int(cell)
                 if abs(number) > _MOST:
                     number, all_integers = float(number), False
             else:
