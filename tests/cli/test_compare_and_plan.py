@@ -119,3 +119,106 @@ def test_plan_chooses_from_the_routers_that_are_given(cli: Cli) -> None:
     result = json.loads(cli(*asked).out)
     assert {row["router"] for row in result["routers"]} == {"direct", "mei-rizzi"}
     assert "There is no router 'dir'. Did you mean" in cli("plan", 4, 4, "--router", "dir").err
+
+
+OWN = """
+import popsnet
+from popsnet.routing.direct import direct
+
+def own(network, destination, coins, memory):
+    yield from direct(network, destination, coins, memory)
+
+popsnet.register("own", summary="", slots="max(d, g)", buffers=2)(own)
+popsnet.register_variant("own", "second")(own)
+"""
+
+
+@pytest.mark.usefixtures("forget_routers")
+def test_compare_takes_any_routers_and_any_permutation(cli: Cli, tmp_path: Path) -> None:
+    """By name, with a variant, and from files, on a permutation from a file."""
+    router, permutation = tmp_path / "own.py", tmp_path / "permutation.csv"
+    router.write_text(OWN)
+    permutation.write_text("1\n2\n3\n4\n5\n0\n")
+    chosen = (f"{router}:second", router, "direct", "relay:XY(1,2)")
+    options = [part for one in chosen for part in ("--router", one)]
+    asked = ("compare", 2, 3, *options, "--permutation", permutation, "--runs", 3)
+    finished = cli(*asked, "--permutation-seed", 5, "--json")
+    assert (finished.code, finished.err) == (0, "")
+    result = json.loads(finished.out)
+    found = {(row["router"], row["variant"]): row["worst_slots"] for row in result["routers"]}
+    assert found.pop(("relay", "XY(1,2)")) > 3
+    assert found == {("own", "second"): 3, ("own", "standard"): 3, ("direct", "standard"): 3}
+    refused = cli("compare", 2, 3, "--router", "relay:roll-call", "--permutation", permutation)
+    assert (refused.code, "roll call needs d = g" in refused.err) == (2, True)
+    short = tmp_path / "short.csv"
+    short.write_text("1\n0\n")
+    assert cli("compare", 2, 3, "--router", "direct", "--permutation", short).code == 2
+
+
+MATRIX = "0,9,1\n4,0,4\n2,2,0\n"
+
+
+def test_compare_shows_all_routers_that_serve_a_demand(cli: Cli, tmp_path: Path) -> None:
+    matrix, picture = tmp_path / "m.csv", tmp_path / "c.svg"
+    matrix.write_text(MATRIX)
+    finished = cli("compare", 4, 3, "--matrix", matrix, "--runs", 2, "--figure", picture)
+    assert (finished.code, finished.err) == (0, "")
+    assert finished.out.startswith("POPS(4, 3): 22 packets, at most 3 from or for a processor; 2 ")
+    assert {"largest", "message", "(bits)"} <= set(finished.out.split())
+    assert "Lower bound for any schedule: 4\n" in finished.out
+    assert "22 packets" in picture.read_text()
+    result = json.loads(cli("compare", 4, 3, "--matrix", matrix, "--runs", 2, "--json").out)
+    assert (result["packets"], result["max_per_processor"], result["lower_bound"]) == (22, 3, 4)
+    rows = {row["label"]: row for row in result["routers"]}
+    assert rows.keys() == {"offline", "direct", "direct (to-all)", "relay"}
+    assert rows["direct (to-all)"]["worst_slots"] == 7 + rows["offline"]["worst_slots"]
+    assert all(row["undelivered"] == row["lost"] == 0 for row in rows.values())
+
+
+def test_compare_takes_a_list_of_packets_for_some_routers(cli: Cli, tmp_path: Path) -> None:
+    demand = tmp_path / "demand.csv"
+    demand.write_text("source,destination\n0,3\n0,7\n5,3\n")
+    asked = ("compare", 4, 3, "--demand", demand, "--router", "direct", "--router", "relay")
+    rows = list(csv.DictReader(cli(*asked, "--csv").out.splitlines()))
+    assert sorted(row["variant"] for row in rows) == ["folds", "in-groups"]
+    unable = cli(*asked, "--router", "batcher")
+    assert (unable.code, unable.out) == (2, "")
+    assert "these routers do: direct, offline, relay." in unable.err
+    twice = cli(*asked, "--matrix", demand)
+    assert (
+        twice.err == "Error: --demand and --matrix each give the packets to send; give only one.\n"
+    )
+    both = cli(*asked, "--permutation", "transpose")
+    assert "--permutation and --demand each give" in both.err
+    with pytest.raises(InputError, match="permutation and demand each give"):
+        compare(4, 3, permutation="transpose", demand=[[0, 1]])
+
+
+def test_a_demand_is_routed_traced_checked_and_shown(cli: Cli, tmp_path: Path) -> None:
+    matrix, trace = tmp_path / "m.csv", tmp_path / "t.jsonl"
+    matrix.write_text(MATRIX)
+    for router in ("relay", "direct", "direct:to-all", "offline"):
+        asked = ("route", 4, 3, "--matrix", matrix, "--router", router)
+        finished = cli(*asked, "--trace", trace)
+        assert (finished.code, finished.err) == (0, "")
+        assert "22 packets, at most 3 from or for a processor, seed 0" in finished.out
+        assert "Lower bound for any schedule of these packets: 4 slots" in finished.out
+        assert "popsnet view 4 3" not in finished.out
+        assert "22 of 22 packets delivered, 0 lost" in cli("check", trace).out
+        shown = cli("view", trace, "--no-open", "--out", tmp_path / "v.html")
+        assert (shown.code, "22 of 22" in shown.out) == (0, True)
+        result = json.loads(cli(*asked, "--runs", 3, "--json").out)
+        assert (len(result["runs"]), result["packets"], result["lower_bound"]) == (3, 22, 4)
+
+
+def test_route_refuses_what_does_not_go_with_a_demand(cli: Cli, tmp_path: Path) -> None:
+    matrix = tmp_path / "m.csv"
+    matrix.write_text(MATRIX)
+    asked = ("route", 4, 3, "--matrix", matrix)
+    assert "give --router relay or --router direct for a demand" in cli(*asked).err
+    assert "--detect asks processors" in cli(*asked, "--router", "relay", "--detect").err
+    assert "It does by: folds." in cli(*asked, "--router", "relay:S").err
+    assert "Use --engine slots" in cli(*asked, "--router", "relay", "--engine", "fused").err
+    capped = cli(*asked, "--router", "relay", "--max-steps", 1, "--runs", 8)
+    assert (capped.code, "FAILED" in capped.out) == (1, True)
+    assert cli("route", 4, 4, "--matrix", matrix, "--router", "relay").code == 2

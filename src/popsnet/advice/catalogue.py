@@ -31,6 +31,7 @@ def _facts(row: Row) -> str:
         "messages": row["messages"],
         "randomness": row["randomness"],
         "variants": ", ".join(row["variants"]),
+        "demands": ", ".join(row["relations"]),
         "engines": ", ".join(row["engines"]),
         "reference": row["reference"],
     }
@@ -40,7 +41,7 @@ def _facts(row: Row) -> str:
 
 _FIELDS = (
     "name", "summary", "applies", "online", "slots", "buffers", "memory", "messages", "randomness",
-    "variants", "engines", "reference",
+    "variants", "relations", "engines", "reference",
 )  # fmt: skip
 
 
@@ -51,6 +52,7 @@ def _record(router: Router) -> dict[str, object]:
         "buffers": held,
         "memory": router.memory or (f"{held} packets per processor" if held else words),
         "variants": list(router.variants),
+        "relations": list(router.relations),
         "engines": _engines(router),
     }
 

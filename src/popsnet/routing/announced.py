@@ -47,7 +47,7 @@ class _Lists(NamedTuple):
         """Return the lists of some packets."""
         packets = packets[np.argsort(start[packets], kind="stable")]
         source = start[packets]
-        table = np.zeros((network.n, max(most(source), 1)), dtype=np.int32)
+        table = np.zeros((network.n, max(most(start), 1)), dtype=np.int32)
         table[source, ranks(source, network.n)] = destination[packets] + 1
         return cls(table, packets)
 

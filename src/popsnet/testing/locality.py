@@ -19,12 +19,15 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from popsnet.coins import Coins
 from popsnet.machine import Machine
 from popsnet.memory import Memory
 from popsnet.network import Network
 from popsnet.permutations import make_permutation
 from popsnet.routing import Route, Router, find_variant
+from popsnet.schedules.demand import Demand
 from popsnet.slot import Ints
 from popsnet.testing.cone import (
     LocalityError,
@@ -40,8 +43,10 @@ from popsnet.testing.cone import (
 class _Journal(Memory):
     """The machine's memory with a journal of what each processor did with it."""
 
-    def __init__(self, network: Network, destination: Ints, buffers: int) -> None:
-        super().__init__(network, destination, buffers)
+    def __init__(
+        self, network: Network, destination: Ints, buffers: int, start: Ints | None
+    ) -> None:
+        super().__init__(network, destination, buffers, start)
         self.entries: dict[int, list[Any]] = {}
 
     def store(self, processors: Ints, packets: Ints) -> None:
@@ -81,6 +86,7 @@ def check_locality(
     pairs: int | None = None,
     buffers: int | None = None,
     max_slots: int = 1000,
+    demand: Demand | None = None,
 ) -> None:
     """Check that every processor acts only on what it knows.
 
@@ -104,6 +110,8 @@ def check_locality(
         The packets that a processor may hold; required for a generator function.
     max_slots : int
         Compare at most this many slots.
+    demand : Demand, optional
+        Check the variants that serve demands, on this one, instead of those for permutations.
 
     Raises
     ------
@@ -130,12 +138,22 @@ def check_locality(
     >>> from popsnet import Network
     >>> from popsnet.testing import check_locality
     >>> check_locality("mei-rizzi", Network(3, 3))
+
+    On a demand, with two packets from processor 0:
+
+    >>> import numpy as np
+    >>> from popsnet.schedules import Demand
+    >>> demand = Demand(Network(2, 2), np.array([0, 0, 2]), np.array([3, 1, 1]))
+    >>> check_locality("direct", Network(2, 2), demand=demand)
     """
+    if demand is not None:
+        _check_demand(router, demand, variants, seed, pairs, max_slots)
+        return
     routes = _routes(router, network, variants, buffers)
     n = network.n
     destination = make_permutation("random", network, Coins(seed))
     for name, route, capacity in routes:
-        run = partial(_moments, network, route, capacity, max_slots)
+        run = partial(_moments, network, route, capacity, max_slots, None)
         unchanged = list(run(destination, PrivateCoins(seed, n)))
         for x, y in pairs_by_chance(n, seed, pairs):
             exchanged = destination.copy()
@@ -146,6 +164,51 @@ def check_locality(
             ):
                 moments = _side_by_side(unchanged, list(other))
                 require_same_acts(name, kind, {x, y}, moments)
+
+
+def _check_demand(
+    router: str | Path | Router | Route,
+    demand: Demand,
+    variants: Sequence[str] | None,
+    seed: int,
+    pairs: int | None,
+    max_slots: int,
+) -> None:
+    """Compare runs on a demand with runs on one in which two processors have other packets."""
+    found, named = find_variant(router)
+    network, n = demand.network, demand.network.n
+    for name in [named] if named is not None else variants or list(found.relations):
+
+        def run(changed: Demand, coins: Coins, name: str = name) -> list[Moment]:
+            variant = found.serve(name, changed)
+            capacity = found.buffers_on(network, variant)
+            ends = changed.source, changed.destination
+            return list(_moments(network, variant.route, capacity, max_slots, *ends, coins))
+
+        unchanged = run(demand, PrivateCoins(seed, n))
+        for x, y in pairs_by_chance(n, seed, pairs):
+            for kind, other in (
+                ("destinations", run(_exchanged(demand, x, y), PrivateCoins(seed, n))),
+                ("packets", run(_swapped(demand, x, y), PrivateCoins(seed, n))),
+                ("coins", run(demand, PrivateCoins(seed, n, [x, y]))),
+            ):
+                moments = _side_by_side(unchanged, other)
+                require_same_acts(f"{found.name} {name}", kind, {x, y}, moments)
+
+
+def _exchanged(demand: Demand, x: int, y: int) -> Demand:
+    """Return the demand with the destinations of the packets of two processors in another order."""
+    theirs = np.flatnonzero((demand.source == x) | (demand.source == y))
+    destination = demand.destination.copy()
+    destination[theirs] = destination[theirs[::-1]]
+    return Demand(demand.network, demand.source, destination)
+
+
+def _swapped(demand: Demand, x: int, y: int) -> Demand:
+    """Return the demand in which two processors have each other's packets."""
+    source = demand.source.copy()
+    source[demand.source == x], source[demand.source == y] = y, x
+    return Demand(demand.network, source, demand.destination)
 
 
 def _routes(
@@ -182,13 +245,19 @@ def _variants(router: Router, network: Network) -> list[str]:
 
 
 def _moments(
-    network: Network, route: Route, buffers: int, max_slots: int, destination: Ints, coins: Coins
+    network: Network,
+    route: Route,
+    buffers: int,
+    max_slots: int,
+    start: Ints | None,
+    destination: Ints,
+    coins: Coins,
 ) -> Iterator[Moment]:
     """Run the router and yield, in turn, what processors did in each slot and after it."""
     destination = destination.copy()
     destination.flags.writeable = False
-    machine = Machine(network, destination, buffers)
-    machine.memory = journal = _Journal(network, destination, buffers)
+    machine = Machine(network, destination, buffers, start)
+    machine.memory = journal = _Journal(network, destination, buffers, start)
     running = route(network, destination, coins, journal)
     slot = next(running, None)
     yield journal.turn_page(("start", 0))
