@@ -24,12 +24,14 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_slots_are_as_promised_over_a_grid_of_shapes(cli: Cli) -> None:
     for d in GRID:
         for g in GRID:
-            finished = cli("schedule", d, g, "--json", "--trace", "t.jsonl")
-            facts = json.loads(finished.out)
-            assert facts["slots"] == (1 if d == 1 else 2 * -(-d // g))
-            assert facts["delivered"] == facts["packets"] == d * g
-            assert facts["gap"] == facts["slots"] - facts["lower_bound"] >= 0
-            assert cli("check", "t.jsonl").code == 0
+            two = 1 if d == 1 else 2 * -(-d // g)
+            for hops in ("2", "auto"):
+                asked = ("schedule", d, g, "--hops", hops, "--json", "--trace", "t.jsonl")
+                facts = json.loads(cli(*asked).out)
+                assert facts["slots"] == two if hops == "2" else facts["slots"] <= two
+                assert facts["delivered"] == facts["packets"] == d * g
+                assert facts["gap"] == facts["slots"] - facts["lower_bound"] >= 0
+                assert cli("check", "t.jsonl").code == 0
 
 
 def test_the_summary_and_the_trace(cli: Cli) -> None:
@@ -43,35 +45,37 @@ def test_the_summary_and_the_trace(cli: Cli) -> None:
 
 
 def test_csv_has_a_row_with_all_figures(cli: Cli) -> None:
-    text = cli("schedule", 8, 4, "--out", "s.csv", "--trace", "s.jsonl", "--csv").out
+    files = ("--out", "s.csv", "--trace", "s.jsonl", "--ports", "p.csv")
+    text = cli("schedule", 8, 4, "--hops", 2, *files, "--csv").out
     (row,) = csv.DictReader(text.splitlines())
     assert (row["network_d"], row["slots"], row["lower_bound"], row["gap"]) == ("8", "4", "3", "1")
     assert (row["out"], row["trace"], row["utilization"]) == ("s.csv", "s.jsonl", "1.0")
+    assert (row["ports"], row["relayed"]) == ("p.csv", "32")
 
 
 def test_all_lines_fit_80_columns() -> None:
     made = schedule(Network(5, 3), matrix=np.full((3, 3), 1200))
     assert max(map(len, str(made).splitlines())) <= 80
-    assert repr(made) == "<schedule of 10,800 packets on POPS(5, 3): 2,400 slots>"
+    assert repr(made) == "<schedule of 10,800 packets on POPS(5, 3): 1,200 slots>"
     assert "<td>lower bound for any schedule</td>" in made._repr_html_()
 
 
 def test_the_table_has_a_row_a_message_and_no_collision(cli: Cli) -> None:
-    assert cli("schedule", 5, 3, "--out", "s.csv").code == 0
+    assert cli("schedule", 5, 3, "--hops", 2, "--out", "s.csv").code == 0
     with Path("s.csv").open() as file:
         rows = [{name: int(value) for name, value in row.items()} for row in csv.DictReader(file)]
-    assert list(rows[0]) == ["slot", "sender", "coupler", "listener", "packet"]
     assert len(rows) == 2 * 15
-    for name in ("sender", "coupler", "listener", "packet"):
-        assert len({(row["slot"], row[name]) for row in rows}) == len(rows)
+    for names in (["sender"], ["receiver"], ["packet"], ["from_group", "to_group"]):
+        assert len({(row["slot"], *(row[name] for name in names)) for row in rows}) == len(rows)
     for row in rows:
-        assert row["coupler"] == row["listener"] // 5 * 3 + row["sender"] // 5
+        assert (row["from_group"], row["to_group"]) == (row["sender"] // 5, row["receiver"] // 5)
+        assert row["source"] == row["packet"]
     assert "popsnet schedule and popsnet route write a trace" in cli("check", "s.csv").err
 
 
 def test_the_same_permutation_as_route(cli: Cli) -> None:
     """So that runs on-line can be compared with the optimum."""
-    cli("schedule", 4, 3, "--permutation-seed", 7, "--trace", "a.jsonl")
+    cli("schedule", 4, 3, "--permutation-seed", 7, "--hops", 2, "--trace", "a.jsonl")
     cli("route", 4, 3, "--permutation-seed", 7, "--router", "offline", "--trace", "b.jsonl")
     one, other = (Path(name).read_text() for name in ("a.jsonl", "b.jsonl"))
     assert one == other
@@ -84,7 +88,7 @@ def test_rows_of_sources_and_destinations(cli: Cli) -> None:
         facts = json.loads(
             cli("schedule", 3, 2, "--demand", name, "--trace", "t.jsonl", "--json").out
         )
-        assert (facts["packets"], facts["max_per_processor"], facts["slots"]) == (4, 2, 4)
+        assert (facts["packets"], facts["max_per_processor"], facts["slots"]) == (4, 2, 3)
         report = check_trace(Path("t.jsonl"))
         assert report.ok
     header = json.loads(Path("t.jsonl").read_text().splitlines()[0])
@@ -98,7 +102,7 @@ def test_a_traffic_matrix(cli: Cli) -> None:
         facts = json.loads(
             cli("schedule", 3, 2, "--matrix", name, "--trace", "t.jsonl", "--json").out
         )
-        assert (facts["packets"], facts["max_per_group"], facts["slots"]) == (7, 6, 6)
+        assert (facts["packets"], facts["max_per_group"], facts["slots"]) == (7, 6, 4)
         assert check_trace(Path("t.jsonl")).ok
 
 
@@ -158,7 +162,7 @@ def test_bad_demands_are_refused_with_the_row_that_is_wrong(name: str, cli: Cli)
     [
         (["--out", "x.txt"], "--out x.txt: the name must end in .csv"),
         (["--out", "x.jsonl"], "--out x.jsonl is a table, .csv; use --trace x.jsonl"),
-        (["--out", "x.csv", "--trace", "./x.csv"], "--trace and --out are both x.csv"),
+        (["--out", "x.csv", "--trace", "./x.csv"], "--out and --trace are both x.csv"),
         (["--figure", "x.svg", "--trace", "x.svg"], "--trace and --figure are both x.svg"),
         (["--trace", "no/x"], "There is no folder"),
         (["--figure", "x.txt"], "--figure x.txt: the name must end in one of ."),
@@ -211,6 +215,8 @@ def test_counts_of_any_whole_type_and_no_endless_work(cli: Cli, tmp_path: Path) 
     np.save(tmp_path / "m.npy", np.array([[1, 2], [3, 4]], dtype=np.uint64))
     assert cli("schedule", 3, 2, "--matrix", tmp_path / "m.npy").code == 0
     np.save(tmp_path / "m.npy", np.array([[2**18, 0], [0, 1]]))
-    finished = cli("schedule", 3, 2, "--matrix", tmp_path / "m.npy")
+    finished = cli("schedule", 3, 2, "--matrix", tmp_path / "m.npy", "--hops", 2)
     assert finished.code == 2
     assert "Split the demand" in finished.err
+    finished = cli("schedule", 3, 2, "--matrix", tmp_path / "m.npy")
+    assert finished.code == 0

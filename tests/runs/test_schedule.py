@@ -18,7 +18,8 @@ def test_a_schedule_is_made_of_anything_to_be_sent(tmp_path: Path) -> None:
     matrix = np.full((4, 4), 2)
     np.save(tmp_path / "m.npy", matrix)
     by_name, by_array = popsnet.schedule(net, "reversal"), popsnet.schedule(net, reversal)
-    assert by_name.slots == by_array.slots == 4
+    assert by_name.slots == by_array.slots == 3
+    assert popsnet.schedule(net, reversal, hops=2).slots == 4
     assert popsnet.schedule(net, permutation=reversal).execute() == by_array.execute()
     assert popsnet.schedule(net, packets).execute().delivered == 3
     assert popsnet.schedule(net, packets=packets).demand.packets == 3
@@ -30,7 +31,7 @@ def test_a_schedule_is_made_of_anything_to_be_sent(tmp_path: Path) -> None:
     again.write_trace(tmp_path / "t.jsonl")
     assert popsnet.check_trace(tmp_path / "t.jsonl").ok
     again.write_csv(tmp_path / "t.csv")
-    assert (tmp_path / "t.csv").read_text().startswith("slot,sender,coupler,listener,packet\n")
+    assert (tmp_path / "t.csv").read_text().startswith("slot,hop,from_group,to_group,")
     for wrong, complaint in (
         ({"permutation": "random", "matrix": matrix}, "permutation and matrix each give"),
         ({"matrix": matrix[:2]}, "matrix is 2 × 4; a traffic matrix of POPS"),

@@ -74,7 +74,7 @@ def schedule(
         report = with_file(report, "Schedule", out)
     if ports is not None:
         made.write_ports(ports)
-        report = with_file(report, "Ports", ports)
+        report = with_file(report, "Ports", ports, "ports")
     if figure is not None:
         report = with_figure(report, figure, popsnet.plots.draw_schedule(made.schedule))
         if made.demand.network.g > _MOST_GROUPS:

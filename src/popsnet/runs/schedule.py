@@ -237,7 +237,8 @@ class Scheduled(Reported):
         if demand.h > 1 or not self.schedule.in_rounds:
             buffers = max(buffers, self.schedule.peak_buffers(demand.source))
         one = offline.variant(_VARIANT)
-        words = replace(one.words, phases={**one.words.phases, **_MIXED})
+        mixed = {} if self.schedule.in_rounds else _MIXED
+        words = replace(one.words, phases={**one.words.phases, **mixed})
         variant = replace(one, route=self.schedule.route, buffers=buffers, words=words)
         router = replace(offline, variants={_VARIANT: variant})
         start = None if demand.is_permutation else demand.source
