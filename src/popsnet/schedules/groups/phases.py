@@ -76,11 +76,13 @@ def in_many_phases(
     order = np.argsort(coins.words("order of phases", 0, np.arange(len(item))), kind="stable")
     item, size = item[order], size[order]
     groups = (divided.source[item], divided.relay[item], divided.destination[item], size)
-    units = np.array((*groups, size, size), dtype=np.int32)
+    units = np.zeros((6, len(item) + len(item) // 2 + 4 * g), dtype=np.int32)
+    units[:4, : len(item)] = groups
     shares = np.zeros((len(lengths), g, g), dtype=np.int64)
     rooms = np.array((lengths, d * lengths))
-    if not _settle(units, weight, divided.straight, shares, rooms, _PASSES):
+    if not _settle(units, len(item), weight, divided.straight, shares, rooms, _PASSES):
         return None
+    units = units[:, units[3] > 0]
     return _deal_phases(divided._replace(**_regrouped(units)), lengths, shares, units[4:])
 
 
@@ -181,7 +183,9 @@ def _hop_cost(
 
 
 @compiled
-def _settle(units: I32, weight: int, straight: I64, shares: I64, rooms: I64, passes: int) -> bool:
+def _settle(
+    units: I32, used: int, weight: int, straight: I64, shares: I64, rooms: I64, passes: int
+) -> bool:
     """Choose the phases of both hops of relayed units and of straight packets, in place."""
     phases, g = rooms.shape[1], len(straight)
     load = np.zeros((phases, g, g), dtype=np.int64)
@@ -190,17 +194,27 @@ def _settle(units: I32, weight: int, straight: I64, shares: I64, rooms: I64, pas
     send_prices, receive_prices = np.zeros((phases, g)), np.zeros((phases, g))
     best_over, idle = np.int64(1) << 62, 0
     for turn in range(passes + 1):
+        if turn > 0:
+            weight = max(1, weight // 2)
         gain = 25.0 * (turn % 2)
-        for u in range(units.shape[1]):
+        for k in range(used):
+            u = k
             a, t, b, size = units[0, u], units[1, u], units[2, u], np.int64(units[3, u])
             p, q = np.int64(units[4, u]), np.int64(units[5, u])
             if turn > 0:
-                if not (
-                    load[p, a, t] > rooms[0, p] or load[q, t, b] > rooms[0, q]
-                    or sends[p, a] > rooms[1, p] or receives[p, t] > rooms[1, p]
-                    or sends[q, t] > rooms[1, q] or receives[q, b] > rooms[1, q]
-                ):  # fmt: skip
+                over = max(
+                    load[p, a, t] - rooms[0, p], load[q, t, b] - rooms[0, q],
+                    sends[p, a] - rooms[1, p], receives[p, t] - rooms[1, p],
+                    sends[q, t] - rooms[1, q], receives[q, b] - rooms[1, q],
+                )  # fmt: skip
+                if over <= 0:
                     continue
+                if over < size and used < units.shape[1]:  # the rest stays
+                    units[:, used] = units[:, u]
+                    units[3, u] -= over
+                    u, size = used, over
+                    units[3, u] = size
+                    used += 1
                 load[p, a, t] -= size
                 sends[p, a] -= size
                 receives[p, t] -= size

@@ -1,103 +1,135 @@
-"""Processors for plans between groups: which one sends, relays and receives each packet."""
+"""Which processors of their groups send, relay and receive the packets of a plan.
+
+A processor sends at most one packet in a slot and receives at most one. For relays, draw an edge
+for every packet from the slot in which the relay group receives it to the slot in which it sends
+it: at most d edges meet, so d colours are enough (König, 1916), and a colour is a processor. Other
+packets start and end at any processors that are still free in that slot, in turn.
+"""
 
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from popsnet.compiled import compiled
 from popsnet.network import Network
-from popsnet.schedules.colouring.colouring import colour_edges
-from popsnet.schedules.groups.plan import I32, I64, GroupPlan
+from popsnet.schedules.colouring import colour_edges
+from popsnet.schedules.groups.plan import GroupPlan
+
+I32 = npt.NDArray[np.int32]
+I64 = npt.NDArray[np.int64]
+
+_NONE = -1
 
 
-def give_processors(network: Network, plan: GroupPlan, *, seed: int = 0) -> tuple[I32, I32, I32]:
-    """Choose the source, the relay and the destination of every packet of a plan.
+def give_processors(network: Network, plan: GroupPlan) -> tuple[I32, I32, I32]:
+    """Choose the processors that send, relay and receive each packet.
 
     Parameters
     ----------
     network : Network
-        The network.
+        The network that the plan was made for.
     plan : GroupPlan
-        The plan, in which a group sends and receives at most d packets per slot.
-    seed : int
-        The random seed of the colouring.
+        The slots and the groups of all packets.
 
     Returns
     -------
-    tuple of three arrays of int32
-        The processors of every packet; the relay is -1 for one that goes straight. In a slot every
-        processor sends at most one packet, and receives at most one.
+    source, relay, destination : array of int32
+        The processors of every packet; ``relay`` is -1 if it goes straight.
 
     Notes
     -----
-    At a relay group every relayed packet is an edge from the slot in which it comes to the slot in
-    which it leaves. The degrees are at most d, so there is a colouring with d colours, and the
-    colour is the processor. All other packets take processors that are free in their slot, in turn,
-    so that those of a group start with about equally many. A packet from a group to itself takes
-    two different processors, where possible.
+    Every plan can be executed: a group sends and receives at most d packets in a slot. Packets
+    start and end at the processors of a group in turn. A packet that stays in its group goes to
+    another processor, unless a single processor of the group is free in its slot.
 
     Examples
     --------
     >>> import numpy as np
     >>> from popsnet import Network
     >>> from popsnet.schedules.groups import give_processors, plan_one_hop
-    >>> plan = plan_one_hop(np.array([[0, 4], [2, 0]]), 2)
-    >>> give_processors(Network(2, 2), plan)[0].tolist()
-    [0, 1, 0, 1, 2, 3]
+    >>> plan = plan_one_hop(np.array([[1, 2], [1, 0]]), 2)
+    >>> source, relay, destination = give_processors(Network(2, 2), plan)
+    >>> plan.first.tolist(), source.tolist(), destination.tolist()
+    ([0, 0, 1, 1], [0, 1, 0, 2], [1, 2, 3, 0])
     """
-    g, slots = network.g, plan.slots
-    relayed = np.flatnonzero(plan.relay >= 0)
-    through, first, final = (one[relayed] for one in (plan.relay, plan.first, plan.final))
-    at = through.astype(np.int64) * slots
-    ends = (np.unique(at + one, return_inverse=True)[1].astype(np.int32) for one in (first, final))
-    index = colour_edges(*ends, network.d, seed=seed) if len(relayed) else through
-    relays = network.processor(through, index)
-    nowhere = np.full(len(plan.first), -1, dtype=np.int32)
-    source = _deal(plan.source, plan.first, relays, final, nowhere, network.d, g, slots)
-    inside = plan.source == plan.destination
-    apart = np.where(inside, source, nowhere).astype(np.int32)
-    destination = _deal(plan.destination, plan.final, relays, first, apart, network.d, g, slots)
-    relay = nowhere
-    relay[relayed] = relays
+    relay = _relays(network, plan)
+    source, destination = np.empty_like(relay), np.empty_like(relay)
+    _seat(
+        network.d, plan.slots, plan.source, plan.destination, *_by_slot(plan.first, plan.slots),
+        *_by_slot(plan.final, plan.slots), source, relay, destination,
+        np.full((2, network.n), _NONE, dtype=np.int32), np.zeros((2, network.g), dtype=np.int64),
+    )  # fmt: skip
     return source, relay, destination
 
 
-@compiled
-def _deal(
-    groups: I32, at: I32, busy: I32, busy_at: I32, apart: I32, d: int, g: int, slots: int
-) -> I32:
-    """Give every packet a processor of its group that is free in its slot.
+def _relays(network: Network, plan: GroupPlan) -> I32:
+    relay = np.full(len(plan.relay), _NONE, dtype=np.int32)
+    relayed = np.flatnonzero(plan.relay >= 0)
+    if len(relayed):
+        group = plan.relay[relayed]
+        ends = [
+            np.unique(group * np.int64(plan.slots) + slot[relayed], return_inverse=True)[1]
+            for slot in (plan.first, plan.final)
+        ]
+        relay[relayed] = network.processor(group, colour_edges(ends[0], ends[1], network.d))
+    return relay
 
-    ``busy`` are processors that have something else to do in the slots ``busy_at``, and a packet
-    does not take the processor ``apart``, if there is another.
+
+def _by_slot(slots: I32, count: int) -> tuple[I64, I64]:
+    """Return the packets ordered by slot, and where each slot begins."""
+    small = slots.astype(np.uint16) if count <= 2**16 else slots  # sorted by digits
+    bounds = np.concatenate(([0], np.cumsum(np.bincount(slots, minlength=count))))
+    return np.argsort(small, kind="stable"), bounds
+
+
+@compiled
+def _seat(
+    d: int, slots: int, from_group: I32, to_group: I32, first: I64, first_bounds: I64, final: I64,
+    final_bounds: I64, source: I32, relay: I32, destination: I32, busy: I32, turns: I64,
+) -> None:  # fmt: skip
+    """Choose sources and destinations, slot by slot; those of packets inside a group come first.
+
+    ``busy`` has the last slot in which each processor sends and in which it receives, and ``turns``
+    the next index of each group for either.
     """
-    order, bounds = _by_slot(at, slots)
-    others, ends = _by_slot(busy_at, slots)
-    taken, turn = np.full(g * d, -1, dtype=np.int32), np.zeros(g, dtype=np.int64)
-    given = np.empty(len(groups), dtype=np.int32)
+    sending, receiving = busy[0], busy[1]
     for slot in range(slots):
-        for k in others[ends[slot] : ends[slot + 1]]:
-            taken[busy[k]] = slot
-        for p in order[bounds[slot] : bounds[slot + 1]]:
-            base, index, steps = np.int64(groups[p]) * d, turn[groups[p]], 0
-            while steps < d and (taken[base + index] == slot or base + index == apart[p]):
-                index = index + 1 if index + 1 < d else 0
-                steps += 1
-            chosen = apart[p] if steps == d else np.int32(base + index)
-            given[p], taken[chosen] = chosen, slot
-            turn[groups[p]] = (chosen - base + 1) % d
-    return given
+        starts = first[first_bounds[slot] : first_bounds[slot + 1]]
+        ends = final[final_bounds[slot] : final_bounds[slot + 1]]
+        for k in starts:
+            if relay[k] != _NONE:
+                receiving[relay[k]] = slot
+        for k in ends:
+            if relay[k] != _NONE:
+                sending[relay[k]] = slot
+        for inside in (True, False):
+            for k in starts:
+                if (from_group[k] == to_group[k]) == inside:
+                    source[k] = _next(from_group[k], d, slot, sending, turns[0], _NONE)
+            for k in ends:
+                if (from_group[k] == to_group[k]) == inside:
+                    b, avoided = to_group[k], source[k] if inside else _NONE
+                    at = _next(b, d, slot, receiving, turns[1], avoided)
+                    if at == _NONE and relay[k] == _NONE:  # another may send it
+                        other = _next(b, d, slot, sending, turns[0], avoided)
+                        if other != _NONE:
+                            sending[avoided] = _NONE
+                            source[k] = other
+                    if at == _NONE:
+                        at = _next(b, d, slot, receiving, turns[1], _NONE)
+                    destination[k] = at
 
 
 @compiled
-def _by_slot(at: I32, slots: int) -> tuple[I64, I64]:
-    """Return the positions ordered by slot, and where each slot begins."""
-    bounds = np.zeros(slots + 1, dtype=np.int64)
-    for slot in at:
-        bounds[slot + 1] += 1
-    bounds[:] = np.cumsum(bounds)
-    order, free = np.empty(len(at), dtype=np.int64), bounds[:-1].copy()
-    for k in range(len(at)):
-        order[free[at[k]]] = k
-        free[at[k]] += 1
-    return order, bounds
+def _next(group: int, d: int, slot: int, busy: I32, turns: I64, avoided: int) -> int:
+    """Take the next processor of a group that is not busy, or return -1 if there is none."""
+    index = turns[group]
+    for _ in range(d):
+        processor = group * d + index
+        index = index + 1 if index + 1 < d else 0
+        if busy[processor] != slot and processor != avoided:
+            busy[processor] = slot
+            turns[group] = index
+            return processor
+    return _NONE

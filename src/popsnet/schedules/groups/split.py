@@ -129,6 +129,8 @@ def _settle(
     through = np.zeros(g, dtype=np.int64)
     best_over, idle = np.int64(1) << 62, 0
     for turn in range(passes + 1):
+        if turn > 0:
+            weight = max(1, weight // 2)
         for a in range(g):
             tolls[a] += turn > 0 and max(sends[a], receives[a]) + through[a] > group
             tolls[a] += turn > 0 and through[a] > most_through
@@ -140,15 +142,25 @@ def _settle(
                 _price(a, b, weight, load, first, second, limits, price, out, into)
         k, begun, gain = 0, used, 25.0 * (turn % 2)
         while k < begun + g * g:
-            if k < begun:
+            was_straight = k >= begun
+            if not was_straight:
                 u, a, t, b, size = k, units[0, k], units[1, k], units[2, k], units[3, k]
                 k += 1
-                if turn > 0 and (t == _STRAIGHT or not (
-                    load[a, t] > slots or load[t, b] > slots or first[a, t] > most_first
-                    or second[t, b] > most_second or through[t] > most_through
-                    or max(sends[t], receives[t]) + through[t] > group
-                )):  # fmt: skip
-                    continue
+                if turn > 0:
+                    if t == _STRAIGHT:
+                        continue
+                    over = max(
+                        load[a, t] - slots, load[t, b] - slots, first[a, t] - most_first,
+                        second[t, b] - most_second, through[t] - most_through,
+                        max(sends[t], receives[t]) + through[t] - group,
+                    )  # fmt: skip
+                    if over <= 0:
+                        continue
+                    if over < size and used < room:  # the rest stays
+                        u, size = used, np.int32(over)
+                        used += 1
+                        units[3, k - 1] -= size
+                        units[0, u], units[2, u], units[3, u] = a, b, size
             else:  # straight packets on an overfull coupler may be relayed, in new units
                 a, b = divmod(k - begun, g)
                 size = min(weight, straight[a, b])
@@ -201,7 +213,7 @@ def _settle(
                 load[a, b] += size
                 straight[a, b] += size
                 _price(a, b, weight, load, first, second, limits, price, out, into)
-                if k >= begun:  # it stays, and so would the next
+                if was_straight:  # it stays, and so would the next
                     used -= 1
                     k += 1
         over = 0
