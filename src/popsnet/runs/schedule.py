@@ -194,6 +194,7 @@ class Scheduled(Reported):
             The size of the demand, the slots and the use of the couplers.
         """
         demand, network, bound = self.demand, self.demand.network, self.lower_bound
+        linear = self.linear_bound
         outcome = self.execute() if self.outcome is None else self.outcome
         couplers = self.slots * network.couplers
         usable = self.slots * min(network.couplers, network.n)
@@ -203,12 +204,11 @@ class Scheduled(Reported):
             Fact("packets", demand.packets, "packets"),
             Fact("max_per_processor", demand.h, "most packets sent or received by a processor"),
             Fact("max_per_group", demand.degree, "most packets sent or received by a group"),
-            Fact("rounding", None if self.rounding is None else asdict(self.rounding),
-                 "rounding" * (self.rounding is not None), text=str(self.rounding)),
+            Fact("rounding", None if self.rounding is None else asdict(self.rounding)),
             Fact("slots", self.slots, "slots"),
             Fact("lower_bound", bound, "lower bound for any schedule"),
             Fact("gap", self.slots - bound, "slots above the bound"),
-            Fact("linear_bound", self.linear_bound, "by the linear program", "number"),
+            Fact("linear_bound", linear, "by the linear program" * (linear is not None), "number"),
             Fact("relayed", self.schedule.relayed, "packets with two hops"),
             Fact("messages", outcome.messages),
             Fact("utilization", use / couplers if couplers else None, f"{used}, of all", "share"),
@@ -224,7 +224,8 @@ class Scheduled(Reported):
             f"{demand.packets:,} packets delivered, {outcome.collisions:,} collisions."
         )
         title = f"Schedule on {network}: {network.g:,} groups of {network.d:,}"
-        return Report(title, facts, (), verdict, ok=outcome.delivered == demand.packets)
+        notes = () if self.rounding is None else (f"{self.rounding}.",)
+        return Report(title, facts, notes, verdict, ok=outcome.delivered == demand.packets)
 
     def __repr__(self) -> str:
         what = f"{self.demand.packets:,} packets on {self.demand.network}"
