@@ -10,7 +10,6 @@ import numpy.typing as npt
 
 from popsnet.network import Network
 from popsnet.schedules.demand import Demand
-from popsnet.slot import Ints
 
 I64 = npt.NDArray[np.int64]
 
@@ -81,8 +80,15 @@ def lower_bound(demand: Demand) -> int:
     moving = demand.source != demand.destination
     source, destination = demand.source[moving], demand.destination[moving]
     moved = Demand(network, source, destination)
-    loads = _loads(network.group(source), network.group(destination), network.g)
-    return _least(loads, network.d, moved.h)
+    h = moved.h
+    if network.d == 1:  # enough, by König's theorem
+        return h
+    couplers = network.coupler(network.group(source), network.group(destination))
+    used, packets = _counted(couplers, network.couplers)
+    low = max(h, min(int(packets.max(initial=0)), 2))
+    if low == 2 * max(h, -(-moved.degree // network.g)):  # a schedule, of most permutations
+        return low
+    return _least(_Loads(*np.divmod(used, network.g), packets, network.g), network.d, low)
 
 
 def matrix_bound(counts: npt.NDArray[Any], d: int) -> int:
@@ -153,16 +159,13 @@ class _Loads(NamedTuple):
     g: int
 
 
-def _loads(by: Ints, to: Ints, g: int) -> _Loads:
-    """Count the packets between groups, given the groups of each packet."""
-    couplers = by.astype(np.int64) * g + to
-    if g * g <= 4 * len(couplers):
-        counts = np.bincount(couplers, minlength=g * g)
-        used = np.flatnonzero(counts)
-        packets = counts[used]
-    else:
-        used, packets = np.unique(couplers, return_counts=True)
-    return _Loads(*np.divmod(used, g), packets, g)
+def _counted(numbers: I64, bound: int) -> tuple[I64, I64]:
+    """Return the numbers that occur, all below ``bound``, and how often each does."""
+    if bound > 4 * len(numbers):
+        return np.unique(numbers, return_counts=True)
+    counts = np.bincount(numbers, minlength=bound)
+    used = np.flatnonzero(counts)
+    return used, counts[used]
 
 
 class _Ends(NamedTuple):

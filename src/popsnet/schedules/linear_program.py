@@ -64,7 +64,7 @@ def linear_bound(counts: npt.NDArray[Any], d: int) -> float | None:
     packets, so that a dual solution need not be feasible to prove something.
 
     Solving takes 0.01 s to 0.05 s for 16 groups and 0.2 s to 4 s for 64, by the interior point
-    method; the dual simplex method takes up to 20 s for 64.
+    method; the dual simplex method takes up to 21 s for 64.
 
     Examples
     --------
