@@ -134,8 +134,8 @@ def read_demand(
     counts, rounding = to_packets(
         table.values[:, column], unit, lambda i: table.where(i, column), str(table.path)
     )
-    source, destination = (np.repeat(end, counts) for end in (rows.source, rows.destination))
-    return ReadDemand(Demand(network, source, destination), rounding)
+    sources, destinations = np.repeat(rows.source, counts), np.repeat(rows.destination, counts)
+    return ReadDemand(Demand(network, sources, destinations), rounding)
 
 
 def read_matrix(
