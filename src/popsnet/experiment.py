@@ -603,7 +603,7 @@ def _resolved(router: Router, variant: str | None, network: Network) -> Variant:
 
 
 def _own_demand(demand: Demand, network: Network, permutation: object) -> Demand:
-    """Return a demand that nobody changes; refuse one beside a permutation."""
+    """Return a copy of a demand that cannot change; refuse one beside a permutation."""
     if not isinstance(demand, Demand):
         raise InputError(f"demand = {demand!r:.40}: give a Demand, or use route(demand=…).")
     if demand.network != network:

@@ -11,12 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from popsnet import Experiment, InputError, Network, Run, SizeError, check_trace, route
+from popsnet import Experiment, InputError, Network, Run, SizeError, check_trace, collect, route
 from popsnet.routing import all_routers, get_router
 from popsnet.runs.demands import demand_from
 from popsnet.schedules import Demand
 from popsnet.slot import Ints
 from popsnet.testing import LocalityError, check_locality
+from popsnet.trace import Event
 
 WAYS = [
     pytest.param(f"{router.name}:{name}", id=f"{router.name} {name}")
@@ -140,8 +141,8 @@ def test_relay_has_no_conflict_but_in_attempts_and_deliveries() -> None:
     """The last two slots of a fold promise it to the machine; here it is counted as well."""
     sent: Counter[str] = Counter()
 
-    def count(event: object) -> None:
-        sent[event.phase] += len(event.records()[0])  # type: ignore[attr-defined]
+    def count(event: Event) -> None:
+        sent[event.phase] += len(event.records()[0])
 
     demand = at_random(5, 5, 200, 1)
     (run,) = route(demand.network, router="relay", demand=demand, observers=[count])
@@ -149,6 +150,29 @@ def test_relay_has_no_conflict_but_in_attempts_and_deliveries() -> None:
     assert sent["folds: destinations confirm"] == sent["folds: acks"] == away
     assert sent["folds: attempt"] > sent["folds: delivery"] > away
     assert run.slots % 4 == 1
+
+
+@pytest.mark.parametrize("router", WAYS)
+@pytest.mark.parametrize("network", [Network(4, 4), Network(2, 5)], ids=str)
+def test_every_phase_is_explained(router: str, network: Network) -> None:
+    """The viewer shows these texts."""
+    phases: set[str] = set()
+    demand = at_random(network.d, network.g, 60, 2)
+
+    def note(event: Event) -> None:
+        phases.add(event.phase)
+
+    (run,) = route(network, router=router, demand=demand, observers=[note])
+    experiment = run.experiment
+    words = experiment.resolved_router.words_on(network, experiment.resolved_variant)
+    assert words["explanation"]
+    assert phases <= set(words["phases"])
+
+
+def test_a_store_keeps_no_demands(tmp_path: Path) -> None:
+    experiment = Experiment(4, 4, router="direct", demand=at_random(4, 4, 30, 1))
+    with pytest.raises(InputError, match="a store keeps runs of permutations only"):
+        collect([experiment], runs=10, store=tmp_path / "results.sqlite")
 
 
 def test_runs_differ_by_their_coins_and_repeat() -> None:

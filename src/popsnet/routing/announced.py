@@ -104,8 +104,8 @@ def in_groups(network: Network, destination: Ints, coins: Coins, memory: Memory)
     gives the rounds, as many as the largest degree Δ: the most packets that a processor has for
     destinations with one index, or a group for one destination. Each group computes it for itself,
     after its processors have announced their packets in d slots. So it takes at most
-    d + Δ·max(d, g) slots, Δ ≤ h, and nobody has to know Δ or h: as in every router the run ends
-    with the last delivery, which only the simulation sees.
+    d + Δ·max(d, g) slots, Δ ≤ h, and no processor has to know Δ or h: as in every router the
+    run ends with the last delivery, which only the simulation sees.
     """
     period, processors = direct_slots(network), network.processors
     away = take_home(destination, memory)

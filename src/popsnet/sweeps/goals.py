@@ -194,6 +194,11 @@ def _pairs(experiments: Wanted, runs: int | None) -> list[tuple[Experiment, int]
 
 
 def _require_storable(experiment: Experiment) -> None:
+    if experiment.demand is not None:
+        raise InputError(
+            f"{experiment} routes a demand, and a store keeps runs of permutations only; use "
+            "route() or compare() for demands."
+        )
     if not experiment.storable:
         raise InputError(
             f"Router {experiment.router} is not registered, so its results could not be told from "
