@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from popsnet import Experiment, InputError, Network, Run, SizeError, check_trace, collect, route
 from popsnet.routing import all_routers, get_router
-from popsnet.runs.demands import demand_from
+from popsnet.runs.demands import read_given
 from popsnet.schedules import Demand
 from popsnet.slot import Ints
 from popsnet.testing import LocalityError, check_locality
@@ -297,4 +297,4 @@ def test_demands_are_read_in_every_way(tmp_path: Path) -> None:
     for demand in (tmp_path / "packets.npy", str(tmp_path / "packets.csv"), [[0, 3], [0, 1]]):
         assert route(network, router="direct", demand=demand).delivered.tolist() == [2]
     assert route(network, router="direct", matrix=tmp_path / "matrix.npy").delivered[0] == 4
-    assert demand_from(network).packets == 4
+    assert read_given(network).packets == 4

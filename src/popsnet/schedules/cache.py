@@ -14,6 +14,7 @@ from popsnet.network import Network
 from popsnet.schedules.construction import make_two_hops, one_slot
 from popsnet.schedules.demand import Demand
 from popsnet.schedules.schedule import Schedule
+from popsnet.schedules.shortest import make_schedule
 from popsnet.slot import Ints
 
 MOST_BYTES = 2**28
@@ -96,8 +97,7 @@ def schedule_demand(demand: Demand, *, seed: int = 0) -> Schedule:
     Returns
     -------
     Schedule
-        The schedule for the packets in the order of their sources, of one slot if that is enough,
-        and else of two hops per packet.
+        The shortest schedule known for the packets in the order of their sources.
 
     Examples
     --------
@@ -111,7 +111,9 @@ def schedule_demand(demand: Demand, *, seed: int = 0) -> Schedule:
     network, order = demand.network, np.argsort(demand.source, kind="stable").astype(np.int32)
     ends = demand.source[order], demand.destination[order]
     made = kept_schedule(
-        f"demand {network.d} {network.g} {seed}", ends, lambda: _make(Demand(network, *ends), seed)
+        f"demand {network.d} {network.g} {seed}",
+        ends,
+        lambda: make_schedule(Demand(network, *ends), seed=seed),
     )
     return made.renumbered(order)
 
