@@ -28,7 +28,7 @@ Names are imported when they are first used, so that ``import popsnet`` costs no
 
 import sys
 
-__version__ = "0.5.0"
+__version__ = "0.6.0"
 
 
 def __getattr__(name: str) -> object:

@@ -7,7 +7,7 @@ from textwrap import fill
 
 import popsnet
 
-RELEASED = date(2026, 11, 16)
+RELEASED = date(2026, 11, 17)
 """The day on which this version was released."""
 
 SOFTWARE = {
