@@ -59,12 +59,12 @@ def plan_mixed(counts: Ints, d: int, bound: int, most: int, *, seed: int) -> Gro
     >>> plan.slots, np.count_nonzero(plan.relay >= 0)
     (5, 7)
     """
-    counts = np.ascontiguousarray(counts, dtype=np.int64)
-    attempt = _attempt_wide if d >= len(counts) else _attempt_narrow
+    matrix = np.ascontiguousarray(counts, dtype=np.int64)
+    attempt = _attempt_wide if d >= len(matrix) else _attempt_narrow
     found: GroupPlan | None = None
     failed, slots, step = bound - 1, bound, 1
     while failed < slots < most:
-        plan = attempt(counts, d, slots, Coins(seed))
+        plan = attempt(matrix, d, slots, Coins(seed))
         if plan is None:
             failed = slots
         else:

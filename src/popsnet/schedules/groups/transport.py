@@ -65,7 +65,7 @@ def _mend(
             by_column[:] = -1
             queue[0], head, tail = start, 0, 1
             by_row[start] = start
-            last_row, last_column, spare = -1, -1, np.int64(0)
+            last_row, last_column, spare = -1, -1, 0
             while head < tail and spare == 0:
                 a = queue[head]
                 head += 1
