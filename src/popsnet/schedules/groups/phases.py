@@ -189,7 +189,7 @@ def _empty(lengths: I64, d: int, g: int) -> _State:
     )  # fmt: skip
 
 
-@compiled
+@compiled(inline=True)
 def _over(at: _State, p: int, a: int, b: int) -> int:
     """Return how many packets too many a hop meets."""
     over: int = max(
@@ -200,14 +200,14 @@ def _over(at: _State, p: int, a: int, b: int) -> int:
     return over
 
 
-@compiled
+@compiled(inline=True)
 def _add(at: _State, p: int, a: int, b: int, packets: int) -> None:
     at.load[p, a, b] += packets
     at.sends[p, a] += packets
     at.receives[p, b] += packets
 
 
-@compiled
+@compiled(inline=True)
 def _cost(at: _State, p: int, a: int, b: int, packets: int) -> float:
     return (
         cost(at.load[p, a, b], packets, at.rooms[0, p], at.prices[p, a, b])
@@ -232,12 +232,13 @@ def _settle(
             for b in range(g):
                 if turn == 0:
                     _put(at, a, b, straight[a, b], weight, -1, gain, shares)
-                for p in range(phases if turn > 0 else 0):
-                    packets = min(shares[p, a, b], _over(at, p, a, b))
-                    if packets > 0:
-                        shares[p, a, b] -= packets
-                        _add(at, p, a, b, -packets)
-                        _put(at, a, b, packets, weight, p, gain, shares)
+                elif straight[a, b]:
+                    for p in range(phases):
+                        packets = min(shares[p, a, b], _over(at, p, a, b))
+                        if packets > 0:
+                            shares[p, a, b] -= packets
+                            _add(at, p, a, b, -packets)
+                            _put(at, a, b, packets, weight, p, gain, shares)
         over = _raise_prices(at)
         if over == 0:
             return True
@@ -308,12 +309,12 @@ def _raise_prices(at: _State) -> int:
     phases, g, over = at.load.shape[0], at.load.shape[1], 0
     for p in range(phases):
         for a in range(g):
-            if at.sends[p, a] > at.rooms[1, p]:
-                over += at.sends[p, a] - at.rooms[1, p]
-                at.send_prices[p, a] += 1
             if at.receives[p, a] > at.rooms[1, p]:
                 over += at.receives[p, a] - at.rooms[1, p]
                 at.receive_prices[p, a] += 1
+            if at.sends[p, a] > at.rooms[1, p]:
+                over += at.sends[p, a] - at.rooms[1, p]
+                at.send_prices[p, a] += 1
             for b in range(g):
                 if at.load[p, a, b] > at.rooms[0, p]:
                     over += at.load[p, a, b] - at.rooms[0, p]
