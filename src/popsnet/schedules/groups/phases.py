@@ -230,15 +230,17 @@ def _settle(
         used = _move_relayed(at, units, used, turn > 0, gain)
         for a in range(g):
             for b in range(g):
-                if turn == 0:
-                    _put(at, a, b, straight[a, b], weight, -1, gain, shares)
-                elif straight[a, b]:
-                    for p in range(phases):
+                if straight[a, b] == 0:
+                    continue
+                for p in range(-1, 0) if turn == 0 else range(phases):
+                    packets = straight[a, b]
+                    if turn > 0:
                         packets = min(shares[p, a, b], _over(at, p, a, b))
-                        if packets > 0:
-                            shares[p, a, b] -= packets
-                            _add(at, p, a, b, -packets)
-                            _put(at, a, b, packets, weight, p, gain, shares)
+                        if packets <= 0:
+                            continue
+                        shares[p, a, b] -= packets
+                        _add(at, p, a, b, -packets)
+                    _put(at, a, b, packets, weight, p, gain, shares)
         over = _raise_prices(at)
         if over == 0:
             return True

@@ -235,7 +235,7 @@ def _settle(
     return -1
 
 
-@compiled(inline=True)
+@compiled
 def _price(
     a: int, b: int, weight: int, load: I64, first: I64, second: I64, limits: I64,
     price: Floats, out: Floats, into: Floats,
@@ -248,7 +248,7 @@ def _price(
         out[a, b] = into[b, a] = 1e300
 
 
-@compiled(inline=True)
+@compiled
 def _price_group(
     t: int, weight: int, sends: I64, receives: I64, through: I64, group: int, most: int,
     tolls: Floats, via: Floats,
