@@ -10,6 +10,8 @@ from popsnet import Network, route, schedule, simulate
 from popsnet.engines.fused import session
 from popsnet.schedules import Demand
 from popsnet.schedules.fixed import best_fixed, one_hop_slots
+from popsnet.schedules.groups import give_processors, plan_mixed, plan_one_hop
+from tests.schedules.families import families, simple_bound
 
 MEI_RIZZI = ((4, 4, "mei-rizzi", "published"), (8, 4, "mei-rizzi", "deferred"))
 RELAY = (
@@ -45,9 +47,19 @@ def compile_schedules() -> None:
     best_fixed(demand, 2, 9, relays=True)
 
 
+def compile_plans() -> None:
+    """One hop, and relays in a pipeline, in two phases and in many."""
+    counts = families(16)["one entry and others"]
+    for d in (4, 16):
+        straight = plan_one_hop(counts, d)
+        plan = plan_mixed(counts, d, simple_bound(counts, d), straight.slots, seed=0)
+        give_processors(Network(d, 16), plan or straight)
+
+
 if __name__ == "__main__":
     if sys.argv[1] == "relay":
         compile_schedules()
+        compile_plans()
         compile_engine(RELAY)
     else:
         compile_engine(MEI_RIZZI)

@@ -165,7 +165,7 @@ def test_compare_shows_all_routers_that_serve_a_demand(cli: Cli, tmp_path: Path)
     assert (finished.code, finished.err) == (0, "")
     assert finished.out.startswith("POPS(4, 3): 22 packets, at most 3 from or for a processor; 2 ")
     assert {"largest", "message", "(bits)"} <= set(finished.out.split())
-    assert "Lower bound for any schedule: 4\n" in finished.out
+    assert "Lower bound for any schedule: 6\n" in finished.out
     assert "22 packets" in picture.read_text()
     result = json.loads(cli("compare", 4, 3, "--matrix", matrix, "--runs", 2, "--json").out)
     assert (result["packets"], result["max_per_processor"], result["lower_bound"]) == (22, 3, 4)
@@ -202,7 +202,7 @@ def test_a_demand_is_routed_traced_checked_and_shown(cli: Cli, tmp_path: Path) -
         finished = cli(*asked, "--trace", trace)
         assert (finished.code, finished.err) == (0, "")
         assert "22 packets, at most 3 from or for a processor, seed 0" in finished.out
-        assert "Lower bound for any schedule of these packets: 4 slots" in finished.out
+        assert "Lower bound for any schedule of these packets: 6 slots" in finished.out
         assert "popsnet view 4 3" not in finished.out
         assert "22 of 22 packets delivered, 0 lost" in cli("check", trace).out
         shown = cli("view", trace, "--no-open", "--out", tmp_path / "v.html")

@@ -317,7 +317,7 @@ def compare(
     array([8, 8, 8, 8, 8])
     >>> found = popsnet.compare(4, 3, runs=2, matrix=[[0, 9, 1], [4, 0, 4], [2, 2, 0]])
     >>> found.lower_bound, found.done[0].router.name, found["direct:to-all"].slots
-    (4, 'offline', array([15, 15]))
+    (6, 'offline', array([13, 13]))
     """
     network, runs = Network(*shape_of(d, g)), whole_number("runs", runs, 1)
     if network.n > MOST_PROCESSORS:

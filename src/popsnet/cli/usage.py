@@ -36,7 +36,7 @@ RENAMED_OPTIONS = {
 """Earlier names of options, by command."""
 
 _ELSEWHERE = dict.fromkeys(
-    ("--demand", "--matrix"), "Demands and matrices are for popsnet schedule."
+    ("--demand", "--matrix"), "Demands and matrices are for popsnet schedule, route and compare."
 )
 """Options that one would expect of other commands, too."""
 

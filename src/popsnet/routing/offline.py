@@ -23,7 +23,7 @@ _CLAIMS = Claims(
     Expectation(
         permutation_slots,
         exact=lambda network: not 1 < network.d <= network.g,
-        reason="formula: 2⌈d/g⌉; 1 if no two packets share a coupler",
+        reason="formula: 2⌈d/g⌉, 1 if no coupler is shared",
     ),
     (Bound("off-line", "upper", "2⌈d/g⌉, 1 if d = 1", "always", "the permutation is known to all",
            "Mei and Rizzi, J. Parallel Distrib. Comput. 2003", slots=permutation_slots),),

@@ -74,7 +74,7 @@ def read_given(
     --------
     >>> from popsnet import Network
     >>> from popsnet.runs.demands import read_given
-    >>> read_given(Network(2, 2), matrix=[[0, 3], [1, 0]]).counts.sum()
+    >>> read_given(Network(2, 2), matrix=[[0, 3], [1, 0]]).packets
     4
     """
     require_network(network)

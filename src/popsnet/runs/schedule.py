@@ -315,7 +315,7 @@ def schedule(
     >>> net = popsnet.Network(12, 8)
     >>> made = popsnet.schedule(net, "reversal")
     >>> made.slots, made.lower_bound, made.execute().delivered
-    (4, 3, 96)
+    (3, 3, 96)
     """
     seed_number("seed", seed)
     if trace is not None:

@@ -141,7 +141,7 @@ def one_hop_slots(demand: Demand, *, seed: int = 0) -> I32:
     >>> from popsnet.schedules import Demand
     >>> from popsnet.schedules.fixed import one_hop_slots
     >>> one_hop_slots(Demand(Network(2, 2), np.array([0, 0, 1]), np.array([1, 2, 3]))).tolist()
-    [1, 0, 1]
+    [0, 1, 0]
     """
     moving = _moving(demand, relays=False)
     assert moving is not None

@@ -63,7 +63,7 @@ def make_schedule(demand: Demand, *, hops: Hops | int = "auto", seed: int = 0) -
     Notes
     -----
     Let h be the largest number of packets of a processor, Δ that of a group, and C that of a
-    coupler. One hop takes at least max(h, C) slots, and so many if d = 1 or h = 1; whether three
+    coupler. One hop takes at least max(h, C) slots, and no more if d = 1 or h = 1; whether three
     slots are enough is NP-complete in general, so the rest is a search (see
     :mod:`popsnet.schedules.fixed`). Two hops take 2·max(h, ⌈Δ/g⌉) slots; see
     :func:`popsnet.schedules.construction.make_two_hops`. Mixtures are found by a search, for up to
@@ -156,7 +156,7 @@ def schedule_matrix(
     >>> from popsnet.schedules import schedule_matrix
     >>> counts = np.array([[0, 9, 1], [1, 0, 9], [9, 1, 0]])
     >>> [schedule_matrix(Network(3, 3), counts, hops=hops)[1].slots for hops in (1, 2, "mixed")]
-    [9, 8, 6]
+    [9, 8, 7]
     """
     kind, d = require_hops(hops), network.d
     one = one_hop_slots(counts, d)

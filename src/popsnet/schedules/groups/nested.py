@@ -220,7 +220,7 @@ def _divide(number: int, sets: I32, items: int, waiting: I32, walks: I32, sides:
                 turn, side = 1 - turn, 1 - side
         blanks, more = 0, 0
         for j in range(length):
-            sign = 2 * np.int64(sides[walk[j]]) - 1
+            sign = 2 * int(sides[walk[j]]) - 1
             more += sign
             if odd[walk[j]] >= items:
                 blanks += sign

@@ -64,10 +64,10 @@ def plan_one_hop(counts: Ints, d: int) -> GroupPlan:
     >>> plan.slots, plan.first.tolist()
     (2, [0, 1, 0, 0, 1])
     """
-    counts = np.ascontiguousarray(counts, dtype=np.int64)
-    slots = one_hop_slots(counts, d)
-    first = deal_matrix(counts, slots)
-    source, destination = packet_groups(counts)
+    matrix = np.ascontiguousarray(counts, dtype=np.int64)
+    slots = one_hop_slots(matrix, d)
+    first = deal_matrix(matrix, slots)
+    source, destination = packet_groups(matrix)
     relay = np.full(len(first), -1, dtype=np.int32)
     return GroupPlan(source, relay, destination, first, first, slots)
 

@@ -9,6 +9,7 @@ d·T, then the packets of the phase can be dealt to its slots in any order of it
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +18,7 @@ from popsnet.coins import Coins
 from popsnet.compiled import compiled
 from popsnet.schedules.groups.one_hop import deal_matrix
 from popsnet.schedules.groups.plan import GroupPlan, join_packets
-from popsnet.schedules.groups.split import Split, cost
+from popsnet.schedules.groups.split import FEW, GAIN, PASSES, PATIENCE, Split, cost
 from popsnet.schedules.groups.transport import Bounds, fit
 
 I32 = npt.NDArray[np.int32]
@@ -26,8 +27,6 @@ Floats = npt.NDArray[np.float64]
 
 _MOST_WORK = 1 << 24
 """The most phases tried for all packets together, in a pass."""
-_PASSES = 80
-_PATIENCE = 6
 
 
 def in_two_phases(divided: Split, d: int, early: int, late: int) -> GroupPlan | None:
@@ -79,11 +78,14 @@ def in_many_phases(
     units = np.zeros((6, len(item) + len(item) // 2 + 4 * g), dtype=np.int32)
     units[:4, : len(item)] = groups
     shares = np.zeros((len(lengths), g, g), dtype=np.int64)
-    rooms = np.array((lengths, d * lengths))
-    if not _settle(units, len(item), weight, divided.straight, shares, rooms, _PASSES):
+    state = _empty(lengths, d, g)
+    if not _settle(state, units, len(item), weight, divided.straight, shares, PASSES):
         return None
     units = units[:, units[3] > 0]
-    return _deal_phases(divided._replace(**_regrouped(units)), lengths, shares, units[4:])
+    regrouped = Split(
+        divided.straight, units[0], units[1], units[2], packets=units[3].astype(np.int64)
+    )
+    return _deal_phases(regrouped, lengths, shares, units[4:])
 
 
 def growing_phases(slots: int, least: int) -> I64:
@@ -106,12 +108,6 @@ def equal_phases(slots: int, least: int) -> I64:
     """Return the lengths of phases that differ by at most one."""
     count = max(1, slots // least)
     return (slots + np.arange(count)) // count
-
-
-def _regrouped(units: I32) -> dict[str, npt.NDArray[np.integer]]:
-    names = ("source", "relay", "destination")
-    fields: dict[str, npt.NDArray[np.integer]] = dict(zip(names, units, strict=False))
-    return {**fields, "packets": units[3].astype(np.int64)}
 
 
 def _hops(divided: Split) -> tuple[I64, I64]:
@@ -170,147 +166,159 @@ def _small(numbers: I64, bound: int) -> npt.NDArray[np.integer]:
     return numbers.astype(np.uint16) if bound <= 2**16 else numbers
 
 
+class _State(NamedTuple):
+    """Loads, rooms and prices, by phase."""
+
+    rooms: I64
+    """Of every coupler, and of every group for what it sends and for what it receives."""
+    load: I64
+    sends: I64
+    receives: I64
+    prices: Floats
+    send_prices: Floats
+    receive_prices: Floats
+
+
+def _empty(lengths: I64, d: int, g: int) -> _State:
+    count = len(lengths)
+    whole = [np.zeros(shape, dtype=np.int64) for shape in ((count, g, g), (count, g), (count, g))]
+    prices = [np.zeros(one.shape) for one in whole]
+    return _State(
+        np.array((lengths, d * lengths)), whole[0], whole[1], whole[2],
+        prices[0], prices[1], prices[2],
+    )  # fmt: skip
+
+
 @compiled(inline=True)
-def _hop_cost(
-    p: int, a: int, b: int, more: int, rooms: I64, load: I64, sends: I64, receives: I64,
-    prices: Floats, send_prices: Floats, receive_prices: Floats,
-) -> float:  # fmt: skip
+def _over(at: _State, p: int, a: int, b: int) -> int:
+    """Return how many packets too many a hop meets."""
+    over: int = max(
+        at.load[p, a, b] - at.rooms[0, p],
+        at.sends[p, a] - at.rooms[1, p],
+        at.receives[p, b] - at.rooms[1, p],
+    )
+    return over
+
+
+@compiled(inline=True)
+def _add(at: _State, p: int, a: int, b: int, packets: int) -> None:
+    at.load[p, a, b] += packets
+    at.sends[p, a] += packets
+    at.receives[p, b] += packets
+
+
+@compiled(inline=True)
+def _cost(at: _State, p: int, a: int, b: int, packets: int) -> float:
     return (
-        cost(load[p, a, b], more, rooms[0, p], prices[p, a, b])
-        + cost(sends[p, a], more, rooms[1, p], send_prices[p, a])
-        + cost(receives[p, b], more, rooms[1, p], receive_prices[p, b])
+        cost(at.load[p, a, b], packets, at.rooms[0, p], at.prices[p, a, b])
+        + cost(at.sends[p, a], packets, at.rooms[1, p], at.send_prices[p, a])
+        + cost(at.receives[p, b], packets, at.rooms[1, p], at.receive_prices[p, b])
     )
 
 
 @compiled
 def _settle(
-    units: I32, used: int, weight: int, straight: I64, shares: I64, rooms: I64, passes: int
+    at: _State, units: I32, used: int, weight: int, straight: I64, shares: I64, passes: int
 ) -> bool:
     """Choose the phases of both hops of relayed units and of straight packets, in place."""
-    phases, g = rooms.shape[1], len(straight)
-    load = np.zeros((phases, g, g), dtype=np.int64)
-    sends, receives = np.zeros((phases, g), np.int64), np.zeros((phases, g), np.int64)
-    prices = np.zeros((phases, g, g))
-    send_prices, receive_prices = np.zeros((phases, g)), np.zeros((phases, g))
-    best_over, idle = np.int64(1) << 62, 0
+    phases, g = shares.shape[0], shares.shape[1]
+    best, idle = 1 << 62, 0
     for turn in range(passes + 1):
         if turn > 0:
             weight = max(1, weight // 2)
-        gain = 25.0 * (turn % 2)
-        for k in range(used):
-            u = k
-            a, t, b, size = units[0, u], units[1, u], units[2, u], np.int64(units[3, u])
-            p, q = np.int64(units[4, u]), np.int64(units[5, u])
-            if turn > 0:
-                over = max(
-                    load[p, a, t] - rooms[0, p], load[q, t, b] - rooms[0, q],
-                    sends[p, a] - rooms[1, p], receives[p, t] - rooms[1, p],
-                    sends[q, t] - rooms[1, q], receives[q, b] - rooms[1, q],
-                )  # fmt: skip
-                if over <= 0:
-                    continue
-                if over < size and used < units.shape[1]:  # the rest stays
-                    units[:, used] = units[:, u]
-                    units[3, u] -= over
-                    u, size = used, over
-                    units[3, u] = size
-                    used += 1
-                load[p, a, t] -= size
-                sends[p, a] -= size
-                receives[p, t] -= size
-                load[q, t, b] -= size
-                sends[q, t] -= size
-                receives[q, b] -= size
-            least, chosen, other, early, begin = 1e300, p, q, 1e300, 0
-            if turn > 0:
-                least = _hop_cost(
-                    p, a, t, size, rooms, load, sends, receives,
-                    prices, send_prices, receive_prices,
-                ) + _hop_cost(
-                    q, t, b, size, rooms, load, sends, receives,
-                    prices, send_prices, receive_prices,
-                ) - gain  # fmt: skip
-            for q in range(1, phases):
-                now = _hop_cost(
-                    q - 1, a, t, size, rooms, load, sends, receives,
-                    prices, send_prices, receive_prices,
-                )  # fmt: skip
-                if now < early:
-                    early, begin = now, q - 1
-                now = early + _hop_cost(
-                    q, t, b, size, rooms, load, sends, receives,
-                    prices, send_prices, receive_prices,
-                )  # fmt: skip
-                if now < least:
-                    least, chosen, other = now, begin, q
-            p, q = chosen, other
-            units[4, u], units[5, u] = p, q
-            load[p, a, t] += size
-            sends[p, a] += size
-            receives[p, t] += size
-            load[q, t, b] += size
-            sends[q, t] += size
-            receives[q, b] += size
+        gain = GAIN * (turn % 2)
+        used = _move_relayed(at, units, used, turn > 0, gain)
         for a in range(g):
             for b in range(g):
-                if turn == 0:
-                    waiting, last = straight[a, b], 0
-                else:
-                    waiting, last = np.int64(0), phases - 1
-                at = 0
-                while at <= last or waiting > 0:
-                    if waiting == 0:
-                        over = max(
-                            load[at, a, b] - rooms[0, at], sends[at, a] - rooms[1, at],
-                            receives[at, b] - rooms[1, at],
-                        )  # fmt: skip
-                        waiting = min(shares[at, a, b], over)
-                        if waiting <= 0:
-                            waiting = np.int64(0)
-                            at += 1
+                if straight[a, b] == 0:
+                    continue
+                for p in range(-1, 0) if turn == 0 else range(phases):
+                    packets = straight[a, b]
+                    if turn > 0:
+                        packets = min(shares[p, a, b], _over(at, p, a, b))
+                        if packets <= 0:
                             continue
-                        shares[at, a, b] -= waiting
-                        load[at, a, b] -= waiting
-                        sends[at, a] -= waiting
-                        receives[at, b] -= waiting
-                    while waiting > 0:
-                        size = min(waiting, weight)
-                        least, chosen = 1e300, at
-                        if turn > 0:
-                            least = _hop_cost(
-                                at, a, b, size, rooms, load, sends, receives,
-                                prices, send_prices, receive_prices,
-                            ) - gain  # fmt: skip
-                        for p in range(phases):
-                            now = _hop_cost(
-                                p, a, b, size, rooms, load, sends, receives,
-                                prices, send_prices, receive_prices,
-                            )  # fmt: skip
-                            if now < least:
-                                least, chosen = now, p
-                        shares[chosen, a, b] += size
-                        load[chosen, a, b] += size
-                        sends[chosen, a] += size
-                        receives[chosen, b] += size
-                        waiting -= size
-                    at += 1
-        over = np.int64(0)
-        for p in range(phases):
-            for a in range(g):
-                more = max(0, sends[p, a] - rooms[1, p])
-                send_prices[p, a] += more > 0
-                over += more
-                more = max(0, receives[p, a] - rooms[1, p])
-                receive_prices[p, a] += more > 0
-                over += more
-                for b in range(g):
-                    more = max(0, load[p, a, b] - rooms[0, p])
-                    prices[p, a, b] += more > 0
-                    over += more
+                        shares[p, a, b] -= packets
+                        _add(at, p, a, b, -packets)
+                    _put(at, a, b, packets, weight, p, gain, shares)
+        over = _raise_prices(at)
         if over == 0:
             return True
-        idle = 0 if over < 0.95 * best_over else idle + 1
-        best_over = min(over, best_over)
-        if idle >= (_PATIENCE if over > 64 else 4 * _PATIENCE):
-            return False
+        idle = 0 if over < 0.95 * best else idle + 1
+        best = min(over, best)
+        if idle >= (PATIENCE if over > FEW else 4 * PATIENCE):
+            break
     return False
+
+
+@compiled
+def _move_relayed(at: _State, units: I32, used: int, again: bool, gain: float) -> int:
+    """Move units that meet something overfull, or all; return how many units there are now."""
+    phases = at.load.shape[0]
+    for k in range(used):
+        u = k
+        a, t, b, size = units[0, u], units[1, u], units[2, u], int(units[3, u])
+        p, q, least = int(units[4, u]), int(units[5, u]), np.inf
+        if again:
+            over = max(_over(at, p, a, t), _over(at, q, t, b))
+            if over <= 0:
+                continue
+            if over < size and used < units.shape[1]:  # the rest stays
+                for row in range(6):
+                    units[row, used] = units[row, u]
+                units[3, u] -= over
+                u, size = used, over
+                units[3, u] = size
+                used += 1
+            _add(at, p, a, t, -size)
+            _add(at, q, t, b, -size)
+            least = _cost(at, p, a, t, size) + _cost(at, q, t, b, size) - gain
+        early, begin = np.inf, 0
+        for later in range(1, phases):
+            now = _cost(at, later - 1, a, t, size)
+            if now < early:
+                early, begin = now, later - 1
+            now = early + _cost(at, later, t, b, size)
+            if now < least:
+                least, p, q = now, begin, later
+        units[4, u], units[5, u] = p, q
+        _add(at, p, a, t, size)
+        _add(at, q, t, b, size)
+    return used
+
+
+@compiled
+def _put(
+    at: _State, a: int, b: int, packets: int, weight: int, old: int, gain: float, shares: I64
+) -> None:
+    """Put straight packets where they cost least, a few at a time."""
+    while packets > 0:
+        size, chosen, least = min(packets, weight), old, np.inf
+        if old >= 0:
+            least = _cost(at, old, a, b, size) - gain
+        for p in range(shares.shape[0]):
+            now = _cost(at, p, a, b, size)
+            if now < least:
+                least, chosen = now, p
+        shares[chosen, a, b] += size
+        _add(at, chosen, a, b, size)
+        packets -= size
+
+
+@compiled
+def _raise_prices(at: _State) -> int:
+    """Raise the prices of what is overfull, and return by how many packets."""
+    phases, g, over = at.load.shape[0], at.load.shape[1], 0
+    for p in range(phases):
+        for a in range(g):
+            if at.receives[p, a] > at.rooms[1, p]:
+                over += at.receives[p, a] - at.rooms[1, p]
+                at.receive_prices[p, a] += 1
+            if at.sends[p, a] > at.rooms[1, p]:
+                over += at.sends[p, a] - at.rooms[1, p]
+                at.send_prices[p, a] += 1
+            for b in range(g):
+                if at.load[p, a, b] > at.rooms[0, p]:
+                    over += at.load[p, a, b] - at.rooms[0, p]
+                    at.prices[p, a, b] += 1
+    return over

@@ -16,7 +16,7 @@ I64 = npt.NDArray[np.int64]
 class GroupPlan(NamedTuple):
     """The slots of all packets of a traffic matrix, in row-major order of its entries.
 
-    In each slot a coupler carries at most one packet, and a group sends and receives at most d.
+    A coupler carries at most one packet in each slot, and a group sends and receives at most d.
 
     Examples
     --------

@@ -126,7 +126,7 @@ def _next(group: int, d: int, slot: int, busy: I32, turns: I64, avoided: int) ->
     """Take the next processor of a group that is not busy, or return -1 if there is none."""
     index = turns[group]
     for _ in range(d):
-        processor = group * d + index
+        processor = int(group * d + index)
         index = index + 1 if index + 1 < d else 0
         if busy[processor] != slot and processor != avoided:
             busy[processor] = slot

@@ -26,9 +26,12 @@ Floats = npt.NDArray[np.float64]
 
 MOST_UNITS = 1 << 19
 """The most parts that relayed packets are moved in."""
-_PASSES = 80
-_PATIENCE = 6
-"""Passes without progress after which a search ends."""
+PASSES = 80
+PATIENCE = 6
+"""Passes without progress after which a search ends; four times as many if few are too many."""
+FEW = 64
+GAIN = 25.0
+"""What a move must save in every other pass, about half the cost of one packet too many."""
 _STRAIGHT = -1
 
 
@@ -78,7 +81,7 @@ def split(counts: I64, limits: Limits, coins: Coins) -> Split | None:
     room = np.concatenate((units, np.zeros((4, used // 2 + 4 * g), dtype=np.int32)), axis=1)
     inside = np.diag(straight) if limits.is_wide else 0
     sends, receives = counts.sum(axis=1) - inside, counts.sum(axis=0) - inside
-    used = _settle(room, used, weight, straight, sends, receives, np.array(limits[:5]), _PASSES)
+    used = _settle(room, used, weight, straight, sends, receives, np.array(limits[:5]), PASSES)
     if used < 0:
         return None
     source, relay, destination, packets = room[:, :used][:, room[1, :used] != _STRAIGHT]
@@ -87,8 +90,8 @@ def split(counts: I64, limits: Limits, coins: Coins) -> Split | None:
     sums = np.zeros(len(found), dtype=np.int64)
     np.add.at(sums, place, packets)
     middle, rest = np.divmod(found.astype(np.int64), g * g)
-    groups = (rest // g, middle, rest % g)
-    return Split(straight, *(one.astype(np.int32) for one in groups), sums)
+    ends = np.array((rest // g, middle, rest % g), dtype=np.int32)
+    return Split(straight, ends[0], ends[1], ends[2], sums)
 
 
 def _units(excess: I64, weight: int, coins: Coins) -> I32:
@@ -140,7 +143,7 @@ def _settle(
             _price_group(a, weight, sends, receives, through, group, most_through, tolls, via)
             for b in range(g):
                 _price(a, b, weight, load, first, second, limits, price, out, into)
-        k, begun, gain = 0, used, 25.0 * (turn % 2)
+        k, begun, gain = 0, used, GAIN * (turn % 2)
         while k < begun + g * g:
             was_straight = k >= begun
             if not was_straight:
@@ -227,12 +230,12 @@ def _settle(
             return used
         idle = 0 if over < 0.95 * best_over else idle + 1
         best_over = min(over, best_over)
-        if idle >= (_PATIENCE if over > 64 else 4 * _PATIENCE):
+        if idle >= (PATIENCE if over > FEW else 4 * PATIENCE):
             break
     return -1
 
 
-@compiled(inline=True)
+@compiled
 def _price(
     a: int, b: int, weight: int, load: I64, first: I64, second: I64, limits: I64,
     price: Floats, out: Floats, into: Floats,
@@ -245,7 +248,7 @@ def _price(
         out[a, b] = into[b, a] = 1e300
 
 
-@compiled(inline=True)
+@compiled
 def _price_group(
     t: int, weight: int, sends: I64, receives: I64, through: I64, group: int, most: int,
     tolls: Floats, via: Floats,

@@ -38,34 +38,34 @@ def fit(start: I64, bounds: Bounds) -> I64 | None:
     if bounds.are_empty:
         return None
     found = np.clip(start, bounds.least, bounds.most)
-    if not _mend(found, *bounds):
+    if not _mend(found, found.sum(axis=1), found.sum(axis=0), *bounds):
         return None
     turned = np.ascontiguousarray(found.T)
     least, most = (np.ascontiguousarray(one.T) for one in bounds[:2])
-    if not _mend(turned, least, most, *bounds[4:], *bounds[2:4]):
+    sums = turned.sum(axis=1), turned.sum(axis=0)
+    if not _mend(turned, *sums, least, most, *bounds[4:], *bounds[2:4]):
         return None
     return np.ascontiguousarray(turned.T)
 
 
 @compiled
 def _mend(
-    x: I64, least: I64, most: I64, row_least: I64, row_most: I64, column_least: I64,
-    column_most: I64,
+    x: I64, rows: I64, columns: I64, least: I64, most: I64, row_least: I64, row_most: I64,
+    column_least: I64, column_most: I64,
 ) -> bool:  # fmt: skip
     """Bring the sums of rows within bounds, and no sum of a column out of them."""
     g = len(x)
-    rows, columns = x.sum(axis=1), x.sum(axis=0)
     by_row, by_column = np.empty(g, dtype=np.int64), np.empty(g, dtype=np.int64)
     queue = np.empty(g, dtype=np.int64)
     for start in range(g):
         while rows[start] < row_least[start] or rows[start] > row_most[start]:
             rise = 1 if rows[start] < row_least[start] else -1
             wanted = max(row_least[start] - rows[start], rows[start] - row_most[start])
-            by_row[:] = -1  # the column that a row was reached by
-            by_column[:] = -1
+            for a in range(g):
+                by_row[a] = by_column[a] = -1  # the column or row from which it was reached
             queue[0], head, tail = start, 0, 1
             by_row[start] = start
-            last_row, last_column, spare = -1, -1, np.int64(0)
+            last_row, last_column, spare = -1, -1, 0
             while head < tail and spare == 0:
                 a = queue[head]
                 head += 1
