@@ -27,6 +27,8 @@ Floats = npt.NDArray[np.float64]
 
 _MOST_WORK = 1 << 24
 """The most phases tried for all packets together, in a pass."""
+_COARSE_WORK = 1 << 21
+"""The same where several packets are moved at once, and shares are refined later."""
 
 
 def in_two_phases(divided: Split, d: int, early: int, late: int) -> GroupPlan | None:
@@ -65,9 +67,10 @@ def in_many_phases(
     g = len(divided.straight)
     total = int(divided.straight.sum() + divided.packets.sum())
     lengths, weight = phases(slots, 1), 1
-    while total * len(lengths) > weight * _MOST_WORK:
-        weight *= 2
-        lengths = phases(slots, 2 * weight)
+    if total * len(lengths) > _MOST_WORK:
+        while total * len(lengths) > weight * _COARSE_WORK:
+            weight *= 2
+            lengths = phases(slots, 2 * weight)
     parts = -(-divided.packets // weight)
     item = np.repeat(np.arange(len(parts)), parts)
     size = np.full(len(item), weight)
