@@ -56,7 +56,7 @@ def plan_mixed(counts: Ints, d: int, bound: int, most: int, *, seed: int) -> Gro
     >>> counts = np.zeros((4, 4), dtype=int)
     >>> counts[0, 1] = 12
     >>> plan = plan_mixed(counts, 4, 4, 12, seed=0)
-    >>> plan.slots, np.count_nonzero(plan.relay >= 0)
+    >>> plan.slots, int(np.count_nonzero(plan.relay >= 0))
     (5, 7)
     """
     matrix = np.ascontiguousarray(counts, dtype=np.int64)
