@@ -76,6 +76,7 @@ fuzz: setup
 bench: setup
 	$(BIN)/python benchmarks/bench.py
 	$(BIN)/python benchmarks/colouring.py
+	PYTHONPATH=. $(BIN)/python benchmarks/schedules.py
 	$(BIN)/python benchmarks/traffic.py
 
 # Quietly, warnings would not count. The notice that is switched off is about another tool.

@@ -241,3 +241,13 @@ def test_ten_million_packets(d: int) -> None:
     for numbers, most in ((cells, 1), (plan.source, min(d, 64)), (plan.destination, min(d, 64))):
         loads = np.bincount(numbers * np.int64(plan.slots) + plan.first)
         assert loads.max() <= most
+
+
+@pytest.mark.long
+def test_many_groups_and_slots_take_bounded_memory() -> None:
+    """A slot per phase would be 900 phases of 160,000 couplers."""
+    counts = np.zeros((400, 400), dtype=np.int64)
+    counts[0, 1] = 1800
+    plan = plan_mixed(counts, 2, 901, 1800, seed=0)
+    assert plan is not None
+    assert_plan(counts, 2, plan)

@@ -27,6 +27,10 @@ Floats = npt.NDArray[np.float64]
 
 _MOST_WORK = 1 << 24
 """The most phases tried for all packets together, in a pass."""
+_MOST_CELLS = 1 << 23
+"""The most couplers of all phases together, which take 32 bytes each."""
+_COARSE_WORK = 1 << 21
+"""The same where several packets are moved at once, and shares are refined later."""
 
 
 def in_two_phases(divided: Split, d: int, early: int, late: int) -> GroupPlan | None:
@@ -64,10 +68,16 @@ def in_many_phases(
     """
     g = len(divided.straight)
     total = int(divided.straight.sum() + divided.packets.sum())
-    lengths, weight = phases(slots, 1), 1
-    while total * len(lengths) > weight * _MOST_WORK:
-        weight *= 2
-        lengths = phases(slots, 2 * weight)
+    lengths, weight, least = phases(slots, 1), 1, 1
+    while len(lengths) * g * g > _MOST_CELLS and least < slots:
+        least *= 2
+        lengths = phases(slots, least)
+    if total * len(lengths) > _MOST_WORK:
+        while total * len(lengths) > weight * _COARSE_WORK:
+            weight *= 2
+            lengths = phases(slots, max(least, 2 * weight))
+    if len(lengths) < 2 or len(lengths) * g * g > _MOST_CELLS:
+        return None
     parts = -(-divided.packets // weight)
     item = np.repeat(np.arange(len(parts)), parts)
     size = np.full(len(item), weight)
