@@ -2,9 +2,9 @@
 
 Run it in the folder of the project: ``PYTHONPATH=. python benchmarks/schedules.py 16 64 256``. The
 numbers are those of groups, of which d is a quarter, the same and four times as much. Every
-schedule is executed on the machine. The bound is that of ``popsnet schedule``: it counts, and solves
-the linear program if the schedule is longer and there are at most 64 groups. Seconds are those of
-``popsnet.schedule`` in a process that has compiled everything.
+schedule is executed on the machine. The bound is that of ``popsnet schedule``: it counts, and
+solves the linear program if the schedule is longer and there are at most 64 groups. Seconds are
+those of ``popsnet.schedule`` in a process that has compiled everything.
 """
 
 from __future__ import annotations

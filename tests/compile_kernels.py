@@ -9,7 +9,7 @@ import numpy as np
 from popsnet import Network, route, schedule, simulate
 from popsnet.engines.fused import session
 from popsnet.schedules import Demand
-from popsnet.schedules.fixed import best_fixed, one_hop_slots
+from popsnet.schedules.fixed import best_fixed, straight_slots
 from popsnet.schedules.groups import give_processors, plan_mixed, plan_one_hop
 from tests.schedules.families import families, simple_bound
 
@@ -43,7 +43,7 @@ def compile_schedules() -> None:
     """Two hops, and the searches for given processors."""
     schedule(Network(6, 4)).execute()
     demand = Demand(Network(2, 2), np.array([0, 0, 1]), np.array([1, 2, 3]))
-    one_hop_slots(demand)
+    straight_slots(demand)
     best_fixed(demand, 2, 9, relays=True)
 
 

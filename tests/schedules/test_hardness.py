@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from popsnet.schedules import lower_bound
-from popsnet.schedules.fixed import one_hop_slots
+from popsnet.schedules.fixed import straight_slots
 from tests.schedules.cubic import (
     NAMED,
     Graph,
@@ -40,7 +40,7 @@ def test_graphs_whose_colours_are_known(name: str) -> None:
     assert fits(demand, 3) == colourable
     assert exact_slots(demand) == (3 if colourable else 4)
     assert lower_bound(demand) <= 3
-    assert int(one_hop_slots(demand).max()) + 1 == (3 if colourable else 4)
+    assert int(straight_slots(demand).max()) + 1 == (3 if colourable else 4)
 
 
 @pytest.mark.parametrize(("graph", "name"), RANDOM, ids=[name for _, name in RANDOM])

@@ -13,7 +13,7 @@ from popsnet.memory import plain
 from popsnet.network import Network
 from popsnet.schedules.colouring.colouring import colour_edges
 from popsnet.schedules.demand import Demand
-from popsnet.schedules.schedule import ranks
+from popsnet.schedules.schedule import HOME, Paths, ranks
 from popsnet.slot import Ints
 from popsnet.splitmix import word
 
@@ -44,22 +44,6 @@ _WORK = 2**31
 _HALF, _ONE, _NONE = np.uint64(32), np.uint64(1), np.int64(-1)
 
 
-class Places(NamedTuple):
-    """When every packet is sent, and by which relay."""
-
-    relay: I32
-    """The processor that relays the packet, or -1 if it goes straight."""
-    first: I32
-    """The slot of its first hop, from 0, or -1 if it starts at its destination."""
-    final: I32
-    """The slot of its last hop, which is the first if it goes straight."""
-
-    @property
-    def slots(self) -> int:
-        """The number of slots."""
-        return int(self.final.max(initial=-1)) + 1
-
-
 class _Moving(NamedTuple):
     """The packets that do not start at their destinations, and what they use."""
 
@@ -75,6 +59,11 @@ class _Moving(NamedTuple):
         """The most packets of a processor (h), and those of a coupler (C)."""
         most = [int(np.bincount(one).max(initial=0)) for one in self[1:4]]
         return max(most[:2]), most[2]
+
+    def paths(self, packets: int, relay: I32, first: I32, final: I32) -> Paths:
+        """Return the paths of all packets, given those of the moving ones."""
+        slots = int(final.max(initial=HOME)) + 1
+        return Paths(*(self.placed(packets, one) for one in (relay, first, final)), slots=slots)
 
     def placed(self, packets: int, values: I32) -> I32:
         """Return the values of moving packets for all packets, with -1 for the others."""
@@ -108,7 +97,7 @@ def _numbered(numbers: Ints) -> tuple[I32, int]:
     return places.astype(np.int32), len(found)
 
 
-def one_hop_slots(demand: Demand, *, seed: int = 0) -> I32:
+def straight_slots(demand: Demand, *, seed: int = 0) -> I32:
     """Assign every packet the slot in which it goes straight from its source to its destination.
 
     Parameters
@@ -139,8 +128,8 @@ def one_hop_slots(demand: Demand, *, seed: int = 0) -> I32:
     >>> import numpy as np
     >>> from popsnet import Network
     >>> from popsnet.schedules import Demand
-    >>> from popsnet.schedules.fixed import one_hop_slots
-    >>> one_hop_slots(Demand(Network(2, 2), np.array([0, 0, 1]), np.array([1, 2, 3]))).tolist()
+    >>> from popsnet.schedules.fixed import straight_slots
+    >>> straight_slots(Demand(Network(2, 2), np.array([0, 0, 1]), np.array([1, 2, 3]))).tolist()
     [0, 1, 0]
     """
     moving = _moving(demand, relays=False)
@@ -161,7 +150,7 @@ def one_hop_slots(demand: Demand, *, seed: int = 0) -> I32:
 
 def best_fixed(
     demand: Demand, bound: int, most: int, *, relays: bool, seed: int = 0
-) -> Places | None:
+) -> Paths | None:
     """Search for a short schedule with at least ``bound`` and fewer than ``most`` slots.
 
     Parameters
@@ -179,7 +168,7 @@ def best_fixed(
 
     Returns
     -------
-    Places or None
+    Paths or None
         The schedule, or None if none was found, or if the demand has more than 2^21 packets, or
         needs more than 400 MB.
 
@@ -195,10 +184,10 @@ def best_fixed(
     found = _shortest(demand.network, moving, bound, most, seed, relays=relays)
     if found is None:
         return None
-    return Places(*(moving.placed(demand.packets, one) for one in found))
+    return moving.paths(demand.packets, *found)
 
 
-def search_schedule(demand: Demand, slots: int, *, relays: bool, seed: int = 0) -> Places | None:
+def search_schedule(demand: Demand, slots: int, *, relays: bool, seed: int = 0) -> Paths | None:
     """Search for a schedule with this number of slots, in which packets have one or two hops.
 
     Parameters
@@ -214,7 +203,7 @@ def search_schedule(demand: Demand, slots: int, *, relays: bool, seed: int = 0) 
 
     Returns
     -------
-    Places or None
+    Paths or None
         The schedule, or None if none was found.
 
     Notes
@@ -230,7 +219,7 @@ def search_schedule(demand: Demand, slots: int, *, relays: bool, seed: int = 0) 
     found = moving and _attempt(demand.network, moving, slots, seed, relays=relays)
     if moving is None or found is None:
         return None
-    return Places(*(moving.placed(demand.packets, one) for one in found))
+    return moving.paths(demand.packets, *found)
 
 
 def _shortest(

@@ -17,8 +17,7 @@ from popsnet.schedules.bounds import lower_bound, matrix_bound, offline_slots
 from popsnet.schedules.construction import make_two_hops, one_slot
 from popsnet.schedules.demand import Demand
 from popsnet.schedules.files import demand_of_matrix
-from popsnet.schedules.fixed import MOST_PACKETS, best_fixed
-from popsnet.schedules.fixed import one_hop_slots as fixed_slots
+from popsnet.schedules.fixed import MOST_PACKETS, best_fixed, straight_slots
 from popsnet.schedules.groups import (
     GroupPlan,
     give_processors,
@@ -97,7 +96,7 @@ def make_schedule(demand: Demand, *, hops: Hops | int = "auto", seed: int = 0) -
 
 def _straight(demand: Demand, seed: int) -> Paths:
     """Return paths without relays."""
-    slots = fixed_slots(demand, seed=seed)
+    slots = straight_slots(demand, seed=seed)
     relay = np.full(demand.packets, STRAIGHT, dtype=np.int32)
     return Paths(relay, slots, slots, int(slots.max(initial=HOME)) + 1)
 
@@ -106,8 +105,7 @@ def _mixed(demand: Demand, most: int, seed: int) -> Paths | None:
     """Search for paths with fewer than ``most`` slots, if there are not too many packets."""
     if demand.packets > MOST_PACKETS or (bound := lower_bound(demand)) >= most:
         return None
-    found = best_fixed(demand, bound, most, relays=True, seed=seed)
-    return None if found is None else Paths(*found, found.slots)
+    return best_fixed(demand, bound, most, relays=True, seed=seed)
 
 
 def _needs_more_than(slots: int, demand: Demand) -> bool:
