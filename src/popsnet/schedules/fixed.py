@@ -63,7 +63,8 @@ class _Moving(NamedTuple):
     def paths(self, packets: int, relay: I32, first: I32, final: I32) -> Paths:
         """Return the paths of all packets, given those of the moving ones."""
         slots = int(final.max(initial=HOME)) + 1
-        return Paths(*(self.placed(packets, one) for one in (relay, first, final)), slots=slots)
+        relay, first, final = (self.placed(packets, one) for one in (relay, first, final))
+        return Paths(relay, first, final, slots)
 
     def placed(self, packets: int, values: I32) -> I32:
         """Return the values of moving packets for all packets, with -1 for the others."""
