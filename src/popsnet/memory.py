@@ -127,10 +127,9 @@ class Memory:
             If a processor did not hear the packet in the last slot, or has no free buffer.
         """
         pairs = _pairs(processors, packets)
-        if not _may_store(self._heard, self._slot, *self._seen.next(), self._packets, *pairs):
+        if not _take_heard(self._heard, self._slot, self._packets, *pairs):
             self._require_heard(processors, packets)
         processors, packets = pairs
-        _forget(self._heard, processors)
         full, peak = self._buffers.put_in(processors, packets)
         if full >= 0:
             claimed = f"{self._buffers.buffers} claimed"
@@ -473,17 +472,19 @@ def _note(heard: I64, slot: int, receivers: I32, packets: I32) -> None:
 
 
 @compiled
-def _may_store(
-    heard: I64, slot: int, seen: I32, loop: int, there: int, processors: I32, packets: I32
-) -> bool:
-    """Return whether all exist, are different, and have just heard their packets."""
+def _take_heard(heard: I64, slot: int, there: int, processors: I32, packets: I32) -> bool:
+    """Return whether all exist, are different, and have just heard their packets.
+
+    If so, what they heard is taken, so that no processor can store it twice.
+    """
     for k in range(len(processors)):
         j, packet = processors[k], packets[k]
-        if j < 0 or j >= len(heard) or packet < 0 or packet >= there:
+        fits = 0 <= j < len(heard) and 0 <= packet < there
+        if not fits or heard[j] != slot << 32 | packet:
+            for i in range(k):
+                heard[processors[i]] = slot << 32 | packets[i]
             return False
-        if heard[j] != slot << 32 | packet or seen[j] == loop:
-            return False
-        seen[j] = loop
+        heard[j] = _NOTHING
     return True
 
 
@@ -512,13 +513,6 @@ def _may_deliver(
             return False
         seen[j] = loop
     return True
-
-
-@compiled
-def _forget(heard: I64, processors: I32) -> None:
-    """Forget what these processors have heard, which they store now."""
-    for j in processors:
-        heard[j] = _NOTHING
 
 
 @compiled

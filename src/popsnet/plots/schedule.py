@@ -179,7 +179,7 @@ def _use(schedule: Schedule) -> _Use:
     network, slots = schedule.network, schedule.slots
     columns, places = min(slots, _MOST_FIELDS), min(network.g, _MOST_FIELDS)
     by_slot, by_coupler = np.zeros((columns, 3)), np.zeros(places * places)
-    for slot, (senders, listeners, _, from_relay, to_relay) in enumerate(schedule.messages):
+    for slot, (senders, listeners, _, from_relay, to_relay, _) in enumerate(schedule.messages):
         kinds = np.where(to_relay, _TO_RELAY, np.where(from_relay, _FROM_RELAY, _STRAIGHT))
         by_slot[slot * columns // slots] += np.bincount(kinds, minlength=3)
         of, to = (network.group(ends).astype(np.int64) * places // network.g

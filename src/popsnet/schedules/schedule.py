@@ -49,6 +49,12 @@ class Messages(NamedTuple):
     """Whether the sender relays the packet."""
     to_relay: Bools
     """Whether the listener relays the packet; if not, it is the destination."""
+    phase: str
+    """Where they go: to relays, to destinations, or to both."""
+
+
+TO_RELAY, TO_DESTINATION, TO_BOTH = "to relay", "to destination", "to relay or destination"
+"""The phases of slots."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -100,17 +106,18 @@ class Schedule:
         ends = [sources, *([] if relays is None else [relays]), destinations]
         for array in (packets, *ends):
             array.flags.writeable = False
-        messages = []
+        hops, messages = len(ends) - 1, []
         for begin, end in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
-            rows = slice(begin, end)
-            for hop in range(len(ends) - 1):
-                flags = (
-                    np.broadcast_to(np.bool_(flag), end - begin)
-                    for flag in (hop > 0, hop < len(ends) - 2)
-                )
+            rows, yes = slice(begin, end), np.broadcast_to(np.bool_(True), end - begin)
+            no = np.broadcast_to(np.bool_(False), end - begin)
+            for hop in range(hops):
+                last = hop == hops - 1
                 messages.append(
-                    Messages(ends[hop][rows], ends[hop + 1][rows], packets[rows], *flags)
-                )
+                    Messages(
+                        ends[hop][rows], ends[hop + 1][rows], packets[rows], yes if hop else no,
+                        no if last else yes, TO_DESTINATION if last else TO_RELAY,
+                    )
+                )  # fmt: skip
         nbytes = packets.nbytes + sum(one.nbytes for one in ends)
         return cls(network, tuple(messages), nbytes, (NOTHING, NOTHING), in_rounds=True)
 
@@ -120,16 +127,15 @@ class Schedule:
         relay, first, final = (np.ascontiguousarray(one, dtype=np.int32) for one in paths[:3])
         source, destination = plain(demand.source), plain(demand.destination)
         bounds, rows = _by_slot(source, relay, destination, first, final, paths.slots)
-        every = Messages(*rows)
-        for array in every:
+        for array in rows:
             array.flags.writeable = False
         messages = tuple(
-            Messages(*(array[begin:end] for array in every))  # type: ignore[arg-type]
+            _messages(*(array[begin:end] for array in rows))  # type: ignore[arg-type]
             for begin, end in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True)
         )
         packets = np.flatnonzero(first == HOME).astype(np.int32)
         home = source[packets], packets
-        nbytes = sum(array.nbytes for array in (*every, *home))
+        nbytes = sum(array.nbytes for array in (*rows, *home))
         return cls(demand.network, messages, nbytes, home, in_rounds=False)
 
     def renumbered(self, numbers: I32) -> Schedule:
@@ -165,13 +171,13 @@ class Schedule:
         send in place of packet i. ``of`` is put before the name of the phase, and ``step`` is the
         step that the slot belongs to.
         """
-        senders, listeners, packets, _, to_relay = self.messages[number]
+        senders, listeners, packets, _, _, phase = self.messages[number]
         return Slot.send_packets(
             senders,
             self.network.group(listeners),
             (listeners, self.network.group(senders)),
             packets=packets if held is None else held[packets],
-            phase=of + _phase(to_relay),
+            phase=of + phase,
             step=step,
             conflict_free=True,
         )
@@ -182,14 +188,16 @@ class Schedule:
         turn = ranks(processors, self.network.n)
         for number in range(int(turn.max(initial=-1)) + 1):  # each processor once at a time
             memory.deliver(processors[turn == number], packets[turn == number])
-        for number, (senders, listeners, packets, _, to_relay) in enumerate(self.messages):
+        for number, (senders, listeners, packets, _, to_relay, phase) in enumerate(self.messages):
             yield self.slot(number)
             memory.drop(senders, packets)
-            for keep, rows in ((memory.store, to_relay), (memory.deliver, ~to_relay)):
-                if rows.all():
-                    keep(listeners, packets)
-                elif rows.any():
-                    keep(listeners[rows], packets[rows])
+            if phase == TO_BOTH:
+                memory.store(listeners[to_relay], packets[to_relay])
+                memory.deliver(listeners[~to_relay], packets[~to_relay])
+            elif phase == TO_RELAY:
+                memory.store(listeners, packets)
+            else:
+                memory.deliver(listeners, packets)
 
     def route(self, network: Network, destination: Ints, coins: Coins, memory: Memory) -> Slots:
         """Run the schedule as a router."""
@@ -207,10 +215,12 @@ class Schedule:
 NOTHING = np.empty(0, dtype=np.int32)
 
 
-def _phase(to_relay: Bools) -> str:
-    if not to_relay.any():
-        return "to destination"
-    return "to relay" if to_relay.all() else "to relay or destination"
+def _messages(
+    senders: I32, listeners: I32, packets: I32, from_relay: Bools, to_relay: Bools
+) -> Messages:
+    relayed = int(np.count_nonzero(to_relay))
+    phase = TO_DESTINATION if not relayed else TO_RELAY if relayed == len(packets) else TO_BOTH
+    return Messages(senders, listeners, packets, from_relay, to_relay, phase)
 
 
 @compiled

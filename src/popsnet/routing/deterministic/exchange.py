@@ -15,6 +15,7 @@ from popsnet.memory import Memory, plain
 from popsnet.network import Network
 from popsnet.routing.deterministic.pairs import I32, Pairs, pair_up
 from popsnet.schedules.cache import kept_bytes
+from popsnet.schedules.schedule import TO_DESTINATION
 from popsnet.slot import Inbox, Ints, Kind, Slot
 from popsnet.sorting import ComparatorStage
 
@@ -58,15 +59,14 @@ class SortedPackets:
         """
         memory, schedule, own = self.memory, pairs.schedule, self.packets[pairs.ends]
         heard, targets = np.empty_like(own), np.empty_like(own)
-        for number, (senders, listeners, rows, from_relay, to_relay) in enumerate(
-            schedule.messages
-        ):
+        for number, messages in enumerate(schedule.messages):
+            senders, listeners, rows, from_relay, _, phase = messages
             inbox = yield schedule.slot(number, own, of, step)
             assert len(inbox.receivers) == len(listeners)
-            if from_relay.all():
+            if from_relay[:1].any():  # then all are
                 memory.drop(senders, own[rows])
             memory.store(listeners, inbox.packets)
-            if not to_relay.any():
+            if phase == TO_DESTINATION:
                 heard[rows], targets[rows] = inbox.packets, inbox.destinations
         both = self.packets, self.destinations, self.keys
         memory.drop(*_decide(pairs.low, pairs.high, *both, heard, targets))

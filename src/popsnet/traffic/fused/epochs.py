@@ -9,7 +9,7 @@ import numpy as np
 from popsnet.network import I32, I64, Network
 from popsnet.schedules import Demand
 from popsnet.schedules.construction import make_two_hops
-from popsnet.schedules.schedule import Schedule
+from popsnet.schedules.schedule import TO_DESTINATION, Schedule
 from popsnet.traffic.arrivals import Block
 from popsnet.traffic.log import Log
 
@@ -100,10 +100,10 @@ class EpochsSession:
         if self._epoch is None:
             return 0, nothing
         schedule, source, arrival = self._epoch
-        senders, listeners, packets, from_relay, to_relay = schedule.messages[self._number]
+        senders, listeners, packets, from_relay, _, phase = schedule.messages[self._number]
         if not from_relay.any():
             np.subtract.at(self._held, senders, 1)
-        is_last = not to_relay.any()
+        is_last = phase == TO_DESTINATION
         self._relayed = 0 if is_last else len(packets)
         self._number += 1
         if self._number == schedule.slots:

@@ -9,7 +9,7 @@ from popsnet.network import Network
 from popsnet.routing.facts import Words
 from popsnet.schedules import Demand
 from popsnet.schedules.construction import make_two_hops
-from popsnet.schedules.schedule import Schedule
+from popsnet.schedules.schedule import TO_DESTINATION, Schedule
 from popsnet.slot import Slot
 from popsnet.traffic.memory import Arrived, TrafficMemory
 from popsnet.traffic.scheduler import Running, register_scheduler
@@ -54,11 +54,11 @@ def epochs(network: Network, public: Coins, coins: Coins, memory: TrafficMemory)
         if schedule is None:
             yield Slot(phase="idle")
             continue
-        senders, listeners, positions, _, to_relay = schedule.messages[number]
-        packets, is_last = rows[1][positions], not to_relay.any()
+        senders, listeners, positions, *_, phase = schedule.messages[number]
+        packets, is_last = rows[1][positions], phase == TO_DESTINATION
         inbox = yield Slot.send_packets(
             senders, network.group(listeners), (listeners, network.group(senders)), packets=packets,
-            phase="to destination" if is_last else "to relay", conflict_free=True,
+            phase=phase, conflict_free=True,
         )  # fmt: skip
         memory.drop(senders, packets)
         if is_last:
