@@ -14,6 +14,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from popsnet import Coins, Experiment, Network, Store, Sweep, collect, route
+from popsnet import schedule as make_schedule
 from popsnet.exact import mei_rizzi_chain, relay_chain, solve
 from popsnet.plots import (
     DistributionBars,
@@ -184,6 +185,14 @@ def draw_offline(path: Path) -> None:
         file.write(svg_text(draw_schedule(schedule)))
 
 
+def draw_mixture(path: Path) -> None:
+    """The use of couplers in a schedule with straight and relayed packets."""
+    counts = np.random.default_rng(5).poisson(20, (64, 64))
+    np.fill_diagonal(counts, 0)
+    made = make_schedule(Network(64, 64), matrix=counts)
+    save(draw_schedule(made.schedule), path)
+
+
 def draw_course(path: Path, d: int, g: int) -> None:
     """A run beside the phases of the paper's proof."""
     experiment = Experiment(d, g)
@@ -268,6 +277,7 @@ if __name__ == "__main__":
         draw_stage(IMAGES / f"relay-{name}.svg", stage)
     draw_log_star(IMAGES / "log-star.svg")
     draw_offline(IMAGES / "offline.svg")
+    draw_mixture(IMAGES / "schedule-mixed.svg")
     (IMAGES / "merge-exchange-16.svg").write_text(svg_text(draw_network(merge_exchange(16))))
     draw_course(IMAGES / "phases.svg", 1024, 1024)
     draw_course(IMAGES / "phases-thinning.svg", 1024, 256)

@@ -95,7 +95,7 @@ def read_given(
         read = read_demand(value, network, unit)
         return Given(network, read.demand, NO_COUNTS, read.rounding)
     if unit is not None:
-        raise InputError(f"unit = {unit}: {name} has no amounts. Leave the unit out.")
+        raise InputError(f"unit = {unit:g}: a permutation has no amounts. Leave the unit out.")
     return Given(network, _demand(network, permutation_seed, value), NO_COUNTS, None)
 
 
@@ -132,7 +132,7 @@ def with_demand(network: Network, given: dict[str, Any]) -> dict[str, Any]:
     unit = given.get("unit")
     if not ways:
         if unit is not None:
-            raise InputError(f"unit = {unit}: a permutation has no amounts. Leave the unit out.")
+            raise InputError(f"unit = {unit:g}: a permutation has no amounts. Leave the unit out.")
         return rest
     if "permutation" in rest:
         raise InputError(

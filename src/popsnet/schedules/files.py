@@ -197,8 +197,8 @@ def to_packets(
     _require_amounts(amounts, where)
     if unit is None:
         rule = (
-            "without a unit every amount is a number of packets. Give the amount of one packet as "
-            "unit; amounts are then rounded up."
+            "without a unit every amount is a number of packets. Give the amount of one packet "
+            "(--unit, in Python unit=); amounts are then rounded up."
         )
         counts = require_integers(amounts, where, rule)
         if counts.sum(dtype=np.float64) > _MOST_PACKETS:

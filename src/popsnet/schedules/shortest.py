@@ -198,4 +198,4 @@ def require_hops(hops: Hops | int) -> Hops:
     for known in get_args(Hops):
         if str(hops) == known:
             return known  # type: ignore[no-any-return]
-    raise InputError(f"hops = {hops!r:.60}: choose one of {', '.join(get_args(Hops))}.")
+    raise InputError(f"hops = {hops!s:.60}: choose one of {', '.join(get_args(Hops))}.")
