@@ -134,10 +134,7 @@ WRONG_MATRICES = [
     ("0,0,1,2\n0,1,1,1\n1,1,1,1\n2,1,1,1\n", "is 4 × 4; a traffic matrix of POPS(4, 3) must be"),
     ("0,0,1,2\n0,1,1,1\n1,1,1,1\n2,1,1,1\n", "have labels, leave their common cell empty."),
     ("0,1,2\n3,0.5,1\n1,1,0\n", "line 2, column 2 (from group 1 to group 1): 0.5 is not an integ"),
-    (
-        "0,1,2\n3,0.5,1\n1,1,0\n",
-        "Give the amount of one packet (--unit, in Python unit=); amounts are then rounded",
-    ),
+    ("0,1,2\n3,0.5,1\n1,1,0\n", "Give the amount of one packet (--unit, in Python unit=)"),
     ("0,1,2\n3,0,-1\n1,1,0\n", "line 2, column 3 (from group 1 to group 2): -1 must be a finite"),
     ("a,b,c\n0,1,2\n3,0,1\n", "is 2 × 3; a traffic matrix of POPS(4, 3) must be 3 × 3"),
     (",b,a,c\na,0,1,2\nb,3,0,1\nc,1,1,0\n", "must have their labels in the same order. Sort them."),
