@@ -47,3 +47,31 @@ def test_a_schedule_is_made_of_anything_to_be_sent(tmp_path: Path) -> None:
             popsnet.schedule(net, **wrong)
     with pytest.raises(InputError, match="network = 4: give a Network"):
         popsnet.schedule(4, 3)  # type: ignore[arg-type]
+
+
+def test_packets_at_home_are_not_sent() -> None:
+    net = Network(2, 2)
+    for packets in ([[0, 0]], [[0, 0], [0, 0], [3, 3]]):
+        made = popsnet.schedule(net, packets=packets)
+        assert (made.slots, made.lower_bound, made.execute().delivered) == (0, 0, len(packets))
+    assert (
+        popsnet.schedule(net, "identity").slots
+        == popsnet.schedule(Network(1, 4), "identity").slots
+        == 0
+    )
+    lonely = popsnet.schedule(Network(1, 3), matrix=[[50, 5, 0], [0, 1, 5], [0, 0, 0]])
+    assert (lonely.slots, lonely.lower_bound, lonely.execute().delivered) == (5, 5, 61)
+
+
+def test_many_packets_of_a_processor_go_straight_if_two_hops_cannot() -> None:
+    packets = np.zeros((70_000, 2), dtype=np.int64)
+    packets[:, 1] = 5
+    made = popsnet.schedule(Network(4, 4), packets=packets)
+    assert (made.slots, made.lower_bound) == (70_000, 70_000)
+    with pytest.raises(InputError, match="Split the demand"):
+        popsnet.schedule(Network(4, 4), packets=packets, hops=2)
+
+
+def test_matrices_of_many_groups_are_refused_before_they_are_made() -> None:
+    with pytest.raises(popsnet.SizeError, match="GB are available here"):
+        popsnet.schedule(Network(4, 10**6), matrix=[[0, 1, 5], [9, 0, 3]])

@@ -63,7 +63,7 @@ def schedule(
     Without --permutation, --demand or --matrix the traffic is a random permutation. The processors
     of a matrix, which counts packets between groups, are chosen by the schedule.
     """
-    _require_files(out, ports, trace, figure)
+    _require_files(out, ports, trace, figure, demand, matrix)
     made = popsnet.schedule(
         popsnet.Network(d, g), demand, permutation=permutation, matrix=matrix, unit=unit,
         hops=hops, permutation_seed=permutation_seed, seed=seed, trace=trace,  # type: ignore[arg-type]
@@ -89,7 +89,12 @@ def _see(trace: Path | None) -> str:
 
 
 def _require_files(
-    out: Path | None, ports: Path | None, trace: Path | None, figure: Path | None
+    out: Path | None,
+    ports: Path | None,
+    trace: Path | None,
+    figure: Path | None,
+    demand: Path | None,
+    matrix: Path | None,
 ) -> None:
     for option, path in (("--out", out), ("--ports", ports)):
         if path is not None and path.suffix.lower() != ".csv":
@@ -99,8 +104,11 @@ def _require_files(
                 )
             raise InputError(f"{option} {path}: the name must end in .csv.")
         opt.require_file(path)
-    files = {"--out": out, "--ports": ports, "--trace": trace, "--figure": figure}
+    files = {
+        "--demand": demand, "--matrix": matrix, "--out": out, "--ports": ports, "--trace": trace,
+        "--figure": figure,
+    }  # fmt: skip
     given = {option: path.resolve() for option, path in files.items() if path is not None}
     for one, other in combinations(given, 2):
-        if given[one] == given[other]:
+        if given[one] == given[other] and other != "--matrix":
             raise InputError(f"{one} and {other} are both {files[one]}; give two names.")

@@ -24,6 +24,8 @@ NO_COUNTS: I64 = np.empty((0, 0), dtype=np.int64)
 _BYTES_PER_PACKET = 250
 """To colour, order and execute a packet: measured, rounded up."""
 _TRACE_BYTES_PER_PACKET = 700
+_BYTES_PER_COUPLER = 150
+"""For the arrays of matrices between groups: measured, rounded up."""
 
 
 class Given(NamedTuple):
@@ -86,6 +88,7 @@ def read_given(
         )
     ((name, value),) = given.items() or [("permutation", "random")]
     if name == "matrix":
+        require_room(network, 0, traced=False, couplers=network.couplers)
         matrix = read_matrix(value, network, unit)
         require_room(network, int(matrix.counts.sum()), traced=False)
         return Given(network, None, matrix.counts, matrix.rounding)
@@ -143,9 +146,10 @@ def with_demand(network: Network, given: dict[str, Any]) -> dict[str, Any]:
     return {**rest, "demand": read_given(network, unit=unit, **ways).dealt()}
 
 
-def require_room(network: Network, packets: int, traced: bool) -> None:
+def require_room(network: Network, packets: int, traced: bool, couplers: int = 0) -> None:
     """Refuse a demand that needs more memory than is available."""
     needed = max(network.n, packets) * (_BYTES_PER_PACKET + _TRACE_BYTES_PER_PACKET * traced)
+    needed += couplers * _BYTES_PER_COUPLER
     if needed > available_memory():
         raise SizeError(
             f"{network} with {packets:,} packets needs about {needed / 1e9:,.1f} GB"

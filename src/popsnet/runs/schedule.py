@@ -25,6 +25,7 @@ from popsnet.schedules.bounds import lower_bound, matrix_bound
 from popsnet.schedules.demand import Demand
 from popsnet.schedules.exports import write_hops, write_ports
 from popsnet.schedules.files import Rounding
+from popsnet.schedules.fixed import MOST_PACKETS
 from popsnet.schedules.linear_program import linear_bound, whole_slots
 from popsnet.schedules.schedule import Schedule
 from popsnet.schedules.shortest import (
@@ -224,8 +225,10 @@ class Scheduled(Reported):
             f"{demand.packets:,} packets delivered, {outcome.collisions:,} collisions."
         )
         title = f"Schedule on {network}: {network.g:,} groups of {network.d:,}"
-        notes = () if self.rounding is None else (f"{self.rounding}.",)
-        return Report(title, facts, notes, verdict, ok=outcome.delivered == demand.packets)
+        notes = [] if self.rounding is None else [f"{self.rounding}."]
+        if self.counts is None and demand.packets > MOST_PACKETS and self.slots > bound:
+            notes.append(f"Mixtures of more than {MOST_PACKETS:,} packets are not searched for.")
+        return Report(title, facts, tuple(notes), verdict, ok=outcome.delivered == demand.packets)
 
     def __repr__(self) -> str:
         what = f"{self.demand.packets:,} packets on {self.demand.network}"

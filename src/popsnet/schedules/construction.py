@@ -20,7 +20,7 @@ from popsnet.slot import Ints
 I32 = npt.NDArray[np.int32]
 I64 = npt.NDArray[np.int64]
 
-_MOST_ROUNDS = 2**16
+MOST_ROUNDS = 2**16
 """Each round is coloured on its own."""
 
 
@@ -64,9 +64,9 @@ def make_two_hops(demand: Demand, *, seed: int = 0) -> Schedule:
     4
     """
     network, g = demand.network, demand.network.g
-    if demand.h > _MOST_ROUNDS:
+    if demand.h > MOST_ROUNDS:
         raise InputError(
-            f"A processor sends or receives {demand.h:,} packets; at most {_MOST_ROUNDS:,} can be "
+            f"A processor sends or receives {demand.h:,} packets; at most {MOST_ROUNDS:,} can be "
             "scheduled. Split the demand."
         )
     if network.d == 1:  # every coupler has one sender and one listener: a matching is a slot

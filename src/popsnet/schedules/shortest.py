@@ -14,7 +14,7 @@ import numpy.typing as npt
 from popsnet.errors import InputError
 from popsnet.network import Network
 from popsnet.schedules.bounds import lower_bound, matrix_bound, offline_slots
-from popsnet.schedules.construction import make_two_hops, one_slot
+from popsnet.schedules.construction import MOST_ROUNDS, make_two_hops, one_slot
 from popsnet.schedules.demand import Demand
 from popsnet.schedules.files import demand_of_matrix
 from popsnet.schedules.fixed import MOST_PACKETS, best_fixed, straight_slots
@@ -31,6 +31,9 @@ from popsnet.schedules.schedule import HOME, STRAIGHT, Paths, Schedule
 Hops: TypeAlias = Literal["auto", "1", "2", "mixed"]
 """How packets travel: straight, through one relay each, straight or through a relay, or the
 shortest of these."""
+
+_NO_SCHEDULE = 2**62
+"""Stands for the slots of a schedule that cannot be made."""
 
 MOST_GROUPS = 64
 """For more groups the linear program takes minutes, and is not solved."""
@@ -57,7 +60,7 @@ def make_schedule(demand: Demand, *, hops: Hops | int = "auto", seed: int = 0) -
     Raises
     ------
     InputError
-        If a processor sends or receives more than 65,536 packets.
+        If a processor sends or receives more than 65,536 packets, for ``hops=2``.
 
     Notes
     -----
@@ -66,7 +69,7 @@ def make_schedule(demand: Demand, *, hops: Hops | int = "auto", seed: int = 0) -
     slots are enough is NP-complete in general, so the rest is a search (see
     :mod:`popsnet.schedules.fixed`). Two hops take 2·max(h, ⌈Δ/g⌉) slots; see
     :func:`popsnet.schedules.construction.make_two_hops`. Mixtures are found by a search, for up to
-    2^19 packets.
+    2^21 packets. A packet that starts at its destination is sent with ``hops=2`` only.
 
     Examples
     --------
@@ -80,9 +83,10 @@ def make_schedule(demand: Demand, *, hops: Hops | int = "auto", seed: int = 0) -
     kind = require_hops(hops)
     if kind == "2":
         return make_two_hops(demand, seed=seed)
-    if (made := one_slot(demand)) is not None:
+    at_home = bool((demand.source == demand.destination).any())  # these are not sent
+    if not at_home and (made := one_slot(demand)) is not None:
         return made
-    two = offline_slots(demand)
+    two = offline_slots(demand) if demand.h <= MOST_ROUNDS else _NO_SCHEDULE
     paths, most = None, two
     if kind != "auto" or not _needs_more_than(two, demand):
         paths = _straight(demand, seed)
@@ -157,16 +161,19 @@ def schedule_matrix(
     [9, 8, 7]
     """
     kind, d = require_hops(hops), network.d
+    if d == 1:  # the processors are given, and packets inside a group are at home
+        demand = demand_of_matrix(network, counts)
+        return demand, make_schedule(demand, hops=kind, seed=seed)
     one = one_hop_slots(counts, d)
     busiest = max(counts.sum(axis=axis).max(initial=0) for axis in (0, 1))
-    two = one if d == 1 else 2 * -(-int(busiest) // min(d, network.g))
+    two = 2 * -(-int(busiest) // min(d, network.g))
     if kind == "2":
         return _dealt(network, counts, seed)
     plan = None
     if kind != "1":
         most = min(one, two) if kind == "auto" else one
         plan = _mixed_plan(counts, d, most, seed)
-    if plan is None and kind == "auto" and two < one:
+    if plan is None and kind == "auto" and two < one and two <= 2 * MOST_ROUNDS:
         return _dealt(network, counts, seed)
     return _with_processors(network, plan or plan_one_hop(counts, d))
 
