@@ -49,7 +49,7 @@ def test_a_schedule_is_made_of_anything_to_be_sent(tmp_path: Path) -> None:
         popsnet.schedule(4, 3)  # type: ignore[arg-type]
 
 
-def test_packets_at_home_are_not_sent() -> None:
+def test_packets_that_start_where_they_go_are_not_sent() -> None:
     net = Network(2, 2)
     for packets in ([[0, 0]], [[0, 0], [0, 0], [3, 3]]):
         made = popsnet.schedule(net, packets=packets)

@@ -161,7 +161,7 @@ def schedule_matrix(
     [9, 8, 7]
     """
     kind, d = require_hops(hops), network.d
-    if d == 1:  # the processors are given, and packets inside a group are at home
+    if d == 1:  # the processors are given, and packets inside a group start where they go
         demand = demand_of_matrix(network, counts)
         return demand, make_schedule(demand, hops=kind, seed=seed)
     one = one_hop_slots(counts, d)
