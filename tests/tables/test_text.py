@@ -81,6 +81,7 @@ def test_decimals(text: str, numbers: list[list[float]]) -> None:
         ("source,destination\n0,1\n", ["source", "destination"], [[0, 1]]),
         ("Src;DST;Bytes\n0;1;5\n", ["source", "destination", "amount"], [[0, 1, 5]]),
         (",to,from\n0,7,8\n1,9,6\n", ["destination", "source"], [[7, 8], [9, 6]]),
+        ("src_group,destination group\n0,1\n", ["source", "destination"], [[0, 1]]),
         ("from,to,count\n0,1,2\n1,0,2\n", NAMES, [[0, 1, 2], [1, 0, 2]]),
         ("# source,destination\n0,1\n", ["source", "destination"], [[0, 1]]),
         ("# from to\n0 1\n", ["source", "destination"], [[0, 1]]),
