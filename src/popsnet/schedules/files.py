@@ -369,7 +369,14 @@ def _require_no_unit(table: Table, unit: float | None) -> None:
 def _wrong_shape(table: Table, network: Network) -> str:
     g, shape = network.g, table.values.shape
     cure = ""
-    if shape == (g + 1, g + 1):
+    if table.corner is not None and shape[0] < g:
+        line, cell = table.corner
+        cure = (
+            f" Line {line} counts as a heading, because its column 1 "
+            + (f"is {cell!r:.60}" if cell else "is empty")
+            + "; write a number there if it is a row of the matrix."
+        )
+    elif shape == (g + 1, g + 1):
         cure = " If the first row and column have labels, leave their common cell empty."
     elif len(shape) == 2 and shape[1] in (2, 3):
         cure = f" {_NAMED}"

@@ -62,6 +62,9 @@ class Table:
     is_torn: bool = False
     """Whether the last line of a text has no end, as in a file that is incomplete."""
 
+    corner: tuple[int, str] | None = None
+    """The line and the first cell of a heading whose labels are numbers."""
+
     def where(self, row: int, column: int | None = None) -> str:
         """Say where a row or a cell is in the file."""
         if self.lines is None or self.positions is None:
