@@ -238,3 +238,27 @@ def test_files_of_numbers_in_binary(tmp_path: Path) -> None:
     np.save(tmp_path / "h.npy", np.array([[60000.0]], "f2"))
     read = read_matrix(tmp_path / "h.npy", Network(1, 1), unit=0.001)
     assert read.counts.tolist() == [[60_000_000]]
+
+
+def test_names_of_data_frames_count() -> None:
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"dst": [3, 7], "src": [0, 5], "packets": [1, 2]}, index=[9, 4])
+    demand = read_demand(frame, NETWORK).demand
+    assert (demand.source.tolist(), demand.destination.tolist()) == ([0, 5, 5], [3, 7, 7])
+    between = pd.DataFrame({"amount": [5], "to": [2], "from": [0]})
+    assert read_matrix(between, NETWORK).counts.tolist() == [[0, 0, 5], [0, 0, 0], [0, 0, 0]]
+    for labels in (None, ["a", "b", "c"]):
+        matrix = pd.DataFrame(COUNTS, labels, labels)
+        assert read_matrix(matrix, NETWORK).counts.tolist() == COUNTS
+    with pytest.raises(InputError, match="row 1 is labelled 'b' and column 1 'a'"):
+        read_matrix(pd.DataFrame(COUNTS, ["b", "a", "c"], ["a", "b", "c"]), NETWORK)
+    with pytest.raises(InputError, match="the column 'time' is not known"):
+        read_demand(pd.DataFrame({"time": [0], "src": [1], "dst": [2]}), NETWORK)
+    with pytest.raises(InputError, match="packets is an array of object; give a file, or an arr"):
+        read_demand(pd.DataFrame({"src": ["1"], "dst": [2]}), NETWORK)
+
+
+def test_short_floats_are_rounded_within_their_own_error() -> None:
+    for dtype, above in (("f4", 1.0001), ("f2", 1.01)):
+        amounts = np.array([[0.1, 0.3, 0.7, above]], dtype).reshape(2, 2)
+        assert read_matrix(amounts, Network(1, 2), unit=0.1).counts.tolist() == [[1, 3], [7, 11]]
