@@ -137,6 +137,10 @@ WRONG_MATRICES = [
     ("0,1,2\n3,0.5,1\n1,1,0\n", "Give the amount of one packet (--unit, in Python unit=)"),
     ("0,1,2\n3,0,-1\n1,1,0\n", "line 2, column 3 (from group 1 to group 2): -1 must be a finite"),
     ("a,b,c\n0,1,2\n3,0,1\n", "is 2 × 3; a traffic matrix of POPS(4, 3) must be 3 × 3"),
+    ("O,1,2\n0,1,1\n1,1,0\n", "Line 1 counts as a heading, because its column 1 is 'O'; write a"),
+    (",1,2\n3,0,1\n1,1,0\n", "Line 1 counts as a heading, because its column 1 is empty; write a"),
+    ("O,1,2\n3,0,1\n1,1,0\n", "line 1, column 1: 'O' is not a number"),
+    ("0,nan,2\n3,0,1\n1,1,0\n", "line 1, column 2: 'nan' is not a number"),
     (",b,a,c\na,0,1,2\nb,3,0,1\nc,1,1,0\n", "must have their labels in the same order. Sort them."),
     ("source,destination,amount\n0,3,5\n", "line 2, column 2: destination 3 is outside 0 to 2, th"),
     ("dst,src,amount\n0,-1,5\n", "line 2, column 2: source -1 is outside 0 to 2, the groups of"),
@@ -175,6 +179,11 @@ def test_wrong_matrices_are_refused(tmp_path: Path, text: str, message: str) -> 
             "has 200,000,000 packets in all; at most 2^27 can be scheduled. Give a",
         ),
         ("a,0,1\nb,1,2\n", "line 1, column 1: 'a' is not a number"),
+        ("O,3\n0,5\n", "line 1, column 1: 'O' is not a number"),
+        (",3\n0,5\n2,4\n", "line 1, column 1 is empty; write a number, 0 for nothing."),
+        ("x0,3,1\n0,1,1\n", "line 1, column 1: 'x0' is not a number"),
+        ('"1,000",3\n0,5\n', "line 1, column 1: '1,000' is not a number"),
+        ("nan,nan\n0,5\n", "line 1, column 1: 'nan' is not a number"),
         (
             "slot,source,destination\n0,1,2\n",
             "the column 'slot' is not known; a demand has the col",
@@ -229,3 +238,27 @@ def test_files_of_numbers_in_binary(tmp_path: Path) -> None:
     np.save(tmp_path / "h.npy", np.array([[60000.0]], "f2"))
     read = read_matrix(tmp_path / "h.npy", Network(1, 1), unit=0.001)
     assert read.counts.tolist() == [[60_000_000]]
+
+
+def test_names_of_data_frames_count() -> None:
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"dst": [3, 7], "src": [0, 5], "packets": [1, 2]}, index=[9, 4])
+    demand = read_demand(frame, NETWORK).demand
+    assert (demand.source.tolist(), demand.destination.tolist()) == ([0, 5, 5], [3, 7, 7])
+    between = pd.DataFrame({"amount": [5], "to": [2], "from": [0]})
+    assert read_matrix(between, NETWORK).counts.tolist() == [[0, 0, 5], [0, 0, 0], [0, 0, 0]]
+    for labels in (None, ["a", "b", "c"]):
+        matrix = pd.DataFrame(COUNTS, labels, labels)
+        assert read_matrix(matrix, NETWORK).counts.tolist() == COUNTS
+    with pytest.raises(InputError, match="row 1 is labelled 'b' and column 1 'a'"):
+        read_matrix(pd.DataFrame(COUNTS, ["b", "a", "c"], ["a", "b", "c"]), NETWORK)
+    with pytest.raises(InputError, match="the column 'time' is not known"):
+        read_demand(pd.DataFrame({"time": [0], "src": [1], "dst": [2]}), NETWORK)
+    with pytest.raises(InputError, match="packets is an array of object; give a file, or an arr"):
+        read_demand(pd.DataFrame({"src": ["1"], "dst": [2]}), NETWORK)
+
+
+def test_short_floats_are_rounded_within_their_own_error() -> None:
+    for dtype, above in (("f4", 1.0001), ("f2", 1.01)):
+        amounts = np.array([[0.1, 0.3, 0.7, above]], dtype).reshape(2, 2)
+        assert read_matrix(amounts, Network(1, 2), unit=0.1).counts.tolist() == [[1, 3], [7, 11]]

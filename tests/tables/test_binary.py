@@ -1,6 +1,7 @@
 """Tables as .npy and .parquet files."""
 
 import sys
+from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
@@ -70,6 +71,42 @@ def test_parquet(tmp_path: Path) -> None:
     path.write_bytes(b"PAR1 nothing")
     with pytest.raises(InputError, match="is not a complete Parquet file"):
         read_table(path)
+
+
+def test_columns_of_a_list_in_parquet_are_numbers(tmp_path: Path) -> None:
+    """Decimals become numbers, and texts are refused rather than taken for labels."""
+    pd, path = pytest.importorskip("pandas"), tmp_path / "t.parquet"
+    pytest.importorskip("pyarrow")
+    ends = {"source": [0, 1], "destination": [3, 2]}
+    for amounts, kind in ((["5", "7"], "i"), (["5.25", "7.10"], "f")):
+        pd.DataFrame({**ends, "amount": list(map(Decimal, amounts))}).to_parquet(path)
+        table = read_table(path)
+        assert table.names == ("source", "destination", "amount")
+        assert table.values.tolist() == [[0, 3, float(amounts[0])], [1, 2, float(amounts[1])]]
+        assert table.values.dtype.kind == kind
+    pd.DataFrame({name: list(map(Decimal, ends[name])) for name in ends}).to_parquet(path)
+    assert read_table(path).values.tolist() == [[0, 3], [1, 2]]
+    for wrong, name in (
+        ({**ends, "Packets": ["5", "7"]}, "Packets"),
+        ({"source": ["0", "1"], "destination": [3, 2]}, "source"),
+        ({"src": [0, 1], "dst": ["3", "2"], "bytes": [1, 1]}, "dst"),
+        ({"a": [0, 1], "b": [3, 2], "amount": ["5", "7"]}, "amount"),
+    ):
+        pd.DataFrame(wrong).to_parquet(path)
+        with pytest.raises(InputError, match=f"column '{name}' holds .*string; it must hold numb"):
+            read_table(path)
+
+
+def test_labels_in_parquet(tmp_path: Path) -> None:
+    pd, path = pytest.importorskip("pandas"), tmp_path / "t.parquet"
+    pytest.importorskip("pyarrow")
+    rows = pd.Index(["r0", "r1"], name="source")
+    pd.DataFrame([[0, 2], [1, 0]], rows, ["r0", "r1"]).to_parquet(path)
+    assert read_table(path).rows == ("r0", "r1")
+    with pytest.raises(InputError, match=r"column 'source' holds .*string; it must hold numbers"):
+        read_table(path, has_labels=False)
+    pd.DataFrame({"a": [0, 1], "b": [3, 2]}, ["x", "y"]).to_parquet(path)
+    assert read_table(path, has_labels=False).values.tolist() == [[0, 3], [1, 2]]
 
 
 def test_parquet_without_pyarrow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,8 @@ unless there are 3 or g rows, or 3 groups: then they are a matrix.
 
 Amounts are numbers of packets, or anything else if ``unit`` is the amount of one packet. Then they
 are divided by the unit and rounded up; an amount that exceeds a multiple of the unit by less than
-10^-12 of itself counts as this multiple, as the sum of the floats 0.1 and 0.2 does for 0.1.
+10^-12 of itself counts as this multiple, as the sum of the floats 0.1 and 0.2 does for 0.1. Floats
+of 16 or 32 bits may exceed it by their error of rounding too.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from popsnet.network import Network
 from popsnet.schedules.demand import Demand
 from popsnet.schedules.schedule import ranks
 from popsnet.tables import Table, read_table
-from popsnet.tables.table import require_integers
+from popsnet.tables.table import names_of_list, require_integers
 
 I64 = npt.NDArray[np.int64]
 
@@ -96,7 +97,7 @@ def read_demand(
     ----------
     packets : str, Path or array
         Two columns, source and destination, with a row for every packet, or a third column with
-        amounts. The heading of a file may name them in another order.
+        amounts. The heading of a file, or a data frame, may name them in another order.
     network : Network
         The network.
     unit : float, optional
@@ -147,7 +148,8 @@ def read_matrix(
     ----------
     matrix : str, Path or array
         A g × g matrix with a row for each source group, or a list with the columns source,
-        destination and amount. Rows of a list with the same groups are added up.
+        destination and amount. Rows of a list with the same groups are added up. The columns of
+        a data frame have the names that the heading of a file has.
     network : Network
         The network.
     unit : float, optional
@@ -207,8 +209,10 @@ def to_packets(
     with np.errstate(over="ignore"):
         exact = amounts.astype(np.float64) / float(unit)
     near = np.rint(exact)
+    is_short = amounts.dtype.kind == "f" and amounts.dtype.itemsize < 8
+    tolerance = _TOLERANCE + (float(np.finfo(amounts.dtype).eps) / 2 if is_short else 0.0)
     with np.errstate(invalid="ignore"):
-        packets = np.where(np.abs(exact - near) <= _TOLERANCE * near, near, np.ceil(exact))
+        packets = np.where(np.abs(exact - near) <= tolerance * near, near, np.ceil(exact))
     _require_few(float(packets.sum()), origin, f"a unit larger than {unit:g}")
     counts = packets.astype(np.int64)
     return counts, Rounding(float(unit), float(amounts.sum(dtype=np.float64)), int(counts.sum()))
@@ -243,7 +247,7 @@ def demand_of_matrix(network: Network, counts: npt.NDArray[Any]) -> Demand:
 
 
 def _table(given: str | Path | npt.ArrayLike, name: str, has_labels: bool = True) -> Table:
-    """Return the table of a file, or an array as one."""
+    """Return the table of a file, or an array or a frame, which has names of columns, as one."""
     if isinstance(given, str | Path):
         return read_table(Path(given), has_labels)
     try:
@@ -253,7 +257,16 @@ def _table(given: str | Path | npt.ArrayLike, name: str, has_labels: bool = True
     if values is None or values.dtype.kind not in "iuf":
         kind = "a masked array" if values is None else f"an array of {values.dtype}"
         raise InputError(f"{name} is {kind}; give a file, or an array of numbers.")
-    return Table(Path(name), values)
+    heading = getattr(given, "column_names", getattr(given, "columns", None))  # Arrow, pandas
+    if heading is None or callable(heading):
+        return Table(Path(name), values)
+    above = tuple(map(str, heading))
+    names = names_of_list(above)
+    if names is not None or above == tuple(map(str, range(len(above)))):
+        return Table(Path(name), values, names)
+    index = getattr(given, "index", None)
+    below = None if index is None or callable(index) else tuple(map(str, index))
+    return Table(Path(name), values, None, above, below)
 
 
 def _is_list(table: Table, network: Network) -> bool:
@@ -369,7 +382,14 @@ def _require_no_unit(table: Table, unit: float | None) -> None:
 def _wrong_shape(table: Table, network: Network) -> str:
     g, shape = network.g, table.values.shape
     cure = ""
-    if shape == (g + 1, g + 1):
+    if table.corner is not None and shape[0] < g:
+        line, cell = table.corner
+        cure = (
+            f" Line {line} counts as a heading, because its column 1 "
+            + (f"is {cell!r:.60}" if cell else "is empty")
+            + "; write a number there if it is a row of the matrix."
+        )
+    elif shape == (g + 1, g + 1):
         cure = " If the first row and column have labels, leave their common cell empty."
     elif len(shape) == 2 and shape[1] in (2, 3):
         cure = f" {_NAMED}"

@@ -13,13 +13,13 @@ import numpy as np
 import numpy.typing as npt
 
 from popsnet.tables.table import Table, names_of_list
-from popsnet.tables.text import Head, find_head, number_test, split
+from popsnet.tables.text import Head, can_be_heading, find_head, number_test, split
 
 _MARK = b"\xef\xbb\xbf"
 _BEGINNING = 2**14
 """Bytes in which the heading and the first row must be."""
 _THOUSANDS = 3
-"""Digits after a comma that may separate thousands."""
+"""Digits after a sign that may separate thousands."""
 _EXACT = 2**53
 """Up to here integers are floats, and dividing one by 10^k rounds correctly for k ≤ 22."""
 
@@ -69,7 +69,7 @@ def _beginning(data: bytes) -> tuple[Head, list[str], int, int] | None:
     are_numbers = list(map(number_test(head.separator), cells))
     if all(are_numbers) and '"' not in head.first:
         return head, [], line + 1, place
-    if any(are_numbers):
+    if any(are_numbers) or not can_be_heading(cells):
         return None
     place = data.find(b"\n", place) + 1
     return (head, cells, line + 2, place) if place else None
@@ -93,7 +93,9 @@ def _parse(
     numbers, places = numbers[:count], places[:count]
     if not places.any():
         return numbers
-    is_unclear = point == "," and not ((places > 0) & (places != _THOUSANDS)).any()
+    sizes = np.abs(numbers)
+    could_be_thousands = (places == _THOUSANDS) & (sizes >= 1000) & (sizes < 10**6)
+    is_unclear = separator in ";\t" and not ((places > 0) & ~could_be_thousands).any()
     if is_unclear or max(numbers.max(), -numbers.min()) > _EXACT:
         return None
     powers = np.array([float(10**k) for k in range(23)])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from decimal import Decimal
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ import numpy as np
 from popsnet.arrays import load_npy, named_errors
 from popsnet.errors import InputError, how_to_install
 from popsnet.tables.plain import read_plain
-from popsnet.tables.table import Table, names_of_list
+from popsnet.tables.table import Table, name_in_list, names_of_list
 from popsnet.tables.text import read_any
 
 _LARGE = 2**16
@@ -28,8 +29,7 @@ def read_table(path: Path, has_labels: bool = True) -> Table:
     path : Path
         A file with one of the endings ``SUFFIXES``.
     has_labels : bool
-        Whether the rows of a text may begin with labels. Otherwise every cell below the heading
-        must be a number.
+        Whether rows may have labels. Otherwise every cell below the heading must be a number.
 
     Returns
     -------
@@ -73,7 +73,7 @@ def table_of(path: Path, data: bytes, has_labels: bool = True) -> Table:
     data : bytes
         What it contains.
     has_labels : bool
-        Whether the rows of a text may begin with labels.
+        Whether rows may have labels.
 
     Returns
     -------
@@ -88,7 +88,7 @@ def table_of(path: Path, data: bytes, has_labels: bool = True) -> Table:
     [[0, 3], [1, 0]]
     """
     read = _READERS.get(path.suffix.lower())
-    return _read_text(path, data, has_labels) if read is None else read(path, data)
+    return (_read_text if read is None else read)(path, data, has_labels)
 
 
 def _read_text(path: Path, data: bytes, has_labels: bool) -> Table:
@@ -96,7 +96,7 @@ def _read_text(path: Path, data: bytes, has_labels: bool) -> Table:
     return read_any(path, data, has_labels) if quick is None else quick
 
 
-def _read_npy(path: Path, data: bytes) -> Table:
+def _read_npy(path: Path, data: bytes, has_labels: bool) -> Table:
     values, names = load_npy(path, BytesIO(data)), None
     if values.dtype.names is not None and values.ndim == 1:
         fields = [values[name] for name in values.dtype.names]
@@ -112,20 +112,32 @@ def _read_npy(path: Path, data: bytes) -> Table:
 _INDEX = re.compile(r"__index_level_[0-9]+__")
 
 
-def _read_parquet(path: Path, data: bytes) -> Table:
-    """Read numbers, and labels of rows if one column has texts, as the index of pandas has."""
+def _read_parquet(path: Path, data: bytes, has_labels: bool) -> Table:
+    """Read numbers, and labels of rows if one column has texts, as the index of pandas has.
+
+    A column of a list is never one of labels. Only the sources of a matrix may be labels, as the
+    index of a pivot table is.
+    """
     found = _arrow(path, data)
     labels: tuple[str, ...] | None = None
     names, columns = [], []
+    is_list = names_of_list(found.column_names) is not None
     for name, column in zip(found.column_names, found.columns, strict=True):
         if column.null_count:
             raise InputError(
                 f"{path}, column {name!r:.60} has an empty cell; write 0 in its place."
             )
-        values = column.to_numpy()
-        if values.dtype.kind in "iuf" and not _INDEX.fullmatch(name):
+        values = _without_decimals(column.to_numpy())
+        is_index = _INDEX.fullmatch(name) is not None
+        known = None if name_in_list(name) == "source" and not is_list else name_in_list(name)
+        if values.dtype.kind in "iuf" and not is_index:
             names.append(name)
             columns.append(values)
+        elif known or not (has_labels or is_index):
+            raise InputError(
+                f"{path}, column {name!r:.60} holds {column.type}; it must hold numbers. Convert "
+                "it before the file is written, or remove it."
+            )
         elif labels is None and values.dtype.kind in "OTUiu":
             labels = tuple(map(str, values.tolist()))
         else:
@@ -137,6 +149,15 @@ def _read_parquet(path: Path, data: bytes) -> Table:
         raise InputError(f"{path} has no column of numbers; give at least one.")
     of_list, labelled = names_of_list(names), tuple(names) if labels is not None else None
     return Table(path, np.stack(columns, axis=1), of_list, None if of_list else labelled, labels)
+
+
+def _without_decimals(values: np.ndarray) -> np.ndarray:
+    """Return decimals as integers if all are, otherwise as floats, and anything else as it is."""
+    if not (values.dtype.kind == "O" and len(values) and isinstance(values[0], Decimal)):
+        return values
+    if all(value == value.to_integral_value() and abs(value) < 2**63 for value in values):
+        return np.array([int(value) for value in values], np.int64)
+    return values.astype(np.float64)
 
 
 def _arrow(path: Path, data: bytes) -> Any:
@@ -154,7 +175,10 @@ def _arrow(path: Path, data: bytes) -> Any:
         raise InputError(f"{path} is not a complete Parquet file ({error}).") from error
 
 
-_READERS: dict[str, Callable[[Path, bytes], Table]] = {".npy": _read_npy, ".parquet": _read_parquet}
+_READERS: dict[str, Callable[[Path, bytes, bool], Table]] = {
+    ".npy": _read_npy,
+    ".parquet": _read_parquet,
+}
 TEXTS = (".csv", ".tsv", ".txt")
 """The endings of texts."""
 SUFFIXES = (*TEXTS, *_READERS)

@@ -14,10 +14,17 @@ from popsnet.errors import InputError
 
 _LARGEST = 2**62
 
+_SOURCES = (
+    "source", "src", "from", "from_group", "src_group", "source_group", "source group",
+)  # fmt: skip
+_DESTINATIONS = (
+    "destination", "dst", "dest", "to", "to_group", "target", "dst_group", "destination_group",
+    "destination group",
+)  # fmt: skip
 _SYNONYMS = {
     "slot": "slot",
-    **dict.fromkeys(("source", "src", "from", "from_group"), "source"),
-    **dict.fromkeys(("destination", "dst", "dest", "to", "to_group", "target"), "destination"),
+    **dict.fromkeys(_SOURCES, "source"),
+    **dict.fromkeys(_DESTINATIONS, "destination"),
     **dict.fromkeys(("amount", "packets", "count", "value", "weight", "bytes"), "amount"),
 }
 
@@ -55,6 +62,9 @@ class Table:
     is_torn: bool = False
     """Whether the last line of a text has no end, as in a file that is incomplete."""
 
+    corner: tuple[int, str] | None = None
+    """The line and the first cell of a heading whose labels are numbers."""
+
     def where(self, row: int, column: int | None = None) -> str:
         """Say where a row or a cell is in the file."""
         if self.lines is None or self.positions is None:
@@ -84,6 +94,11 @@ def names_of_list(heading: Sequence[str]) -> tuple[str, ...] | None:
     cells = [cell.strip().lower() for cell in heading]
     names = tuple(_SYNONYMS.get(cell, cell) for cell in cells)
     return names if len(set(names) & set(_SYNONYMS.values())) >= 2 else None
+
+
+def name_in_list(name: str) -> str | None:
+    """Return what a column of a list with this name is, or None if it is not known."""
+    return _SYNONYMS.get(name.strip().lower())
 
 
 def require_integers(

@@ -25,7 +25,13 @@ _QUOTED = re.compile(r'"(?:[^"]|"")*"?')
 _POINT = re.compile(r"\s*[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\s*", re.ASCII)
 _COMMA = re.compile(r"\s*[+-]?[0-9]+,[0-9]+(?:[eE][+-]?[0-9]+)?\s*", re.ASCII)
 _INTEGER = re.compile(r"\s*[+-]?[0-9]+\s*", re.ASCII)
-_THOUSANDS = re.compile(r"\s*[+-]?[1-9][0-9]{0,2},[0-9]{3}\s*", re.ASCII)
+_THOUSANDS = re.compile(r"\s*[+-]?[1-9][0-9]{0,2}[.,][0-9]{3}\s*", re.ASCII)
+_NO_LABEL = re.compile(
+    r"\s*(?:|[-.?]+|[+-]?(?:nan|inf|infinity)|n/?a|#n/a|null|none"
+    r"|[+-]?[0-9]+,[0-9]+|[+-]?[0-9]{1,3}(?:[ ,'’\u00a0\u202f][0-9]{3})+(?:[.,][0-9]+)?)\s*",
+    re.IGNORECASE,
+)
+"""Cells that stand for a number that is missing or is written in a way that is not read."""
 _MOST = 2**62
 
 
@@ -116,7 +122,7 @@ def _rows(text: str, head: Head) -> list[Row]:
 
 def _table(path: Path, rows: list[Row], separator: str, is_torn: bool, has_labels: bool) -> Table:
     is_number = number_test(separator)
-    has_heading = _begins_with_heading(rows, is_number)
+    has_heading = _begins_with_heading(rows, is_number, has_labels)
     heading, body = (rows[0].cells, rows[1:]) if has_heading else ([], rows)
     if not body:
         raise InputError(f"{path} has no row of numbers; give at least one.")
@@ -138,20 +144,35 @@ def _table(path: Path, rows: list[Row], separator: str, is_torn: bool, has_label
         [row.line for row in body],
         [k + 1 for k in kept],
         is_torn,
+        (rows[0].line, heading[0].strip()) if any(map(is_number, heading)) else None,
     )
 
 
-def _begins_with_heading(rows: list[Row], is_number: Callable[[str], bool]) -> bool:
+def can_be_heading(cells: list[str]) -> bool:
+    """Say whether a row without numbers can be labels: its cells are not all faulty numbers."""
+    return not all(_NO_LABEL.fullmatch(cell) for cell in cells)
+
+
+def _begins_with_heading(
+    rows: list[Row], is_number: Callable[[str], bool], has_labels: bool
+) -> bool:
     """Say whether the first row has labels.
 
-    It has if no cell of it is a number, or if its first cell is empty. If only the first cell is
-    not a number, the row has numbers as labels if there is one row more than columns of numbers.
+    It has if no cell of it is a number, unless all are faulty numbers. Numbers are labels only
+    where rows may have labels too: if the first cell is empty, or if only the first cell is not a
+    number, there is one row more than columns of numbers, and the rows have labels.
     """
-    first = rows[0].cells
+    first, body = rows[0].cells, rows[1:]
     are = [is_number(cell) for cell in first]
-    if not any(are) or not first[0].strip():
+    if not any(are):
+        return can_be_heading(first)
+    if not has_labels or are[0] or not body:
+        return False
+    if not first[0].strip():
         return True
-    return not are[0] and all(are[1:]) and len(first) == len(rows)
+    if not all(are[1:]) or len(first) != len(rows):
+        return False
+    return _begins_with_labels(first, body, len(body[0].cells), is_number)
 
 
 def _begins_with_labels(
@@ -200,7 +221,7 @@ def _columns(count: int) -> str:
 
 def _numbers(path: Path, body: list[Row], kept: Sequence[int], separator: str) -> np.ndarray:
     """Return the numbers of the cells, as integers if all are."""
-    commas = _Commas(path)
+    signs = _Signs(path)
     numbers: list[list[float]] = []
     all_integers = True
     for row in body:
@@ -215,22 +236,24 @@ def _numbers(path: Path, body: list[Row], kept: Sequence[int], separator: str) -
                     number, all_integers = float(number), False
             else:
                 all_integers = False
-                number = _decimal(path, row, k, separator, commas)
+                number = _decimal(path, row, k, separator, signs)
             found.append(number)
         numbers.append(found)
-    commas.require_clear()
+    signs.require_clear()
     return np.array(numbers, np.int64 if all_integers else np.float64)
 
 
-def _decimal(path: Path, row: Row, k: int, separator: str, commas: _Commas) -> float:
+def _decimal(path: Path, row: Row, k: int, separator: str, signs: _Signs) -> float:
     cell = row.cells[k]
     where = f"{path}, line {row.line}, column {k + 1}"
     if _POINT.fullmatch(cell):
         if "." in cell:
-            commas.point = commas.point or (where, cell)
+            signs.point = signs.point or (where, cell)
+            could_be_thousands = separator in ";\t" and _THOUSANDS.fullmatch(cell)
+            signs.is_clear = signs.is_clear or not could_be_thousands
     elif separator in ";\t" and _COMMA.fullmatch(cell):
-        commas.comma = commas.comma or (where, cell)
-        commas.is_clear = commas.is_clear or not _THOUSANDS.fullmatch(cell)
+        signs.comma = signs.comma or (where, cell)
+        signs.is_clear = signs.is_clear or not _THOUSANDS.fullmatch(cell)
         cell = cell.replace(",", ".")
     elif not cell.strip():
         raise InputError(f"{where} is empty; write a number, 0 for nothing.")
@@ -245,7 +268,7 @@ def _decimal(path: Path, row: Row, k: int, separator: str, commas: _Commas) -> f
 
 def _cure(cell: str, separator: str) -> str:
     if "," in cell and separator == ",":
-        return "; separate columns by semicolons where numbers have decimal commas"
+        return "; separate columns by semicolons where numbers have decimal signs"
     if re.fullmatch(r"\s*[+-]?[0-9]{1,3}(?:[ ,.'’_\u00a0\u202f][0-9]{3})+(?:[.,][0-9]*)?\s*", cell):
         return "; write it without separators of thousands"
     if re.match(r"\s*[+-]?[0-9.,]+\s*[^\W\d_%]", cell):
@@ -253,8 +276,8 @@ def _cure(cell: str, separator: str) -> str:
     return "; only the first row and the first column may have labels"
 
 
-class _Commas:
-    """The decimal commas of a file, which must not be separators of thousands."""
+class _Signs:
+    """The decimal signs of a file, which must not be separators of thousands."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -263,18 +286,21 @@ class _Commas:
         self.is_clear = False
 
     def require_clear(self) -> None:
-        if self.comma is None:
-            return
-        where, cell = self.comma
-        if self.point is not None:
+        if self.comma is not None and self.point is not None:
+            where, cell = self.comma
             raise InputError(
                 f"{where}: {cell.strip()!r} has a comma, and {self.point[1].strip()!r} in "
                 f"{self.point[0].removeprefix(f'{self.path}, ')} a point; a file must have one "
                 "kind of decimal sign, and no separators of thousands."
             )
-        if not self.is_clear:
-            plain = cell.strip()
-            raise InputError(
-                f"{where}: {plain!r} could be {plain.replace(',', '.')} or "
-                f"{plain.replace(',', '')}; write it with a decimal point, or without a comma."
-            )
+        found = self.comma or self.point
+        if found is None or self.is_clear:
+            return
+        where, plain = found[0], found[1].strip()
+        decimal, whole = plain.replace(",", "."), re.sub("[.,]", "", plain)
+        cure = (
+            "write it with a decimal point, or without a comma"
+            if self.comma
+            else f"write {whole} without a separator, or the decimal with a 0 at its end"
+        )
+        raise InputError(f"{where}: {plain!r} could be {decimal} or {whole}; {cure}.")
