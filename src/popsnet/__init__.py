@@ -3,6 +3,8 @@
 Route, and look at the results
     ``route``, ``Experiment``, ``Runs``, ``Run``, ``Outcome``, ``summarize``, ``view``, ``Page``,
     ``check_trace``
+How likely slow runs are
+    ``distribution``, ``RunsDistribution``
 Choose a router
     ``recommend``, ``compare``, ``predict``, ``all_routers``, ``find_router``
 Many experiments, kept in a file

@@ -69,6 +69,7 @@ BAD_INPUT = {
     "paper": "--runs 7",
     "theory": "0 4",
     "exact": "0 4",
+    "distribution": "0 4",
     "adversary oblivious": "0 4",
     "adversary congestion": "--largest 0",
     "adversary rigid": "0 4",
@@ -205,6 +206,10 @@ FAILING: dict[str, list[tuple[Prepare, str]]] = {
     "paper": [(another_mean, "")],
     "theory": [(stopped_runs, "4 4 --runs 10")],
     "exact": [(wrong_stage, "2 2 --router relay --variant Q --check --packets 1")],
+    "distribution": [
+        (nothing, "3 3 --runs 20 --max-steps 1"),
+        (nothing, "8 2 --runs 9 --variant published"),
+    ],
     "adversary oblivious": [(never_confirmed("oblivious.attack.ObliviousAttack"), "4 4 --runs 1")],
     "adversary rigid": [(nothing, "4 4 --router batcher --slots 1000")],
     "adversary two-hop": [(never_confirmed("two_hop.attack.TwoHopAttack"), "4 4")],

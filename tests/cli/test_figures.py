@@ -17,6 +17,7 @@ COMMANDS: dict[str, tuple[object, ...]] = {
     "adversary rigid": (4, 4),
     "adversary separation": (),
     "compare": (2, 2, "--runs", 2),
+    "distribution": (2, 2, "--runs", 50),
     "results plot": (),
     "schedule": (2, 2),
     "sorting-network": ("bitonic", 4),

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from math import expm1, log2
+from math import log2
 
 from popsnet import theory
 from popsnet.errors import InputError
@@ -306,8 +306,8 @@ def _share_above(steps: Counter[int], most: int) -> float | None:
 def _tail(network: Network, measured: Counter[int]) -> Iterator[TailProbability]:
     """Yield P(steps > s) in the fluid limit and in runs, while it is neither 1 nor 0."""
     longest = max(measured, default=0)
-    for steps, load in enumerate(islice(theory.loads(network.d / network.g), 2000), start=1):
-        fluid, share = -expm1(-load * network.couplers / 2), _share_above(measured, steps)
+    for steps, fluid in enumerate(islice(theory.steps_tail(network), 2000), start=1):
+        share = _share_above(measured, steps)
         if fluid < 1e-6 and steps >= longest:
             break
         if min(fluid, 1 if share is None else share) < 0.9999:

@@ -21,6 +21,7 @@ from popsnet.cli import (
     compare,
     compute,
     demo,
+    distribution,
     doctor,
     exact,
     paper,
@@ -79,7 +80,7 @@ _COMMANDS = {
     "Start here": (demo.demo, view.view, route.route, compare.compare, plan.plan),
     "Traffic": (traffic.traffic, schedule.schedule, check.check),
     "Experiments": (sweep.sweep, results.app, paper.paper),
-    "Limits and theory": (theory.theory, exact.exact, adversary.app),
+    "Limits and theory": (theory.theory, exact.exact, distribution.distribution, adversary.app),
     "Sorting and computing": (sort.sort, compute.compute, sorting_network.sorting_network),
     "About": (routers.routers, doctor.doctor, cite.cite),
 }

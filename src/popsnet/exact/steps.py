@@ -192,6 +192,12 @@ class Distribution:
         """Return P(steps = s)."""
         return self.within[steps] - (self.within[steps - 1] if steps else 0)
 
+    def at_least(self, steps: int) -> Fraction | None:
+        """Return P(steps ≥ s), or None if ``within`` does not reach it."""
+        if steps <= len(self.within):
+            return 1 - self.within[steps - 1] if steps > 0 else Fraction(1)
+        return None if self.left else Fraction(0)
+
     def quantile(self, part: Fraction) -> int | None:
         """Return the least s with P(steps ≤ s) ≥ part, or None if ``within`` does not reach it."""
         return next((s for s, probability in enumerate(self.within) if probability >= part), None)
@@ -255,6 +261,19 @@ class StepsDistribution(Distribution):
     """Whether all packets take part in every step of mei-rizzi."""
     schedule: str | None = None
     """The stages of relay."""
+    no_stage: Fraction = Fraction(0)
+    """The probability that relay has no stage, and takes the slot of the seed alone."""
+
+    def slots_at_least(self, slots: int) -> Fraction | None:
+        """Return P(slots ≥ k), or None if ``within`` does not reach it."""
+        if self.router != "relay":
+            return self.at_least(-(-slots // 5))
+        stages = iter(read_schedule(self.schedule or "S", self.network))
+        needed, after, stage = 0, 1, next(stages)
+        while after < slots:
+            after += stage.slots(self.network)
+            needed, stage = needed + 1, next(stages, stage)
+        return 1 - self.no_stage if needed == 1 else self.at_least(needed)
 
     @property
     def quantiles(self) -> dict[Fraction, int | None]:
@@ -296,6 +315,7 @@ def steps_distribution(
     all_packets: bool = False,
     schedule: str = "S",
     progress: Progress | None = None,
+    left: Fraction = _LEFT,
 ) -> StepsDistribution:
     """Solve the chain of a router on one permutation or on uniform permutations.
 
@@ -313,6 +333,8 @@ def steps_distribution(
         The stages of relay: S and Tr, as in ``S S T2``, the last one repeated.
     progress : function, optional
         A function that is called with the number of transitions computed so far.
+    left : Fraction
+        List probabilities until at most this much probability is missing, or 200 steps.
 
     Returns
     -------
@@ -345,11 +367,11 @@ def steps_distribution(
     else:
         chain = mei_rizzi_chain(network, destination, all_packets=all_packets)
     chain.progress = progress
-    found = solve(chain)
-    slots = 5 * found.mean
+    found = solve(chain, left)
+    slots, no_stage = 5 * found.mean, Fraction(0)
     if router == "relay":
         slots = _relay_slots(network, read_schedule(schedule, network), chain, found.mean)
-        found = _one_at_least(found)
+        no_stage, found = found.probability(0), _one_at_least(found)
     return StepsDistribution(
         **vars(found),
         mean_slots=slots,
@@ -357,6 +379,7 @@ def steps_distribution(
         router=router,
         all_packets=all_packets,
         schedule=schedule if router == "relay" else None,
+        no_stage=no_stage,
     )
 
 

@@ -114,7 +114,7 @@ def route(
     >>> popsnet.route(4, 3, router="relay", matrix=[[0, 9, 1], [4, 0, 4], [2, 2, 0]]).delivered
     array([22])
     """
-    experiment = _experiment(
+    experiment = experiment_of(
         d, g, router=router, variant=variant, permutation=permutation, seed=seed,
         permutation_seed=permutation_seed, max_steps=max_steps, demand=demand, matrix=matrix,
         unit=unit,
@@ -135,7 +135,7 @@ def route(
     what = f"{experiment.router} on {experiment.network}"
     with patient_progress(what, runs, progress) as report:
         shown = not callable(progress) and progress is not False
-        watching = [_on(report), *observers] if shown else observers
+        watching = [shown_by(report), *observers] if shown else observers
         try:
             if trace is not None:
                 run = run_traced(experiment, first, Path(trace), watching, chosen)
@@ -156,9 +156,10 @@ def route(
     return _runs(experiment, chosen, numbers, done, seconds)
 
 
-def _experiment(
+def experiment_of(
     network: Network | Experiment | int, g: int | None, **parameters: Any
 ) -> Experiment:
+    """Return the experiment of parameters that are not None, or the one that is given alone."""
     given = {name: value for name, value in parameters.items() if value is not None}
     if not isinstance(network, Experiment):
         return Experiment(
@@ -188,7 +189,7 @@ def _blocks(
             begin = time.perf_counter()
 
 
-def _on(report: Update) -> Observer:
+def shown_by(report: Update) -> Observer:
     """Return an observer that shows how far the present run is."""
 
     def observe(event: Event) -> None:

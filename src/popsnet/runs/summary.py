@@ -54,7 +54,7 @@ class RunsSummary(Reported, dict[str, Summary]):
         title = (
             f"{one.network}: {one.network.n:,} processors in {one.g:,} groups of {one.d:,}\n"
             f"{counted(len(runs), 'run')} of {one.router} ({one.variant}), engine {runs.engine}\n"
-            f"{_packets(one)}"
+            f"{packets_in_words(one)}"
         )
         facts = (
             *facts_of(one, "network", "router", "variant"),
@@ -95,7 +95,7 @@ class RunsSummary(Reported, dict[str, Summary]):
         return f"FAILED: {text}" if runs.failed else text
 
 
-def _packets(experiment: Experiment) -> str:
+def packets_in_words(experiment: Experiment) -> str:
     """Return what is routed, and the seeds, in a line."""
     demand, seed = experiment.demand, f"seed {experiment.seed}"
     if demand is not None:

@@ -144,6 +144,24 @@ def confidence_interval(one: Estimate, confidence: float = 0.95) -> tuple[float,
     return one.mean - reach, one.mean + reach
 
 
+def binomial_interval(
+    successes: npt.ArrayLike, trials: int, confidence: float = 0.95
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Return bounds that contain a probability with at least this confidence (Clopper–Pearson).
+
+    The bounds are exact for any number of successes: the probability of as many successes, or
+    more, is (1 - confidence)/2 at the lower bound, and that of as many or fewer is the same at the
+    upper bound. With no success the lower bound is 0, and with no failure the upper bound is 1.
+    """
+    from scipy.special import betainccinv, betaincinv
+
+    there, miss = np.asarray(successes, dtype=np.float64), (1 - confidence) / 2
+    least, failures = np.maximum(there, 1), np.maximum(trials - there, 1)
+    low = np.where(there > 0, betaincinv(least, trials - there + 1, miss), 0.0)
+    high = np.where(there < trials, betainccinv(there + 1, failures, miss), 1.0)
+    return low, high
+
+
 def compare_means(one: Estimate, other: Estimate) -> MeanComparison:
     """Compare two means by Welch's two-sided t test, after subtracting what rounding explains.
 

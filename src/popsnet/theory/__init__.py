@@ -2,7 +2,14 @@
 
 from popsnet.theory.bounds import BOUNDS, Bound, bounds_on, deterministic_slots
 from popsnet.theory.conflict_graph import ConflictGraph
-from popsnet.theory.fluid import expected_steps, expected_sweeps, loads, undelivered
+from popsnet.theory.fluid import (
+    expected_steps,
+    expected_sweeps,
+    loads,
+    steps_tail,
+    sweeps_tail,
+    undelivered,
+)
 from popsnet.theory.phases import Phase, phase_of
 from popsnet.theory.slot_five import C, c_with_slot_five, lost_share
 from popsnet.theory.stage_growth import Growth, first_shorter, growth
@@ -28,5 +35,7 @@ __all__ = [
     "lost_share",
     "phase_of",
     "smallest_g",
+    "steps_tail",
+    "sweeps_tail",
     "undelivered",
 ]

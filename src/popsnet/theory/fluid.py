@@ -148,11 +148,68 @@ def expected_sweeps(network: Network) -> float:
     return _mean_time(rho * network.n for rho in undelivered())
 
 
+def steps_tail(network: Network) -> Iterator[float]:
+    """Yield P(steps > s) of mei-rizzi in the fluid limit for s = 1, 2, …, without end.
+
+    Parameters
+    ----------
+    network : Network
+        The network, with d ≥ g.
+
+    Yields
+    ------
+    float
+        The probability that packets are left after step 1, 2, …, idealized for d > g.
+
+    See Also
+    --------
+    expected_steps : The mean, and why this is the probability.
+
+    Examples
+    --------
+    >>> from itertools import islice
+    >>> from popsnet import Network
+    >>> from popsnet.theory import steps_tail
+    >>> [round(left, 4) for left in islice(steps_tail(Network(8, 8)), 6)]
+    [1.0, 1.0, 0.9998, 0.9648, 0.4529, 0.0219]
+    """
+    return (_some_left(load * network.couplers) for load in loads(network.d / network.g))
+
+
+def sweeps_tail(network: Network) -> Iterator[float]:
+    """Yield P(stages > s) of relay with schedule S in the fluid limit for s = 1, 2, ….
+
+    Parameters
+    ----------
+    network : Network
+        The network, with d ≥ g.
+
+    Yields
+    ------
+    float
+        The probability that packets are left after sweep 1, 2, ….
+
+    Examples
+    --------
+    >>> from itertools import islice
+    >>> from popsnet import Network
+    >>> from popsnet.theory import sweeps_tail
+    >>> [round(left, 4) for left in islice(sweeps_tail(Network(8, 8)), 5)]
+    [1.0, 0.9999, 0.9119, 0.1627, 0.001]
+    """
+    return (_some_left(rho * network.n) for rho in undelivered())
+
+
+def _some_left(packets: float) -> float:
+    """Return the probability that packets are left, from their mean: they fail in pairs."""
+    return -expm1(-packets / 2)
+
+
 def _mean_time(pending: Iterator[float]) -> float:
     """Sum 1 and the probabilities that packets are left, from the means pending after each step."""
     steps = 1.0
     for packets in pending:
         if packets < _NOTHING:
             break
-        steps -= expm1(-packets / 2)
+        steps += _some_left(packets)
     return steps

@@ -1,0 +1,61 @@
+"""``popsnet distribution``."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+import popsnet
+from popsnet.cli import options as opt
+from popsnet.cli.output import Interrupted, reporting, with_figure
+from popsnet.report import Fact, Report
+
+
+@reporting
+def distribution(
+    d: opt.D,
+    g: opt.G,
+    router: opt.Router = opt.DEFAULT_ROUTER,
+    variant: opt.Variant = None,
+    permutation: opt.Permutation = "random",
+    runs: Annotated[
+        int, typer.Option(help="Number of runs; memory does not grow with it.")
+    ] = 1_000_000,
+    first: Annotated[int, typer.Option(help="The number of the first run.")] = 0,
+    confidence: Annotated[float, typer.Option(help="The confidence of each interval.")] = 0.95,
+    exact: Annotated[
+        bool,
+        typer.Option(
+            "--exact/--no-exact",
+            help="Solve the exact chain first, if the network is small enough (up to two minutes).",
+        ),
+    ] = True,
+    seed: opt.Seed = 0,
+    permutation_seed: opt.PermutationSeed = 0,
+    engine: opt.Engine = "auto",
+    max_steps: opt.MaxSteps = 1000,
+    figure: opt.Figure = None,
+) -> Report:
+    """Count the slots and steps of very many runs, and say how likely slow runs are."""
+    if router == opt.DEFAULT_ROUTER and variant is None:
+        opt.require_default_applies(d, g)
+    try:
+        found = popsnet.distribution(
+            d, g, router=router, variant=variant, permutation=permutation, runs=runs, first=first,
+            seed=seed, permutation_seed=permutation_seed, max_steps=max_steps, engine=engine,
+            confidence=confidence, exact=exact,
+        )  # fmt: skip
+    except KeyboardInterrupt as stop:
+        if not isinstance(kept := getattr(stop, "distribution", None), popsnet.RunsDistribution):
+            raise
+        message = f"Interrupted: {kept.runs} of {runs} runs were finished."
+        raise Interrupted(message, _report(kept)) from None
+    report = _report(found)
+    if figure is not None:
+        report = with_figure(report, figure, popsnet.plots.draw_tails(found))
+    return report
+
+
+def _report(found: popsnet.RunsDistribution) -> Report:
+    return found.report().plus(Fact("seconds", found.seconds), f"Routed in {found.seconds:,.2f} s.")

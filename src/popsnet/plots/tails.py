@@ -1,0 +1,104 @@
+"""The figure of tails: how likely a run is to take at least this many slots or steps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import cycle
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from popsnet.errors import InputError
+from popsnet.plots.style import GREY, LOOKS, Look, row_of_axes, styled, with_legend
+from popsnet.runs.distribution import RunsDistribution
+from popsnet.runs.expected_tails import Measure
+from popsnet.terminal import visible
+
+_LESS = 0.3
+"""The axis of probabilities ends this much below the smallest that a run shows."""
+
+
+@styled()
+def draw_tails(
+    found: RunsDistribution | Sequence[RunsDistribution], measure: Measure = "slots"
+) -> Figure:
+    """Draw P(at least k) on a logarithmic axis, with intervals, for one or more distributions.
+
+    A marker is the share of runs, its bar the interval. A triangle is the upper end of the interval
+    of a number that no run took. Lines are the exact probabilities (solid), the fluid limit (dots)
+    and the bound of the paper (dashes), as far as they are known.
+
+    Parameters
+    ----------
+    found : RunsDistribution or sequence of RunsDistribution
+        The outcomes of :func:`popsnet.distribution`, for example of several networks.
+    measure : {"slots", "steps"}
+        What is counted.
+
+    Returns
+    -------
+    Figure
+        The figure.
+
+    Raises
+    ------
+    InputError
+        If there is nothing to draw, or the measure is not known.
+
+    Examples
+    --------
+    >>> import popsnet
+    >>> from popsnet.plots import draw_tails
+    >>> draw_tails(popsnet.distribution(2, 2, runs=1000), "steps").axes[0].get_xlabel()
+    'steps, k'
+    """
+    several = [found] if isinstance(found, RunsDistribution) else list(found)
+    if not several:
+        raise InputError("There is no distribution to draw; give at least one.")
+    figure, (axes,) = row_of_axes(1, 4.2)
+    axes.set_yscale("log")
+    axes.set_xlabel(f"{measure}, k")
+    axes.set_ylabel(f"probability of at least k {measure}")
+    for one, look in zip(several, cycle(LOOKS), strict=False):
+        _draw(axes, one, measure, look)
+    least = min(1 / one.runs for one in several)
+    axes.set_ylim(_LESS * least, 2)
+    return with_legend(figure, columns=2)
+
+
+def _draw(axes: Axes, found: RunsDistribution, measure: Measure, look: Look) -> None:
+    one, rows = found.experiment, found.tail(measure)
+    label = visible(f"{one.network}, {one.router} ({one.variant}), {found.runs:,} runs")
+    there = [row for row in rows if row.reached]
+    shares = np.array([row.probability for row in there])
+    below = np.array([row.low for row in there])
+    above = np.array([row.high for row in there])
+    axes.errorbar(
+        [row.at_least for row in there], shares, np.maximum([shares - below, above - shares], 0),
+        linestyle="none", marker=look.marker, markersize=3.5, capsize=2, linewidth=0.8,
+        color=look.colour, label=label,
+    )  # fmt: skip
+    none = [row for row in rows if not row.reached]
+    axes.plot(
+        [row.at_least for row in none], [row.high for row in none], linestyle="none", marker="v",
+        markersize=4, fillstyle="none", color=look.colour,
+    )  # fmt: skip
+    expected, few = found.expected, 0.1 * _LESS / found.runs
+    lines: dict[str, tuple[Callable[[Measure, int], float | None], str]] = {
+        "exact": (expected.exact_tail, "-"),
+        "fluid limit": (expected.fluid_tail, ":"),
+        "bound of the paper": (expected.bounded_tail, "--"),
+    }
+    for name, (tail, style) in lines.items():
+        known = [
+            (row.at_least, value)
+            for row in rows
+            if (value := tail(measure, row.at_least)) is not None and value > few
+        ]
+        if known:
+            colour = GREY if name == "bound of the paper" else look.colour
+            text = f"{name}, {one.network}"
+            axes.plot(
+                *zip(*known, strict=True), color=colour, linestyle=style, linewidth=0.9, label=text
+            )

@@ -1,0 +1,537 @@
+"""The distribution of steps and slots over very many runs, as histograms that can be added."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from popsnet.engines import Engine, Outcomes, Tally, choose_engine
+from popsnet.errors import InputError
+from popsnet.experiment import Experiment, whole_number
+from popsnet.network import Network
+from popsnet.progress import Progress, patient_progress
+from popsnet.report import Column, Fact, Report, Reported, Table, counted, facts_of
+from popsnet.routing import Route, Router
+from popsnet.runs.expected_tails import ExpectedTails, Measure, expected_tails
+from popsnet.runs.route import experiment_of, shown_by
+from popsnet.runs.summary import packets_in_words, raise_max_steps
+from popsnet.stats.inference import Summary, binomial_interval, summarize_counts
+from popsnet.theory import smallest_g
+from popsnet.theory.tails import square_fails
+
+_MEASURES: tuple[Measure, Measure] = ("slots", "steps")
+
+_FOLDED = (14, 14)
+"""The first and the last rows of a long table that people see."""
+
+
+@dataclass(frozen=True, slots=True)
+class TailProbability:
+    """The probability that a run takes at least this many slots or steps.
+
+    Parameters
+    ----------
+    at_least : int
+        The number of slots or steps, k.
+    runs : int
+        The runs that ended after exactly k.
+    reached : int
+        The runs that took at least k. A capped run took at least what it had when it was stopped.
+    possible : int
+        The same with the runs that were capped before k, which may have taken k.
+    probability : float
+        The share of runs that took at least k.
+    low, high : float
+        The interval of the probability: the lower bound from ``reached``, the upper from
+        ``possible``.
+    exact : float or None
+        The exact probability, if the chain is solved.
+    fluid : float or None
+        The probability in the fluid limit, if there is one.
+    bound : float or None
+        The bound of the paper, if it is below 1.
+
+    Examples
+    --------
+    >>> import popsnet
+    >>> found = popsnet.distribution(2, 2, runs=1000)
+    >>> tail = found.tail("steps")[1]
+    >>> tail.at_least, tail.low < tail.exact < tail.high
+    (2, True)
+    """
+
+    at_least: int
+    runs: int
+    reached: int
+    possible: int
+    probability: float
+    low: float
+    high: float
+    exact: float | None
+    fluid: float | None
+    bound: float | None
+
+
+@dataclass(frozen=True, repr=False)
+class RunsDistribution(Reported):
+    """The histograms of steps and slots of many runs, with intervals of their tails.
+
+    :func:`distribution` returns it. Two of the same experiment can be added if they have no run in
+    common.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        The experiment.
+    engine : str
+        What executed the runs.
+    numbers : tuple of range
+        The numbers of the runs, in ascending order.
+    tally : Tally
+        The histograms of all runs.
+    capped_tally : Tally
+        The histograms of the runs that were capped.
+    undelivered : int
+        The packets that were not delivered, in all runs together.
+    confidence : float
+        The confidence of each interval.
+    expected : ExpectedTails
+        What is known without runs.
+    seconds : float
+        The time that the runs took.
+
+    Examples
+    --------
+    >>> import popsnet
+    >>> found = popsnet.distribution(2, 2, runs=500)
+    >>> more = popsnet.distribution(2, 2, runs=500, first=500)
+    >>> (found + more).tally == popsnet.distribution(2, 2, runs=1000).tally
+    True
+    """
+
+    experiment: Experiment
+    engine: str
+    numbers: tuple[range, ...]
+    tally: Tally
+    capped_tally: Tally
+    undelivered: int
+    confidence: float
+    expected: ExpectedTails
+    seconds: float = field(default=0.0, compare=False)
+
+    @property
+    def runs(self) -> int:
+        """The number of runs."""
+        return self.tally.runs
+
+    @property
+    def capped(self) -> int:
+        """The number of runs that were capped."""
+        return self.tally.capped
+
+    @property
+    def failed(self) -> bool:
+        """Whether a run was capped, or did not deliver every packet."""
+        return bool(self.capped or self.undelivered)
+
+    def summary(self, measure: Measure = "slots") -> Summary:
+        """Return mean, standard deviation and range of the slots or the steps.
+
+        Parameters
+        ----------
+        measure : {"slots", "steps"}
+            What is counted.
+
+        Returns
+        -------
+        Summary
+            The summary. If runs were capped, mean and maximum are lower bounds.
+
+        Examples
+        --------
+        >>> import popsnet
+        >>> popsnet.distribution(4, 4, router="direct", runs=3).summary()
+        Summary(mean=4.0, sd=0.0, min=4, max=4)
+        """
+        return summarize_counts(self.tally.histograms[_known(measure)])
+
+    def tail(
+        self, measure: Measure = "slots", at_least: npt.ArrayLike | None = None
+    ) -> list[TailProbability]:
+        """Return P(at least k) with its interval, for every k that a run took, and one more.
+
+        Parameters
+        ----------
+        measure : {"slots", "steps"}
+            What is counted.
+        at_least : int or sequence of int, optional
+            Other numbers k, at least 0.
+
+        Returns
+        -------
+        list of TailProbability
+            The probabilities, in the order of k. No run took the last k if none is given.
+
+        Notes
+        -----
+        Intervals are those of Clopper and Pearson: each contains its probability with at least the
+        confidence that was asked for, for any number of runs. It is the confidence of one interval,
+        not of all at once.
+
+        Examples
+        --------
+        >>> import popsnet
+        >>> (none,) = popsnet.distribution(4, 4, router="direct", runs=1000).tail(at_least=5)
+        >>> none.probability, round(none.high, 5)
+        (0.0, 0.00368)
+        """
+        values, counts = _columns(self.tally.histograms[_known(measure)])
+        stopped, times = _columns(self.capped_tally.histograms[measure])
+        if at_least is None:
+            wanted = np.append(values, values[-1] + 1)
+        else:
+            wanted = np.unique(np.asarray(at_least, dtype=np.int64))
+        reached = counts.sum() - _below(values, counts, wanted)
+        possible = reached + _below(stopped, times, wanted)
+        ended = Counter(self.tally.histograms[measure])
+        ended.subtract(self.capped_tally.histograms[measure])
+        low, _ = binomial_interval(reached, self.runs, self.confidence)
+        _, high = binomial_interval(possible, self.runs, self.confidence)
+        columns = (wanted, reached, possible, low, high)
+        return [
+            TailProbability(
+                least, ended[least], there, perhaps, there / self.runs, lowest, highest,
+                self.expected.exact_tail(measure, least),
+                self.expected.fluid_tail(measure, least),
+                self.expected.bounded_tail(measure, least),
+            )
+            for least, there, perhaps, lowest, highest in zip(
+                *(column.tolist() for column in columns), strict=True
+            )
+        ]  # fmt: skip
+
+    def __add__(self, other: RunsDistribution) -> RunsDistribution:
+        if not isinstance(other, RunsDistribution):
+            return NotImplemented
+        if other.experiment != self.experiment:
+            raise InputError(
+                f"{self.experiment} and {other.experiment} are two experiments; add results of "
+                "one experiment only."
+            )
+        if other.confidence != self.confidence:
+            raise InputError(
+                f"confidence = {self.confidence:g} and {other.confidence:g} differ; give both "
+                "results the same confidence."
+            )
+        engines = dict.fromkeys((*self.engine.split(", "), *other.engine.split(", ")))
+        return replace(
+            self,
+            engine=", ".join(engines),
+            numbers=_united(self.numbers, other.numbers),
+            tally=self.tally + other.tally,
+            capped_tally=self.capped_tally + other.capped_tally,
+            undelivered=self.undelivered + other.undelivered,
+            expected=self.expected if self.expected.exact else other.expected,
+            seconds=self.seconds + other.seconds,
+        )
+
+    def report(self) -> Report:
+        """Return the report that the command line prints."""
+        one, network = self.experiment, self.experiment.network
+        summaries = {measure: self.summary(measure) for measure in _MEASURES}
+        title = (
+            f"{network}: {network.n:,} processors in {network.g:,} groups of {network.d:,}\n"
+            f"{counted(self.runs, 'run')} of {one.router} ({one.variant}), engine {self.engine}\n"
+            f"{packets_in_words(one)}"
+        )
+        facts = (
+            *facts_of(one, "network", "router", "variant"),
+            Fact("engine", self.engine),
+            Fact("permutation", one.shown_permutation),
+            *facts_of(one, "seed", "permutation_seed", "max_steps"),
+            Fact("numbers", [[some.start, some.stop] for some in self.numbers]),
+            *facts_of(self, "runs", "capped", "undelivered", "confidence"),
+            *(Fact(f"{name}_summary", _plain(each)) for name, each in summaries.items()),
+            Fact("exact_model", self.expected.exact.model if self.expected.exact else None),
+            Fact("theorem", _theorem_facts(self.expected)),
+        )
+        least = "≥ " * bool(self.capped)
+        lines = [
+            f"{name}: mean {least}{each.mean:,.4f}, sd {_shown(each.sd)}, best {each.min:,}, "
+            f"worst {least}{each.max:,}"
+            for name, each in summaries.items()
+        ]
+        tables = (self._table(measure) for measure in _MEASURES)
+        parts: tuple[Table | str, ...] = (*lines, *tables, *self._notes())
+        cure = raise_max_steps(self._stopped, f"max_steps = {one.max_steps}")
+        return Report(title, facts, parts, self._verdict, not self.failed, cure)
+
+    def _table(self, measure: Measure) -> Table:
+        rows = self.tail(measure)
+        columns = [
+            Column("at_least", "at least", "integer"),
+            Column("reached", "runs", "integer"),
+            Column("probability", show=_share),
+            Column("low", f"{100 * self.confidence:g} % from", show=lambda row: _short(row.low)),
+            Column("high", "to", show=lambda row: _short(row.high)),
+        ]
+        headings = {"exact": "exact", "fluid": "fluid limit", "bound": "bound"}
+        columns += [
+            _known_column(key, heading)
+            for key, heading in headings.items()
+            if any(getattr(row, key) is not None for row in rows)
+        ]
+        title = f"Probability that a run takes at least this many {measure}"
+        return Table(measure, title, tuple(columns), rows, folded=_FOLDED)
+
+    def _notes(self) -> list[str]:
+        """Return what the columns are that need no runs."""
+        exact, bound = self.expected.exact, self.expected.bound
+        notes = [f"exact: {exact.router}, {exact.model}."] if exact else []
+        if bound is not None:
+            says, from_g = "", smallest_g(square_fails)
+            if bound.fails_at_most >= 1:
+                says = f"; a bound of 1 or more says nothing (below 1 from g = {from_g:,} on)"
+            notes.append(
+                f"bound: the paper's theorem, more than {bound.steps:,} steps with probability at "
+                f"most {bound.fails_at_most:.3g}{says}."
+            )
+        return notes
+
+    @property
+    def _stopped(self) -> int:
+        """The runs that max_steps stopped."""
+        most = self.experiment.max_steps
+        return sum(runs for steps, runs in self.capped_tally.steps.items() if steps >= most)
+
+    @property
+    def _verdict(self) -> str:
+        missing = self.undelivered
+        text = f"{missing:,} packets not delivered" if missing else "Every packet delivered"
+        text += f"; capped runs: {self.capped:,}"
+        text += ", which count as at least what they had when they were stopped" * bool(self.capped)
+        if self.experiment.idealized:
+            name = self.experiment.variant
+            text += f". Variant {name} is idealized: these are statistics, not routes"
+        return f"FAILED: {text}." if self.failed else f"{text}."
+
+
+def distribution(
+    d: Network | Experiment | int,
+    g: int | None = None,
+    *,
+    router: str | Path | Router | Route | None = None,
+    variant: str | None = None,
+    permutation: str | Path | npt.ArrayLike | None = None,
+    runs: int = 10**6,
+    seed: int | None = None,
+    permutation_seed: int | None = None,
+    max_steps: int | None = None,
+    first: int = 0,
+    engine: str = "auto",
+    threads: int | None = None,
+    confidence: float = 0.95,
+    exact: bool = True,
+    progress: Progress = None,
+) -> RunsDistribution:
+    """Return the histograms of steps and slots of very many runs, with intervals of the tails.
+
+    The runs are those of :func:`route`, and only their histograms are kept, so that memory does
+    not grow with their number.
+
+    Parameters
+    ----------
+    d : int, Network or Experiment
+        Processors per group; or a network; or an experiment, such as one with a demand, which
+        already has the parameters from ``g`` to ``max_steps`` other than ``runs``.
+    g : int
+        Groups, if the first argument is a number.
+    router : str, Path, Router or generator function
+        The router, by default ``mei-rizzi``.
+    variant : str, optional
+        A variant of the router, or a schedule. By default the router chooses.
+    permutation : str, Path or array
+        The name of a permutation (by default ``random``), a file, or n destinations.
+    runs : int
+        The number of runs, at least 1.
+    seed, permutation_seed : int
+        The seeds of the coins and of the permutations, by default 0.
+    max_steps : int
+        A run is capped after this many steps, by default 1000.
+    first : int
+        The number of the first run. Results of other runs of the same experiment can be added.
+    engine : {"auto", "objects", "slots", "fused"}
+        What executes the runs. The results do not depend on it.
+    threads : int, optional
+        Threads of the ``fused`` engine, by default all processors of the computer.
+    confidence : float
+        The confidence of each interval, between 0 and 1.
+    exact : bool
+        Whether to solve the exact chain first, if the network is small enough. The largest chains
+        take two minutes.
+    progress : function, bool or None
+        A function that is called with the runs done and the total. None shows a bar on a
+        terminal after two seconds, False shows nothing.
+
+    Returns
+    -------
+    RunsDistribution
+        The histograms, which print as a report.
+
+    Raises
+    ------
+    InputError
+        If a parameter is wrong.
+    RuleViolation
+        If the router breaks a rule of the machine.
+    KeyboardInterrupt
+        If interrupted. Its attribute ``distribution`` has the runs that were finished, if any.
+
+    Examples
+    --------
+    >>> import popsnet
+    >>> found = popsnet.distribution(8, 8, router="relay", variant="S", runs=10_000)
+    >>> found.runs, found.capped
+    (10000, 0)
+    """
+    experiment = experiment_of(
+        d, g, router=router, variant=variant, permutation=permutation, seed=seed,
+        permutation_seed=permutation_seed, max_steps=max_steps,
+    )  # fmt: skip
+    runs = whole_number("runs", runs, 1)
+    first = whole_number("first", first, 0, 2**62 - runs)
+    if threads is not None:
+        whole_number("threads", threads, 1)
+    if not 0 < confidence < 1:
+        raise InputError(f"confidence = {confidence}: it must be between 0 and 1, such as 0.95.")
+    chosen = choose_engine(engine, experiment, runs=runs, threads=threads)
+    expected = expected_tails(experiment, exact=exact)
+    nothing = RunsDistribution(
+        experiment, chosen.name, (), Tally(), Tally(), 0, confidence, expected
+    )
+    return _executed(nothing, chosen, range(first, first + runs), threads, progress)
+
+
+def _executed(
+    found: RunsDistribution, engine: Engine, numbers: range, threads: int | None, progress: Progress
+) -> RunsDistribution:
+    """Execute runs, and add them to a distribution block by block."""
+    experiment = found.experiment
+    what = f"{experiment.router} on {experiment.network}"
+    with patient_progress(what, len(numbers), progress) as report:
+        shown = not callable(progress) and progress is not False
+        watching = [shown_by(report)] if shown else []
+        try:
+            with engine.open(experiment, threads) as session:
+                begin = time.perf_counter()
+                for block in session.run(numbers, watching):
+                    some = numbers[found.runs : found.runs + len(block)]
+                    now = time.perf_counter()
+                    found = _with_block(found, block, some, now - begin)  # at once, or not at all
+                    begin = now
+                    report(found.runs)
+        except KeyboardInterrupt as stop:
+            if found.runs:
+                stop.distribution = found  # type: ignore[attr-defined]
+            stop.add_note(
+                f"{found.runs:,} of {len(numbers):,} runs were finished; the attribute "
+                "distribution has them, if there are any."
+            )
+            raise
+    return found
+
+
+def _with_block(
+    found: RunsDistribution, block: Outcomes, numbers: range, seconds: float
+) -> RunsDistribution:
+    """Return the distribution with some more runs."""
+    places, capped = np.flatnonzero(block.column("capped")), found.capped_tally
+    if len(places):
+        capped += Tally.of(block.take(places))
+    missing = len(block) * found.experiment.packets - int(block.column("delivered").sum())
+    return replace(
+        found,
+        numbers=_united(found.numbers, (numbers,)),
+        tally=found.tally + Tally.of(block),
+        capped_tally=capped,
+        undelivered=found.undelivered + missing,
+        seconds=found.seconds + seconds,
+    )
+
+
+def _united(some: tuple[range, ...], others: tuple[range, ...]) -> tuple[range, ...]:
+    """Return the numbers of both, with ranges that follow each other joined."""
+    united: list[range] = []
+    for one in sorted((*some, *others), key=lambda numbers: numbers.start):
+        before = united[-1] if united else range(0)
+        if one.start < before.stop:
+            again = min(before.stop, one.stop) - one.start
+            raise InputError(
+                f"{counted(again, 'run')} from number {one.start:,} on would be counted twice; "
+                "give each part its own runs by first."
+            )
+        if united and one.start == before.stop:
+            united[-1] = range(before.start, one.stop)
+        else:
+            united.append(one)
+    return tuple(united)
+
+
+def _known(measure: Measure) -> Measure:
+    if measure not in _MEASURES:
+        raise InputError(f"measure = {measure!r}: it must be slots or steps.")
+    return measure
+
+
+def _columns(histogram: Counter[int]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Return the values of a histogram in ascending order, and their frequencies."""
+    values = sorted(histogram)
+    return np.array(values, np.int64), np.array([histogram[one] for one in values], np.int64)
+
+
+def _below(
+    values: npt.NDArray[np.int64], counts: npt.NDArray[np.int64], limits: npt.NDArray[np.int64]
+) -> npt.NDArray[np.int64]:
+    """Return how many are below each limit."""
+    sums = np.concatenate([[0], counts.cumsum()])
+    below: npt.NDArray[np.int64] = sums[np.searchsorted(values, limits)]
+    return below
+
+
+def _plain(one: Summary) -> dict[str, float | int | None]:
+    return {"mean": one.mean, "sd": one.sd, "min": one.min, "max": one.max}
+
+
+def _theorem_facts(expected: ExpectedTails) -> dict[str, float | int] | None:
+    bound = expected.bound
+    if bound is None:
+        return None
+    return {"steps": bound.steps, "fails_at_most": bound.fails_at_most}
+
+
+def _shown(value: float | None) -> str:
+    return "–" if value is None else f"{value:,.4f}"
+
+
+def _share(row: TailProbability) -> str:
+    """Return the share of runs, with ≥ if runs were capped before."""
+    return f"{'≥ ' * (row.possible > row.reached)}{_short(row.probability)}"
+
+
+def _short(probability: float) -> str:
+    if probability in (0, 1):
+        return f"{probability:.0f}"
+    return f"{probability:.6f}" if probability >= 0.001 else f"{probability:.2e}"
+
+
+def _known_column(key: str, heading: str) -> Column:
+    def show(row: TailProbability) -> str:
+        value = getattr(row, key)
+        return "–" if value is None else _short(value)
+
+    return Column(key, heading, show=show)

@@ -1,0 +1,179 @@
+"""Tail probabilities of an experiment that are known without runs: exact, fluid limit, bound."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from itertools import islice, takewhile
+from typing import Literal, TypeAlias
+
+from popsnet.errors import InputError
+from popsnet.exact import StepsDistribution, steps_distribution
+from popsnet.exact.steps import LARGEST
+from popsnet.experiment import Experiment
+from popsnet.network import Network
+from popsnet.progress import patient_progress
+from popsnet.routing.router import is_registered
+from popsnet.theory import steps_tail, sweeps_tail
+from popsnet.theory.tails import square_fails, square_steps
+
+Measure: TypeAlias = Literal["slots", "steps"]
+"""What is counted."""
+
+_LEFT = Fraction(1, 10**12)
+"""The exact chain lists probabilities down to this one."""
+
+_SMALLEST = 1e-12
+"""The fluid limit lists probabilities down to this one."""
+
+_MOST_STEPS = 2000
+"""The fluid limit lists at most this many steps."""
+
+_DRAWN = ("keyed", "group-permutation")
+"""Permutations that differ from run to run and are not uniform."""
+
+
+@dataclass(frozen=True)
+class TailBound:
+    """The theorem of the paper: more than this many steps have at most this probability."""
+
+    steps: int
+    fails_at_most: float
+
+
+@dataclass(frozen=True)
+class ExpectedTails:
+    """Tail probabilities that are known without runs.
+
+    Parameters
+    ----------
+    slots_per_step : tuple of int, optional
+        The slots before the first step and those of each step, if all steps have the same.
+    exact : StepsDistribution, optional
+        The exact distribution of the steps.
+    exact_slots : bool
+        Whether the slots follow from the steps of the exact chain.
+    fluid : tuple of float
+        P(steps > s) in the fluid limit for s = 1, 2, …, empty if there is none.
+    bound : TailBound, optional
+        The theorem of the paper.
+    """
+
+    slots_per_step: tuple[int, int] | None = None
+    exact: StepsDistribution | None = None
+    exact_slots: bool = False
+    fluid: tuple[float, ...] = ()
+    bound: TailBound | None = None
+
+    def exact_tail(self, measure: Measure, least: int) -> float | None:
+        """Return the exact probability of at least this many steps or slots, if it is known."""
+        if self.exact is None or (measure == "slots" and not self.exact_slots):
+            return None
+        tail = self.exact.at_least if measure == "steps" else self.exact.slots_at_least
+        found = tail(least)
+        return None if found is None else float(found)
+
+    def fluid_tail(self, measure: Measure, least: int) -> float | None:
+        """Return the same probability in the fluid limit, if there is one."""
+        steps = self._steps(measure, least)
+        if steps is None or not self.fluid:
+            return None
+        tail = 1.0, *self.fluid  # every run has a step
+        return tail[max(steps - 1, 0)] if steps <= len(tail) else None
+
+    def bounded_tail(self, measure: Measure, least: int) -> float | None:
+        """Return the bound of the paper on the same probability, if it says anything."""
+        steps = self._steps(measure, least)
+        if steps is None or self.bound is None or steps <= self.bound.steps:
+            return None
+        return self.bound.fails_at_most if self.bound.fails_at_most < 1 else None
+
+    def _steps(self, measure: Measure, least: int) -> int | None:
+        """Return the least number of steps that have at least this many steps or slots."""
+        if measure == "steps":
+            return least
+        if self.slots_per_step is None:
+            return None
+        before, each = self.slots_per_step
+        return -(-(least - before) // each)
+
+
+def expected_tails(experiment: Experiment, *, exact: bool = True) -> ExpectedTails:
+    """Return what is known about the tails of an experiment.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        The experiment.
+    exact : bool
+        Whether to solve the exact chain, if there is one, which may take up to two minutes.
+    """
+    network, router, variant = experiment.network, experiment.router, experiment.variant
+    known = is_registered(experiment.resolved_router) and experiment.demand is None
+    if not known or network.d < network.g or experiment.permutation in _DRAWN:
+        return ExpectedTails()
+    uniform = experiment.permutation == "random"
+    if router == "relay":
+        each = (1, 2 * network.blocks + 1) if variant == "S" else None
+        fluid = _listed(network, "sweeps") if uniform and variant == "S" else ()
+        return ExpectedTails(each, _exact(experiment) if exact else None, True, fluid)
+    if router != "mei-rizzi" or not _steps_are_modelled(network, variant):
+        return ExpectedTails()
+    five = variant != "deferred" or network.d == network.g
+    return ExpectedTails(
+        (0, 5) if five else None,
+        _exact(experiment) if exact else None,
+        five,
+        _listed(network, "steps") if uniform else (),
+        _bound(network),
+    )
+
+
+def _steps_are_modelled(network: Network, variant: str) -> bool:
+    """Whether a variant of mei-rizzi takes the steps of the one that chain and limit describe."""
+    return variant in ("published", "idealized") or (
+        variant == "deferred" and network.d % network.g == 0
+    )
+
+
+def _listed(network: Network, what: Literal["steps", "sweeps"]) -> tuple[float, ...]:
+    """Return the fluid limit as far as it is not neglected."""
+    if network.g == 1 or network.d > _MOST_STEPS * network.g:
+        return ()  # the limit is for many groups, and takes steps in proportion to d/g
+    tail = steps_tail(network) if what == "steps" else sweeps_tail(network)
+    return tuple(takewhile(lambda left: left > _SMALLEST, islice(tail, _MOST_STEPS)))
+
+
+def _bound(network: Network) -> TailBound | None:
+    if network.d != network.g or network.g == 1:
+        return None
+    return TailBound(square_steps(network.g), square_fails(network.g))
+
+
+def _exact(experiment: Experiment) -> StepsDistribution | None:
+    """Return the exact distribution of the steps, if the chain is small enough to be solved."""
+    network, destination = experiment.network, None
+    if network.d > max(largest.get(network.g, 0) for largest in LARGEST.values()):
+        return None
+    if experiment.permutation != "random":
+        destination = tuple(experiment.destination(0).tolist())
+    schedule = experiment.variant if experiment.router == "relay" else "S"
+    try:
+        return _solved(network, experiment.router, destination, schedule)
+    except InputError:
+        return None
+
+
+@lru_cache(maxsize=16)
+def _solved(
+    network: Network, router: str, destination: tuple[int, ...] | None, schedule: str
+) -> StepsDistribution:
+    with patient_progress(f"exact chain of {router} on {network}", None) as update:
+
+        def progress(known: int) -> None:
+            update(known, f"{known:,} transitions of states")
+
+        return steps_distribution(
+            network, router, destination, schedule=schedule, progress=progress, left=_LEFT
+        )
