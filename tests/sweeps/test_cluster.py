@@ -21,14 +21,17 @@ import pytest
 import popsnet
 from popsnet import Experiment, collect
 from popsnet.errors import InputError, PopsnetError
+from popsnet.paper.plan import make_plan
+from popsnet.paper.reproduce import STORE, carry_out
 from popsnet.sweeps import open_cluster, runner
 from popsnet.sweeps.cluster import ClusterExecutor
 from popsnet.sweeps.pace import Pace, duration
 from popsnet.sweeps.parcels import Sender, execute_parcel
 from popsnet.sweeps.rows import RESULTS
+from popsnet.sweeps.shard import execute_shards
 from popsnet.sweeps.store import Store
 from popsnet.sweeps.sweep import Sweep
-from popsnet.sweeps.work import Work
+from popsnet.sweeps.work import Subject, Work
 from tests.conftest import Cli
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
@@ -129,6 +132,16 @@ def test_with_one_worker_from_the_command_line(
     assert cli(*arguments).out == finished.out
 
 
+def test_the_paper_on_a_cluster(cluster: ClusterExecutor, tmp_path: Path) -> None:
+    for name in ("here", "there"):
+        (tmp_path / name).mkdir()
+    wanted = make_plan(10, 16, False).wanted
+    here, _ = carry_out(wanted, tmp_path / "here", False)
+    there, _ = carry_out(wanted, tmp_path / "there", False, cluster)
+    assert results(tmp_path / "there" / STORE) == results(tmp_path / "here" / STORE)
+    assert here.keys() == there.keys()
+
+
 def test_until_a_precision(cluster: ClusterExecutor, tmp_path: Path) -> None:
     wanted = [Experiment(4, 4), Experiment(8, 8)]
     for name, executor in (("here", None), ("there", cluster)):
@@ -157,9 +170,9 @@ def test_a_killed_client_loses_nothing_that_was_finished(tmp_path: Path) -> None
         "runs = 2000\n[[grid]]\nshapes = [[4, 4], [8, 8]]\nrouters = 'direct'"
     )
     store, log = tmp_path / "r", tmp_path / "r-wal"
-    command = [Path(sys.executable).parent / "popsnet", "sweep", tmp_path / "sweep.toml"]
+    command = [str(Path(sys.executable).parent / "popsnet"), "sweep", str(tmp_path / "sweep.toml")]
     process = subprocess.Popen(
-        [*command, "--store", store, "--cluster", "local:2"],
+        [*command, "--store", str(store), "--cluster", "local:2"],
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     )  # fmt: skip
     while process.poll() is None and not (log.exists() and log.stat().st_size > 20_000):
@@ -247,8 +260,8 @@ def test_files_travel_with_the_work(cluster: ClusterExecutor, tmp_path: Path, sl
     np.save(tmp_path / "p.npy", np.arange(4))
     sweep = sweep_of(tmp_path, FILES)
     sender = Sender()
-    for subject in (*sweep.experiments, *sweep.traffic):
-        sender.pack([(subject, range(1))])
+    subjects: list[Subject] = [*sweep.experiments, *sweep.traffic]
+    sender.pack([(subject, range(1)) for subject in subjects])
     for name in ("mine.py", "plan.py", "p.npy"):
         (tmp_path / name).rename(tmp_path / f"{name} away")
     before, cluster._sender = cluster._sender, sender
@@ -260,7 +273,9 @@ def test_files_travel_with_the_work(cluster: ClusterExecutor, tmp_path: Path, sl
     with Store(tmp_path / "r") as store:
         assert store.traffic.count() == 1
         (experiment,) = store.experiments()
-        assert experiment.router_file == str((tmp_path / "mine.py").resolve())
+        origin = store.provenances(experiment)[0]
+        files = origin.router_file, origin.permutation_file
+        assert files == tuple(str(tmp_path / name) for name in ("mine.py", "p.npy"))
 
 
 @pytest.mark.usefixtures("forget_routers")
@@ -333,7 +348,7 @@ def test_the_pace_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     pace = Pace()
     assert list(pace.words("shards", 5.0)) == []
     now[0] = 10.0
-    shards = runner.execute_shards(Experiment(2, 2), range(40))
+    shards = execute_shards(Experiment(2, 2), range(40))
     pace.note([shards], 2.0)
     assert list(pace.words("shards", 30.0)) == ["4.00 shards per second", "2 min 30 s left"]
     assert list(pace.words("shards", None)) == ["4.00 shards per second"]
