@@ -316,7 +316,8 @@ class Workers:
             for future in done:
                 handed = self._at_work[future]
                 results = self._results_of(future)
-                self._pace.note(results, handed.seconds)
+                if self._cluster is not None:
+                    self._pace.note(results, handed.seconds)
                 yield from results
                 del self._at_work[future]  # only now: after an interrupt, stop() yields it again
             if time.monotonic() >= deadline:
@@ -359,8 +360,8 @@ class Workers:
 
         Pieces get shorter towards the end, so that all workers end at about the same time.
         """
-        most = self._pace.estimate_of(_SECONDS_PER_PARCEL)
-        most = min(most, queue.seconds / (AHEAD * self.count))
+        most = queue.seconds / (AHEAD * self.count)
+        most = min(most, self._pace.estimate_of(_SECONDS_PER_PARCEL))
         first = queue.take(self._fits)
         taken = [] if first is None else [first]
         if self._cluster is None or first is None or self._memory(first[0]):
