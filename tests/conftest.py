@@ -28,7 +28,8 @@ SLOW = (
     "engines/test_exactness", "exact", "fuzz", "paper", "permutations/test_keyed", "plots",
     "project/test_bench", "project/test_docs", "project/test_public_names", "project/test_site",
     "project/test_wheel", "routing/relay",
-    "routing/test_detection", "schedules", "soak", "sorting", "stats", "sweeps/crash", "testing",
+    "routing/test_detection", "schedules", "soak", "sorting", "stats", "sweeps/crash",
+    "sweeps/test_cluster", "testing",
     "test_compiled", "test_experiment", "test_files", "test_system", "theory", "traffic",
     "viewer/browser",
 )  # fmt: skip

@@ -25,9 +25,9 @@ def test_the_version_is_written_in_one_place_and_agrees_elsewhere() -> None:
     cff = yaml.safe_load((ROOT / "CITATION.cff").read_text())
     assert (cff["version"], cff["date-released"]) == (popsnet.__version__, citation.RELEASED)
     releases = re.findall(r"^## (.*)$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
-    if releases[0] == "Unreleased":  # changes since the last release
-        del releases[0]
-    assert releases[0] == f"{popsnet.__version__} ({citation.RELEASED})"
+    released = [one for one in releases if one != "Unreleased"]
+    assert releases[-len(released) :] == released  # what is not released yet comes first
+    assert released[0] == f"{popsnet.__version__} ({citation.RELEASED})"
 
 
 def test_the_citation_file_and_the_command_cite_the_same(cli: Cli) -> None:

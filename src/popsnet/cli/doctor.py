@@ -26,6 +26,7 @@ _OPTIONAL = {
     "jinja2": ("popsnet paper", "paper"),
     "pandas": ("data frames", "pandas"),
     "pyarrow": ("Parquet files", "parquet"),
+    "distributed": ("sweeps on Dask clusters", "cluster"),
 }
 """What an optional library is for, and the extra that installs it."""
 

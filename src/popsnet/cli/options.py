@@ -147,6 +147,14 @@ Seed = Annotated[int, typer.Option(help="Random seed of the router.")]
 PermutationSeed = Annotated[int, typer.Option(help="Random seed of the permutations.")]
 MaxSteps = Annotated[int, typer.Option(help="Stop a run after this many steps.")]
 StoreFile = Annotated[Path, typer.Option("--store", help="File with the results.")]
+Cluster = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ADDRESS",
+        help="Run on a Dask cluster: the address of its scheduler, such as tcp://host:8786, or "
+        "local:N for N worker processes on this machine.",
+    ),
+]
 NoOpen = Annotated[bool, typer.Option("--no-open", help="Do not open a browser.")]
 Trace = Annotated[
     Path | None, typer.Option(help="Write a trace, everything that happens in a run, to this file.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -9,6 +10,7 @@ from typing import Annotated
 import typer
 
 import popsnet
+from popsnet.cli.options import Cluster
 from popsnet.cli.output import Interrupted, reporting
 from popsnet.cli.output import show as show_table
 from popsnet.report import Report, Table
@@ -34,10 +36,16 @@ def paper(
     full: Annotated[
         bool, typer.Option("--full", help="At least 100 runs of every row; not with --runs.")
     ] = False,
+    cluster: Cluster = None,
 ) -> Report:
     """Reproduce the paper's tables and figures, with verdicts; skip finished runs."""
+    from popsnet.sweeps.cluster import open_cluster
+
     try:
-        done = popsnet.paper.reproduce(out, runs=runs, max_n=max_n, full=full, show=show_table)
+        with nullcontext() if cluster is None else open_cluster(cluster) as executor:
+            done = popsnet.paper.reproduce(
+                out, runs=runs, max_n=max_n, full=full, show=show_table, executor=executor
+            )
         report = done.report()
     except KeyboardInterrupt:
         message = f"Interrupted: finished runs are in {out}. The same command continues."

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import re
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 import popsnet
-from popsnet.cli.options import STORE, StoreFile
+from popsnet.cli.options import STORE, Cluster, StoreFile
 from popsnet.cli.output import Interrupted, reporting
 from popsnet.errors import InputError
 from popsnet.report import Report, counted
 
 if TYPE_CHECKING:
     from popsnet.sweeps import Store
+    from popsnet.sweeps.cluster import ClusterExecutor
     from popsnet.sweeps.goals import Goals
 
 _UNITS = {"": 1, "s": 1, "min": 60, "h": 3600}
@@ -35,7 +37,7 @@ def _seconds(time: str | None) -> float | None:
 _NOTHING = "Interrupted before any run was finished; there are no results."
 
 
-def _announce(goals: Goals, store: Store) -> None:
+def _announce(goals: Goals, store: Store, cluster: ClusterExecutor | None) -> None:
     """Say what is done, where there is no terminal to show a bar."""
     left = {one: len(goal.missing(store)) for one, goal in goals.goals.items()}
     experiments, points = sum(map(bool, left.values())), len(goals.missing_points(store))
@@ -45,7 +47,10 @@ def _announce(goals: Goals, store: Store) -> None:
     if goals.precision is None:
         what = f"{counted(sum(left.values()), 'shard')} of {what}"
     parts = [what] * bool(experiments) + [f"{counted(points, 'point')} of traffic"] * bool(points)
-    typer.echo(f"Running {' and '.join(parts)}…", err=True)
+    where = ""
+    if cluster is not None:
+        where = f" on {cluster.address}, {counted(cluster.workers, 'worker')}"
+    typer.echo(f"Running {' and '.join(parts)}{where}…", err=True)
 
 
 @reporting
@@ -76,8 +81,10 @@ def sweep(
         str | None,
         typer.Option(metavar="I/N", help="Do part I of N parts of equal work, for job arrays."),
     ] = None,
+    cluster: Cluster = None,
 ) -> Report:
     """Run the experiments of a file, except for what the store has already."""
+    from popsnet.sweeps.cluster import open_cluster
     from popsnet.sweeps.goals import Goals
     from popsnet.sweeps.reports import progress_in_words, sweep_report
     from popsnet.sweeps.runner import Workers, deadline_after, pursue, require_workers
@@ -86,15 +93,19 @@ def sweep(
         raise InputError("--max-runs needs --until-se.")
     seconds = _seconds(time)
     require_workers(workers)
+    if cluster is not None and workers is not None:
+        raise InputError("--workers and --cluster: a cluster has its own workers. Give only one.")
     try:
         wanted = popsnet.Sweep.read(file)
         goals = Goals.of(wanted, until_se=until_se, max_runs=max_runs, part=part)
+        opened = ExitStack()
+        executor = None if cluster is None else opened.enter_context(open_cluster(cluster))
     except KeyboardInterrupt:
         raise Interrupted(_NOTHING) from None
-    with popsnet.Store(store, create=True) as results:
+    with opened, popsnet.Store(store, create=True) as results:
         try:
-            _announce(goals, results)
-            pursue(goals, results, deadline_after(seconds), Workers(workers=workers))
+            _announce(goals, results, executor)
+            pursue(goals, results, deadline_after(seconds), Workers(executor, workers))
         except KeyboardInterrupt:
             if not results.experiments() and not results.traffic.count():
                 raise Interrupted(_NOTHING) from None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib.util import find_spec
@@ -133,6 +134,7 @@ def reproduce(
     max_n: int | None = None,
     full: bool = False,
     show: Callable[[Table], None] = lambda table: None,
+    executor: Executor | None = None,
     progress: Progress = None,
 ) -> Reproduction:
     """Reproduce the paper's tables and figures.
@@ -153,6 +155,8 @@ def reproduce(
         the runs itself, so that ``runs`` must not be given.
     show : function, optional
         Called with each table as soon as it is ready.
+    executor : concurrent.futures.Executor, optional
+        Where the runs are done, as for :func:`popsnet.collect`.
     progress : function, bool or None
         A function that is called with the shards done and the total, for each part of the work.
         None shows bars on a terminal after two seconds, False shows nothing.
@@ -178,11 +182,11 @@ def reproduce(
     _require_libraries()
     plan, folder = make_plan(runs, max_n, full), Path(out)
     make_folder(folder)
-    results, _ = carry_out(plan.exact, folder, progress)
+    results, _ = carry_out(plan.exact, folder, progress, executor)
     exact = exact_rows(plan.exact, results)
     (exact_table,) = theory_tables(Theory(exact, (), (), ()))
     show(exact_table)
-    results, origin = carry_out(plan.wanted, folder, progress)
+    results, origin = carry_out(plan.wanted, folder, progress, executor)
     rows = make_rows(plan, results)
     for table in paper_tables(rows):
         show(table)
@@ -225,11 +229,14 @@ def _write(found: Reproduction) -> Reproduction:
 
 
 def carry_out(
-    wanted: Sequence[Wanted], folder: Path, progress: Progress = None
+    wanted: Sequence[Wanted],
+    folder: Path,
+    progress: Progress = None,
+    executor: Executor | None = None,
 ) -> tuple[dict[Wanted, Tally], list[tuple[str, str]]]:
     """Run what is missing and return the results with their provenance."""
     with Store(folder / STORE, create=True) as store:
-        tallies = collect(wanted, store=store, progress=progress)
+        tallies = collect(wanted, store=store, executor=executor, progress=progress)
         return dict(zip(wanted, tallies, strict=True)), _origin(store)
 
 

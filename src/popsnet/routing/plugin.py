@@ -118,10 +118,15 @@ def _of_function(route: Route) -> Router:
     return Router(name, summary, slots="not stated", buffers=_BUFFERS, variants=variants)
 
 
-def _load(path: Path) -> Router:
-    _require_file(path, "a router")
+def forget_file(path: Path) -> None:
+    """Unregister what a file has registered."""
     for name in _LOADED.pop(path.resolve(), ()):
         registry.unregister(name)
+
+
+def _load(path: Path) -> Router:
+    _require_file(path, "a router")
+    forget_file(path)
     before = {router.name for router in registry.all_routers()}
     _, text = execute_file(path)
     new = [router for router in registry.all_routers() if router.name not in before]

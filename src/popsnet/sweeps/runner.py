@@ -14,27 +14,38 @@ from concurrent.futures import (
     wait,
 )
 from contextlib import nullcontext
+from dataclasses import dataclass
 from functools import partial
 from heapq import nlargest
 from pathlib import Path
 from threading import Event
-from typing import Any, TypeAlias
+from typing import Any
 
 from popsnet import system
 from popsnet.engines import Tally
 from popsnet.errors import InputError, PopsnetError
 from popsnet.experiment import Experiment, whole_number
 from popsnet.progress import Progress, patient_progress
+from popsnet.report import counted
+from popsnet.sweeps.cluster import ClusterExecutor
 from popsnet.sweeps.goals import Goals, Wanted
+from popsnet.sweeps.pace import Pace
+from popsnet.sweeps.parcels import Finished
 from popsnet.sweeps.points import Point, execute_point, memory_of_point
-from popsnet.sweeps.shard import Shards, execute_shards, memory_of
+from popsnet.sweeps.shard import execute_shards, memory_of
 from popsnet.sweeps.store import Store
 from popsnet.sweeps.sweep import Sweep
-from popsnet.sweeps.work import AHEAD, ONE_PIECE, Queue, Subject, cut
+from popsnet.sweeps.work import AHEAD, ONE_PIECE, Queue, Subject, Work, cut, estimate_work
 from popsnet.traffic.experiment import TrafficExperiment
 from popsnet.traffic.result import TrafficResult
 
-Finished: TypeAlias = Shards | Point
+_SECONDS_PER_PARCEL = 0.3
+"""How long a task of a cluster takes at most, unless one piece of work takes longer.
+
+Dask needs some milliseconds per task. A worker that ends loses its tasks, which are done again.
+"""
+
+_SECONDS_BETWEEN_TICKS = 1.0
 
 
 def require_workers(workers: int | None) -> None:
@@ -84,9 +95,11 @@ def collect(
         that share the work. Parts are disjoint, together they are everything, and they do not
         depend on the store. The tallies are those of the part.
     executor : concurrent.futures.Executor, optional
-        Where the work is done: a process pool or a cluster; by default, threads of this program.
+        Where the work is done: a process pool, or a cluster that
+        :func:`popsnet.sweeps.open_cluster` opened; by default, threads of this program.
     workers : int, optional
-        How many shards are done at once; by default, as many as there are processors.
+        How many shards are done at once; by default, as many as there are processors here, or as
+        the workers of the cluster have threads.
     progress : function, bool or None
         A function that is called with the shards done and the total (with ``until_se``, with
         experiments). None shows a bar on a terminal after two seconds, False shows nothing.
@@ -198,10 +211,10 @@ def pursue(
     points = goals.missing_points(store)
     left = {one: None for one, goal in goals.goals.items() if goal.missing(store)}
     fixed = goals.precision is None
-    counted, unit = (total, "shards") if fixed else (len(goals.goals), "experiments")
-    counted, unit = counted + len(goals.points), _unit(unit, goals)
+    total, unit = (total, "shards") if fixed else (len(goals.goals), "experiments")
+    total, unit = total + len(goals.points), _unit(unit, goals)
     simulated = len(goals.points) - len(points)
-    with workers as crew, patient_progress("runs", counted, progress, unit) as report:
+    with workers as crew, patient_progress("runs", total, progress, unit) as update:
         queue, pending = Queue(), dict.fromkeys(goals.goals, 0)
 
         def add(experiment: Experiment) -> None:
@@ -212,12 +225,18 @@ def pursue(
             if not missing:
                 left.pop(experiment, None)
 
+        def report() -> None:
+            """Report how much is done, and on a cluster by how many workers and how fast."""
+            now = simulated + (done if fixed else len(goals.goals) - len(left))
+            words = crew.words(queue, _unit("shards", goals), fixed)
+            update(now, f"{now:,} of {total:,} {unit}, {words}" if words else "")
+
         for experiment in tuple(left):
             add(experiment)
         for point in points:
             queue.add([(point, ONE_PIECE)])
         try:
-            for finished in crew.do(queue, deadline):
+            for finished in crew.do(queue, deadline, report):
                 store.put(finished)
                 if isinstance(finished, Point):
                     simulated += 1
@@ -226,7 +245,7 @@ def pursue(
                     pending[finished.experiment] -= len(finished.numbers)
                     if not pending[finished.experiment]:
                         add(finished.experiment)
-                report(simulated + (done if fixed else len(goals.goals) - len(left)))
+                report()
         finally:
             for finished in crew.stop():
                 store.put(finished)
@@ -239,18 +258,30 @@ def _unit(runs: str, goals: Goals) -> str:
     return f"{runs} and points" if goals.goals else "points"
 
 
+@dataclass(frozen=True)
+class _Handed:
+    """Pieces of work that were handed over together."""
+
+    work: Sequence[Work]
+    memory: int
+    seconds: float
+    """How long they take, by estimate."""
+
+
 class Workers:
     """Do shards and points: some at a time, no more than fit in memory."""
 
     def __init__(self, executor: Executor | None = None, workers: int | None = None) -> None:
         require_workers(workers)
-        self.count = workers or system.threads_here()
+        self._given = workers
+        self._cluster = executor if isinstance(executor, ClusterExecutor) else None
         self._own = ThreadPoolExecutor(self.count) if executor is None else None
         self._executor = executor or self._own
         self._stopped = Event()
-        self._at_work: dict[Future[Finished], int] = {}
+        self._at_work: dict[Future[Any], _Handed] = {}
         self._available = system.available_memory()
         self._needed: dict[Subject, int] = {}
+        self._pace = Pace()
 
     def __enter__(self) -> Workers:
         return self
@@ -260,24 +291,40 @@ class Workers:
         if self._own is not None:
             self._own.shutdown(wait=False, cancel_futures=True)
 
-    def do(self, queue: Queue, deadline: float = math.inf) -> Iterator[Finished]:
+    @property
+    def count(self) -> int:
+        """How many pieces of work are done at once."""
+        if self._given is not None:
+            return self._given
+        return system.threads_here() if self._cluster is None else self._cluster.threads
+
+    def do(
+        self, queue: Queue, deadline: float = math.inf, tick: Callable[[], None] = lambda: None
+    ) -> Iterator[Finished]:
         """Do the work of a queue and yield results as they are finished.
 
-        Work may be added to the queue between results. After the deadline there are no more.
+        Work may be added to the queue between results. After the deadline there are no more. With
+        a cluster, ``tick`` is called about once per second while there are no results.
         """
         while queue or self._at_work:
             while len(self._at_work) < AHEAD * self.count:
-                work = queue.take(self._fits)
-                if work is None:
+                work = self._take(queue)
+                if not work:
                     break
-                self._hand_over(*work)
-            time_left = None if deadline == math.inf else max(deadline - time.monotonic(), 0)
-            done, _ = wait(self._at_work, timeout=time_left, return_when=FIRST_COMPLETED)
+                self._hand_over(work)
+            done, _ = wait(self._at_work, self._patience(deadline), return_when=FIRST_COMPLETED)
             for future in done:
-                yield _result_of(future)
+                handed = self._at_work[future]
+                results = self._results_of(future)
+                if self._cluster is not None:
+                    self._pace.note(results, handed.seconds)
+                yield from results
                 del self._at_work[future]  # only now: after an interrupt, stop() yields it again
             if time.monotonic() >= deadline:
                 return
+            if self._cluster is not None and not done:
+                self._cluster.require_scheduler()
+                tick()
 
     def stop(self) -> Iterator[Finished]:
         """Stop all work; yield the results that are finished and were not taken.
@@ -291,12 +338,52 @@ class Workers:
             wait(self._at_work)
         for future in self._at_work:
             if future.done() and not future.cancelled() and future.exception() is None:
-                yield future.result()
+                yield from self._results_of(future)
+
+    def words(self, queue: Queue, unit: str, whole: bool = True) -> str:
+        """Return the workers of a cluster, their speed, and if all work is known the time left."""
+        if self._cluster is None:
+            return ""
+        left = queue.seconds + sum(one.seconds for one in self._at_work.values())
+        workers = counted(self._cluster.workers, "worker")
+        return ", ".join([workers, *self._pace.words(unit, left if whole else None)])
+
+    def _patience(self, deadline: float) -> float | None:
+        """Return how long to wait for a result."""
+        left = max(deadline - time.monotonic(), 0)
+        if self._cluster is not None:
+            left = min(left, _SECONDS_BETWEEN_TICKS)
+        return None if left == math.inf else left
+
+    def _take(self, queue: Queue) -> list[Work]:
+        """Take the next piece of work; for a cluster, as many as make a task of some length.
+
+        Pieces get shorter towards the end, so that all workers end at about the same time.
+        """
+        most = queue.seconds / (AHEAD * self.count)
+        most = min(most, self._pace.estimate_of(_SECONDS_PER_PARCEL))
+        first = queue.take(self._fits)
+        taken = [] if first is None else [first]
+        if self._cluster is None or first is None or self._memory(first[0]):
+            return taken
+        seconds = _seconds(first)
+        while (piece := queue.first()) is not None and not self._memory(piece[0]):
+            seconds += _seconds(piece)
+            if seconds > most:
+                break
+            queue.take(lambda _: True)
+            last, shards = taken[-1]
+            if last == piece[0] and shards.stop == piece[1].start:
+                taken[-1] = last, range(shards.start, piece[1].stop)
+            else:
+                taken.append(piece)
+        return taken
 
     def _fits(self, experiment: Subject) -> bool:
         """Whether there is memory for one more, if the largest are those that are executed."""
-        handed_over = [*self._at_work.values(), self._memory(experiment)]
-        return sum(nlargest(self.count, handed_over)) <= self._available or not self._at_work
+        handed_over = [*(one.memory for one in self._at_work.values()), self._memory(experiment)]
+        available = self._available if self._cluster is None else self._cluster.memory
+        return sum(nlargest(self.count, handed_over)) <= available or not self._at_work
 
     def _memory(self, experiment: Subject) -> int:
         if experiment not in self._needed:
@@ -307,7 +394,14 @@ class Workers:
             )
         return self._needed[experiment]
 
-    def _hand_over(self, experiment: Subject, shards: range) -> None:
+    def _hand_over(self, work: Sequence[Work]) -> None:
+        memory = max(self._memory(subject) for subject, _ in work)
+        handed = _Handed(work, memory, sum(map(_seconds, work)))
+        future = self._submit(work[0]) if self._cluster is None else self._cluster.send(work)
+        self._at_work[future] = handed
+
+    def _submit(self, piece: Work) -> Future[Any]:
+        experiment, shards = piece
         stopped = self._stopped.is_set if self._own else None
         assert self._executor is not None
         work: Callable[..., Finished] = execute_shards
@@ -315,7 +409,17 @@ class Workers:
         if isinstance(experiment, TrafficExperiment):
             work, arguments = execute_point, (experiment,)
         work = partial(work, stopped=stopped) if stopped else work
-        self._at_work[self._executor.submit(work, *arguments)] = self._memory(experiment)
+        return self._executor.submit(work, *arguments)
+
+    def _results_of(self, future: Future[Any]) -> Sequence[Finished]:
+        if self._cluster is not None:
+            return self._cluster.received(self._at_work[future].work, future)
+        return [_result_of(future)]
+
+
+def _seconds(piece: Work) -> float:
+    """Estimate how long a piece of work takes."""
+    return len(piece[1]) * estimate_work(piece[0])
 
 
 def _result_of(future: Future[Finished]) -> Finished:

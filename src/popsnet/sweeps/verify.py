@@ -17,10 +17,11 @@ from popsnet.report import Report, Reported, counted, facts_of
 from popsnet.routing import get_router
 from popsnet.sweeps import point_rows
 from popsnet.sweeps.database import how_to_rescue
+from popsnet.sweeps.parcels import Finished
 from popsnet.sweeps.points import Point
 from popsnet.sweeps.reports import difference, gap_notes
 from popsnet.sweeps.rows import counts_of, run_rows
-from popsnet.sweeps.runner import Finished, Workers
+from popsnet.sweeps.runner import Workers
 from popsnet.sweeps.store import Store
 from popsnet.sweeps.work import ONE_PIECE, Queue, Subject, Work
 from popsnet.traffic.experiment import TrafficExperiment

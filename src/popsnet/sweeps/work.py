@@ -92,6 +92,8 @@ class Queue:
     def __init__(self, work: Iterable[Work] = ()) -> None:
         self._heap: list[tuple[float, int, Work]] = []
         self._added = 0
+        self.seconds = 0.0
+        """How long all pieces take together, by estimate."""
         for piece in work:
             self.add([piece])
 
@@ -103,10 +105,15 @@ class Queue:
         there = list(pieces)
         if there:
             longest = max(len(shards) for _, shards in there)
-            seconds = longest * estimate_work(there[0][0])
+            each = estimate_work(there[0][0])
+            self.seconds += each * sum(len(shards) for _, shards in there)
         for piece in there:
             self._added += 1
-            heapq.heappush(self._heap, (-seconds, self._added, piece))
+            heapq.heappush(self._heap, (-longest * each, self._added, piece))
+
+    def first(self) -> Work | None:
+        """Return the longest piece, which stays there; None if there is no work."""
+        return self._heap[0][2] if self._heap else None
 
     def take(self, fits: Callable[[Subject], bool]) -> Work | None:
         """Remove and return the first piece whose experiment fits; None if none does."""
@@ -115,6 +122,7 @@ class Queue:
             one = heapq.heappop(self._heap)
             if fits(one[2][0]):
                 found = one[2]
+                self.seconds -= len(found[1]) * estimate_work(found[0])
             else:
                 passed.append(one)
         for one in passed:

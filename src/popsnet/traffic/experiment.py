@@ -247,6 +247,39 @@ class TrafficExperiment:
                 raise InputError(f"the {name} here is {found}, not {there}.")
         return here
 
+    def with_scheduler(self, scheduler: Scheduler) -> TrafficExperiment:
+        """Return the same experiment with its scheduler, which has come from elsewhere.
+
+        Parameters
+        ----------
+        scheduler : Scheduler
+            The scheduler.
+
+        Returns
+        -------
+        TrafficExperiment
+            An equal experiment.
+
+        Raises
+        ------
+        InputError
+            If it is not the scheduler that the experiment was made with.
+
+        Examples
+        --------
+        >>> from popsnet.traffic import TrafficExperiment, find_scheduler
+        >>> experiment = TrafficExperiment(4, 4, scheduler="tdm", load=0.1)
+        >>> experiment.with_scheduler(find_scheduler("tdm")) == experiment
+        True
+        """
+        for name, there in (("scheduler", scheduler.name), ("version", scheduler.version)):
+            if getattr(self, name) != there:
+                raise InputError(f"the {name} here is {there}, not {getattr(self, name)}.")
+        values = {one.name: getattr(self, one.name) for one in fields(self)}
+        same: TrafficExperiment = object.__new__(type(self))
+        same._fill(*{**values, "_parts": (scheduler, self._parts[1])}.values())
+        return same
+
     @property
     def network(self) -> Network:
         """The network."""

@@ -392,9 +392,14 @@ _LOADED: dict[Path, tuple[str, ...]] = {}
 """The schedulers that each file has registered, so that it can be loaded again."""
 
 
-def _load(path: Path) -> Scheduler:
+def forget_file(path: Path) -> None:
+    """Unregister what a file has registered."""
     for name in _LOADED.pop(path.resolve(), ()):
         _SCHEDULERS.pop(name, None)
+
+
+def _load(path: Path) -> Scheduler:
+    forget_file(path)
     before = set(_SCHEDULERS)
     _, text = execute_file(path, "a scheduler")
     new = tuple(name for name in _SCHEDULERS if name not in before)

@@ -1,0 +1,73 @@
+"""Time a sweep on a Dask cluster of this machine against the same sweep on threads.
+
+    python benchmarks/cluster.py [--runs 20000] [--workers 2] [--repeat 5]
+
+Both fill a new store. The start of the cluster and the loading of compiled code are not counted.
+The ratio is that of the best times.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import time
+from collections.abc import Iterator
+from concurrent.futures import Executor
+from pathlib import Path
+
+from popsnet import Experiment, Store, collect
+from popsnet.sweeps import open_cluster
+from popsnet.sweeps.rows import RESULTS
+
+
+def timed(
+    experiment: Experiment, runs: int, store: Path, workers: int, executor: Executor | None
+) -> float:
+    """Return the seconds that a collection takes."""
+    begin = time.perf_counter()
+    given = workers if executor is None else None
+    collect([experiment], runs, store, executor=executor, workers=given, progress=False)
+    return time.perf_counter() - begin
+
+
+def contents(store: Path) -> list[list[tuple[object, ...]]]:
+    """Return the rows of a store that results are in."""
+    with Store(store) as opened:
+        return [opened.rows(table) for table in RESULTS]
+
+
+def measured(runs: int, workers: int, repeat: int) -> Iterator[str]:
+    """Yield a line per router."""
+    with tempfile.TemporaryDirectory() as folder, open_cluster(f"local:{workers}") as cluster:
+        for router in ("mei-rizzi", "relay"):
+            best: dict[str, float] = {}
+            for turn in range(repeat + 1):  # the first loads compiled code
+                stores = {}
+                for name, executor in (("threads", None), ("cluster", cluster)):
+                    stores[name] = Path(folder) / f"{router}-{turn}-{name}"
+                    experiment = Experiment(32, 32, router=router)
+                    seconds = timed(experiment, runs, stores[name], workers, executor)
+                    if turn:
+                        best[name] = min(best.get(name, seconds), seconds)
+                assert contents(stores["threads"]) == contents(stores["cluster"])
+            rates = {name: runs / seconds for name, seconds in best.items()}
+            yield (
+                f"{router} on POPS(32, 32), {runs:,} runs: {rates['threads']:,.0f} runs per second "
+                f"on {workers} threads, {rates['cluster']:,.0f} on local:{workers}, ratio "
+                f"{rates['cluster'] / rates['threads']:.2f}"
+            )
+
+
+def main() -> None:
+    """Read the options, and print what is measured."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--runs", type=int, default=20_000)
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--repeat", type=int, default=5)
+    given = parser.parse_args()
+    for line in measured(given.runs, given.workers, given.repeat):
+        print(line)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,263 @@
+"""Clusters: work handed over to the workers of a Dask scheduler (``popsnet[cluster]``)."""
+
+from __future__ import annotations
+
+import logging
+import math
+import re
+import time
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import CancelledError, Executor, Future
+from contextlib import ExitStack, contextmanager, suppress
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+
+import popsnet
+from popsnet import system
+from popsnet.errors import InputError, PopsnetError, how_to_install
+from popsnet.sweeps.parcels import Finished, Sender, different_versions, execute_parcel, unpack
+from popsnet.sweeps.work import Work
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+_T = TypeVar("_T")
+_P = ParamSpec("_P")
+
+MOST_WORKERS = 1024
+"""The most worker processes that are started here."""
+
+_SECONDS_TO_CONNECT = 10
+_SECONDS_BETWEEN_LOOKS = 1.0
+_SECONDS_TO_CLOSE = 5.0
+
+
+@contextmanager
+def open_cluster(address: str) -> Iterator[ClusterExecutor]:
+    """Connect to a Dask cluster, or start one here, for as long as a block lasts.
+
+    Needs the extra ``popsnet[cluster]``. Programs that start workers here must be guarded by
+    ``if __name__ == "__main__":``, as for a process pool of the standard library.
+
+    Parameters
+    ----------
+    address : str
+        The address of a running Dask scheduler, such as ``"tcp://host:8786"``; or ``"local:4"``,
+        which starts four worker processes here and ends them afterwards.
+
+    Yields
+    ------
+    ClusterExecutor
+        The ``executor`` of :func:`popsnet.collect` and :func:`popsnet.sweeps.collect_traffic`.
+
+    Raises
+    ------
+    InputError
+        If there is no scheduler at the address, or a worker has another version of popsnet.
+
+    Examples
+    --------
+    >>> import popsnet
+    >>> popsnet.sweeps.open_cluster("local:0").__enter__()
+    Traceback (most recent call last):
+        ...
+    popsnet.errors.InputError: cluster = 'local:0': the number of workers must be from 1 to 1,024.
+    """
+    count = _local_workers(address)
+    try:
+        from distributed import Client, LocalCluster
+    except ImportError as error:
+        raise InputError(
+            f"cluster = {address!r} needs distributed ({error}). {how_to_install('cluster')}"
+        ) from error
+
+    with ExitStack() as open_things:
+        open_things.enter_context(_quiet())
+        if count is not None:
+            local = LocalCluster(
+                n_workers=count, threads_per_worker=1, processes=True, memory_limit=0,
+                dashboard_address="127.0.0.1:0", silence_logs=logging.CRITICAL,
+            )  # fmt: skip
+            open_things.callback(_close, local)
+        try:
+            client = Client(
+                address if count is None else local,
+                timeout=_SECONDS_TO_CONNECT,
+                set_as_default=False,
+            )
+        except (OSError, TimeoutError, ValueError) as error:
+            raise InputError(
+                f"cluster = {address!r}: there is no Dask scheduler at this address ({error}). "
+                "Start one with 'dask scheduler', or use local:N for N workers on this machine."
+            ) from error
+        open_things.callback(_close, client)
+        _require_same_version(client)
+        yield ClusterExecutor(client, address, is_local=count is not None)
+
+
+def _close(one: Any) -> None:
+    """Close a client or a cluster; busy workers that take too long end with this program."""
+    with suppress(OSError, TimeoutError):
+        one.close(timeout=_SECONDS_TO_CLOSE)
+
+
+def _local_workers(address: str) -> int | None:
+    """Return how many workers to start here; None for the address of a scheduler."""
+    wrong = f"cluster = {address!r}: "
+    if not isinstance(address, str):
+        raise InputError(f"{wrong}give the address of a Dask scheduler as a text, or local:N.")
+    if found := re.fullmatch(r"local:(\d{1,9})", address):
+        if not 1 <= int(found[1]) <= MOST_WORKERS:
+            raise InputError(f"{wrong}the number of workers must be from 1 to {MOST_WORKERS:,}.")
+        return int(found[1])
+    if not re.fullmatch(r"(?!local)([a-z]+://)?[^\s/]+:\d{1,5}(/\S*)?", address):
+        raise InputError(
+            f"{wrong}give the address of a Dask scheduler, such as tcp://host:8786, or local:N "
+            "for N workers on this machine."
+        )
+    return None
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep Dask from writing about lost workers and schedulers: popsnet says what matters."""
+    logger = logging.getLogger("distributed")
+    before = logger.level
+    logger.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)
+
+
+def _require_same_version(client: Client) -> None:
+    # eval, since a worker without popsnet cannot receive a function of popsnet
+    found = client.run(eval, "__import__('popsnet').__version__", on_error="return")
+    others = {
+        name: "none" if isinstance(version, Exception) else version
+        for name, version in found.items()
+        if version != popsnet.__version__
+    }
+    if others:
+        raise InputError(different_versions(others, popsnet.__version__))
+
+
+class ClusterExecutor(Executor):
+    """An executor whose work is done by the workers of a Dask scheduler.
+
+    :func:`open_cluster` makes it. ``collect`` gives it parcels of several pieces of work, with the
+    contents of files, and the workers need nothing but the same version of popsnet.
+
+    Parameters
+    ----------
+    client : distributed.Client
+        The connection to the scheduler.
+    address : str
+        The address as it was given.
+    is_local : bool
+        Whether the workers are processes of this machine that were started for this purpose.
+
+    Examples
+    --------
+    >>> from popsnet.sweeps.cluster import ClusterExecutor
+    >>> ClusterExecutor.submit.__doc__
+    'Call a function on a worker.'
+    """
+
+    def __init__(self, client: Client, address: str, is_local: bool = False) -> None:
+        self.address = address
+        self._client, self._is_local = client, is_local
+        self._executor = client.get_executor(pure=False)
+        self._sender = Sender()
+        self._contents: dict[str, Any] = {}
+        self._looked = -math.inf
+        self._workers = self._threads = 0
+        self._memory = math.inf
+
+    def submit(self, work: Callable[_P, _T], /, *args: _P.args, **kwargs: _P.kwargs) -> Future[_T]:
+        """Call a function on a worker."""
+        future: Future[_T] = self._executor.submit(work, *args, **kwargs)
+        return future
+
+    def send(self, work: Sequence[Work]) -> Future[bytes]:
+        """Hand over pieces of work as one task; :meth:`received` reads the result."""
+        self.require_scheduler()
+        parcel, digests = self._sender.pack(work)
+        contents = [self._sent(digest) for digest in digests]
+        return self.submit(execute_parcel, popsnet.__version__, parcel, digests, *contents)
+
+    def _sent(self, digest: str) -> Any:
+        """Return the contents of a file on the cluster, as a task that can be done again.
+
+        Data that is merely scattered would be lost with the worker that has it.
+        """
+        if digest not in self._contents:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UserWarning)  # a large permutation is sent once
+                self._contents[digest] = self._client.submit(
+                    bytes, self._sender.contents[digest], key=f"popsnet-file-{digest}"
+                )
+        return self._contents[digest]
+
+    def received(self, work: Sequence[Work], future: Future[bytes]) -> list[Finished]:
+        """Return the results of work that was sent; a lost scheduler or worker is an error."""
+        from distributed import KilledWorker
+
+        try:
+            results = future.result()
+        except CancelledError as error:
+            raise self._lost() from error
+        except KilledWorker as error:
+            raise PopsnetError(
+                f"Several workers of {self.address} ended, one after another, with {work[0][0]}, "
+                "perhaps because memory ran out. Finished results are kept. Give the workers more "
+                "memory, and do the rest."
+            ) from error
+        return unpack(work, results)
+
+    def require_scheduler(self) -> None:
+        """Raise an error if the connection to the scheduler is lost."""
+        if self._client.status != "running":
+            raise self._lost()
+
+    def _lost(self) -> PopsnetError:
+        return PopsnetError(
+            f"The Dask scheduler of {self.address} is lost: it has ended, or cannot be reached. "
+            "Finished results are kept. Start it again, and do the rest."
+        )
+
+    @property
+    def workers(self) -> int:
+        """The number of workers now."""
+        self._look()
+        return self._workers
+
+    @property
+    def threads(self) -> int:
+        """How many pieces of work the workers do at once, at least 1."""
+        self._look()
+        return max(self._threads, 1)
+
+    @property
+    def memory(self) -> float:
+        """The bytes of memory of all workers, infinite if that is not known."""
+        self._look()
+        return self._memory
+
+    def _look(self) -> None:
+        """Ask the scheduler for its workers, once per second."""
+        if time.monotonic() < self._looked + _SECONDS_BETWEEN_LOOKS:
+            return
+        self.require_scheduler()
+        try:
+            ask = self._client.scheduler.identity
+            found = self._client.sync(ask, n_workers=-1, callback_timeout=_SECONDS_TO_CONNECT)
+        except (OSError, TimeoutError, ValueError) as error:
+            raise self._lost() from error
+        there = found["workers"].values()
+        limits = [one["memory_limit"] for one in there]  # 0 if there is none
+        self._workers, self._threads = len(limits), sum(one["nthreads"] for one in there)
+        self._memory = float(sum(limits)) if limits and all(limits) else math.inf
+        if self._is_local:
+            self._memory = float(system.available_memory())
+        self._looked = time.monotonic()

@@ -1,0 +1,56 @@
+"""Pace: how fast work is done, and how much time is left by an estimate."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+
+from popsnet.sweeps.parcels import Finished
+from popsnet.sweeps.points import Point
+
+
+class Pace:
+    """Compares the time that work takes with estimates of it."""
+
+    def __init__(self) -> None:
+        self._begin = time.monotonic()
+        self._done = 0
+        self._estimated = 0.0
+        self._ratio = 1.0
+
+    def note(self, results: Sequence[Finished], estimated: float) -> None:
+        """Count results that took this many seconds by an estimate."""
+        seconds = 0.0
+        for one in results:
+            shards = 1 if isinstance(one, Point) else len(one.numbers)
+            seconds += one.provenance.seconds * shards
+            self._done += shards
+        self._estimated += estimated
+        if seconds > 0 and estimated > 0:
+            self._ratio = (self._ratio + seconds / estimated) / 2
+
+    def estimate_of(self, seconds: float) -> float:
+        """Return the estimate of work that takes this many seconds."""
+        return seconds / self._ratio
+
+    def words(self, unit: str, left: float | None) -> Iterator[str]:
+        """Yield the speed and the time left, for work of this many seconds by estimate."""
+        elapsed = time.monotonic() - self._begin
+        if self._done:
+            rate = self._done / elapsed
+            yield f"{rate:,.{0 if rate >= 10 else 2}f} {unit} per second"
+        if left is not None and self._estimated > 0:
+            yield f"{duration(left * elapsed / self._estimated)} left"
+
+
+def duration(seconds: float) -> str:
+    """Return a time in words, in one or two units.
+
+    >>> duration(3.2), duration(200), duration(7380), duration(300000)
+    ('3 s', '3 min 20 s', '2 h 3 min', '3 d 11 h')
+    """
+    whole = round(seconds)
+    for size, unit, smaller, name in ((86400, "d", 3600, "h"), (3600, "h", 60, "min")):
+        if whole >= size:
+            return f"{whole // size} {unit} {whole % size // smaller} {name}"
+    return f"{whole // 60} min {whole % 60} s" if whole >= 60 else f"{whole} s"
