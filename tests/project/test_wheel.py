@@ -75,7 +75,10 @@ def test_the_wheel_works_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     result = json.loads(run(command, "route", 8, 8, "--trace", tmp_path / "t", "--json"))
     assert (result["lost"], len(result["runs"])) == (0, 1)
     assert "OK" in run(command, "check", tmp_path / "t")
-    assert run(python, "-c", MISSING) == "['matplotlib', 'jinja2', 'pandas', 'pyarrow']\n"
+    assert (
+        run(python, "-c", MISSING)
+        == "['matplotlib', 'jinja2', 'pandas', 'pyarrow', 'distributed']\n"
+    )
     refused = attempt(command, "paper")
     assert refused.returncode == 2
     assert "pip install 'popsnet[paper]'" in refused.stderr

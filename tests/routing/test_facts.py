@@ -226,6 +226,7 @@ EXCEPTIONS = {
     "exact": "the exact chains are of two routers",
     "experiment.py": "the default router",
     "paper": "the paper's own comparison",
+    "runs/expected_tails.py": "the exact chains and the tail bounds are of two routers",
     "runs/schedule.py": "a schedule is executed as the router that makes schedules",
     "sweeps/sweep.py": "the default router",
     "traffic": "a scheduler is called relay, too",

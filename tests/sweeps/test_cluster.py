@@ -150,6 +150,7 @@ def test_until_a_precision(cluster: ClusterExecutor, tmp_path: Path) -> None:
     assert results(tmp_path / "there") == results(tmp_path / "here")
 
 
+@pytest.mark.long  # ends processes, and waits for others to notice
 def test_a_killed_worker_loses_nothing(
     cluster: ClusterExecutor, sweep: Sweep, expected: list[Any], tmp_path: Path
 ) -> None:
@@ -165,6 +166,7 @@ def test_a_killed_worker_loses_nothing(
     assert results(tmp_path / "r") == expected
 
 
+@pytest.mark.long  # ends processes, and waits for others to notice
 def test_a_killed_client_loses_nothing_that_was_finished(tmp_path: Path) -> None:
     (tmp_path / "sweep.toml").write_text(
         "runs = 2000\n[[grid]]\nshapes = [[4, 4], [8, 8]]\nrouters = 'direct'"
@@ -188,6 +190,7 @@ def test_a_killed_client_loses_nothing_that_was_finished(tmp_path: Path) -> None
     assert results(store) == whole
 
 
+@pytest.mark.long  # ends processes, and waits for others to notice
 def test_a_running_scheduler_and_its_loss(
     sweep: Sweep, expected: list[Any], tmp_path: Path
 ) -> None:
