@@ -1,4 +1,4 @@
-"""Sweeps on Dask clusters: the same store, whoever does the work and whatever ends meanwhile."""
+"""Sweeps on Dask clusters: the same store on any workers, also if processes end meanwhile."""
 
 from __future__ import annotations
 
