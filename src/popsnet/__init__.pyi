@@ -27,6 +27,7 @@ from .errors import SizeError as SizeError
 from .errors import StoreError as StoreError
 from .errors import TraceFormatError as TraceFormatError
 from .experiment import Experiment as Experiment
+from .faults import Faults as Faults
 from .machine import Machine as Machine
 from .memory import Memory as Memory
 from .network import Network as Network

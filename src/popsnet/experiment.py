@@ -21,6 +21,8 @@ import numpy.typing as npt
 
 from popsnet.coins import Coins
 from popsnet.errors import InputError
+from popsnet.faults import ActiveFaults, Faults
+from popsnet.faults.faults import faults_of
 from popsnet.network import Network
 from popsnet.permutations.resolved import Destinations, ResolvedPermutation, resolve_permutation
 from popsnet.routing import Route, Router, Variant, find_variant
@@ -38,6 +40,12 @@ _FILES = ("router_file", "permutation_file")
 
 _DEMAND = "demand:"
 """What the name of a demand begins with, before its digest."""
+
+_ALWAYS = (
+    "d", "g", "router", "version", "variant", "permutation", "seed", "permutation_seed",
+    "max_steps",
+)  # fmt: skip
+"""The parameters of every experiment. The digest of one without faults contains no others."""
 
 _FORMAT = 1
 """Increased if the same fields come to mean other runs."""
@@ -65,6 +73,8 @@ class Instance:
     """The run is capped after this many steps."""
     start: Ints | None = None
     """Where each packet starts, if packet i does not start at processor i (engine slots only)."""
+    faults: ActiveFaults | None = None
+    """What does not work in this run (engine slots only)."""
     max_slots: int | None = None
     """The run is capped after this many slots of one step, by default :attr:`most_slots`."""
 
@@ -119,6 +129,10 @@ class Experiment:
     demand : Demand, optional
         The packets of every run, any number per processor, instead of a permutation. The router
         must serve demands.
+    faults : Faults or str, optional
+        What does not work, as :class:`Faults` or as the text of it. By default everything works.
+    fault_seed : int
+        The seed of random faults and lost messages, from 0 to 2^64 - 1. Each run has its own.
 
     Raises
     ------
@@ -148,6 +162,9 @@ class Experiment:
     seed: int
     permutation_seed: int
     max_steps: int
+    faults: str
+    """The faults as a text, empty if there are none."""
+    fault_seed: int
     router_file: str = field(compare=False)
     """The file that the router was loaded from, if any."""
     permutation_file: str = field(compare=False)
@@ -167,6 +184,8 @@ class Experiment:
         permutation_seed: int = 0,
         max_steps: int = MAX_STEPS,
         demand: Demand | None = None,
+        faults: Faults | str | None = None,
+        fault_seed: int = 0,
     ) -> None:
         network = Network(d, g)
         found, variant = find_variant(router, variant)
@@ -178,12 +197,15 @@ class Experiment:
         max_steps = whole_number("max_steps", max_steps, 1, MOST_STEPS)
         seed = seed_number("seed", seed)
         permutation_seed = seed_number("permutation_seed", permutation_seed)
+        fault_seed = seed_number("fault_seed", fault_seed)
+        broken = faults_of(faults)
+        broken.require_on(network)
         resolved = resolve_permutation(permutation, network)
         name = resolved.name if demand is None else f"{_DEMAND}{demand.digest}"
         self._fill(
             network.d, network.g, found.name, _version(found), chosen.name, name,
-            seed, permutation_seed, max_steps, found.file, resolved.file,
-            _Parts(found, chosen, resolved, demand),
+            seed, permutation_seed, max_steps, str(broken), fault_seed if broken else 0,
+            found.file, resolved.file, _Parts(found, chosen, resolved, demand),
         )  # fmt: skip
 
     def _fill(self, *values: object) -> None:
@@ -217,7 +239,9 @@ class Experiment:
         True
         """
         experiment = object.__new__(cls)
-        experiment._fill(*values, *files, None)
+        given = [*values]
+        given += ["", 0][len(given) - len(_ALWAYS) :]
+        experiment._fill(*given, *files, None)
         for name in ("d", "g", "max_steps"):
             whole_number(name, getattr(experiment, name), 1)
         return experiment
@@ -289,7 +313,8 @@ class Experiment:
         2
         """
         here = self._here
-        given = {name: getattr(self, name) for name in self.identity if name != "version"}
+        names = (one.name for one in fields(self) if one.compare and one.name != "version")
+        given: dict[str, Any] = {name: getattr(self, name) for name in names}
         given |= {"router": here.router}
         if here.permutation.array is not None:
             given |= {"permutation": here.permutation}
@@ -308,8 +333,9 @@ class Experiment:
 
     @property
     def identity(self) -> dict[str, Any]:
-        """The parameters that decide the runs, by name."""
-        return {one.name: getattr(self, one.name) for one in fields(self) if one.compare}
+        """The parameters that decide the runs, by name. Those of faults are there if any are."""
+        names = [one.name for one in fields(self) if one.compare]
+        return {name: getattr(self, name) for name in (names if self.faults else _ALWAYS)}
 
     @property
     def digest(self) -> str:
@@ -379,7 +405,7 @@ class Experiment:
             raise InputError(
                 f"An experiment is a JSON object, as to_json writes it; this is {text:.60}."
             )
-        names = [*(one.name for one in fields(cls) if one.compare), *_FILES]
+        names = [*_ALWAYS, *(("faults", "fault_seed") if "faults" in record else ()), *_FILES]
         if missing := [name for name in names if name not in record]:
             raise InputError(
                 f"The JSON object is not a complete experiment: it lacks {', '.join(missing)}. "
@@ -454,6 +480,8 @@ class Experiment:
     @property
     def storable(self) -> bool:
         """Whether a store keeps results: the router's name and version identify what it does."""
+        if self.faults:
+            return False
         return self._parts is None or is_storable(self._parts.router)
 
     def __str__(self) -> str:
@@ -461,10 +489,11 @@ class Experiment:
 
     def __repr__(self) -> str:
         """Return the call that makes the experiment, if router and permutation have names."""
+        faults = f", faults={self.faults!r}, fault_seed={self.fault_seed}" if self.faults else ""
         return (
             f"Experiment({self.d}, {self.g}, router={self.router_file or self.router!r}, "
             f"variant={self.variant!r}, permutation={self.shown_permutation!r}, seed={self.seed}, "
-            f"permutation_seed={self.permutation_seed}, max_steps={self.max_steps})"
+            f"permutation_seed={self.permutation_seed}, max_steps={self.max_steps}{faults})"
         )
 
     def instance(self, run: int) -> Instance:
@@ -488,12 +517,38 @@ class Experiment:
         """
         here, coins = self._here, Coins(self.seed).for_run(run)
         whose = self.network, here.router, here.variant
+        faults = self.faults_of(run)
         if here.demand is not None:
             ends = here.demand.destination, here.demand.source
-            return Instance(*whose, ends[0], coins, self.max_steps, ends[1])
+            return Instance(*whose, ends[0], coins, self.max_steps, ends[1], faults)
         of_run = Coins(self.permutation_seed).for_run(run)
         destination = here.permutation.destination(self.network, of_run)
-        return Instance(*whose, destination, coins, self.max_steps)
+        return Instance(*whose, destination, coins, self.max_steps, faults=faults)
+
+    def faults_of(self, run: int) -> ActiveFaults | None:
+        """Return the faults of one run, with the random ones drawn, None if there are none.
+
+        Parameters
+        ----------
+        run : int
+            The number of the run, at least 0.
+
+        Returns
+        -------
+        ActiveFaults or None
+            Its attribute ``faults`` lists them.
+
+        Examples
+        --------
+        >>> import popsnet
+        >>> experiment = popsnet.Experiment(4, 4, faults="random:couplers=2")
+        >>> print(experiment.faults_of(0).faults, "|", experiment.faults_of(1).faults)
+        coupler:0,3 coupler:3,1 | coupler:0,1 coupler:3,3
+        """
+        if not self.faults:
+            return None
+        coins = Coins(self.fault_seed).for_run(run)
+        return ActiveFaults(self.network, Faults.parse(self.faults), coins)
 
     def destination(self, run: int) -> Ints:
         """Return the permutation of a run.

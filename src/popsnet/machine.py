@@ -11,9 +11,11 @@ import numpy.typing as npt
 from popsnet.compiled import compiled
 from popsnet.couplers import Couplers, Transmitted
 from popsnet.errors import Rule, RuleViolation
+from popsnet.faults import ActiveFaults
 from popsnet.memory import Memory, Seen, differ, first_outside, first_repeat, inside, plain
 from popsnet.network import I32, Network
 from popsnet.slot import NO_PACKET, Inbox, Ints, Kind, Slot
+from popsnet.tolerance import TolerantMemory
 
 Bools = npt.NDArray[np.bool_]
 
@@ -33,6 +35,8 @@ class Counters:
     """Messages that arrived at such couplers."""
     control_bits: int = 0
     """The largest number of bits in a message, not counting the packet that it may carry."""
+    unheard: int = 0
+    """Messages that faults kept from a listener, counted once per listener."""
 
 
 class Machine:
@@ -50,6 +54,12 @@ class Machine:
         The number of packets that a processor may hold.
     start : array of int, optional
         The processor at which each packet starts. By default packet i starts at processor i.
+    faults : ActiveFaults, optional
+        What does not work. By default everything does.
+    tolerant : bool
+        Skip and count what a processor cannot do because it missed a message, instead of refusing
+        it: packets that it does not hold are not sent, stored, dropped or delivered. A slot that
+        is declared free of conflicts may then have conflicts.
 
     Attributes
     ----------
@@ -59,6 +69,8 @@ class Machine:
         The packets that each processor holds.
     counters : Counters
         Slots, messages and collisions so far.
+    executed : Slot
+        The last slot as it was executed, without what a tolerant machine skipped.
 
     Notes
     -----
@@ -84,20 +96,31 @@ class Machine:
     memory: Memory
 
     def __init__(
-        self, network: Network, destination: Ints, buffers: int, start: Ints | None = None
+        self,
+        network: Network,
+        destination: Ints,
+        buffers: int,
+        start: Ints | None = None,
+        *,
+        faults: ActiveFaults | None = None,
+        tolerant: bool = False,
     ) -> None:
         own = np.array(destination, dtype=np.int32)  # routers see another array
-        self._begin(network, Memory(network, own, buffers, start))
+        kind = TolerantMemory if tolerant else Memory
+        self._begin(network, kind(network, own, buffers, start), faults)
 
     @classmethod
-    def of_memory(cls, network: Network, memory: Any) -> Machine:
+    def of_memory(
+        cls, network: Network, memory: Any, faults: ActiveFaults | None = None
+    ) -> Machine:
         """Return a machine with a memory of another kind, in which packets come and go."""
         machine = object.__new__(cls)
-        machine._begin(network, memory)
+        machine._begin(network, memory, faults)
         return machine
 
-    def _begin(self, network: Network, memory: Memory) -> None:
-        self.network, self.memory = network, memory
+    def _begin(self, network: Network, memory: Memory, faults: ActiveFaults | None) -> None:
+        self.network, self.memory, self.faults = network, memory, faults
+        self.executed: Slot | None = None
         self.counters = Counters()
         self._couplers = Couplers(network)
         self._seen = Seen(network.n)
@@ -121,25 +144,39 @@ class Machine:
             If the slot breaks a rule of the model.
         """
         number = self.counters.slots + 1
+        slot = self.executed = self.memory.possible(slot)
         owners = None if slot.fanout is None else slot.owners
         only = slot.kind if isinstance(slot.kind, Kind) else None
         if owners is not None or only is None or not self._obeys(slot, only):
             self._check_senders(number, slot, owners, slot.kinds == Kind.PACKET)
             self._check_listeners(number, slot)
         _require_bits(number, slot)
-        by = slot.senders if owners is None else slot.senders[owners]
+        sent = slot if self.faults is None else self._reaching(number, slot, self.faults)
+        if sent is not slot:
+            owners = None if sent.fanout is None else sent.owners
+        by = sent.senders if owners is None else sent.senders[owners]
         carried = self._couplers.carry(
-            plain(by), plain(slot.groups), plain(slot.listeners), plain(slot.listened)
+            plain(by), plain(sent.groups), plain(slot.listeners), plain(slot.listened)
         )
-        if slot.conflict_free and carried.destroyed:
-            victim = _first_met(slot.groups, by // self.network.d, self.network.g)
-            detail = f"its message to group {slot.groups[victim]} met another"
+        if slot.conflict_free and carried.destroyed and not self.memory.tolerant:
+            victim = _first_met(sent.groups, by // self.network.d, self.network.g)
+            detail = f"its message to group {sent.groups[victim]} met another"
             raise RuleViolation(number, int(by[victim]), Rule.CONFLICT_FREE, detail)
         self._count(slot, carried)
-        messages = carried.heard if owners is None else plain(owners[carried.heard])
-        inbox = self._inbox(slot, carried.listeners, messages)
+        at, messages = carried.listeners, carried.heard
+        if self.faults is not None:
+            hears = self.faults.hear(number, slot.listeners[at], slot.listened[at])
+            self.counters.unheard += int(len(at) - hears.sum())
+            at, messages = at[hears], messages[hears]
+        messages = messages if owners is None else plain(owners[messages])
+        inbox = self._inbox(sent, at, messages)
         self.memory._hear(number, inbox, only)
         return inbox
+
+    def _reaching(self, number: int, slot: Slot, faults: ActiveFaults) -> Slot:
+        """Return the slot with the messages whose transmitters work."""
+        works = faults.send(number, slot.senders)
+        return slot if works is None or works.all() else slot.only(sending=works)
 
     def _count(self, slot: Slot, carried: Transmitted) -> None:
         self.counters.slots += 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +12,7 @@ from popsnet.buffers import make_buffers
 from popsnet.compiled import compiled
 from popsnet.errors import Rule, RuleViolation
 from popsnet.network import I32, I64, Network
-from popsnet.slot import Inbox, Ints, Kind
+from popsnet.slot import Inbox, Ints, Kind, Slot
 
 Bools = npt.NDArray[np.bool_]
 
@@ -81,6 +82,13 @@ class Memory:
         self._crowded: list[I32] = []  # processors that may hold more than the peak
         self._changes: list[tuple[int, I32, I32]] | None = None
 
+    tolerant: ClassVar[bool] = False
+    """Whether actions that need a packet that is not there are skipped, and not refused."""
+
+    def possible(self, slot: Slot) -> Slot:
+        """Return the slot as processors can execute it: as it is, except after faults."""
+        return slot
+
     def _begin(self, start: Ints) -> int:
         """Put every packet where it starts, and return the most that start at one processor."""
         processors, packets = self._numbers(start, np.arange(self._packets, dtype=np.int32))
@@ -107,6 +115,11 @@ class Memory:
     def delivered(self) -> int:
         """The number of packets delivered so far."""
         return self._delivered
+
+    @property
+    def arrived(self) -> Bools:
+        """Whether each packet was delivered. No router may use it: no processor knows it."""
+        return self._arrived
 
     @property
     def last_delivery(self) -> int:

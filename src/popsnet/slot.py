@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from math import prod
 from operator import index
@@ -357,6 +357,41 @@ class Slot:
         if contents is None:
             return cls.send_packets(senders, groups, listening, **options)
         return cls.send_control(senders, groups, listening, contents=contents, bits=bits, **options)
+
+    def only(
+        self,
+        sending: npt.NDArray[np.bool_] | None = None,
+        listening: npt.NDArray[np.bool_] | None = None,
+    ) -> Slot:
+        """Return the slot with some of its messages and some of its listeners.
+
+        Parameters
+        ----------
+        sending : array of bool, optional
+            Which messages are sent, by default all.
+        listening : array of bool, optional
+            Which listeners listen, by default all.
+
+        Returns
+        -------
+        Slot
+            The slot.
+
+        Examples
+        --------
+        >>> slot = Slot.send_packets(np.array([0, 2]), np.array([1, 0]), np.array([1, 1, 0, 0]))
+        >>> slot.only(sending=slot.senders == 2).packets
+        array([2])
+        """
+        fewer: dict[str, Any] = {}
+        if sending is not None:
+            messages = ("senders", "fanout", "kind", "packets", "contents")
+            given = {name: getattr(self, name) for name in messages}
+            fewer = {name: one[sending] for name, one in given.items() if hasattr(one, "shape")}
+            fewer["groups"] = self.groups[sending[self.owners]]
+        if listening is not None:
+            fewer |= {"listeners": self.listeners[listening], "listened": self.listened[listening]}
+        return replace(self, **fewer)
 
     def _require_length(self, name: str, length: int) -> None:
         value = getattr(self, name)

@@ -55,6 +55,11 @@ def require_one_of(permutation: str, demand: Path | None, matrix: Path | None) -
         raise InputError(f"{' and '.join(ways)} each give the packets to send; give only one.")
 
 
+def faults(fault: list[str] | None, loss: float, loss_per: str) -> popsnet.Faults:
+    """Return the faults of the options."""
+    return popsnet.Faults.parse(" ".join(fault or ())).with_loss(loss, loss_per)
+
+
 def require_file(path: Path | None) -> Path | None:
     """Refuse a file that cannot be written, before any work is done."""
     if path is not None:
@@ -146,6 +151,24 @@ Engine = Annotated[
 Seed = Annotated[int, typer.Option(help="Random seed of the router.")]
 PermutationSeed = Annotated[int, typer.Option(help="Random seed of the permutations.")]
 MaxSteps = Annotated[int, typer.Option(help="Stop a run after this many steps.")]
+Fault = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="FAULT",
+        help="A part that is dead: coupler:B,A (from group A to group B), transmitter:P, "
+        "receiver:P or processor:P, with @SLOT from that slot on; or random:couplers=N. Give it "
+        "several times for several faults.",
+    ),
+]
+Loss = Annotated[float, typer.Option(help="The probability that a message is lost.")]
+LossPer = Annotated[
+    str,
+    typer.Option(
+        metavar="coupler|listener",
+        help="Whether a message is lost for all listeners of its coupler, or for each by itself.",
+    ),
+]
+FaultSeed = Annotated[int, typer.Option(help="Random seed of faults and lost messages.")]
 StoreFile = Annotated[Path, typer.Option("--store", help="File with the results.")]
 Cluster = Annotated[
     str | None,

@@ -46,6 +46,10 @@ def route(
     permutation_seed: opt.PermutationSeed = 0,
     engine: opt.Engine = "auto",
     max_steps: opt.MaxSteps = 1000,
+    fault: opt.Fault = None,
+    loss: opt.Loss = 0.0,
+    loss_per: opt.LossPer = "coupler",
+    fault_seed: opt.FaultSeed = 0,
     trace: opt.Trace = None,
 ) -> Report:
     """Route permutations, or a demand, on POPS(D, G), slot by slot."""
@@ -65,7 +69,8 @@ def route(
         opt.require_default_applies(d, g)
     experiment = popsnet.Experiment(
         d, g, router=router, variant=variant, seed=seed, permutation_seed=permutation_seed,
-        max_steps=max_steps, **packets,
+        max_steps=max_steps, faults=opt.faults(fault, loss, loss_per), fault_seed=fault_seed,
+        **packets,
     )  # fmt: skip
     if detect:
         experiment = experiment.replaced(variant=experiment.variant + DETECTED)
@@ -108,6 +113,8 @@ def _report(done: popsnet.Runs, router: str, permutation: str) -> Report:
 def _pointer(experiment: popsnet.Experiment, router: str, permutation: str) -> list[str]:
     """Return the command that shows the first run, if the viewer can show it."""
     if experiment.network.n > _MOST_SEEN or experiment.idealized or experiment.demand is not None:
+        return []
+    if experiment.faults:
         return []
     options = {
         "--router": (router, opt.DEFAULT_ROUTER),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,35 @@ I64 = npt.NDArray[np.int64]
 
 UNKNOWN = -1
 """The value in a column of a count that the engine does not keep."""
+
+
+class FaultCounts(NamedTuple):
+    """What became of packets and messages in a run with faults.
+
+    A packet that is neither delivered nor lost is unreachable or held.
+
+    Examples
+    --------
+    >>> import popsnet
+    >>> run = popsnet.route(4, 4, router="direct", faults="processor:0")[0]
+    >>> run.delivered, run.lost, run.outcome.faulty.unreachable
+    (14, 1, 1)
+    """
+
+    unreachable: int
+    """Undelivered packets that some processor holds and that have no live path of two hops both
+    ways, or whose only copies are at dead processors."""
+    held: int
+    """Undelivered packets that some live processor holds, and that have such a path."""
+    duplicated: int
+    """Deliveries of packets that had been delivered before. They are not counted as deliveries."""
+    skipped: int
+    """Actions that a processor could not take because it had missed the packet."""
+    unheard: int
+    """Messages that faults kept from a listener, counted once per listener."""
+
+
+_FAULT_COUNTS = len(FaultCounts._fields)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +78,8 @@ class Outcome:
         The packets that were not delivered after each step.
     lost_packets : tuple of int
         The packets that are lost.
+    faulty : FaultCounts, optional
+        Counts of a run with faults.
 
     Notes
     -----
@@ -75,6 +106,7 @@ class Outcome:
     capped: bool
     survivors: tuple[int, ...]
     lost_packets: tuple[int, ...] = ()
+    faulty: FaultCounts | None = None
 
 
 COLUMNS = (
@@ -100,6 +132,8 @@ class Outcomes:
         and so on. A run has as many entries as steps.
     lost_packets : array of int64
         The lost packets in the same way. A run has as many entries as lost packets.
+    faulty : array of int64
+        A row per run and a column for each of :class:`FaultCounts`, no rows without faults.
 
     Examples
     --------
@@ -112,9 +146,10 @@ class Outcomes:
     table: I64
     survivors: I64
     lost_packets: I64
+    faulty: I64 = field(default_factory=lambda: np.empty((0, _FAULT_COUNTS), np.int64))
 
     def __post_init__(self) -> None:
-        for values in (self.table, self.survivors, self.lost_packets):
+        for values in (self.table, self.survivors, self.lost_packets, self.faulty):
             values.flags.writeable = False  # results are read, never changed
 
     @classmethod
@@ -129,6 +164,7 @@ class Outcomes:
             np.array(rows, dtype=np.int64).reshape(-1, len(COLUMNS)),
             _joined([one.survivors for one in done]),
             _joined([one.lost_packets for one in done]),
+            _fault_rows([[one.faulty] for one in done if one.faulty is not None]),
         )
 
     @classmethod
@@ -138,6 +174,7 @@ class Outcomes:
             np.concatenate([one.table for one in parts] or [np.empty((0, len(COLUMNS)), np.int64)]),
             _joined([one.survivors for one in parts]),
             _joined([one.lost_packets for one in parts]),
+            _fault_rows([one.faulty for one in parts]),
         )
 
     def __len__(self) -> int:
@@ -152,6 +189,9 @@ class Outcomes:
 
     def column(self, name: str) -> npt.NDArray[Any]:
         """Return one count of every run."""
+        if name in FaultCounts._fields:
+            counts = self.faulty[:, FaultCounts._fields.index(name)]
+            return counts if len(self.faulty) else np.zeros(len(self), np.int64)
         values = self.table[:, _PLACE[name]]
         return values != 0 if name == "capped" else values
 
@@ -172,17 +212,20 @@ class Outcomes:
             **{**counts, "capped": bool(counts["capped"])},
             survivors=tuple(survivors.tolist()),
             lost_packets=tuple(lost.tolist()),
+            faulty=FaultCounts(*self.faulty[place].tolist()) if len(self.faulty) else None,
         )
 
     def take(self, places: I64) -> Outcomes:
         """Return the outcomes of the runs at these places."""
         steps, lost = self.table[:, _STEPS], self.table[:, _LOST]
         survivors = _pieces(self.survivors, steps, places)
-        return Outcomes(self.table[places], survivors, _pieces(self.lost_packets, lost, places))
+        faulty = self.faulty[places] if len(self.faulty) else self.faulty
+        lost_packets = _pieces(self.lost_packets, lost, places)
+        return Outcomes(self.table[places], survivors, lost_packets, faulty)
 
-    def __reduce__(self) -> tuple[type[Outcomes], tuple[I64, I64, I64]]:
+    def __reduce__(self) -> tuple[type[Outcomes], tuple[I64, I64, I64, I64]]:
         """Return what makes it again where it is received, with read-only arrays."""
-        return type(self), (self.table, self.survivors, self.lost_packets)
+        return type(self), (self.table, self.survivors, self.lost_packets, self.faulty)
 
 
 def _pieces(values: I64, lengths: I64, places: I64) -> I64:
@@ -193,6 +236,11 @@ def _pieces(values: I64, lengths: I64, places: I64) -> I64:
     inside = np.arange(wanted.sum()) - np.repeat(wanted.cumsum() - wanted, wanted)
     found: I64 = values[np.repeat(starts, wanted) + inside]
     return found
+
+
+def _fault_rows(parts: Sequence[Any]) -> I64:
+    none = np.empty((0, _FAULT_COUNTS), np.int64)
+    return np.concatenate([none, *(np.asarray(one, dtype=np.int64) for one in parts)])
 
 
 def _joined(parts: Sequence[Sequence[int] | I64]) -> I64:

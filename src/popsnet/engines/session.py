@@ -12,6 +12,9 @@ from popsnet.engines.outcome import Outcome, Outcomes, Tally
 from popsnet.experiment import Experiment, Instance
 from popsnet.trace import Observer
 
+NO_FAULTS = "everything works in its networks, and this one has faults"
+"""Why an engine does not run an experiment with faults."""
+
 
 class Session(Protocol):
     """Runs of one experiment, one after another, with the same threads and memory.
@@ -116,6 +119,8 @@ class MessageEngine:
             return f"it numbers processors with 31 bits, and n = {experiment.network.n:,}"
         if experiment.demand is not None and self.name != "slots":
             return "it routes permutations, and no demands"
+        if experiment.faults and self.name != "slots":
+            return NO_FAULTS
         return self.obstacle(experiment)
 
     def memory(

@@ -8,6 +8,7 @@ from functools import partial
 import numpy as np
 
 from popsnet.couplers import table_bytes
+from popsnet.engines.fault_watch import FaultWatch
 from popsnet.engines.outcome import Outcome
 from popsnet.engines.session import MessageEngine
 from popsnet.errors import InputError
@@ -23,8 +24,13 @@ def execute(instance: Instance, observers: Sequence[Observer] = ()) -> Outcome:
     network, router, destination = instance.network, instance.router, instance.array()
     variant = instance.resolved_variant
     buffers = router.buffers_on(network, variant)
-    machine = Machine(network, destination, buffers, instance.start)
+    faults = instance.faults
+    tolerant = faults is not None and not faults.faults.kinds <= variant.survives
+    machine = Machine(
+        network, destination, buffers, instance.start, faults=faults, tolerant=tolerant
+    )
     memory, packets = machine.memory, len(destination)
+    watch = None if faults is None else FaultWatch(faults, memory, destination)
     traces = [observer for observer in observers if isinstance(observer, TraceWriter)]
     if traces:
         memory.keep_journal()
@@ -37,12 +43,17 @@ def execute(instance: Instance, observers: Sequence[Observer] = ()) -> Outcome:
             _require_next_step(router.name, machine.counters.slots, step, slot)
             if slot.step >= instance.max_steps:
                 break
+            if watch is not None and watch.over(machine.counters.slots):
+                slot = None
+                break
             survivors.append(packets - memory.delivered)
             step, began = slot.step, machine.counters.slots
         if machine.counters.slots - began >= most:
             break
         silent = 0 if len(slot.senders) else silent + 1
         if silent > _MOST_SILENT + network.n:
+            if tolerant:
+                break
             raise InputError(
                 f"Router {router.name} has sent no message for {silent - 1:,} slots, and "
                 f"{memory.delivered} of {packets} packets are delivered. A router that has nothing "
@@ -50,9 +61,13 @@ def execute(instance: Instance, observers: Sequence[Observer] = ()) -> Outcome:
             )
         pending = packets - memory.delivered
         inbox = machine.execute(slot)
-        event = Event(machine.counters.slots, slot.phase, step, pending, partial(records, slot))
+        done = machine.executed or slot
+        event = Event(machine.counters.slots, slot.phase, step, pending, partial(records, done))
         for observe in observers:
             observe(event)
+        if faults is not None:
+            for trace in traces:
+                trace.miss(faults.misses.tolist())
         slot = _resume(router.name, running, inbox)
         for trace in traces:
             trace.settle(*memory.read_journal())
@@ -60,8 +75,10 @@ def execute(instance: Instance, observers: Sequence[Observer] = ()) -> Outcome:
     if machine.counters.slots:
         survivors.append(packets - memory.delivered)
     lost = memory.lost().tolist()
+    counts = vars(machine.counters).copy()
+    unheard = counts.pop("unheard")
     return Outcome(
-        **vars(machine.counters),
+        **counts,
         slots_delivered=memory.last_delivery,
         steps=len(survivors),
         delivered=memory.delivered,
@@ -70,6 +87,7 @@ def execute(instance: Instance, observers: Sequence[Observer] = ()) -> Outcome:
         capped=slot is not None,
         survivors=tuple(survivors),
         lost_packets=tuple(lost),
+        faulty=None if watch is None else watch.counts(unheard),
     )
 
 

@@ -79,6 +79,9 @@ class Variant:
         Texts that explain its traces.
     working : function of a network, optional
         Returns the bytes that the generator takes in the simulation, with a slot and its inbox.
+    survives : set of str
+        The kinds of faults after which it loses no packet and breaks no rule, out of
+        :data:`popsnet.faults.KINDS`. The machine is strict in a run with these faults alone.
 
     Examples
     --------
@@ -97,6 +100,7 @@ class Variant:
     unabridged: Route | None = None
     words: Words = NO_WORDS
     working: Working = default_working
+    survives: frozenset[str] = frozenset()
 
 
 Schedules: TypeAlias = Callable[[str], Variant]

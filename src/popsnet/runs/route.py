@@ -13,6 +13,7 @@ import numpy.typing as npt
 from popsnet.engines import Engine, Outcomes, choose_engine
 from popsnet.errors import InputError
 from popsnet.experiment import Experiment, whole_number
+from popsnet.faults import Faults
 from popsnet.files import require_writable
 from popsnet.network import Network, shape_of
 from popsnet.progress import Progress, Update, patient_progress
@@ -43,6 +44,8 @@ def route(
     demand: Demand | npt.ArrayLike | str | Path | None = None,
     matrix: npt.ArrayLike | str | Path | None = None,
     unit: float | None = None,
+    faults: Faults | str | None = None,
+    fault_seed: int | None = None,
 ) -> Runs:
     """Route permutations, or demands of any number of packets per processor, slot by slot.
 
@@ -90,6 +93,11 @@ def route(
         dealt to the processors of a group in turn.
     unit : float, optional
         The amount of one packet, for amounts that are not numbers of packets; they are rounded up.
+    faults : Faults or str, optional
+        What does not work, as :class:`~popsnet.Faults` or as the text of it, such as
+        ``"random:couplers=4 loss:0.001"``.
+    fault_seed : int
+        The seed of random faults and lost messages, by default 0. Each run has its own faults.
 
     Returns
     -------
@@ -117,7 +125,7 @@ def route(
     experiment = experiment_of(
         d, g, router=router, variant=variant, permutation=permutation, seed=seed,
         permutation_seed=permutation_seed, max_steps=max_steps, demand=demand, matrix=matrix,
-        unit=unit,
+        unit=unit, faults=faults, fault_seed=fault_seed,
     )  # fmt: skip
     runs = whole_number("runs", runs, 1)
     first = whole_number("first", first, 0, 2**62 - runs)

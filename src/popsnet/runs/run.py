@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from popsnet.engines import ENGINES, Engine, Instance, Outcome, Outcomes, Tally
-from popsnet.engines.outcome import COLUMNS, UNKNOWN
+from popsnet.engines.outcome import COLUMNS, UNKNOWN, FaultCounts
 from popsnet.errors import InputError
 from popsnet.experiment import Experiment
 from popsnet.files import write_whole
@@ -177,11 +177,14 @@ def trace_instance(
     network, router, variant = instance.network, instance.router, instance.resolved_variant
     buffers, words = router.buffers_on(network, variant), router.words_on(network, variant)
     destination, trace = instance.array(), TraceWriter(file)
+    faults = None if instance.faults is None else instance.faults.faults.to_dict()
     trace.begin(
-        network, router.name, variant.name, seed, destination, buffers, instance.start, words
-    )
+        network, router.name, variant.name, seed, destination, buffers, instance.start, words,
+        faults,
+    )  # fmt: skip
     outcome = execute(trace)
-    trace.end(outcome.slots, outcome.delivered, outcome.lost_packets)
+    unreachable = 0 if outcome.faulty is None else outcome.faulty.unreachable
+    trace.end(outcome.slots, outcome.delivered, outcome.lost_packets, unreachable=unreachable)
     return outcome
 
 
@@ -298,6 +301,21 @@ class Runs(Sequence[Run]):
         return self.outcomes.column("lost")
 
     @property
+    def unreachable(self) -> I64:
+        """The undelivered packets of each run that are held and have no live path, after faults."""
+        return self.outcomes.column("unreachable")
+
+    @property
+    def held(self) -> I64:
+        """The undelivered packets of each run that are held and have a live path, after faults."""
+        return self.outcomes.column("held")
+
+    @property
+    def duplicated(self) -> I64:
+        """The deliveries in each run of packets that had been delivered before, after faults."""
+        return self.outcomes.column("duplicated")
+
+    @property
     def collisions(self) -> I64:
         """The collisions of each run: couplers with two or more messages, summed over slots."""
         return self.outcomes.column("collisions")
@@ -343,8 +361,9 @@ class Runs(Sequence[Run]):
 
     @property
     def failed(self) -> bool:
-        """Whether a run was capped, or did not deliver every packet."""
-        return bool((self.capped | (self.delivered < self.experiment.packets)).any())
+        """Whether a run was capped, or did not deliver every packet that it could deliver."""
+        left = self.delivered + self.unreachable < self.experiment.packets
+        return bool((self.capped | left).any())
 
     def histogram(self, name: str = "slots") -> tuple[I64, I64]:
         """Return the values of a count in ascending order, and the number of runs with each.
@@ -399,6 +418,8 @@ class Runs(Sequence[Run]):
         if not len(self):
             raise InputError("There are no runs to summarize; give at least one.")
         kept = [name for name in LABELS if self._known(name) is not None]
+        if not self.experiment.faults:
+            kept = [name for name in kept if name not in FaultCounts._fields]
         figures = {name: summarize_array(self.outcomes.column(name)) for name in kept}
         return RunsSummary(self, figures)
 
@@ -466,10 +487,13 @@ class Runs(Sequence[Run]):
         names = ("d", "g", "router", "variant", "seed", "permutation_seed")
         said = {name: [getattr(one, name)] * len(self) for name in names}
         said["permutation"] = [one.shown_permutation] * len(self)
+        if one.faults:
+            said |= {name: [getattr(one, name)] * len(self) for name in ("faults", "fault_seed")}
         return data_frame({"run": columns.pop("run"), **said, **columns}).set_index("run")
 
     def _columns(self) -> dict[str, npt.NDArray[Any]]:
-        counts = {name: self.outcomes.column(name) for name in COLUMNS}
+        names = COLUMNS + (FaultCounts._fields if self.experiment.faults else ())
+        counts = {name: self.outcomes.column(name) for name in names}
         return {"run": np.array(self.numbers), **counts, "seconds": self.seconds}
 
     def __repr__(self) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from popsnet.faults import Faults
 from popsnet.report import Column, Fact, Report, Reported, Row, Table, counted, facts_of
 from popsnet.schedules.bounds import lower_bound
 from popsnet.schedules.demand import Demand
@@ -54,14 +55,16 @@ class RunsSummary(Reported, dict[str, Summary]):
         title = (
             f"{one.network}: {one.network.n:,} processors in {one.g:,} groups of {one.d:,}\n"
             f"{counted(len(runs), 'run')} of {one.router} ({one.variant}), engine {runs.engine}\n"
-            f"{packets_in_words(one)}"
+            f"{packets_in_words(one)}{_faults_in_words(runs)}"
         )
         facts = (
             *facts_of(one, "network", "router", "variant"),
             Fact("engine", runs.engine),
             Fact("permutation", one.shown_permutation),
             *facts_of(one, "seed", "permutation_seed"),
+            *(facts_of(one, "faults", "fault_seed") if one.faults else ()),
             Fact("lost", int(runs.lost.sum())),
+            *(_facts_of_faults(runs) if one.faults else ()),
             Fact("capped", self.capped),
             *_facts_of_demand(one),
         )
@@ -89,7 +92,13 @@ class RunsSummary(Reported, dict[str, Summary]):
         runs, variant = self._runs, self._runs.experiment.variant
         missing = runs.undelivered
         text = f"{missing:,} packets not delivered" if missing else "Every packet delivered"
-        text += f"; {int(runs.lost.sum()):,} lost{_named(runs)}; capped runs: {self.capped:,}."
+        text += f"; {int(runs.lost.sum()):,} lost{_named(runs)}"
+        if runs.experiment.faults:
+            text += "".join(
+                f", {int(getattr(runs, name).sum()):,} {name}"
+                for name in ("unreachable", "held", "duplicated")
+            )
+        text += f"; capped runs: {self.capped:,}."
         if runs.experiment.idealized:
             text += f" Variant {variant} is idealized: these are statistics, not routes."
         return f"FAILED: {text}" if runs.failed else text
@@ -102,6 +111,26 @@ def packets_in_words(experiment: Experiment) -> str:
         return f"{described(demand)}, {seed}"
     seeds = f"{seed}, permutation seed {experiment.permutation_seed}"
     return f"permutation {experiment.shown_permutation}, {seeds}"
+
+
+def _faults_in_words(runs: Runs) -> str:
+    """Return the faults and whether the router is built for them, in lines of their own."""
+    one = runs.experiment
+    if not one.faults:
+        return ""
+    said = f"\nfaults: {one.faults}, fault seed {one.fault_seed}"
+    active = one.faults_of(runs.numbers[0]) if len(runs) == 1 else None
+    if active is not None and str(active.faults) != one.faults:
+        said += f"\nfaults of this run: {active.faults}"
+    return said
+
+
+def _facts_of_faults(runs: Runs) -> list[Fact]:
+    names = ("unreachable", "held", "duplicated")
+    facts = [Fact(name, int(getattr(runs, name).sum())) for name in names]
+    kinds = Faults.parse(runs.experiment.faults).kinds
+    survives = kinds <= runs.experiment.resolved_variant.survives
+    return [*facts, Fact("survives", survives)]
 
 
 def described(demand: Demand) -> str:
@@ -156,6 +185,11 @@ LABELS = {
     "collisions": "collisions",
     "destroyed": "messages destroyed",
     "lost": "packets lost",
+    "unreachable": "packets unreachable",
+    "held": "packets held",
+    "duplicated": "deliveries repeated",
+    "skipped": "actions skipped",
+    "unheard": "messages unheard because of faults",
     "peak_buffers": "peak buffer use",
     "control_bits": "largest control message (bits)",
 }

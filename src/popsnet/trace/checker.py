@@ -26,6 +26,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from popsnet.errors import InputError, Rule
+from popsnet.trace.faulty import FaultyParts
 from popsnet.trace.reader import OutcomeLine, SlotLine, TraceReader, read_trace
 from popsnet.trace.replay import Replay, TraceCheck, Violation
 from popsnet.trace.traffic import TrafficReplay
@@ -137,14 +138,31 @@ class _RouterReplay(Replay):
         if self.buffers is not None:
             held = {copy // self.n for copy, copies in self.held.items() if copies}
             found.lost = [packet for packet in found.undelivered if packet not in held]
+        if self.faults is not None:
+            found.unreachable = self._unreachable(self.faults)
         if outcome is None:
             self._violation(None, "there is no outcome line: the trace ends too early")
         else:
             self._compare(outcome)
+        if self.faults is not None:
+            return
         gone = set(found.lost)
         for packet in found.undelivered:
             what = "is lost: no processor holds it" if packet in gone else "never reached it"
             self._violation(self.destination[packet], f"its packet {packet} {what}")
+
+    def _unreachable(self, faults: FaultyParts) -> int:
+        """Count the packets that are held, and have no path, or only copies at dead processors."""
+        gone, missing = set(self.report.lost), set(self.report.undelivered)
+        alive = {
+            copy // self.n
+            for copy, copies in self.held.items()
+            if copies and copy % self.n not in faults.dead_processors
+        }
+        return sum(
+            packet not in alive or not faults.joins(self.start[packet], self.destination[packet])
+            for packet in missing - gone
+        )
 
     def _compare(self, outcome: OutcomeLine) -> None:
         found = self.report
@@ -155,12 +173,18 @@ class _RouterReplay(Replay):
                 f"the outcome claims {outcome.delivered} delivered; the replay finds "
                 f"{found.delivered}",
             )
-        if outcome.delivered < found.packets:
+        if outcome.delivered < found.packets and self.faults is None:
             self._violation(
                 None, f"by its own outcome {outcome.delivered} of {found.packets} packets arrived"
             )
         if self.buffers is not None:
             self._compare_lost(outcome)
+        if self.faults is not None and outcome.unreachable not in (None, found.unreachable):
+            self._violation(
+                None,
+                f"the outcome claims {outcome.unreachable} unreachable; the replay finds "
+                f"{found.unreachable}",
+            )
         if not 0 <= outcome.lost <= found.packets - outcome.delivered:
             self._violation(
                 None,

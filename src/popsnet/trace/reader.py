@@ -30,6 +30,18 @@ def _absent() -> list[Any]:
     return _ABSENT
 
 
+class FaultsOfTrace(Struct, frozen=True, forbid_unknown_fields=True):
+    """What does not work in a run: every part with the slot from which on it is dead."""
+
+    couplers: list[tuple[int, int, int]] = []
+    """To which group, from which group, and the slot."""
+    transmitters: list[tuple[int, int]] = []
+    receivers: list[tuple[int, int]] = []
+    processors: list[tuple[int, int]] = []
+    loss: Annotated[float, Meta(ge=0, le=1)] = 0.0
+    loss_per: Literal["coupler", "listener"] = "coupler"
+
+
 class Header(Struct, frozen=True):
     """The first line of a trace."""
 
@@ -51,6 +63,8 @@ class Header(Struct, frozen=True):
     """How the conflict graph of a step groups destinations."""
     traffic: bool = False
     """Whether packets arrive during the run and leave when they are delivered."""
+    faults: FaultsOfTrace | None = None
+    """What does not work, None if everything does."""
 
     @property
     def name(self) -> str:
@@ -78,6 +92,8 @@ class SlotLine(Struct, frozen=True):
     """Packets that arrive at the beginning of the slot, in a trace of continuous traffic."""
     delivers: list[Hold] = []
     """Packets that leave at their destinations after the slot, likewise."""
+    misses: list[int] = []
+    """Processors for which a message was lost, in a run with loss."""
 
 
 class OutcomeLine(Struct, frozen=True):
@@ -91,6 +107,8 @@ class OutcomeLine(Struct, frozen=True):
     """Packets inside at the end, in a trace of continuous traffic."""
     refused: int | None = None
     """Packets that found the buffer of their source full, likewise."""
+    unreachable: int | None = None
+    """Packets that are held and have no live path, in a run of a router with faults."""
 
 
 class _StrictSlotLine(SlotLine, frozen=True, forbid_unknown_fields=True):

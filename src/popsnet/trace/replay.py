@@ -15,6 +15,7 @@ from msgspec import UNSET
 from popsnet.errors import Rule
 from popsnet.network import Network
 from popsnet.trace.event import Listen, Send
+from popsnet.trace.faulty import FaultyParts
 from popsnet.trace.reader import OutcomeLine, SlotLine, TraceReader
 
 _MOST_SHOWN = 20
@@ -70,6 +71,11 @@ class TraceCheck:
     """The packets that are inside at the end: neither delivered nor lost."""
     refused: int = 0
     """The packets that found the buffer of their source full, as the trace claims."""
+    faulty: bool = False
+    """Whether the trace has faults. Packets that do not arrive are then not a violation."""
+    unreachable: int = 0
+    """Undelivered packets that are held and have no live path of two hops both ways, or only
+    copies at dead processors."""
     violations: list[Violation] = field(default_factory=list)
     """The first 20 violations."""
     violation_count: int = 0
@@ -102,6 +108,8 @@ class Replay:
         self.report = TraceCheck(self.network, header.router, header.variant, self.packets)
         self.report.tells_holdings = header.tells_holdings
         self.report.traffic = header.traffic
+        self.report.faulty = header.faults is not None
+        self.faults = None if header.faults is None else FaultyParts(self.network, header.faults)
         self.held: dict[int, int] = {}  # copies, and how many; without holdings all ever heard
         self.known: set[int] = set()  # what processors started with or heard of, also from acks
         self.slot: int | None = None
@@ -110,7 +118,10 @@ class Replay:
 
     def run(self) -> TraceCheck:
         """Replay the trace and return what was found."""
-        if wrong := self._wrong_header():
+        wrong = self._wrong_header()
+        if self.faults is not None and not wrong:
+            wrong = self.faults.wrong
+        if wrong:
             self._violation(None, wrong)
             return self.report
         self._begin()
@@ -169,7 +180,19 @@ class Replay:
         self._arrive(line)
         self.report.messages += len(line.sends)
         couplers = self._send(line.sends)
-        self._settle(line, self._listen(line.listens, couplers))
+        hears = self._silence(line, couplers)
+        self._settle(line, self._listen(hears, couplers))
+
+    def _silence(self, line: SlotLine, couplers: dict[int, Send | None]) -> list[Listen]:
+        """Return the listeners that no fault keeps from hearing."""
+        if self.faults is None:
+            if line.misses:
+                self._violation(line.misses[0], "messages are lost only if the header has a loss")
+            return line.listens
+        hears, wrong = self.faults.silence(line, couplers)
+        for processor, rule in wrong:
+            self._violation(processor, rule)
+        return hears
 
     def _send(self, sends: Sequence[Send]) -> dict[int, Send | None]:
         """Return the message on each coupler to·g + from, None where several meet."""
@@ -184,6 +207,8 @@ class Replay:
                 wrong = Rule.ONE_MESSAGE
             if wrong is not None:
                 self._violation(processor, wrong)
+                continue
+            if self.faults is not None and not self.faults.sends(self.slot or 0, processor):
                 continue
             for group in groups:
                 coupler = group * g + processor // d

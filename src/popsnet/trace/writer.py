@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from operator import itemgetter
 from typing import TextIO
@@ -79,6 +79,7 @@ class TraceWriter:
         self._line: dict[str, object] = {}
         self._traffic = False
         self._arrivals: Sequence[Arrival] = ()
+        self._faulty = False
 
     def begin(
         self,
@@ -90,6 +91,7 @@ class TraceWriter:
         buffers: int,
         start: Ints | None = None,
         words: TraceWords | None = None,
+        faults: Mapping[str, object] | None = None,
     ) -> None:
         """Write the header.
 
@@ -109,12 +111,16 @@ class TraceWriter:
             The processor at which each packet starts, if packet i does not start at processor i.
         words : TraceWords, optional
             Texts that explain the run to readers.
+        faults : mapping, optional
+            The dead parts and the loss, as :meth:`popsnet.Faults.to_dict` gives them.
         """
+        self._faulty = bool(faults)
         header = {
             **_opening(network, router, variant, seed),
             "destination": destination.tolist(),
             "buffers": buffers,
             **({} if start is None else {"start": start.tolist()}),
+            **({"faults": faults} if faults else {}),
             **(words or {}),
         }
         self._write(header)
@@ -127,6 +133,7 @@ class TraceWriter:
         seed: int,
         buffers: int | None = None,
         words: TraceWords | None = None,
+        faults: Mapping[str, object] | None = None,
     ) -> None:
         """Write the header of a run in which packets arrive and leave.
 
@@ -143,6 +150,8 @@ class TraceWriter:
             may keep for others. By default there is no limit.
         words : TraceWords, optional
             Texts that explain the run to readers.
+        faults : mapping, optional
+            The dead parts and the loss, as :meth:`popsnet.Faults.to_dict` gives them.
 
         Examples
         --------
@@ -159,12 +168,13 @@ class TraceWriter:
         >>> file.getvalue().splitlines()[-1]
         '{"outcome":{"slots":1,"delivered":1,"lost":0,"lost_packets":[],"held":0,"refused":0}}'
         """
-        self._traffic = True
+        self._traffic, self._faulty = True, bool(faults)
         header = {
             **_opening(network, scheduler, variant, seed),
             "traffic": True,
             "destination": [],
             **({} if buffers is None else {"buffers": buffers}),
+            **({"faults": faults} if faults else {}),
             **(words or {}),
         }
         self._write(header)
@@ -195,6 +205,17 @@ class TraceWriter:
         }
         self._arrivals = ()
 
+    def miss(self, processors: list[int]) -> None:
+        """Take the processors for which the message that they would have heard was lost.
+
+        Parameters
+        ----------
+        processors : list of int
+            The processors. It is called between the event of a slot and :meth:`settle`.
+        """
+        if processors:
+            self._line["misses"] = sorted(processors)
+
     def settle(self, keeps: list[Hold], drops: list[Hold], delivers: Sequence[Hold] = ()) -> None:
         """Write the line of the slot, with the packets that were kept and dropped after it.
 
@@ -219,6 +240,7 @@ class TraceWriter:
         lost_packets: Sequence[int],
         held: int = 0,
         refused: int = 0,
+        unreachable: int = 0,
     ) -> None:
         """Write the outcome.
 
@@ -231,6 +253,8 @@ class TraceWriter:
         held, refused : int
             In a run in which packets arrive and leave: the packets that are neither delivered nor
             lost, and those that found the buffer of their source full.
+        unreachable : int
+            In a run of a router with faults: the packets that are held and have no live path.
         """
         outcome: dict[str, object] = {
             "slots": slots,
@@ -240,6 +264,8 @@ class TraceWriter:
         }
         if self._traffic:
             outcome |= {"held": held, "refused": refused}
+        elif self._faulty:
+            outcome |= {"unreachable": unreachable}
         self._write({"outcome": outcome})
 
     def _write(self, line: dict[str, object]) -> None:

@@ -75,6 +75,7 @@ class TrafficMemory:
         self._own: set[int] = set()  # processor and packet
         self._relayed: dict[int, int] = {}  # the hops of each stored copy
         self._heard: dict[int, tuple[int, int]] = {}
+        self.tolerant = False
         self._sent: dict[tuple[int, int], int] = {}
         self.held_own, self.held_relayed = (np.zeros(network.n, dtype=np.int64) for _ in range(2))
         self.deliveries: list[Delivery] = []
@@ -257,6 +258,10 @@ class TrafficMemory:
             what = f"{act} packet {packet}, which it has not just heard"
             self._refuse(processor, Rule.KEEPS_WHAT_IT_HEARD, what)
         return self._sent[group, packet] + 1
+
+    def possible(self, slot: Slot) -> Slot:
+        """Return the slot as processors can execute it."""
+        return slot
 
     def _hear(self, slot: int, inbox: Inbox, only: Kind | None = None) -> None:
         """Let receivers store these packets until the next slot. Only the machine calls this."""

@@ -1,0 +1,88 @@
+"""Faults while a machine runs: who can send, and who hears what."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from popsnet.coins import Coins
+from popsnet.faults.faults import Faults
+from popsnet.network import I32, Network
+from popsnet.slot import Ints
+
+Bools = npt.NDArray[np.bool_]
+
+LOSS = "lost message"
+"""The purpose of the coins that say which messages are lost."""
+
+_NEVER = np.iinfo(np.int64).max
+
+
+class ActiveFaults:
+    """The faults of one run, slot by slot.
+
+    Parameters
+    ----------
+    network : Network
+        The network.
+    faults : Faults
+        The dead parts, all of them listed, and the loss.
+    coins : Coins
+        The coins that say which messages are lost. They are those of the faults, not of a router.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from popsnet import Coins, Faults, Network
+    >>> from popsnet.faults import ActiveFaults
+    >>> active = ActiveFaults(Network(2, 2), Faults.parse("coupler:1,0@5 receiver:0"), Coins(0))
+    >>> active.hear(4, np.array([0, 1, 2]), np.array([0, 0, 0]))
+    array([False,  True,  True])
+    >>> active.hear(5, np.array([0, 1, 2]), np.array([0, 0, 0]))
+    array([False,  True, False])
+    """
+
+    def __init__(self, network: Network, faults: Faults, coins: Coins) -> None:
+        faults = faults.drawn(network, coins)
+        self.faults, self.network, self._coins = faults, network, coins
+        self._sends_until = _ends(network.n, (*faults.transmitters, *faults.processors))
+        self._hears_until = _ends(network.n, (*faults.receivers, *faults.processors))
+        dead = {to * network.g + by: slot for to, by, slot in faults.couplers}
+        self._dead = np.array(sorted(dead), dtype=np.int64)
+        self._dead_from = np.array([dead[one] for one in sorted(dead)], dtype=np.int64)
+        self._threshold = round(faults.loss * 2**32)
+        self.misses: I32 = np.empty(0, dtype=np.int32)
+        """The processors for which a message was lost in the last slot."""
+
+    def send(self, slot: int, senders: Ints) -> Bools | None:
+        """Return whose transmitters work in a slot, None if all do."""
+        if self._sends_until is None:
+            return None
+        works: Bools = slot < self._sends_until[senders]
+        return works
+
+    def hear(self, slot: int, listeners: Ints, listened: Ints) -> Bools:
+        """Return which listeners hear the one message on the coupler that each listens to."""
+        couplers = self.network.group(listeners).astype(np.int64) * self.network.g + listened
+        hears = np.ones(len(listeners), dtype=np.bool_)
+        if self._hears_until is not None:
+            hears &= slot < self._hears_until[listeners]
+        if len(self._dead):
+            place = np.minimum(np.searchsorted(self._dead, couplers), len(self._dead) - 1)
+            hears &= (self._dead[place] != couplers) | (slot < self._dead_from[place])
+        if self._threshold:
+            per = couplers if self.faults.loss_per == "coupler" else listeners
+            lost = self._coins.chances(self._threshold, LOSS, slot, per)
+            self.misses = np.asarray(listeners[hears & lost], dtype=np.int32)
+            hears &= ~lost
+        return hears
+
+
+def _ends(n: int, dead: tuple[tuple[int, ...], ...]) -> npt.NDArray[np.int64] | None:
+    """Return for each processor the slot from which on its part is dead, None if none is."""
+    if not dead:
+        return None
+    until = np.full(n, _NEVER, dtype=np.int64)
+    for processor, slot in dead:
+        until[processor] = min(until[processor], slot)
+    return until

@@ -1,0 +1,89 @@
+"""Faults in the replay of a trace. It shares no code with the faults of the machine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from popsnet.errors import Rule
+from popsnet.network import Network
+from popsnet.trace.event import Listen, Send
+from popsnet.trace.reader import FaultsOfTrace, SlotLine
+
+
+class FaultyParts:
+    """The parts that do not work, by the header of a trace."""
+
+    def __init__(self, network: Network, faults: FaultsOfTrace) -> None:
+        self._network, self._faults = network, faults
+        n, d, g = network.n, network.d, network.g
+        self.wrong = _wrong(faults, n, g)
+        self._couplers = _earliest(((to * g + by, slot) for to, by, slot in faults.couplers))
+        self._senders = _earliest([*faults.transmitters, *faults.processors])
+        self._hearers = _earliest([*faults.receivers, *faults.processors])
+        self.dead_processors = {processor for processor, _ in faults.processors}
+        self._alike = -(-g // d)
+
+    def sends(self, slot: int, processor: int) -> bool:
+        """Return whether the transmitter of a processor works in a slot."""
+        return not self._is_dead(self._senders, processor, slot)
+
+    def silence(
+        self, line: SlotLine, couplers: dict[int, Send | None]
+    ) -> tuple[list[Listen], list[tuple[int, str]]]:
+        """Return the listeners that no fault keeps from hearing, and what is wrong with losses."""
+        hears: list[Listen] = []
+        misses, seen = set(line.misses), set[int]()
+        lost: dict[int, bool] = {}
+        wrong: list[tuple[int, str]] = []
+        if misses and not self._faults.loss:
+            wrong.append((min(misses), "messages are lost only if the header has a loss"))
+        for processor, group in line.listens:
+            coupler = processor // self._network.d * self._network.g + group
+            if self._is_dead(self._hearers, processor, line.slot):
+                continue
+            if self._is_dead(self._couplers, coupler, line.slot) or not couplers.get(coupler):
+                continue
+            seen.add(processor)
+            missed = processor in misses
+            if self._faults.loss_per == "coupler" and lost.setdefault(coupler, missed) != missed:
+                wrong.append((processor, "a lost message is lost for all listeners of its coupler"))
+            if not missed:
+                hears.append((processor, group))
+        nothing = "a message is lost only where there is one to hear"
+        wrong.extend((processor, nothing) for processor in sorted(misses - seen))
+        return hears, wrong
+
+    def joins(self, source: int, destination: int) -> bool:
+        """Return whether there is a live path of two hops both ways."""
+        d, g = self._network.d, self._network.g
+        broken = self._senders.keys() | self._hearers.keys()
+        if source in broken or destination in broken:
+            return False
+        a, b = source // d, destination // d
+        for via in range(g):
+            relay = via * d + a // self._alike
+            needed = (via * g + a, b * g + via, via * g + b, a * g + via)
+            if relay not in broken and not any(one in self._couplers for one in needed):
+                return True
+        return False
+
+    def _is_dead(self, parts: dict[int, int], part: int, slot: int) -> bool:
+        return part in parts and slot >= parts[part]
+
+
+def _earliest(parts: Iterable[tuple[int, int]]) -> dict[int, int]:
+    found: dict[int, int] = {}
+    for part, slot in parts:
+        found[part] = min(slot, found.get(part, slot))
+    return found
+
+
+def _wrong(faults: FaultsOfTrace, n: int, g: int) -> str | None:
+    """Return what is wrong with the faults of a header."""
+    for to, by, _ in faults.couplers:
+        if not (0 <= to < g and 0 <= by < g):
+            return f"{Rule.GROUP_EXISTS}, and coupler {to},{by} is dead"
+    for processor, _ in (*faults.transmitters, *faults.receivers, *faults.processors):
+        if not 0 <= processor < n:
+            return f"{Rule.PROCESSOR_EXISTS}, and a part of {processor} is dead"
+    return None
