@@ -18,7 +18,7 @@ class FaultWatch:
     """The packets of a run, and which of them still have a path."""
 
     def __init__(self, faults: ActiveFaults, memory: Memory, destination: Ints) -> None:
-        self._memory, self._faults = memory, faults.faults
+        self._memory, self._faults, self._destination = memory, faults.faults, destination
         network = faults.network
         self._paths = two_way_paths(network, self._faults, memory.start, destination)
         self._live = np.ones(network.n, dtype=np.bool_)
@@ -45,5 +45,7 @@ class FaultWatch:
         there[packets] = True
         alive[packets[self._live[processors]]] = True
         waiting = there & ~self._memory.arrived
-        held = waiting & alive & self._paths
+        home = np.zeros_like(there)
+        home[packets[self._destination[packets] == processors]] = True
+        held = waiting & (home | (alive & self._paths))
         return waiting & ~held, held
