@@ -114,16 +114,16 @@ def _pointer(experiment: popsnet.Experiment, router: str, permutation: str) -> l
     """Return the command that shows the first run, if the viewer can show it."""
     if experiment.network.n > _MOST_SEEN or experiment.idealized or experiment.demand is not None:
         return []
-    if experiment.faults:
-        return []
     options = {
         "--router": (router, opt.DEFAULT_ROUTER),
         "--permutation": (permutation, "random"),
         "--seed": (experiment.seed, 0),
         "--permutation-seed": (experiment.permutation_seed, 0),
         "--max-steps": (experiment.max_steps, 1000),
+        "--fault-seed": (experiment.fault_seed, 0),
     }
-    given = ((key, str(value)) for key, (value, default) in options.items() if value != default)
+    given = [(key, str(value)) for key, (value, default) in options.items() if value != default]
+    given += [("--fault", one) for one in experiment.faults.split()]
     words = (str(experiment.d), str(experiment.g), *chain.from_iterable(given))
     return [f"See it: popsnet view {shlex.join(words)}"]
 

@@ -1,4 +1,5 @@
 // Reads a trace (docs/reference/trace-format.md) and replays it by the rules of the network.
+import { Faults, wrongFaults } from "./faults.js";
 
 export const MOST_GROUPS = 256;
 export const MOST_PROCESSORS = 2 ** 17;
@@ -39,13 +40,16 @@ export class TraceError extends Error {}
  * @property {Holding[]} drops
  * @property {Arrival[]} arrives packets that arrive at the beginning of the slot
  * @property {Holding[]} delivers packets that leave at their destinations after it
+ * @property {number[]} misses processors for which a message is lost
  *
  * @typedef {object} Replayed What happened in it.
  * @property {number} signals messages, one for each coupler
  * @property {number[]} used couplers that carry one message
+ * @property {number[]} silent dead couplers that carry one message
  * @property {number[]} collided couplers with more
  * @property {number} destroyed messages on them
  * @property {Heard[]} heard
+ * @property {Heard[]} missed what a fault kept from a listener
  * @property {number[]} gone packets that no processor holds any more
  * @property {number[]} deliveries packets that are delivered
  *
@@ -62,6 +66,7 @@ export class TraceError extends Error {}
  * @property {string} explanation what the router does
  * @property {[string, string][]} phases patterns of phases and what happens in them
  * @property {boolean} byResidue whether the conflict graph is drawn of destinations mod g
+ * @property {Faults | null} faults what does not work
  * @property {boolean} traffic whether packets arrive during the run and leave when they are delivered
  * @property {number[]} destination
  * @property {number[]} start
@@ -159,6 +164,10 @@ function readHeader(number, line, name) {
   if (line.buffers !== undefined && !isWhole(line.buffers, 1)) {
     fail(number, `buffers is ${shown(line.buffers)}; it must be an integer of at least 1`);
   }
+  if (line.faults !== undefined) {
+    const wrong = wrongFaults(line.faults, n, g);
+    if (wrong !== "") fail(number, `faults ${wrong}`);
+  }
   const { explanation = "", phases = {}, conflict_graph: by = "group" } = line;
   if (!Number.isInteger(line.seed)) fail(number, `seed is ${shown(line.seed)}, not a number`);
   if (by !== "group" && by !== "residue") fail(number, `conflict_graph is ${shown(by)}, not group or residue`);
@@ -167,6 +176,7 @@ function readHeader(number, line, name) {
     router: asText(number, line.router, "router"),
     variant: asText(number, line.variant, "variant"),
     seed: line.seed,
+    faults: line.faults === undefined ? null : new Faults(line.faults, n, g),
     traffic,
     destination,
     start: start ?? [...destination.keys()],
@@ -229,11 +239,12 @@ function readSlot(run, number, line) {
       if (!fits) fail(number, `${shown(pair)} in ${what} is not a pair of numbers`);
     }
   }
-  const { step = null } = line;
+  const { step = null, misses = [] } = line;
+  if (!Array.isArray(misses) || !misses.every((processor) => isWhole(processor, 0, run.n))) fail(number, `misses is ${shown(misses)}, not a list of processors`);
   if (line.step !== undefined && !isWhole(step, 0)) fail(number, `step is ${shown(step)}; it must be an integer of at least 0`);
   return {
     number: run.slots.length + 1, claimed: line.slot, phase: asText(number, line.phase, "phase"), step,
-    sends: line.sends, listens: line.listens, keeps, drops, arrives, delivers,
+    sends: line.sends, listens: line.listens, keeps, drops, arrives, delivers, misses,
   };
 }
 
@@ -318,11 +329,16 @@ class Replay {
     this.leaveOut(slot);
     const touched = this.transmit(slot);
     slot.signals = slot.sends.reduce((sum, [, groups]) => sum + groups.length, 0);
-    slot.used = touched.filter((coupler) => this.load[coupler] === 1);
+    const { faults } = this.run;
+    const single = touched.filter((coupler) => this.load[coupler] === 1);
+    slot.silent = single.filter((coupler) => faults?.coupler(coupler, slot.claimed));
+    slot.used = single.filter((coupler) => !faults?.coupler(coupler, slot.claimed));
     slot.collided = touched.filter((coupler) => this.load[coupler] > 1);
     slot.destroyed = slot.collided.reduce((sum, coupler) => sum + this.load[coupler], 0);
     slot.heard = []; // [processor, number of the message]
+    slot.missed = [];
     const listening = new Set();
+    const lost = new Set(slot.misses);
     const received = new Map();
     for (const [processor, group] of slot.listens) {
       if (listening.has(processor)) this.breach(processor, "listens to two couplers");
@@ -330,6 +346,10 @@ class Replay {
       const coupler = Math.floor(processor / d) * g + group;
       if (this.load[coupler] !== 1) continue;
       const message = this.message[coupler];
+      if (faults !== null && (faults.deaf(processor, slot.claimed) || faults.coupler(coupler, slot.claimed) || lost.has(processor))) {
+        slot.missed.push([processor, message]);
+        continue;
+      }
       slot.heard.push([processor, message]);
       const [, , kind, packet] = slot.sends[message];
       if (packet === null) continue;
@@ -394,6 +414,7 @@ class Replay {
       if (kind === "ack" && packet !== null && !this.heardOf[processor].has(packet)) {
         this.breach(processor, `acknowledges packet ${packet}, which it never heard of`);
       }
+      if (this.run.faults?.mute(processor, slot.claimed)) return; // it reaches no coupler
       for (const to of groups) {
         const coupler = to * g + Math.floor(processor / d);
         if (this.load[coupler]++ === 0) touched.push(coupler);
