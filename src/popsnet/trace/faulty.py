@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from popsnet.errors import Rule
 from popsnet.network import Network
 from popsnet.trace.event import Listen, Send
 from popsnet.trace.reader import FaultsOfTrace, SlotLine
@@ -15,8 +14,7 @@ class FaultyParts:
 
     def __init__(self, network: Network, faults: FaultsOfTrace) -> None:
         self._network, self._faults = network, faults
-        n, d, g = network.n, network.d, network.g
-        self.wrong = _wrong(faults, n, g)
+        d, g = network.d, network.g
         self._couplers = _earliest(((to * g + by, slot) for to, by, slot in faults.couplers))
         self._senders = _earliest([*faults.transmitters, *faults.processors])
         self._hearers = _earliest([*faults.receivers, *faults.processors])
@@ -76,14 +74,3 @@ def _earliest(parts: Iterable[tuple[int, int]]) -> dict[int, int]:
     for part, slot in parts:
         found[part] = min(slot, found.get(part, slot))
     return found
-
-
-def _wrong(faults: FaultsOfTrace, n: int, g: int) -> str | None:
-    """Return what is wrong with the faults of a header."""
-    for to, by, _ in faults.couplers:
-        if not (0 <= to < g and 0 <= by < g):
-            return f"{Rule.GROUP_EXISTS}, and coupler {to},{by} is dead"
-    for processor, _ in (*faults.transmitters, *faults.receivers, *faults.processors):
-        if not 0 <= processor < n:
-            return f"{Rule.PROCESSOR_EXISTS}, and a part of {processor} is dead"
-    return None
