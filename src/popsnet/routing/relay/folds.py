@@ -72,12 +72,7 @@ def folds(network: Network, destination: Ints, coins: Coins, memory: Memory) -> 
 
 
 def _serve(
-    network: Network,
-    destination: Ints,
-    coins: Coins,
-    memory: Memory,
-    pending: I32,
-    public: Coins,
+    network: Network, destination: Ints, coins: Coins, memory: Memory, pending: I32, public: Coins
 ) -> Slots:
     """Execute folds, in which processors that have heard the seed take part."""
     group, processors = network.group, network.processors

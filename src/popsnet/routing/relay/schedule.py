@@ -188,7 +188,8 @@ def _period(stages: tuple[RelayStage, ...]) -> tuple[RelayStage, ...]:
 
 
 _MADE_OF = (
-    "A schedule is made of Pw or P(w1,w2,…), S, F, Rr, Tr, Q, Xr and XY(x,y), as in 'P2 P1 P1 R2'."
+    "A schedule is made of Pw or P(w1,w2,…), S, F, Rr, Tr, Q, Xr and XY(x,y), as in 'P2 P1 P1 R2', "
+    "or after 'survive:' of Vw or V(w1,w2,…), VF and VXY(x,y)."
 )
 _STAGE = re.compile(
     r"(P|S|F|R|T|Q|XY|X|VXY|VF|V)(\d+|\((?:\s*\d+\s*(?:,\s*\d+\s*)*)?\))?"

@@ -96,8 +96,8 @@ class SurvivalSchedule:
         for stage in self.stages.all_stages:
             if not isinstance(stage, _VERIFIED):
                 raise InputError(
-                    f"Stage {stage} may lose packets after faults; a schedule that survives them is "
-                    "made of V, VF and VXY(x,y), as in 'survive: V2 V1'."
+                    f"Stage {stage} may lose packets after faults; a schedule that survives them "
+                    "is made of V, VF and VXY(x,y), as in 'survive: V2 V1'."
                 )
 
     def __str__(self) -> str:
@@ -170,9 +170,7 @@ def parse_survival(text: str) -> SurvivalSchedule | None:
     kind, colon, stages = text.partition(":")
     if not colon or kind.strip() not in (SURVIVE, FLOODED):
         return None
-    seed: Literal["configured", "flooded"] = (
-        "configured" if kind.strip() == SURVIVE else "flooded"
-    )
+    seed: Literal["configured", "flooded"] = "configured" if kind.strip() == SURVIVE else "flooded"
     return SurvivalSchedule(parse_schedule(stages), seed)
 
 

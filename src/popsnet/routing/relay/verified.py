@@ -30,12 +30,7 @@ from popsnet.errors import InputError
 from popsnet.network import Network
 from popsnet.routing.relay.state import Bools, RelayStage, RelayState
 from popsnet.slot import Inbox, Ints, Kind, Slot, Slots
-from popsnet.theory.stages import (
-    Numbers,
-    after_shower,
-    after_verified_park,
-    after_verified_windows,
-)
+from popsnet.theory.stages import Numbers, after_shower, after_verified_park, after_verified_windows
 
 _LARGE = 2**30
 """The public numbers of groups are below this, so that they are nearly uniform mod any size."""
