@@ -186,11 +186,12 @@ def main() -> int:
             print(
                 f"{runs:,} runs, {routed:,} packets, {time.monotonic() - began:.0f} s", flush=True
             )
-    print(
-        f"{runs:,} runs, {routed:,} packets, {delivered:,} delivered once each, {without:,} "
-        f"without a live path, 0 lost; {dead:,} dead parts, {unheard:,} messages unheard, {slots:,} "
-        f"slots; {time.monotonic() - began:.0f} s"
-    )
+    sums = {
+        "runs": runs, "packets": routed, "delivered once each": delivered, "lost": 0,
+        "without a live path": without, "dead parts": dead, "messages unheard": unheard,
+        "slots": slots, "seconds": round(time.monotonic() - began),
+    }  # fmt: skip
+    print(", ".join(f"{number:,} {what}" for what, number in sums.items()))
     return 0
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from msgspec import convert
 
 import popsnet
 from popsnet import Coins, Experiment, Faults, InputError, Network, Slot, check_trace
@@ -297,7 +298,7 @@ def test_messages_are_as_large_as_stated() -> None:
     ):
         runs = popsnet.route(d, g, router="relay", variant=variant)
         assert runs[0].outcome.control_bits == bits
-        assert runs[0].outcome.peak_buffers <= runs.experiment.buffers
+        assert runs[0].outcome.peak_buffers <= RELAY.buffers_on(Network(d, g), variant)
 
 
 @pytest.mark.parametrize(
@@ -385,8 +386,7 @@ def test_paths_by_definition() -> None:
         broken = {one for one, _ in (*faults.processors, *faults.transmitters)}
         sources, destinations = (one.ravel() for one in np.indices((n, n)))
         found = two_way_paths(network, faults, sources, destinations)
-        values = faults.to_dict()
-        parts = FaultyParts(network, faults_of_trace(values))
+        parts = FaultyParts(network, convert(faults.to_dict(), FaultsOfTrace))
         for source, destination, path in zip(sources, destinations, found, strict=True):
             a, b = source // d, destination // d
             expected = (
@@ -394,7 +394,7 @@ def test_paths_by_definition() -> None:
                 and destination not in broken
                 and any(
                     not dead & {(via, a), (b, via), (via, b), (a, via)}
-                    and any(via * d + one not in broken for one in _relays(d, g, a))
+                    and any(via * d + one not in broken for one in _relays(d, g, int(a)))
                     for via in range(g)
                 )
             )
@@ -407,10 +407,6 @@ def _relays(d: int, g: int, a: int) -> list[int]:
     if d >= g:
         return [one for one in range(d) if one % g == a]
     return [a // -(-g // d)]
-
-
-def faults_of_trace(values: dict[str, list[list[int]]]) -> FaultsOfTrace:
-    return FaultsOfTrace(**{kind: [tuple(part) for part in values[kind]] for kind in values})
 
 
 # Many packets

@@ -80,7 +80,9 @@ class RelayState:
     @property
     def expecting(self) -> Ints:
         """The destinations of all packets that are sent, with those that have their packet."""
-        return self.network.processors[self.destination != self.network.processors]
+        processors = self.network.processors
+        expecting: Ints = processors[self.destination != processors]
+        return expecting
 
     @property
     def waiting(self) -> Ints:

@@ -120,7 +120,8 @@ class _VerifiedGridSlots(GridSlots):
         state.acknowledge(inbox.receivers[said == groups + 1])
 
     def _holders(self, v: int) -> Ints:
-        return self.processors[self.stored[v] != NO_PACKET]
+        holders: Ints = self.processors[self.stored[v] != NO_PACKET]
+        return holders
 
     def _phase(self, part: str, v: int) -> str:
         return f"verified grid: {part}" + (f", slot {v + 1}" if self.y > 1 else "")
