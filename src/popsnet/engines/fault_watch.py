@@ -25,10 +25,18 @@ class FaultWatch:
         self._live[[processor for processor, _ in self._faults.processors]] = False
 
     def over(self, slots: int) -> bool:
-        """Return whether no packet is left that can be delivered, after all faults have begun."""
-        if slots < self._faults.last_slot or self._memory.delivered == len(self._paths):
+        """Return whether no packet is left that can be delivered, after all faults have begun.
+
+        If all are delivered, whether some sources will never know, and all others do.
+        """
+        if slots < self._faults.last_slot:
             return False
-        return not self._split()[1].any()
+        if self._memory.delivered < len(self._paths):
+            return not self._split()[1].any()
+        processors, packets = self._memory.content()
+        own = processors == self._memory.start[packets]
+        unsure = packets[own & (self._destination[packets] != processors)]
+        return len(unsure) > 0 and not self._paths[unsure].any()
 
     def counts(self, unheard: int) -> FaultCounts:
         """Return the counts at the end of the run."""

@@ -21,7 +21,7 @@ The name of a variant followed by ``+or`` is that variant with termination detec
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from inspect import signature
@@ -82,6 +82,9 @@ class Variant:
     survives : set of str
         The kinds of faults after which it loses no packet and breaks no rule, out of
         :data:`popsnet.faults.KINDS`. The machine is strict in a run with these faults alone.
+    planned : function of a network, optional
+        Returns the name of the variant that is run on a network instead of this one, with the
+        schedule that is best there.
 
     Examples
     --------
@@ -101,6 +104,7 @@ class Variant:
     words: Words = NO_WORDS
     working: Working = default_working
     survives: frozenset[str] = frozenset()
+    planned: Callable[[Network], str] | None = None
 
 
 Schedules: TypeAlias = Callable[[str], Variant]
@@ -284,6 +288,9 @@ class Router:
         if name is None:
             name = self.default(network) if self.default else next(iter(self.variants))
         variant = self.variant(name)
+        if variant.planned is not None:
+            ending = DETECTED if variant.name.endswith(DETECTED) else ""
+            variant = self.variant(variant.planned(network) + ending)
         reason = variant.obstacle(network)
         if reason is not None:
             raise InputError(
@@ -427,7 +434,9 @@ class Router:
         working = variant.working
         if self.randomness != "none":  # others take one step, and all is delivered after it
             working = partial(_with_detection, variant.working)
-        return replace(variant, name=name, route=route, words=words, working=working)
+        return replace(
+            variant, name=name, route=route, words=words, working=working, survives=frozenset()
+        )  # after faults a global OR may end a run too early, or never
 
 
 def _with_detection(working: Working, network: Network) -> int:
@@ -610,6 +619,8 @@ def register_variant(
     unabridged: Route | None = None,
     words: Words | None = None,
     working: Working | None = None,
+    survives: Iterable[str] = (),
+    planned: Callable[[Network], str] | None = None,
 ) -> Callable[[Route], Route]:
     """Register the decorated generator function as another variant of a router.
 
@@ -631,6 +642,10 @@ def register_variant(
         Texts that explain its traces, by default those of the first variant.
     working : function of a network, optional
         As for :func:`register`, by default that of the first variant.
+    survives : set of str
+        The kinds of faults that it survives, as in :class:`Variant`.
+    planned : function of a network, optional
+        Returns the name of the variant to run on a network, as in :class:`Variant`.
 
     Returns
     -------
@@ -658,6 +673,7 @@ def register_variant(
         new = Variant(
             route, obstacle, variant, idealized=idealized, buffers=buffers, unabridged=unabridged,
             words=first.words if words is None else words, working=working or first.working,
+            survives=frozenset(survives), planned=planned,
         )  # fmt: skip
         variants = {**known.variants, variant: new}
         _ROUTERS[router] = replace(known, variants=variants)

@@ -59,9 +59,10 @@ class FaultyParts:
             return False
         a, b = source // d, destination // d
         for via in range(g):
-            relay = via * d + a // self._alike
+            relays = range(via * d + a // self._alike, via * d + d, g)
             needed = (via * g + a, b * g + via, via * g + b, a * g + via)
-            if relay not in broken and not any(one in self._couplers for one in needed):
+            dead = any(one in self._couplers for one in needed)
+            if not dead and any(relay not in broken for relay in relays):
                 return True
         return False
 
