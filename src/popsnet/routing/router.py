@@ -136,6 +136,8 @@ class Router:
         The networks to which it applies.
     randomness : str
         The coins that it uses.
+    faults : str
+        The faults that it survives, and what others do to its packets.
     reference : str
         Where it was published.
     version : str
@@ -177,6 +179,7 @@ class Router:
     applies: str = "any d and g"
     randomness: str = "not stated"
     """The coins it tosses; ``none`` if it tosses none."""
+    faults: str = "not stated"
     reference: str = ""
     version: str = "1"
     file: str = ""
@@ -521,6 +524,7 @@ class RouterFacts(TypedDict, total=False):
     messages: str
     applies: str
     randomness: str
+    faults: str
     reference: str
     version: str
     default: Callable[[Network], str] | None
@@ -555,8 +559,8 @@ def register(
         default these are 80 per processor.
     **facts
         ``summary``, ``slots`` and ``buffers``, and any of ``memory``, ``messages``, ``applies``,
-        ``randomness``, ``reference``, ``version``, ``default``, ``online``, ``schedules`` and
-        ``claims``, as in :class:`Router`.
+        ``randomness``, ``faults``, ``reference``, ``version``, ``default``, ``online``,
+        ``schedules`` and ``claims``, as in :class:`Router`.
 
     Returns
     -------

@@ -280,6 +280,8 @@ _SURVIVES = (
     messages="a seed of 64 bits, maps of w bits, single bits; T names of log2 d bits, Q, X packet "
     "numbers, census g counters of log2 d bits",
     randomness="a public seed, private coins",
+    faults="variant survive: all; others: none, as a relay that has acknowledged a packet may not "
+    "be able to deliver it, and a processor that did not hear the seed takes no part",
     reference="popsnet; page 'relay' of the documentation",
     online=True,
     claims=_CLAIMS,
