@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import islice, product
 from pathlib import Path
 
@@ -410,6 +411,27 @@ def _relays(d: int, g: int, a: int) -> list[int]:
 
 
 # Many packets
+
+
+@pytest.mark.long
+def test_the_table_of_the_page() -> None:
+    """Slots as docs/explanation/faults.md has them, by the same seeds."""
+    page = Path(__file__).parents[3] / "docs/explanation/faults.md"
+    rows = [line.split("|")[1:-1] for line in page.read_text().splitlines() if line[:1] == "|"]
+    start = next(at for at, row in enumerate(rows) if "POPS(16, 16)" in row[1])
+    shapes = [tuple(map(int, re.findall(r"\d+", name))) for name in rows[start][1:]]
+    known = {
+        "none": None, "1 dead coupler": "random:couplers=1",
+        "4 dead couplers": "random:couplers=4", "1 dead processor": "random:processors=1",
+        "1 message of 1000 lost": "loss:0.001", "1 message of 10 lost": "loss:0.1",
+    }  # fmt: skip
+    assert [row[0].strip() for row in rows[start + 2 : start + 8]] == list(known)
+    for row in rows[start + 2 : start + 8]:
+        for (d, g), printed in zip(shapes, row[1:], strict=True):
+            runs = popsnet.route(
+                d, g, router="relay", variant="survive", faults=known[row[0].strip()], runs=100
+            )
+            assert f"{runs.slots.mean():.1f}" == printed.strip()
 
 
 @pytest.mark.long

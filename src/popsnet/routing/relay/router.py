@@ -278,7 +278,8 @@ _SURVIVES = (
     memory="2 + ⌈d/g⌉ packets per processor, one more for Q, X and census; XY(x,y) 2 + y, roll "
     "call g + 2",
     messages="a seed of 64 bits, maps of w bits, single bits; T names of log2 d bits, Q, X packet "
-    "numbers, census g counters of log2 d bits",
+    "numbers, census g counters of log2 d bits; survive no seed, acks of ⌈d/g⌉ log2 g bits, or y "
+    "log2 g in VXY(x,y)",
     randomness="a public seed, private coins",
     faults="variant survive: all; others: none, as a relay that has acknowledged a packet may not "
     "be able to deliver it, and a processor that did not hear the seed takes no part",
