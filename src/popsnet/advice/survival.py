@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -134,6 +135,45 @@ class Survival(Reported):
     fault_seed: int
     rows: tuple[FaultRow, ...]
 
+    @classmethod
+    def from_json(cls, text: str) -> Survival:
+        """Return the outcome that ``popsnet faults --json`` printed.
+
+        Parameters
+        ----------
+        text : str
+            The JSON object.
+
+        Returns
+        -------
+        Survival
+            The outcome, which can be drawn.
+
+        Raises
+        ------
+        InputError
+            If the text is not such an object.
+
+        Examples
+        --------
+        >>> import json
+        >>> import popsnet
+        >>> from popsnet.advice.survival import Survival
+        >>> found = popsnet.survival(4, 4, routers=["direct"], numbers=[0, 2], runs=3)
+        >>> Survival.from_json(json.dumps(found.report().to_dict())) == found
+        True
+        """
+        try:
+            said = json.loads(text)
+            network = Network(said["network"]["d"], said["network"]["g"])
+            rows = tuple(FaultRow(**row) for row in said["routers"])
+            facts = {name: said[name] for name in ("kind", "loss", "runs", "fault_seed")}
+            return cls(network=network, rows=rows, **facts)
+        except (KeyError, TypeError, ValueError) as error:
+            raise InputError(
+                f"This is not what popsnet faults --json prints: {error!r:.60}."
+            ) from error
+
     @property
     def routers(self) -> list[tuple[str, str]]:
         """The routers and variants, in the order in which they were run."""
@@ -254,7 +294,7 @@ def survival(
     >>> import popsnet
     >>> found = popsnet.survival(4, 4, routers=["direct"], numbers=[0, 2], runs=10)
     >>> [(row.dead, row.lost) for row in found.rows]
-    [(0, 0.0), (2, 1.5)]
+    [(0, 0.0), (2, 1.9)]
     """
     network, runs = Network(*shape_of(d, g)), whole_number("runs", runs, 1)
     if network.n > MOST_PROCESSORS:
