@@ -207,7 +207,7 @@ class Faults:
         --------
         >>> from popsnet import Coins, Faults, Network
         >>> print(Faults(random={"couplers": 2}).drawn(Network(4, 4), Coins(1)))
-        coupler:0,0 coupler:0,3
+        coupler:0,2 coupler:1,3
         """
         if not self.random:
             return self
