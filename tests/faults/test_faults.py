@@ -134,9 +134,10 @@ def _joined(network: Network, faults: Faults, source: int, destination: int) -> 
         return False
     a, b = source // network.d, destination // network.d
     alike = -(-network.g // network.d)
+    indices = range(a, network.d, network.g) if alike == 1 else (a // alike,)
     return any(
         not {(via, a), (b, via), (via, b), (a, via)} & dead
-        and via * network.d + a // alike not in broken
+        and any(via * network.d + index not in broken for index in indices)
         for via in range(network.g)
     )
 
