@@ -82,12 +82,11 @@ class FaultRow:
     pairs: int
 
     @classmethod
-    def of(cls, runs: Runs, without: Runs, dead: int) -> FaultRow:
-        """Return the row of some runs and of the same runs without faults."""
+    def of(cls, runs: Runs, without: Runs, dead: int, kinds: frozenset[str]) -> FaultRow:
+        """Return the row of some runs, with faults of these kinds, and of the same without."""
         one = runs.experiment
         both = ~(runs.capped | without.capped)
         extra = (runs.slots - without.slots)[both]
-        kinds = Faults.parse(one.faults).kinds
         means = {name: float(getattr(runs, name).mean()) for name in _MEANS}
         error = float(extra.std(ddof=1) / np.sqrt(len(extra))) if len(extra) > 1 else None
         return cls(
@@ -317,6 +316,7 @@ def survival(
         faults.require_on(network)
     if routers is None:
         experiments = [one for one in experiments if not takes_long(one)]
+    kinds = frozenset({kind, "loss"} if loss else {kind})
     rows, done = [], 0
     total = len(experiments) * (len(dead) + 1) * runs
     with patient_progress(f"faults on {network}", total, progress) as report:
@@ -333,7 +333,8 @@ def survival(
             without = run(one)
             for number, faults in zip(dead, broken, strict=True):
                 with_faults = one.replaced(faults=faults, fault_seed=fault_seed)
-                rows.append(FaultRow.of(run(with_faults) if faults else without, without, number))
+                found = run(with_faults) if faults else without
+                rows.append(FaultRow.of(found, without, number, kinds))
     return Survival(network, kind, loss, runs, fault_seed, tuple(rows))
 
 
