@@ -184,7 +184,8 @@ def _print(report: Report, json: bool, csv: bool) -> None:
         typer.echo(json_format.dumps(report.to_dict(), indent=2))
     elif csv:
         typer.echo(report.csv(), nl=False)
-        if others := [table.name for table in report.tables[1:] if table.columns]:
+        first, *rest = report.tables or [report.first_table]
+        if others := [one.name for one in rest if one.columns and one.name != first.name]:
             say(f"Not in the CSV: {', '.join(others)}; --json has all tables.")
     else:
         _print_parts(report.renderables())

@@ -34,7 +34,7 @@ _MOST = 2**63
 """Larger stars are not looked for."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class Link:
     """The light of a link: what is sent, what is needed, and what is lost.
 
@@ -65,15 +65,30 @@ class Link:
 
     transmit: float
     sensitivity: float
-    margin: float = 3.0
-    connectors: float = 2.0
-    excess: float = 0.3
-    name: str = field(default="", compare=False)
-    bases: Mapping[str, Basis] = field(default_factory=dict, repr=False, compare=False)
+    margin: float
+    connectors: float
+    excess: float
+    name: str = field(compare=False)
+    bases: Mapping[str, Basis] = field(repr=False, compare=False)
 
-    def __post_init__(self) -> None:
-        for name, dimension in _FIGURES.items():
-            object.__setattr__(self, name, dimension.read(name, getattr(self, name)))
+    def __init__(
+        self,
+        transmit: float | str,
+        sensitivity: float | str,
+        margin: float | str = 3.0,
+        connectors: float | str = 2.0,
+        excess: float | str = 0.3,
+        name: str = "",
+        bases: Mapping[str, Basis] | None = None,
+    ) -> None:
+        given = {"transmit": transmit, "sensitivity": sensitivity, "margin": margin,
+                 "connectors": connectors, "excess": excess}  # fmt: skip
+        values = {key: _FIGURES[key].read(key, value) for key, value in given.items()}
+        for key, value in {**values, "name": name, "bases": bases or {}}.items():
+            object.__setattr__(self, key, value)
+        self._require_losses()
+
+    def _require_losses(self) -> None:
         for name in ("margin", "connectors", "excess"):
             if getattr(self, name) < 0:
                 raise InputError(

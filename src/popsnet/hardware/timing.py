@@ -11,7 +11,6 @@ from typing import Any
 from popsnet.errors import InputError
 from popsnet.hardware.basis import GIVEN, Basis
 from popsnet.hardware.units import LENGTH, RATE, TIME
-from popsnet.report import Fact
 
 PER_METRE = 5e-9
 """The time that light takes for a metre of fibre, in seconds, rounded up."""
@@ -23,7 +22,7 @@ PER_METRE_BASIS = Basis(
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class Timing:
     """The length of a slot, and what it carries.
 
@@ -64,19 +63,33 @@ class Timing:
     """
 
     slot: float
-    guard: float = 0.0
-    rate: float | None = None
-    fibre: float = 0.0
-    per_metre: float = field(default=PER_METRE, repr=False)
-    name: str = field(default="", repr=False, compare=False)
-    bases: Mapping[str, Basis] = field(default_factory=dict, repr=False, compare=False)
+    guard: float
+    rate: float | None
+    fibre: float
+    per_metre: float = field(repr=False)
+    name: str = field(repr=False, compare=False)
+    bases: Mapping[str, Basis] = field(repr=False, compare=False)
 
-    def __post_init__(self) -> None:
-        for name, dimension in _FIELDS.items():
-            value = getattr(self, name)
-            if name == "rate" and value is None:
-                continue
-            object.__setattr__(self, name, dimension.read(name, value))
+    def __init__(
+        self,
+        slot: float | str,
+        guard: float | str = 0.0,
+        rate: float | str | None = None,
+        fibre: float | str = 0.0,
+        per_metre: float | str = PER_METRE,
+        name: str = "",
+        bases: Mapping[str, Basis] | None = None,
+    ) -> None:
+        given = {"slot": slot, "guard": guard, "rate": rate, "fibre": fibre, "per_metre": per_metre}
+        values = {
+            key: None if value is None and key == "rate" else _FIELDS[key].read(key, value)
+            for key, value in given.items()
+        }
+        for key, value in {**values, "name": name, "bases": bases or {}}.items():
+            object.__setattr__(self, key, value)
+        self._require_ranges()
+
+    def _require_ranges(self) -> None:
         if not self.slot > 0:
             raise InputError(f"slot = {TIME.shown(self.slot)}: it must be longer than 0.")
         if not 0 <= self.guard < self.slot:
@@ -90,6 +103,26 @@ class Timing:
             raise InputError(f"fibre = {LENGTH.shown(self.fibre)}: it must be at least 0.")
         if not self.per_metre > 0:
             raise InputError(f"per_metre = {TIME.shown(self.per_metre)}: it must be above 0.")
+
+    def replaced(self, **given: float | str) -> Timing:
+        """Return the timing with other figures, which count as given.
+
+        Parameters
+        ----------
+        **given
+            ``slot``, ``guard``, ``rate``, ``fibre`` or ``per_metre``.
+
+        Examples
+        --------
+        >>> from popsnet.hardware import TIMINGS
+        >>> TIMINGS["sirius"].replaced(guard="10ns", fibre="20m").efficiency
+        0.9
+        """
+        if unknown := [name for name in given if name not in _FIELDS]:
+            raise InputError(f"{unknown[0]} is not a figure of a timing: {', '.join(_FIELDS)}.")
+        values: dict[str, Any] = {name: getattr(self, name) for name in _FIELDS}
+        bases = {name: one for name, one in self.bases.items() if name not in given}
+        return Timing(**{**values, **given}, name=self.name, bases=bases)
 
     @property
     def efficiency(self) -> float:
@@ -187,10 +220,6 @@ class Timing:
         if figure == "per_metre" and self.per_metre == PER_METRE:
             return self.bases.get(figure, PER_METRE_BASIS)
         return self.bases.get(figure, GIVEN)
-
-    def facts(self) -> tuple[Fact, ...]:
-        """Return the timing as a fact of a report."""
-        return (Fact("timing", self.to_dict()),)
 
     def notes(self) -> tuple[str, ...]:
         """Return the timing in a few lines, with what is assumed."""
