@@ -15,6 +15,8 @@ Schedules, sorting and sums
     ``schedule``, ``sort``, ``compute``
 Continuous traffic
     ``simulate``, ``traffic`` (schedulers, arrivals, latency and saturation)
+Hardware: power, and slots in nanoseconds
+    ``budget``, ``Timing``, ``hardware`` (units, presets, propagation)
 The paper's tables and figures
     ``paper.reproduce``
 More, by package

@@ -2,6 +2,7 @@
 
 from . import adversaries as adversaries
 from . import exact as exact
+from . import hardware as hardware
 from . import paper as paper
 from . import plots as plots
 from . import schedules as schedules
@@ -29,6 +30,8 @@ from .errors import StoreError as StoreError
 from .errors import TraceFormatError as TraceFormatError
 from .experiment import Experiment as Experiment
 from .faults import Faults as Faults
+from .hardware.budget import budget as budget
+from .hardware.timing import Timing as Timing
 from .machine import Machine as Machine
 from .memory import Memory as Memory
 from .network import Network as Network

@@ -13,6 +13,8 @@ import numpy.typing as npt
 from popsnet.advice.recommendation import Forecast, forecast
 from popsnet.errors import InputError, PopsnetError
 from popsnet.experiment import MAX_STEPS, Experiment, whole_number
+from popsnet.hardware import Timing
+from popsnet.hardware.shown import time_column, timing_notes
 from popsnet.network import Network, shape_of
 from popsnet.progress import Progress, Update, patient_progress
 from popsnet.report import Column, Fact, Report, Reported, Row, Table, counted, facts_of
@@ -21,6 +23,7 @@ from popsnet.runs.demands import with_demand
 from popsnet.runs.route import route
 from popsnet.runs.run import Runs
 from popsnet.runs.summary import cure_of, described
+from popsnet.runs.times import propagation_of, run_times
 from popsnet.schedules.bounds import lower_bound
 from popsnet.schedules.demand import Demand
 from popsnet.trace import Event
@@ -184,8 +187,14 @@ class Comparison(Reported):
         """Return the number of routers that were run."""
         return len(self.done)
 
-    def report(self) -> Report:
-        """Return the report that the command line prints."""
+    def report(self, timing: Timing | None = None) -> Report:
+        """Return the report that the command line prints.
+
+        Parameters
+        ----------
+        timing : Timing, optional
+            The length of a slot, to print times as well.
+        """
         title = f"{self.network}: {counted(self.runs, 'permutation')}, the same for all routers"
         bound = f"Lower bound for any schedule, mean: {self.lower_bound:.1f}"
         if self.demand is not None:
@@ -210,7 +219,28 @@ class Comparison(Reported):
             verdict = f"FAILED: not every run of {names} ended with all packets delivered."
         ok = bool(self.done) and not failed
         cure = cure_of([one._ran for one in self.done])
-        return Report("", facts, (table, bound, *notes), verdict, ok, cure)
+        report = Report("", facts, (table, bound, *notes), verdict, ok, cure)
+        return report if timing is None else self._timed(report, timing)
+
+    def _timed(self, report: Report, timing: Timing) -> Report:
+        """Return the report with a table of times, the shortest first."""
+        rows = []
+        for one in self.done:
+            times, rule = run_times(one._ran, timing), propagation_of(one.experiment)
+            rows.append({
+                "label": one.label, "mean_ns": float(times.mean()), "worst_ns": float(times.max()),
+                "capped": one.capped, **{f"propagation_{k}": v for k, v in rule.to_dict().items()},
+            })  # fmt: skip
+        rows.sort(key=lambda row: row["mean_ns"])
+        columns = [
+            Column("label", "router", "text"), time_column("mean_ns", "mean"),
+            time_column("worst_ns", "worst"),
+        ]  # fmt: skip
+        if timing.propagation_slots:
+            columns.append(Column("propagation_rule", "propagation", "text"))
+        fact, table = Fact("timing", timing.to_dict()), Table("times", "Time", tuple(columns), rows)
+        notes = timing_notes(timing, "the rule of each router is in the table")
+        return report.plus(fact, table, *notes)
 
     def _online(self, row: Row) -> str:
         if row["idealized"]:

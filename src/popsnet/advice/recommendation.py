@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from popsnet.errors import InputError
+from popsnet.hardware import Timing
+from popsnet.hardware.shown import shown_time, time_column, timing_notes
 from popsnet.network import Network, shape_of
 from popsnet.report import Column, Fact, Report, Reported, Row, Table, facts_of
 from popsnet.routing import Route, Router, all_routers, find_router
@@ -112,8 +114,28 @@ class Recommendation(Reported):
             return f"{text}; {others[0].router.name} takes the same number."
         return f"{text}; next is {others[0].router.name} with {others[0].slots:,.1f}."
 
-    def report(self) -> Report:
-        """Return the report that the command line prints."""
+    def time(self, one: Forecast, timing: Timing) -> float:
+        """Return the time that a forecast expects, in nanoseconds, propagation included.
+
+        Parameters
+        ----------
+        one : Forecast
+            The forecast.
+        timing : Timing
+            The length of a slot, and the propagation.
+        """
+        rule = one.router.propagation_of(one.variant)
+        slots = rule.slots(self.network, one.slots, tau=timing.propagation_slots)
+        return timing.nanoseconds(slots) or 0.0
+
+    def report(self, timing: Timing | None = None) -> Report:
+        """Return the report that the command line prints.
+
+        Parameters
+        ----------
+        timing : Timing, optional
+            The length of a slot, to print times as well.
+        """
         facts = (*facts_of(self, "network", "router", "variant"), Fact("reason", self.why))
         rows = [
             {
@@ -125,7 +147,31 @@ class Recommendation(Reported):
         ]
         columns = (*_COLUMNS, Column("online", "on-line", "text", self._online))
         table = Table("routers", f"Expected slots on {self.network}", columns, rows)
-        return Report("", facts, (table, f"Use {self.router}: {self.why}"))
+        report = Report("", facts, (table, f"Use {self.router}: {self.why}"))
+        return report if timing is None else self._timed(report, timing)
+
+    def _timed(self, report: Report, timing: Timing) -> Report:
+        """Return the report with a table of times, and the router that is fastest by time."""
+        rows = [
+            {
+                "router": one.router.name,
+                "expected_ns": self.time(one, timing),
+                **{f"propagation_{key}": value
+                   for key, value in one.router.propagation_of(one.variant).to_dict().items()},
+            }
+            for one in sorted(self.forecasts, key=lambda one: self.time(one, timing))
+        ]  # fmt: skip
+        columns = [Column("router", kind="text"), time_column("expected_ns", "expected time")]
+        if timing.propagation_slots:
+            columns.append(Column("propagation_rule", "propagation", "text"))
+        online = (one for one in self.forecasts if one.router.online)
+        best = min(online, key=lambda one: self.time(one, timing))
+        notes = list(timing_notes(timing, "the rule of each router is in the table"))
+        if best.router is not self.best.router:
+            took = shown_time(self.time(best, timing))
+            notes.append(f"With this propagation {best.router.name} is faster: {took}.")
+        facts = Fact("timing", timing.to_dict()), Fact("fastest_by_time", best.router.name)
+        return report.plus(*facts, Table("times", "Time", tuple(columns), rows), *notes)
 
     def _online(self, row: Row) -> str:
         return next(

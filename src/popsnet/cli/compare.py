@@ -11,6 +11,7 @@ import typer
 import popsnet
 from popsnet.cli import options as opt
 from popsnet.cli.output import Interrupted, reporting, with_figure
+from popsnet.cli.timing import Timed, timed
 from popsnet.report import Report, counted
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 
 @reporting
+@timed
 def compare(
     d: opt.D,
     g: opt.G,
@@ -39,6 +41,7 @@ def compare(
     permutation_seed: opt.PermutationSeed = 0,
     max_steps: opt.MaxSteps = 1000,
     figure: opt.Figure = None,
+    timing: Timed = None,
 ) -> Report:
     """Run routers on the same permutations, or on a demand, and compare them in a table."""
     opt.require_one_of(permutation, demand, matrix)
@@ -52,8 +55,8 @@ def compare(
         if (kept := getattr(stop, "comparison", None)) is None:
             raise
         message = f"Interrupted: {counted(len(kept.done), 'router')} finished."
-        raise Interrupted(message, _report(kept) if kept.done else None) from None
-    report = _report(found)
+        raise Interrupted(message, _report(kept, timing) if kept.done else None) from None
+    report = _report(found, timing)
     if figure is not None and not found.done:
         return report.plus("No figure is written.")
     if figure is not None:
@@ -61,9 +64,9 @@ def compare(
     return report
 
 
-def _report(found: Comparison) -> Report:
+def _report(found: Comparison, timing: Timed) -> Report:
     """Return the report, which names a parameter, with the option of that name."""
-    report = found.report()
+    report = found.report(timing)
     parts = (
         re.sub(r"routers='([^']*)'", r"--router \1", one) if isinstance(one, str) else one
         for one in report.parts

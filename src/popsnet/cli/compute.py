@@ -9,10 +9,12 @@ import typer
 import popsnet
 from popsnet.cli import options as opt
 from popsnet.cli.output import reporting
+from popsnet.cli.timing import Timed, timed
 from popsnet.report import Report
 
 
 @reporting
+@timed
 def compute(
     what: Annotated[str, typer.Argument(metavar="WHAT", help="move, sum or prefix-sums.")],
     d: opt.D,
@@ -21,7 +23,8 @@ def compute(
     ],
     dimension: Annotated[int, typer.Option(help="Dimension of the move.")] = 0,
     seed: Annotated[int, typer.Option(help="Random seed of the values.")] = 0,
+    timing: Timed = None,
 ) -> Report:
     """Run hypercube moves, sums or prefix sums on POPS(D, G) and check the result."""
     network = popsnet.Network(d, g)
-    return popsnet.compute(network, what, dimension=dimension, seed=seed).report()
+    return popsnet.compute(network, what, dimension=dimension, seed=seed).report(timing)

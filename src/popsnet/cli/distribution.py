@@ -9,10 +9,12 @@ import typer
 import popsnet
 from popsnet.cli import options as opt
 from popsnet.cli.output import Interrupted, reporting, with_figure
+from popsnet.cli.timing import Timed, timed
 from popsnet.report import Fact, Report
 
 
 @reporting
+@timed
 def distribution(
     d: opt.D,
     g: opt.G,
@@ -36,6 +38,7 @@ def distribution(
     engine: opt.Engine = "auto",
     max_steps: opt.MaxSteps = 1000,
     figure: opt.Figure = None,
+    timing: Timed = None,
 ) -> Report:
     """Count the slots and steps of very many runs, and say how likely slow runs are."""
     if router == opt.DEFAULT_ROUTER and variant is None:
@@ -50,12 +53,14 @@ def distribution(
         if not isinstance(kept := getattr(stop, "distribution", None), popsnet.RunsDistribution):
             raise
         message = f"Interrupted: {kept.runs} of {runs} runs were finished."
-        raise Interrupted(message, _report(kept)) from None
-    report = _report(found)
+        raise Interrupted(message, _report(kept, timing)) from None
+    report = _report(found, timing)
     if figure is not None:
         report = with_figure(report, figure, popsnet.plots.draw_tails(found))
     return report
 
 
-def _report(found: popsnet.RunsDistribution) -> Report:
-    return found.report().plus(Fact("seconds", found.seconds), f"Routed in {found.seconds:,.2f} s.")
+def _report(found: popsnet.RunsDistribution, timing: Timed) -> Report:
+    return found.report(timing).plus(
+        Fact("seconds", found.seconds), f"Routed in {found.seconds:,.2f} s."
+    )

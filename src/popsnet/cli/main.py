@@ -16,6 +16,7 @@ import typer
 import popsnet
 from popsnet.cli import (
     adversary,
+    budget,
     check,
     cite,
     compare,
@@ -83,6 +84,7 @@ _COMMANDS = {
     "Experiments": (sweep.sweep, results.app, faults.faults, paper.paper),
     "Limits and theory": (theory.theory, exact.exact, distribution.distribution, adversary.app),
     "Sorting and computing": (sort.sort, compute.compute, sorting_network.sorting_network),
+    "Hardware": (budget.budget,),
     "About": (routers.routers, doctor.doctor, cite.cite),
 }
 """As ``popsnet --help`` lists them."""

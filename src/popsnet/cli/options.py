@@ -100,6 +100,8 @@ complete_router = _completing("routing", "all_routers")
 complete_scheduler = _completing("traffic", "all_schedulers")
 complete_permutation = _completing("permutations", "NAMES", "shift:d")
 complete_sorting_network = _completing("sorting", "NETWORKS")
+complete_link = _completing("hardware", "LINKS")
+complete_timing = _completing("hardware", "TIMINGS")
 
 SORTING_NETWORKS = "merge-exchange, bitonic or bag-tree."
 PERMUTATIONS = (

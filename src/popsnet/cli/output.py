@@ -114,13 +114,14 @@ def say(text: str) -> None:
 
 
 _PARAMETERS = "|".join(
-    ("all_packets", "arrival_seed", "buffer", "burst", "confidence", "dimension", "engine",
-     "fault_seed", "first", "full", "growth", "hops", "kind", "largest", "load", "loads",
-     "loss", "loss_per", "matrix", "max_n", "max_runs", "max_slots", "max_steps", "measure",
-     "most_slots", "numbers", "overload", "packets", "part", "paths", "pattern",
-     "permutation", "permutation_seed", "precision", "router", "runs", "scheduler", "seed",
-     "shards", "slots", "trace", "trace_slots", "unit", "until_se", "upto", "variant",
-     "workers")
+    ("all_packets", "arrival_seed", "buffer", "burst", "confidence", "connectors",
+     "dimension", "engine", "excess", "fault_seed", "fibre", "first", "full", "growth",
+     "guard", "hops", "kind", "largest", "load", "loads", "loss", "loss_per", "margin",
+     "matrix", "max_n", "max_runs", "max_slots", "max_steps", "measure", "most_slots",
+     "numbers", "overload", "packets", "part", "paths", "pattern", "permutation",
+     "permutation_seed", "precision", "preset", "rate", "router", "runs", "scheduler", "seed",
+     "sensitivity", "shards", "slot", "slots", "timing", "trace", "trace_slots", "transmit",
+     "transmitters", "unit", "until_se", "upto", "variant", "workers")
 )  # fmt: skip
 
 
@@ -184,7 +185,8 @@ def _print(report: Report, json: bool, csv: bool) -> None:
         typer.echo(json_format.dumps(report.to_dict(), indent=2))
     elif csv:
         typer.echo(report.csv(), nl=False)
-        if others := [table.name for table in report.tables[1:] if table.columns]:
+        first, *rest = report.tables or [report.first_table]
+        if others := [one.name for one in rest if one.columns and one.name != first.name]:
             say(f"Not in the CSV: {', '.join(others)}; --json has all tables.")
     else:
         _print_parts(report.renderables())

@@ -9,10 +9,12 @@ import typer
 import popsnet
 from popsnet.cli import options as opt
 from popsnet.cli.output import reporting
+from popsnet.cli.timing import Timed, timed
 from popsnet.report import Report
 
 
 @reporting
+@timed
 def plan(
     d: opt.D,
     g: opt.G,
@@ -25,6 +27,7 @@ def plan(
             autocompletion=opt.complete_router,
         ),
     ] = None,
+    timing: Timed = None,
 ) -> Report:
     """Recommend a router for POPS(D, G), with the expected slots of each."""
-    return popsnet.recommend(d, g, routers=router).report()
+    return popsnet.recommend(d, g, routers=router).report(timing)

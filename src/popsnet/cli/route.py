@@ -13,6 +13,7 @@ import typer
 import popsnet
 from popsnet.cli import options as opt
 from popsnet.cli.output import Interrupted, reporting, with_trace
+from popsnet.cli.timing import Timed, timed
 from popsnet.errors import InputError
 from popsnet.report import Fact, Report
 
@@ -24,6 +25,7 @@ _MOST_SEEN = 2**10
 
 
 @reporting
+@timed
 def route(
     d: opt.D,
     g: opt.G,
@@ -60,6 +62,7 @@ def route(
     loss_per: opt.LossPer = "coupler",
     fault_seed: opt.FaultSeed = 0,
     trace: opt.Trace = None,
+    timing: Timed = None,
 ) -> Report:
     """Route permutations, or a demand, on POPS(D, G), slot by slot."""
     from popsnet.routing.detection import DETECTED
@@ -94,9 +97,9 @@ def route(
         if not isinstance(kept := getattr(stop, "runs", None), popsnet.Runs):
             raise
         message = f"Interrupted: {len(kept)} of {runs} runs were finished."
-        report = _report(kept, router, permutation) if len(kept) else None
+        report = _report(kept, router, permutation, timing) if len(kept) else None
         raise Interrupted(message, report) from None
-    return with_trace(_report(done, router, permutation), trace)
+    return with_trace(_report(done, router, permutation, timing), trace)
 
 
 def _packets(
@@ -116,9 +119,9 @@ def _packets(
     return with_demand(popsnet.Network(d, g), given)
 
 
-def _report(done: popsnet.Runs, router: str, permutation: str) -> Report:
+def _report(done: popsnet.Runs, router: str, permutation: str, timing: Timed) -> Report:
     seconds = float(done.seconds.sum())
-    report = done.report().plus(Fact("seconds", seconds), f"Routed in {seconds:,.2f} s.")
+    report = done.report(timing).plus(Fact("seconds", seconds), f"Routed in {seconds:,.2f} s.")
     return report.plus(*_pointer(done.experiment, router, permutation))
 
 

@@ -12,6 +12,7 @@ import typer
 import popsnet
 from popsnet.cli import options as opt
 from popsnet.cli.output import reporting, with_figure, with_file, with_trace
+from popsnet.cli.timing import Timed, timed
 from popsnet.errors import InputError
 from popsnet.report import Report
 
@@ -24,6 +25,7 @@ def _complete_hops(incomplete: str) -> list[str]:
 
 
 @reporting
+@timed
 def schedule(
     d: opt.D,
     g: opt.G,
@@ -57,6 +59,7 @@ def schedule(
         ),
     ] = None,
     figure: opt.Figure = None,
+    timing: Timed = None,
 ) -> Report:
     """Compute a collision-free schedule for known traffic.
 
@@ -68,7 +71,7 @@ def schedule(
         popsnet.Network(d, g), demand, permutation=permutation, matrix=matrix, unit=unit,
         hops=hops, permutation_seed=permutation_seed, seed=seed, trace=trace,  # type: ignore[arg-type]
     )  # fmt: skip
-    report = with_trace(made.report(), trace)
+    report = with_trace(made.report(timing), trace)
     if out is not None:
         made.write_csv(out)
         report = with_file(report, "Schedule", out)

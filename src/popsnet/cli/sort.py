@@ -10,10 +10,12 @@ import typer
 import popsnet
 from popsnet.cli import options as opt
 from popsnet.cli.output import reporting, with_file
+from popsnet.cli.timing import Timed, timed
 from popsnet.report import Fact, Report
 
 
 @reporting
+@timed
 def sort(
     d: opt.D,
     g: opt.G,
@@ -32,13 +34,14 @@ def sort(
             callback=opt.require_file,
         ),
     ] = None,
+    timing: Timed = None,
 ) -> Report:  # fmt: skip
     """Sort D·G values on POPS(D, G), slot by slot."""
     from popsnet.computing import write_keys
 
     values = None if keys == "random" else Path(keys)
     done = popsnet.sort(popsnet.Network(d, g), values, comparators=network, seed=seed)
-    report = done.report().plus(Fact("keys", keys), Fact("seed", seed))
+    report = done.report(timing).plus(Fact("keys", keys), Fact("seed", seed))
     if out is None:
         return report
     write_keys(out, done.values)

@@ -10,6 +10,7 @@ import typer
 import popsnet
 from popsnet.cli import options as opt
 from popsnet.cli.output import Interrupted, reporting, with_figure, with_trace
+from popsnet.cli.timing import Timed, timed
 from popsnet.errors import InputError
 from popsnet.report import Report, counted
 
@@ -29,6 +30,7 @@ _PATTERNS = (
 
 
 @reporting
+@timed
 def traffic(
     d: opt.D,
     g: opt.G,
@@ -94,6 +96,7 @@ def traffic(
     trace: opt.Trace = None,
     trace_slots: Annotated[int, typer.Option(help="Slots of the trace, from the first on.")] = 200,
     figure: opt.Figure = None,
+    timing: Timed = None,
 ) -> Report:
     """Let packets keep arriving: latency, throughput and saturation of schedulers."""
     from popsnet import traffic as model
@@ -108,7 +111,9 @@ def traffic(
         _refuse_without_load(scheduler, trace, figure)
         network = popsnet.Network(d, g)
         given = {key: options[key] for key in ("pattern", "burst", "matrix")}
-        return model.traffic_overview(network, **given, seed=arrival_seed).report().plus(_NEXT)
+        return (
+            model.traffic_overview(network, **given, seed=arrival_seed).report(timing).plus(_NEXT)
+        )
     names = scheduler or _defaults(chosen)
     values = [_ANY if saturation else load] if loads is None else model.read_loads(loads)
     points = [
@@ -121,10 +126,10 @@ def traffic(
     if chosen == "saturation":
         if figure is not None:
             raise InputError("--figure needs --loads: a curve has several loads.")
-        return _saturation(points, engine)
+        return _saturation(points, engine, timing)
     if len(points) == 1 and figure is None:
-        return _point(points[0], engine, trace, trace_slots)
-    return _curves(points, engine, figure)
+        return _point(points[0], engine, trace, trace_slots, timing)
+    return _curves(points, engine, figure, timing)
 
 
 _ANY = 1e-6
@@ -162,7 +167,7 @@ def _defaults(chosen: str) -> list[str]:
 
 
 def _point(
-    experiment: TrafficExperiment, engine: str, trace: Path | None, trace_slots: int
+    experiment: TrafficExperiment, engine: str, trace: Path | None, trace_slots: int, timing: Timed
 ) -> Report:
     try:
         result = popsnet.simulate(experiment, engine=engine, trace=trace, trace_slots=trace_slots)
@@ -171,11 +176,13 @@ def _point(
         message = "Interrupted before anything was measured."
         if part is None:
             raise Interrupted(message) from None
-        raise Interrupted("Interrupted: the result is of a part.", part.report()) from None
-    return with_trace(result.report(), trace)
+        raise Interrupted("Interrupted: the result is of a part.", part.report(timing)) from None
+    return with_trace(result.report(timing), trace)
 
 
-def _curves(points: list[TrafficExperiment], engine: str, figure: Path | None) -> Report:
+def _curves(
+    points: list[TrafficExperiment], engine: str, figure: Path | None, timing: Timed
+) -> Report:
     from popsnet.traffic import LoadCurves, run_loads
 
     try:
@@ -183,8 +190,8 @@ def _curves(points: list[TrafficExperiment], engine: str, figure: Path | None) -
     except KeyboardInterrupt as stop:
         kept = getattr(stop, "curves", LoadCurves(()))
         message = f"Interrupted: {len(kept.results)} of {counted(len(points), 'point')} finished."
-        raise Interrupted(message, kept.report() if kept.results else None) from None
-    report = curves.report()
+        raise Interrupted(message, kept.report(timing) if kept.results else None) from None
+    report = curves.report(timing)
     if figure is None:
         return report
     if all(one.delay.mean is None or one.verdict == "unstable" for one in curves.results):
@@ -192,13 +199,13 @@ def _curves(points: list[TrafficExperiment], engine: str, figure: Path | None) -
     return with_figure(report, figure, popsnet.plots.draw_load_curves(curves.results))
 
 
-def _saturation(points: list[TrafficExperiment], engine: str) -> Report:
+def _saturation(points: list[TrafficExperiment], engine: str, timing: Timed) -> Report:
     from popsnet.traffic import Saturations, find_saturations
 
     try:
-        return find_saturations(points, engine=engine).report()
+        return find_saturations(points, engine=engine).report(timing)
     except KeyboardInterrupt as stop:
         kept = getattr(stop, "saturations", Saturations({}))
         done = f"{len(kept.brackets)} of {counted(len(points), 'scheduler')}"
         message = f"Interrupted: {done} finished."
-        raise Interrupted(message, kept.report() if kept.brackets else None) from None
+        raise Interrupted(message, kept.report(timing) if kept.brackets else None) from None

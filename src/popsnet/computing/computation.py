@@ -18,6 +18,8 @@ from popsnet.computing import moves
 from popsnet.computing.moves import Steps, Values
 from popsnet.errors import InputError, did_you_mean
 from popsnet.files import write_whole
+from popsnet.hardware import EVERY_SLOT_WAITS, Timing
+from popsnet.hardware.shown import with_elapsed
 from popsnet.machine import Machine
 from popsnet.network import Network, require_network
 from popsnet.progress import Progress, patient_progress
@@ -88,8 +90,14 @@ class Computed(Executed, Reported):
     correct: bool
     """Whether NumPy computes the same values."""
 
-    def report(self) -> Report:
-        """Return the cost of the computation, and whether the values are correct."""
+    def report(self, timing: Timing | None = None) -> Report:
+        """Return the cost of the computation, and whether the values are correct.
+
+        Parameters
+        ----------
+        timing : Timing, optional
+            The length of a slot, to print times as well.
+        """
         facts = facts_of(
             self, "network", "what", "moves", "slots", "slots_per_move", "messages", "collisions",
             "correct",
@@ -102,7 +110,8 @@ class Computed(Executed, Reported):
             f"{'OK: correct' if self.correct else 'WRONG'}; messages {self.messages:,}, collisions "
             f"{self.collisions}"
         )
-        return Report(title, facts, verdict=verdict, ok=self.correct)
+        report = Report(title, facts, verdict=verdict, ok=self.correct)
+        return with_elapsed(report, timing, self.network, self.slots, EVERY_SLOT_WAITS)
 
 
 def compute(
@@ -212,8 +221,14 @@ class Sorted(Executed, Reported):
     seconds: float
     """The time that sorting took."""
 
-    def report(self) -> Report:
-        """Return the cost of sorting, some values, and whether they are in order."""
+    def report(self, timing: Timing | None = None) -> Report:
+        """Return the cost of sorting, some values, and whether they are in order.
+
+        Parameters
+        ----------
+        timing : Timing, optional
+            The length of a slot, to print times as well.
+        """
         count = len(self.values)
         first, last = _listed(self.values[:_FEW]), _listed(self.values[-_FEW:])
         facts = (
@@ -235,7 +250,8 @@ class Sorted(Executed, Reported):
             f"{'OK: in order' if self.in_order else 'NOT in order'}, compared with another sort; "
             f"{self.seconds:.2f} s"
         )
-        return Report(title, facts, verdict=verdict, ok=self.in_order)
+        report = Report(title, facts, verdict=verdict, ok=self.in_order)
+        return with_elapsed(report, timing, self.network, self.slots, EVERY_SLOT_WAITS)
 
 
 def _listed(values: Values) -> list[object]:

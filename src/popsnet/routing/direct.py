@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from popsnet.coins import Coins
+from popsnet.hardware.propagation import ONE_HOP
 from popsnet.memory import Memory
 from popsnet.network import Network
 from popsnet.routing.facts import Claims, Expectation, Words
@@ -45,6 +46,7 @@ def direct_working(network: Network) -> int:
     faults="survives none: a packet whose message is not heard is lost",
     online=True,
     claims=_CLAIMS,
+    propagation=ONE_HOP,  # the slot of a packet is a formula, and nothing that is heard matters
     words=WORDS,
     working=direct_working,
 )

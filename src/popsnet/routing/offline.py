@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from popsnet.coins import Coins
 from popsnet.couplers import hashed_bytes
+from popsnet.hardware.propagation import Propagation
 from popsnet.memory import Memory
 from popsnet.network import Network
 from popsnet.routing.facts import Claims, Expectation, Words
@@ -16,6 +17,7 @@ from popsnet.schedules.cache import (
     schedule_permutation,
 )
 from popsnet.schedules.demand import Demand
+from popsnet.schedules.schedule import pipelined_rounds
 from popsnet.slot import Ints, Slots
 from popsnet.theory.bounds import Bound
 
@@ -35,6 +37,11 @@ def _working(network: Network) -> int:
     return kept_bytes(network.n) + 40 * network.n + hashed_bytes(network, network.n)
 
 
+def _lengthen(network: Network, slots: float, hops: float, tau: int) -> float:
+    """Return one hop in one slot, or rounds of two slots, of which the first halves come first."""
+    return slots + tau if slots <= 1 else pipelined_rounds(slots / 2, tau)
+
+
 @register(
     "offline",
     summary="knows the whole permutation beforehand: one hop, or two by an edge colouring",
@@ -47,6 +54,7 @@ def _working(network: Network) -> int:
     reference="Mei and Rizzi, Routing permutations in POPS networks (2003)",
     online=False,
     claims=_CLAIMS,
+    propagation=Propagation("all first hops, then all second hops: + τ or more", _lengthen, hops=2),
     working=_working,
     words=Words(
         "All packets were known beforehand: they go in two hops, or one, without a collision.",

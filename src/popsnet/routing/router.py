@@ -30,6 +30,7 @@ from typing import Required, TypeAlias, TypedDict, Unpack
 
 from popsnet.coins import Coins
 from popsnet.errors import InputError, did_you_mean
+from popsnet.hardware.propagation import EVERY_SLOT_WAITS, Propagation
 from popsnet.memory import Memory
 from popsnet.network import Network
 from popsnet.routing.detection import DETECTED, detected, detected_bytes, detected_words
@@ -158,6 +159,9 @@ class Router:
     relations : mapping
         The ways in which it serves demands, by name; the first is the default. A router without
         any routes permutations only.
+    propagation : Propagation
+        How propagation lengthens its runs on permutations. By default every slot waits until
+        everything that was sent before has arrived, which is safe for every router.
 
     Examples
     --------
@@ -189,6 +193,7 @@ class Router:
     claims: Claims = NO_CLAIMS
     states_online: bool = False
     relations: Mapping[str, Relation] = field(default_factory=dict)
+    propagation: Propagation = EVERY_SLOT_WAITS
 
     def __repr__(self) -> str:
         return f"<router {self.name}: {self.summary}>"
@@ -224,6 +229,33 @@ class Router:
         buffers = self.variant(variant).buffers
         buffers = self.buffers if buffers is None else buffers
         return _held(buffers(network) if callable(buffers) else buffers)
+
+    def propagation_of(self, variant: str, demand: Demand | None = None) -> Propagation:
+        """Return how propagation lengthens the runs of a variant.
+
+        Parameters
+        ----------
+        variant : str
+            The name of the variant. Termination detection waits for every slot.
+        demand : Demand, optional
+            The packets, if they are not a permutation. They are announced first, so slots wait.
+
+        Returns
+        -------
+        Propagation
+            The rule.
+
+        Examples
+        --------
+        >>> import popsnet
+        >>> direct = popsnet.find_router("direct")
+        >>> print(direct.propagation_of("standard"))
+        one hop, nothing waits: + τ
+        >>> print(direct.propagation_of("standard+or"))
+        every slot waits for the one before: slots × (1 + τ)
+        """
+        waits = demand is not None or variant.endswith(DETECTED)
+        return EVERY_SLOT_WAITS if waits else self.propagation
 
     def words_on(self, network: Network, variant: str | Variant) -> TraceWords:
         """Return the texts that explain the variant in the header of a trace.
@@ -531,6 +563,7 @@ class RouterFacts(TypedDict, total=False):
     online: bool
     schedules: Schedules | None
     claims: Claims
+    propagation: Propagation
 
 
 def register(
@@ -560,7 +593,7 @@ def register(
     **facts
         ``summary``, ``slots`` and ``buffers``, and any of ``memory``, ``messages``, ``applies``,
         ``randomness``, ``faults``, ``reference``, ``version``, ``default``, ``online``,
-        ``schedules`` and ``claims``, as in :class:`Router`.
+        ``schedules``, ``claims`` and ``propagation``, as in :class:`Router`.
 
     Returns
     -------

@@ -13,6 +13,8 @@ import numpy.typing as npt
 from popsnet.engines import Engine, Outcomes, Tally, choose_engine
 from popsnet.errors import InputError
 from popsnet.experiment import Experiment, whole_number
+from popsnet.hardware import Timing
+from popsnet.hardware.shown import time_column, timing_facts, timing_notes
 from popsnet.network import Network
 from popsnet.progress import Progress, patient_progress
 from popsnet.report import Column, Fact, Report, Reported, Table, counted, facts_of
@@ -20,6 +22,7 @@ from popsnet.routing import Route, Router
 from popsnet.runs.expected_tails import ExpectedTails, Measure, expected_tails
 from popsnet.runs.route import experiment_of, shown_by
 from popsnet.runs.summary import packets_in_words, raise_max_steps
+from popsnet.runs.times import propagation_of, times_of
 from popsnet.stats.inference import Summary, binomial_interval, summarize_counts
 from popsnet.theory import smallest_g
 from popsnet.theory.tails import square_fails
@@ -240,8 +243,14 @@ class RunsDistribution(Reported):
             seconds=self.seconds + other.seconds,
         )
 
-    def report(self) -> Report:
-        """Return the report that the command line prints."""
+    def report(self, timing: Timing | None = None) -> Report:
+        """Return the report that the command line prints.
+
+        Parameters
+        ----------
+        timing : Timing, optional
+            The length of a slot, to print times as well.
+        """
         one, network = self.experiment, self.experiment.network
         summaries = {measure: self.summary(measure) for measure in _MEASURES}
         title = (
@@ -269,7 +278,25 @@ class RunsDistribution(Reported):
         tables = (self._table(measure) for measure in _MEASURES)
         parts: tuple[Table | str, ...] = (*lines, *tables, *self._notes())
         cure = raise_max_steps(self._stopped, f"max_steps = {one.max_steps}")
-        return Report(title, facts, parts, self._verdict, not self.failed, cure)
+        report = Report(title, facts, parts, self._verdict, not self.failed, cure)
+        return report if timing is None else self._timed(report, timing)
+
+    def _timed(self, report: Report, timing: Timing) -> Report:
+        """Return the report with the time of every number of slots."""
+        rows, rule = self.tail("slots"), propagation_of(self.experiment)
+        times = times_of(self.experiment, timing, [one.at_least for one in rows])
+        records = [
+            {"at_least": one.at_least, "at_least_ns": time, "probability": one.probability}
+            for one, time in zip(rows, times, strict=True)
+        ]
+        columns = (
+            time_column("at_least_ns", "at least"),
+            Column("probability", show=lambda row: _short(row["probability"])),
+        )
+        title = "Probability that a run takes at least this long"
+        table = Table("times", title, columns, records, folded=_FOLDED)
+        notes = timing_notes(timing, str(rule))
+        return report.plus(*timing_facts(timing, rule), table, *notes)
 
     def _table(self, measure: Measure) -> Table:
         rows = self.tail(measure)

@@ -18,6 +18,7 @@ from popsnet.engines.outcome import COLUMNS, UNKNOWN, FaultCounts
 from popsnet.errors import InputError
 from popsnet.experiment import Experiment
 from popsnet.files import write_whole
+from popsnet.hardware import Timing
 from popsnet.report import Report, counted, data_frame
 from popsnet.runs.summary import LABELS, RunsSummary, bars
 from popsnet.stats.inference import summarize_array
@@ -423,15 +424,27 @@ class Runs(Sequence[Run]):
         figures = {name: summarize_array(self.outcomes.column(name)) for name in kept}
         return RunsSummary(self, figures)
 
-    def report(self) -> Report:
+    def report(self, timing: Timing | None = None) -> Report:
         """Return the report that the command line prints.
+
+        Parameters
+        ----------
+        timing : Timing, optional
+            The length of a slot, to print times as well.
 
         Returns
         -------
         Report
             Tables and facts, as text, JSON, CSV or HTML.
+
+        Examples
+        --------
+        >>> import popsnet
+        >>> runs = popsnet.route(4, 4, router="direct", runs=2)
+        >>> runs.report(popsnet.Timing("20ns", fibre="10m")).to_dict()["times"][0]["mean_ns"]
+        140.0
         """
-        return self.summary().report()
+        return self.summary().report(timing)
 
     def to_records(self) -> list[dict[str, Any]]:
         """Return a dictionary per run, with Python numbers.

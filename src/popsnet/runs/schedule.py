@@ -15,6 +15,8 @@ from popsnet.coins import Coins
 from popsnet.engines import ENGINES, Instance, Outcome
 from popsnet.experiment import seed_number
 from popsnet.files import require_writable, write_whole
+from popsnet.hardware import Propagation, Timing
+from popsnet.hardware.shown import shown_rate, with_elapsed
 from popsnet.network import Network
 from popsnet.progress import patient_progress
 from popsnet.report import Fact, Report, Reported
@@ -186,8 +188,13 @@ class Scheduled(Reported):
         with write_whole(Path(path)) as file:
             write_ports(self.schedule, file)
 
-    def report(self) -> Report:
+    def report(self, timing: Timing | None = None) -> Report:
         """Return the report that the command line prints, and execute the schedule for it.
+
+        Parameters
+        ----------
+        timing : Timing, optional
+            The length of a slot, to print times as well.
 
         Returns
         -------
@@ -228,7 +235,25 @@ class Scheduled(Reported):
         notes = [] if self.rounding is None else [f"{self.rounding}."]
         if self.counts is None and demand.packets > MOST_PACKETS and self.slots > bound:
             notes.append(f"Mixtures of more than {MOST_PACKETS:,} packets are not searched for.")
-        return Report(title, facts, tuple(notes), verdict, ok=outcome.delivered == demand.packets)
+        whole = outcome.delivered == demand.packets
+        report = Report(title, facts, tuple(notes), verdict, ok=whole)
+        return self._timed(report, timing)
+
+    def _timed(self, report: Report, timing: Timing | None) -> Report:
+        """Return the report with times, if there is a timing."""
+        if timing is None:
+            return report
+        schedule = self.schedule
+        kind = "one hop" if not schedule.relayed else "all first hops, then all second hops"
+        if schedule.relayed and not schedule.in_rounds:
+            kind = "a slot waits for the packets that it relays"
+        longer = schedule.slots_with_propagation(timing.propagation_slots)
+        rule = Propagation(f"{kind}: {longer:,} slots", lambda *_: longer)
+        elapsed, bits = timing.seconds(longer), timing.payload_bits
+        rate = None if bits is None or not elapsed else self.demand.packets * bits / elapsed / 1e12
+        fact = Fact("goodput_tbps", rate, "goodput" * (rate is not None), text=shown_rate(rate))
+        timed = with_elapsed(report, timing, self.demand.network, self.slots, rule)
+        return timed.plus(Fact("slots_with_propagation", longer), fact)
 
     def __repr__(self) -> str:
         what = f"{self.demand.packets:,} packets on {self.demand.network}"

@@ -11,7 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from popsnet.faults import Faults
+from popsnet.hardware import Timing
 from popsnet.report import Column, Fact, Report, Reported, Row, Table, counted, facts_of
+from popsnet.runs.times import add_times, with_times
 from popsnet.schedules.bounds import lower_bound
 from popsnet.schedules.demand import Demand
 from popsnet.stats.inference import Summary
@@ -49,8 +51,14 @@ class RunsSummary(Reported, dict[str, Summary]):
         """Return a pandas data frame with a row per count. Needs ``popsnet[pandas]``."""
         return self._table().to_dataframe()
 
-    def report(self) -> Report:
-        """Return the report that the command line prints, with a row per run for programs."""
+    def report(self, timing: Timing | None = None) -> Report:
+        """Return the report that the command line prints, with a row per run for programs.
+
+        Parameters
+        ----------
+        timing : Timing, optional
+            The length of a slot, to print times as well.
+        """
         runs, one = self._runs, self._runs.experiment
         title = (
             f"{one.network}: {one.network.n:,} processors in {one.g:,} groups of {one.d:,}\n"
@@ -69,9 +77,12 @@ class RunsSummary(Reported, dict[str, Summary]):
             *_facts_of_demand(one),
         )
         steps = [_steps(runs)] if len(runs) == 1 else []
-        tables = Table("runs", "", (), runs.to_records()), *steps, self._table()
+        records = runs.to_records()
+        add_times(records, runs, timing)
+        tables = Table("runs", "", (), records), *steps, self._table()
         parts: tuple[Table | str, ...] = (*tables, *_bound(facts))
-        return Report(title, facts, parts, self._verdict, not runs.failed, cure_of([runs]))
+        report = Report(title, facts, parts, self._verdict, not runs.failed, cure_of([runs]))
+        return with_times(report, runs, timing)
 
     def _table(self) -> Table:
         rows = [{"count": name, **asdict(one)} for name, one in self.items()]

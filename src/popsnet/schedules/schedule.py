@@ -210,6 +210,42 @@ class Schedule:
         """Run the schedule as a router."""
         return self.follow(memory)
 
+    def slots_with_propagation(self, tau: int) -> int:
+        """Return the slots until the last packet is heard, if messages arrive ``tau`` slots later.
+
+        A schedule is known beforehand, so a slot waits only for packets that it relays. One hop
+        takes τ more. Rounds of two slots send all first hops before all second hops: see
+        :func:`pipelined_rounds`. In other schedules the slots keep their order, and each is sent as
+        soon as what it relays has arrived.
+
+        Parameters
+        ----------
+        tau : int
+            The slots of propagation, at least 0.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from popsnet import Network
+        >>> from popsnet.schedules import schedule_permutation
+        >>> schedule = schedule_permutation(Network(4, 2), np.arange(8)[::-1])
+        >>> schedule.slots, schedule.slots_with_propagation(0), schedule.slots_with_propagation(3)
+        (4, 4, 9)
+        """
+        if not self.slots:
+            return 0
+        if self.in_rounds and self.relayed:
+            return int(pipelined_rounds(self.slots // 2, tau))
+        heard = np.zeros(
+            max(int(one.packets.max(initial=-1)) for one in self.messages) + 1, np.int64
+        )
+        at = -1
+        for one in self.messages:
+            relayed = heard[one.packets[one.from_relay]]
+            at = max(at + 1, int(relayed.max(initial=0)))
+            heard[one.packets] = at + 1 + tau
+        return at + 1 + tau
+
     def peak_buffers(self, sources: Ints) -> int:
         """Return the most packets that a processor holds at once, if they start at ``sources``."""
         held = np.bincount(sources, minlength=self.network.n)
@@ -220,6 +256,28 @@ class Schedule:
 
 
 NOTHING = np.empty(0, dtype=np.int32)
+
+
+def pipelined_rounds(rounds: float, tau: int) -> float:
+    """Return the slots of rounds of two slots, if messages arrive ``tau`` slots later.
+
+    All first hops are sent before all second hops, which keep their order. The second hop of round
+    r waits for the first, so it is sent max(rounds, 1 + τ) slots later, and arrives after τ more.
+    A relay holds up to one packet per round instead of one.
+
+    Parameters
+    ----------
+    rounds : float
+        The rounds, or their mean.
+    tau : int
+        The slots of propagation.
+
+    Examples
+    --------
+    >>> pipelined_rounds(4, tau=0), pipelined_rounds(4, tau=3), pipelined_rounds(1, tau=3)
+    (8, 11, 8)
+    """
+    return rounds + max(rounds, 1 + tau) + tau
 
 
 def _messages(

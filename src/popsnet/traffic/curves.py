@@ -11,12 +11,15 @@ from threading import Event, Lock
 from popsnet import system
 from popsnet.errors import InputError, PopsnetError
 from popsnet.experiment import whole_number
+from popsnet.hardware import Timing
+from popsnet.hardware.shown import rate_column
 from popsnet.progress import Progress, patient_progress
 from popsnet.report import Column, Fact, Report, Reported, Row, Table, counted
 from popsnet.traffic.experiment import TrafficExperiment
 from popsnet.traffic.result import COLUMNS, TrafficResult, bounds_in_words
 from popsnet.traffic.saturation import Saturation, find_saturation
 from popsnet.traffic.simulate import simulate
+from popsnet.traffic.times import CURVE_COLUMNS, time_facts, time_notes, time_table
 
 
 class _Stopped(PopsnetError):
@@ -49,8 +52,14 @@ class LoadCurves(Reported):
         """Return the results of every scheduler, by its name, and variant if it has several."""
         return {name: list(points) for name, points in groupby(self.results, lambda one: one.label)}
 
-    def report(self) -> Report:
-        """Return the report that the command line prints: a table with a row per point."""
+    def report(self, timing: Timing | None = None) -> Report:
+        """Return the report that the command line prints: a table with a row per point.
+
+        Parameters
+        ----------
+        timing : Timing, optional
+            The length of a slot, to print times and bit rates as well.
+        """
         if not self.results:
             return Report()
         one = self.results[0]
@@ -64,9 +73,15 @@ class LoadCurves(Reported):
             Fact("arrival_seed", one.arrival_seed),
             *bound_facts(one.bounds),
         )
-        table = Table("points", "Delay in slots", COLUMNS, [one.row() for one in self.results])
+        rows = [one.row(timing) for one in self.results]
+        table = Table("points", "Delay in slots", COLUMNS, rows)
         left = Fact("not_run", [{"scheduler": x.label, "load": x.load} for x in self.not_run])
-        return Report(title, (*facts, left), (table, *self._notes()))
+        report = Report(title, (*facts, left), (table, *self._notes()))
+        if timing is None:
+            return report
+        names = [one.scheduler for one in self.results]
+        times = time_table(CURVE_COLUMNS, rows)
+        return report.plus(*time_facts(timing, names), times, *time_notes(timing, names))
 
     def _notes(self) -> Iterable[str]:
         for name, points in groupby(self.not_run, lambda one: one.label):
@@ -227,8 +242,14 @@ class Saturations(Reported):
 
     brackets: dict[str, Saturation]
 
-    def report(self) -> Report:
-        """Return the report that the command line prints: a row per scheduler."""
+    def report(self, timing: Timing | None = None) -> Report:
+        """Return the report that the command line prints: a row per scheduler.
+
+        Parameters
+        ----------
+        timing : Timing, optional
+            The length of a slot, to print times and bit rates as well.
+        """
         if not self.brackets:
             return Report()
         one = next(iter(self.brackets.values())).points[0]
@@ -242,14 +263,14 @@ class Saturations(Reported):
             }
             for name, bracket in self.brackets.items()
         ]
-        columns = (
+        columns: tuple[Column, ...] = (
             Column("scheduler", kind="text"),
             Column("stable", "stable at", "number", lambda row: _shown(row["stable"])),
             Column("unstable", "unstable at", "number", lambda row: _shown(row["unstable"])),
             Column("undecided", "undecided at", "text", _undecided),
             Column("points", kind="integer"),
         )  # fmt: skip
-        points = [point.row() for bracket in self.brackets.values() for point in bracket.points]
+        every = [point for bracket in self.brackets.values() for point in bracket.points]
         title = (
             f"{one.network}: {one.network.n:,} processors in {counted(one.network.g, 'group')} of "
             f"{one.network.d:,}\narrivals {one.arrivals}, arrival seed {one.arrival_seed}"
@@ -259,9 +280,19 @@ class Saturations(Reported):
             Fact("arrivals", one.arrivals),
             Fact("arrival_seed", one.arrival_seed),
             *bound_facts(one.bounds),
-            Fact("points", points),
+            Fact("points", [point.row(timing) for point in every]),
         )
-        return Report(title, facts, (Table("saturation", "Largest stable load", columns, rows),))
+        name = "Largest stable load"
+        if timing is None:
+            return Report(title, facts, (Table("saturation", name, columns, rows),))
+        for row in rows:
+            for key in ("stable", "unstable"):
+                row[f"{key}_tbps"] = timing.terabits(row[key], one.network.n)  # type: ignore[arg-type]
+        columns = (*columns, rate_column("stable_tbps", "stable, Tb/s"))
+        names = [point.scheduler for point in every]
+        table = Table("saturation", name, columns, rows)
+        notes = time_notes(timing, names)
+        return Report(title, (*facts, *time_facts(timing, names)), (table, *notes))
 
 
 def _undecided(row: Row) -> str:

@@ -7,11 +7,14 @@ from pathlib import Path
 
 import numpy.typing as npt
 
+from popsnet.hardware import Timing
+from popsnet.hardware.shown import rate_column, time_column
 from popsnet.network import Network
 from popsnet.report import Column, Fact, Report, Reported, Row, Table, counted
 from popsnet.traffic.arrivals import make_arrivals
 from popsnet.traffic.bounds import Bounds
 from popsnet.traffic.scheduler import Scheduler, all_schedulers
+from popsnet.traffic.times import time_facts, time_notes
 
 
 @dataclass(frozen=True, repr=False)
@@ -35,8 +38,14 @@ class TrafficOverview(Reported):
     bounds: Bounds
     schedulers: tuple[Scheduler, ...]
 
-    def report(self) -> Report:
-        """Return a table of bounds and a table of schedulers."""
+    def report(self, timing: Timing | None = None) -> Report:
+        """Return a table of bounds and a table of schedulers.
+
+        Parameters
+        ----------
+        timing : Timing, optional
+            The length of a slot, to print times and bit rates as well.
+        """
         network = self.network
         title = (
             f"{network}: {network.n:,} processors in {counted(network.g, 'group')} of {network.d:,}"
@@ -47,8 +56,8 @@ class TrafficOverview(Reported):
             Column("load", "largest load", "number", lambda row: f"{row['load']:.4g}"),
             Column("meaning", kind="text"),
         )
-        rows = [self._row(one) for one in self.schedulers]
-        return Report(
+        rows = [self._row(one, timing) for one in self.schedulers]
+        report = Report(
             title,
             (
                 Fact("network", network.to_dict()),
@@ -60,13 +69,17 @@ class TrafficOverview(Reported):
                 Table(
                     "schedulers",
                     "Schedulers, by formula, if every processor is as likely a destination",
-                    _COLUMNS,
+                    _COLUMNS if timing is None else _TIME_COLUMNS,
                     rows,
                 ),
             ),
         )
+        if timing is None:
+            return report
+        names = [one.name for one in self.schedulers]
+        return report.plus(*time_facts(timing, names), *time_notes(timing, names))
 
-    def _row(self, scheduler: Scheduler) -> Row:
+    def _row(self, scheduler: Scheduler, timing: Timing | None) -> Row:
         load, delay = (
             None if formula is None else formula(self.network)
             for formula in (scheduler.saturation, scheduler.delay)
@@ -79,7 +92,17 @@ class TrafficOverview(Reported):
             "hops": scheduler.hops,
             "variants": list(scheduler.variants),
             "summary": scheduler.summary,
+            **({} if timing is None else self._times(scheduler, load, delay, timing)),
         }
+
+    def _times(
+        self, scheduler: Scheduler, load: float | None, delay: float | None, timing: Timing
+    ) -> Row:
+        longer = None
+        if delay is not None:
+            rule, tau = scheduler.propagation, timing.propagation_slots
+            longer = timing.nanoseconds(rule.slots(self.network, delay, tau=tau))
+        return {"delay_ns": longer, "saturation_tbps": timing.terabits(load, self.network.n)}
 
 
 def _number(value: float | None) -> str:
@@ -92,6 +115,11 @@ _COLUMNS = (
     Column("saturation", "largest load", "number", lambda row: _number(row["saturation"])),
     Column("delay", "least delay", "number", lambda row: _number(row["delay"])),
     Column("summary", kind="text"),
+)
+_TIME_COLUMNS = (
+    *_COLUMNS[:-1],
+    time_column("delay_ns", "as a time"),
+    rate_column("saturation_tbps", "largest, Tb/s"),
 )
 
 

@@ -6,11 +6,13 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+from popsnet.hardware import Timing
 from popsnet.network import Network
 from popsnet.report import Column, Fact, Report, Reported, Row, Table, counted, facts_of
 from popsnet.report.table import NOTHING
 from popsnet.traffic.measures import Window, Worst
 from popsnet.traffic.scheduler import scheduler_label
+from popsnet.traffic.times import POINT_COLUMNS, point_times, time_facts, time_notes, time_table
 from popsnet.traffic.verdict import Kind, Verdict
 
 SHARES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p999": 0.999}
@@ -344,8 +346,13 @@ class TrafficResult(Reported):
         }
         return cls(**{**values, **parts})
 
-    def row(self) -> dict[str, Any]:
+    def row(self, timing: Timing | None = None) -> dict[str, Any]:
         """Return what a table of points shows of this one, with a key per value.
+
+        Parameters
+        ----------
+        timing : Timing, optional
+            The length of a slot, for times and bit rates as well.
 
         Returns
         -------
@@ -368,10 +375,25 @@ class TrafficResult(Reported):
             "delay_low": low,
             "delay_high": high,
             **{name: getattr(self, name) for name in rest},
+            **({} if timing is None else point_times(self, timing)),
         }
 
-    def report(self) -> Report:
-        """Return the report that the command line prints."""
+    def report(self, timing: Timing | None = None) -> Report:
+        """Return the report that the command line prints.
+
+        Parameters
+        ----------
+        timing : Timing, optional
+            The length of a slot, to print times and bit rates as well.
+
+        Examples
+        --------
+        >>> import popsnet
+        >>> result = popsnet.simulate(4, 4, scheduler="tdm", load=0.5)
+        >>> report = result.report(popsnet.Timing("20ns", fibre="10m"))
+        >>> report.to_dict()["propagation"]["tdm"]["rule"]
+        'one hop, nothing waits: + τ'
+        """
         one, network = self.setting, self.network
         variant = f" ({one.variant})" if one.variant else ""
         title = (
@@ -381,7 +403,12 @@ class TrafficResult(Reported):
             f"arrivals {self.arrivals}, load {self.load:g}, arrival seed {one.arrival_seed}"
         )
         verdict = f"{self.verdict.capitalize()}: {self.reason}"
-        return Report(title, self._facts(), (self._table(),), verdict)
+        report = Report(title, self._facts(), (self._table(timing),), verdict)
+        if timing is None:
+            return report
+        times = time_table(POINT_COLUMNS, [self.row(timing)])
+        names = [one.scheduler]
+        return report.plus(*time_facts(timing, names), times, *time_notes(timing, names))
 
     def _facts(self) -> tuple[Fact, ...]:
         one = self.setting
@@ -420,11 +447,11 @@ class TrafficResult(Reported):
             Fact("drain", self.drain, "slots of drain"),
         )  # fmt: skip
 
-    def _table(self) -> Table:
+    def _table(self, timing: Timing | None) -> Table:
         caption = ""
         if self.undelivered:
             caption = f"{self.undelivered:,} packets not delivered count as longer than all others."
-        return Table("points", "Delay in slots", DELAY_COLUMNS, [self.row()], caption)
+        return Table("points", "Delay in slots", DELAY_COLUMNS, [self.row(timing)], caption)
 
 
 def bounds_in_words(bounds: Mapping[str, float]) -> str:

@@ -28,6 +28,7 @@ from typing import Any, Required, TypeAlias, TypedDict, Unpack
 from popsnet.coins import Coins
 from popsnet.errors import InputError, did_you_mean
 from popsnet.files import is_file
+from popsnet.hardware.propagation import INTERLEAVED, Propagation
 from popsnet.network import Network
 from popsnet.routing.facts import NO_WORDS, Words
 from popsnet.routing.plugin import execute_file
@@ -83,6 +84,9 @@ class Scheduler:
         Changed whenever the same seeds give other runs than before.
     words : Words
         Texts that explain its traces.
+    propagation : Propagation
+        How propagation lengthens its delays. By default 1 + τ schedulers are interleaved, which is
+        safe for every scheduler.
     file : str
         The file that it was loaded from, if any.
 
@@ -109,6 +113,7 @@ class Scheduler:
     reference: str = ""
     version: str = "1"
     words: Words = NO_WORDS
+    propagation: Propagation = INTERLEAVED
     file: str = ""
 
     def __repr__(self) -> str:
@@ -163,6 +168,7 @@ class SchedulerFacts(TypedDict, total=False):
     reference: str
     version: str
     words: Words
+    propagation: Propagation
 
 
 def register_scheduler(

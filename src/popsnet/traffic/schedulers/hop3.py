@@ -7,6 +7,7 @@ from itertools import count
 import numpy as np
 
 from popsnet.coins import Coins
+from popsnet.hardware.propagation import Propagation, rounded_up
 from popsnet.network import Network
 from popsnet.routing.facts import Words
 from popsnet.slot import Inbox, Ints
@@ -38,6 +39,19 @@ def _delay(network: Network) -> float | None:
     return 2 + (1 - 1 / d) * (1.5 * d - 0.5) + (1 - 1 / g) * (1.5 * g - 0.5 + 1 / d)
 
 
+def _lengthen(network: Network, delay: float, hops: float, tau: int) -> float:
+    """Return the delay if the second slots of three come later by τ', and the third by 2τ'.
+
+    τ' is τ rounded up to a multiple of three, so slots stay in threes. What is heard has then
+    arrived before the slot that may use it, and every decision is the same. A packet that is
+    delivered in a first or second slot takes less.
+    """
+    return delay + tau + 2 * rounded_up(tau, 3)
+
+
+_PROPAGATION = Propagation("later hops 3⌈τ/3⌉ slots later each: + τ per hop", _lengthen, "bound", 3)
+
+
 @register_scheduler(
     "hop3",
     summary="three hops: spread, fix the index, fix the group",
@@ -50,6 +64,7 @@ def _delay(network: Network) -> float | None:
     messages="none",
     randomness="public",
     reference="D. Amir, T. Wilson and others, 2022 and 2024 (oblivious reconfigurable networks)",
+    propagation=_PROPAGATION,
     words=Words(
         "Slots come in threes. A packet is spread to any processor, goes on to one whose index is "
         "that of its destination (mod g), and from there to the destination's group.",

@@ -10,6 +10,7 @@ import numpy as np
 
 from popsnet.coins import Coins
 from popsnet.errors import InputError
+from popsnet.hardware.propagation import ONE_HOP
 from popsnet.network import Network
 from popsnet.routing.facts import Words
 from popsnet.slot import Slot
@@ -97,6 +98,7 @@ def _ideal(
     messages="outside of the network",
     randomness="public",
     reference="T. E. Anderson et al., 1993 (maximal matchings)",
+    propagation=ONE_HOP,
     words=Words(
         "A scheduler that knows all queues chooses packets that do not disturb each other, as many "
         "as fit one after another in random order.",

@@ -8,6 +8,7 @@ from itertools import count
 import numpy as np
 
 from popsnet.coins import Coins
+from popsnet.hardware.propagation import Propagation
 from popsnet.network import Network
 from popsnet.routing.facts import Words
 from popsnet.slot import NO_PACKET, Ints
@@ -46,6 +47,19 @@ class _Surplus:
         return -1
 
 
+def _lengthen(network: Network, delay: float, hops: float, tau: int) -> float:
+    """Return the mean delay if relays meet destinations at any time in the frame.
+
+    A packet reaches its relay τ slots later. If the slot in which this happens is independent of
+    the slot in which the relay meets the destination, the wait for it is as long as before. It is
+    an estimate: some meetings are missed, and others are made, and the queues are not the same.
+    """
+    return delay + hops * tau
+
+
+_PROPAGATION = Propagation("+ τ per hop", _lengthen, "estimate", 2)
+
+
 @register_scheduler(
     "rotor",
     summary="one hop in the frame; queues of two or more packets are spread over relays",
@@ -57,6 +71,7 @@ class _Surplus:
     messages="none",
     randomness="public, which of ⌈d/g⌉ hearers relays; none for d ≤ g",
     reference="W. M. Mellette et al., 2017 (RotorNet, RotorLB)",
+    propagation=_PROPAGATION,
     words=Words(
         "In a frame of n slots every processor meets every other one. It sends a relayed packet "
         "for it, else one of its own, else it spreads a packet of a queue of two or more.",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import count
 
 from popsnet.coins import Coins
+from popsnet.hardware.propagation import ONE_HOP
 from popsnet.network import Network
 from popsnet.routing.facts import Words
 from popsnet.traffic.frame import Frame
@@ -27,6 +28,7 @@ _PHASE = "to destination"
     messages="none",
     randomness="none",
     reference="S. S. Lam, 1977 (time-division multiple access)",
+    propagation=ONE_HOP,
     words=Words(
         "In a frame of n slots every processor meets every other one. It sends the oldest packet "
         "for the processor that it meets.",

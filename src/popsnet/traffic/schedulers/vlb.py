@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import count
 
 from popsnet.coins import Coins
+from popsnet.hardware.propagation import Propagation, rounded_up
 from popsnet.network import Network
 from popsnet.routing.facts import Words
 from popsnet.traffic.frame import Frame
@@ -21,6 +22,18 @@ from popsnet.traffic.schedulers.two_hops import (
 _SPREAD, _DELIVER = "spread", "to destination"
 
 
+def _lengthen(network: Network, delay: float, hops: float, tau: int) -> float:
+    """Return the delay if all odd slots come later, by τ rounded up to an even number.
+
+    Then a packet that was spread has arrived at its relay in time, and every decision is the same:
+    the second hop is this much later, and τ slots pass until the last one has arrived.
+    """
+    return delay + tau + (hops - 1) * rounded_up(tau, 2)
+
+
+_PROPAGATION = Propagation("second hops 2⌈τ/2⌉ slots later: + τ per hop", _lengthen, "bound", 2)
+
+
 @register_scheduler(
     "vlb",
     summary="two hops: every packet is spread to the processor met, then delivered",
@@ -33,6 +46,7 @@ _SPREAD, _DELIVER = "spread", "to destination"
     messages="none",
     randomness="public, which of ⌈d/g⌉ hearers relays; none for d ≤ g",
     reference="C.-S. Chang, D.-S. Lee, Y.-S. Jou, 2002 (load-balanced switch)",
+    propagation=_PROPAGATION,
     words=Words(
         "Slots alternate. Packets are spread over all processors, and from there they go to their "
         "destinations, both in the frame of n slots.",

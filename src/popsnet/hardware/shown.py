@@ -1,0 +1,93 @@
+"""Times and bit rates in reports: the parts that reports of all kinds have in common."""
+
+from __future__ import annotations
+
+from popsnet.hardware.propagation import Propagation
+from popsnet.hardware.timing import Timing
+from popsnet.hardware.units import TIME
+from popsnet.network import Network
+from popsnet.report import Column, Fact, Report, Row
+
+
+def time_column(key: str, heading: str, before: str = "") -> Column:
+    """Return a column of nanoseconds, each shown with the unit that fits.
+
+    Parameters
+    ----------
+    key : str
+        The field of a row.
+    heading : str
+        The heading.
+    before : str
+        A text before every time, such as ``"≥ "``.
+    """
+
+    def show(row: Row) -> str:
+        return shown_time(row[key], before)
+
+    return Column(key, heading, "number", show)
+
+
+def shown_time(nanoseconds: float | None, before: str = "") -> str:
+    """Return nanoseconds as people read them.
+
+    Examples
+    --------
+    >>> shown_time(1300.0), shown_time(None)
+    ('1.3 µs', '–')
+    """
+    return "–" if nanoseconds is None else f"{before}{TIME.shown(nanoseconds / 1e9)}"
+
+
+def rate_column(key: str, heading: str) -> Column:
+    """Return a column of terabits per second."""
+    return Column(key, heading, "number", lambda row: shown_rate(row[key], unit=False))
+
+
+def shown_rate(terabits: float | None, unit: bool = True) -> str:
+    """Return terabits per second as people read them.
+
+    Examples
+    --------
+    >>> shown_rate(184.32), shown_rate(0.0123)
+    ('184.3 Tb/s', '0.0123 Tb/s')
+    """
+    return "–" if terabits is None else f"{terabits:,.4g}{' Tb/s' * unit}"
+
+
+def timing_facts(timing: Timing, rule: Propagation) -> tuple[Fact, Fact]:
+    """Return the timing, and the rule of propagation, as facts for programs."""
+    return Fact("timing", timing.to_dict()), Fact("propagation", rule.to_dict())
+
+
+def timing_notes(timing: Timing, *rules: str) -> tuple[str, ...]:
+    """Return the timing in words, and rules of propagation if there is any."""
+    if not timing.propagation_slots:
+        return timing.notes()
+    return (*timing.notes(), *(f"Propagation, computed and not simulated: {one}." for one in rules))
+
+
+def with_elapsed(
+    report: Report, timing: Timing | None, network: Network, slots: float, rule: Propagation
+) -> Report:
+    """Return the report of something that takes slots, with the time that they take.
+
+    Parameters
+    ----------
+    report : Report
+        The report.
+    timing : Timing or None
+        The length of a slot; None changes nothing.
+    network : Network
+        The network.
+    slots : float
+        The slots without propagation.
+    rule : Propagation
+        How propagation lengthens them.
+    """
+    if timing is None:
+        return report
+    longer = rule.slots(network, slots, tau=timing.propagation_slots)
+    elapsed = timing.nanoseconds(longer)
+    fact = Fact("elapsed_ns", elapsed, "time", text=shown_time(elapsed))
+    return report.plus(*timing_facts(timing, rule), fact, *timing_notes(timing, str(rule)))

@@ -1,0 +1,190 @@
+"""Quantities with units, such as ``20ns``, ``100Gbps`` and ``-28dBm``: read, and shown."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from math import isfinite, log10
+from typing import Any
+
+from popsnet.errors import InputError, did_you_mean
+
+
+@dataclass(frozen=True)
+class Dimension:
+    """A kind of quantity, with its units.
+
+    Parameters
+    ----------
+    noun : str
+        Its name, with an article.
+    example : str
+        A quantity as it can be written.
+    units : mapping
+        The value of each unit in the base unit; those that are shown to people come first, from
+        the smallest to the largest.
+    base : str
+        The base unit, in which a number without a unit is given in Python.
+    logarithmic : bool
+        Whether units other than the base unit are watts, to be turned into dBm.
+
+    Examples
+    --------
+    >>> from popsnet.hardware import TIME
+    >>> TIME.read("slot", "20ns"), TIME.shown(2e-6)
+    (2e-08, '2 µs')
+    """
+
+    noun: str
+    example: str
+    units: Mapping[str, Fraction]
+    base: str
+    logarithmic: bool = False
+
+    def read(self, name: str, value: Any) -> float:
+        """Return a quantity in the base unit.
+
+        Parameters
+        ----------
+        name : str
+            The name of the parameter, for error messages.
+        value : str or float
+            A text with a unit, or a number in the base unit.
+
+        Raises
+        ------
+        InputError
+            If the text has no unit or another one, or the number is not finite.
+        """
+        if isinstance(value, str):
+            return self._of_text(name, value)
+        if isinstance(value, bool) or not isinstance(value, int | float | Fraction):
+            raise InputError(f"{name} = {value!r:.40}: give {self._wanted}.")
+        if not isfinite(value):
+            raise InputError(f"{name} = {value}: it must be finite; give {self._wanted}.")
+        return float(value)
+
+    def _of_text(self, name: str, text: str) -> float:
+        found = _QUANTITY.fullmatch(text.strip())
+        if found is None:
+            raise InputError(f"{name} = {text[:40]}: this is not a quantity; give {self._wanted}.")
+        number, unit = Fraction(found[1].replace("−", "-")), found[2]
+        if not unit:
+            raise InputError(f"{name} = {text[:40]} has no unit; give {self._wanted}.")
+        if unit not in self.units:
+            raise InputError(
+                f"{name} = {text[:40]}: {unit[:20]!r} is not a unit of {self.noun}."
+                f"{did_you_mean(unit, self.units)} Give {self._wanted}."
+            )
+        if abs(number) > _MOST:
+            raise InputError(f"{name} = {text[:40]}: the number is too large.")
+        if self.logarithmic and unit != self.base:
+            return self._of_watts(name, text, number * self.units[unit])
+        return float(number * self.units[unit])
+
+    def _of_watts(self, name: str, text: str, watts: Fraction) -> float:
+        if watts <= 0:
+            raise InputError(f"{name} = {text[:40]}: a power in watts must be above 0.")
+        return 10 * log10(watts * 1000)
+
+    @property
+    def _wanted(self) -> str:
+        return f"{self.noun} such as {self.example} ({', '.join(self.units)})"
+
+    def shown(self, value: float, digits: int = 4) -> str:
+        """Return a quantity as people read it.
+
+        Parameters
+        ----------
+        value : float
+            The value in the base unit.
+        digits : int
+            Significant digits. With 17 of them, :meth:`read` returns the value again.
+        """
+        if self.logarithmic or len(self.units) == 1:
+            return f"{value:.{digits}g} {self.base}"
+        size = abs(Fraction(repr(float(value))))
+        units = {unit: one for unit, one in self.units.items() if unit in _SHOWN}
+        unit = next(iter(units))
+        for one, factor in units.items():
+            if size >= factor:
+                unit = one
+        number = float(Fraction(repr(float(value))) / units[unit])
+        return f"{_plain(number, digits)} {unit}"
+
+
+def _plain(number: float, digits: int) -> str:
+    """Return a number without an exponent where it can be read."""
+    text = f"{number:.{digits}g}"
+    return f"{number:,.0f}" if "e+" in text and abs(number) < 1e6 else text
+
+
+_QUANTITY = re.compile(r"([+\-−]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?)\s*([^\d\s.,+\-].*)?")
+_MOST = 10**30
+
+_SHOWN = (
+    "ps",
+    "ns",
+    "µs",
+    "ms",
+    "s",
+    "bps",
+    "kbps",
+    "Mbps",
+    "Gbps",
+    "Tbps",
+    "Pbps",
+    "cm",
+    "m",
+    "km",
+)
+"""The units that people see, of several that mean the same."""
+
+
+def _powers(*units: tuple[str, int]) -> dict[str, Fraction]:
+    return {unit: Fraction(10) ** power for unit, power in units}
+
+
+TIME = Dimension(
+    "a time",
+    "20ns",
+    _powers(("ps", -12), ("ns", -9), ("µs", -6), ("ms", -3), ("s", 0), ("us", -6), ("μs", -6)),
+    "s",
+)
+RATE = Dimension(
+    "a line rate",
+    "100Gbps",
+    _powers(
+        *((f"{prefix}{unit}", power) for unit in ("bps", "b/s", "bit/s")
+          for prefix, power in (("", 0), ("k", 3), ("M", 6), ("G", 9), ("T", 12), ("P", 15)))
+    ),
+    "bps",
+)  # fmt: skip
+LENGTH = Dimension("a length", "10m", _powers(("cm", -2), ("m", 0), ("km", 3)), "m")
+POWER = Dimension(
+    "a power",
+    "4dBm",
+    {"dBm": Fraction(1), **_powers(("nW", -9), ("µW", -6), ("uW", -6), ("mW", -3), ("W", 0))},
+    "dBm",
+    logarithmic=True,
+)
+LOSS = Dimension("a loss", "0.3dB", {"dB": Fraction(1)}, "dB")
+
+
+def milliwatts(dbm: float) -> float:
+    """Return a power in milliwatts.
+
+    Parameters
+    ----------
+    dbm : float
+        The power in dBm.
+
+    Examples
+    --------
+    >>> from popsnet.hardware import milliwatts
+    >>> milliwatts(10.0)
+    10.0
+    """
+    return float(10 ** (dbm / 10))

@@ -1,0 +1,99 @@
+"""The slots of runs as times: a way to print them, which changes no run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from popsnet.hardware import Propagation, Timing
+from popsnet.hardware.shown import shown_rate, time_column, timing_facts, timing_notes
+from popsnet.report import Column, Fact, Report, Table
+
+if TYPE_CHECKING:
+    from popsnet.experiment import Experiment
+    from popsnet.runs.run import Runs
+
+_COUNTS = {"slots": "until the router ended", "slots_delivered": "until the last delivery"}
+
+
+def propagation_of(experiment: Experiment) -> Propagation:
+    """Return how propagation lengthens the runs of an experiment."""
+    return experiment.resolved_router.propagation_of(experiment.variant, experiment.demand)
+
+
+def times_of(experiment: Experiment, timing: Timing, slots: npt.ArrayLike) -> list[float]:
+    """Return the time of each number of slots in nanoseconds, propagation included."""
+    rule, tau = propagation_of(experiment), timing.propagation_slots
+    return [
+        timing.nanoseconds(rule.slots(experiment.network, one, tau=tau)) or 0.0 if one else 0.0
+        for one in np.asarray(slots).tolist()
+    ]
+
+
+def run_times(runs: Runs, timing: Timing, count: str = "slots") -> npt.NDArray[np.float64]:
+    """Return the time of every run in nanoseconds, propagation included.
+
+    Parameters
+    ----------
+    runs : Runs
+        The runs.
+    timing : Timing
+        The length of a slot, and the propagation.
+    count : {"slots", "slots_delivered"}
+        Until the router ended, or until the last delivery.
+
+    Examples
+    --------
+    >>> import popsnet
+    >>> from popsnet.runs.times import run_times
+    >>> timing = popsnet.Timing(slot="20ns", fibre="10m")
+    >>> run_times(popsnet.route(4, 4, router="direct", runs=2), timing)
+    array([140., 140.])
+    """
+    values, places = np.unique(getattr(runs, count), return_inverse=True)
+    return np.array(times_of(runs.experiment, timing, values))[places]
+
+
+def with_times(report: Report, runs: Runs, timing: Timing | None) -> Report:
+    """Return the report of runs with their times, if there is a timing."""
+    if timing is None:
+        return report
+    times = {count: run_times(runs, timing, count) for count in _COUNTS}
+    rows = [
+        {
+            "count": count,
+            "mean_ns": float(one.mean()),
+            "min_ns": float(one.min()),
+            "max_ns": float(one.max()),
+        }
+        for count, one in times.items()
+    ]
+    least = "≥ " if runs.capped.any() else ""  # a capped run is cut short
+    label = Column("count", " ", "text", lambda row: _COUNTS[row["count"]])
+    columns: tuple[Column, ...] = (label, time_column("max_ns", "in this run", least))
+    if len(runs) > 1:
+        spread = time_column("min_ns", "min"), time_column("max_ns", "max", least)
+        columns = (label, time_column("mean_ns", "mean", least), *spread)
+    rule, goodput = propagation_of(runs.experiment), _goodput(runs, timing, times["slots"])
+    label_of = "goodput, one run at a time" * (goodput is not None)
+    fact = Fact("goodput_tbps", goodput, label_of, text=shown_rate(goodput))
+    table = Table("times", "Time", columns, rows)
+    notes = timing_notes(timing, str(rule))
+    return report.plus(*timing_facts(timing, rule), fact, table, *notes)
+
+
+def _goodput(runs: Runs, timing: Timing, times: npt.NDArray[np.float64]) -> float | None:
+    """Return the bits that were delivered per time in Tb/s, if runs follow each other."""
+    bits, total = timing.payload_bits, float(times.sum())
+    return None if bits is None or not total else float(runs.delivered.sum()) * bits / total / 1e3
+
+
+def add_times(records: list[dict[str, Any]], runs: Runs, timing: Timing | None) -> None:
+    """Add the times of every run to its record, if there is a timing."""
+    if timing is None:
+        return
+    for key, count in (("elapsed_ns", "slots"), ("delivered_ns", "slots_delivered")):
+        for record, one in zip(records, run_times(runs, timing, count).tolist(), strict=True):
+            record[key] = one

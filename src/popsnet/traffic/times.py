@@ -1,0 +1,112 @@
+"""Delays as times, and loads as bit rates: a way to print points, which changes none."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from popsnet.hardware import INTERLEAVED, Propagation, Timing
+from popsnet.hardware.shown import rate_column, shown_time, time_column, timing_notes
+from popsnet.report import Column, Fact, Row, Table
+from popsnet.traffic.scheduler import all_schedulers
+
+if TYPE_CHECKING:
+    from popsnet.traffic.result import TrafficResult
+
+_SHARES = ("p50", "p90", "p95", "p99", "p999", "max")
+
+
+def propagation_of(scheduler: str) -> Propagation:
+    """Return how propagation lengthens the delays of a scheduler, by its name."""
+    known = {one.name: one.propagation for one in all_schedulers()}
+    return known.get(scheduler, INTERLEAVED)
+
+
+def point_times(result: TrafficResult, timing: Timing) -> dict[str, Any]:
+    """Return the delays of a point in nanoseconds and its loads in Tb/s.
+
+    The mean takes the mean of hops, percentiles and the maximum take the most hops of a packet.
+
+    Parameters
+    ----------
+    result : TrafficResult
+        The point.
+    timing : Timing
+        The length of a slot, the line rate and the propagation.
+
+    Examples
+    --------
+    >>> import popsnet
+    >>> from popsnet.traffic.times import point_times
+    >>> result = popsnet.simulate(4, 4, scheduler="tdm", load=0.5)
+    >>> timing = popsnet.Timing(slot="20ns", guard="2ns", rate="100Gbps", fibre="10m")
+    >>> times = point_times(result, timing)
+    >>> times["delay_mean_ns"] == 20 * (result.delay.mean + 3)
+    True
+    >>> round(times["accepted_tbps"], 2)
+    0.72
+    """
+    rule, tau, network = propagation_of(result.scheduler), timing.propagation_slots, result.network
+
+    def time(delay: float | None, hops: float | None = None) -> float | None:
+        if delay is None:
+            return None
+        return timing.nanoseconds(rule.slots(network, delay, tau=tau, hops=hops))
+
+    low, high = result.delay.interval or (None, None)
+    means = {"mean": result.delay.mean, "low": low, "high": high}
+    return {
+        **{f"delay_{name}_ns": time(one, result.hops) for name, one in means.items()},
+        **{f"delay_{name}_ns": time(getattr(result.delay, name)) for name in _SHARES},
+        "offered_tbps": timing.terabits(result.offered, network.n),
+        "accepted_tbps": timing.terabits(result.accepted, network.n),
+    }
+
+
+def _spread(row: Row) -> str:
+    low, high = row["delay_low_ns"], row["delay_high_ns"]
+    return "–" if low is None else f"±{shown_time((high - low) / 2)}"
+
+
+def _late(name: str) -> Column:
+    key, heading = f"delay_{name}_ns", {"p999": "p99.9"}.get(name, name)
+    never = {True: "–", False: "∞"}
+
+    def show(row: Row) -> str:
+        return never[row["delay_mean_ns"] is None] if row[key] is None else shown_time(row[key])
+
+    return Column(key, heading, "number", show)
+
+
+_DELAYS = (time_column("delay_mean_ns", "mean"), Column("delay_high_ns", "95 %", "text", _spread))
+POINT_COLUMNS = (
+    *_DELAYS,
+    *(_late(name) for name in ("p50", "p90", "p99", "p999", "max")),
+    rate_column("accepted_tbps", "Tb/s"),
+)
+"""The columns of one point."""
+
+CURVE_COLUMNS = (
+    Column("label", "scheduler", "text"),
+    Column("load", show=lambda row: f"{row['load']:.4g}"),
+    *_DELAYS,
+    *(_late(name) for name in ("p50", "p99", "max")),
+    rate_column("accepted_tbps", "Tb/s"),
+)
+"""The columns of several points."""
+
+
+def time_table(columns: tuple[Column, ...], rows: list[dict[str, Any]]) -> Table:
+    """Return another view of the points: their times."""
+    return Table("points", "Delay as a time", columns, rows)
+
+
+def time_facts(timing: Timing, schedulers: list[str]) -> tuple[Fact, ...]:
+    """Return the timing, and the rule of every scheduler, as facts for programs."""
+    rules = {name: propagation_of(name).to_dict() for name in dict.fromkeys(schedulers)}
+    return Fact("timing", timing.to_dict()), Fact("propagation", rules)
+
+
+def time_notes(timing: Timing, schedulers: list[str]) -> tuple[str, ...]:
+    """Return the timing in words, and the rule of every scheduler if there is propagation."""
+    names = dict.fromkeys(schedulers)
+    return timing_notes(timing, *(f"{name}: {propagation_of(name)}" for name in names))
