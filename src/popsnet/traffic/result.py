@@ -407,8 +407,8 @@ class TrafficResult(Reported):
         if timing is None:
             return report
         times = time_table(POINT_COLUMNS, [self.row(timing)])
-        names = [one.scheduler]
-        return report.plus(*time_facts(timing, names), times, *time_notes(timing, names))
+        of = timing, network, [one.scheduler]
+        return report.plus(*time_facts(*of), times, *time_notes(*of))
 
     def _facts(self) -> tuple[Fact, ...]:
         one = self.setting

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from popsnet.hardware import INTERLEAVED, Propagation, Timing
 from popsnet.hardware.shown import rate_column, shown_time, time_column, timing_notes
+from popsnet.network import Network
 from popsnet.report import Column, Fact, Row, Table
 from popsnet.traffic.scheduler import all_schedulers
 
@@ -15,10 +17,12 @@ if TYPE_CHECKING:
 _SHARES = ("p50", "p90", "p95", "p99", "p999", "max")
 
 
-def propagation_of(scheduler: str) -> Propagation:
+def propagation_of(scheduler: str, network: Network, timing: Timing) -> Propagation:
     """Return how propagation lengthens the delays of a scheduler, by its name."""
     known = {one.name: one.propagation for one in all_schedulers()}
-    return known.get(scheduler, INTERLEAVED)
+    if scheduler not in known:  # a function that is not registered, or a file that is not loaded
+        return INTERLEAVED
+    return known[scheduler](network, timing.propagation_slots)
 
 
 def point_times(result: TrafficResult, timing: Timing) -> dict[str, Any]:
@@ -45,7 +49,8 @@ def point_times(result: TrafficResult, timing: Timing) -> dict[str, Any]:
     >>> round(times["accepted_tbps"], 2)
     0.72
     """
-    rule, tau, network = propagation_of(result.scheduler), timing.propagation_slots, result.network
+    network, tau = result.network, timing.propagation_slots
+    rule = propagation_of(result.scheduler, network, timing)
 
     def time(delay: float | None, hops: float | None = None) -> float | None:
         if delay is None:
@@ -100,13 +105,13 @@ def time_table(columns: tuple[Column, ...], rows: list[dict[str, Any]]) -> Table
     return Table("points", "Delay as a time", columns, rows)
 
 
-def time_facts(timing: Timing, schedulers: list[str]) -> tuple[Fact, ...]:
+def time_facts(timing: Timing, network: Network, schedulers: Iterable[str]) -> tuple[Fact, ...]:
     """Return the timing, and the rule of every scheduler, as facts for programs."""
-    rules = {name: propagation_of(name).to_dict() for name in dict.fromkeys(schedulers)}
+    rules = {one: propagation_of(one, network, timing).to_dict() for one in schedulers}
     return Fact("timing", timing.to_dict()), Fact("propagation", rules)
 
 
-def time_notes(timing: Timing, schedulers: list[str]) -> tuple[str, ...]:
+def time_notes(timing: Timing, network: Network, schedulers: Iterable[str]) -> tuple[str, ...]:
     """Return the timing in words, and the rule of every scheduler if there is propagation."""
-    names = dict.fromkeys(schedulers)
-    return timing_notes(timing, *(f"{name}: {propagation_of(name)}" for name in names))
+    rules = {one: propagation_of(one, network, timing) for one in schedulers}
+    return timing_notes(timing, "; ".join(f"{name}: {rule}" for name, rule in rules.items()))

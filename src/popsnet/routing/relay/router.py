@@ -12,6 +12,7 @@ import numpy as np
 
 from popsnet.coins import Coins
 from popsnet.errors import InputError, did_you_mean
+from popsnet.hardware.propagation import ONE_HOP
 from popsnet.memory import Memory
 from popsnet.network import Network
 from popsnet.routing.direct import WORDS, direct, direct_slots, direct_working
@@ -241,6 +242,7 @@ def _explain(schedule: RelaySchedule, network: Network) -> str:
     claims=_CLAIMS,
     words=WORDS,
     working=direct_working,
+    propagation=ONE_HOP,
 )
 def one_hop(network: Network, destination: Ints, coins: Coins, memory: Memory) -> Slots:
     """Route in one hop and max(d, g) slots, as :func:`direct` does: best on tiny networks."""
