@@ -19,7 +19,7 @@ from popsnet.traffic.experiment import TrafficExperiment
 from popsnet.traffic.result import COLUMNS, TrafficResult, bounds_in_words
 from popsnet.traffic.saturation import Saturation, find_saturation
 from popsnet.traffic.simulate import simulate
-from popsnet.traffic.times import CURVE_COLUMNS, time_facts, time_notes, time_table
+from popsnet.traffic.times import CURVE_COLUMNS, rules_of, time_facts, time_notes, time_table
 
 
 class _Stopped(PopsnetError):
@@ -80,7 +80,7 @@ class LoadCurves(Reported):
         if timing is None:
             return report
         times = time_table(CURVE_COLUMNS, rows)
-        of = timing, one.network, [one.scheduler for one in self.results]
+        of = timing, rules_of(self.results, timing)
         return report.plus(*time_facts(*of), times, *time_notes(*of))
 
     def _notes(self) -> Iterable[str]:
@@ -290,7 +290,7 @@ class Saturations(Reported):
                 row[f"{key}_tbps"] = timing.terabits(row[key], one.network.n)  # type: ignore[arg-type]
         columns = (*columns, rate_column("stable_tbps", "stable, Tb/s"))
         table = Table("saturation", name, columns, rows)
-        of = timing, one.network, [point.scheduler for point in every]
+        of = timing, rules_of(every, timing)
         return Report(title, (*facts, *time_facts(*of)), (table, *time_notes(*of)))
 
 

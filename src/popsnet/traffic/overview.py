@@ -76,7 +76,8 @@ class TrafficOverview(Reported):
         )
         if timing is None:
             return report
-        of = timing, network, [one.name for one in self.schedulers]
+        tau = timing.propagation_slots
+        of = timing, {one.name: one.propagation(network, tau) for one in self.schedulers}
         return report.plus(*time_facts(*of), *time_notes(*of))
 
     def _row(self, scheduler: Scheduler, timing: Timing | None) -> Row:
