@@ -30,7 +30,7 @@ from .errors import StoreError as StoreError
 from .errors import TraceFormatError as TraceFormatError
 from .experiment import Experiment as Experiment
 from .faults import Faults as Faults
-from .hardware.budget import budget as budget
+from .hardware.power import budget as budget
 from .hardware.timing import Timing as Timing
 from .machine import Machine as Machine
 from .memory import Memory as Memory

@@ -20,6 +20,8 @@ from tests.conftest import Cli
 
 from .schemas import SCHEMAS, require_schema
 
+TIMES = "--timing sirius --fibre 30m"
+
 COMMANDS = (
     ("route", "route 4 4 --trace t.jsonl", 0),
     ("route", "route 8 2 --variant published", 1),
@@ -49,6 +51,20 @@ COMMANDS = (
     ("check", "check lost.jsonl", 1),
     ("check", "check foreign.jsonl", 0),
     ("view", "view t.jsonl --no-open", 0),
+    ("budget", "budget 300 2 --preset pon", 1),
+    ("budget", "budget 16 16 --preset silicon --transmitters one --transmit 20mW", 1),
+    ("route", f"route 4 4 --runs 2 {TIMES}", 0),
+    ("route", "route 4 4 --router direct --slot 20ns", 0),
+    ("compare", f"compare 4 4 --runs 1 {TIMES}", 0),
+    ("plan", f"plan 4 4 {TIMES}", 0),
+    ("schedule", f"schedule 4 4 {TIMES}", 0),
+    ("sort", f"sort 2 4 {TIMES}", 0),
+    ("compute", f"compute sum 2 2 {TIMES}", 0),
+    ("distribution", f"distribution 2 2 --runs 50 --no-exact {TIMES}", 0),
+    ("traffic", f"traffic 4 4 {TIMES}", 0),
+    ("traffic", f"traffic 2 2 --scheduler tdm --load 0.2 --slots 500 {TIMES}", 0),
+    ("traffic", f"traffic 2 2 --scheduler tdm --loads 0.2,0.4 --slots 500 {TIMES}", 0),
+    ("traffic", f"traffic 2 2 --scheduler tdm --saturation --slots 500 {TIMES}", 0),
 )
 
 

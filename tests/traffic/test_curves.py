@@ -88,3 +88,13 @@ def test_the_figure_has_a_line_per_scheduler_and_marks_what_is_unstable() -> Non
     assert 0.5 in np.concatenate(dotted)
     with pytest.raises(InputError, match="Every point is unstable"):
         popsnet.plots.draw_load_curves(run_loads(points("relay", 0.9)).results)
+
+
+def test_the_figure_has_an_axis_of_times_if_there_is_a_timing() -> None:
+    results = run_loads(points("tdm", 0.1, 0.5)).results
+    timing = popsnet.Timing("20ns", fibre="10m")
+    slots, times = (popsnet.plots.draw_load_curves(results, one).axes[0] for one in (None, timing))
+    assert times.get_ylabel() == "delay in ns: mean, 95 % interval; p99"
+    for before, after in zip(slots.lines[:3], times.lines[:3], strict=True):
+        lengthened = 20 * (np.asarray(before.get_ydata(), dtype=float) + 3)  # one hop: + τ
+        assert np.allclose(np.asarray(after.get_ydata(), dtype=float), lengthened)

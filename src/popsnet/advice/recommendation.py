@@ -124,7 +124,7 @@ class Recommendation(Reported):
         timing : Timing
             The length of a slot, and the propagation.
         """
-        rule = one.router.propagation_of(one.variant)
+        rule = one.router.variant(one.variant).propagation
         slots = rule.slots(self.network, one.slots, tau=timing.propagation_slots)
         return timing.nanoseconds(slots) or 0.0
 
@@ -157,7 +157,7 @@ class Recommendation(Reported):
                 "router": one.router.name,
                 "expected_ns": self.time(one, timing),
                 **{f"propagation_{key}": value
-                   for key, value in one.router.propagation_of(one.variant).to_dict().items()},
+                   for key, value in one.router.variant(one.variant).propagation.to_dict().items()},
             }
             for one in sorted(self.forecasts, key=lambda one: self.time(one, timing))
         ]  # fmt: skip

@@ -111,9 +111,8 @@ def traffic(
         _refuse_without_load(scheduler, trace, figure)
         network = popsnet.Network(d, g)
         given = {key: options[key] for key in ("pattern", "burst", "matrix")}
-        return (
-            model.traffic_overview(network, **given, seed=arrival_seed).report(timing).plus(_NEXT)
-        )
+        overview = model.traffic_overview(network, **given, seed=arrival_seed)
+        return overview.report(timing).plus(_NEXT)
     names = scheduler or _defaults(chosen)
     values = [_ANY if saturation else load] if loads is None else model.read_loads(loads)
     points = [
@@ -196,7 +195,7 @@ def _curves(
         return report
     if all(one.delay.mean is None or one.verdict == "unstable" for one in curves.results):
         return report.plus("No figure is written: every point is unstable.")
-    return with_figure(report, figure, popsnet.plots.draw_load_curves(curves.results))
+    return with_figure(report, figure, popsnet.plots.draw_load_curves(curves.results, timing))
 
 
 def _saturation(points: list[TrafficExperiment], engine: str, timing: Timed) -> Report:

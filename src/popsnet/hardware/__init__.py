@@ -1,7 +1,7 @@
 """Hardware: units, slots in nanoseconds, and power budgets; pure functions, which change no run."""
 
 from popsnet.hardware.basis import Basis
-from popsnet.hardware.budget import Architecture, Link, PowerBudget, budget
+from popsnet.hardware.power import Architecture, Link, PowerBudget, budget
 from popsnet.hardware.presets import LINKS, TIMINGS, LinkPreset, find_preset
 from popsnet.hardware.propagation import EVERY_SLOT_WAITS, INTERLEAVED, ONE_HOP, Propagation
 from popsnet.hardware.timing import Timing

@@ -23,6 +23,12 @@ class LinkPreset:
         The figures by name, as texts with units.
     bases : mapping
         What each of them rests on.
+
+    Examples
+    --------
+    >>> from popsnet.hardware import LINKS
+    >>> LINKS["silicon"].figures["sensitivity"], LINKS["silicon"].bases["sensitivity"].kind
+    ('-9.7dBm', 'source')
     """
 
     name: str

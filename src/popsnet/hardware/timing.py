@@ -229,11 +229,9 @@ class Timing:
             f"; {LENGTH.shown(self.fibre)} of fibre delay a message by {tau:,} "
             f"slot{'' if tau == 1 else 's'}"
         )  # fmt: skip
+        guard = f", {TIME.shown(self.guard)} of it guard" if self.guard else ""
         preset = f" ({self.name})" if self.name else ""
-        text = (
-            f"Time{preset}: a slot of {TIME.shown(self.slot)}, {TIME.shown(self.guard)} of it "
-            f"guard{carries}{away}."
-        )
+        text = f"Time{preset}: a slot of {TIME.shown(self.slot)}{guard}{carries}{away}."
         assumed = [name for name in _FIELDS if self.basis(name).kind == "assumption"]
         return (text, *(f"Assumed: {', '.join(assumed)}." for _ in assumed[:1]))
 

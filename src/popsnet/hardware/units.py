@@ -153,6 +153,8 @@ TIME = Dimension(
     _powers(("ps", -12), ("ns", -9), ("µs", -6), ("ms", -3), ("s", 0), ("us", -6), ("μs", -6)),
     "s",
 )
+"""Times, in seconds."""
+
 RATE = Dimension(
     "a line rate",
     "100Gbps",
@@ -162,7 +164,11 @@ RATE = Dimension(
     ),
     "bps",
 )  # fmt: skip
+"""Line rates, in bits per second."""
+
 LENGTH = Dimension("a length", "10m", _powers(("cm", -2), ("m", 0), ("km", 3)), "m")
+"""Lengths of fibre, in metres."""
+
 POWER = Dimension(
     "a power",
     "4dBm",
@@ -170,7 +176,10 @@ POWER = Dimension(
     "dBm",
     logarithmic=True,
 )
+"""Powers, in dBm."""
+
 LOSS = Dimension("a loss", "0.3dB", {"dB": Fraction(1)}, "dB")
+"""Losses, in dB."""
 
 
 def milliwatts(dbm: float) -> float:

@@ -4,22 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import groupby
+from typing import NamedTuple
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator
 
 from popsnet.errors import InputError
+from popsnet.hardware import Timing
 from popsnet.plots import style
 from popsnet.terminal import visible
 from popsnet.traffic import TrafficResult
+from popsnet.traffic.times import point_times
 
 _WIDE_RANGE = 10.0
 """From this ratio of the largest to the smallest load on, the x axis is logarithmic."""
 
 
 @style.styled()
-def draw_load_curves(results: Iterable[TrafficResult]) -> Figure:
+def draw_load_curves(results: Iterable[TrafficResult], timing: Timing | None = None) -> Figure:
     """Draw mean delays with 95 % intervals against the load, a line per scheduler.
 
     Above the mean a thin line ends at the 99th percentile. A vertical line, dashed in the colour of
@@ -30,6 +33,8 @@ def draw_load_curves(results: Iterable[TrafficResult]) -> Figure:
     ----------
     results : iterable of TrafficResult
         The points.
+    timing : Timing, optional
+        The length of a slot, to draw delays in nanoseconds, propagation included.
 
     Returns
     -------
@@ -66,29 +71,48 @@ def draw_load_curves(results: Iterable[TrafficResult]) -> Figure:
     axes.set_title(visible(f"{one.network}, {one.arrivals}"))
     looks = (*style.LOOKS, style.Look(style.GREY, "*", (0, (4, 1, 1, 1))))
     for look, label in zip(looks, order, strict=False):
-        _draw(axes, label, lines[label], look)
+        _draw(axes, label, lines[label], look, timing)
     _mark_bound(axes, one)
     _explain_lines(axes, points)
-    _set_axes(axes, points)
+    _set_axes(axes, points, "slots" if timing is None else "ns")
     return style.with_legend(figure, 3)
 
 
-def _draw(axes: Axes, label: str, line: list[TrafficResult], look: style.Look) -> None:
+class _Drawn(NamedTuple):
+    """The delays of a point in the unit of the axis."""
+
+    mean: float
+    half_width: float
+    p99: float | None
+
+
+def _drawn(one: TrafficResult, timing: Timing | None) -> _Drawn:
+    if timing is None:
+        return _Drawn(one.delay.mean or 0.0, one.delay.half_width or 0.0, one.delay.p99)
+    times = point_times(one, timing)
+    low, high = times["delay_low_ns"] or 0.0, times["delay_high_ns"] or 0.0
+    return _Drawn(times["delay_mean_ns"] or 0.0, (high - low) / 2, times["delay_p99_ns"])
+
+
+def _draw(
+    axes: Axes, label: str, line: list[TrafficResult], look: style.Look, timing: Timing | None
+) -> None:
     stable = [one for one in line if one.verdict != "unstable" and one.delay.mean is not None]
     loads = [one.load for one in stable]
-    means = [one.delay.mean or 0.0 for one in stable]
-    reach = [one.delay.half_width or 0.0 for one in stable]
+    delays = [_drawn(one, timing) for one in stable]
+    means = [one.mean for one in delays]
+    reach = [one.half_width for one in delays]
     axes.errorbar(
         loads, means, yerr=reach, label=visible(label), **look.curve, marker=look.marker,
         markersize=4, linewidth=1.1, elinewidth=0.9, capsize=2.5, capthick=0.9,
     )  # fmt: skip
-    tails = [(one.load, one.delay.p99) for one in stable if one.delay.p99 is not None]
+    tails = [(x, one.p99) for x, one in zip(loads, delays, strict=True) if one.p99 is not None]
     if tails:
         xs, ys = zip(*tails, strict=True)
         axes.plot(xs, ys, color=look.colour, linewidth=0.6, alpha=0.6)
     open_points = [one for one in stable if one.verdict == "undecided"]
     axes.plot(
-        [one.load for one in open_points], [one.delay.mean or 0.0 for one in open_points],
+        [one.load for one in open_points], [_drawn(one, timing).mean for one in open_points],
         color=look.colour, marker=look.marker, markersize=4, markerfacecolor="white",
         linestyle="none", zorder=3,
     )  # fmt: skip
@@ -113,8 +137,8 @@ def _explain_lines(axes: Axes, points: list[TrafficResult]) -> None:
         )
 
 
-def _set_axes(axes: Axes, points: list[TrafficResult]) -> None:
-    axes.set_ylabel("delay in slots: mean, 95 % interval; p99")
+def _set_axes(axes: Axes, points: list[TrafficResult], unit: str) -> None:
+    axes.set_ylabel(f"delay in {unit}: mean, 95 % interval; p99")
     axes.set_xlabel("load: packets per processor and slot")
     axes.set_yscale("log")
     axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5), numticks=99))

@@ -54,7 +54,9 @@ def _lengthen(network: Network, slots: float, hops: float, tau: int) -> float:
     reference="Mei and Rizzi, Routing permutations in POPS networks (2003)",
     online=False,
     claims=_CLAIMS,
-    propagation=Propagation("all first hops, then all second hops: + τ or more", _lengthen, hops=2),
+    propagation=Propagation(
+        "first hops, then second hops: max(S + τ, S/2 + 1 + 2τ) of S slots", _lengthen, hops=2
+    ),
     working=_working,
     words=Words(
         "All packets were known beforehand: they go in two hops, or one, without a collision.",

@@ -86,6 +86,9 @@ class Variant:
     planned : function of a network, optional
         Returns the name of the variant that is run on a network instead of this one, with the
         schedule that is best there.
+    propagation : Propagation
+        How propagation lengthens its runs on permutations. By default every slot waits until
+        everything that was sent before has arrived, which is safe for every variant.
 
     Examples
     --------
@@ -106,6 +109,7 @@ class Variant:
     working: Working = default_working
     survives: frozenset[str] = frozenset()
     planned: Callable[[Network], str] | None = None
+    propagation: Propagation = EVERY_SLOT_WAITS
 
 
 Schedules: TypeAlias = Callable[[str], Variant]
@@ -159,9 +163,6 @@ class Router:
     relations : mapping
         The ways in which it serves demands, by name; the first is the default. A router without
         any routes permutations only.
-    propagation : Propagation
-        How propagation lengthens its runs on permutations. By default every slot waits until
-        everything that was sent before has arrived, which is safe for every router.
 
     Examples
     --------
@@ -193,7 +194,6 @@ class Router:
     claims: Claims = NO_CLAIMS
     states_online: bool = False
     relations: Mapping[str, Relation] = field(default_factory=dict)
-    propagation: Propagation = EVERY_SLOT_WAITS
 
     def __repr__(self) -> str:
         return f"<router {self.name}: {self.summary}>"
@@ -229,33 +229,6 @@ class Router:
         buffers = self.variant(variant).buffers
         buffers = self.buffers if buffers is None else buffers
         return _held(buffers(network) if callable(buffers) else buffers)
-
-    def propagation_of(self, variant: str, demand: Demand | None = None) -> Propagation:
-        """Return how propagation lengthens the runs of a variant.
-
-        Parameters
-        ----------
-        variant : str
-            The name of the variant. Termination detection waits for every slot.
-        demand : Demand, optional
-            The packets, if they are not a permutation. They are announced first, so slots wait.
-
-        Returns
-        -------
-        Propagation
-            The rule.
-
-        Examples
-        --------
-        >>> import popsnet
-        >>> direct = popsnet.find_router("direct")
-        >>> print(direct.propagation_of("standard"))
-        one hop, nothing waits: + τ
-        >>> print(direct.propagation_of("standard+or"))
-        every slot waits for the one before: slots × (1 + τ)
-        """
-        waits = demand is not None or variant.endswith(DETECTED)
-        return EVERY_SLOT_WAITS if waits else self.propagation
 
     def words_on(self, network: Network, variant: str | Variant) -> TraceWords:
         """Return the texts that explain the variant in the header of a trace.
@@ -470,8 +443,10 @@ class Router:
         if self.randomness != "none":  # others take one step, and all is delivered after it
             working = partial(_with_detection, variant.working)
         return replace(
-            variant, name=name, route=route, words=words, working=working, survives=frozenset()
-        )  # after faults a global OR may end a run too early, or never
+            variant, name=name, route=route, words=words, working=working,
+            survives=frozenset(),  # after faults a global OR may end a run too early, or never
+            propagation=EVERY_SLOT_WAITS,
+        )  # fmt: skip
 
 
 def _with_detection(working: Working, network: Network) -> int:
@@ -563,7 +538,6 @@ class RouterFacts(TypedDict, total=False):
     online: bool
     schedules: Schedules | None
     claims: Claims
-    propagation: Propagation
 
 
 def register(
@@ -573,6 +547,7 @@ def register(
     obstacle: Obstacle = _anywhere,
     words: Words = NO_WORDS,
     working: Working = default_working,
+    propagation: Propagation = EVERY_SLOT_WAITS,
     **facts: Unpack[RouterFacts],
 ) -> Callable[[Route], Route]:
     """Register the decorated generator function as a router.
@@ -590,10 +565,14 @@ def register(
     working : function of a network, optional
         Returns the bytes that the function takes in the simulation, with a slot and its inbox. By
         default these are 80 per processor.
+    propagation : Propagation
+        How propagation lengthens its runs on permutations. By default every slot waits.
     **facts
         ``summary``, ``slots`` and ``buffers``, and any of ``memory``, ``messages``, ``applies``,
         ``randomness``, ``faults``, ``reference``, ``version``, ``default``, ``online``,
         ``schedules``, ``claims`` and ``propagation``, as in :class:`Router`.
+        ``randomness``, ``reference``, ``version``, ``default``, ``online``, ``schedules`` and
+        ``claims``, as in :class:`Router`.
 
     Returns
     -------
@@ -632,7 +611,9 @@ def register(
                 f"Router {name!r}: register needs summary=, slots= and buffers=; add "
                 f"{', '.join(missing)}."
             )
-        first = Variant(route, obstacle, variant, words=words, working=working)
+        first = Variant(
+            route, obstacle, variant, words=words, working=working, propagation=propagation
+        )
         stated = "online" in facts
         router = Router(name=name, variants={variant: first}, states_online=stated, **facts)
         if not callable(router.buffers):

@@ -20,7 +20,7 @@ _COUNTS = {"slots": "until the router ended", "slots_delivered": "until the last
 
 def propagation_of(experiment: Experiment) -> Propagation:
     """Return how propagation lengthens the runs of an experiment."""
-    return experiment.resolved_router.propagation_of(experiment.variant, experiment.demand)
+    return experiment.resolved_variant.propagation
 
 
 def times_of(experiment: Experiment, timing: Timing, slots: npt.ArrayLike) -> list[float]:

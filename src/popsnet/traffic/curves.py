@@ -19,7 +19,7 @@ from popsnet.traffic.experiment import TrafficExperiment
 from popsnet.traffic.result import COLUMNS, TrafficResult, bounds_in_words
 from popsnet.traffic.saturation import Saturation, find_saturation
 from popsnet.traffic.simulate import simulate
-from popsnet.traffic.times import CURVE_COLUMNS, time_facts, time_notes, time_table
+from popsnet.traffic.times import CURVE_COLUMNS, rules_of, time_facts, time_notes, time_table
 
 
 class _Stopped(PopsnetError):
@@ -79,9 +79,9 @@ class LoadCurves(Reported):
         report = Report(title, (*facts, left), (table, *self._notes()))
         if timing is None:
             return report
-        names = [one.scheduler for one in self.results]
         times = time_table(CURVE_COLUMNS, rows)
-        return report.plus(*time_facts(timing, names), times, *time_notes(timing, names))
+        of = timing, rules_of(self.results, timing)
+        return report.plus(*time_facts(*of), times, *time_notes(*of))
 
     def _notes(self) -> Iterable[str]:
         for name, points in groupby(self.not_run, lambda one: one.label):
@@ -289,10 +289,9 @@ class Saturations(Reported):
             for key in ("stable", "unstable"):
                 row[f"{key}_tbps"] = timing.terabits(row[key], one.network.n)  # type: ignore[arg-type]
         columns = (*columns, rate_column("stable_tbps", "stable, Tb/s"))
-        names = [point.scheduler for point in every]
         table = Table("saturation", name, columns, rows)
-        notes = time_notes(timing, names)
-        return Report(title, (*facts, *time_facts(timing, names)), (table, *notes))
+        of = timing, rules_of(every, timing)
+        return Report(title, (*facts, *time_facts(*of)), (table, *time_notes(*of)))
 
 
 def _undecided(row: Row) -> str:

@@ -76,8 +76,9 @@ class TrafficOverview(Reported):
         )
         if timing is None:
             return report
-        names = [one.name for one in self.schedulers]
-        return report.plus(*time_facts(timing, names), *time_notes(timing, names))
+        tau = timing.propagation_slots
+        of = timing, {one.name: one.propagation(network, tau) for one in self.schedulers}
+        return report.plus(*time_facts(*of), *time_notes(*of))
 
     def _row(self, scheduler: Scheduler, timing: Timing | None) -> Row:
         load, delay = (
@@ -100,7 +101,8 @@ class TrafficOverview(Reported):
     ) -> Row:
         longer = None
         if delay is not None:
-            rule, tau = scheduler.propagation, timing.propagation_slots
+            tau = timing.propagation_slots
+            rule = scheduler.propagation(self.network, tau)
             longer = timing.nanoseconds(rule.slots(self.network, delay, tau=tau))
         return {"delay_ns": longer, "saturation_tbps": timing.terabits(load, self.network.n)}
 

@@ -12,7 +12,14 @@ from popsnet.report import Column, Fact, Report, Reported, Row, Table, counted, 
 from popsnet.report.table import NOTHING
 from popsnet.traffic.measures import Window, Worst
 from popsnet.traffic.scheduler import scheduler_label
-from popsnet.traffic.times import POINT_COLUMNS, point_times, time_facts, time_notes, time_table
+from popsnet.traffic.times import (
+    POINT_COLUMNS,
+    point_times,
+    rules_of,
+    time_facts,
+    time_notes,
+    time_table,
+)
 from popsnet.traffic.verdict import Kind, Verdict
 
 SHARES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p999": 0.999}
@@ -407,8 +414,8 @@ class TrafficResult(Reported):
         if timing is None:
             return report
         times = time_table(POINT_COLUMNS, [self.row(timing)])
-        names = [one.scheduler]
-        return report.plus(*time_facts(timing, names), times, *time_notes(timing, names))
+        of = timing, rules_of([self], timing)
+        return report.plus(*time_facts(*of), times, *time_notes(*of))
 
     def _facts(self) -> tuple[Fact, ...]:
         one = self.setting

@@ -41,6 +41,7 @@ Running: TypeAlias = Generator[Slot | None, Any, None]
 
 Schedule: TypeAlias = Callable[[Network, Coins, Coins, TrafficMemory], Running]
 Amount: TypeAlias = Callable[[Network], float]
+Propagated: TypeAlias = Callable[[Network, int], Propagation]
 
 
 @dataclass(frozen=True, repr=False)
@@ -84,9 +85,9 @@ class Scheduler:
         Changed whenever the same seeds give other runs than before.
     words : Words
         Texts that explain its traces.
-    propagation : Propagation
-        How propagation lengthens its delays. By default 1 + τ schedulers are interleaved, which is
-        safe for every scheduler.
+    propagation : function of a network and τ
+        Returns how propagation of τ slots lengthens its delays. By default 1 + τ schedulers are
+        interleaved, which is safe for every scheduler.
     file : str
         The file that it was loaded from, if any.
 
@@ -113,7 +114,7 @@ class Scheduler:
     reference: str = ""
     version: str = "1"
     words: Words = NO_WORDS
-    propagation: Propagation = INTERLEAVED
+    propagation: Propagated = lambda network, tau: INTERLEAVED
     file: str = ""
 
     def __repr__(self) -> str:
@@ -168,7 +169,7 @@ class SchedulerFacts(TypedDict, total=False):
     reference: str
     version: str
     words: Words
-    propagation: Propagation
+    propagation: Propagated
 
 
 def register_scheduler(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from popsnet.hardware import INTERLEAVED, Propagation, Timing
+from popsnet.hardware import INTERLEAVED, ONE_HOP, Propagation, Timing
 from popsnet.hardware.shown import rate_column, shown_time, time_column, timing_notes
 from popsnet.report import Column, Fact, Row, Table
 from popsnet.traffic.scheduler import all_schedulers
@@ -15,10 +17,21 @@ if TYPE_CHECKING:
 _SHARES = ("p50", "p90", "p95", "p99", "p999", "max")
 
 
-def propagation_of(scheduler: str) -> Propagation:
-    """Return how propagation lengthens the delays of a scheduler, by its name."""
+def propagation_of(result: TrafficResult, timing: Timing) -> Propagation:
+    """Return how propagation lengthens the delays of a point.
+
+    Interleaved schedulers share the arrivals of a processor, and the share of a Bernoulli process
+    is one; that of bursts is not, so delays are an estimate. So they are with finite buffers,
+    except for one hop: propagation fills others longer.
+    """
     known = {one.name: one.propagation for one in all_schedulers()}
-    return known.get(scheduler, INTERLEAVED)
+    rule = INTERLEAVED  # of a function that is not registered, or a file that is not loaded
+    if result.scheduler in known:
+        rule = known[result.scheduler](result.network, timing.propagation_slots)
+    if rule is ONE_HOP or not timing.propagation_slots:
+        return rule
+    shared = rule is INTERLEAVED and not result.arrivals.startswith("bernoulli")
+    return replace(rule, accuracy="estimate") if shared or result.buffer else rule
 
 
 def point_times(result: TrafficResult, timing: Timing) -> dict[str, Any]:
@@ -45,7 +58,8 @@ def point_times(result: TrafficResult, timing: Timing) -> dict[str, Any]:
     >>> round(times["accepted_tbps"], 2)
     0.72
     """
-    rule, tau, network = propagation_of(result.scheduler), timing.propagation_slots, result.network
+    network, tau = result.network, timing.propagation_slots
+    rule = propagation_of(result, timing)
 
     def time(delay: float | None, hops: float | None = None) -> float | None:
         if delay is None:
@@ -100,13 +114,21 @@ def time_table(columns: tuple[Column, ...], rows: list[dict[str, Any]]) -> Table
     return Table("points", "Delay as a time", columns, rows)
 
 
-def time_facts(timing: Timing, schedulers: list[str]) -> tuple[Fact, ...]:
+Rules: TypeAlias = Mapping[str, Propagation]
+"""The rules of propagation of schedulers, by name."""
+
+
+def rules_of(results: Iterable[TrafficResult], timing: Timing) -> Rules:
+    """Return the rules of the schedulers of points."""
+    return {one.scheduler: propagation_of(one, timing) for one in results}
+
+
+def time_facts(timing: Timing, rules: Rules) -> tuple[Fact, ...]:
     """Return the timing, and the rule of every scheduler, as facts for programs."""
-    rules = {name: propagation_of(name).to_dict() for name in dict.fromkeys(schedulers)}
-    return Fact("timing", timing.to_dict()), Fact("propagation", rules)
+    told = {name: rule.to_dict() for name, rule in rules.items()}
+    return Fact("timing", timing.to_dict()), Fact("propagation", told)
 
 
-def time_notes(timing: Timing, schedulers: list[str]) -> tuple[str, ...]:
+def time_notes(timing: Timing, rules: Rules) -> tuple[str, ...]:
     """Return the timing in words, and the rule of every scheduler if there is propagation."""
-    names = dict.fromkeys(schedulers)
-    return timing_notes(timing, *(f"{name}: {propagation_of(name)}" for name in names))
+    return timing_notes(timing, "; ".join(f"{name}: {rule}" for name, rule in rules.items()))

@@ -14,6 +14,7 @@ import numpy as np
 from popsnet.coins import Coins
 from popsnet.errors import InputError, did_you_mean
 from popsnet.faults import KINDS
+from popsnet.hardware.propagation import ONE_HOP
 from popsnet.memory import Memory
 from popsnet.network import Network
 from popsnet.routing.direct import WORDS, direct, direct_slots, direct_working
@@ -288,6 +289,7 @@ _SURVIVES = (
     claims=_CLAIMS,
     words=WORDS,
     working=direct_working,
+    propagation=ONE_HOP,
 )
 def one_hop(network: Network, destination: Ints, coins: Coins, memory: Memory) -> Slots:
     """Route in one hop and max(d, g) slots, as :func:`direct` does: best on tiny networks."""

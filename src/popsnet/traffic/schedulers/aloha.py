@@ -9,7 +9,7 @@ import numpy as np
 
 from popsnet.coins import Coins
 from popsnet.errors import InputError
-from popsnet.hardware.propagation import Propagation, rounded_up
+from popsnet.hardware.propagation import INTERLEAVED, Propagation, rounded_up
 from popsnet.network import Network
 from popsnet.routing.facts import Words
 from popsnet.slot import Inbox, Slot
@@ -80,20 +80,20 @@ def _aloha(
             memory.drop(*attempts.conclude(attempt, inbox.receivers, queues))
 
 
-def _lengthen(network: Network, delay: float, hops: float, tau: int) -> float:
-    """Return the delay if acknowledgements come later, by τ rounded up to an even number.
+def _propagation(network: Network, tau: int) -> Propagation:
+    """Return + τ if outcomes are known before they matter, with acknowledgements τ' slots later.
 
+    τ' is τ rounded up to an even number, so that data slots and acknowledgements still alternate.
     Data slot s looks at one queue of every source, that of the destinations that listen, and data
-    slot s + g is the next to do so. The outcome of data slot s is known 2 + τ + τ' slots after it
+    slot s + g is the next to do so. The outcome of data slot s is known 2 + τ' + τ slots after it
     begins. If these are at most 2g, every decision is the same, and a packet arrives τ slots later.
     Otherwise 1 + τ schedulers are interleaved.
     """
-    in_time = tau + rounded_up(tau, 2) <= 2 * (network.g - 1)
-    return delay + tau if in_time else delay * (1 + tau)
+    return _IN_TIME if tau + rounded_up(tau, 2) <= 2 * (network.g - 1) else INTERLEAVED
 
 
-_PROPAGATION = Propagation(
-    "acknowledged before the next turn: + τ; if τ is too large for that: × (1 + τ)", _lengthen
+_IN_TIME = Propagation(
+    "one hop, acknowledged before the next turn: + τ", lambda _, delay, hops, tau: delay + tau
 )
 
 
@@ -111,7 +111,7 @@ _PROPAGATION = Propagation(
     messages="an acknowledgement per delivered packet",
     randomness="private",
     reference="L. G. Roberts, 1975 (slotted ALOHA)",
-    propagation=_PROPAGATION,
+    propagation=_propagation,
     words=Words(
         "Destinations listen to the groups in turn. A source that has a packet for a destination "
         "that listens to its group sends it; two on one coupler destroy each other, and are tried "

@@ -64,7 +64,7 @@ _PROPAGATION = Propagation("later hops 3⌈τ/3⌉ slots later each: + τ per ho
     messages="none",
     randomness="public",
     reference="D. Amir, T. Wilson and others, 2022 and 2024 (oblivious reconfigurable networks)",
-    propagation=_PROPAGATION,
+    propagation=lambda network, tau: _PROPAGATION,
     words=Words(
         "Slots come in threes. A packet is spread to any processor, goes on to one whose index is "
         "that of its destination (mod g), and from there to the destination's group.",

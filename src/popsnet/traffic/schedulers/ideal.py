@@ -98,7 +98,7 @@ def _ideal(
     messages="outside of the network",
     randomness="public",
     reference="T. E. Anderson et al., 1993 (maximal matchings)",
-    propagation=ONE_HOP,
+    propagation=lambda network, tau: ONE_HOP,
     words=Words(
         "A scheduler that knows all queues chooses packets that do not disturb each other, as many "
         "as fit one after another in random order.",

@@ -71,7 +71,7 @@ _PROPAGATION = Propagation("+ τ per hop", _lengthen, "estimate", 2)
     messages="none",
     randomness="public, which of ⌈d/g⌉ hearers relays; none for d ≤ g",
     reference="W. M. Mellette et al., 2017 (RotorNet, RotorLB)",
-    propagation=_PROPAGATION,
+    propagation=lambda network, tau: _PROPAGATION,
     words=Words(
         "In a frame of n slots every processor meets every other one. It sends a relayed packet "
         "for it, else one of its own, else it spreads a packet of a queue of two or more.",

@@ -28,7 +28,7 @@ _PHASE = "to destination"
     messages="none",
     randomness="none",
     reference="S. S. Lam, 1977 (time-division multiple access)",
-    propagation=ONE_HOP,
+    propagation=lambda network, tau: ONE_HOP,
     words=Words(
         "In a frame of n slots every processor meets every other one. It sends the oldest packet "
         "for the processor that it meets.",

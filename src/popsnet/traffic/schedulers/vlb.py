@@ -46,7 +46,7 @@ _PROPAGATION = Propagation("second hops 2⌈τ/2⌉ slots later: + τ per hop", 
     messages="none",
     randomness="public, which of ⌈d/g⌉ hearers relays; none for d ≤ g",
     reference="C.-S. Chang, D.-S. Lee, Y.-S. Jou, 2002 (load-balanced switch)",
-    propagation=_PROPAGATION,
+    propagation=lambda network, tau: _PROPAGATION,
     words=Words(
         "Slots alternate. Packets are spread over all processors, and from there they go to their "
         "destinations, both in the frame of n slots.",

@@ -160,6 +160,13 @@ class Architecture:
         The largest power of two among them, as stars are mostly made.
     largest_n : int
         The most processors: for this g with many transmitters, for any shape with one.
+
+    Examples
+    --------
+    >>> import popsnet
+    >>> one = popsnet.budget(32, 32, preset="pon").architecture("one")
+    >>> one.closes, one.largest_d, one.largest_n
+    (False, 8, 285)
     """
 
     transmitters: Transmitters
