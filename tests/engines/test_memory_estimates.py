@@ -30,6 +30,8 @@ SMALL = [
     Case("slots", "relay", "S T16", 64, 64),
     Case("slots", "relay", "X8 P1", 64, 64),
     Case("slots", "relay", "P3 Q P3", 256, 64),
+    Case("slots", "relay", "survive", 256, 64),
+    Case("slots", "relay", "survive-flooded", 16, 512),
     Case("slots", "mei-rizzi", "", 128, 128),
     Case("slots", "mei-rizzi", "", 1000, 15),
     Case("slots", "direct", "", 128, 128, slots=10),

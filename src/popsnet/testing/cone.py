@@ -44,7 +44,9 @@ class PrivateCoins(Coins):
     processor, and is the same in both runs.
     """
 
-    hint: ClassVar = "A router has no public coins except those that it broadcasts."
+    hint: ClassVar = (
+        "A router has no public coins except those that it broadcasts or is configured with."
+    )
     """How coins that belong to no processor are drawn."""
     _n: int
     _changed: Ints

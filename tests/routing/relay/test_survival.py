@@ -14,8 +14,9 @@ import popsnet
 from popsnet import Coins, Experiment, Faults, InputError, Network, Slot, check_trace
 from popsnet.faults import KINDS, two_way_paths
 from popsnet.routing import get_router
-from popsnet.routing.relay import fractions, parse_schedule, parse_survival, plan_survival
-from popsnet.slot import Inbox
+from popsnet.routing.relay import fractions, parse_schedule, parse_survival, plan_survival, verified
+from popsnet.routing.relay.state import Bools
+from popsnet.slot import Inbox, Ints
 from popsnet.testing import check_locality
 from popsnet.trace.faulty import FaultyParts
 from popsnet.trace.reader import FaultsOfTrace
@@ -140,6 +141,18 @@ def test_each_dead_part_alone(kind: str, d: int, g: int) -> None:
     """A source whose transmitter is dead shares slots with others, and takes none of their acks."""
     for processor in range(0, d * g, 5):
         survived(d, g, "random", "survive", f"{kind[:-1]}:{processor}", processor)
+
+
+def test_acks_that_name_nothing_would_lose_packets(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sources and relays that take any ack as theirs, as in the stage F."""
+
+    def heard(inbox: Inbox, listeners: Ints, names: Ints) -> Bools:
+        return np.isin(listeners, inbox.receivers)
+
+    monkeypatch.setattr(verified, "_hears", heard)
+    done = run(Case(8, 8, "random", "survive: VF", "transmitter:0", 0))
+    assert done.complaint is not None
+    assert "lost" in done.complaint
 
 
 @pytest.mark.parametrize("loss", [0.01, 0.1, 0.3])
@@ -275,7 +288,7 @@ def test_every_processor_acts_on_what_it_knows(
     d: int, g: int, variant: str, faults: str | None
 ) -> None:
     check_locality(
-        RELAY, Network(d, g), variants=[variant], seed=1, pairs=6, faults=faults, max_slots=150
+        RELAY, Network(d, g), variants=[variant], seed=1, pairs=4, faults=faults, max_slots=150
     )
 
 

@@ -115,7 +115,7 @@ class SurvivalSchedule:
 
     def working(self, network: Network) -> int:
         """Return the bytes of the arrays of a run besides the machine's, with a slot and inbox."""
-        flood = global_or_bytes(network, network.g) if self.seed == "flooded" else 0
+        flood = 2 * global_or_bytes(network, network.g) if self.seed == "flooded" else 0
         return self.stages.working(network) + flood
 
     def obstacle(self, network: Network) -> str | None:
