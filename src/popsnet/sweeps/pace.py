@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 
+from popsnet.progress import duration
 from popsnet.sweeps.parcels import Finished
 from popsnet.sweeps.points import Point
 
@@ -41,16 +42,3 @@ class Pace:
             yield f"{rate:,.{0 if rate >= 10 else 2}f} {unit} per second"
         if left is not None and self._estimated > 0:
             yield f"{duration(left * elapsed / self._estimated)} left"
-
-
-def duration(seconds: float) -> str:
-    """Return a time in words, in one or two units.
-
-    >>> duration(3.2), duration(200), duration(7380), duration(300000)
-    ('3 s', '3 min 20 s', '2 h 3 min', '3 d 11 h')
-    """
-    whole = round(seconds)
-    for size, unit, smaller, name in ((86400, "d", 3600, "h"), (3600, "h", 60, "min")):
-        if whole >= size:
-            return f"{whole // size} {unit} {whole % size // smaller} {name}"
-    return f"{whole // 60} min {whole % 60} s" if whole >= 60 else f"{whole} s"
