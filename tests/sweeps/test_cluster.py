@@ -23,9 +23,10 @@ from popsnet import Experiment, collect
 from popsnet.errors import InputError, PopsnetError
 from popsnet.paper.plan import make_plan
 from popsnet.paper.reproduce import STORE, carry_out
+from popsnet.progress import duration
 from popsnet.sweeps import open_cluster, runner
 from popsnet.sweeps.cluster import ClusterExecutor
-from popsnet.sweeps.pace import Pace, duration
+from popsnet.sweeps.pace import Pace
 from popsnet.sweeps.parcels import Sender, execute_parcel
 from popsnet.sweeps.rows import RESULTS
 from popsnet.sweeps.shard import execute_shards

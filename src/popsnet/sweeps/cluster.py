@@ -16,7 +16,7 @@ import popsnet
 from popsnet import system
 from popsnet.errors import InputError, PopsnetError, how_to_install
 from popsnet.sweeps.parcels import Finished, Sender, different_versions, execute_parcel, unpack
-from popsnet.sweeps.work import Work
+from popsnet.sweeps.work import ANYWHERE, ON_GPU, Work
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -26,6 +26,9 @@ _P = ParamSpec("_P")
 
 MOST_WORKERS = 1024
 """The most worker processes that are started here."""
+
+_GPU = "GPU"
+"""The resource that workers with a GPU have, as in ``dask worker --resources GPU=1``."""
 
 _SECONDS_TO_CONNECT = 10
 _SECONDS_BETWEEN_LOOKS = 1.0
@@ -167,24 +170,32 @@ class ClusterExecutor(Executor):
     def __init__(self, client: Client, address: str, is_local: bool = False) -> None:
         self.address = address
         self._client, self._is_local = client, is_local
-        self._executor = client.get_executor(pure=False)
+        self._executors = {
+            ANYWHERE: client.get_executor(pure=False),
+            ON_GPU: client.get_executor(pure=False, resources={_GPU: 1}),
+        }
         self._sender = Sender()
         self._contents: dict[str, Any] = {}
         self._looked = -math.inf
-        self._workers = self._threads = 0
+        self._workers = self._threads = self._gpus = 0
         self._memory = math.inf
 
     def submit(self, work: Callable[_P, _T], /, *args: _P.args, **kwargs: _P.kwargs) -> Future[_T]:
         """Call a function on a worker."""
-        future: Future[_T] = self._executor.submit(work, *args, **kwargs)
+        future: Future[_T] = self._executors[ANYWHERE].submit(work, *args, **kwargs)
         return future
 
-    def send(self, work: Sequence[Work]) -> Future[bytes]:
-        """Hand over pieces of work as one task; :meth:`received` reads the result."""
+    def send(self, work: Sequence[Work], engine: str = ANYWHERE) -> Future[bytes]:
+        """Hand over pieces of work as one task; :meth:`received` reads the result.
+
+        Work for the engine ``cuda`` is done by workers that have the resource GPU.
+        """
         self.require_scheduler()
-        parcel, digests = self._sender.pack(work)
+        parcel, digests = self._sender.pack(work, engine)
         contents = [self._sent(digest) for digest in digests]
-        return self.submit(execute_parcel, popsnet.__version__, parcel, digests, *contents)
+        given = popsnet.__version__, parcel, digests, *contents
+        future: Future[bytes] = self._executors[engine].submit(execute_parcel, *given)
+        return future
 
     def _sent(self, digest: str) -> Any:
         """Return the contents of a file on the cluster, as a task that can be done again.
@@ -234,9 +245,18 @@ class ClusterExecutor(Executor):
 
     @property
     def threads(self) -> int:
-        """How many pieces of work the workers do at once, at least 1."""
+        """How many pieces of work the workers do at once besides those on GPUs, at least 1.
+
+        Workers with a GPU are counted if there are no others.
+        """
         self._look()
         return max(self._threads, 1)
+
+    @property
+    def gpus(self) -> int:
+        """How many pieces of work the workers do at once on GPUs, by their resource GPU."""
+        self._look()
+        return self._gpus
 
     @property
     def memory(self) -> float:
@@ -254,9 +274,13 @@ class ClusterExecutor(Executor):
             found = self._client.sync(ask, n_workers=-1, callback_timeout=_SECONDS_TO_CONNECT)
         except (OSError, TimeoutError, ValueError) as error:
             raise self._lost() from error
-        there = found["workers"].values()
+        there = list(found["workers"].values())
         limits = [one["memory_limit"] for one in there]  # 0 if there is none
-        self._workers, self._threads = len(limits), sum(one["nthreads"] for one in there)
+        gpus = [int(one["resources"].get(_GPU, 0)) for one in there]
+        threads = [one["nthreads"] for one in there]
+        others = [some for some, gpu in zip(threads, gpus, strict=True) if not gpu]
+        self._workers, self._gpus = len(there), sum(gpus)
+        self._threads = sum(others) or sum(threads)
         self._memory = float(sum(limits)) if limits and all(limits) else math.inf
         if self._is_local:
             self._memory = float(system.available_memory())

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from popsnet.progress import duration
 from popsnet.sweeps.parcels import Finished
 from popsnet.sweeps.points import Point
+from popsnet.sweeps.work import ANYWHERE
 
 
 class Pace:
@@ -17,10 +18,10 @@ class Pace:
         self._begin = time.monotonic()
         self._done = 0
         self._estimated = 0.0
-        self._ratio = 1.0
+        self._ratios: dict[str, float] = {}
 
-    def note(self, results: Sequence[Finished], estimated: float) -> None:
-        """Count results that took this many seconds by an estimate."""
+    def note(self, results: Sequence[Finished], estimated: float, engine: str = ANYWHERE) -> None:
+        """Count results of an engine that took this many seconds by an estimate."""
         seconds = 0.0
         for one in results:
             shards = 1 if isinstance(one, Point) else len(one.numbers)
@@ -28,11 +29,11 @@ class Pace:
             self._done += shards
         self._estimated += estimated
         if seconds > 0 and estimated > 0:
-            self._ratio = (self._ratio + seconds / estimated) / 2
+            self._ratios[engine] = (self._ratios.get(engine, 1.0) + seconds / estimated) / 2
 
-    def estimate_of(self, seconds: float) -> float:
-        """Return the estimate of work that takes this many seconds."""
-        return seconds / self._ratio
+    def estimate_of(self, seconds: float, engine: str = ANYWHERE) -> float:
+        """Return the estimate of work that takes this many seconds with an engine."""
+        return seconds / self._ratios.get(engine, 1.0)
 
     def words(self, unit: str, left: float | None) -> Iterator[str]:
         """Yield the speed and the time left, for work of this many seconds by estimate."""
