@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import math
 import re
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import CancelledError, Executor, Future
+from concurrent.futures import CancelledError, Executor, Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import popsnet
 from popsnet import system
 from popsnet.errors import InputError, PopsnetError, how_to_install
+from popsnet.progress import patient_progress
 from popsnet.sweeps.parcels import Finished, Sender, different_versions, execute_parcel, unpack
 from popsnet.sweeps.work import ANYWHERE, ON_GPU, Work
 
 if TYPE_CHECKING:
-    from distributed import Client
+    from distributed import Client, LocalCluster
 
 _T = TypeVar("_T")
 _P = ParamSpec("_P")
@@ -29,6 +31,8 @@ MOST_WORKERS = 1024
 
 _GPU = "GPU"
 """The resource that workers with a GPU have, as in ``dask worker --resources GPU=1``."""
+
+_PROTOCOLS = "(?:tcp|tls|ucx|ws|wss)://"
 
 _SECONDS_TO_CONNECT = 10
 _SECONDS_BETWEEN_LOOKS = 1.0
@@ -76,26 +80,64 @@ def open_cluster(address: str) -> Iterator[ClusterExecutor]:
 
     with ExitStack() as open_things:
         open_things.enter_context(_quiet())
-        if count is not None:
-            local = LocalCluster(
-                n_workers=count, threads_per_worker=1, processes=True, memory_limit=0,
-                dashboard_address="127.0.0.1:0", silence_logs=logging.CRITICAL,
-            )  # fmt: skip
-            open_things.callback(_close, local)
-        try:
-            client = Client(
-                address if count is None else local,
-                timeout=_SECONDS_TO_CONNECT,
-                set_as_default=False,
-            )
-        except (OSError, TimeoutError, ValueError) as error:
-            raise InputError(
-                f"cluster = {address!r}: there is no Dask scheduler at this address ({error}). "
-                "Start one with 'dask scheduler', or use local:N for N workers on this machine."
-            ) from error
-        open_things.callback(_close, client)
-        _require_same_version(client)
+        with patient_progress(f"connecting to {address}"):
+            scheduler: LocalCluster | str = address
+            if count is None:
+                _require_answer(address)
+            else:
+                scheduler = LocalCluster(
+                    n_workers=count, threads_per_worker=1, processes=True, memory_limit=0,
+                    dashboard_address="127.0.0.1:0", silence_logs=logging.CRITICAL,
+                )  # fmt: skip
+                open_things.callback(_close, scheduler)
+            client = Client(scheduler, timeout=_SECONDS_TO_CONNECT, set_as_default=False)
+            open_things.callback(_close, client)
+            _require_same_version(client)
         yield ClusterExecutor(client, address, is_local=count is not None)
+
+
+def _require_answer(address: str) -> None:
+    """Refuse an address at which no Dask scheduler answers.
+
+    A client would wait for an answer without end, and could not be closed.
+    """
+    with ThreadPoolExecutor(1) as apart:  # a notebook has a loop in this thread
+        try:
+            answer = apart.submit(asyncio.run, _identity(address)).result()
+            if answer.get("type") != "Scheduler":
+                raise InputError(f"it is the address of a {answer.get('type', 'stranger').lower()}")
+        except Exception as error:  # what answers need not be a scheduler
+            raise InputError(
+                f"cluster = {address!r}: there is no Dask scheduler at this address "
+                f"({_reason(error)}). Start one with 'dask scheduler', or use local:N for N "
+                "workers on this machine."
+            ) from error
+
+
+async def _identity(address: str) -> dict[str, Any]:
+    """Ask who is at an address."""
+    from distributed.core import connect
+    from distributed.security import Security
+
+    async with asyncio.timeout(_SECONDS_TO_CONNECT + 1):
+        given = Security().get_connection_args("client")
+        comm = await connect(address, timeout=_SECONDS_TO_CONNECT, **given)
+        try:
+            await comm.write({"op": "identity", "reply": True})
+            answer: dict[str, Any] = await comm.read()
+            return answer
+        finally:
+            comm.abort()
+
+
+def _reason(error: BaseException) -> str:
+    """Return the first cause of an error in words."""
+    causes = [error]
+    while (before := causes[-1].__cause__) is not None:
+        causes.append(before)
+    if isinstance(causes[-1], TimeoutError | asyncio.CancelledError | MemoryError):
+        return "there is no answer, or not one of Dask"
+    return str(causes[-1]) or type(causes[-1]).__name__
 
 
 def _close(one: Any) -> None:
@@ -113,7 +155,7 @@ def _local_workers(address: str) -> int | None:
         if not 1 <= int(found[1]) <= MOST_WORKERS:
             raise InputError(f"{wrong}the number of workers must be from 1 to {MOST_WORKERS:,}.")
         return int(found[1])
-    if not re.fullmatch(r"(?!local)([a-z]+://)?[^\s/]+:\d{1,5}(/\S*)?", address):
+    if not re.fullmatch(rf"(?!local)({_PROTOCOLS})?[^\s/]+:\d{{1,5}}", address):
         raise InputError(
             f"{wrong}give the address of a Dask scheduler, such as tcp://host:8786, or local:N "
             "for N workers on this machine."
