@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from popsnet.engines import Engine, Outcomes, Tally, choose_engine
+from popsnet.engines import Engine, TalliedRuns, Tally, choose_engine
 from popsnet.errors import InputError
 from popsnet.experiment import Experiment, whole_number
 from popsnet.network import Network
@@ -429,8 +429,8 @@ def _executed(
         try:
             with engine.open(experiment, threads) as session:
                 begin = time.perf_counter()
-                for block in session.run(numbers, watching):
-                    some = numbers[found.runs : found.runs + len(block)]
+                for block in session.tallies(numbers, watching):
+                    some = numbers[found.runs : found.runs + block.tally.runs]
                     now = time.perf_counter()
                     found = _with_block(found, block, some, now - begin)  # at once, or not at all
                     begin = now
@@ -447,18 +447,15 @@ def _executed(
 
 
 def _with_block(
-    found: RunsDistribution, block: Outcomes, numbers: range, seconds: float
+    found: RunsDistribution, block: TalliedRuns, numbers: range, seconds: float
 ) -> RunsDistribution:
     """Return the distribution with some more runs."""
-    places, capped = np.flatnonzero(block.column("capped")), found.capped_tally
-    if len(places):
-        capped += Tally.of(block.take(places))
-    missing = len(block) * found.experiment.packets - int(block.column("delivered").sum())
+    missing = block.tally.runs * found.experiment.packets - block.delivered
     return replace(
         found,
         numbers=_united(found.numbers, (numbers,)),
-        tally=found.tally + Tally.of(block),
-        capped_tally=capped,
+        tally=found.tally + block.tally,
+        capped_tally=found.capped_tally + block.capped,
         undelivered=found.undelivered + missing,
         seconds=found.seconds + seconds,
     )
