@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from popsnet.engines import Engine, Outcomes, Tally, choose_engine
+from popsnet.engines import Engine, TalliedRuns, Tally, choose_engine
 from popsnet.errors import InputError
 from popsnet.experiment import Experiment, whole_number
 from popsnet.network import Network
@@ -563,16 +563,16 @@ def _blocks(
     missing: Sequence[range],
     threads: int | None,
     watching: Sequence[Observer],
-) -> Iterator[tuple[Outcomes, range, float]]:
+) -> Iterator[tuple[TalliedRuns, range, float]]:
     """Yield some runs at a time, their numbers, and the seconds that they took."""
     with engine.open(experiment, threads) as session:
         begin = time.perf_counter()
         for numbers in missing:
             left = numbers
-            for block in session.run(numbers, watching):
+            for block in session.tallies(numbers, watching):
                 now = time.perf_counter()
-                yield block, left[: len(block)], now - begin
-                left, begin = left[len(block) :], now
+                yield block, left[: block.tally.runs], now - begin
+                left, begin = left[block.tally.runs :], now
 
 
 def _pace_in_words(done: int, wanted: int, seconds: float) -> str:
@@ -601,18 +601,15 @@ def _joined_engines(some: str, others: str) -> str:
 
 
 def _with_block(
-    found: RunsDistribution, block: Outcomes, numbers: range, seconds: float
+    found: RunsDistribution, block: TalliedRuns, numbers: range, seconds: float
 ) -> RunsDistribution:
     """Return the distribution with some more runs."""
-    places, capped = np.flatnonzero(block.column("capped")), found.capped_tally
-    if len(places):
-        capped += Tally.of(block.take(places))
-    missing = len(block) * found.experiment.packets - int(block.column("delivered").sum())
+    missing = block.tally.runs * found.experiment.packets - block.delivered
     return replace(
         found,
         numbers=_united(found.numbers, (numbers,)),
-        tally=found.tally + Tally.of(block),
-        capped_tally=capped,
+        tally=found.tally + block.tally,
+        capped_tally=found.capped_tally + block.capped,
         undelivered=found.undelivered + missing,
         seconds=found.seconds + seconds,
     )

@@ -78,11 +78,10 @@ def _compute_slots(experiment: Experiment) -> float:
 def runs_on_gpu(experiment: Subject) -> bool:
     """Whether a worker with a GPU can do the shards of an experiment on it."""
     engine = ENGINES.get(ON_GPU)
-    return (
-        engine is not None
-        and isinstance(experiment, Experiment)
-        and engine.supports(experiment) is None
-    )
+    if engine is None or not isinstance(experiment, Experiment):
+        return False
+    obstacle = getattr(engine, "obstacle", engine.supports)  # this machine need not have a GPU
+    return obstacle(experiment) is None
 
 
 def cut(experiment: Experiment, shards: Sequence[int], workers: int) -> Iterator[Work]:
