@@ -22,6 +22,8 @@ from popsnet.sweeps import open_cluster
 from popsnet.sweeps.cluster import ClusterExecutor
 from popsnet.sweeps.rows import RESULTS
 from popsnet.sweeps.store import Store
+from popsnet.sweeps.work import runs_on_gpu
+from popsnet.traffic.experiment import TrafficExperiment
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
 
@@ -156,3 +158,22 @@ def test_without_the_resource_nothing_is_sent_to_gpus(address: str, tmp_path: Pa
     with open_cluster(address) as executor:
         collect(WANTED, 300, tmp_path / "there", executor=executor, progress=False)
     assert engines_of(tmp_path / "there")["mei-rizzi"] == {"fused"}
+
+
+class Elsewhere(StandIn):
+    """The engine on a machine without a GPU."""
+
+    def supports(self, experiment: Experiment) -> str | None:
+        return "there is no GPU"
+
+    def obstacle(self, experiment: Experiment) -> str | None:
+        return StandIn.supports(self, experiment)
+
+
+def test_this_machine_needs_no_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(ENGINES, "cuda", Elsewhere())
+    assert runs_on_gpu(Experiment(4, 4))
+    assert not runs_on_gpu(Experiment(4, 4, router="direct"))
+    assert not runs_on_gpu(TrafficExperiment(4, 4, load=0.1))
+    monkeypatch.delitem(ENGINES, "cuda")
+    assert not runs_on_gpu(Experiment(4, 4))

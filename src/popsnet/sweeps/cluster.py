@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError, Executor, Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import popsnet
@@ -32,9 +33,11 @@ MOST_WORKERS = 1024
 _GPU = "GPU"
 """The resource that workers with a GPU have, as in ``dask worker --resources GPU=1``."""
 
+_VERSION = "__import__('popsnet').__version__"
 _PROTOCOLS = "(?:tcp|tls|ucx|ws|wss)://"
 
 _SECONDS_TO_CONNECT = 10
+_SECONDS_TO_ANSWER = 30
 _SECONDS_BETWEEN_LOOKS = 1.0
 _SECONDS_TO_CLOSE = 5.0
 
@@ -70,7 +73,87 @@ def open_cluster(address: str) -> Iterator[ClusterExecutor]:
         ...
     popsnet.errors.InputError: cluster = 'local:0': the number of workers must be from 1 to 1,024.
     """
-    count = _local_workers(address)
+    with _connected(address) as (client, is_local):
+        with patient_progress(f"workers of {address}"):
+            _require_same_version(client, address)
+        yield ClusterExecutor(client, address, is_local)
+
+
+@dataclass(frozen=True)
+class WorkerStatus:
+    """A worker of a cluster, as ``popsnet doctor --cluster`` shows it.
+
+    Parameters
+    ----------
+    address : str
+        Its address.
+    popsnet, python : str or None
+        Their versions there, None if popsnet is not installed.
+    threads : int
+        How many pieces of work it does at once.
+    memory : int or None
+        Its limit of memory in bytes, None if there is none.
+    gpus : int
+        Its resource GPU.
+
+    Examples
+    --------
+    >>> from popsnet.sweeps.cluster import WorkerStatus
+    >>> WorkerStatus("tcp://host:1234", "0.6.0", "3.13.1", 4, None, gpus=1).gpus
+    1
+    """
+
+    address: str
+    popsnet: str | None
+    python: str | None
+    threads: int
+    memory: int | None
+    gpus: int
+
+
+def describe_workers(address: str) -> list[WorkerStatus]:
+    """Return the workers of a cluster, of any version.
+
+    Parameters
+    ----------
+    address : str
+        As for :func:`open_cluster`.
+
+    Returns
+    -------
+    list of WorkerStatus
+        The workers in the order of their addresses.
+
+    Raises
+    ------
+    InputError
+        If there is no scheduler at the address, or its workers do not answer.
+
+    Examples
+    --------
+    >>> from popsnet.sweeps.cluster import describe_workers
+    >>> describe_workers("here")
+    Traceback (most recent call last):
+        ...
+    popsnet.errors.InputError: cluster = 'here': give the address of a Dask scheduler, ...
+    """
+    with _connected(address) as (client, _):
+        popsnet_there = _evaluated(client, address, _VERSION)
+        python_there = _evaluated(client, address, "__import__('platform').python_version()")
+        there = client.scheduler_info(n_workers=-1)["workers"]
+        return [
+            WorkerStatus(
+                name, popsnet_there.get(name), python_there.get(name), one["nthreads"],
+                one["memory_limit"] or None, int(one["resources"].get(_GPU, 0)),
+            )
+            for name, one in sorted(there.items())
+        ]  # fmt: skip
+
+
+@contextmanager
+def _connected(address: str) -> Iterator[tuple[Client, bool]]:
+    """Connect to a scheduler or start one, and say whether it is one of this machine."""
+    count = local_workers(address)
     try:
         from distributed import Client, LocalCluster
     except ImportError as error:
@@ -92,8 +175,7 @@ def open_cluster(address: str) -> Iterator[ClusterExecutor]:
                 open_things.callback(_close, scheduler)
             client = Client(scheduler, timeout=_SECONDS_TO_CONNECT, set_as_default=False)
             open_things.callback(_close, client)
-            _require_same_version(client)
-        yield ClusterExecutor(client, address, is_local=count is not None)
+        yield client, count is not None
 
 
 def _require_answer(address: str) -> None:
@@ -146,7 +228,7 @@ def _close(one: Any) -> None:
         one.close(timeout=_SECONDS_TO_CLOSE)
 
 
-def _local_workers(address: str) -> int | None:
+def local_workers(address: str) -> int | None:
     """Return how many workers to start here; None for the address of a scheduler."""
     wrong = f"cluster = {address!r}: "
     if not isinstance(address, str):
@@ -175,13 +257,27 @@ def _quiet() -> Iterator[None]:
         logger.setLevel(before)
 
 
-def _require_same_version(client: Client) -> None:
-    # eval, since a worker without popsnet cannot receive a function of popsnet
-    found = client.run(eval, "__import__('popsnet').__version__", on_error="return")
+def _evaluated(client: Client, address: str, expression: str) -> dict[str, str | None]:
+    """Evaluate an expression on all workers, None where it fails.
+
+    It is a text, since a worker without popsnet cannot receive a function of popsnet.
+    """
+    try:
+        found = client.sync(
+            client._run, eval, expression, on_error="return", callback_timeout=_SECONDS_TO_ANSWER
+        )
+    except (OSError, TimeoutError) as error:
+        raise InputError(
+            f"cluster = {address!r}: not every worker answers within {_SECONDS_TO_ANSWER} s. End "
+            "those that hang, and try again."
+        ) from error
+    return {name: None if isinstance(one, Exception) else one for name, one in found.items()}
+
+
+def _require_same_version(client: Client, address: str) -> None:
+    found = _evaluated(client, address, _VERSION)
     others = {
-        name: "none" if isinstance(version, Exception) else version
-        for name, version in found.items()
-        if version != popsnet.__version__
+        name: version or "none" for name, version in found.items() if version != popsnet.__version__
     }
     if others:
         raise InputError(different_versions(others, popsnet.__version__))
