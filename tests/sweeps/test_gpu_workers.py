@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from distributed import Client, Nanny, Scheduler, SpecCluster
 
+import popsnet
 from popsnet import Experiment, collect
 from popsnet.engines import ENGINES
 from popsnet.engines.fused.engine import FusedEngine
@@ -20,6 +21,7 @@ from popsnet.engines.session import Session
 from popsnet.errors import InputError
 from popsnet.sweeps import open_cluster
 from popsnet.sweeps.cluster import ClusterExecutor
+from popsnet.sweeps.parcels import Sender, execute_parcel
 from popsnet.sweeps.rows import RESULTS
 from popsnet.sweeps.store import Store
 from popsnet.sweeps.work import runs_on_gpu
@@ -177,3 +179,10 @@ def test_this_machine_needs_no_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not runs_on_gpu(TrafficExperiment(4, 4, load=0.1))
     monkeypatch.delitem(ENGINES, "cuda")
     assert not runs_on_gpu(Experiment(4, 4))
+
+
+def test_a_worker_that_cannot_use_its_gpu_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(ENGINES, "cuda", Elsewhere())
+    parcel, digests = Sender().pack([(Experiment(4, 4), range(1))], "cuda")
+    with pytest.raises(InputError, match=r"states the resource GPU and cannot .*: there is no GPU"):
+        execute_parcel(popsnet.__version__, parcel, digests)

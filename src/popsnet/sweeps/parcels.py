@@ -19,12 +19,13 @@ from threading import Lock
 from typing import Any, TypeAlias
 
 import popsnet
+from popsnet.engines import ENGINES
 from popsnet.errors import InputError
 from popsnet.experiment import Experiment
 from popsnet.routing import plugin
 from popsnet.sweeps.points import Point, execute_point
 from popsnet.sweeps.shard import Shards, execute_shards
-from popsnet.sweeps.work import Subject, Work
+from popsnet.sweeps.work import ON_GPU, Subject, Work
 from popsnet.traffic import scheduler as schedulers
 from popsnet.traffic.experiment import TrafficExperiment
 
@@ -119,9 +120,20 @@ def execute_parcel(version: str, parcel: bytes, digests: Sequence[str], *content
             point = execute_point(subject)
             results.append((point.result, point.provenance))
         else:
+            if engine == ON_GPU:
+                _require_gpu(subject)
             done = execute_shards(subject, shards, engine=engine)
             results.append((done.outcomes, done.provenance))
     return pickle.dumps(results)
+
+
+def _require_gpu(experiment: Experiment) -> None:
+    """Refuse work for a GPU on a worker that has none, whatever its resources say."""
+    if (reason := ENGINES[ON_GPU].supports(experiment)) is not None:
+        raise InputError(
+            f"Worker {platform.node()} states the resource GPU and cannot run {experiment} on it: "
+            f"{reason}. Install what is missing, or start it without the resource."
+        )
 
 
 def unpack(work: Sequence[Work], results: bytes) -> list[Finished]:
