@@ -132,10 +132,10 @@ def describe_workers(address: str) -> list[WorkerStatus]:
     Examples
     --------
     >>> from popsnet.sweeps.cluster import describe_workers
-    >>> describe_workers("here")
+    >>> describe_workers("local:0")
     Traceback (most recent call last):
         ...
-    popsnet.errors.InputError: cluster = 'here': give the address of a Dask scheduler, ...
+    popsnet.errors.InputError: cluster = 'local:0': the number of workers must be from 1 to 1,024.
     """
     with _connected(address) as (client, _):
         popsnet_there = _evaluated(client, address, _VERSION)
