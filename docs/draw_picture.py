@@ -13,7 +13,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from popsnet import Coins, Experiment, Network, Store, Sweep, collect, route
+from popsnet import Coins, Experiment, Network, Store, Sweep, collect, read_distribution, route
 from popsnet import schedule as make_schedule
 from popsnet.exact import mei_rizzi_chain, relay_chain, solve
 from popsnet.plots import (
@@ -25,6 +25,7 @@ from popsnet.plots import (
     draw_results,
     draw_schedule,
     draw_slot,
+    draw_tails,
     draw_trace,
     svg_text,
 )
@@ -37,6 +38,7 @@ from popsnet.trace import Event
 from popsnet.traffic import TrafficExperiment, read_loads, run_loads
 
 IMAGES = Path(__file__).parent / "images"
+TAILS = Path(__file__).parents[1] / "results" / "tails"
 SEED = 3
 RUNS = 4
 """Runs for each point of a figure."""
@@ -249,6 +251,13 @@ def draw_traffic(path: Path, curves: Curves) -> None:
     path.write_text(svg_text(draw_load_curves(found.results)))
 
 
+def draw_kept_tails(path: Path) -> None:
+    """How likely slow runs are, from histograms that took half an hour to count."""
+    kept = sorted(TAILS.glob("*.json"), key=lambda file: int(file.stem.rpartition("-")[2]))
+    found = [read_distribution(file) for file in kept]
+    path.write_text(svg_text(draw_tails(found, "steps")))
+
+
 def draw_slots(figure: Figure, network: Network, events: Sequence[Event]) -> None:
     """One panel per slot."""
     for place, event in enumerate(events, start=1):
@@ -283,5 +292,6 @@ if __name__ == "__main__":
     draw_course(IMAGES / "phases-thinning.svg", 1024, 256)
     draw_exact(IMAGES / "exact-distributions.svg")
     draw_growth(IMAGES / "growth.svg")
+    draw_kept_tails(IMAGES / "tails.svg")
     for name, curves in TRAFFIC.items():
         draw_traffic(IMAGES / f"{name}.svg", curves)

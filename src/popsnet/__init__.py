@@ -4,7 +4,7 @@ Route, and look at the results
     ``route``, ``Experiment``, ``Runs``, ``Run``, ``Outcome``, ``summarize``, ``view``, ``Page``,
     ``check_trace``
 How likely slow runs are
-    ``distribution``, ``RunsDistribution``
+    ``distribution``, ``read_distribution``, ``RunsDistribution``
 Choose a router
     ``recommend``, ``compare``, ``predict``, ``all_routers``, ``find_router``
 Faults

@@ -45,6 +45,7 @@ from .routing import register_relation as register_relation
 from .routing import register_variant as register_variant
 from .runs.distribution import RunsDistribution as RunsDistribution
 from .runs.distribution import distribution as distribution
+from .runs.distribution import read_distribution as read_distribution
 from .runs.route import route as route
 from .runs.run import Run as Run
 from .runs.run import Runs as Runs

@@ -159,3 +159,16 @@ def _line(what: str) -> Iterator[_Show]:
 
     with _patience(lambda: write(f"{what} …"), clear):
         yield show
+
+
+def duration(seconds: float) -> str:
+    """Return a time in words, in one or two units.
+
+    >>> duration(3.2), duration(200), duration(7380), duration(300000)
+    ('3 s', '3 min 20 s', '2 h 3 min', '3 d 11 h')
+    """
+    whole = round(seconds)
+    for size, unit, smaller, name in ((86400, "d", 3600, "h"), (3600, "h", 60, "min")):
+        if whole >= size:
+            return f"{whole // size} {unit} {whole % size // smaller} {name}"
+    return f"{whole // 60} min {whole % 60} s" if whole >= 60 else f"{whole} s"

@@ -10,6 +10,7 @@ _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _FIRST = np.uint64(0xBF58476D1CE4E5B9)
 _SECOND = np.uint64(0x94D049BB133111EB)
 _ONE, _27, _30, _31 = np.uint64(1), np.uint64(27), np.uint64(30), np.uint64(31)
+_32 = np.uint64(32)
 
 
 @compiled(inline=True)
@@ -33,6 +34,12 @@ def word(key: np.uint64, number: np.uint64) -> np.uint64:
 
 
 @compiled(inline=True)
+def scaled(drawn: np.uint64, bound: np.uint64) -> np.uint64:
+    """Return a number in [0, bound), as ``Coins.draws`` makes it of the upper half of a word."""
+    return ((drawn >> _32) * bound) >> _32
+
+
+@compiled(inline=True)
 def origin(key: np.uint64, first: np.uint64) -> np.uint64:
     """Return the origin of the words of numbers counted from ``first``.
 
@@ -49,13 +56,13 @@ def word_from(begin: np.uint64, k: np.uint64) -> np.uint64:
 
 
 @compiled(inline=True)
-def step_key(seed: np.uint64, purpose: np.uint64, step: int) -> np.uint64:
+def step_key(seed: np.uint64, purpose: np.uint64, step: int | np.uint64) -> np.uint64:
     """Return ``Coins(seed).key(purpose, step)``, the purpose given by its number."""
     key = mix((mix(seed) ^ purpose) + _GOLDEN)
     return mix((key ^ np.uint64(step)) + _GOLDEN)
 
 
 @compiled(inline=True)
-def run_key(seed: np.uint64, purpose: np.uint64, run: int) -> np.uint64:
+def run_key(seed: np.uint64, purpose: np.uint64, run: int | np.uint64) -> np.uint64:
     """Return ``Coins(seed).for_run(run).seed``."""
     return step_key(seed, purpose, run)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import csv
 import io
 import json
+from pathlib import Path
 
 import pytest
 
 import popsnet
+from popsnet.runs import kept
 from tests.conftest import Cli
 
 
@@ -53,4 +55,29 @@ def test_an_interruption_prints_what_was_finished(
     finished = cli("distribution", 2, 2, "--runs", 1000)
     assert finished.code == 130
     assert "30 runs of mei-rizzi" in finished.out
-    assert "Interrupted: 30 of 1000 runs were finished." in finished.err
+    assert "Interrupted: 30 runs are finished." in finished.err
+
+
+def test_finished_runs_are_kept(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "kept.json"
+    arguments = ("distribution", 3, 3, "--runs", 400, "--no-exact", "--keep", path)
+    reading, calls = kept.Keeper.is_due, []
+
+    def interrupted(self: kept.Keeper) -> bool:
+        calls.append(1)
+        if len(calls) == 30:
+            raise KeyboardInterrupt
+        return reading(self)
+
+    monkeypatch.setattr(kept.Keeper, "is_due", interrupted)
+    stopped = cli(*arguments, "--engine", "slots")
+    assert stopped.code == 130
+    assert f"They are in {path}, and the same command does the rest." in stopped.err
+    assert popsnet.read_distribution(path).runs == 30
+    finished = json.loads(cli(*arguments, "--json").out)
+    whole = json.loads(cli(*arguments[:-2], "--json").out)
+    assert finished["slots"] == whole["slots"]
+    assert finished["numbers"] == [[0, 400]]
+    refused = cli(*arguments, "--seed", 3)
+    assert refused.code == 2
+    assert "another experiment: --seed 0 and not 3" in refused.err

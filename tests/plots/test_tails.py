@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+import popsnet
 from popsnet import InputError, distribution
 from popsnet.plots import draw_tails
 
@@ -35,3 +39,36 @@ def test_several_networks_share_a_figure() -> None:
 def test_nothing_is_refused() -> None:
     with pytest.raises(InputError, match="give at least one"):
         draw_tails([])
+
+
+KEPT = sorted((Path(__file__).parents[2] / "results" / "tails").glob("*.json"))
+
+
+@pytest.mark.parametrize("file", KEPT, ids=lambda file: file.stem)
+def test_the_figure_of_the_documents_is_that_of_its_data(file: Path) -> None:
+    """If the chain is right, the check of POPS(3, 3) fails with probability 10^-6 at most."""
+    found = popsnet.read_distribution(file)
+    drawn = (KEPT[0].parents[2] / "docs" / "images" / "tails.svg").read_text()
+    assert f"{found.experiment.network}, mei-rizzi (published), {found.runs:,} runs" in drawn
+    assert not found.failed
+    first = popsnet.distribution(found.experiment, runs=2000, exact=False)
+    assert all(found.tally.steps[steps] >= runs for steps, runs in first.tally.steps.items())
+    strict = replace(found, confidence=1 - 1e-6 / len(found.tail("steps")))
+    if found.expected.exact is not None:
+        for row in strict.tail("steps"):
+            assert row.exact is not None
+            assert row.low <= row.exact <= row.high
+
+
+def test_there_is_data() -> None:
+    assert {file.stem for file in KEPT} == {f"mei-rizzi-{g}" for g in (3, 8, 16, 32, 64)}
+    page = (KEPT[0].parents[2] / "docs" / "how-to" / "tails.md").read_text()
+    for file in KEPT:
+        found = popsnet.read_distribution(file, exact=False)
+        g = found.experiment.g
+        assert (
+            f"distribution {g} {g} --runs {found.runs} --keep results/tails/{file.name}\n" in page
+        )
+        if g == 8:
+            slowest = f"of 300 million runs on POPS(8, 8) took {found.summary('steps').max} steps"
+            assert (found.runs, slowest in page) == (300_000_000, True)

@@ -6,13 +6,15 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from threading import Thread, Timer
 from typing import Any
 
 import numpy as np
@@ -23,9 +25,10 @@ from popsnet import Experiment, collect
 from popsnet.errors import InputError, PopsnetError
 from popsnet.paper.plan import make_plan
 from popsnet.paper.reproduce import STORE, carry_out
+from popsnet.progress import duration
 from popsnet.sweeps import open_cluster, runner
 from popsnet.sweeps.cluster import ClusterExecutor
-from popsnet.sweeps.pace import Pace, duration
+from popsnet.sweeps.pace import Pace
 from popsnet.sweeps.parcels import Sender, execute_parcel
 from popsnet.sweeps.rows import RESULTS
 from popsnet.sweeps.shard import execute_shards
@@ -88,6 +91,28 @@ def address_of(cluster: ClusterExecutor) -> str:
     return address
 
 
+def start_workers(folder: Path, address: str, workers: int) -> subprocess.Popen[bytes]:
+    program = [sys.executable, "-m", "distributed.cli.dask_worker", address, "--no-dashboard"]
+    program += ["--nworkers", str(workers), "--nthreads", "1"]
+    program += ["--death-timeout", "60", "--local-directory", str(folder)]
+    return subprocess.Popen(program, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+@contextmanager
+def late_worker(folder: Path, address: str) -> Iterator[None]:
+    """A worker that comes after two seconds."""
+    started: list[subprocess.Popen[bytes]] = []
+    timer = Timer(2.0, lambda: started.append(start_workers(folder, address, 1)))
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.join()
+        for process in started:
+            process.terminate()
+            process.wait(30)
+
+
 @contextmanager
 def running(folder: Path, workers: int) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
     """A scheduler and workers as programs of their own, as a user starts them."""
@@ -101,10 +126,8 @@ def running(folder: Path, workers: int) -> Iterator[tuple[str, subprocess.Popen[
             assert started[0].poll() is None
             time.sleep(0.05)
         address = json.loads(file.read_text())["address"]
-        program = [sys.executable, "-m", "distributed.cli.dask_worker", address, "--no-dashboard"]
-        program += ["--nworkers", str(workers), "--nthreads", "1"]
-        program += ["--death-timeout", "60", "--local-directory", str(folder)]
-        started.append(subprocess.Popen(program, **both))  # type: ignore[call-overload]
+        if workers:
+            started.append(start_workers(folder, address, workers))
         yield address, started[0]
     finally:
         for process in reversed(started):
@@ -200,7 +223,8 @@ def test_a_running_scheduler_and_its_loss(
             assert results(tmp_path / "r") == expected
 
         def kill(done: int, total: int) -> None:
-            scheduler.kill()
+            if done > len(sweep.traffic):  # at least one shard
+                scheduler.kill()
 
         lost = pytest.raises(PopsnetError, match=rf"scheduler of {address} is lost.* are kept")
         with open_cluster(address) as executor, lost:
@@ -313,9 +337,9 @@ def test_small_shards_share_messages(
     sent: list[Sequence[Work]] = []
     send = cluster.send
 
-    def noted(work: Sequence[Work]) -> Future[bytes]:
+    def noted(work: Sequence[Work], engine: str) -> Future[bytes]:
         sent.append(work)
-        return send(work)
+        return send(work, engine)
 
     monkeypatch.setattr(cluster, "send", noted)
     wanted = [Experiment(2, 2, router="direct", seed=seed) for seed in range(200)]
@@ -366,7 +390,9 @@ def test_the_pace_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
         ("local", "such as tcp://host:8786, or local:N"),
         ("local:two", "such as tcp://host:8786, or local:N"),
         ("", "such as tcp://host:8786, or local:N"),
+        ("http://127.0.0.1:8786", "such as tcp://host:8786, or local:N"),
         ("tcp://127.0.0.1:1", "there is no Dask scheduler at this address"),
+        ("tls://127.0.0.1:1", "there is no Dask scheduler at this address (TLS expects"),
     ],
 )
 def test_what_is_no_cluster_is_refused(
@@ -379,6 +405,59 @@ def test_what_is_no_cluster_is_refused(
     assert (finished.code, finished.out) == (2, "")
     assert complaint in " ".join(finished.err.split())
     assert not (tmp_path / "r").exists()
+
+
+@pytest.mark.parametrize("answer", [b"", b"HTTP/1.1 400 Bad Request\r\n\r\n"])
+def test_what_does_not_answer_as_dask_does_is_refused(
+    monkeypatch: pytest.MonkeyPatch, answer: bytes
+) -> None:
+    """Such as a scheduler that hangs, or another program."""
+    monkeypatch.setattr("popsnet.sweeps.cluster._SECONDS_TO_CONNECT", 0.5)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def reply() -> None:
+            with suppress(OSError):
+                while True:
+                    connections.append(server.accept()[0])
+                    connections[-1].sendall(answer)
+
+        connections: list[socket.socket] = []
+        Thread(target=reply, daemon=True).start()
+        address = f"tcp://127.0.0.1:{server.getsockname()[1]}"
+        refused = pytest.raises(InputError, match="there is no answer, or not one of Dask")
+        with refused, open_cluster(address):
+            pass
+        for one in connections:
+            one.close()
+
+
+def test_the_address_of_a_worker_is_refused(cluster: ClusterExecutor) -> None:
+    address = next(iter(cluster._client.scheduler_info(n_workers=-1)["workers"]))
+    with pytest.raises(InputError, match="it is the address of a worker"), open_cluster(address):
+        pass
+
+
+def test_stores_are_refused_before_the_cluster_is_opened(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("popsnet.sweeps.cluster.open_cluster", lambda _: pytest.fail("opened"))
+    (tmp_path / "sweep.toml").write_text(SWEEP)
+    arguments = "sweep", tmp_path / "sweep.toml", "--cluster", "local:2", "--store"
+    for store, words in ((tmp_path / "no" / "r", "no folder"), (tmp_path / "sweep.toml", "SQLite")):
+        refused = cli(*arguments, store)
+        assert refused.code == 2
+        assert words in refused.err
+
+
+@pytest.mark.long  # starts programs
+def test_workers_that_come_late_do_the_work(
+    sweep: Sweep, expected: list[Any], tmp_path: Path
+) -> None:
+    with running(tmp_path, workers=0) as (address, _), open_cluster(address) as executor:
+        assert (executor.workers, executor.threads) == (0, 1)
+        with late_worker(tmp_path, address):
+            collect(sweep, store=tmp_path / "r", executor=executor, progress=False)
+    assert results(tmp_path / "r") == expected
 
 
 def test_a_cluster_has_its_own_workers(cli: Cli, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -37,6 +38,13 @@ def distribution(
     permutation_seed: opt.PermutationSeed = 0,
     engine: opt.Engine = "auto",
     max_steps: opt.MaxSteps = 1000,
+    keep: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.json",
+            help="Keep the finished runs in this file; those that it has are not repeated.",
+        ),
+    ] = None,
     figure: opt.Figure = None,
     timing: Timed = None,
 ) -> Report:
@@ -47,12 +55,17 @@ def distribution(
         found = popsnet.distribution(
             d, g, router=router, variant=variant, permutation=permutation, runs=runs, first=first,
             seed=seed, permutation_seed=permutation_seed, max_steps=max_steps, engine=engine,
-            confidence=confidence, exact=exact,
+            confidence=confidence, exact=exact, keep=keep,
         )  # fmt: skip
     except KeyboardInterrupt as stop:
         if not isinstance(kept := getattr(stop, "distribution", None), popsnet.RunsDistribution):
             raise
-        message = f"Interrupted: {kept.runs} of {runs} runs were finished."
+        message = f"Interrupted: {kept.runs:,} runs are finished. "
+        message += (
+            "With --keep FILE.json they would be kept."
+            if keep is None
+            else f"They are in {keep}, and the same command does the rest."
+        )
         raise Interrupted(message, _report(kept, timing)) from None
     report = _report(found, timing)
     if figure is not None:

@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Iterator
+from dataclasses import asdict
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from math import isqrt
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import popsnet
+from popsnet.cli.options import Cluster
 from popsnet.cli.output import reporting
-from popsnet.errors import how_to_install
+from popsnet.errors import InputError, how_to_install
 from popsnet.progress import Update, patient_progress
-from popsnet.report import Column, Report, Table
+from popsnet.report import Column, Fact, Report, Table, counted
+from popsnet.system import amount
+
+if TYPE_CHECKING:
+    from popsnet.engines.cuda.device import DeviceStatus
+    from popsnet.sweeps.cluster import WorkerStatus
 
 _NEEDED = (
     "numpy", "numba", "scipy", "lazy_loader", "msgspec", "psutil", "platformdirs", "typer",
@@ -31,6 +38,9 @@ _OPTIONAL = {
 """What an optional library is for, and the extra that installs it."""
 
 
+_JOBQUEUE = "dask-jobqueue"
+
+
 class Finding(NamedTuple):
     """Something that was looked at, and whether it works."""
 
@@ -41,17 +51,88 @@ class Finding(NamedTuple):
 
 
 @reporting
-def doctor() -> Report:
+def doctor(cluster: Cluster = None) -> Report:
     """Check that everything popsnet needs is installed and works here."""
+    from popsnet.engines.cuda.device import describe_device
+    from popsnet.sweeps.cluster import local_workers
+
+    if cluster is not None:
+        local_workers(cluster)  # refuses what cannot be an address
     with patient_progress("trying libraries and engines") as update:
-        findings = [*_libraries(), *_engines(update), *_computer()]
+        gpu = describe_device()
+        findings = [*_libraries(), *_gpu(gpu), *_engines(update), *_computer()]
+    workers = None
+    if cluster is not None:
+        workers, about = _cluster(cluster)
+        findings.append(about)
     ok = Column("ok", " ", "text", lambda row: "ok" if row.ok else "missing")
     columns = Column("what", kind="text"), ok, Column("detail", kind="text")
     broken = [one.what for one in findings if one.needed and not one.ok]
     verdict = "OK: everything that popsnet needs works here."
     if broken:
         verdict = f"FAILED: needed and not working: {', '.join(broken)}."
-    return Report(parts=(Table("findings", "", columns, findings),), verdict=verdict, ok=not broken)
+    parts: tuple[Table, ...] = (Table("findings", "", columns, findings),)
+    if workers is not None:
+        parts += (Table("workers", f"Workers of {cluster}", _WORKER_COLUMNS, workers),)
+    return Report(facts=(Fact("gpu", asdict(gpu)),), parts=parts, verdict=verdict, ok=not broken)
+
+
+_WORKER_COLUMNS = (
+    Column("address", kind="text"),
+    Column("popsnet", kind="text", show=lambda row: row.popsnet or "none"),
+    Column("python", kind="text", show=lambda row: row.python or "–"),
+    Column("threads", kind="integer"),
+    Column(
+        "memory", kind="text", show=lambda row: amount(row.memory) if row.memory else "no limit"
+    ),
+    Column("gpus", "GPU", "integer"),
+)
+
+
+def _cluster(address: str) -> tuple[list[WorkerStatus] | None, Finding]:
+    """Return the workers of a cluster, and whether they can be used."""
+    from popsnet.sweeps.cluster import describe_workers
+    from popsnet.sweeps.parcels import different_versions
+
+    what = f"cluster {address}"
+    try:
+        workers = describe_workers(address)
+    except InputError as error:
+        return None, Finding(what, False, True, str(error).removeprefix(f"cluster = {address!r}: "))
+    others = {one.address: one.popsnet or "none" for one in workers}
+    others = {name: version for name, version in others.items() if version != popsnet.__version__}
+    if others:
+        return workers, Finding(what, False, True, different_versions(others, popsnet.__version__))
+    if not workers:
+        detail = f"there are no workers. Start some with 'dask worker {address}'."
+        return workers, Finding(what, False, True, detail)
+    threads, gpus = (sum(getattr(one, name) for one in workers) for name in ("threads", "gpus"))
+    detail = f"{counted(len(workers), 'worker')} with {counted(threads, 'thread')}"
+    with_gpu = (
+        f" and {counted(gpus, 'GPU')}"
+        if gpus
+        else ("; none has the resource GPU ('dask worker --resources GPU=1')")
+    )
+    return workers, Finding(what, True, True, f"{detail}{with_gpu}")
+
+
+def _gpu(status: DeviceStatus) -> Iterator[Finding]:
+    """Say what there is of a GPU, and what is missing to use it."""
+    install = f"Needed for engine cuda. {how_to_install('cuda')}"
+    missing = "not found" if status.package else "not known without numba-cuda"
+    driver, runtime = status.driver, status.runtime
+    yield Finding("numba-cuda", status.package is not None, False, status.package or install)
+    yield Finding("CUDA driver", bool(driver), False, f"for CUDA {driver}" if driver else missing)
+    yield Finding("CUDA toolkit", bool(runtime), False, runtime or missing)
+    if status.available:
+        about = [status.name]
+        if status.compute_capability is not None:
+            about.append(f"compute capability {status.compute_capability}")
+        if status.memory is not None:
+            about.append(f"{amount(status.memory)} memory")
+        yield Finding("GPU", True, False, ", ".join(filter(None, about)))
+    else:
+        yield Finding("GPU", False, False, f"{status.name or ''}: {status.reason}".lstrip(": "))
 
 
 def _libraries() -> Iterator[Finding]:
@@ -62,6 +143,16 @@ def _libraries() -> Iterator[Finding]:
         yield _library(name, True, "Install popsnet again, which installs it.")
     for name, (use, extra) in _OPTIONAL.items():
         yield _library(name, False, f"Needed for {use}. {how_to_install(extra)}")
+    yield _jobqueue()
+
+
+def _jobqueue() -> Finding:
+    """Find out whether the library is installed, which popsnet itself does not use."""
+    try:
+        return Finding(_JOBQUEUE, True, False, version(_JOBQUEUE))
+    except PackageNotFoundError:
+        use = "starts Dask workers with Slurm, PBS and others"
+        return Finding(_JOBQUEUE, False, False, f"It {use}: pip install {_JOBQUEUE}.")
 
 
 def _library(name: str, needed: bool, cure: str) -> Finding:
@@ -81,11 +172,16 @@ def _engines(update: Update) -> Iterator[Finding]:
 
 
 def _engine(name: str) -> Finding:
-    """Find out whether an engine routes."""
+    """Find out whether an engine routes; one for a GPU is not needed."""
+    from popsnet.engines import ENGINES
+
+    needed = name != "cuda"
+    if not needed and (reason := ENGINES[name].supports(popsnet.Experiment(4, 4))):
+        return Finding(f"engine {name}", False, False, reason)
     outcome = popsnet.route(4, 4, engine=name, progress=False)[0].outcome
     routes = outcome.delivered == 16
     detail = f"routes POPS(4, 4) in {outcome.slots} slots" if routes else "does not route"
-    return Finding(f"engine {name}", routes, True, detail)
+    return Finding(f"engine {name}", routes, needed, detail)
 
 
 def _computer() -> Iterator[Finding]:

@@ -71,7 +71,7 @@ FAILURES = {
     "sorting-network": "with --check, an input is not sorted.",
     "budget": "receivers see too little light.",
     "routers": "",
-    "doctor": "something that popsnet needs does not work.",
+    "doctor": "something that popsnet needs, or the cluster of `--cluster`, does not work.",
     "cite": "",
 }
 """When a command ends with exit code 1: the check that it makes, if it makes one."""

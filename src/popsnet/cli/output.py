@@ -114,7 +114,7 @@ def say(text: str) -> None:
 
 
 _PARAMETERS = "|".join(
-    ("all_packets", "arrival_seed", "buffer", "burst", "confidence", "connectors",
+    ("all_packets", "arrival_seed", "buffer", "burst", "cluster", "confidence", "connectors",
      "dimension", "engine", "excess", "fault_seed", "fibre", "first", "full", "growth",
      "guard", "hops", "kind", "largest", "load", "loads", "loss", "loss_per", "margin",
      "matrix", "max_n", "max_runs", "max_slots", "max_steps", "measure", "most_slots",

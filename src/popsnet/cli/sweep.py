@@ -14,6 +14,7 @@ import popsnet
 from popsnet.cli.options import STORE, Cluster, StoreFile
 from popsnet.cli.output import Interrupted, reporting
 from popsnet.errors import InputError
+from popsnet.files import require_writable
 from popsnet.report import Report, counted
 
 if TYPE_CHECKING:
@@ -49,7 +50,9 @@ def _announce(goals: Goals, store: Store, cluster: ClusterExecutor | None) -> No
     parts = [what] * bool(experiments) + [f"{counted(points, 'point')} of traffic"] * bool(points)
     where = ""
     if cluster is not None:
-        where = f" on {cluster.address}, {counted(cluster.workers, 'worker')}"
+        there = cluster.workers
+        where = f" on {cluster.address}, {counted(there, 'worker')}"
+        where += " yet: the work begins when one comes" * (not there)
     typer.echo(f"Running {' and '.join(parts)}{where}…", err=True)
 
 
@@ -98,6 +101,10 @@ def sweep(
     try:
         wanted = popsnet.Sweep.read(file)
         goals = Goals.of(wanted, until_se=until_se, max_runs=max_runs, part=part)
+        if store.exists():
+            popsnet.Store(store).close()  # refused before a cluster is started
+        else:
+            require_writable(store)
         opened = ExitStack()
         executor = None if cluster is None else opened.enter_context(open_cluster(cluster))
     except KeyboardInterrupt:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from popsnet import system
-from popsnet.engines import fused, objects, slots
+from popsnet.engines import cuda, fused, objects, slots
 from popsnet.engines.session import Engine
 from popsnet.errors import InputError, SizeError, did_you_mean
 from popsnet.experiment import Experiment
@@ -16,7 +16,7 @@ _TRACE_BYTES_PER_PROCESSOR = 700
 """For the lists of one slot on their way to a file: measured, rounded up."""
 
 ENGINES: dict[str, Engine] = {
-    engine.name: engine for engine in (objects.ENGINE, slots.ENGINE, fused.ENGINE)
+    engine.name: engine for engine in (objects.ENGINE, slots.ENGINE, fused.ENGINE, cuda.ENGINE)
 }
 
 

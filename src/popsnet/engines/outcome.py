@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -325,6 +325,41 @@ class Tally:
     def __add__(self, other: Tally) -> Tally:
         pairs = ((getattr(self, one.name), getattr(other, one.name)) for one in fields(self))
         return Tally(*(mine + theirs for mine, theirs in pairs))
+
+
+@dataclass(frozen=True)
+class TalliedRuns:
+    """The histograms of some runs, and of those of them that were capped.
+
+    Parameters
+    ----------
+    tally : Tally
+        The histograms of all these runs.
+    capped : Tally
+        The histograms of the runs that were capped. It has no sums.
+    delivered : int
+        The packets that were delivered, in all these runs together.
+
+    Examples
+    --------
+    >>> import popsnet
+    >>> from popsnet.engines.outcome import TalliedRuns
+    >>> some = TalliedRuns.of(popsnet.route(4, 4, router="direct", runs=3).outcomes)
+    >>> some.tally.runs, some.capped.runs, some.delivered
+    (3, 0, 48)
+    """
+
+    tally: Tally
+    capped: Tally
+    delivered: int
+
+    @classmethod
+    def of(cls, outcomes: Outcomes) -> TalliedRuns:
+        """Return the histograms of outcomes."""
+        places = np.flatnonzero(outcomes.column("capped"))
+        capped = Tally.of(outcomes.take(places)) if len(places) else Tally()
+        capped = replace(capped, collisions=0, destroyed=0, messages=0)
+        return cls(Tally.of(outcomes), capped, int(outcomes.column("delivered").sum()))
 
 
 def _histogram(outcomes: Outcomes, name: str) -> Counter[int]:

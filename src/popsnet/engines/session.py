@@ -8,7 +8,7 @@ from functools import reduce
 from operator import add
 from typing import Protocol, Self, TypeAlias
 
-from popsnet.engines.outcome import Outcome, Outcomes, Tally
+from popsnet.engines.outcome import Outcome, Outcomes, TalliedRuns, Tally
 from popsnet.experiment import Experiment, Instance
 from popsnet.trace import Observer
 
@@ -35,9 +35,13 @@ class Session(Protocol):
         """
         ...
 
+    def tallies(self, numbers: range, observers: Sequence[Observer] = ()) -> Iterator[TalliedRuns]:
+        """Execute the runs of these numbers, and yield histograms in order, of some at a time."""
+        return map(TalliedRuns.of, self.run(numbers, observers))
+
     def tally(self, numbers: range, observers: Sequence[Observer] = ()) -> Tally:
         """Execute the runs of these numbers and return their histograms."""
-        return reduce(add, map(Tally.of, self.run(numbers, observers)), Tally())
+        return reduce(add, (some.tally for some in self.tallies(numbers, observers)), Tally())
 
     def close(self) -> None:
         """End the threads and release the memory."""
@@ -58,7 +62,7 @@ class Engine(Protocol):
     >>> from popsnet import Experiment
     >>> from popsnet.engines import ENGINES
     >>> sorted(ENGINES)
-    ['fused', 'objects', 'slots']
+    ['cuda', 'fused', 'objects', 'slots']
     >>> ENGINES["fused"].supports(Experiment(4, 4, router="relay", variant="P1"))
     """
 

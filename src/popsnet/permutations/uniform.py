@@ -153,12 +153,17 @@ def draw_bytes(key: np.uint64, first: int, drawn: U64) -> U8:
     return drawn.view(np.uint8)
 
 
+@compiled(inline=True)
+def draw_place(key: np.uint64, low: np.uint64, i: np.uint64) -> np.uint64:
+    """Draw a uniform number from 0 to i for place low + i."""
+    return ((word(key, low + i) >> _24) * (i + _ONE)) >> _40
+
+
 @compiled
 def draw_places(key: np.uint64, low: int, first: int, m: int, drawn: U32) -> None:
     """Draw a uniform number from 0 to i for place low + i, i = first, first + 1, …."""
     for k in range(m):
-        i = np.uint64(first) + np.uint64(k)
-        drawn[k] = ((word(key, np.uint64(low) + i) >> _24) * (i + _ONE)) >> _40
+        drawn[k] = draw_place(key, np.uint64(low), np.uint64(first) + np.uint64(k))
 
 
 @compiled

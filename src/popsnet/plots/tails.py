@@ -8,6 +8,7 @@ from itertools import cycle
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from popsnet.errors import InputError
 from popsnet.plots.style import GREY, LOOKS, Look, row_of_axes, styled, with_legend
@@ -58,6 +59,7 @@ def draw_tails(
         raise InputError("There is no distribution to draw; give at least one.")
     figure, (axes,) = row_of_axes(1, 4.2)
     axes.set_yscale("log")
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.set_xlabel(f"{measure}, k")
     axes.set_ylabel(f"probability of at least k {measure}")
     for one, look in zip(several, cycle(LOOKS), strict=False):

@@ -2,30 +2,34 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
-from popsnet.engines import Engine, Outcomes, Tally, choose_engine
+from popsnet.engines import Engine, TalliedRuns, Tally, choose_engine
 from popsnet.errors import InputError
 from popsnet.experiment import Experiment, whole_number
 from popsnet.hardware import Timing
 from popsnet.hardware.shown import time_column, timing_facts, timing_notes
 from popsnet.network import Network
-from popsnet.progress import Progress, patient_progress
+from popsnet.progress import Progress, duration, patient_progress
 from popsnet.report import Column, Fact, Report, Reported, Table, counted, facts_of
 from popsnet.routing import Route, Router
 from popsnet.runs.expected_tails import ExpectedTails, Measure, expected_tails
-from popsnet.runs.route import experiment_of, shown_by
+from popsnet.runs.kept import Keeper, Kept, read_kept, write_kept
+from popsnet.runs.route import experiment_of
 from popsnet.runs.summary import packets_in_words, raise_max_steps
 from popsnet.runs.times import propagation_of, times_of
 from popsnet.stats.inference import Summary, binomial_interval, summarize_counts
 from popsnet.theory import smallest_g
 from popsnet.theory.tails import square_fails
+from popsnet.trace import Event, Observer
 
 _MEASURES: tuple[Measure, Measure] = ("slots", "steps")
 
@@ -231,16 +235,57 @@ class RunsDistribution(Reported):
                 f"confidence = {self.confidence:g} and {other.confidence:g} differ; give both "
                 "results the same confidence."
             )
-        engines = dict.fromkeys((*self.engine.split(", "), *other.engine.split(", ")))
         return replace(
             self,
-            engine=", ".join(engines),
+            engine=_joined_engines(self.engine, other.engine),
             numbers=_united(self.numbers, other.numbers),
             tally=self.tally + other.tally,
             capped_tally=self.capped_tally + other.capped_tally,
             undelivered=self.undelivered + other.undelivered,
             expected=self.expected if self.expected.exact else other.expected,
             seconds=self.seconds + other.seconds,
+        )
+
+    def write(self, path: str | Path) -> None:
+        """Write the histograms to a file, which :func:`read_distribution` reads.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file, which is JSON and is replaced if it exists.
+
+        Raises
+        ------
+        InputError
+            If the router or the permutation has no name, or the file cannot be written.
+
+        Examples
+        --------
+        >>> import popsnet
+        >>> found = popsnet.distribution(2, 2, runs=500)
+        >>> found.write("found.json")
+        >>> popsnet.read_distribution("found.json") == found
+        True
+        """
+        write_kept(Path(path), self._kept)
+
+    @property
+    def _kept(self) -> Kept:
+        return Kept(
+            json.loads(self.experiment.to_json()), self.engine, self.numbers, self.tally,
+            self.capped_tally, self.undelivered, self.seconds,
+        )  # fmt: skip
+
+    def _with_kept(self, kept: Kept) -> RunsDistribution:
+        """Return the runs of a file instead of these."""
+        return replace(
+            self,
+            engine=kept.engine,
+            numbers=kept.numbers,
+            tally=kept.tally,
+            capped_tally=kept.capped_tally,
+            undelivered=kept.undelivered,
+            seconds=kept.seconds,
         )
 
     def report(self, timing: Timing | None = None) -> Report:
@@ -364,6 +409,7 @@ def distribution(
     threads: int | None = None,
     confidence: float = 0.95,
     exact: bool = True,
+    keep: str | Path | None = None,
     progress: Progress = None,
 ) -> RunsDistribution:
     """Return the histograms of steps and slots of very many runs, with intervals of the tails.
@@ -401,6 +447,9 @@ def distribution(
     exact : bool
         Whether to solve the exact chain first, if the network is small enough. The largest chains
         take two minutes.
+    keep : str or Path, optional
+        A file with the runs that are finished, written every 30 seconds and at the end, also if
+        interrupted. Runs that it has already are not repeated, and the result has all its runs.
     progress : function, bool or None
         A function that is called with the runs done and the total. None shows a bar on a
         terminal after two seconds, False shows nothing.
@@ -434,58 +483,160 @@ def distribution(
     first = whole_number("first", first, 0, 2**62 - runs)
     if threads is not None:
         whole_number("threads", threads, 1)
-    if not 0 < confidence < 1:
-        raise InputError(f"confidence = {confidence}: it must be between 0 and 1, such as 0.95.")
+    _require_confidence(confidence)
+    keeper = None if keep is None else Keeper(keep, experiment)
     chosen = choose_engine(engine, experiment, runs=runs, threads=threads)
+    shown = not callable(progress) and progress is not False
+    expected = expected_tails(experiment, exact=exact, shown=shown)
+    found = RunsDistribution(experiment, chosen.name, (), Tally(), Tally(), 0, confidence, expected)
+    if keeper is not None and keeper.before is not None:
+        found = found._with_kept(keeper.before)
+    missing = _missing(range(first, first + runs), found.numbers)
+    if not missing:
+        return found
+    found = replace(found, engine=_joined_engines(found.engine, chosen.name))
+    return _executed(found, chosen, missing, threads, progress, keeper)
+
+
+def read_distribution(
+    path: str | Path, *, confidence: float = 0.95, exact: bool = True
+) -> RunsDistribution:
+    """Return the histograms of a file that :func:`distribution` or its result has written.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file. The file of a router or a permutation must still be in the same place.
+    confidence, exact
+        As for :func:`distribution`.
+
+    Returns
+    -------
+    RunsDistribution
+        The histograms.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read or is damaged, or the experiment is not found again.
+
+    Examples
+    --------
+    >>> import popsnet
+    >>> parts = ("first.json", "second.json")
+    >>> for number, part in enumerate(parts):
+    ...     popsnet.distribution(2, 2, runs=500, first=500 * number).write(part)
+    >>> first, second = map(popsnet.read_distribution, parts)
+    >>> (first + second).runs
+    1000
+    """
+    _require_confidence(confidence)
+    kept = read_kept(Path(path))
+    experiment = kept.reopened(Path(path))
     expected = expected_tails(experiment, exact=exact)
-    nothing = RunsDistribution(
-        experiment, chosen.name, (), Tally(), Tally(), 0, confidence, expected
-    )
-    return _executed(nothing, chosen, range(first, first + runs), threads, progress)
+    nothing = RunsDistribution(experiment, "", (), Tally(), Tally(), 0, confidence, expected)
+    return nothing._with_kept(kept)
+
+
+def _require_confidence(confidence: float) -> None:
+    if not (isinstance(confidence, float | int) and 0 < confidence < 1):
+        raise InputError(f"confidence = {confidence}: it must be between 0 and 1, such as 0.95.")
 
 
 def _executed(
-    found: RunsDistribution, engine: Engine, numbers: range, threads: int | None, progress: Progress
+    found: RunsDistribution,
+    engine: Engine,
+    missing: Sequence[range],
+    threads: int | None,
+    progress: Progress,
+    keeper: Keeper | None,
 ) -> RunsDistribution:
     """Execute runs, and add them to a distribution block by block."""
-    experiment = found.experiment
+    experiment, before, wanted = found.experiment, found.runs, sum(map(len, missing))
     what = f"{experiment.router} on {experiment.network}"
-    with patient_progress(what, len(numbers), progress) as report:
-        shown = not callable(progress) and progress is not False
-        watching = [shown_by(report)] if shown else []
+    begin = time.monotonic()
+    with patient_progress(what, wanted, progress) as report:
+
+        def words() -> str:
+            return _pace_in_words(found.runs - before, wanted, time.monotonic() - begin)
+
+        def observe(event: Event) -> None:
+            report(detail=f"{words()}, step {event.step + 1}, slot {event.slot:,}")
+
+        watching = [] if callable(progress) or progress is False else [observe]
         try:
-            with engine.open(experiment, threads) as session:
-                begin = time.perf_counter()
-                for block in session.run(numbers, watching):
-                    some = numbers[found.runs : found.runs + len(block)]
-                    now = time.perf_counter()
-                    found = _with_block(found, block, some, now - begin)  # at once, or not at all
-                    begin = now
-                    report(found.runs)
+            for block, some, seconds in _blocks(engine, experiment, missing, threads, watching):
+                found = _with_block(found, block, some, seconds)  # at once, or not at all
+                if keeper is not None and keeper.is_due():
+                    keeper.write(found._kept)
+                report(found.runs - before, words())
         except KeyboardInterrupt as stop:
             if found.runs:
                 stop.distribution = found  # type: ignore[attr-defined]
             stop.add_note(
-                f"{found.runs:,} of {len(numbers):,} runs were finished; the attribute "
+                f"{found.runs - before:,} of {wanted:,} runs were finished; the attribute "
                 "distribution has them, if there are any."
             )
             raise
+        finally:
+            if keeper is not None and found.runs > before:
+                keeper.write(found._kept)
     return found
 
 
+def _blocks(
+    engine: Engine,
+    experiment: Experiment,
+    missing: Sequence[range],
+    threads: int | None,
+    watching: Sequence[Observer],
+) -> Iterator[tuple[TalliedRuns, range, float]]:
+    """Yield some runs at a time, their numbers, and the seconds that they took."""
+    with engine.open(experiment, threads) as session:
+        begin = time.perf_counter()
+        for numbers in missing:
+            left = numbers
+            for block in session.tallies(numbers, watching):
+                now = time.perf_counter()
+                yield block, left[: block.tally.runs], now - begin
+                left, begin = left[block.tally.runs :], now
+
+
+def _pace_in_words(done: int, wanted: int, seconds: float) -> str:
+    words = f"{done:,} of {wanted:,} runs"
+    if not done or seconds <= 0:
+        return words
+    rate = done / seconds
+    left = duration((wanted - done) / rate)
+    return f"{words}, {rate:,.{0 if rate >= 10 else 2}f} per second, {left} left"
+
+
+def _missing(wanted: range, there: Sequence[range]) -> list[range]:
+    """Return the wanted numbers that are not there; those that are there are in ascending order."""
+    missing, start = [], wanted.start
+    for some in there:
+        if some.start >= wanted.stop:
+            break
+        if some.start > start:
+            missing.append(range(start, some.start))
+        start = max(start, some.stop)
+    return [*missing, range(start, wanted.stop)] if start < wanted.stop else missing
+
+
+def _joined_engines(some: str, others: str) -> str:
+    return ", ".join(dict.fromkeys((*some.split(", "), *others.split(", "))))
+
+
 def _with_block(
-    found: RunsDistribution, block: Outcomes, numbers: range, seconds: float
+    found: RunsDistribution, block: TalliedRuns, numbers: range, seconds: float
 ) -> RunsDistribution:
     """Return the distribution with some more runs."""
-    places, capped = np.flatnonzero(block.column("capped")), found.capped_tally
-    if len(places):
-        capped += Tally.of(block.take(places))
-    missing = len(block) * found.experiment.packets - int(block.column("delivered").sum())
+    missing = block.tally.runs * found.experiment.packets - block.delivered
     return replace(
         found,
         numbers=_united(found.numbers, (numbers,)),
-        tally=found.tally + Tally.of(block),
-        capped_tally=capped,
+        tally=found.tally + block.tally,
+        capped_tally=found.capped_tally + block.capped,
         undelivered=found.undelivered + missing,
         seconds=found.seconds + seconds,
     )

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
 from itertools import islice, takewhile
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from popsnet.errors import InputError
 from popsnet.exact import StepsDistribution, steps_distribution
@@ -99,7 +99,9 @@ class ExpectedTails:
         return -(-(least - before) // each)
 
 
-def expected_tails(experiment: Experiment, *, exact: bool = True) -> ExpectedTails:
+def expected_tails(
+    experiment: Experiment, *, exact: bool = True, shown: bool = True
+) -> ExpectedTails:
     """Return what is known about the tails of an experiment.
 
     Parameters
@@ -108,6 +110,8 @@ def expected_tails(experiment: Experiment, *, exact: bool = True) -> ExpectedTai
         The experiment.
     exact : bool
         Whether to solve the exact chain, if there is one, which may take up to two minutes.
+    shown : bool
+        Whether to show how far the solution of the chain is.
     """
     network, router, variant = experiment.network, experiment.router, experiment.variant
     known = is_registered(experiment.resolved_router) and experiment.demand is None
@@ -117,13 +121,13 @@ def expected_tails(experiment: Experiment, *, exact: bool = True) -> ExpectedTai
     if router == "relay":
         each = (1, 2 * network.blocks + 1) if variant == "S" else None
         fluid = _listed(network, "sweeps") if uniform and variant == "S" else ()
-        return ExpectedTails(each, _exact(experiment) if exact else None, True, fluid)
+        return ExpectedTails(each, _exact(experiment, shown) if exact else None, True, fluid)
     if router != "mei-rizzi" or not _steps_are_modelled(network, variant):
         return ExpectedTails()
     five = variant != "deferred" or network.d == network.g
     return ExpectedTails(
         (0, 5) if five else None,
-        _exact(experiment) if exact else None,
+        _exact(experiment, shown) if exact else None,
         five,
         _listed(network, "steps") if uniform else (),
         _bound(network),
@@ -151,7 +155,7 @@ def _bound(network: Network) -> TailBound | None:
     return TailBound(square_steps(network.g), square_fails(network.g))
 
 
-def _exact(experiment: Experiment) -> StepsDistribution | None:
+def _exact(experiment: Experiment, shown: bool) -> StepsDistribution | None:
     """Return the exact distribution of the steps, if the chain is small enough to be solved."""
     network, destination = experiment.network, None
     if network.d > max(largest.get(network.g, 0) for largest in LARGEST.values()):
@@ -159,21 +163,33 @@ def _exact(experiment: Experiment) -> StepsDistribution | None:
     if experiment.permutation != "random":
         destination = tuple(experiment.destination(0).tolist())
     schedule = experiment.variant if experiment.router == "relay" else "S"
-    try:
-        return _solved(network, experiment.router, destination, schedule)
-    except InputError:
-        return None
+    chain = _Chain(network, experiment.router, destination, schedule)
+    with patient_progress(f"exact chain of {chain.router} on {network}", None, shown) as update:
+        try:
+            return _solved(chain, lambda known: update(known, f"{known:,} transitions of states"))
+        except InputError:
+            return None
 
 
-@lru_cache(maxsize=16)
-def _solved(
-    network: Network, router: str, destination: tuple[int, ...] | None, schedule: str
-) -> StepsDistribution:
-    with patient_progress(f"exact chain of {router} on {network}", None) as update:
+class _Chain(NamedTuple):
+    """What decides a chain."""
 
-        def progress(known: int) -> None:
-            update(known, f"{known:,} transitions of states")
+    network: Network
+    router: str
+    destination: tuple[int, ...] | None
+    schedule: str
 
-        return steps_distribution(
+
+_solved_before: dict[_Chain, StepsDistribution] = {}
+_MOST_SOLVED = 16
+
+
+def _solved(chain: _Chain, progress: Callable[[int], None]) -> StepsDistribution:
+    if chain not in _solved_before:
+        if len(_solved_before) >= _MOST_SOLVED:
+            _solved_before.clear()
+        network, router, destination, schedule = chain
+        _solved_before[chain] = steps_distribution(
             network, router, destination, schedule=schedule, progress=progress, left=_LEFT
         )
+    return _solved_before[chain]

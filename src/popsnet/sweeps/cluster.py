@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import math
 import re
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import CancelledError, Executor, Future
+from concurrent.futures import CancelledError, Executor, Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import popsnet
 from popsnet import system
 from popsnet.errors import InputError, PopsnetError, how_to_install
+from popsnet.progress import patient_progress
 from popsnet.sweeps.parcels import Finished, Sender, different_versions, execute_parcel, unpack
-from popsnet.sweeps.work import Work
+from popsnet.sweeps.work import ANYWHERE, ON_GPU, Work
 
 if TYPE_CHECKING:
-    from distributed import Client
+    from distributed import Client, LocalCluster
 
 _T = TypeVar("_T")
 _P = ParamSpec("_P")
@@ -27,7 +30,14 @@ _P = ParamSpec("_P")
 MOST_WORKERS = 1024
 """The most worker processes that are started here."""
 
+_GPU = "GPU"
+"""The resource that workers with a GPU have, as in ``dask worker --resources GPU=1``."""
+
+_VERSION = "__import__('popsnet').__version__"
+_PROTOCOLS = "(?:tcp|tls|ucx|ws|wss)://"
+
 _SECONDS_TO_CONNECT = 10
+_SECONDS_TO_ANSWER = 30
 _SECONDS_BETWEEN_LOOKS = 1.0
 _SECONDS_TO_CLOSE = 5.0
 
@@ -63,7 +73,87 @@ def open_cluster(address: str) -> Iterator[ClusterExecutor]:
         ...
     popsnet.errors.InputError: cluster = 'local:0': the number of workers must be from 1 to 1,024.
     """
-    count = _local_workers(address)
+    with _connected(address) as (client, is_local):
+        with patient_progress(f"workers of {address}"):
+            _require_same_version(client, address)
+        yield ClusterExecutor(client, address, is_local)
+
+
+@dataclass(frozen=True)
+class WorkerStatus:
+    """A worker of a cluster, as ``popsnet doctor --cluster`` shows it.
+
+    Parameters
+    ----------
+    address : str
+        Its address.
+    popsnet, python : str or None
+        Their versions there, None if popsnet is not installed.
+    threads : int
+        How many pieces of work it does at once.
+    memory : int or None
+        Its limit of memory in bytes, None if there is none.
+    gpus : int
+        Its resource GPU.
+
+    Examples
+    --------
+    >>> from popsnet.sweeps.cluster import WorkerStatus
+    >>> WorkerStatus("tcp://host:1234", "0.6.0", "3.13.1", 4, None, gpus=1).gpus
+    1
+    """
+
+    address: str
+    popsnet: str | None
+    python: str | None
+    threads: int
+    memory: int | None
+    gpus: int
+
+
+def describe_workers(address: str) -> list[WorkerStatus]:
+    """Return the workers of a cluster, of any version.
+
+    Parameters
+    ----------
+    address : str
+        As for :func:`open_cluster`.
+
+    Returns
+    -------
+    list of WorkerStatus
+        The workers in the order of their addresses.
+
+    Raises
+    ------
+    InputError
+        If there is no scheduler at the address, or its workers do not answer.
+
+    Examples
+    --------
+    >>> from popsnet.sweeps.cluster import describe_workers
+    >>> describe_workers("local:0")
+    Traceback (most recent call last):
+        ...
+    popsnet.errors.InputError: cluster = 'local:0': the number of workers must be from 1 to 1,024.
+    """
+    with _connected(address) as (client, _):
+        popsnet_there = _evaluated(client, address, _VERSION)
+        python_there = _evaluated(client, address, "__import__('platform').python_version()")
+        there = client.scheduler_info(n_workers=-1)["workers"]
+        return [
+            WorkerStatus(
+                name, popsnet_there.get(name), python_there.get(name), one["nthreads"],
+                one["memory_limit"] or None, int(one["resources"].get(_GPU, 0)),
+            )
+            for name, one in sorted(there.items())
+        ]  # fmt: skip
+
+
+@contextmanager
+def _connected(address: str) -> Iterator[tuple[Client, bool]]:
+    """Connect to a scheduler or start one, and say whether it is one of this machine."""
+    count = local_workers(address)
     try:
         from distributed import Client, LocalCluster
     except ImportError as error:
@@ -73,26 +163,63 @@ def open_cluster(address: str) -> Iterator[ClusterExecutor]:
 
     with ExitStack() as open_things:
         open_things.enter_context(_quiet())
-        if count is not None:
-            local = LocalCluster(
-                n_workers=count, threads_per_worker=1, processes=True, memory_limit=0,
-                dashboard_address="127.0.0.1:0", silence_logs=logging.CRITICAL,
-            )  # fmt: skip
-            open_things.callback(_close, local)
+        with patient_progress(f"connecting to {address}"):
+            scheduler: LocalCluster | str = address
+            if count is None:
+                _require_answer(address)
+            else:
+                scheduler = LocalCluster(
+                    n_workers=count, threads_per_worker=1, processes=True, memory_limit=0,
+                    dashboard_address="127.0.0.1:0", silence_logs=logging.CRITICAL,
+                )  # fmt: skip
+                open_things.callback(_close, scheduler)
+            client = Client(scheduler, timeout=_SECONDS_TO_CONNECT, set_as_default=False)
+            open_things.callback(_close, client)
+        yield client, count is not None
+
+
+def _require_answer(address: str) -> None:
+    """Refuse an address at which no Dask scheduler answers.
+
+    A client would wait for an answer without end, and could not be closed.
+    """
+    with ThreadPoolExecutor(1) as apart:  # a notebook has a loop in this thread
         try:
-            client = Client(
-                address if count is None else local,
-                timeout=_SECONDS_TO_CONNECT,
-                set_as_default=False,
-            )
-        except (OSError, TimeoutError, ValueError) as error:
+            answer = apart.submit(asyncio.run, _identity(address)).result()
+            if answer.get("type") != "Scheduler":
+                raise InputError(f"it is the address of a {answer.get('type', 'stranger').lower()}")
+        except Exception as error:  # what answers need not be a scheduler
             raise InputError(
-                f"cluster = {address!r}: there is no Dask scheduler at this address ({error}). "
-                "Start one with 'dask scheduler', or use local:N for N workers on this machine."
+                f"cluster = {address!r}: there is no Dask scheduler at this address "
+                f"({_reason(error)}). Start one with 'dask scheduler', or use local:N for N "
+                "workers on this machine."
             ) from error
-        open_things.callback(_close, client)
-        _require_same_version(client)
-        yield ClusterExecutor(client, address, is_local=count is not None)
+
+
+async def _identity(address: str) -> dict[str, Any]:
+    """Ask who is at an address."""
+    from distributed.core import connect
+    from distributed.security import Security
+
+    async with asyncio.timeout(_SECONDS_TO_CONNECT + 1):
+        given = Security().get_connection_args("client")
+        comm = await connect(address, timeout=_SECONDS_TO_CONNECT, **given)
+        try:
+            await comm.write({"op": "identity", "reply": True})
+            answer: dict[str, Any] = await comm.read()
+            return answer
+        finally:
+            comm.abort()
+
+
+def _reason(error: BaseException) -> str:
+    """Return the first cause of an error in words."""
+    causes = [error]
+    while (before := causes[-1].__cause__) is not None:
+        causes.append(before)
+    if isinstance(causes[-1], TimeoutError | asyncio.CancelledError | MemoryError):
+        return "there is no answer, or not one of Dask"
+    return str(causes[-1]) or type(causes[-1]).__name__
 
 
 def _close(one: Any) -> None:
@@ -101,7 +228,7 @@ def _close(one: Any) -> None:
         one.close(timeout=_SECONDS_TO_CLOSE)
 
 
-def _local_workers(address: str) -> int | None:
+def local_workers(address: str) -> int | None:
     """Return how many workers to start here; None for the address of a scheduler."""
     wrong = f"cluster = {address!r}: "
     if not isinstance(address, str):
@@ -110,7 +237,7 @@ def _local_workers(address: str) -> int | None:
         if not 1 <= int(found[1]) <= MOST_WORKERS:
             raise InputError(f"{wrong}the number of workers must be from 1 to {MOST_WORKERS:,}.")
         return int(found[1])
-    if not re.fullmatch(r"(?!local)([a-z]+://)?[^\s/]+:\d{1,5}(/\S*)?", address):
+    if not re.fullmatch(rf"(?!local)({_PROTOCOLS})?[^\s/]+:\d{{1,5}}", address):
         raise InputError(
             f"{wrong}give the address of a Dask scheduler, such as tcp://host:8786, or local:N "
             "for N workers on this machine."
@@ -130,13 +257,27 @@ def _quiet() -> Iterator[None]:
         logger.setLevel(before)
 
 
-def _require_same_version(client: Client) -> None:
-    # eval, since a worker without popsnet cannot receive a function of popsnet
-    found = client.run(eval, "__import__('popsnet').__version__", on_error="return")
+def _evaluated(client: Client, address: str, expression: str) -> dict[str, str | None]:
+    """Evaluate an expression on all workers, None where it fails.
+
+    It is a text, since a worker without popsnet cannot receive a function of popsnet.
+    """
+    try:
+        found = client.sync(
+            client._run, eval, expression, on_error="return", callback_timeout=_SECONDS_TO_ANSWER
+        )
+    except (OSError, TimeoutError) as error:
+        raise InputError(
+            f"cluster = {address!r}: not every worker answers within {_SECONDS_TO_ANSWER} s. End "
+            "those that hang, and try again."
+        ) from error
+    return {name: None if isinstance(one, Exception) else one for name, one in found.items()}
+
+
+def _require_same_version(client: Client, address: str) -> None:
+    found = _evaluated(client, address, _VERSION)
     others = {
-        name: "none" if isinstance(version, Exception) else version
-        for name, version in found.items()
-        if version != popsnet.__version__
+        name: version or "none" for name, version in found.items() if version != popsnet.__version__
     }
     if others:
         raise InputError(different_versions(others, popsnet.__version__))
@@ -167,24 +308,32 @@ class ClusterExecutor(Executor):
     def __init__(self, client: Client, address: str, is_local: bool = False) -> None:
         self.address = address
         self._client, self._is_local = client, is_local
-        self._executor = client.get_executor(pure=False)
+        self._executors = {
+            ANYWHERE: client.get_executor(pure=False),
+            ON_GPU: client.get_executor(pure=False, resources={_GPU: 1}),
+        }
         self._sender = Sender()
         self._contents: dict[str, Any] = {}
         self._looked = -math.inf
-        self._workers = self._threads = 0
+        self._workers = self._threads = self._gpus = 0
         self._memory = math.inf
 
     def submit(self, work: Callable[_P, _T], /, *args: _P.args, **kwargs: _P.kwargs) -> Future[_T]:
         """Call a function on a worker."""
-        future: Future[_T] = self._executor.submit(work, *args, **kwargs)
+        future: Future[_T] = self._executors[ANYWHERE].submit(work, *args, **kwargs)
         return future
 
-    def send(self, work: Sequence[Work]) -> Future[bytes]:
-        """Hand over pieces of work as one task; :meth:`received` reads the result."""
+    def send(self, work: Sequence[Work], engine: str = ANYWHERE) -> Future[bytes]:
+        """Hand over pieces of work as one task; :meth:`received` reads the result.
+
+        Work for the engine ``cuda`` is done by workers that have the resource GPU.
+        """
         self.require_scheduler()
-        parcel, digests = self._sender.pack(work)
+        parcel, digests = self._sender.pack(work, engine)
         contents = [self._sent(digest) for digest in digests]
-        return self.submit(execute_parcel, popsnet.__version__, parcel, digests, *contents)
+        given = popsnet.__version__, parcel, digests, *contents
+        future: Future[bytes] = self._executors[engine].submit(execute_parcel, *given)
+        return future
 
     def _sent(self, digest: str) -> Any:
         """Return the contents of a file on the cluster, as a task that can be done again.
@@ -234,9 +383,18 @@ class ClusterExecutor(Executor):
 
     @property
     def threads(self) -> int:
-        """How many pieces of work the workers do at once, at least 1."""
+        """How many pieces of work the workers do at once besides those on GPUs, at least 1.
+
+        Workers with a GPU are counted if there are no others.
+        """
         self._look()
         return max(self._threads, 1)
+
+    @property
+    def gpus(self) -> int:
+        """How many pieces of work the workers do at once on GPUs, by their resource GPU."""
+        self._look()
+        return self._gpus
 
     @property
     def memory(self) -> float:
@@ -254,9 +412,13 @@ class ClusterExecutor(Executor):
             found = self._client.sync(ask, n_workers=-1, callback_timeout=_SECONDS_TO_CONNECT)
         except (OSError, TimeoutError, ValueError) as error:
             raise self._lost() from error
-        there = found["workers"].values()
+        there = list(found["workers"].values())
         limits = [one["memory_limit"] for one in there]  # 0 if there is none
-        self._workers, self._threads = len(limits), sum(one["nthreads"] for one in there)
+        gpus = [int(one["resources"].get(_GPU, 0)) for one in there]
+        threads = [one["nthreads"] for one in there]
+        others = [some for some, gpu in zip(threads, gpus, strict=True) if not gpu]
+        self._workers, self._gpus = len(there), sum(gpus)
+        self._threads = sum(others) or sum(threads)
         self._memory = float(sum(limits)) if limits and all(limits) else math.inf
         if self._is_local:
             self._memory = float(system.available_memory())

@@ -5,8 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 
+from popsnet.progress import duration
 from popsnet.sweeps.parcels import Finished
 from popsnet.sweeps.points import Point
+from popsnet.sweeps.work import ANYWHERE
 
 
 class Pace:
@@ -16,10 +18,10 @@ class Pace:
         self._begin = time.monotonic()
         self._done = 0
         self._estimated = 0.0
-        self._ratio = 1.0
+        self._ratios: dict[str, float] = {}
 
-    def note(self, results: Sequence[Finished], estimated: float) -> None:
-        """Count results that took this many seconds by an estimate."""
+    def note(self, results: Sequence[Finished], estimated: float, engine: str = ANYWHERE) -> None:
+        """Count results of an engine that took this many seconds by an estimate."""
         seconds = 0.0
         for one in results:
             shards = 1 if isinstance(one, Point) else len(one.numbers)
@@ -27,11 +29,11 @@ class Pace:
             self._done += shards
         self._estimated += estimated
         if seconds > 0 and estimated > 0:
-            self._ratio = (self._ratio + seconds / estimated) / 2
+            self._ratios[engine] = (self._ratios.get(engine, 1.0) + seconds / estimated) / 2
 
-    def estimate_of(self, seconds: float) -> float:
-        """Return the estimate of work that takes this many seconds."""
-        return seconds / self._ratio
+    def estimate_of(self, seconds: float, engine: str = ANYWHERE) -> float:
+        """Return the estimate of work that takes this many seconds with an engine."""
+        return seconds / self._ratios.get(engine, 1.0)
 
     def words(self, unit: str, left: float | None) -> Iterator[str]:
         """Yield the speed and the time left, for work of this many seconds by estimate."""
@@ -41,16 +43,3 @@ class Pace:
             yield f"{rate:,.{0 if rate >= 10 else 2}f} {unit} per second"
         if left is not None and self._estimated > 0:
             yield f"{duration(left * elapsed / self._estimated)} left"
-
-
-def duration(seconds: float) -> str:
-    """Return a time in words, in one or two units.
-
-    >>> duration(3.2), duration(200), duration(7380), duration(300000)
-    ('3 s', '3 min 20 s', '2 h 3 min', '3 d 11 h')
-    """
-    whole = round(seconds)
-    for size, unit, smaller, name in ((86400, "d", 3600, "h"), (3600, "h", 60, "min")):
-        if whole >= size:
-            return f"{whole // size} {unit} {whole % size // smaller} {name}"
-    return f"{whole // 60} min {whole % 60} s" if whole >= 60 else f"{whole} s"

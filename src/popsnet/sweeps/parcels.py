@@ -19,12 +19,13 @@ from threading import Lock
 from typing import Any, TypeAlias
 
 import popsnet
+from popsnet.engines import ENGINES
 from popsnet.errors import InputError
 from popsnet.experiment import Experiment
 from popsnet.routing import plugin
 from popsnet.sweeps.points import Point, execute_point
 from popsnet.sweeps.shard import Shards, execute_shards
-from popsnet.sweeps.work import Subject, Work
+from popsnet.sweeps.work import ON_GPU, Subject, Work
 from popsnet.traffic import scheduler as schedulers
 from popsnet.traffic.experiment import TrafficExperiment
 
@@ -57,11 +58,11 @@ class Sender:
         self._files: dict[str, File] = {}
         self._sent: dict[Subject, Sent] = {}
 
-    def pack(self, work: Sequence[Work]) -> tuple[bytes, list[str]]:
-        """Return a parcel, and the digests of the files that it needs."""
+    def pack(self, work: Sequence[Work], engine: str = "auto") -> tuple[bytes, list[str]]:
+        """Return a parcel for an engine, and the digests of the files that it needs."""
         pieces = [(self._packed(subject), shards) for subject, shards in work]
         needed = {file.digest: None for sent, _ in pieces for file in sent.files.values()}
-        return pickle.dumps(pieces), list(needed)
+        return pickle.dumps((engine, pieces)), list(needed)
 
     def _packed(self, subject: Subject) -> Sent:
         if subject not in self._sent:
@@ -112,15 +113,27 @@ def execute_parcel(version: str, parcel: bytes, digests: Sequence[str], *content
         raise InputError(different_versions({platform.node(): popsnet.__version__}, version))
     there = dict(zip(digests, contents, strict=True))
     results: list[tuple[Any, Any]] = []
-    for sent, shards in pickle.loads(parcel):  # noqa: S301 - as trusted as the scheduler
+    engine, pieces = pickle.loads(parcel)  # noqa: S301 - as trusted as the scheduler
+    for sent, shards in pieces:
         subject = _opened(sent, there)
         if isinstance(subject, TrafficExperiment):
             point = execute_point(subject)
             results.append((point.result, point.provenance))
         else:
-            done = execute_shards(subject, shards)
+            if engine == ON_GPU:
+                _require_gpu(subject)
+            done = execute_shards(subject, shards, engine=engine)
             results.append((done.outcomes, done.provenance))
     return pickle.dumps(results)
+
+
+def _require_gpu(experiment: Experiment) -> None:
+    """Refuse work for a GPU on a worker that has none, whatever its resources say."""
+    if (reason := ENGINES[ON_GPU].supports(experiment)) is not None:
+        raise InputError(
+            f"Worker {platform.node()} states the resource GPU and cannot run {experiment} on it: "
+            f"{reason}. Install what is missing, or start it without the resource."
+        )
 
 
 def unpack(work: Sequence[Work], results: bytes) -> list[Finished]:

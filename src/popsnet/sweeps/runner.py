@@ -35,7 +35,18 @@ from popsnet.sweeps.points import Point, execute_point, memory_of_point
 from popsnet.sweeps.shard import execute_shards, memory_of
 from popsnet.sweeps.store import Store
 from popsnet.sweeps.sweep import Sweep
-from popsnet.sweeps.work import AHEAD, ONE_PIECE, Queue, Subject, Work, cut, estimate_work
+from popsnet.sweeps.work import (
+    AHEAD,
+    ANYWHERE,
+    ON_GPU,
+    ONE_PIECE,
+    Queue,
+    Subject,
+    Work,
+    cut,
+    estimate_work,
+    runs_on_gpu,
+)
 from popsnet.traffic.experiment import TrafficExperiment
 from popsnet.traffic.result import TrafficResult
 
@@ -266,6 +277,7 @@ class _Handed:
     memory: int
     seconds: float
     """How long they take, by estimate."""
+    engine: str = ANYWHERE
 
 
 class Workers:
@@ -281,6 +293,8 @@ class Workers:
         self._at_work: dict[Future[Any], _Handed] = {}
         self._available = system.available_memory()
         self._needed: dict[Subject, int] = {}
+        self._on_gpu: dict[Subject, bool] = {}
+        self._none_on_gpu = -1
         self._pace = Pace()
 
     def __enter__(self) -> Workers:
@@ -294,9 +308,16 @@ class Workers:
     @property
     def count(self) -> int:
         """How many pieces of work are done at once."""
+        return sum(self._room().values())
+
+    def _room(self) -> dict[str, int]:
+        """Return how many pieces of work are done at once with each engine."""
         if self._given is not None:
-            return self._given
-        return system.threads_here() if self._cluster is None else self._cluster.threads
+            return {ANYWHERE: self._given}
+        if self._cluster is None:
+            return {ANYWHERE: system.threads_here()}
+        gpus = {ON_GPU: self._cluster.gpus} if self._cluster.gpus else {}
+        return {**gpus, ANYWHERE: self._cluster.threads}
 
     def do(
         self, queue: Queue, deadline: float = math.inf, tick: Callable[[], None] = lambda: None
@@ -307,17 +328,16 @@ class Workers:
         a cluster, ``tick`` is called about once per second while there are no results.
         """
         while queue or self._at_work:
-            while len(self._at_work) < AHEAD * self.count:
-                work = self._take(queue)
-                if not work:
-                    break
-                self._hand_over(work)
+            self._withdraw(queue)
+            for engine, room in self._room().items():
+                while self._handed(engine) < AHEAD * room and (work := self._take(queue, engine)):
+                    self._hand_over(work, engine)
             done, _ = wait(self._at_work, self._patience(deadline), return_when=FIRST_COMPLETED)
             for future in done:
                 handed = self._at_work[future]
                 results = self._results_of(future)
                 if self._cluster is not None:
-                    self._pace.note(results, handed.seconds)
+                    self._pace.note(results, handed.seconds, handed.engine)
                 yield from results
                 del self._at_work[future]  # only now: after an interrupt, stop() yields it again
             if time.monotonic() >= deadline:
@@ -355,19 +375,44 @@ class Workers:
             left = min(left, _SECONDS_BETWEEN_TICKS)
         return None if left == math.inf else left
 
-    def _take(self, queue: Queue) -> list[Work]:
+    def _handed(self, engine: str) -> int:
+        return sum(one.engine == engine for one in self._at_work.values())
+
+    def _withdraw(self, queue: Queue) -> None:
+        """Take back what was handed over for GPUs, if no worker has one any more."""
+        if self._handed(ON_GPU) and self._cluster is not None and not self._cluster.gpus:
+            for future, handed in list(self._at_work.items()):
+                if handed.engine == ON_GPU and future.cancel():
+                    del self._at_work[future]
+                    for piece in handed.work:
+                        queue.add([piece])
+
+    def _take(self, queue: Queue, engine: str) -> list[Work]:
         """Take the next piece of work; for a cluster, as many as make a task of some length.
 
         Pieces get shorter towards the end, so that all workers end at about the same time.
         """
-        most = queue.seconds / (AHEAD * self.count)
-        most = min(most, self._pace.estimate_of(_SECONDS_PER_PARCEL))
-        first = queue.take(self._fits)
+        if engine == ON_GPU and self._none_on_gpu == queue.added:
+            return []
+        suited = False
+
+        def takes(subject: Subject) -> bool:
+            nonlocal suited
+            suited = self._suits(subject, engine) or suited
+            return self._suits(subject, engine) and self._fits(subject)
+
+        first = queue.take(takes)
+        if engine == ON_GPU and not suited:
+            self._none_on_gpu = queue.added  # so that the queue is not searched again for nothing
         taken = [] if first is None else [first]
         if self._cluster is None or first is None or self._memory(first[0]):
             return taken
         seconds = _seconds(first)
-        while (piece := queue.first()) is not None and not self._memory(piece[0]):
+        most = (queue.seconds + seconds) / (AHEAD * self.count)
+        most = min(most, self._pace.estimate_of(_SECONDS_PER_PARCEL, engine))
+        while (piece := queue.first()) is not None and self._suits(piece[0], engine):
+            if self._memory(piece[0]):
+                break
             seconds += _seconds(piece)
             if seconds > most:
                 break
@@ -378,6 +423,14 @@ class Workers:
             else:
                 taken.append(piece)
         return taken
+
+    def _suits(self, experiment: Subject, engine: str) -> bool:
+        """Whether an engine can do the work."""
+        if engine == ANYWHERE:
+            return True
+        if experiment not in self._on_gpu:
+            self._on_gpu[experiment] = runs_on_gpu(experiment)
+        return self._on_gpu[experiment]
 
     def _fits(self, experiment: Subject) -> bool:
         """Whether there is memory for one more, if the largest are those that are executed."""
@@ -394,10 +447,11 @@ class Workers:
             )
         return self._needed[experiment]
 
-    def _hand_over(self, work: Sequence[Work]) -> None:
+    def _hand_over(self, work: Sequence[Work], engine: str) -> None:
         memory = max(self._memory(subject) for subject, _ in work)
-        handed = _Handed(work, memory, sum(map(_seconds, work)))
-        future = self._submit(work[0]) if self._cluster is None else self._cluster.send(work)
+        handed = _Handed(work, memory, sum(map(_seconds, work)), engine)
+        cluster = self._cluster
+        future = self._submit(work[0]) if cluster is None else cluster.send(work, engine)
         self._at_work[future] = handed
 
     def _submit(self, piece: Work) -> Future[Any]:

@@ -72,6 +72,7 @@ class _Opened(threading.local):
     """
 
     experiment: Experiment | None = None
+    asked: str
     engine: Engine
     session: Session
 
@@ -81,12 +82,12 @@ class _Opened(threading.local):
             self.session.close()
             del self.session
 
-    def on(self, experiment: Experiment) -> Session:
-        if self.experiment != experiment:
+    def on(self, experiment: Experiment, engine: str) -> Session:
+        if self.experiment != experiment or self.asked != engine:
             self.close()
-            self.engine = choose_engine("auto", experiment, fitting=False)  # checked before
+            self.engine = choose_engine(engine, experiment, fitting=False)  # checked before
             self.session = self.engine.open(experiment, threads=1)
-            self.experiment = experiment
+            self.experiment, self.asked = experiment, engine
         return self.session
 
 
@@ -94,7 +95,10 @@ _opened = _Opened()
 
 
 def execute_shards(
-    experiment: Experiment, numbers: range, stopped: Callable[[], bool] | None = None
+    experiment: Experiment,
+    numbers: range,
+    stopped: Callable[[], bool] | None = None,
+    engine: str = "auto",
 ) -> Shards:
     """Run shards on the calling thread; they stop soon after ``stopped()`` is true."""
     begin = time.perf_counter()
@@ -104,15 +108,15 @@ def execute_shards(
             raise Stopped("Stopped before the shards were finished.")
 
     runs = range(numbers.start * SHARD_RUNS, numbers.stop * SHARD_RUNS)
-    outcomes = Outcomes.joined(list(_opened.on(experiment).run(runs, [watch])))
-    engine = _opened.engine.name
+    outcomes = Outcomes.joined(list(_opened.on(experiment, engine).run(runs, [watch])))
+    name = _opened.engine.name
     if memory_of(experiment):
         _opened.close()
     _require_whole(experiment, outcomes)
     none = np.empty(0, dtype=np.int64)
     kept = Outcomes(outcomes.table, none, none)  # a store does not keep single steps
     seconds = (time.perf_counter() - begin) / max(len(numbers), 1)
-    return Shards(experiment, numbers, kept, _provenance(experiment, engine, seconds))
+    return Shards(experiment, numbers, kept, _provenance(experiment, name, seconds))
 
 
 def memory_of(experiment: Experiment) -> int:

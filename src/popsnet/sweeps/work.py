@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
 
-from popsnet.engines import choose_engine
+from popsnet.engines import ENGINES, choose_engine
 from popsnet.errors import InputError
 from popsnet.experiment import Experiment, whole_number
 from popsnet.sweeps.points import estimate_point
@@ -27,6 +27,12 @@ ONE_PIECE = range(1)
 
 AHEAD = 2
 """Pieces of work handed over for each worker: enough to keep the executor busy."""
+
+ON_GPU = "cuda"
+"""The engine of work for workers that have a GPU."""
+
+ANYWHERE = "auto"
+"""The engine of all other work: every worker chooses."""
 
 _SLOT_SECONDS = {True: (1e-4, 5e-8), False: (2.5e-7, 2e-10)}
 """Seconds of one slot, and of a slot per processor; for engines that execute messages or not.
@@ -69,6 +75,15 @@ def _compute_slots(experiment: Experiment) -> float:
     return slots if 0 < slots < math.inf else float(max(experiment.d, experiment.g))
 
 
+def runs_on_gpu(experiment: Subject) -> bool:
+    """Whether a worker with a GPU can do the shards of an experiment on it."""
+    engine = ENGINES.get(ON_GPU)
+    if engine is None or not isinstance(experiment, Experiment):
+        return False
+    obstacle = getattr(engine, "obstacle", engine.supports)  # this machine need not have a GPU
+    return obstacle(experiment) is None
+
+
 def cut(experiment: Experiment, shards: Sequence[int], workers: int) -> Iterator[Work]:
     """Cut shards into consecutive pieces: cheap to hand over, and some for every worker."""
     engine = choose_engine("auto", experiment, fitting=False)
@@ -91,7 +106,8 @@ class Queue:
 
     def __init__(self, work: Iterable[Work] = ()) -> None:
         self._heap: list[tuple[float, int, Work]] = []
-        self._added = 0
+        self.added = 0
+        """The number of pieces that were ever added."""
         self.seconds = 0.0
         """How long all pieces take together, by estimate."""
         for piece in work:
@@ -108,8 +124,8 @@ class Queue:
             each = estimate_work(there[0][0])
             self.seconds += each * sum(len(shards) for _, shards in there)
         for piece in there:
-            self._added += 1
-            heapq.heappush(self._heap, (-longest * each, self._added, piece))
+            self.added += 1
+            heapq.heappush(self._heap, (-longest * each, self.added, piece))
 
     def first(self) -> Work | None:
         """Return the longest piece, which stays there; None if there is no work."""

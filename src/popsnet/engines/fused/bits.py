@@ -15,7 +15,7 @@ from popsnet.engines.fused.arrays import U32, U64
 LANES = 8
 """The numbers that ``pack`` takes at a time."""
 
-_1, _FULL = np.uint64(1), np.uint64(2**64 - 1)
+_1, _TOP, _FULL = np.uint64(1), np.uint64(2**63), np.uint64(2**64 - 1)
 
 
 def _trailing_zeros(context: Any, word: Any) -> Any:
@@ -175,6 +175,15 @@ def divisor_of(number: int) -> tuple[int, int]:
 
 
 @compiled(inline=True)
-def divide(value: np.uint64, by: tuple[int, int]) -> np.uint64:
+def divide(value: np.uint64, by: tuple[int, int] | tuple[np.uint64, np.uint64]) -> np.uint64:
     """Return the quotient by the number that ``by`` stands for."""
     return (value * np.uint64(by[0])) >> np.uint64(by[1])
+
+
+@compiled(inline=True)
+def remainder(value: np.uint64, divisor: np.uint64, reciprocal: float) -> np.uint64:
+    """Return value mod divisor for values below 2^52, by a product with 1 / divisor."""
+    rest = value - np.uint64(float(value) * reciprocal) * divisor
+    rest += divisor * np.uint64(rest > _TOP)  # the quotient was one too large, or
+    rest -= divisor * np.uint64(rest >= divisor)  # one too small
+    return rest

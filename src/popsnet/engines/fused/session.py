@@ -78,7 +78,7 @@ class FusedSession:
         if variant.name != kernel.variant.name:
             raise ValueError(f"This kernel runs {kernel.variant.name}, not {variant.name}.")
         large = kernel.divisible and kernel.network.n > RESIDENT
-        report, rows = partial(_report, observers), []
+        report, rows = partial(report_step, observers), []
         try:
             for row in (self._large_run.steps if large else self._steps)(instance, report):
                 rows.append(row)
@@ -189,17 +189,17 @@ class Worker:
         parts, first = [], numbers.start
         while first < numbers.stop and not self._stop[0]:
             count = self.route(seeds, first, numbers.stop)
-            parts.append(_outcomes(self._kernel, self._log, self._steps[:count]))
+            parts.append(outcomes_of(self._kernel, self._log, self._steps[:count]))
             first += count
         return Outcomes.joined(parts)
 
 
 def outcome_of(kernel: Kernel[Any], rows: Sequence[np.void]) -> Outcome:
     """Return the outcome of one run from the rows of its log."""
-    return _outcomes(kernel, np.array(rows, kernel.runs.LOG), np.array([len(rows)])).at(0)
+    return outcomes_of(kernel, np.array(rows, kernel.runs.LOG), np.array([len(rows)])).at(0)
 
 
-def _outcomes(kernel: Kernel[Any], log: Records, steps: I64) -> Outcomes:
+def outcomes_of(kernel: Kernel[Any], log: Records, steps: I64) -> Outcomes:
     """Return the outcomes of runs with this many steps each, in order in the log."""
     table = np.full((len(steps), len(COLUMNS)), UNKNOWN, dtype=np.int64)
     survivors = np.empty(steps.sum(), dtype=np.int64)
@@ -208,7 +208,7 @@ def _outcomes(kernel: Kernel[Any], log: Records, steps: I64) -> Outcomes:
     return Outcomes(table, survivors, np.empty(0, dtype=np.int64))
 
 
-def _report(observers: Sequence[Observer], step: int, slots: int, undelivered: int) -> None:
+def report_step(observers: Sequence[Observer], step: int, slots: int, undelivered: int) -> None:
     """Tell observers how far a run has come."""
     event = Event(slots, "step", step, undelivered, _no_records)
     for observe in observers:
@@ -216,4 +216,4 @@ def _report(observers: Sequence[Observer], step: int, slots: int, undelivered: i
 
 
 def _no_records() -> NoReturn:
-    raise ValueError("The fused engine executes no messages to record; use engine='slots'.")
+    raise ValueError("A compiled engine executes no messages to record; use engine='slots'.")

@@ -23,7 +23,7 @@ import numpy as np
 
 from popsnet.compiled import compiled
 from popsnet.engines.fused.arrays import I64, U8, U16, U32, U64, Records, record_type
-from popsnet.engines.fused.bits import LANES, add_shared, load_shared, pack, unpack
+from popsnet.engines.fused.bits import LANES, add_shared, load_shared, pack, remainder, unpack
 from popsnet.engines.fused.kernel import KeyedRounds
 from popsnet.engines.fused.mei_rizzi import passes
 from popsnet.engines.fused.mei_rizzi.layout import MeiRizziLayout, MeiRizziProgram
@@ -42,7 +42,7 @@ _LOOKS = 2**14
 """How often a thread checks whether the others are done, a fraction of a millisecond in all."""
 
 _6, _63, _1 = np.uint64(6), np.uint64(63), np.uint64(1)
-_TOP, _FULL, _BYTE = np.uint64(2**63), np.uint64(2**64 - 1), np.uint64(2**8 - 1)
+_FULL, _BYTE = np.uint64(2**64 - 1), np.uint64(2**8 - 1)
 _ALONE = np.uint8(1)
 
 
@@ -145,9 +145,7 @@ def aim(
     for q in range(m):
         where = permute(start + (words[q] & mask), half, k0, k1, k2, k3)
         outside += int(where >= n)
-        rest = where - np.uint64(float(where) * per_group) * divisor
-        rest += divisor * np.uint64(rest > _TOP)  # the quotient was one too large, or
-        rest -= divisor * np.uint64(rest >= divisor)  # one too small
+        rest = remainder(where, divisor, per_group)
         words[q] |= (rest << shift) * np.uint64(where < n)
     if outside > 0:
         for q in range(m):

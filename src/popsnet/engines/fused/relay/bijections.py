@@ -49,7 +49,7 @@ def make_turn(key: np.uint64, turn: U32, rows: U64) -> None:
 @compiled
 def tabulate(layout: RelayLayout, rows: U64, size: int, table: U32) -> None:
     """Write the places of all destinations by group, so that multipliers are constants."""
-    d, g, mask, half = layout.d, layout.g, np.uint32(_mask(size)), np.uint32(_half(size))
+    d, g, mask, half = layout.d, layout.g, np.uint32(mask_of(size)), np.uint32(half_of(size))
     for b in range(g):
         places = table[b * d : (b + 1) * d]
         for k in range(d):
@@ -78,7 +78,7 @@ def find_places(
     for low in range(0, m, _CHUNK):
         high = min(low + _CHUNK, m)
         go_round(layout, rows, size, work.targets[low:high], work.cells, work.places[low:high])
-    if size <= _mask(size):
+    if size <= mask_of(size):
         for k in range(m):
             b = divide(np.uint64(work.targets[k]), layout.by_d)
             work.places[k] = walk_on(rows, layout.g, int(b), work.places[k], size)
@@ -93,7 +93,7 @@ def go_round(
     layout: RelayLayout, rows: U64, size: int, targets: U32, groups: U32, places: U32
 ) -> None:
     """Apply all rounds once."""
-    d, g, mask, half = np.uint64(layout.d), layout.g, np.uint32(_mask(size)), _half(size)
+    d, g, mask, half = np.uint64(layout.d), layout.g, np.uint32(mask_of(size)), half_of(size)
     for k in range(len(targets)):
         group = divide(np.uint64(targets[k]), layout.by_d)
         groups[k] = group
@@ -163,16 +163,21 @@ def walk_on(rows: U64, g: int, group: int, place: np.uint32, size: int) -> np.ui
 @compiled
 def first_place(rows: U64, g: int, group: int, place: np.uint32, size: int) -> np.uint32:
     """Apply all rounds once to one value."""
-    x, mask, half = place, np.uint32(_mask(size)), np.uint32(_half(size))
+    x, mask, half = place, np.uint32(mask_of(size)), np.uint32(half_of(size))
     for r in range(ROUNDS):
-        row = rows[r * g + group]
-        x = np.uint32(np.uint32(x * np.uint32(row)) + np.uint32(row >> _32)) & mask
-        x ^= x >> half
+        x = one_round(x, rows[r * g + group], mask, half)
     return x
 
 
 @compiled(inline=True)
-def _mask(size: int) -> int:
+def one_round(x: np.uint32, row: np.uint64, mask: np.uint32, half: np.uint32) -> np.uint32:
+    """Apply one round to one value."""
+    x = np.uint32(np.uint32(x * np.uint32(row)) + np.uint32(row >> _32)) & mask
+    return x ^ (x >> half)
+
+
+@compiled(inline=True)
+def mask_of(size: int) -> int:
     """Return 2^m - 1 for the smallest 2^m ≥ size that is used."""
     mask = (1 << FEWEST_BITS) - 1
     while mask < size - 1:
@@ -181,7 +186,7 @@ def _mask(size: int) -> int:
 
 
 @compiled(inline=True)
-def _half(size: int) -> int:
+def half_of(size: int) -> int:
     """Return ⌈m / 2⌉."""
     bits = FEWEST_BITS
     while (size - 1) >> bits > 0:

@@ -20,9 +20,9 @@ from popsnet.engines.fused.relay.layout import (
     RelayWorkspace,
 )
 from popsnet.engines.fused.relay.pending import is_undelivered, load, put_bit, remove, split
-from popsnet.splitmix import word
+from popsnet.splitmix import scaled, word
 
-_0, _1, _6, _63, _32 = np.uint64(0), np.uint64(1), np.uint64(6), np.uint64(63), np.uint64(32)
+_0, _1, _6, _63 = np.uint64(0), np.uint64(1), np.uint64(6), np.uint64(63)
 _ALONE = np.uint8(1)
 
 
@@ -186,8 +186,7 @@ def choose_turns(
             work.turns[k] = work.classes[k]
         return
     for k in range(m):
-        drawn = word(key, start + np.uint64(work.numbers[k])) >> _32
-        work.turns[k] = (drawn * bound) >> _32
+        work.turns[k] = scaled(word(key, start + np.uint64(work.numbers[k])), bound)
 
 
 @compiled

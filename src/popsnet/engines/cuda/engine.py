@@ -1,0 +1,96 @@
+"""The engine. It is light to import: what is heavy is imported when a session is opened."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from popsnet import system
+from popsnet.engines.cuda.device import describe_device
+from popsnet.engines.fused import kernel_of
+from popsnet.engines.fused.engine import ENGINE as FUSED
+from popsnet.engines.outcome import Outcome
+from popsnet.engines.session import Session
+from popsnet.experiment import Experiment, Instance
+from popsnet.network import Network
+from popsnet.routing.relay.schedule import RelaySchedule
+from popsnet.trace import Observer
+
+_STORED_BYTES = 8
+"""Of a packet in the host's memory, if its destination is not computed."""
+_LOGS = 2**28
+_BATCH = 2**14
+
+
+class CudaEngine:
+    """The kernels of ``fused`` on a GPU."""
+
+    name = "cuda"
+    messages = False
+
+    def supports(self, experiment: Experiment) -> str | None:
+        """Return why the engine cannot run an experiment, or None if it can."""
+        return self.obstacle(experiment) or _device_obstacle(experiment)
+
+    def obstacle(self, experiment: Experiment) -> str | None:
+        """Return why the engine cannot run an experiment on any device, or None if it can."""
+        unable = FUSED.supports(experiment)
+        if unable is not None:
+            return unable
+        network, variant = experiment.network, experiment.resolved_variant
+        if isinstance(variant.schedule, RelaySchedule):
+            return "it does not run relay"
+        if variant.name == "deferred":
+            return "it does not run variant deferred"
+        if network.d < network.g:
+            return f"it needs d ≥ g, and d = {network.d}, g = {network.g}"
+        return None
+
+    def memory(
+        self, experiment: Experiment, runs: int | None = None, threads: int | None = None
+    ) -> int:
+        """Return the bytes of the host's memory that a session needs."""
+        stored = 0 if experiment.permutation == "keyed" else experiment.network.n * _STORED_BYTES
+        return stored + _LOGS
+
+    def batch(self, experiment: Experiment) -> int:
+        """Return how many runs to give to a worker at once."""
+        return _BATCH if experiment.permutation == "random" else 1
+
+    def open(self, experiment: Experiment, threads: int | None = None) -> Session:
+        """Open a session. Threads draw permutations that are not drawn on the device."""
+        from popsnet.engines.cuda.session import CudaSession
+
+        return CudaSession(experiment, kernel_of(experiment), threads)
+
+    def execute(self, instance: Instance, observers: Sequence[Observer] = ()) -> Outcome:
+        """Execute one run, and call observers after every step instead of every slot."""
+        from popsnet.engines.cuda.session import DeviceRuns
+
+        running = DeviceRuns(kernel_of(instance))
+        try:
+            return running.execute(instance, observers)
+        finally:
+            running.close()
+
+
+def device_bytes(network: Network, keyed: bool) -> int:
+    """Return the bytes of device memory of a large run: four bits per packet if d = g."""
+    bits = 2 * network.g * -(-network.d // 32) * 32 + 2 * network.couplers
+    return bits // 8 + (0 if keyed else 4 * network.n)
+
+
+def _device_obstacle(experiment: Experiment) -> str | None:
+    """Return why there is no device for an experiment, or None if there is one."""
+    status = describe_device()
+    if not status.available:
+        return status.reason
+    needed = device_bytes(experiment.network, experiment.permutation == "keyed")
+    if status.memory is not None and needed > status.memory:
+        return (
+            f"it needs about {system.amount(needed)} of the GPU's memory, and {status.name} has "
+            f"{system.amount(status.memory)}"
+        )
+    return None
+
+
+ENGINE = CudaEngine()

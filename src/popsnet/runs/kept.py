@@ -1,0 +1,186 @@
+"""Files with the histograms of finished runs, to which later runs are added."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from msgspec import DecodeError, Meta, Struct
+from msgspec.json import decode
+
+from popsnet.engines import Tally
+from popsnet.engines.outcome import HISTOGRAMS, TOTALS
+from popsnet.errors import InputError, PopsnetError
+from popsnet.experiment import Experiment
+from popsnet.files import require_writable, write_whole
+
+_SECONDS_BETWEEN_WRITES = 30.0
+
+_Count = Annotated[int, Meta(ge=0)]
+_Histogram = dict[int, Annotated[int, Meta(ge=1)]]
+_Range = tuple[_Count, Annotated[int, Meta(le=2**62)]]
+
+
+class _Tallied(Struct, frozen=True, forbid_unknown_fields=True):
+    """A tally in a file."""
+
+    runs: _Count
+    capped: _Count
+    steps: _Histogram
+    slots: _Histogram
+    slots_delivered: _Histogram
+    lost: _Histogram
+    collisions: int
+    destroyed: int
+    messages: int
+
+    @classmethod
+    def of(cls, tally: Tally) -> dict[str, Any]:
+        """Return what is written, with the values of histograms in ascending order."""
+        plain = {name: getattr(tally, name) for name in ("runs", "capped", *TOTALS)}
+        sorted_values = {name: dict(sorted(one.items())) for name, one in tally.histograms.items()}
+        return plain | sorted_values
+
+    def tally(self) -> Tally:
+        """Return the tally."""
+        plain = {name: getattr(self, name) for name in ("runs", "capped", *TOTALS)}
+        counts: dict[str, Any] = {name: Counter(getattr(self, name)) for name in HISTOGRAMS}
+        return Tally(**plain, **counts)
+
+
+class _File(Struct, frozen=True, forbid_unknown_fields=True):
+    """The contents of a file."""
+
+    format: Literal["popsnet distribution"]
+    version: Literal[1]
+    experiment: dict[str, Any]
+    engine: str
+    numbers: list[_Range]
+    undelivered: _Count
+    seconds: Annotated[float, Meta(ge=0)]
+    tally: _Tallied
+    capped_tally: _Tallied
+
+    def flaw(self) -> str:
+        """Return in which way the numbers contradict each other; empty if they do not."""
+        ends = [end for some in self.numbers for end in some]
+        runs = sum(stop - start for start, stop in self.numbers)
+        if ends != sorted(set(ends)) or runs != self.tally.runs:
+            return "the numbers of the runs are not those of its histograms"
+        if self.tally.capped != self.capped_tally.runs or self.capped_tally.runs > runs:
+            return "the numbers of capped runs differ"
+        for name in HISTOGRAMS:
+            every, capped = (getattr(one, name) for one in (self.tally, self.capped_tally))
+            if (sum(every.values()), sum(capped.values())) != (runs, self.tally.capped):
+                return f"the histogram of {name} has another number of runs"
+            if any(times > every.get(value, 0) for value, times in capped.items()):
+                return f"the histogram of {name} has fewer runs than capped runs"
+        return ""
+
+
+@dataclass(frozen=True)
+class Kept:
+    """The runs that a file has: what a distribution needs, without what is known otherwise."""
+
+    experiment: Mapping[str, Any]
+    """The fields of the experiment, as ``Experiment.to_json`` writes them."""
+    engine: str
+    numbers: tuple[range, ...]
+    tally: Tally
+    capped_tally: Tally
+    undelivered: int
+    seconds: float
+
+    def require(self, experiment: Experiment, path: Path) -> None:
+        """Refuse an experiment other than that of the file."""
+        there, here = self.experiment, experiment.identity
+        if other := [name for name in here if there.get(name) != here[name]]:
+            found = ", ".join(f"{name} = {there.get(name)} and not {here[name]}" for name in other)
+            raise InputError(
+                f"{path} has runs of another experiment: {found}. Give another file, or the "
+                "parameters of the runs that it has."
+            )
+
+    def reopened(self, path: Path) -> Experiment:
+        """Return the experiment, with its router and its permutation."""
+        try:
+            return Experiment.from_json(json.dumps(dict(self.experiment)))
+        except InputError as error:
+            raise InputError(f"The experiment of {path} cannot be found again: {error}") from error
+
+
+def read_kept(path: Path) -> Kept:
+    """Return the runs that a file has."""
+    try:
+        found = decode(path.read_bytes(), type=_File)
+        flaw = found.flaw()
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror or error}.") from error
+    except (DecodeError, UnicodeDecodeError, RecursionError) as error:
+        flaw = str(error)
+    if flaw:
+        raise InputError(f"{path} is not a file of a distribution, or is damaged: {flaw}.")
+    return Kept(
+        found.experiment, found.engine, tuple(range(*some) for some in found.numbers),
+        found.tally.tally(), found.capped_tally.tally(), found.undelivered, found.seconds,
+    )  # fmt: skip
+
+
+def write_kept(path: Path, kept: Kept) -> None:
+    """Write runs to a file, whole or not at all."""
+    record = {
+        "format": "popsnet distribution",
+        "version": 1,
+        "experiment": dict(kept.experiment),
+        "engine": kept.engine,
+        "numbers": [[some.start, some.stop] for some in kept.numbers],
+        "undelivered": kept.undelivered,
+        "seconds": round(kept.seconds, 3),
+        "tally": _Tallied.of(kept.tally),
+        "capped_tally": _Tallied.of(kept.capped_tally),
+    }
+    with write_whole(path) as file:
+        file.write(json.dumps(record, indent=1) + "\n")
+
+
+class Keeper:
+    """The file of one distribution while its runs are executed.
+
+    A file that another program writes to in the meantime is not overwritten.
+    """
+
+    def __init__(self, path: str | Path, experiment: Experiment) -> None:
+        self.path = Path(path)
+        require_writable(self.path)
+        experiment.to_json()  # refused if the router or the permutation has no name
+        self.before: Kept | None = None
+        """The runs that the file has at the beginning, None if there is no file."""
+        if self.path.exists():
+            self.before = read_kept(self.path)
+            self.before.require(experiment, self.path)
+        self._note()
+
+    def write(self, kept: Kept) -> None:
+        """Write the runs that are finished now."""
+        if self._now() != self._contents:
+            raise PopsnetError(
+                f"Another program has changed {self.path} in the meantime, so it is not "
+                "overwritten. Give every program a file of its own, and add the results."
+            )
+        write_kept(self.path, kept)
+        self._note()
+
+    def is_due(self) -> bool:
+        """Whether the file has not been written for some time."""
+        return time.monotonic() > self._written + _SECONDS_BETWEEN_WRITES
+
+    def _note(self) -> None:
+        self._contents, self._written = self._now(), time.monotonic()
+
+    def _now(self) -> bytes | None:
+        return self.path.read_bytes() if self.path.exists() else None
