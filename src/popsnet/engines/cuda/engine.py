@@ -12,8 +12,13 @@ from popsnet.engines.outcome import Outcome
 from popsnet.engines.session import Session
 from popsnet.experiment import Experiment, Instance
 from popsnet.network import Network
+from popsnet.routing.relay.park import Park, SweepStage
 from popsnet.routing.relay.schedule import RelaySchedule
+from popsnet.routing.relay.single_attempt import Fold, Shower
 from popsnet.trace import Observer
+
+_STAGES = (Park, SweepStage, Fold, Shower)
+"""The stages of relay that have kernels."""
 
 _STORED_BYTES = 8
 """Of a packet in the host's memory, if its destination is not computed."""
@@ -38,9 +43,9 @@ class CudaEngine:
             return unable
         network, variant = experiment.network, experiment.resolved_variant
         if isinstance(variant.schedule, RelaySchedule):
-            return "it does not run relay"
+            return _relay_obstacle(network, variant.schedule)
         if variant.name == "deferred":
-            return "it does not run variant deferred"
+            return "it runs mei-rizzi in the variants published and idealized only"
         if network.d < network.g:
             return f"it needs d ≥ g, and d = {network.d}, g = {network.g}"
         return None
@@ -77,6 +82,16 @@ def device_bytes(network: Network, keyed: bool) -> int:
     """Return the bytes of device memory of a large run: four bits per packet if d = g."""
     bits = 2 * network.g * -(-network.d // 32) * 32 + 2 * network.couplers
     return bits // 8 + (0 if keyed else 4 * network.n)
+
+
+def _relay_obstacle(network: Network, schedule: RelaySchedule) -> str | None:
+    """Return why a schedule of relay is not run, or None if it is."""
+    if network.d != network.g:
+        return f"it runs relay for d = g only, and d = {network.d}, g = {network.g}"
+    others = [str(one) for one in schedule.all_stages if not isinstance(one, _STAGES)]
+    if others:
+        return f"of relay it runs the stages S, P, F and R only, and the schedule has {others[0]}"
+    return None
 
 
 def _device_obstacle(experiment: Experiment) -> str | None:
