@@ -24,7 +24,8 @@ settings.load_profile("popsnet")
 
 
 SLOW = (
-    "adversaries", "advice", "cli/test_exit_codes", "cli/test_help", "engines/parity",
+    "adversaries", "advice", "cli/test_exit_codes", "cli/test_help", "engines/cuda",
+    "engines/parity",
     "engines/test_exactness", "exact", "fuzz", "paper", "permutations/test_keyed", "plots",
     "project/test_bench", "project/test_docs", "project/test_public_names", "project/test_site",
     "project/test_wheel", "routing/relay",

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from popsnet import system
-from popsnet.engines.cuda.device import describe_device
+from popsnet.engines.cuda.device import describe_device, is_simulated
 from popsnet.engines.fused import kernel_of
-from popsnet.engines.fused.engine import ENGINE as FUSED
+from popsnet.engines.fused.engine import has_kernel
 from popsnet.engines.outcome import Outcome
 from popsnet.engines.session import Session
 from popsnet.experiment import Experiment, Instance
@@ -23,6 +23,8 @@ _STAGES = (Park, SweepStage, Fold, Shower)
 _STORED_BYTES = 8
 """Of a packet in the host's memory, if its destination is not computed."""
 _LOGS = 2**28
+_SMALL, _LARGE = 2**14, 2**24
+"""Packets of a run up to which it fits in shared memory, and from which it fills a GPU."""
 _BATCH = 2**14
 
 
@@ -38,17 +40,26 @@ class CudaEngine:
 
     def obstacle(self, experiment: Experiment) -> str | None:
         """Return why the engine cannot run an experiment on any device, or None if it can."""
-        unable = FUSED.supports(experiment)
-        if unable is not None:
-            return unable
+        if experiment.demand is not None:
+            return "it routes permutations, and no demands"
         network, variant = experiment.network, experiment.resolved_variant
+        if not has_kernel(experiment.resolved_router, variant) or variant.name == "deferred":
+            return "it runs only mei-rizzi (published, idealized) and schedules of relay"
         if isinstance(variant.schedule, RelaySchedule):
-            return _relay_obstacle(network, variant.schedule)
-        if variant.name == "deferred":
-            return "it runs mei-rizzi in the variants published and idealized only"
-        if network.d < network.g:
-            return f"it needs d ≥ g, and d = {network.d}, g = {network.g}"
-        return None
+            unable = _relay_obstacle(network, variant.schedule)
+            if unable is not None:
+                return unable
+        return kernel_of(experiment).obstacle(experiment.permutation == "keyed")
+
+    def is_worthwhile(self, experiment: Experiment) -> bool:
+        """Return whether there is a GPU for an experiment, and runs fill it.
+
+        That is so for runs in shared memory and for large ones. Of runs between these, the host
+        would draw the permutations.
+        """
+        n, permutation = experiment.network.n, experiment.permutation
+        fills = n >= _LARGE or (permutation == "random" and n <= _SMALL)
+        return fills and not is_simulated() and self.supports(experiment) is None
 
     def memory(
         self, experiment: Experiment, runs: int | None = None, threads: int | None = None

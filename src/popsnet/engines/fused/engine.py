@@ -44,7 +44,7 @@ def _kind_of(variant: Variant) -> type[Kernel[Any]]:
     return DeferredKernel if variant.name == "deferred" else MeiRizziKernel
 
 
-def _compiled(router: Router, variant: Variant) -> bool:
+def has_kernel(router: Router, variant: Variant) -> bool:
     """Return whether there is a kernel for a variant of a router that ships."""
     if variant.name.endswith(DETECTED) or not is_registered(router):
         return False
@@ -63,7 +63,7 @@ class FusedEngine:
         """Return why the engine cannot run an experiment, or None if it can."""
         if experiment.demand is not None:
             return "it routes permutations, and no demands"
-        if not _compiled(experiment.resolved_router, experiment.resolved_variant):
+        if not has_kernel(experiment.resolved_router, experiment.resolved_variant):
             return f"it runs only mei-rizzi ({', '.join(_MEI_RIZZI)}) and the schedules of relay"
         return kernel_of(experiment).obstacle(experiment.permutation == "keyed")
 
