@@ -72,7 +72,7 @@ sanitize-cuda: setup
 	done
 
 bench-cuda: setup
-	$(BIN)/python benchmarks/cuda.py
+	$(BIN)/python benchmarks/gpu.py
 
 soak: setup
 	$(BIN)/python -m tests.soak $(SOAK)
