@@ -13,6 +13,9 @@ from popsnet.engines.session import Engine
 LARGE = "fused large"
 """The fused engine as it does large runs, one at a time on all threads, on networks of any size."""
 
+CUDA = pytest.param("cuda", marks=pytest.mark.cuda)
+"""The cuda engine needs a GPU, so only ``make test-cuda`` tests it; tests/engines/cuda has more."""
+
 UNSUPPORTED = [
     ("objects", "d > g|d < g", "it needs d = g"),
     ("objects", "idealized|deferred|P1 R1|relay T", "it runs only relay with stages S, P1 and Q"),
@@ -21,6 +24,13 @@ UNSUPPORTED = [
     ("fused", "test_the_trace_is_that_of_slots", "it executes no messages"),
     ("fused", "test_buffers_are_counted", "it does not follow buffers"),
     ("objects|fused", "test_packets_start_anywhere", "it starts with packet i at processor i"),
+    ("cuda", "d < g|relay.*d > g", "it runs relay for d = g only"),
+    ("cuda", "deferred|relay T", "it has no kernel for them"),
+    ("cuda", "direct", "it runs only mei-rizzi and relay"),
+    ("cuda", "losses", "slot 5 decides which packets are lost, and it does not execute it"),
+    ("cuda", "test_the_trace_is_that_of_slots", "it executes no messages"),
+    ("cuda", "test_buffers_are_counted", "it does not follow buffers"),
+    ("cuda", "test_packets_start_anywhere", "it starts with packet i at processor i"),
 ]
 """Engines, tests and the reason. A test of this list must fail: a gap that is closed goes."""
 
@@ -33,7 +43,11 @@ def gap(engine: str, test: str) -> str | None:
     return None
 
 
-@pytest.fixture(params=[*ENGINES, LARGE])
+HERE = [CUDA if name == "cuda" else name for name in ENGINES]
+"""All engines, those that need a GPU with their mark."""
+
+
+@pytest.fixture(params=[*HERE, LARGE])
 def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Engine:
     """Every engine in turn."""
     name: str = request.param

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 
-from popsnet.engines import ENGINES
+from popsnet.engines import ENGINES, Engine
+from popsnet.engines.cuda import ENGINE as CUDA
 from popsnet.errors import InputError
 from popsnet.experiment import Experiment
 from popsnet.network import Network
@@ -64,8 +65,13 @@ def _engines(router: Router) -> list[str]:
     return [
         name
         for name, engine in ENGINES.items()
-        if any(engine.supports(one) is None for one in found)
+        if any(_obstacle(engine, one) is None for one in found)
     ]
+
+
+def _obstacle(engine: Engine, experiment: Experiment) -> str | None:
+    """Return why an engine cannot run an experiment, whether or not there is a GPU here."""
+    return (CUDA.obstacle if engine is CUDA else engine.supports)(experiment)
 
 
 def _experiments(router: Router) -> Iterator[Experiment]:

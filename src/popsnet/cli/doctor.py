@@ -166,7 +166,9 @@ def _library(name: str, needed: bool, cure: str) -> Finding:
 def _engines(update: Update) -> Iterator[Finding]:
     from popsnet.engines import ENGINES
 
-    for name in ENGINES:
+    for name, engine in ENGINES.items():
+        if name == "cuda" and engine.supports(popsnet.Experiment(4, 4)) is not None:
+            continue  # there is no GPU
         update(detail=f"engine {name}: compiled at its first use")
         yield _engine(name)
 

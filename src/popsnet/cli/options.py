@@ -146,7 +146,7 @@ Unit = Annotated[
 Engine = Annotated[
     str,
     typer.Option(
-        help="auto, objects, slots or fused.",
+        help="auto, objects, slots, fused or cuda.",
         autocompletion=_completing("engines", "ENGINES", "auto"),
     ),
 ]

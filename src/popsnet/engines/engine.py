@@ -12,6 +12,10 @@ _FEW_PACKETS = 2**21
 _FEW_RUNS = 256
 """Up to this many packets and runs, ``auto`` executes every message."""
 
+_MANY_PACKETS = 2**32
+"""From this many packets in all runs on, ``auto`` uses a GPU, if there is one: seconds of work for
+``fused``, and so more than it takes to compile for the GPU. An estimate, not yet measured."""
+
 _TRACE_BYTES_PER_PROCESSOR = 700
 """For the lists of one slot on their way to a file: measured, rounded up."""
 
@@ -33,9 +37,11 @@ def choose_engine(
 
     Parameters
     ----------
-    name : {"auto", "objects", "slots", "fused"}
+    name : {"auto", "objects", "slots", "fused", "cuda"}
         The name. ``auto`` is ``slots`` for a trace, for experiments that ``fused`` does not
-        support, and for up to 256 runs with 2^21 packets in all. Otherwise it is ``fused``.
+        support, and for up to 256 runs with 2^21 packets in all. It is ``cuda`` for a known number
+        of runs with at least 2^32 packets in all, if there is a GPU and its kernels suit the
+        network. Otherwise it is ``fused``.
     experiment : Experiment
         The experiment.
     runs : int, optional
@@ -73,7 +79,7 @@ def choose_engine(
         packets = experiment.packets
         few = runs is not None and runs <= _FEW_RUNS and runs * packets <= _FEW_PACKETS
         unable = ENGINES["fused"].supports(experiment)
-        name = "slots" if few or traced or unable else "fused"
+        name = "slots" if few or traced or unable else _fastest(experiment, runs)
     if name not in ENGINES:
         known = ["auto", *ENGINES]
         raise InputError(
@@ -95,6 +101,14 @@ def choose_engine(
     if fitting:
         _require_memory(experiment, engine, runs, threads, traced)
     return engine
+
+
+def _fastest(experiment: Experiment, runs: int | None) -> str:
+    """Return the name of the compiled engine for an experiment that ``fused`` runs."""
+    # Without a number of runs they are done in parts, by workers that would share the GPU.
+    if runs is None or runs * experiment.packets < _MANY_PACKETS:
+        return "fused"
+    return "cuda" if cuda.ENGINE.is_worthwhile(experiment) else "fused"
 
 
 def _require_memory(

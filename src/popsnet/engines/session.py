@@ -12,8 +12,14 @@ from popsnet.engines.outcome import Outcome, Outcomes, TalliedRuns, Tally
 from popsnet.experiment import Experiment, Instance
 from popsnet.trace import Observer
 
-NO_FAULTS = "everything works in its networks, and this one has faults"
-"""Why an engine does not run an experiment with faults."""
+
+def needs_slots(experiment: Experiment) -> str | None:
+    """Return why engines other than ``slots`` cannot run an experiment, None if they may."""
+    if experiment.demand is not None:
+        return "it routes permutations, and no demands"
+    if experiment.faults:
+        return "everything works in its networks, and this one has faults"
+    return None
 
 
 class Session(Protocol):
@@ -121,10 +127,8 @@ class MessageEngine:
         """Return why the engine cannot run an experiment, or None if it can."""
         if experiment.network.n >= 2**31:
             return f"it numbers processors with 31 bits, and n = {experiment.network.n:,}"
-        if experiment.demand is not None and self.name != "slots":
-            return "it routes permutations, and no demands"
-        if experiment.faults and self.name != "slots":
-            return NO_FAULTS
+        if self.name != "slots" and (reason := needs_slots(experiment)):
+            return reason
         return self.obstacle(experiment)
 
     def memory(

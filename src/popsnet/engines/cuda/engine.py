@@ -5,19 +5,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from popsnet import system
-from popsnet.engines.cuda.device import describe_device
+from popsnet.engines.cuda.device import describe_device, is_simulated
 from popsnet.engines.fused import kernel_of
-from popsnet.engines.fused.engine import ENGINE as FUSED
+from popsnet.engines.fused.engine import has_kernel
 from popsnet.engines.outcome import Outcome
-from popsnet.engines.session import Session
+from popsnet.engines.session import Session, needs_slots
 from popsnet.experiment import Experiment, Instance
 from popsnet.network import Network
+from popsnet.routing.relay.park import Park, SweepStage
 from popsnet.routing.relay.schedule import RelaySchedule
+from popsnet.routing.relay.single_attempt import Fold, Shower
 from popsnet.trace import Observer
+
+_STAGES = (Park, SweepStage, Fold, Shower)
+"""The stages of relay that have kernels."""
 
 _STORED_BYTES = 8
 """Of a packet in the host's memory, if its destination is not computed."""
 _LOGS = 2**28
+_SMALL, _LARGE = 2**14, 2**24
+"""Packets of a run up to which it fits in shared memory, and from which it fills a GPU."""
 _BATCH = 2**14
 
 
@@ -33,17 +40,26 @@ class CudaEngine:
 
     def obstacle(self, experiment: Experiment) -> str | None:
         """Return why the engine cannot run an experiment on any device, or None if it can."""
-        unable = FUSED.supports(experiment)
-        if unable is not None:
-            return unable
+        if reason := needs_slots(experiment):
+            return reason
         network, variant = experiment.network, experiment.resolved_variant
+        if not has_kernel(experiment.resolved_router, variant) or variant.name == "deferred":
+            return "it runs only mei-rizzi (published, idealized) and schedules of relay"
         if isinstance(variant.schedule, RelaySchedule):
-            return "it does not run relay"
-        if variant.name == "deferred":
-            return "it does not run variant deferred"
-        if network.d < network.g:
-            return f"it needs d ≥ g, and d = {network.d}, g = {network.g}"
-        return None
+            unable = _relay_obstacle(network, variant.schedule)
+            if unable is not None:
+                return unable
+        return kernel_of(experiment).obstacle(experiment.permutation == "keyed")
+
+    def is_worthwhile(self, experiment: Experiment) -> bool:
+        """Return whether there is a GPU for an experiment, and runs fill it.
+
+        That is so for runs in shared memory and for large ones. Of runs between these, the host
+        would draw the permutations.
+        """
+        n, permutation = experiment.network.n, experiment.permutation
+        fills = n >= _LARGE or (permutation == "random" and n <= _SMALL)
+        return fills and not is_simulated() and self.supports(experiment) is None
 
     def memory(
         self, experiment: Experiment, runs: int | None = None, threads: int | None = None
@@ -77,6 +93,16 @@ def device_bytes(network: Network, keyed: bool) -> int:
     """Return the bytes of device memory of a large run: four bits per packet if d = g."""
     bits = 2 * network.g * -(-network.d // 32) * 32 + 2 * network.couplers
     return bits // 8 + (0 if keyed else 4 * network.n)
+
+
+def _relay_obstacle(network: Network, schedule: RelaySchedule) -> str | None:
+    """Return why a schedule of relay is not run, or None if it is."""
+    if network.d != network.g:
+        return f"it runs relay for d = g only, and d = {network.d}, g = {network.g}"
+    others = [str(one) for one in schedule.all_stages if not isinstance(one, _STAGES)]
+    if others:
+        return f"of relay it runs the stages S, P, F and R only, and the schedule has {others[0]}"
+    return None
 
 
 def _device_obstacle(experiment: Experiment) -> str | None:

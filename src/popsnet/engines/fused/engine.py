@@ -14,7 +14,7 @@ from popsnet.engines.fused.session import (
     session_bytes,
 )
 from popsnet.engines.outcome import Outcome
-from popsnet.engines.session import NO_FAULTS, Session
+from popsnet.engines.session import Session, needs_slots
 from popsnet.experiment import Experiment, Instance
 from popsnet.routing import Router, Variant
 from popsnet.routing.detection import DETECTED
@@ -44,7 +44,7 @@ def _kind_of(variant: Variant) -> type[Kernel[Any]]:
     return DeferredKernel if variant.name == "deferred" else MeiRizziKernel
 
 
-def _compiled(router: Router, variant: Variant) -> bool:
+def has_kernel(router: Router, variant: Variant) -> bool:
     """Return whether there is a kernel for a variant of a router that ships."""
     if variant.name.endswith(DETECTED) or not is_registered(router):
         return False
@@ -61,11 +61,9 @@ class FusedEngine:
 
     def supports(self, experiment: Experiment) -> str | None:
         """Return why the engine cannot run an experiment, or None if it can."""
-        if experiment.demand is not None:
-            return "it routes permutations, and no demands"
-        if experiment.faults:
-            return NO_FAULTS
-        if not _compiled(experiment.resolved_router, experiment.resolved_variant):
+        if reason := needs_slots(experiment):
+            return reason
+        if not has_kernel(experiment.resolved_router, experiment.resolved_variant):
             return f"it runs only mei-rizzi ({', '.join(_MEI_RIZZI)}) and the schedules of relay"
         return kernel_of(experiment).obstacle(experiment.permutation == "keyed")
 

@@ -9,7 +9,6 @@ import numpy as np
 from numba import cuda
 
 from popsnet.coins import Coins
-from popsnet.engines.cuda import large_mei_rizzi as device_code
 from popsnet.engines.cuda.arguments import Rounds, Shape
 from popsnet.engines.cuda.device import is_simulated
 from popsnet.engines.cuda.driver import as_u64
@@ -20,6 +19,7 @@ from popsnet.engines.cuda.launching import (
     shared_limit,
     zeros,
 )
+from popsnet.engines.cuda.mei_rizzi import steps as device_code
 from popsnet.engines.fused.arrays import U64
 from popsnet.engines.fused.kernel import LargeRun, StepReport
 from popsnet.engines.fused.mei_rizzi import MeiRizziKernel

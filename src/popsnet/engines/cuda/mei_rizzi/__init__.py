@@ -1,0 +1,1 @@
+"""The paper's router on the device: ``many`` runs, and the ``steps`` of a ``large`` one."""
