@@ -312,7 +312,7 @@ def test_messages_are_as_large_as_stated() -> None:
     ):
         runs = popsnet.route(d, g, router="relay", variant=variant)
         assert runs[0].outcome.control_bits == bits
-        assert runs[0].outcome.peak_buffers <= RELAY.buffers_on(Network(d, g), variant)
+        assert (runs[0].outcome.peak_buffers or 0) <= RELAY.buffers_on(Network(d, g), variant)
 
 
 @pytest.mark.parametrize(
