@@ -15,6 +15,7 @@ from matplotlib.figure import Figure
 
 from popsnet import Coins, Experiment, Network, Store, Sweep, collect, read_distribution, route
 from popsnet import schedule as make_schedule
+from popsnet.advice.survival import Survival
 from popsnet.exact import mei_rizzi_chain, relay_chain, solve
 from popsnet.plots import (
     DistributionBars,
@@ -25,6 +26,7 @@ from popsnet.plots import (
     draw_results,
     draw_schedule,
     draw_slot,
+    draw_survival,
     draw_tails,
     draw_trace,
     svg_text,
@@ -39,6 +41,7 @@ from popsnet.traffic import TrafficExperiment, read_loads, run_loads
 
 IMAGES = Path(__file__).parent / "images"
 TAILS = Path(__file__).parents[1] / "results" / "tails"
+FAULTS = Path(__file__).parents[1] / "results" / "faults"
 SEED = 3
 RUNS = 4
 """Runs for each point of a figure."""
@@ -258,6 +261,12 @@ def draw_kept_tails(path: Path) -> None:
     path.write_text(svg_text(draw_tails(found, "steps")))
 
 
+def draw_kept_faults(path: Path) -> None:
+    """What dead couplers cost every router, from runs that took minutes."""
+    kept = (FAULTS / f"{shape}.json" for shape in ("16-16", "64-16"))
+    save(draw_survival([Survival.from_json(file.read_text()) for file in kept]), path)
+
+
 def draw_slots(figure: Figure, network: Network, events: Sequence[Event]) -> None:
     """One panel per slot."""
     for place, event in enumerate(events, start=1):
@@ -293,5 +302,6 @@ if __name__ == "__main__":
     draw_exact(IMAGES / "exact-distributions.svg")
     draw_growth(IMAGES / "growth.svg")
     draw_kept_tails(IMAGES / "tails.svg")
+    draw_kept_faults(IMAGES / "faults.svg")
     for name, curves in TRAFFIC.items():
         draw_traffic(IMAGES / f"{name}.svg", curves)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 from matplotlib.axes import Axes
@@ -10,7 +11,9 @@ from matplotlib.figure import Figure
 
 from popsnet.advice.survival import FaultRow, Survival
 from popsnet.errors import InputError
+from popsnet.network import Network
 from popsnet.plots.style import LOOKS, WIDTH, Look, plain_number, settled, styled
+from popsnet.routing import find_router
 from popsnet.terminal import visible
 
 _LONG = 18
@@ -47,19 +50,18 @@ def draw_survival(found: Sequence[Survival]) -> Figure:
     """
     if not found:
         raise InputError("found = []: there is nothing to draw; give at least one outcome.")
-    names = list(dict.fromkeys(name for one in found for name in one.routers))
-    labels = _labels(names)
-    figure = Figure(figsize=(WIDTH, 0.5 + 2.5 * len(found) + 0.17 * -(-len(labels) // 4)))
+    every = (_label(*name, one.network) for one in found for name in one.routers)
+    looks = {label: _look(number) for number, label in enumerate(dict.fromkeys(every))}
+    figure = Figure(figsize=(WIDTH, 0.5 + 2.5 * len(found) + 0.17 * -(-len(looks) // 4)))
     rows = figure.subplots(len(found), 2, squeeze=False)
-    looks = {label: _look(number) for number, label in enumerate(dict.fromkeys(labels.values()))}
     for one, (lost, extra) in zip(found, rows, strict=True):
         lost.set_title(f"{one.network}, {one.runs:,} runs per point")
         lost.set_ylabel("packets lost or held per run")
         extra.set_ylabel("extra slots per run")
         numbers = sorted({row.dead for row in one.rows})
         for name in one.routers:
-            look = looks[labels[name]]
-            _draw(lost, extra, one.of(*name), numbers, look, labels[name])
+            label = _label(*name, one.network)
+            _draw(lost, extra, one.of(*name), numbers, looks[label], label)
         for axes in (lost, extra):
             axes.set_xticks(range(len(numbers)), [str(number) for number in numbers])
             axes.set_xlabel(f"dead {one.kind}")
@@ -111,12 +113,11 @@ def _look(number: int) -> Look:
     return Look(first.colour, second.marker, second.line)
 
 
-def _labels(names: Sequence[tuple[str, str]]) -> dict[tuple[str, str], str]:
-    """Return the label of each router: with its variant if the router occurs twice."""
-    routers = [router for router, _ in names]
-    labels = {}
-    for router, variant in names:
-        short = variant if len(variant) <= _LONG else f"{variant[:_LONG]}…"
-        several = routers.count(router) > 1
-        labels[router, variant] = visible(f"{router} ({short})" if several else router)
-    return labels
+def _label(router: str, variant: str, network: Network) -> str:
+    """Return the name of the router, with its variant unless the router chooses that itself."""
+    with suppress(InputError):  # a router from a file may not be here any more
+        if variant == find_router(router).choose_variant(None, network):
+            return visible(router)
+    planned = variant.partition(":")[0]  # of a schedule that is planned for each network
+    short = planned if len(planned) <= _LONG else f"{planned[:_LONG]}…"
+    return visible(f"{router} ({short})")
