@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from threading import Event, Lock
 
@@ -12,9 +12,9 @@ from popsnet import system
 from popsnet.errors import InputError, PopsnetError
 from popsnet.experiment import whole_number
 from popsnet.progress import Progress, patient_progress
-from popsnet.report import Column, Fact, Report, Reported, Row, Table, counted
+from popsnet.report import Column, Fact, Report, Reported, Row, Table, counted, facts_of
 from popsnet.traffic.experiment import TrafficExperiment
-from popsnet.traffic.result import COLUMNS, TrafficResult, bounds_in_words
+from popsnet.traffic.result import COLUMNS, TrafficResult, bounds_in_words, faults_in_words
 from popsnet.traffic.saturation import Saturation, find_saturation
 from popsnet.traffic.simulate import simulate
 
@@ -57,16 +57,28 @@ class LoadCurves(Reported):
         title = (
             f"{one.network}: {one.network.n:,} processors in {counted(one.network.g, 'group')} of "
             f"{one.network.d:,}\narrivals {one.arrivals}, arrival seed {one.arrival_seed}"
+            f"{_faults_of(one)}"
         )
         facts = (
             Fact("network", one.network.to_dict()),
             Fact("arrivals", one.arrivals),
             Fact("arrival_seed", one.arrival_seed),
-            *bound_facts(one.bounds),
+            *self._bounds(),
+            *fault_facts(one),
         )
         table = Table("points", "Delay in slots", COLUMNS, [one.row() for one in self.results])
         left = Fact("not_run", [{"scheduler": x.label, "load": x.load} for x in self.not_run])
         return Report(title, (*facts, left), (table, *self._notes()))
+
+    def _bounds(self) -> tuple[Fact, ...]:
+        """Return the bounds: with dead parts they may differ between schedulers."""
+        lines = {name: points[0].bounds for name, points in self.lines().items()}
+        first, *others = lines.values()
+        if all(one == first for one in others):
+            return bound_facts(first)
+        text = "; ".join(f"{name} {bounds_in_words(one)}" for name, one in lines.items())
+        return (Fact("bounds", {name: dict(one) for name, one in lines.items()}, "largest load",
+                     text=text),)  # fmt: skip
 
     def _notes(self) -> Iterable[str]:
         for name, points in groupby(self.not_run, lambda one: one.label):
@@ -75,6 +87,25 @@ class LoadCurves(Reported):
         for one in self.results:
             if one.verdict != "stable":
                 yield f"{one.label} at {one.load:.4g} is {one.verdict}: {one.reason}"
+            if one.faults:
+                yield _missing(one)
+
+
+def fault_facts(one: TrafficResult) -> tuple[Fact, ...]:
+    """Return the faults of points, which have the same."""
+    names = ("faults", "fault_seed", "known_faults", "drawn_faults")
+    return facts_of(one.setting, *names) if one.faults else ()
+
+
+def _faults_of(one: TrafficResult) -> str:
+    return faults_in_words(replace(one.setting, survives=True))
+
+
+def _missing(one: TrafficResult) -> str:
+    return (
+        f"{one.label} at {one.load:.4g}: {one.lost:,} of {counted(one.arrived, 'packet')} lost, "
+        f"{one.unreachable:,} unreachable, {one.duplicated:,} delivered again."
+    )
 
 
 def bound_facts(bounds: Mapping[str, float]) -> tuple[Fact, ...]:
@@ -253,12 +284,14 @@ class Saturations(Reported):
         title = (
             f"{one.network}: {one.network.n:,} processors in {counted(one.network.g, 'group')} of "
             f"{one.network.d:,}\narrivals {one.arrivals}, arrival seed {one.arrival_seed}"
+            f"{_faults_of(one)}"
         )
         facts = (
             Fact("network", one.network.to_dict()),
             Fact("arrivals", one.arrivals),
             Fact("arrival_seed", one.arrival_seed),
             *bound_facts(one.bounds),
+            *fault_facts(one),
             Fact("points", points),
         )
         return Report(title, facts, (Table("saturation", "Largest stable load", columns, rows),))

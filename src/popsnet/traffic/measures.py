@@ -120,6 +120,7 @@ class Window:
         self.every = -(-n * n // MOST_FLOWS)
         self.next = begin
         self.offered = self.refused = self.lost = self.lost_later = 0
+        self.unreachable = self.duplicated = self.skipped = self.unheard = 0
         self.messages = self.collisions = self.destroyed = self.deliveries = 0
         self.own = self.relayed = self.most_own = self.most_relayed = self.integral = 0
         self.backlog, self.arrivals = Sums(), Sums()
@@ -160,6 +161,7 @@ class Window:
                 block.sources, block.destinations, self._row_of, self._flows, self._sources,
                 self._destinations,
             )  # fmt: skip
+            self._forget_lost(log.lost_flows)
         else:
             self.lost_later += int(log.lost.sum())
         _follow_flows(
@@ -172,6 +174,14 @@ class Window:
             self._packets, self._shift, self._totals,
         )  # fmt: skip
 
+    def _forget_lost(self, flows: I32) -> None:
+        """Take packets that faults have lost out of the arrivals of their flows."""
+        for source, destination in flows.tolist():
+            self._sources[source, 0] -= 1
+            self._destinations[destination, 0] -= 1
+            if (row := self._row_of[source]) >= 0:
+                self._flows[row * self.network.n + destination, 0] -= 1
+
     def _widen(self) -> None:
         while (self.next - self.begin - 1) >> self._shift >= MOST_SUMS:
             self._delays, self._packets = merged(self._delays), merged(self._packets)
@@ -183,6 +193,10 @@ class Window:
         self.deliveries += delivered
         self.lost += lost
         self.refused += int(log.refused.sum())
+        self.unreachable += len(log.unreachable_rows)
+        self.duplicated += log.duplicated
+        self.skipped += log.skipped
+        self.unheard += log.unheard
         self.messages += int(log.messages.sum())
         self.collisions += int(log.collisions.sum())
         self.destroyed += int(log.destroyed.sum())
@@ -213,6 +227,11 @@ class Window:
     def inside(self) -> int:
         """Tagged packets that were not delivered. If packets were lost, some may be these."""
         return self.tagged - self.counts.delivered
+
+    @property
+    def arrived(self) -> int:
+        """All packets that arrived in the window, also those that have no path."""
+        return self.offered + self.unreachable
 
     @property
     def little(self) -> float | None:

@@ -15,6 +15,7 @@ from popsnet.routing.facts import Words
 from popsnet.slot import Slot
 from popsnet.traffic.memory import TrafficMemory
 from popsnet.traffic.scheduler import (
+    DEAD,
     Running,
     Schedule,
     register_scheduler,
@@ -97,6 +98,9 @@ def _ideal(
     messages="outside of the network",
     randomness="public",
     reference="T. E. Anderson et al., 1993 (maximal matchings)",
+    paths="one hop",
+    survives=DEAD,
+    survives_known=DEAD,
     words=Words(
         "A scheduler that knows all queues chooses packets that do not disturb each other, as many "
         "as fit one after another in random order.",
