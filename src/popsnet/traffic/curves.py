@@ -77,8 +77,11 @@ class LoadCurves(Reported):
         if all(one == first for one in others):
             return bound_facts(first)
         text = "; ".join(f"{name} {bounds_in_words(one)}" for name, one in lines.items())
-        return (Fact("bounds", {name: dict(one) for name, one in lines.items()}, "largest load",
-                     text=text),)  # fmt: skip
+        each = {name: dict(one) for name, one in lines.items()}
+        return (
+            Fact("bounds", dict(first)),
+            Fact("bounds_of", each, "largest load", text=text),
+        )
 
     def _notes(self) -> Iterable[str]:
         for name, points in groupby(self.not_run, lambda one: one.label):

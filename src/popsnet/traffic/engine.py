@@ -16,7 +16,7 @@ from popsnet.slot import Slot
 from popsnet.trace import Event, Observer, TraceWriter, records
 from popsnet.traffic.arrivals import Block
 from popsnet.traffic.faulty import TrafficFaults
-from popsnet.traffic.log import Log
+from popsnet.traffic.log import FaultLog, Log
 from popsnet.traffic.memory import Arrived, TrafficMemory
 from popsnet.traffic.scheduler import Running, Scheduler
 
@@ -212,8 +212,13 @@ class _Record:
         return Log(
             refused, lost, messages, collisions, destroyed, own, relayed, ends, arrival.copy(),
             source, destination, hops, refused_rows, self._most_own, self._most_relayed,
-            np.array(self._unreachable, np.int64),
-            np.array(self._lost, np.int32).reshape(-1, 2),
-            self._memory.duplicated - self._tolerated[0],
-            self._memory.skipped - self._tolerated[1], self._before.unheard - self._first.unheard,
+            self._fault_log() if self._is_faulty else None,
+        )  # fmt: skip
+
+    def _fault_log(self) -> FaultLog:
+        memory, (duplicated, skipped) = self._memory, self._tolerated
+        return FaultLog(
+            np.array(self._unreachable, np.int64), np.array(self._lost, np.int32).reshape(-1, 2),
+            memory.duplicated - duplicated, memory.skipped - skipped,
+            self._before.unheard - self._first.unheard,
         )  # fmt: skip

@@ -4,9 +4,22 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-
 from popsnet.network import I32, I64
+
+
+class FaultLog(NamedTuple):
+    """What faults did in the slots of a block."""
+
+    unreachable_rows: I64
+    """The positions, in the block, of the arrivals for which the scheduler has no live path."""
+    lost_flows: I32
+    """The source and the destination of each lost packet."""
+    duplicated: int
+    """Deliveries of packets that had been delivered before."""
+    skipped: int
+    """Actions that a processor could not do because it missed a message."""
+    unheard: int
+    """Messages that faults kept from a listener, counted once per listener."""
 
 
 class Log(NamedTuple):
@@ -43,13 +56,5 @@ class Log(NamedTuple):
     """The most packets of its own that a processor held after a slot, or at the start."""
     most_relayed: int
     """The most packets of others that a processor held after a slot, or at the start."""
-    unreachable_rows: I64 = np.empty(0, np.int64)
-    """The positions, in the block, of the arrivals for which the scheduler has no live path."""
-    lost_flows: I32 = np.empty((0, 2), np.int32)
-    """The source and the destination of each lost packet, in a run with faults."""
-    duplicated: int = 0
-    """Deliveries of packets that had been delivered before."""
-    skipped: int = 0
-    """Actions that a processor could not do because it missed a message."""
-    unheard: int = 0
-    """Messages that faults kept from a listener, counted once per listener."""
+    faults: FaultLog | None = None
+    """What faults did, None in a run without faults."""

@@ -16,7 +16,7 @@ from popsnet.compiled import compiled
 from popsnet.network import Network
 from popsnet.traffic.batch_means import MOST_SUMS, BatchMeans, Sums, batch_means, merged
 from popsnet.traffic.block import Block
-from popsnet.traffic.log import Log
+from popsnet.traffic.log import FaultLog, Log
 
 F64 = npt.NDArray[np.float64]
 I32 = npt.NDArray[np.int32]
@@ -161,7 +161,8 @@ class Window:
                 block.sources, block.destinations, self._row_of, self._flows, self._sources,
                 self._destinations,
             )  # fmt: skip
-            self._forget_lost(log.lost_flows)
+            if log.faults is not None:
+                self._add_faults(log.faults)
         else:
             self.lost_later += int(log.lost.sum())
         _follow_flows(
@@ -174,9 +175,13 @@ class Window:
             self._packets, self._shift, self._totals,
         )  # fmt: skip
 
-    def _forget_lost(self, flows: I32) -> None:
-        """Take packets that faults have lost out of the arrivals of their flows."""
-        for source, destination in flows.tolist():
+    def _add_faults(self, log: FaultLog) -> None:
+        """Count what faults did, and take lost packets out of the arrivals of their flows."""
+        self.unreachable += len(log.unreachable_rows)
+        self.duplicated += log.duplicated
+        self.skipped += log.skipped
+        self.unheard += log.unheard
+        for source, destination in log.lost_flows.tolist():
             self._sources[source, 0] -= 1
             self._destinations[destination, 0] -= 1
             if (row := self._row_of[source]) >= 0:
@@ -193,10 +198,6 @@ class Window:
         self.deliveries += delivered
         self.lost += lost
         self.refused += int(log.refused.sum())
-        self.unreachable += len(log.unreachable_rows)
-        self.duplicated += log.duplicated
-        self.skipped += log.skipped
-        self.unheard += log.unheard
         self.messages += int(log.messages.sum())
         self.collisions += int(log.collisions.sum())
         self.destroyed += int(log.destroyed.sum())

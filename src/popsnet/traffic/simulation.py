@@ -311,7 +311,8 @@ class _Point:
         while self.slot < end:
             block = self.arrivals.block(self.slot, min(self.block_slots, end - self.slot))
             log = self.session.advance(block)
-            block = block.without(log.unreachable_rows)
+            if log.faults is not None:
+                block = block.without(log.faults.unreachable_rows)
             backlog = backlog_after(self.inside, block, log)
             yield block, log, backlog
             self.inside, self.slot = int(backlog[-1]), self.slot + block.slots
