@@ -48,7 +48,10 @@ def run(
     name: str, shape: tuple[int, int], faults: str, *, known: bool = False, load: float = 0.02,
     slots: int = 150, rest: int = 350, pattern: str = "uniform",
 ) -> tuple[Log, Log, MessageSession]:  # fmt: skip
-    """Let packets arrive, then wait; return both logs."""
+    """Let packets arrive, then wait, up to ten times as long as long as some have a path.
+
+    The log of the wait has the sums of all of it.
+    """
     network, scheduler = Network(*shape), popsnet.traffic.find_scheduler(name)
     trouble = TrafficFaults(network, scheduler, Faults.parse(faults), 3, known)
     session = MessageSession(
@@ -57,9 +60,21 @@ def run(
     arrivals = make_arrivals(network, load=load, pattern=pattern)
     none = np.empty(0, np.int32)
     quiet = popsnet.traffic.arrivals.Block(slots, np.zeros(rest + 1, np.int64), none, none)
-    logs = session.advance(arrivals.block(0, slots)), session.advance(quiet)
+    first, later = session.advance(arrivals.block(0, slots)), session.advance(quiet)
+    for _ in range(9):
+        if session.memory.inside <= session.hopeless:
+            break
+        more = session.advance(quiet)
+        assert later.faults is not None
+        assert more.faults is not None
+        flows = np.concatenate([later.faults.lost_flows, more.faults.lost_flows])
+        later = later._replace(
+            arrival=np.concatenate([later.arrival, more.arrival]),
+            lost=np.concatenate([later.lost, more.lost]), own=more.own,
+            faults=later.faults._replace(lost_flows=flows),
+        )  # fmt: skip
     session.close()
-    return *logs, session
+    return first, later, session
 
 
 @pytest.mark.parametrize("known", [False, True])
@@ -133,11 +148,12 @@ def test_relay_reaches_over_a_dead_coupler_without_knowing_it() -> None:
 
 def test_unreachable_packets_block_aloha_unless_they_are_refused() -> None:
     """They fill the window of packets that a source tries, before those for other groups."""
-    options = {"scheduler": "aloha", "load": 0.05, "faults": "coupler:1,0", "slots": 8000}
+    options = {"scheduler": "aloha", "load": 0.05, "faults": "coupler:1,0", "slots": 4000}
     blocked = popsnet.simulate(4, 4, **options, progress=False)  # type: ignore[arg-type]
     free = popsnet.simulate(4, 4, **options, known_faults=True, progress=False)  # type: ignore[arg-type]
     assert (blocked.verdict, free.verdict) == ("unstable", "stable")
-    assert blocked.unreachable == free.unreachable > 0
+    assert blocked.unreachable > 0
+    assert free.unreachable > 0
     assert free.lost == free.undelivered == 0
 
 
@@ -322,10 +338,10 @@ def test_lost_packets_do_not_make_a_point_unstable() -> None:
 @pytest.mark.parametrize("known", [False, True])
 @pytest.mark.parametrize("name", NAMES)
 def test_traces_of_faulty_traffic_are_right(tmp_path: Path, name: str, known: bool) -> None:
-    faults = "coupler:1,0@20 receiver:3 processor:4 loss:0.1/listener"
+    faults = "coupler:1,0@20 receiver:3 processor:4 loss:0.3/listener"
     path = tmp_path / "run.jsonl"
     for d, g in ((3, 3), (2, 4)):
-        point = TrafficExperiment(d, g, scheduler=name, load=0.05, faults=faults, overload=True,
+        point = TrafficExperiment(d, g, scheduler=name, load=0.2, faults=faults, overload=True,
                                   known_faults=known)  # fmt: skip
         write_trace(point, path, 120)
         found = check_trace(path)
@@ -333,9 +349,10 @@ def test_traces_of_faulty_traffic_are_right(tmp_path: Path, name: str, known: bo
         assert found.faulty
     lines = path.read_text().splitlines()
     assert any("misses" in line for line in lines)
-    path.write_text("\n".join(one.replace('"misses"', '"misses2"') for one in lines) + "\n")
-    with pytest.raises(popsnet.TraceFormatError):
-        check_trace(path)
+    header = json.loads(lines[0])
+    del header["faults"]["loss"]
+    path.write_text("\n".join([json.dumps(header), *lines[1:]]) + "\n")
+    assert any("only if the header has a loss" in str(one) for one in check_trace(path).violations)
 
 
 def test_a_trace_that_hears_over_a_dead_coupler_is_found(tmp_path: Path) -> None:
@@ -387,13 +404,15 @@ def test_a_careless_scheduler_is_counted_and_not_refused() -> None:
 def test_the_command_line(cli: Cli) -> None:
     words = ["traffic", "4", "4", "--scheduler", "tdm", "--load", "0.2", "--slots", "1000"]
     done = cli(*words, "--fault", "random:couplers=2", "--loss", "0.01", "--known-faults", "--json")
-    found = json.loads(done.stdout)
+    assert done.code == 0  # a point with lost packets is a result
+    found = json.loads(done.out)
     assert found["faults"] == "random:couplers=2 loss:0.01"
     assert found["known_faults"]
     assert found["unreachable"] > 0
     assert found["lost"] > 0
     assert not found["survives"]
     assert found["points"][0]["unreachable"] == found["unreachable"]
-    refused = cli(*words, "--known-faults", code=2)
-    assert "--known-faults" in refused.stderr
-    assert "--load is missing" in cli("traffic", "4", "4", "--loss", "0.1", code=2).stderr
+    refused = cli(*words, "--known-faults")
+    assert refused.code == 2
+    assert "--known-faults" in refused.err
+    assert "--load is missing" in cli("traffic", "4", "4", "--loss", "0.1").err

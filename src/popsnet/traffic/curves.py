@@ -78,10 +78,7 @@ class LoadCurves(Reported):
             return bound_facts(first)
         text = "; ".join(f"{name} {bounds_in_words(one)}" for name, one in lines.items())
         each = {name: dict(one) for name, one in lines.items()}
-        return (
-            Fact("bounds", dict(first)),
-            Fact("bounds_of", each, "largest load", text=text),
-        )
+        return (Fact("bounds", dict(first)), Fact("bounds_of", each, "largest load", text=text))
 
     def _notes(self) -> Iterable[str]:
         for name, points in groupby(self.not_run, lambda one: one.label):

@@ -102,6 +102,11 @@ class MessageSession:
             self._hopeless.update(arrived.packets[hopeless[admitted]].tolist())
         return arrived
 
+    @property
+    def hopeless(self) -> int:
+        """The packets inside that have no path."""
+        return len(self._hopeless)
+
     def close(self) -> None:
         """End the scheduler."""
         self._running.close()
