@@ -74,7 +74,7 @@ def late_hop3(tau: int) -> Schedule:
             slot = t - phase * shift
             for sent, at, kept in [one for one in heard.get(phase, []) if one[0] < slot]:
                 assert at <= t or not len(kept.packets), "it has not arrived yet"
-                hop3._sort(kept, frame, index, group)
+                hop3._sort(kept, frame, index, group, None)
                 heard[phase].remove((sent, at, kept))
             if slot < 0:
                 yield Slot(phase="spread")

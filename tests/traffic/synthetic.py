@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -31,7 +32,7 @@ def log_of(
     slots = len(block.starts) - 1
     per_slot = np.bincount([row[0] - block.begin for row in deliveries], minlength=slots)
     columns = np.array(deliveries, np.int64).reshape(-1, 4).T
-    first = {name: np.zeros(slots, np.int32) for name in Log._fields[:7]}
+    first: dict[str, Any] = {name: np.zeros(slots, np.int32) for name in Log._fields[:7]}
     for name, count in counts.items():
         first[name][0] = count
     inside = before + np.cumsum(np.diff(block.starts) - per_slot - first["refused"] - first["lost"])

@@ -93,6 +93,18 @@ def traffic(
     seed: Annotated[int, typer.Option(help="Random seed of the scheduler.")] = 0,
     arrival_seed: Annotated[int, typer.Option(help="Random seed of the arrivals.")] = 0,
     engine: Annotated[str, typer.Option(help="auto, slots or fused.")] = "auto",
+    fault: opt.Fault = None,
+    loss: opt.Loss = 0.0,
+    loss_per: opt.LossPer = "coupler",
+    fault_seed: opt.FaultSeed = 0,
+    known_faults: Annotated[
+        bool,
+        typer.Option(
+            "--known-faults",
+            help="Every processor knows the dead parts: packets without a path are refused when "
+            "they arrive, and dead couplers and relays are not used.",
+        ),
+    ] = False,
     trace: opt.Trace = None,
     trace_slots: Annotated[int, typer.Option(help="Slots of the trace, from the first on.")] = 200,
     figure: opt.Figure = None,
@@ -106,9 +118,11 @@ def traffic(
         "pattern": pattern, "burst": burst, "matrix": matrix, "packets": arrivals,
         "buffer": buffer, "slots": slots, "precision": precision, "max_slots": max_slots,
         "seed": seed, "arrival_seed": arrival_seed, "overload": overload or saturation,
+        "faults": opt.faults(fault, loss, loss_per), "fault_seed": fault_seed,
+        "known_faults": known_faults,
     }  # fmt: skip
     if chosen == "overview":
-        _refuse_without_load(scheduler, trace, figure)
+        _refuse_without_load(scheduler, trace, figure, options["faults"], known_faults)
         network = popsnet.Network(d, g)
         given = {key: options[key] for key in ("pattern", "burst", "matrix")}
         overview = model.traffic_overview(network, **given, seed=arrival_seed)

@@ -97,7 +97,13 @@ def _frame(experiment: TrafficExperiment) -> int:
 
 
 def require_storable(experiment: TrafficExperiment) -> None:
-    """Refuse a scheduler that its name and version do not identify."""
+    """Refuse faults, and a scheduler that its name and version do not identify."""
+    if experiment.faults:
+        raise InputError(
+            f"{experiment} has faults ({experiment.faults}). A store keeps no points with faults, "
+            "because earlier versions of popsnet would take them for points without. Run them with "
+            "popsnet.simulate or popsnet.traffic.run_loads."
+        )
     found = experiment.resolved_scheduler
     if not any(found is one for one in all_schedulers()):
         raise InputError(

@@ -10,7 +10,7 @@ Every other processor must do exactly the same in both runs. All processors know
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,8 @@ import numpy as np
 
 from popsnet.coins import Coins
 from popsnet.errors import InputError
+from popsnet.faults import Faults
+from popsnet.faults.faults import faults_of
 from popsnet.machine import Machine
 from popsnet.network import Network
 from popsnet.slot import Ints, Slot
@@ -32,8 +34,10 @@ from popsnet.testing.cone import (
 )
 from popsnet.traffic.arrivals import Block, make_arrivals
 from popsnet.traffic.engine import private_coins, public_coins
+from popsnet.traffic.faulty import TrafficFaults
 from popsnet.traffic.memory import Arrived, TrafficMemory
 from popsnet.traffic.scheduler import Schedule, Scheduler, find_scheduler_variant
+from popsnet.traffic.tolerance import TolerantTrafficMemory
 
 _OTHER = 0x5DEECE66D
 """Turns the seed of arrivals into another one."""
@@ -50,6 +54,9 @@ def check_scheduler_locality(
     pairs: int | None = None,
     buffer: int = 0,
     max_slots: int = 200,
+    faults: Faults | str | None = None,
+    fault_seed: int = 0,
+    known_faults: bool = False,
 ) -> None:
     """Check that every processor acts only on what it knows, while packets arrive.
 
@@ -75,6 +82,12 @@ def check_scheduler_locality(
         Packets of its own that a processor may hold, and as many of others; 0 for any number.
     max_slots : int
         The number of slots to compare.
+    faults : Faults or str, optional
+        What does not work in all runs. By default everything works.
+    fault_seed : int
+        The seed of random faults and lost messages.
+    known_faults : bool
+        Whether every processor knows the dead parts.
 
     Raises
     ------
@@ -110,7 +123,11 @@ def check_scheduler_locality(
     )
     couples = pairs_by_chance(n, seed, pairs)
     for name, schedule in _schedules(scheduler, variants):
-        run = partial(_moments, network, name, schedule, buffer, seed)
+        broken = None
+        if given := faults_of(faults):
+            found = find_scheduler_variant(scheduler)[0]
+            broken = partial(TrafficFaults, network, found, given, fault_seed, known_faults)
+        run = partial(_moments, network, name, schedule, buffer, seed, broken)
         unchanged = list(run(usual))
         for k, (x, y) in enumerate(couples):
             since = max(0, k - n // 2) * max_slots // n  # from the start, and later, each once
@@ -154,7 +171,7 @@ class _Coins(PrivateCoins):
 class _Journal(TrafficMemory):
     """The machine's memory with a journal of what each processor did with it."""
 
-    def __init__(self, network: Network, buffer: int) -> None:
+    def __init__(self, network: Network, buffer: int = 0) -> None:
         super().__init__(network, buffer)
         self._entries: dict[int, list[Any]] = {}
         self._names: list[str] = []
@@ -193,24 +210,36 @@ class _Journal(TrafficMemory):
             self._entries.setdefault(processor, []).append((act, self.name(packet)))
 
 
+class _TolerantJournal(_Journal, TolerantTrafficMemory):
+    """The same for a scheduler that does not expect the faults. Skipped acts are entered, too."""
+
+
 def _moments(
     network: Network,
     name: str,
     schedule: Schedule,
     buffer: int,
     seed: int,
+    broken: Callable[[], TrafficFaults] | None,
     arrivals: Block,
     changed: Sequence[int] = (),
 ) -> Iterator[Moment]:
     """Run the scheduler and yield, in turn, what processors did in each slot and after it."""
-    journal = _Journal(network, buffer)
-    machine = Machine.of_memory(network, journal)
+    faults = None if broken is None else broken()
+    kind = _Journal if faults is None or faults.survives else _TolerantJournal
+    journal = kind(network, buffer)
+    machine = Machine.of_memory(network, journal, None if faults is None else faults.active)
     coins: Coins = _Coins(private_coins(seed).seed, network.n, changed)
-    running = schedule(network, public_coins(seed), coins, journal)
+    told = {} if faults is None else faults.told
+    running = schedule(network, public_coins(seed), coins, journal, **told)
     running.send(None)
     for t in range(arrivals.slots):
         rows = slice(arrivals.starts[t], arrivals.starts[t + 1])
-        arrived, _ = journal.admit(t, arrivals.sources[rows], arrivals.destinations[rows])
+        ends = arrivals.sources[rows], arrivals.destinations[rows]
+        if faults is not None and faults.known:
+            offered = ~faults.unreachable(t, *ends)
+            ends = ends[0][offered], ends[1][offered]
+        arrived, _ = journal.admit(t, *ends)
         slot = running.send(arrived)
         if not isinstance(slot, Slot):
             raise InputError(
@@ -220,7 +249,8 @@ def _moments(
         journal.sending(slot)
         inbox = machine.execute(slot)
         heard = heard_in(inbox, journal.name)
-        yield Moment((name, t, "itself"), t + 1, acts_in(slot, journal.name), heard)
+        done = machine.executed or slot
+        yield Moment((name, t, "itself"), t + 1, acts_in(done, journal.name), heard)
         running.send(inbox)
         journal.settle()
         yield Moment((name, t, "after it"), t + 1, journal.turn_page(), {})

@@ -5,6 +5,7 @@ from popsnet.traffic.arrivals import make_arrivals
 from popsnet.traffic.curves import LoadCurves, Saturations, find_saturations, run_loads
 from popsnet.traffic.experiment import TrafficExperiment
 from popsnet.traffic.frame import Frame
+from popsnet.traffic.live_parts import LiveParts
 from popsnet.traffic.loads import read_loads
 from popsnet.traffic.memory import TrafficMemory
 from popsnet.traffic.overview import traffic_overview
@@ -21,6 +22,7 @@ from popsnet.traffic.simulate import write_trace
 
 __all__ = [
     "Frame",
+    "LiveParts",
     "LoadCurves",
     "Queues",
     "Saturations",

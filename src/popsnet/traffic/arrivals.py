@@ -76,6 +76,9 @@ class Arrivals(Protocol):
     def rates(self) -> Rates:
         """Return how the packets load processors and groups, scaled to a mean load of 1."""
 
+    def flows(self) -> F64:
+        """Return the rates from each processor to each, n × n, scaled to a mean load of 1."""
+
 
 def make_arrivals(
     network: Network,
@@ -223,6 +226,10 @@ class _Drawn:
     def rates(self) -> Rates:
         """Return the rates of the pattern."""
         return self.pattern.rates()
+
+    def flows(self) -> F64:
+        """Return the rates of the pattern between processors."""
+        return self.pattern.flows()
 
     @cached_property
     def _targets(self) -> Targets:

@@ -29,6 +29,15 @@ class Block(NamedTuple):
     destinations: npt.NDArray[np.int32]
     """The processor to which each packet goes."""
 
+    def without(self, rows: npt.NDArray[np.int64]) -> Block:
+        """Return the arrivals without those at some positions."""
+        if not len(rows):
+            return self
+        kept = np.ones(len(self.sources), dtype=np.bool_)
+        kept[rows] = False
+        starts = self.starts - np.searchsorted(np.sort(rows), self.starts)
+        return Block(self.begin, starts, self.sources[kept], self.destinations[kept])
+
     @property
     def slots(self) -> int:
         """The number of slots."""

@@ -8,7 +8,7 @@ same reason: each of its d processors listens to one coupler, and g couplers lea
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -16,9 +16,13 @@ import numpy.typing as npt
 from popsnet.errors import InputError
 from popsnet.network import Network
 
+if TYPE_CHECKING:
+    from popsnet.traffic.live_parts import LiveParts
+
 F64 = npt.NDArray[np.float64]
 I64 = npt.NDArray[np.int64]
 
+_TINY = 1e-300
 _ROUNDING = 1e-9
 """Loads above a bound by less than this, relatively, are taken for the bound itself."""
 
@@ -133,6 +137,8 @@ class Bounds:
     hops: float
     pairs: float
     network: Network
+    carried: int | None = None
+    """The packets that all groups together can send per slot, if parts are dead."""
 
     @staticmethod
     def of(network: Network, rates: Rates) -> Bounds:
@@ -141,6 +147,44 @@ class Bounds:
         return Bounds(
             _over(1, rates.source), _over(1, rates.destination), _over(most, rates.group_out),
             _over(most, rates.group_in), _hops(network, rates), _over(1, rates.pair), network,
+        )  # fmt: skip
+
+    @staticmethod
+    def with_faults(network: Network, flows: F64, live: LiveParts, paths: str) -> Bounds:
+        """Return the bounds of a pattern on a network with dead parts.
+
+        Parameters
+        ----------
+        network : Network
+            The network.
+        flows : array of float
+            The rates from each processor to each, n × n, at a mean load of 1.
+        live : LiveParts
+            The parts that work.
+        paths : str
+            The paths of the scheduler. Flows without one are not carried and do not count.
+
+        Notes
+        -----
+        A group with f dead couplers that leave it, and t dead transmitters, sends at most
+        min(d - t, g - f) packets per slot, and what it hears is bounded in the same way. The sum of
+        these numbers over all groups takes the place of g·M in the rule of hops, and packets of a
+        pair of groups whose coupler is dead all make two hops or more.
+        """
+        d, g = network.d, network.g
+        rates = np.where(live.reachable(paths), flows, 0.0)
+        pairs = rates.reshape(g, d, g, d).sum(axis=(1, 3))
+        works = live.couplers.T  # from a to b
+        out = np.minimum(live.sends.reshape(g, d).sum(axis=1), works.sum(axis=1))
+        into = np.minimum(live.hears.reshape(g, d).sum(axis=1), works.sum(axis=0))
+        alive = np.sort(pairs[works])[::-1]
+        sums = np.concatenate(([0.0], np.cumsum(alive))) + rates.sum() + pairs[~works].sum()
+        hops = (int(out.sum()) + np.arange(len(sums))) / np.maximum(sums, _TINY)
+        return Bounds(
+            _over(1, rates.sum(axis=1).max()), _over(1, rates.sum(axis=0).max()),
+            _least(out, pairs.sum(axis=1)), _least(into, pairs.sum(axis=0)),
+            float(hops.min()) if rates.any() else float("inf"), _over(1, alive.max(initial=0)),
+            network, int(out.sum()),
         )  # fmt: skip
 
     @property
@@ -158,6 +202,8 @@ class Bounds:
         return self._all()
 
     def _all(self) -> list[Bound]:
+        if self.carried is not None:
+            return self._with_dead_parts(self.carried)
         most = min(self.network.d, self.network.g)
         return [
             Bound("rows", self.rows, "a processor sends at most one packet per slot"),
@@ -171,6 +217,22 @@ class Bounds:
                 "group at most 1; other packets make two hops",
             ),
             Bound("pairs", self.pairs, "one hop: a group sends a group at most one per slot"),
+        ]
+
+    def _with_dead_parts(self, carried: int) -> list[Bound]:
+        limit = "at most one packet per slot and live"
+        return [
+            Bound("rows", self.rows, "a processor sends at most one packet per slot"),
+            Bound("columns", self.columns, "a processor hears at most one packet per slot"),
+            Bound("groups out", self.groups_out, f"a group sends {limit} transmitter or coupler"),
+            Bound("groups in", self.groups_in, f"a group hears {limit} receiver or coupler"),
+            Bound(
+                "hops",
+                self.hops,
+                f"all groups send at most {carried} per slot, and one group to one group at most "
+                "1, or 0 if the coupler is dead; other packets make two hops",
+            ),
+            Bound("pairs", self.pairs, "one hop: a live coupler carries at most one per slot"),
         ]
 
 
@@ -207,6 +269,11 @@ def require_admissible(bounds: Bounds, load: float) -> None:
 
 def _load(bound: Bound) -> float:
     return bound.load
+
+
+def _least(most: npt.NDArray[np.signedinteger[Any]], rates: F64) -> float:
+    """Return the largest load of the group that can carry the least of its rate."""
+    return min(_over(*pair) for pair in zip(most.tolist(), rates.tolist(), strict=True))
 
 
 def _over(most: float, rate: float) -> float:

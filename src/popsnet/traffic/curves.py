@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from threading import Event, Lock
 
@@ -14,9 +14,9 @@ from popsnet.experiment import whole_number
 from popsnet.hardware import Timing
 from popsnet.hardware.shown import rate_column
 from popsnet.progress import Progress, patient_progress
-from popsnet.report import Column, Fact, Report, Reported, Row, Table, counted
+from popsnet.report import Column, Fact, Report, Reported, Row, Table, counted, facts_of
 from popsnet.traffic.experiment import TrafficExperiment
-from popsnet.traffic.result import COLUMNS, TrafficResult, bounds_in_words
+from popsnet.traffic.result import COLUMNS, TrafficResult, bounds_in_words, faults_in_words
 from popsnet.traffic.saturation import Saturation, find_saturation
 from popsnet.traffic.simulate import simulate
 from popsnet.traffic.times import CURVE_COLUMNS, rules_of, time_facts, time_notes, time_table
@@ -66,12 +66,14 @@ class LoadCurves(Reported):
         title = (
             f"{one.network}: {one.network.n:,} processors in {counted(one.network.g, 'group')} of "
             f"{one.network.d:,}\narrivals {one.arrivals}, arrival seed {one.arrival_seed}"
+            f"{_faults_of(one)}"
         )
         facts = (
             Fact("network", one.network.to_dict()),
             Fact("arrivals", one.arrivals),
             Fact("arrival_seed", one.arrival_seed),
-            *bound_facts(one.bounds),
+            *self._bounds(),
+            *fault_facts(one),
         )
         rows = [one.row(timing) for one in self.results]
         table = Table("points", "Delay in slots", COLUMNS, rows)
@@ -83,6 +85,16 @@ class LoadCurves(Reported):
         of = timing, rules_of(self.results, timing)
         return report.plus(*time_facts(*of), times, *time_notes(*of))
 
+    def _bounds(self) -> tuple[Fact, ...]:
+        """Return the bounds: with dead parts they may differ between schedulers."""
+        lines = {name: points[0].bounds for name, points in self.lines().items()}
+        first, *others = lines.values()
+        if all(one == first for one in others):
+            return bound_facts(first)
+        text = "; ".join(f"{name} {bounds_in_words(one)}" for name, one in lines.items())
+        each = {name: dict(one) for name, one in lines.items()}
+        return (Fact("bounds", dict(first)), Fact("bounds_of", each, "largest load", text=text))
+
     def _notes(self) -> Iterable[str]:
         for name, points in groupby(self.not_run, lambda one: one.label):
             loads = ", ".join(f"{one.load:.4g}" for one in points)
@@ -90,6 +102,25 @@ class LoadCurves(Reported):
         for one in self.results:
             if one.verdict != "stable":
                 yield f"{one.label} at {one.load:.4g} is {one.verdict}: {one.reason}"
+            if one.faults:
+                yield _missing(one)
+
+
+def fault_facts(one: TrafficResult) -> tuple[Fact, ...]:
+    """Return the faults of points, which have the same."""
+    names = ("faults", "fault_seed", "known_faults", "drawn_faults")
+    return facts_of(one.setting, *names) if one.faults else ()
+
+
+def _faults_of(one: TrafficResult) -> str:
+    return faults_in_words(replace(one.setting, survives=True))
+
+
+def _missing(one: TrafficResult) -> str:
+    return (
+        f"{one.label} at {one.load:.4g}: {one.lost:,} of {counted(one.arrived, 'packet')} lost, "
+        f"{one.unreachable:,} unreachable, {one.duplicated:,} delivered again."
+    )
 
 
 def bound_facts(bounds: Mapping[str, float]) -> tuple[Fact, ...]:
@@ -274,12 +305,14 @@ class Saturations(Reported):
         title = (
             f"{one.network}: {one.network.n:,} processors in {counted(one.network.g, 'group')} of "
             f"{one.network.d:,}\narrivals {one.arrivals}, arrival seed {one.arrival_seed}"
+            f"{_faults_of(one)}"
         )
         facts = (
             Fact("network", one.network.to_dict()),
             Fact("arrivals", one.arrivals),
             Fact("arrival_seed", one.arrival_seed),
             *bound_facts(one.bounds),
+            *fault_facts(one),
             Fact("points", [point.row(timing) for point in every]),
         )
         name = "Largest stable load"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from functools import partial
 from typing import Any
 
@@ -11,11 +11,12 @@ import numpy as np
 from popsnet.coins import Coins
 from popsnet.errors import InputError
 from popsnet.machine import Counters, Machine
-from popsnet.network import Network
+from popsnet.network import I64, Network
 from popsnet.slot import Slot
 from popsnet.trace import Event, Observer, TraceWriter, records
 from popsnet.traffic.arrivals import Block
-from popsnet.traffic.log import Log
+from popsnet.traffic.faulty import TrafficFaults
+from popsnet.traffic.log import FaultLog, Log
 from popsnet.traffic.memory import Arrived, TrafficMemory
 from popsnet.traffic.scheduler import Running, Scheduler
 
@@ -41,38 +42,70 @@ class MessageSession:
         seed: int = 0,
         buffer: int = 0,
         observers: Sequence[Observer] = (),
+        faults: TrafficFaults | None = None,
     ) -> None:
-        self.network, self._name = network, scheduler.name
-        self.memory = TrafficMemory(network, buffer)
-        self.machine = Machine.of_memory(network, self.memory)
+        self.network, self._name, self._faults = network, scheduler.name, faults
+        if faults is None:
+            self.memory = TrafficMemory(network, buffer)
+            self.machine = Machine.of_memory(network, self.memory)
+        else:
+            self.memory = faults.memory(buffer)
+            self.machine = Machine.of_memory(network, self.memory, faults.active)
         self._observers = observers
         self._traces = [one for one in observers if isinstance(one, TraceWriter)]
         _, schedule = scheduler.variant(variant)
         self._running: Running = schedule(
-            network, public_coins(seed), private_coins(seed), self.memory
-        )
+            network, public_coins(seed), private_coins(seed), self.memory,
+            **({} if faults is None else faults.told),
+        )  # fmt: skip
         if not hasattr(self._running, "send"):
             raise InputError(
                 f"Scheduler {self._name!r} returned {self._running!r:.40}; it must be a generator "
                 "function: use yield."
             )
         self._slot = 0
+        self._hopeless: set[int] = set()  # packets inside that have no path
+        self.delivered = 0
+        """The packets that were delivered so far."""
         self.lost: list[int] = []
         """The packets that were lost so far."""
         self._require_pause(self._resume(None))
 
     def advance(self, block: Block) -> Log:
         """Execute the slots of a block and return what happened."""
-        record = _Record(self.memory, self.machine.counters)
+        record = _Record(self.memory, self.machine.counters, self._faults is not None)
         for k in range(len(block.starts) - 1):
-            rows = slice(block.starts[k], block.starts[k + 1])
-            arrived, refused = self.memory.admit(
-                self._slot, block.sources[rows], block.destinations[rows]
-            )
-            record.refuse(refused + int(block.starts[k]))
+            rows = np.arange(block.starts[k], block.starts[k + 1])
+            arrived = self._admit(rows, block, record)
             self._execute(arrived, record)
             self._slot += 1
         return record.log()
+
+    def _admit(self, rows: I64, block: Block, record: _Record) -> Arrived:
+        """Let packets arrive, and note those that are refused and those that have no path."""
+        if self._faults is None:
+            arrived, refused = self.memory.admit(
+                self._slot, block.sources[rows], block.destinations[rows]
+            )
+            record.refuse(rows[refused])
+            return arrived
+        ends = block.sources[rows], block.destinations[rows]
+        hopeless = self._faults.unreachable(self._slot, *ends)
+        record.give_up(rows[hopeless])
+        offered = rows[~hopeless] if self._faults.known else rows
+        arrived, refused = self.memory.admit(
+            self._slot, block.sources[offered], block.destinations[offered]
+        )
+        record.refuse(np.setdiff1d(offered[refused], rows[hopeless]))
+        if not self._faults.known:
+            admitted = ~np.isin(np.arange(len(offered)), refused)
+            self._hopeless.update(arrived.packets[hopeless[admitted]].tolist())
+        return arrived
+
+    @property
+    def hopeless(self) -> int:
+        """The packets inside that have no path."""
+        return len(self._hopeless)
 
     def close(self) -> None:
         """End the scheduler."""
@@ -90,16 +123,23 @@ class MessageSession:
         self.memory.sending(slot)
         inbox = self.machine.execute(slot)
         number = self.machine.counters.slots
-        event = Event(number, slot.phase, slot.step, self.memory.inside, partial(records, slot))
+        done = self.machine.executed or slot
+        event = Event(number, slot.phase, slot.step, self.memory.inside, partial(records, done))
         for observe in self._observers:
             observe(event)
+        if self._faults is not None:
+            for trace in self._traces:
+                trace.miss(self._faults.active.misses.tolist())
         self._require_pause(self._resume(inbox))
         lost = self.memory.settle()
+        self.delivered += len(self.memory.deliveries)
         self.lost += lost
         for trace in self._traces:
             delivered = sorted((one.destination, one.packet) for one in self.memory.deliveries)
             trace.settle(*self.memory.changes(), delivered)
-        record.add(self.machine.counters, lost)
+        record.add(self.machine.counters, lost, self._hopeless)
+        if self._hopeless:
+            self._hopeless -= set(lost)
 
     def _resume(self, value: Any) -> Slot | None:
         try:
@@ -123,8 +163,8 @@ class MessageSession:
 class _Record:
     """The rows of a log, collected slot by slot."""
 
-    def __init__(self, memory: TrafficMemory, before: Counters) -> None:
-        self._memory = memory
+    def __init__(self, memory: TrafficMemory, before: Counters, is_faulty: bool) -> None:
+        self._memory, self._is_faulty = memory, is_faulty
         self._slots: list[tuple[int, ...]] = []
         self._ends: list[int] = []
         self._deliveries: list[tuple[int, ...]] = []
@@ -132,22 +172,34 @@ class _Record:
         self._refused_now = 0
         self._most_own = int(memory.held_own.max())
         self._most_relayed = int(memory.held_relayed.max())
-        self._before = Counters(**vars(before))
+        self._before = self._first = Counters(**vars(before))
+        self._unreachable: list[int] = []
+        self._lost: list[tuple[int, int]] = []
+        self._tolerated = memory.duplicated, memory.skipped
+
+    def give_up(self, rows: Any) -> None:
+        """Note which arrivals of the slot have no path."""
+        self._unreachable += rows.tolist()
 
     def refuse(self, rows: Any) -> None:
         """Note which arrivals of the slot were refused."""
         self._refused += rows.tolist()
         self._refused_now = len(rows)
 
-    def add(self, counters: Counters, lost: Sequence[int]) -> None:
-        """Note what happened in a slot."""
+    def add(self, counters: Counters, lost: Sequence[int], hopeless: Set[int]) -> None:
+        """Note what happened in a slot, except to packets that have no path."""
         memory, before = self._memory, self._before
+        lost = [packet for packet in lost if packet not in hopeless]
         self._slots.append((
             self._refused_now, len(lost), counters.messages - before.messages,
             counters.collisions - before.collisions, counters.destroyed - before.destroyed,
             memory.own, memory.relayed,
         ))  # fmt: skip
+        if self._is_faulty:
+            self._lost += (memory.ends(packet) for packet in lost)
         for one in sorted(memory.deliveries):
+            if one.packet in hopeless:
+                continue
             source, arrival = memory.origin(one.packet)
             self._deliveries.append((arrival, source, one.destination, one.hops))
         self._ends.append(len(self._deliveries))
@@ -165,4 +217,13 @@ class _Record:
         return Log(
             refused, lost, messages, collisions, destroyed, own, relayed, ends, arrival.copy(),
             source, destination, hops, refused_rows, self._most_own, self._most_relayed,
+            self._fault_log() if self._is_faulty else None,
+        )  # fmt: skip
+
+    def _fault_log(self) -> FaultLog:
+        memory, (duplicated, skipped) = self._memory, self._tolerated
+        return FaultLog(
+            np.array(self._unreachable, np.int64), np.array(self._lost, np.int32).reshape(-1, 2),
+            memory.duplicated - duplicated, memory.skipped - skipped,
+            self._before.unheard - self._first.unheard,
         )  # fmt: skip

@@ -14,9 +14,12 @@ import numpy.typing as npt
 
 from popsnet.errors import InputError
 from popsnet.experiment import seed_number, whole_number
+from popsnet.faults import Faults
+from popsnet.faults.faults import faults_of
 from popsnet.network import Network
 from popsnet.traffic.arrivals import Arrivals, make_arrivals
 from popsnet.traffic.bounds import Bounds, require_admissible
+from popsnet.traffic.faulty import TrafficFaults
 from popsnet.traffic.scheduler import (
     Schedule,
     Scheduler,
@@ -51,6 +54,9 @@ class TrafficParameters(TypedDict, total=False):
     precision: float
     max_slots: int | None
     overload: bool
+    faults: Faults | str | None
+    fault_seed: int
+    known_faults: bool
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -95,6 +101,14 @@ class TrafficExperiment:
         The most slots to measure.
     overload : bool
         Allow a load above the bound that holds for any scheduler.
+    faults : Faults or str, optional
+        What does not work, as :class:`~popsnet.Faults` or as the text of it. By default everything
+        works.
+    fault_seed : int
+        The seed of random faults and lost messages, from 0 to 2^64 - 1.
+    known_faults : bool
+        Whether every processor knows the dead parts, as it knows d and g. Packets without a path
+        are then refused when they arrive, and schedulers do not use dead couplers and relays.
 
     Raises
     ------
@@ -126,6 +140,10 @@ class TrafficExperiment:
     slots: int | None
     precision: float
     max_slots: int | None
+    faults: str
+    """The faults as a text, empty if there are none."""
+    fault_seed: int
+    known_faults: bool
     given: Mapping[str, Any] = field(compare=False)
     """The pattern, the burst and the names of files, as they were given."""
     _parts: tuple[Scheduler | None, Arrivals | None] = field(compare=False)
@@ -151,8 +169,14 @@ class TrafficExperiment:
         precision: float = PRECISION,
         max_slots: int | None = None,
         overload: bool = False,
+        faults: Faults | str | None = None,
+        fault_seed: int = 0,
+        known_faults: bool = False,
     ) -> None:
         network = Network(d, g)
+        broken, fault_seed = faults_of(faults), seed_number("fault_seed", fault_seed)
+        broken.require_on(network)
+        _require_dead_parts(broken, known_faults)
         found, name = find_scheduler_variant(scheduler, variant)
         buffer = whole_number("buffer", buffer, 0, 2**31 - 1)
         seed, arrival_seed = seed_number("seed", seed), seed_number("arrival_seed", arrival_seed)
@@ -161,17 +185,18 @@ class TrafficExperiment:
             network, pattern=pattern, load=load, burst=burst, matrix=matrix, packets=packets,
             seed=arrival_seed,
         )  # fmt: skip
-        if not overload and packets is None:  # a list ends, so that any load can be carried
-            require_admissible(Bounds.of(network, arrivals.rates()), arrivals.load)
         given = {"pattern": pattern, "burst": burst, "matrix": matrix, "packets": packets}
         named = {key: _named(value) for key, value in given.items()}
         named |= {"scheduler_file": found.file}
         self._fill(
             network.d, network.g, found.name, found.version, name, arrivals.name,
             float(arrivals.load), buffer, seed, arrival_seed, slots, float(precision), max_slots,
+            str(broken), fault_seed if broken else 0, bool(known_faults),
             MappingProxyType(named), (found, arrivals),
             {key: value for key, value in given.items() if named[key] == _UNNAMED},
         )  # fmt: skip
+        if not overload and packets is None:  # a list ends, so that any load can be carried
+            require_admissible(self.bounds, arrivals.load)
 
     def _fill(self, *values: object) -> None:
         for one, value in zip(fields(self), values, strict=True):
@@ -215,7 +240,7 @@ class TrafficExperiment:
             The experiment, which cannot be run yet.
         """
         experiment = object.__new__(cls)
-        values = (identity[one.name] for one in fields(cls) if one.compare)
+        values = ({**_NO_FAULTS, **identity}[one.name] for one in fields(cls) if one.compare)
         experiment._fill(*values, MappingProxyType(dict(given)), (None, None), {})
         return experiment
 
@@ -239,7 +264,8 @@ class TrafficExperiment:
             self.d, self.g, scheduler=self.given.get("scheduler_file") or self.scheduler,
             variant=self.variant, load=None if files.get("packets") else self.load,
             buffer=self.buffer, seed=self.seed, arrival_seed=self.arrival_seed, slots=self.slots,
-            precision=self.precision, max_slots=self.max_slots, overload=True, **files,
+            precision=self.precision, max_slots=self.max_slots, overload=True, faults=self.faults,
+            fault_seed=self.fault_seed, known_faults=self.known_faults, **files,
         )  # fmt: skip
         for name, there in self.identity.items():
             found = getattr(here, name)
@@ -292,8 +318,11 @@ class TrafficExperiment:
 
     @property
     def identity(self) -> dict[str, Any]:
-        """The parameters that decide the result, by name."""
-        return {one.name: getattr(self, one.name) for one in fields(self) if one.compare}
+        """The parameters that decide the result, by name. Those of faults are there if any are."""
+        names = (one.name for one in fields(self) if one.compare)
+        return {
+            name: getattr(self, name) for name in names if self.faults or name not in _NO_FAULTS
+        }
 
     @property
     def digest(self) -> str:
@@ -315,8 +344,24 @@ class TrafficExperiment:
 
     @property
     def bounds(self) -> Bounds:
-        """The largest loads of the pattern, for any scheduler."""
-        return Bounds.of(self.network, self.resolved_arrivals.rates())
+        """The largest loads of the pattern, for any scheduler.
+
+        With dead parts they hold for the flows that this scheduler can reach.
+        """
+        arrivals, faults = self.resolved_arrivals, self.open_faults()
+        if faults is None or not faults.has_dead_parts or self.network.n > _MOST_FLOWS:
+            return Bounds.of(self.network, arrivals.rates())
+        paths = self.resolved_scheduler.paths
+        return Bounds.with_faults(self.network, arrivals.flows(), faults.live, paths)
+
+    def open_faults(self) -> TrafficFaults | None:
+        """Return the faults of a run, with the random ones drawn, None if there are none."""
+        if not self.faults:
+            return None
+        return TrafficFaults(
+            self.network, self.resolved_scheduler, Faults.parse(self.faults), self.fault_seed,
+            self.known_faults,
+        )  # fmt: skip
 
     def replaced(self, **changes: Any) -> TrafficExperiment:
         """Return the experiment with some parameters replaced.
@@ -340,7 +385,10 @@ class TrafficExperiment:
         given = {
             key: value for key, value in self.given.items() if key not in ("scheduler_file", "load")
         }
-        same = ("d", "g", "buffer", "seed", "arrival_seed", "slots", "precision", "max_slots")
+        same = (
+            "d", "g", "buffer", "seed", "arrival_seed", "slots", "precision", "max_slots",
+            "faults", "fault_seed", "known_faults",
+        )  # fmt: skip
         if not self.given.get("packets"):
             given["load"] = self.load
         before = {
@@ -380,6 +428,23 @@ class TrafficExperiment:
         """
         values = json.loads(text)
         return cls.recorded(values["identity"], values["given"])
+
+
+_NO_FAULTS: dict[str, Any] = {"faults": "", "fault_seed": 0, "known_faults": False}
+"""The parameters of faults, which the identity of an experiment without faults does not have."""
+
+_MOST_FLOWS = 2**12
+"""Processors of the largest network on which the bounds with dead parts are computed: they need
+all pairs of processors."""
+
+
+def _require_dead_parts(faults: Faults, known: bool) -> None:
+    """Refuse knowledge of dead parts where there are none."""
+    if known and not faults.kinds - {"loss"}:
+        raise InputError(
+            "known_faults = True: it says that every processor knows the dead parts, and faults "
+            "has none. Give a dead part, such as 'coupler:1,0', or leave known_faults out."
+        )
 
 
 _UNNAMED = "(array)"

@@ -7,6 +7,21 @@ from typing import NamedTuple
 from popsnet.network import I32, I64
 
 
+class FaultLog(NamedTuple):
+    """What faults did in the slots of a block."""
+
+    unreachable_rows: I64
+    """The positions, in the block, of the arrivals for which the scheduler has no live path."""
+    lost_flows: I32
+    """The source and the destination of each lost packet."""
+    duplicated: int
+    """Deliveries of packets that had been delivered before."""
+    skipped: int
+    """Actions that a processor could not do because it missed a message."""
+    unheard: int
+    """Messages that faults kept from a listener, counted once per listener."""
+
+
 class Log(NamedTuple):
     """What happened in the slots of a block. Engines return equal logs on the same seeds.
 
@@ -41,3 +56,5 @@ class Log(NamedTuple):
     """The most packets of its own that a processor held after a slot, or at the start."""
     most_relayed: int
     """The most packets of others that a processor held after a slot, or at the start."""
+    faults: FaultLog | None = None
+    """What faults did, None in a run without faults."""

@@ -47,6 +47,17 @@ class Matrix(Pattern):
         """Return a table of the entries above zero."""
         return Rows.of(self.values, self._d)
 
+    def flows(self) -> F64:
+        """Return the entries, divided among the processors of a group; none sends to itself."""
+        d = self._d
+        if d == 1:
+            return self.values
+        shares = np.full((d, d), 1 / (d * d))
+        within = (1 - np.eye(d)) / (d * (d - 1))
+        inner = np.diag(np.diag(self.values))
+        rates: F64 = np.kron(self.values - inner, shares) + np.kron(inner, within)
+        return rates
+
     def rates(self) -> Rates:
         """Add up rows, columns and the entries of each pair of groups."""
         pairs, g, d = self.values, self.network.g, self.network.d

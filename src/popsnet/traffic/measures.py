@@ -16,7 +16,7 @@ from popsnet.compiled import compiled
 from popsnet.network import Network
 from popsnet.traffic.batch_means import MOST_SUMS, BatchMeans, Sums, batch_means, merged
 from popsnet.traffic.block import Block
-from popsnet.traffic.log import Log
+from popsnet.traffic.log import FaultLog, Log
 
 F64 = npt.NDArray[np.float64]
 I32 = npt.NDArray[np.int32]
@@ -120,6 +120,7 @@ class Window:
         self.every = -(-n * n // MOST_FLOWS)
         self.next = begin
         self.offered = self.refused = self.lost = self.lost_later = 0
+        self.unreachable = self.duplicated = self.skipped = self.unheard = 0
         self.messages = self.collisions = self.destroyed = self.deliveries = 0
         self.own = self.relayed = self.most_own = self.most_relayed = self.integral = 0
         self.backlog, self.arrivals = Sums(), Sums()
@@ -160,6 +161,8 @@ class Window:
                 block.sources, block.destinations, self._row_of, self._flows, self._sources,
                 self._destinations,
             )  # fmt: skip
+            if log.faults is not None:
+                self._add_faults(log.faults)
         else:
             self.lost_later += int(log.lost.sum())
         _follow_flows(
@@ -171,6 +174,18 @@ class Window:
             counted, self._sources, self._destinations, self._histogram, self._delays,
             self._packets, self._shift, self._totals,
         )  # fmt: skip
+
+    def _add_faults(self, log: FaultLog) -> None:
+        """Count what faults did, and take lost packets out of the arrivals of their flows."""
+        self.unreachable += len(log.unreachable_rows)
+        self.duplicated += log.duplicated
+        self.skipped += log.skipped
+        self.unheard += log.unheard
+        for source, destination in log.lost_flows.tolist():
+            self._sources[source, 0] -= 1
+            self._destinations[destination, 0] -= 1
+            if (row := self._row_of[source]) >= 0:
+                self._flows[row * self.network.n + destination, 0] -= 1
 
     def _widen(self) -> None:
         while (self.next - self.begin - 1) >> self._shift >= MOST_SUMS:
@@ -213,6 +228,11 @@ class Window:
     def inside(self) -> int:
         """Tagged packets that were not delivered. If packets were lost, some may be these."""
         return self.tagged - self.counts.delivered
+
+    @property
+    def arrived(self) -> int:
+        """All packets that arrived in the window, also those that have no path."""
+        return self.offered + self.unreachable
 
     @property
     def little(self) -> float | None:

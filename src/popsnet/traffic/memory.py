@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, NoReturn
+from typing import ClassVar, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -11,8 +11,8 @@ from popsnet.memory import Bools
 from popsnet.network import I32, I64, Network
 from popsnet.slot import Inbox, Ints, Kind, Slot
 
-_PLACE = 2**32
-"""More than any number of packets, so that processor · _PLACE + packet is different for each."""
+PLACE = 2**32
+"""More than any number of packets, so that processor · PLACE + packet is different for each."""
 
 
 class Arrived(NamedTuple):
@@ -64,6 +64,13 @@ class TrafficMemory:
     (1, [1])
     """
 
+    tolerant: ClassVar[bool] = False
+    """Whether actions that need a packet that is not there are skipped, and not refused."""
+    skipped: int = 0
+    """Actions that were skipped."""
+    duplicated: int = 0
+    """Deliveries of packets that had been delivered before."""
+
     def __init__(self, network: Network, buffer: int = 0) -> None:
         self.network = network
         self._most = buffer or np.iinfo(np.int64).max
@@ -75,7 +82,6 @@ class TrafficMemory:
         self._own: set[int] = set()  # processor and packet
         self._relayed: dict[int, int] = {}  # the hops of each stored copy
         self._heard: dict[int, tuple[int, int]] = {}
-        self.tolerant = False
         self._sent: dict[tuple[int, int], int] = {}
         self.held_own, self.held_relayed = (np.zeros(network.n, dtype=np.int64) for _ in range(2))
         self.deliveries: list[Delivery] = []
@@ -117,7 +123,7 @@ class TrafficMemory:
         chosen = sources[admitted], destinations[admitted]
         self._write(*chosen, slot)
         for source, packet in zip(chosen[0].tolist(), packets.tolist(), strict=True):
-            self._own.add(source * _PLACE + packet)
+            self._own.add(source * PLACE + packet)
         self._copies += [1] * len(admitted)
         self.inside += len(admitted)
         refused = np.setdiff1d(np.arange(len(sources)), admitted)
@@ -135,11 +141,16 @@ class TrafficMemory:
         source, _, slot = self._facts[:, packet].tolist()
         return source, slot
 
+    def ends(self, packet: int) -> tuple[int, int]:
+        """Return the source and the destination of a packet."""
+        source, destination, _ = self._facts[:, packet].tolist()
+        return source, destination
+
     def destinations(self, packets: Ints) -> Ints:
         """Return the destinations of packets, which every processor that holds them knows."""
         return self._destination[packets]
 
-    def room(self, processors: Ints) -> Bools:
+    def room(self, processors: Ints | int) -> Bools:
         """Return whether each processor has room for one more packet of others."""
         return self.held_relayed[processors] < self._most
 
@@ -156,11 +167,11 @@ class TrafficMemory:
             if self.held_relayed[processor] >= self._most:
                 what = f"stores packet {packet} with all its buffers full ({self._most} claimed)"
                 self._refuse(processor, Rule.BUFFERS, what)
-            if processor * _PLACE + packet in self._relayed:
+            if processor * PLACE + packet in self._relayed:
                 what = f"stores packet {packet}, which it has stored before"
                 self._refuse(processor, Rule.KEEPS_WHAT_IT_HEARD, what)
             del self._heard[processor]
-            self._relayed[processor * _PLACE + packet] = hops
+            self._relayed[processor * PLACE + packet] = hops
             self.held_relayed[processor] += 1
             self._copies[packet] += 1
             self._changes[0].append((processor, packet))
@@ -176,7 +187,7 @@ class TrafficMemory:
             If a processor does not hold the packet.
         """
         for processor, packet in _pairs(processors, packets):
-            copy = processor * _PLACE + packet
+            copy = processor * PLACE + packet
             if self._relayed.pop(copy, None) is not None:
                 self.held_relayed[processor] -= 1
             elif copy in self._own:
@@ -205,12 +216,21 @@ class TrafficMemory:
             if not exists or self._facts[1, packet] != processor or packet in self._delivered:
                 what = f"delivers packet {packet}, which is not for it or was delivered before"
                 self._refuse(processor, Rule.DELIVERS_HOME, what)
-            hops = self._relayed.get(processor * _PLACE + packet)
+            hops = self._relayed.get(processor * PLACE + packet)
             if hops is None or self._heard.get(processor, (-1, -1))[0] == packet:
                 hops = self._hops_to(processor, packet, "delivers")
             self._delivered.add(packet)
             self.deliveries.append(Delivery(processor, packet, hops))
             self.inside -= 1
+
+    def taken(self, packets: Ints) -> Bools:
+        """Return which packets were delivered before, as their destinations remember.
+
+        A destination may ask for packets that it has just heard. A scheduler that sends packets
+        again after a lost acknowledgement delivers only those that are new.
+        """
+        before = [packet in self._delivered for packet in packets.tolist()]
+        return np.array(before, dtype=np.bool_)
 
     def holds(self, processors: Ints, packets: Ints) -> Bools:
         """Return whether each processor holds the packet."""
@@ -248,7 +268,7 @@ class TrafficMemory:
 
     def _hops_of(self, processor: int, packet: int) -> int | None:
         """Return the hops of a packet that a processor holds, None if it does not."""
-        copy = processor * _PLACE + packet
+        copy = processor * PLACE + packet
         return self._relayed.get(copy, 0 if copy in self._own else None)
 
     def _hops_to(self, processor: int, packet: int, act: str) -> int:
@@ -260,7 +280,7 @@ class TrafficMemory:
         return self._sent[group, packet] + 1
 
     def possible(self, slot: Slot) -> Slot:
-        """Return the slot as processors can execute it."""
+        """Return the slot as processors can execute it: as it is, except after faults."""
         return slot
 
     def _hear(self, slot: int, inbox: Inbox, only: Kind | None = None) -> None:

@@ -95,6 +95,13 @@ class PacketList:
             source, destination = np.repeat(source, counts), np.repeat(destination, counts)
         return Block(begin, self.ends[rows] - ends[0], source, destination)
 
+    def flows(self) -> npt.NDArray[np.float64]:
+        """Return the rates from each processor to each, n × n, scaled to a mean load of 1."""
+        n, counts = self.network.n, np.diff(self.ends)
+        codes = self.source.astype(np.int64) * n + self.destination
+        rates = np.bincount(codes, counts, n * n).reshape(n, n) * (n / self.packets)
+        return rates.astype(np.float64, copy=False)
+
     def rates(self) -> Rates:
         """Return how the packets load processors and groups, scaled to a mean load of 1."""
         d, g, n = self.network.d, self.network.g, self.network.n

@@ -69,6 +69,10 @@ class Pattern(ABC):
     def rates(self) -> Rates:
         """Return how the pattern loads processors and groups at a mean load of 1."""
 
+    @abstractmethod
+    def flows(self) -> F64:
+        """Return the rates from each processor to each, n × n, at a mean load of 1."""
+
     def bounds(self) -> Bounds:
         """Return the largest loads that schedulers can carry."""
         return Bounds.of(self.network, self.rates())
@@ -80,6 +84,12 @@ class Uniform(Pattern):
     def targets(self) -> Targets:
         """Return all processors but the source."""
         return Others(self.network.n)
+
+    def flows(self) -> F64:
+        """Return 1/(n - 1) for all pairs of different processors."""
+        n = self.network.n
+        rates: F64 = (1 - np.eye(n)) / (n - 1)
+        return rates
 
     def rates(self) -> Rates:
         """Return d(d - 1)/(n - 1) within each group and d²/(n - 1) between any two."""
@@ -97,6 +107,11 @@ class UniformWithSelf(Pattern):
         """Return all processors."""
         return Anyone(self.network.n)
 
+    def flows(self) -> F64:
+        """Return 1/n for all pairs."""
+        n = self.network.n
+        return np.full((n, n), 1 / n)
+
     def rates(self) -> Rates:
         """Return d²/n from every group to every group."""
         d, g = self.network.d, self.network.g
@@ -109,6 +124,11 @@ class GroupShift(Pattern):
     def targets(self) -> Targets:
         """Return the processors of the next group."""
         return NextGroup(self.network.d, self.network.g)
+
+    def flows(self) -> F64:
+        """Return 1/d to each processor of the next group."""
+        d, g = self.network.d, self.network.g
+        return np.kron(np.roll(np.eye(g), 1, axis=1), np.full((d, d), 1 / d))
 
     def rates(self) -> Rates:
         """Return d from every group to the next."""
@@ -125,6 +145,13 @@ class ToOne(Pattern):
     def targets(self) -> Targets:
         """Return the permutation."""
         return Fixed(self.destinations)
+
+    def flows(self) -> F64:
+        """Return 1 to the one processor."""
+        n = self.network.n
+        rates = np.zeros((n, n))
+        rates[np.arange(n), self.destinations] = 1
+        return rates
 
     def rates(self) -> Rates:
         """Count the packets from each group to each group."""
@@ -154,6 +181,17 @@ class Hotspot(Pattern):
     def targets(self) -> Targets:
         """Return the hot processors and the others."""
         return Hot(self.network.n, self.hot, self.threshold)
+
+    def flows(self) -> F64:
+        """Add the rates to hot processors and to all others."""
+        n = self.network.n
+        hot = np.zeros(n, dtype=np.bool_)
+        hot[np.arange(self.hot, dtype=np.int64) * n // self.hot] = True
+        (warm, cold), (of_hot, of_cold) = self._chances()
+        rates = np.where(hot, warm, cold)[:, None] * hot[None, :]
+        rates = rates + np.where(hot, of_hot, of_cold)[:, None]
+        np.fill_diagonal(rates, 0)
+        return rates
 
     def rates(self) -> Rates:
         """Compute the rates of groups from the number of hot processors that each has."""
@@ -211,6 +249,12 @@ class Incast(Pattern):
         """Return processor 0."""
         return Fixed(np.zeros(self.network.n, np.int32))
 
+    def flows(self) -> F64:
+        """Return the rates to processor 0."""
+        rates = np.zeros((self.network.n, self.network.n))
+        rates[:, 0] = self.sources()
+        return rates
+
     def rates(self) -> Rates:
         """Count the senders of each group."""
         n = self.network.n
@@ -251,6 +295,13 @@ class Gravity(Pattern):
     def targets(self) -> Targets:
         """Return all processors by weight."""
         return Weighted(thresholds_of(self.weights().astype(np.float64)))
+
+    def flows(self) -> F64:
+        """Return the products of the weights, scaled."""
+        weights = self.weights().astype(np.float64)
+        rates: F64 = np.outer(weights, weights) * self._scale(weights)
+        np.fill_diagonal(rates, 0)
+        return rates
 
     def rates(self) -> Rates:
         """Compute the rates between groups from the sums of their weights."""

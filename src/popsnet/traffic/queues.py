@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
 
+from popsnet.machine import Bools
 from popsnet.slot import NO_PACKET, Ints
 
 _Key = tuple[int, int]
@@ -45,6 +47,23 @@ class Queues:
         there = (self._queues.get(key, ()) for key in _pairs(processors, keys))
         found = [queue[place] if len(queue) > place else NO_PACKET for queue in there]
         return np.array(found, dtype=np.int64)
+
+    def first(
+        self, processors: Ints, keys: Ints, may: Callable[[Ints, Ints], Bools]
+    ) -> npt.NDArray[np.int64]:
+        """Return the oldest packet of each queue that may be taken, -1 if there is none.
+
+        ``may(rows, packets)`` says whether the queue of each row may give the packet.
+        """
+        found = np.full(len(processors), NO_PACKET, dtype=np.int64)
+        rows, place = np.arange(len(processors)), 0
+        while len(rows):
+            packets = self.heads(processors[rows], keys[rows], place)
+            rows, packets = rows[packets >= 0], packets[packets >= 0]
+            taken = may(rows, packets)
+            found[rows[taken]] = packets[taken]
+            rows, place = rows[~taken], place + 1
+        return found
 
     def lengths(self, processors: Ints, keys: Ints) -> npt.NDArray[np.int64]:
         """Return the number of packets in each queue."""

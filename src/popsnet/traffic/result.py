@@ -45,6 +45,16 @@ class Setting:
         The packets of its own, and of others, that a processor has room for; 0 is no limit.
     bounds : mapping
         Bounds on the load for any scheduler, by name.
+    faults : str
+        The faults as a text, empty if there are none.
+    fault_seed : int
+        The seed of random faults and lost messages.
+    known_faults : bool
+        Whether every processor knows the dead parts.
+    drawn_faults : str
+        The faults with the random ones listed.
+    survives : bool
+        Whether the scheduler states that it survives these faults.
 
     Examples
     --------
@@ -60,6 +70,11 @@ class Setting:
     engine: str = ""
     buffer: int = 0
     bounds: Mapping[str, float] = field(default_factory=dict)
+    faults: str = ""
+    fault_seed: int = 0
+    known_faults: bool = False
+    drawn_faults: str = ""
+    survives: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,6 +212,15 @@ class TrafficResult(Reported):
         The verdict.
     reason : str
         Its reason.
+    unreachable : int
+        Packets that arrived in the window and have no live path that the scheduler can use. They
+        count neither as lost nor as delivered, and no flow is judged by them.
+    held : int
+        Packets with a path that processors held at the end of the run.
+    duplicated, skipped, unheard : int
+        In the window: deliveries of packets that had been delivered before, actions that a
+        processor could not do because it missed a message, and messages that faults kept from a
+        listener, counted once per listener.
 
     Examples
     --------
@@ -235,6 +259,11 @@ class TrafficResult(Reported):
     drain: int
     verdict: Kind
     reason: str
+    unreachable: int = 0
+    held: int = 0
+    duplicated: int = 0
+    skipped: int = 0
+    unheard: int = 0
 
     def __getattr__(self, name: str) -> Any:
         if name in Setting.__dataclass_fields__:
@@ -251,6 +280,7 @@ class TrafficResult(Reported):
         load: float,
         setting: Setting,
         drain: int,
+        held: int = 0,
     ) -> TrafficResult:
         """Return the result of a window.
 
@@ -268,6 +298,8 @@ class TrafficResult(Reported):
             Scheduler, seeds and engine.
         drain : int
             Slots after the window.
+        held : int
+            Packets with a path that are inside at the end.
 
         Returns
         -------
@@ -278,7 +310,7 @@ class TrafficResult(Reported):
         cells = max(1, window.slots * window.network.n)
         return cls(
             network=window.network, arrivals=arrivals, load=load, setting=setting,
-            offered=window.offered / cells, accepted=sent / cells, delay=Delay.of(window),
+            offered=window.arrived / cells, accepted=sent / cells, delay=Delay.of(window),
             hops=counts.hops / counts.delivered if counts.delivered else None,
             messages=window.messages / sent if sent else None,
             collisions=window.collisions / sent if sent else None,
@@ -286,10 +318,12 @@ class TrafficResult(Reported):
                 window.own / cells, window.most_own, window.relayed / cells, window.most_relayed
             ),
             out_of_order=window.out_of_order, followed=window.every, fairness=window.fairness,
-            worst=window.worst, little=window.little, arrived=window.offered, delivered=sent,
+            worst=window.worst, little=window.little, arrived=window.arrived, delivered=sent,
             refused=window.refused, lost=window.lost, destroyed=window.destroyed,
             undelivered=window.inside, warm_up=window.begin, slots=window.slots, drain=drain,
             verdict=verdict.kind, reason=verdict.reason,
+            unreachable=window.unreachable, held=held, duplicated=window.duplicated,
+            skipped=window.skipped, unheard=window.unheard,
         )  # fmt: skip
 
     @property
@@ -317,12 +351,16 @@ class TrafficResult(Reported):
             See :meth:`from_dict`.
         """
         fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        setting = {**asdict(self.setting), "bounds": dict(self.setting.bounds)}
+        if not self.setting.faults:
+            fields = {name: one for name, one in fields.items() if name not in OF_FAULTS}
+            setting = {name: one for name, one in setting.items() if name not in _FAULTS}
         worst = None if self.worst is None else {**self.worst._asdict(), "share": self.worst.share}
         interval = None if self.delay.interval is None else list(self.delay.interval)
         return {
             **fields,
             "network": self.network.to_dict(),
-            "setting": {**asdict(self.setting), "bounds": dict(self.setting.bounds)},
+            "setting": setting,
             "delay": {**asdict(self.delay), "interval": interval},
             "buffers": asdict(self.buffers),
             "worst": worst,
@@ -369,10 +407,12 @@ class TrafficResult(Reported):
         low, high = self.delay.interval or (None, None)
         delays = {f"delay_{name}": getattr(self.delay, name) for name in ("mean", *SHARES, "max")}
         same = ("load", "offered", "accepted")
-        rest = (
+        rest: tuple[str, ...] = (
             "hops", "messages", "collisions", "out_of_order", "fairness", "refused", "lost",
             "undelivered", "warm_up", "slots", "drain", "verdict", "reason",
         )  # fmt: skip
+        if self.setting.faults:
+            rest += OF_FAULTS
         return {
             "scheduler": self.setting.scheduler,
             "variant": self.setting.variant,
@@ -408,6 +448,7 @@ class TrafficResult(Reported):
             f"{network.d:,}\n"
             f"{one.scheduler}{variant}, engine {one.engine}, seed {one.seed}\n"
             f"arrivals {self.arrivals}, load {self.load:g}, arrival seed {one.arrival_seed}"
+            f"{faults_in_words(one)}"
         )
         verdict = f"{self.verdict.capitalize()}: {self.reason}"
         report = Report(title, self._facts(), (self._table(timing),), verdict)
@@ -448,10 +489,25 @@ class TrafficResult(Reported):
             Fact("worst", parts["worst"], "smallest share delivered", text=_worst(self.worst)),
             Fact("undelivered", self.undelivered, "packets not delivered"),
             Fact("refused", self.refused, "packets refused" * bool(one.buffer)),
-            Fact("lost", self.lost, "packets lost" * bool(one.buffer)),
+            Fact("lost", self.lost, "packets lost" * bool(one.buffer or one.faults)),
+            *(self._facts_of_faults() if one.faults else ()),
             Fact("warm_up", self.warm_up, "slots of warm-up"),
             Fact("slots", self.slots, "slots measured"),
             Fact("drain", self.drain, "slots of drain"),
+        )  # fmt: skip
+
+    def _facts_of_faults(self) -> tuple[Fact, ...]:
+        one = self.setting
+        share = self.unreachable / self.arrived if self.arrived else 0.0
+        return (
+            *facts_of(one, "faults", "fault_seed", "known_faults", "drawn_faults", "survives"),
+            Fact("unreachable", self.unreachable, "packets unreachable", text=(
+                f"{self.unreachable:,} ({share:.2%})"
+            )),
+            Fact("held", self.held, "packets held at the end"),
+            Fact("duplicated", self.duplicated, "deliveries repeated"),
+            Fact("skipped", self.skipped, "actions skipped" * bool(self.skipped)),
+            Fact("unheard", self.unheard, "messages unheard because of faults"),
         )  # fmt: skip
 
     def _table(self, timing: Timing | None) -> Table:
@@ -459,6 +515,27 @@ class TrafficResult(Reported):
         if self.undelivered:
             caption = f"{self.undelivered:,} packets not delivered count as longer than all others."
         return Table("points", "Delay in slots", DELAY_COLUMNS, [self.row(timing)], caption)
+
+
+OF_FAULTS = ("unreachable", "held", "duplicated", "skipped", "unheard")
+"""The counts that only a result with faults has."""
+_FAULTS = ("faults", "fault_seed", "known_faults", "drawn_faults", "survives")
+
+
+def faults_in_words(setting: Setting) -> str:
+    """Return the faults and what is known of them, in lines of their own; nothing without faults.
+
+    >>> print(faults_in_words(Setting("tdm", faults="loss:0.1", survives=False)).strip())
+    faults loss:0.1, fault seed 0; tdm is not built for them
+    """
+    if not setting.faults:
+        return ""
+    said = f"\nfaults {setting.faults}, fault seed {setting.fault_seed}"
+    said += ", known to every processor" if setting.known_faults else ""
+    said += "" if setting.survives else f"; {setting.scheduler} is not built for them"
+    if setting.drawn_faults not in ("", setting.faults):
+        said += f"\nfaults drawn: {setting.drawn_faults}"
+    return said
 
 
 def bounds_in_words(bounds: Mapping[str, float]) -> str:

@@ -27,6 +27,7 @@ from typing import Any, Required, TypeAlias, TypedDict, Unpack
 
 from popsnet.coins import Coins
 from popsnet.errors import InputError, did_you_mean
+from popsnet.faults.faults import PARTS
 from popsnet.files import is_file
 from popsnet.hardware.propagation import INTERLEAVED, Propagation
 from popsnet.network import Network
@@ -34,12 +35,15 @@ from popsnet.routing.facts import NO_WORDS, Words
 from popsnet.routing.plugin import execute_file
 from popsnet.slot import Slot
 from popsnet.trace import TraceWords
+from popsnet.traffic.live_parts import Paths
 from popsnet.traffic.memory import TrafficMemory
 
 Running: TypeAlias = Generator[Slot | None, Any, None]
 """A running scheduler: it is sent arrivals and inboxes in turn, and yields None and slots."""
 
 Schedule: TypeAlias = Callable[[Network, Coins, Coins, TrafficMemory], Running]
+DEAD = frozenset(PARTS)
+"""All kinds of dead parts."""
 Amount: TypeAlias = Callable[[Network], float]
 Propagated: TypeAlias = Callable[[Network, int], Propagation]
 
@@ -88,6 +92,17 @@ class Scheduler:
     propagation : function of a network and τ
         Returns how propagation of τ slots lengthens its delays. By default 1 + τ schedulers are
         interleaved, which is safe for every scheduler.
+    paths : str
+        The paths that it can use, out of :data:`popsnet.traffic.live_parts.PATHS`: packets of flows
+        without a live path are unreachable.
+    survives : set of str
+        The kinds of faults after which it delivers every packet that has a path, once, out of
+        :data:`popsnet.faults.KINDS`, if no processor knows the dead parts.
+    survives_known : set of str
+        The same, if every processor knows the dead parts.
+    takes_map : bool
+        Whether its generator function takes the dead parts, if they are known, as the keyword
+        ``known``, a :class:`LiveParts`.
     file : str
         The file that it was loaded from, if any.
 
@@ -115,6 +130,10 @@ class Scheduler:
     version: str = "1"
     words: Words = NO_WORDS
     propagation: Propagated = lambda network, tau: INTERLEAVED
+    paths: Paths = "any"
+    survives: frozenset[str] = frozenset()
+    survives_known: frozenset[str] = frozenset()
+    takes_map: bool = False
     file: str = ""
 
     def __repr__(self) -> str:
@@ -144,6 +163,10 @@ class Scheduler:
             f"It has: {', '.join(self.variants)}."
         )
 
+    def expects(self, kinds: frozenset[str], known: bool = False) -> bool:
+        """Return whether it survives these kinds of faults, of which the parts may be known."""
+        return kinds <= (self.survives_known if known else self.survives)
+
     def words_on(self, network: Network) -> TraceWords:
         """Return the texts that explain the scheduler in the header of a trace."""
         return {"explanation": self.summary, **self.words.on(network)}
@@ -170,6 +193,10 @@ class SchedulerFacts(TypedDict, total=False):
     version: str
     words: Words
     propagation: Propagated
+    paths: Paths
+    survives: frozenset[str]
+    survives_known: frozenset[str]
+    takes_map: bool
 
 
 def register_scheduler(

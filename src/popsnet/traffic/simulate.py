@@ -89,10 +89,15 @@ def simulate(
         write_trace(experiment, trace, trace_slots)
     name = choose_traffic_engine(engine, experiment)
     session = open_session(experiment, name)
+    faults = experiment.open_faults()
     setting = Setting(
         scheduler=experiment.scheduler, variant=experiment.variant, seed=experiment.seed,
         arrival_seed=experiment.arrival_seed, engine=name, buffer=experiment.buffer,
         bounds={one.name: one.load for one in experiment.bounds.report_rows()},
+        faults=experiment.faults, fault_seed=experiment.fault_seed,
+        known_faults=experiment.known_faults,
+        drawn_faults="" if faults is None else str(faults.active.faults),
+        survives=faults is None or faults.survives,
     )  # fmt: skip
     arrivals, slots, warm_up = experiment.resolved_arrivals, experiment.slots, None
     is_list = isinstance(arrivals, PacketList)
@@ -137,12 +142,19 @@ def choose_traffic_engine(engine: str, experiment: TrafficExperiment) -> str:
     found = experiment.resolved_scheduler
     ships = found.name in {one.name for one in all_schedulers() if one is found and not one.file}
     compiled = ships and fused.supports(found.name, experiment.variant)
+    if engine == "fused" and experiment.faults:
+        raise InputError(
+            "engine = 'fused': the compiled engine runs networks without faults. Use "
+            "engine='slots', or leave it out."
+        )
     if engine == "fused" and not compiled:
         raise InputError(
             f"engine = 'fused': there is no compiled code for scheduler {found.name} "
             f"({experiment.variant}). Use engine='slots'."
         )
-    return engine if engine != "auto" else ("fused" if compiled else "slots")
+    if engine != "auto":
+        return engine
+    return "fused" if compiled and not experiment.faults else "slots"
 
 
 def open_session(
@@ -158,7 +170,7 @@ def open_session(
         )  # fmt: skip
     return MessageSession(
         experiment.network, experiment.resolved_scheduler, experiment.variant, experiment.seed,
-        experiment.buffer, observers,
+        experiment.buffer, observers, experiment.open_faults(),
     )  # fmt: skip
 
 
@@ -190,15 +202,17 @@ def write_trace(experiment: TrafficExperiment, path: str | Path, slots: int = 20
     slots = whole_number("trace_slots", slots, 1, most)
     require_writable(Path(path))
     scheduler, network = experiment.resolved_scheduler, experiment.network
+    faults = experiment.open_faults()
     with write_whole(Path(path)) as file:
         trace = TraceWriter(file)
         trace.begin_traffic(
             network, experiment.scheduler, experiment.variant, experiment.seed,
             experiment.buffer or None, scheduler.words_on(network),
+            None if faults is None else faults.active.faults.to_dict(),
         )  # fmt: skip
         session = open_session(experiment, "slots", [trace])
         assert isinstance(session, MessageSession)
         log = session.advance(experiment.resolved_arrivals.block(0, slots))
         session.close()
         held, refused = session.memory.inside, int(log.refused.sum())
-        trace.end(slots, len(log.arrival), session.lost, held, refused)
+        trace.end(slots, session.delivered, session.lost, held, refused)

@@ -311,6 +311,8 @@ class _Point:
         while self.slot < end:
             block = self.arrivals.block(self.slot, min(self.block_slots, end - self.slot))
             log = self.session.advance(block)
+            if log.faults is not None:
+                block = block.without(log.faults.unreachable_rows)
             backlog = backlog_after(self.inside, block, log)
             yield block, log, backlog
             self.inside, self.slot = int(backlog[-1]), self.slot + block.slots
@@ -407,10 +409,11 @@ class _Point:
             limit=self.limit,
             has_drained=self.has_drained,
             is_list=self.plan.is_list,
+            may_lose=bool(self.setting.faults) and not self.setting.buffer,
         )
         return TrafficResult.of(
             window, judge(window, seen), arrivals=self.arrivals.name, load=self.arrivals.load,
-            setting=self.setting, drain=max(0, self.slot - window.end),
+            setting=self.setting, drain=max(0, self.slot - window.end), held=self.inside,
         )  # fmt: skip
 
     def interrupted(self) -> TrafficResult | None:

@@ -142,6 +142,8 @@ class Circumstances:
         Whether tagged packets had time to be delivered after the window.
     is_list : bool
         Whether the packets are a list, which ends.
+    may_lose : bool
+        Whether faults lose packets, which says nothing about the load.
 
     Examples
     --------
@@ -157,6 +159,7 @@ class Circumstances:
     limit: str = ""
     has_drained: bool = True
     is_list: bool = False
+    may_lose: bool = False
 
 
 def judge(window: Window, seen: Circumstances) -> Verdict:
@@ -181,7 +184,7 @@ def judge(window: Window, seen: Circumstances) -> Verdict:
     """
     if seen.is_list:
         return _of_list(window)
-    if reason := seen.growth or _full(window):
+    if reason := seen.growth or _full(window, seen):
         return Verdict("unstable", reason)
     if window.slots >= seen.least_slots and (
         reason := _growing(window, seen) or _starved(window) or _left(window, seen)
@@ -227,9 +230,9 @@ def _flattens(series: Sums) -> bool:
     return bool(later < LINEAR * first)
 
 
-def _full(window: Window) -> str:
+def _full(window: Window, seen: Circumstances) -> str:
     """Say how many packets found no room, if buffers are finite."""
-    gone = window.refused + window.lost
+    gone = window.refused + (0 if seen.may_lose else window.lost)
     if gone <= LARGEST_GROWTH * window.offered:
         return ""
     return f"{gone / window.offered:.1%} of the packets were refused or lost."

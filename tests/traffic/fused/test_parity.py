@@ -71,7 +71,8 @@ def joined(session: Any, rows: Rows, size: int) -> Log:
         delivered, arrived = delivered + len(log.arrival), arrived + len(block.sources)
     session.close()
     columns: list[Any] = list(zip(*logs, strict=True))
-    return Log._make([*map(np.concatenate, columns[:-2]), *map(max, columns[-2:])])
+    arrays, most = columns[:13], columns[13:15]
+    return Log._make([*map(np.concatenate, arrays), *map(max, most), None])
 
 
 def require_equal(fused: Log, messages: Log) -> None:

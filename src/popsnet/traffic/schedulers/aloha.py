@@ -15,7 +15,7 @@ from popsnet.routing.facts import Words
 from popsnet.slot import Inbox, Slot
 from popsnet.traffic.memory import Arrived, TrafficMemory
 from popsnet.traffic.queues import Queues
-from popsnet.traffic.scheduler import Running, Schedule, register_scheduler
+from popsnet.traffic.scheduler import DEAD, Running, Schedule, register_scheduler
 from popsnet.traffic.schedulers.attempts import Attempts, Patience, one_coin
 
 _DATA, _ACK = "data", "ack"
@@ -52,7 +52,8 @@ def _aloha(
     """Send in data slots to destinations that listen, and acknowledge in the slots between.
 
     In data slot s, destination (b, l) listens to group b + (l mod g) + s. An acknowledgement cannot
-    collide: on c(a, b) only the destination that heard the one message from a sends.
+    collide: on c(a, b) only the destination that heard the one message from a sends. It names the
+    packet, since the message of another source with a dead transmitter does not collide.
     """
     g, processors = network.g, network.processors
     groups, residues = network.group(processors), network.index(processors) % g
@@ -73,11 +74,12 @@ def _aloha(
                 attempt.senders, targets, listening, packets=attempt.packets, phase=_DATA
             )
             mine: Inbox = inbox.at(inbox.destinations == inbox.receivers)
-            memory.deliver(mine.receivers, mine.packets)
+            new = mine.at(~memory.taken(mine.packets))  # a source may not have heard the ack
+            memory.deliver(new.receivers, new.packets)
         else:
             heard = attempt.senders, targets
             inbox = yield Slot.acknowledge(mine, mine.groups, heard, phase=_ACK, conflict_free=True)
-            memory.drop(*attempts.conclude(attempt, inbox.receivers, queues))
+            memory.drop(*attempts.conclude(attempt, inbox, queues))
 
 
 def _propagation(network: Network, tau: int) -> Propagation:
@@ -112,6 +114,9 @@ _IN_TIME = Propagation(
     randomness="private",
     reference="L. G. Roberts, 1975 (slotted ALOHA)",
     propagation=_propagation,
+    paths="one hop, both ways",
+    survives=frozenset({"loss"}),
+    survives_known=DEAD | {"loss"},
     words=Words(
         "Destinations listen to the groups in turn. A source that has a packet for a destination "
         "that listens to its group sends it; two on one coupler destroy each other, and are tried "

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from popsnet.coins import Coins
-from popsnet.slot import NO_PACKET, Ints
+from popsnet.slot import NO_PACKET, Inbox, Ints
 from popsnet.traffic.queues import Queues
 
 
@@ -72,12 +72,14 @@ class Attempts:
         fails = [min(self._fails[one], self._patience.most) for one in packets.tolist()]
         return np.uint64(2**32) >> np.array(fails, dtype=np.uint64)
 
-    def conclude(self, attempt: Attempt, acknowledged: Ints, queues: Queues) -> tuple[Ints, Ints]:
+    def conclude(self, attempt: Attempt, acks: Inbox, queues: Queues) -> tuple[Ints, Ints]:
         """Note failures, and return which senders drop which packets.
 
-        ``acknowledged`` are the senders that heard an acknowledgement.
+        ``acks`` are the acknowledgements that senders heard. Each names its packet.
         """
-        done = np.isin(attempt.senders, acknowledged)
+        named = dict(zip(acks.receivers.tolist(), acks.packets.tolist(), strict=True))
+        tried = zip(attempt.senders.tolist(), attempt.packets.tolist(), strict=True)
+        done = np.array([named.get(sender) == packet for sender, packet in tried], dtype=np.bool_)
         self._fails.update(attempt.packets[~done].tolist())
         for packet in attempt.packets[done].tolist():
             self._fails.pop(packet, None)

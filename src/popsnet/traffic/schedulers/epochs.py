@@ -9,10 +9,12 @@ from popsnet.network import Network
 from popsnet.routing.facts import Words
 from popsnet.schedules import Demand
 from popsnet.schedules.construction import make_two_hops
-from popsnet.schedules.schedule import TO_DESTINATION, Schedule
+from popsnet.schedules.schedule import TO_DESTINATION
 from popsnet.slot import Slot
+from popsnet.traffic.live_parts import LiveParts
 from popsnet.traffic.memory import Arrived, TrafficMemory
-from popsnet.traffic.scheduler import Running, register_scheduler
+from popsnet.traffic.scheduler import DEAD, Running, register_scheduler
+from popsnet.traffic.schedulers.detours import Hops, around, hops_of
 from popsnet.traffic.schedulers.two_hops import deliver
 
 
@@ -27,6 +29,9 @@ from popsnet.traffic.schedulers.two_hops import deliver
     messages="outside of the network",
     randomness="none",
     reference="A. Mei and R. Rizzi, 2003 (off-line routing)",
+    paths="two hops",
+    survives_known=DEAD,
+    takes_map=True,
     words=Words(
         "When a schedule has ended, the packets that wait are scheduled without conflicts, in two "
         "hops, by an edge colouring.",
@@ -34,27 +39,33 @@ from popsnet.traffic.schedulers.two_hops import deliver
          "idle": "No packet waits."},
     ),
 )  # fmt: skip
-def epochs(network: Network, public: Coins, coins: Coins, memory: TrafficMemory) -> Running:
+def epochs(
+    network: Network, public: Coins, coins: Coins, memory: TrafficMemory,
+    known: LiveParts | None = None,
+) -> Running:  # fmt: skip
     """Schedule all packets that wait, execute the schedule, and begin again.
 
     A schedule takes 2·max(h, ⌈Δ/g⌉) slots, where h is the largest number of packets of a processor
-    and Δ that of a group, sent or received. A relay holds a packet for one slot.
+    and Δ that of a group, sent or received. A relay holds a packet for one slot. If dead parts are
+    known, packets that would use them are sent afterwards, in rounds of two slots.
     """
     waiting: list[np.ndarray] = []
-    schedule: Schedule | None = None
+    slots: list[Hops] = []
     number = 0
     while True:
         arrived: Arrived = yield None
         waiting.append(np.array(arrived))
-        if schedule is None:
+        if not slots:
             rows = np.concatenate(waiting, axis=1).astype(np.int64)
             waiting, number = [], 0
             if rows.shape[1]:
-                schedule = make_two_hops(Demand(network, rows[0], rows[2]))
-        if schedule is None:
+                demand = Demand(network, rows[0], rows[2])
+                schedule = make_two_hops(demand)
+                slots = hops_of(schedule) if known is None else around(schedule, demand, known)
+        if not slots:
             yield Slot(phase="idle")
             continue
-        senders, listeners, positions, *_, phase = schedule.messages[number]
+        senders, listeners, positions, phase = slots[number]
         packets, is_last = rows[1][positions], phase == TO_DESTINATION
         inbox = yield Slot.send_packets(
             senders, network.group(listeners), (listeners, network.group(senders)), packets=packets,
@@ -66,5 +77,5 @@ def epochs(network: Network, public: Coins, coins: Coins, memory: TrafficMemory)
         else:
             memory.store(inbox.receivers, inbox.packets)
         number += 1
-        if number == schedule.slots:
-            schedule = None
+        if number == len(slots):
+            slots = []

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import count
 
 import numpy as np
 
 from popsnet.coins import Coins
 from popsnet.hardware.propagation import Propagation, rounded_up
+from popsnet.machine import Bools
 from popsnet.network import Network
 from popsnet.routing.facts import Words
-from popsnet.slot import Inbox, Ints
+from popsnet.slot import NO_PACKET, Inbox, Ints
 from popsnet.traffic.frame import Frame, Meeting
+from popsnet.traffic.live_parts import LiveParts
 from popsnet.traffic.memory import TrafficMemory
 from popsnet.traffic.queues import Queues
-from popsnet.traffic.scheduler import Running, register_scheduler
+from popsnet.traffic.scheduler import DEAD, Running, register_scheduler
 from popsnet.traffic.schedulers.two_hops import (
     deliver,
     deliver_or_keep,
@@ -65,6 +68,9 @@ _PROPAGATION = Propagation("later hops 3⌈τ/3⌉ slots later each: + τ per ho
     randomness="public",
     reference="D. Amir, T. Wilson and others, 2022 and 2024 (oblivious reconfigurable networks)",
     propagation=lambda network, tau: _PROPAGATION,
+    paths="three hops",
+    survives_known=DEAD,
+    takes_map=True,
     words=Words(
         "Slots come in threes. A packet is spread to any processor, goes on to one whose index is "
         "that of its destination (mod g), and from there to the destination's group.",
@@ -73,12 +79,16 @@ _PROPAGATION = Propagation("later hops 3⌈τ/3⌉ slots later each: + τ per ho
          _PHASES[2]: "Packets go to the groups of their destinations."},
     ),
 )  # fmt: skip
-def hop3(network: Network, public: Coins, coins: Coins, memory: TrafficMemory) -> Running:
+def hop3(
+    network: Network, public: Coins, coins: Coins, memory: TrafficMemory,
+    known: LiveParts | None = None,
+) -> Running:  # fmt: skip
     """Spread packets, then fix index and group, with periods of d and g cycles instead of n.
 
     Three hops carry a third of the load of one, and the waits are of the order of d + g instead of
     n: h + 1 hops with h = 2, for any traffic. The groups of the second hop come from public coins,
-    because a fixed rotation is in step with some permutations.
+    because a fixed rotation is in step with some permutations. Processors that know the dead parts
+    send the oldest packet that the relay they meet can pass on.
     """
     frame, own, index, group = Frame(network), Queues(), Queues(), Queues()
     for t in count():
@@ -91,15 +101,20 @@ def hop3(network: Network, public: Coins, coins: Coins, memory: TrafficMemory) -
             meeting, queues, keys = _fix_index(frame, k, public, index)
         else:
             meeting, queues, keys = _fix_group(frame, k, group)
-        packets = queues.heads(meeting.senders, keys)
+        if known is None or phase == 2:
+            packets = queues.heads(meeting.senders, keys)
+        else:
+            may = partial(_may, memory, known, frame, phase, meeting.classes)
+            packets = queues.first(meeting.senders, keys, may)
+            packets[~known.couplers[meeting.groups, network.group(meeting.senders)]] = NO_PACKET
         has = packets >= 0
         inbox = yield frame_slot(meeting, packets, _PHASES[phase])
-        queues.pop(meeting.senders[has], keys[has])
+        queues.remove(meeting.senders[has], keys[has], packets[has])
         memory.drop(meeting.senders[has], packets[has])
         if phase == 2:
             deliver(inbox, memory)
         else:
-            _sort(deliver_or_keep(inbox, frame, t, public, memory), frame, index, group)
+            _sort(deliver_or_keep(inbox, frame, t, public, memory), frame, index, group, known)
 
 
 _Turn = tuple[Meeting, Queues, Ints]
@@ -132,10 +147,32 @@ def _fix_group(frame: Frame, k: int, group: Queues) -> _Turn:
     return Meeting(senders, groups, groups * residues + at, listening), group, groups
 
 
-def _sort(kept: Inbox, frame: Frame, index: Queues, group: Queues) -> None:
-    """Put packets that were kept into queues, by what is to be fixed next."""
+def _may(
+    memory: TrafficMemory, known: LiveParts, frame: Frame, phase: int, met: Ints, rows: Ints,
+    packets: Ints,
+) -> Bools:  # fmt: skip
+    """Return whether the class that each sender meets can pass on the packet."""
+    to = memory.destinations(packets)
+    classes = met[rows]
+    if phase == 1:
+        return known.forwards(classes, to)
+    at, same = classes // frame.residues, classes % frame.residues
+    is_last = known.forwards(classes, to)
+    is_last &= same == frame.classes(to) % frame.residues
+    return is_last | (known.relays[classes] & known.fixes[at, frame.classes(to)])
+
+
+def _sort(kept: Inbox, frame: Frame, index: Queues, group: Queues, known: LiveParts | None) -> None:
+    """Put packets that were kept into queues, by what is to be fixed next.
+
+    A packet whose index is right goes to another group first if the last coupler is known to be
+    dead.
+    """
     residue = frame.network.index(kept.destinations) % frame.residues
     fixed = frame.network.index(kept.receivers) % frame.residues == residue
+    if known is not None:
+        here, there = (frame.network.group(one) for one in (kept.receivers, kept.destinations))
+        fixed &= known.couplers[there, here]
     index.push(kept.receivers[~fixed], residue[~fixed], kept.packets[~fixed])
     to = frame.network.group(kept.destinations)
     group.push(kept.receivers[fixed], to[fixed], kept.packets[fixed])

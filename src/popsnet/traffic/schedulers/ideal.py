@@ -16,6 +16,7 @@ from popsnet.routing.facts import Words
 from popsnet.slot import Slot
 from popsnet.traffic.memory import TrafficMemory
 from popsnet.traffic.scheduler import (
+    DEAD,
     Running,
     Schedule,
     register_scheduler,
@@ -99,6 +100,9 @@ def _ideal(
     randomness="public",
     reference="T. E. Anderson et al., 1993 (maximal matchings)",
     propagation=lambda network, tau: ONE_HOP,
+    paths="one hop",
+    survives=DEAD,
+    survives_known=DEAD,
     words=Words(
         "A scheduler that knows all queues chooses packets that do not disturb each other, as many "
         "as fit one after another in random order.",

@@ -13,7 +13,7 @@ from popsnet.routing.facts import Words
 from popsnet.slot import Inbox, Ints, Slot
 from popsnet.traffic.memory import Arrived, TrafficMemory
 from popsnet.traffic.queues import Queues
-from popsnet.traffic.scheduler import Running, register_scheduler
+from popsnet.traffic.scheduler import DEAD, Running, register_scheduler
 from popsnet.traffic.schedulers.attempts import Attempts, Patience
 
 _PHASES = ("attempt", "forward", "confirm", "ack")
@@ -76,6 +76,9 @@ class _Places:
     hops="2",
     messages="two acknowledgements per delivered packet",
     randomness="public, and private",
+    paths="two hops, both ways",
+    survives=frozenset({"couplers", "loss"}),
+    survives_known=DEAD | {"loss"},
     words=Words(
         "Every four slots sources try to send a packet through a relay group, which public coins "
         "choose for its destination. Only packets that nothing destroyed are acknowledged.",
@@ -119,7 +122,8 @@ def relay(network: Network, public: Coins, coins: Coins, memory: TrafficMemory) 
                 held, group(held.destinations), places.relay_group(processors), phase=_PHASES[1]
             )
             mine: Inbox = inbox.at(inbox.destinations == inbox.receivers)
-            memory.deliver(mine.receivers, mine.packets)
+            new = mine.at(~memory.taken(mine.packets))  # its source may not have heard the ack
+            memory.deliver(new.receivers, new.packets)
         elif phase == 2:
             waiting = held.receivers, group(held.destinations)
             confirmed: Inbox = yield Slot.acknowledge(
@@ -132,4 +136,4 @@ def relay(network: Network, public: Coins, coins: Coins, memory: TrafficMemory) 
                 passed, passed.groups, waiting, phase=_PHASES[3], conflict_free=True
             )
             memory.drop(held.receivers, held.packets)
-            memory.drop(*attempts.conclude(attempt, inbox.receivers, queues))
+            memory.drop(*attempts.conclude(attempt, inbox, queues))

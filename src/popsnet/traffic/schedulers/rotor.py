@@ -13,38 +13,74 @@ from popsnet.network import Network
 from popsnet.routing.facts import Words
 from popsnet.slot import NO_PACKET, Ints
 from popsnet.traffic.frame import Frame, Meeting
+from popsnet.traffic.live_parts import LiveParts
 from popsnet.traffic.memory import Arrived, TrafficMemory
 from popsnet.traffic.queues import Queues
-from popsnet.traffic.scheduler import Running, register_scheduler
+from popsnet.traffic.scheduler import DEAD, Running, register_scheduler
 from popsnet.traffic.schedulers.two_hops import deliver_or_keep, frame_slot, relayed_capacity
 
 _PHASE = "meeting"
 
 
 class _Surplus:
-    """The classes for which a processor has, or had, more than one packet."""
+    """The classes for which a processor has, or had, more than one packet.
+
+    A processor that knows that the coupler to a class is dead counts its first packet as well.
+    """
 
     def __init__(self, own: Queues) -> None:
         self._own = own
         self._classes: defaultdict[int, deque[int]] = defaultdict(deque)
 
+    def _least(self, processors: Ints, classes: Ints) -> Ints:
+        """Return the length of a queue from which on it is spread."""
+        return np.full(len(processors), 2)
+
     def note(self, processors: Ints, classes: Ints) -> None:
         """Note packets that are about to join queues, if those are not empty."""
-        joins = self._own.lengths(processors, classes) > 0
+        joins = self._own.lengths(processors, classes) >= self._least(processors, classes) - 1
         for processor, one in zip(processors[joins].tolist(), classes[joins].tolist(), strict=True):
             self._classes[processor].append(one)
 
-    def next(self, processors: Ints) -> Ints:
+    def next(self, processors: Ints, met: Ints) -> Ints:
         """Return the first class of each processor with two packets or more, -1 if none has."""
-        return np.array([self._next(one) for one in processors.tolist()], dtype=np.int64)
+        pairs = zip(processors.tolist(), met.tolist(), strict=True)
+        return np.array([self._next(*pair) for pair in pairs], dtype=np.int64)
 
-    def _next(self, processor: int) -> int:
-        classes = self._classes[processor]
-        while classes:
+    def _next(self, processor: int, met: int) -> int:
+        classes, passed = self._classes[processor], []
+        found = -1
+        while classes and found < 0:
             one = classes.popleft()
-            if self._own.lengths(np.array([processor]), np.array([one]))[0] >= 2:
-                return one
-        return -1
+            queue = np.array([processor]), np.array([one])
+            if self._own.lengths(*queue)[0] < self._least(*queue)[0]:
+                continue
+            if self._forwards(met, one):
+                found = one
+            else:
+                passed.append(one)
+        classes.extendleft(reversed(passed))
+        return found
+
+    def _forwards(self, met: int, to: int) -> bool:
+        """Return whether the class that is met can pass on packets for another class."""
+        return True
+
+
+class _KnownSurplus(_Surplus):
+    """The same, if the dead parts are known."""
+
+    def __init__(self, own: Queues, known: LiveParts, residues: int) -> None:
+        super().__init__(own)
+        self._known, self._residues = known, residues
+
+    def _least(self, processors: Ints, classes: Ints) -> Ints:
+        at = self._known.network.group(processors)
+        return np.where(self._known.couplers[classes // self._residues, at], 2, 1)
+
+    def _forwards(self, met: int, to: int) -> bool:
+        works = self._known.couplers[to // self._residues, met // self._residues]
+        return bool(self._known.relays[met] and works)
 
 
 def _lengthen(network: Network, delay: float, hops: float, tau: int) -> float:
@@ -72,20 +108,26 @@ _PROPAGATION = Propagation("+ τ per hop", _lengthen, "estimate", 2)
     randomness="public, which of ⌈d/g⌉ hearers relays; none for d ≤ g",
     reference="W. M. Mellette et al., 2017 (RotorNet, RotorLB)",
     propagation=lambda network, tau: _PROPAGATION,
+    paths="two hops",
+    survives_known=DEAD,
+    takes_map=True,
     words=Words(
         "In a frame of n slots every processor meets every other one. It sends a relayed packet "
         "for it, else one of its own, else it spreads a packet of a queue of two or more.",
         {_PHASE: "Packets go to the processors that are met: destinations, or relays."},
     ),
 )
-def rotor(network: Network, public: Coins, coins: Coins, memory: TrafficMemory) -> Running:
+def rotor(
+    network: Network, public: Coins, coins: Coins, memory: TrafficMemory,
+    known: LiveParts | None = None,
+) -> Running:  # fmt: skip
     """Send relayed packets first, then own ones, and use free slots to spread long queues.
 
     Spreading every packet whenever a slot is free would use up all spare capacity. A queue of one
-    packet loses nothing by waiting for its slot.
+    packet loses nothing by waiting for its slot, unless the coupler is known to be dead.
     """
     frame, own, relayed = Frame(network), Queues(), Queues()
-    surplus = _Surplus(own)
+    surplus = _Surplus(own) if known is None else _KnownSurplus(own, known, frame.residues)
     for t in count():
         arrived: Arrived = yield None
         for row in range(len(arrived.packets)):  # one by one: a source may get several
@@ -94,6 +136,8 @@ def rotor(network: Network, public: Coins, coins: Coins, memory: TrafficMemory) 
             surplus.note(one, key)
             own.push(one, key, arrived.packets[row : row + 1])
         meeting = frame.meeting(t)
+        if known is not None:
+            meeting = known.meeting(meeting)
         packets = _take(meeting, own, relayed, surplus)
         has = packets >= 0
         inbox = yield frame_slot(meeting, packets, _PHASE)
@@ -109,7 +153,7 @@ def _take(meeting: Meeting, own: Queues, relayed: Queues, surplus: _Surplus) -> 
         has = (packets < 0) & (queues.lengths(meeting.senders, meeting.classes) > 0)
         packets[has] = queues.pop(meeting.senders[has], meeting.classes[has])
     free = np.flatnonzero(packets < 0)
-    classes = surplus.next(meeting.senders[free])
+    classes = surplus.next(meeting.senders[free], meeting.classes[free])
     spreads = classes >= 0
     packets[free[spreads]] = own.pop(meeting.senders[free[spreads]], classes[spreads])
     return packets

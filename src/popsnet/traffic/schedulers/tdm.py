@@ -11,7 +11,7 @@ from popsnet.routing.facts import Words
 from popsnet.traffic.frame import Frame
 from popsnet.traffic.memory import TrafficMemory
 from popsnet.traffic.queues import Queues
-from popsnet.traffic.scheduler import Running, register_scheduler
+from popsnet.traffic.scheduler import DEAD, Running, register_scheduler
 from popsnet.traffic.schedulers.two_hops import capacity, deliver, frame_slot
 
 _PHASE = "to destination"
@@ -29,6 +29,9 @@ _PHASE = "to destination"
     randomness="none",
     reference="S. S. Lam, 1977 (time-division multiple access)",
     propagation=lambda network, tau: ONE_HOP,
+    paths="one hop",
+    survives=DEAD,
+    survives_known=DEAD,
     words=Words(
         "In a frame of n slots every processor meets every other one. It sends the oldest packet "
         "for the processor that it meets.",

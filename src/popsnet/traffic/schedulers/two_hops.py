@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from popsnet.coins import Coins
+from popsnet.machine import Bools
 from popsnet.network import Network
 from popsnet.slot import Inbox, Ints, Slot
 from popsnet.traffic.frame import Frame, Meeting
+from popsnet.traffic.live_parts import LiveParts
 from popsnet.traffic.memory import TrafficMemory
+from popsnet.traffic.queues import Queues
 
 
 def capacity(network: Network) -> float:
@@ -41,6 +45,17 @@ def frame_slot(meeting: Meeting, packets: Ints, phase: str) -> Slot:
         meeting.senders[has], meeting.groups[has], (every, meeting.listening),
         packets=packets[has], phase=phase, conflict_free=True,
     )  # fmt: skip
+
+
+def spread_first(
+    own: Queues, meeting: Meeting, known: LiveParts, memory: TrafficMemory
+) -> npt.NDArray[np.int64]:
+    """Return the oldest packet of each sender that the class it meets can pass on, -1 for none."""
+
+    def may(rows: Ints, packets: Ints) -> Bools:
+        return known.forwards(meeting.classes[rows], memory.destinations(packets))
+
+    return own.first(meeting.senders, 0 * meeting.senders, may)
 
 
 def deliver(inbox: Inbox, memory: TrafficMemory) -> None:

@@ -9,14 +9,16 @@ from popsnet.hardware.propagation import Propagation, rounded_up
 from popsnet.network import Network
 from popsnet.routing.facts import Words
 from popsnet.traffic.frame import Frame
+from popsnet.traffic.live_parts import LiveParts
 from popsnet.traffic.memory import TrafficMemory
 from popsnet.traffic.queues import Queues
-from popsnet.traffic.scheduler import Running, register_scheduler
+from popsnet.traffic.scheduler import DEAD, Running, register_scheduler
 from popsnet.traffic.schedulers.two_hops import (
     deliver,
     deliver_or_keep,
     frame_slot,
     relayed_capacity,
+    spread_first,
 )
 
 _SPREAD, _DELIVER = "spread", "to destination"
@@ -47,6 +49,9 @@ _PROPAGATION = Propagation("second hops 2⌈τ/2⌉ slots later: + τ per hop", 
     randomness="public, which of ⌈d/g⌉ hearers relays; none for d ≤ g",
     reference="C.-S. Chang, D.-S. Lee, Y.-S. Jou, 2002 (load-balanced switch)",
     propagation=lambda network, tau: _PROPAGATION,
+    paths="two hops",
+    survives_known=DEAD,
+    takes_map=True,
     words=Words(
         "Slots alternate. Packets are spread over all processors, and from there they go to their "
         "destinations, both in the frame of n slots.",
@@ -54,24 +59,33 @@ _PROPAGATION = Propagation("second hops 2⌈τ/2⌉ slots later: + τ per hop", 
          _DELIVER: "Relays send packets to the destinations that they meet."},
     ),
 )  # fmt: skip
-def vlb(network: Network, public: Coins, coins: Coins, memory: TrafficMemory) -> Running:
+def vlb(
+    network: Network, public: Coins, coins: Coins, memory: TrafficMemory,
+    known: LiveParts | None = None,
+) -> Running:  # fmt: skip
     """Spread the oldest packet to whomever is met, in even slots; deliver in odd slots.
 
     A flow is spread evenly over all relays, so that each relay meets a destination as often as it
     needs to. Traffic in step with the frame is an exception: packets for one destination that all
-    arrive when their sources meet one relay wait there.
+    arrive when their sources meet one relay wait there. A source that knows the dead parts sends
+    the oldest packet that the relay can pass on.
     """
     frame, own, relayed = Frame(network), Queues(), Queues()
     for t in count():
         arrived = yield None
         own.push(arrived.processors, 0 * arrived.packets, arrived.packets)
         meeting = frame.meeting(t // 2)
+        if known is not None:
+            meeting = known.meeting(meeting)
         spreads = t % 2 == 0
         queues, keys = (own, 0 * meeting.senders) if spreads else (relayed, meeting.classes)
-        packets = queues.heads(meeting.senders, keys)
+        if known is not None and spreads:
+            packets = spread_first(queues, meeting, known, memory)
+        else:
+            packets = queues.heads(meeting.senders, keys)
         has = packets >= 0
         inbox = yield frame_slot(meeting, packets, _SPREAD if spreads else _DELIVER)
-        queues.pop(meeting.senders[has], keys[has])
+        queues.remove(meeting.senders[has], keys[has], packets[has])
         memory.drop(meeting.senders[has], packets[has])
         if spreads:
             kept = deliver_or_keep(inbox, frame, t, public, memory)

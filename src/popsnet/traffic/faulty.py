@@ -1,0 +1,79 @@
+"""The faults of one run of a scheduler: what the machine, the memory and the scheduler need."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from popsnet.coins import Coins
+from popsnet.faults import ActiveFaults, Faults
+from popsnet.machine import Bools
+from popsnet.network import Network
+from popsnet.slot import Ints
+from popsnet.traffic.live_parts import LiveParts
+from popsnet.traffic.memory import TrafficMemory
+from popsnet.traffic.scheduler import Scheduler
+from popsnet.traffic.tolerance import TolerantTrafficMemory
+
+
+class TrafficFaults:
+    """The faults of a run, with the random ones drawn.
+
+    Parameters
+    ----------
+    network : Network
+        The network.
+    scheduler : Scheduler
+        The scheduler, which says what it survives and which paths it can use.
+    faults : Faults
+        The dead parts and the loss.
+    seed : int
+        The seed of random faults and lost messages.
+    known : bool
+        Whether every processor knows the dead parts.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from popsnet import Faults, Network
+    >>> from popsnet.traffic import find_scheduler
+    >>> from popsnet.traffic.faulty import TrafficFaults
+    >>> faults = TrafficFaults(Network(2, 2), find_scheduler("tdm"), Faults.parse("coupler:1,0"))
+    >>> faults.unreachable(0, np.array([0, 0]), np.array([1, 2]))
+    array([False,  True])
+    """
+
+    def __init__(
+        self, network: Network, scheduler: Scheduler, faults: Faults, seed: int = 0,
+        known: bool = False,
+    ) -> None:  # fmt: skip
+        self.network, self._scheduler, self.known = network, scheduler, known
+        self.active = ActiveFaults(network, faults, Coins(seed).for_run(0))
+        self.live = LiveParts(network, self.active.faults)
+        self._last = self.active.faults.last_slot
+        self.has_dead_parts = bool(faults.kinds - {"loss"})
+
+    @property
+    def survives(self) -> bool:
+        """Whether the scheduler states that it survives these faults."""
+        return self._scheduler.expects(self.active.faults.kinds, self.known)
+
+    def memory(self, buffer: int = 0) -> TrafficMemory:
+        """Return a memory for the run: a tolerant one if the scheduler does not survive."""
+        kind = TrafficMemory if self.survives else TolerantTrafficMemory
+        return kind(self.network, buffer)
+
+    @property
+    def told(self) -> dict[str, Any]:
+        """The keywords for the scheduler's generator function."""
+        return {"known": self.live} if self.known and self._scheduler.takes_map else {}
+
+    def unreachable(self, slot: int, sources: Ints, destinations: Ints) -> Bools:
+        """Return which packets that arrive in a slot have no path, after all faults have begun.
+
+        Slots are counted from 0 here, and from 1 in faults.
+        """
+        if not self.has_dead_parts or slot + 1 < self._last:
+            return np.zeros(len(sources), dtype=np.bool_)
+        return ~self.live.reach(self._scheduler.paths, sources, destinations)
