@@ -41,6 +41,7 @@ def schedule(
             autocompletion=_complete_hops,
         ),
     ] = "auto",
+    wavelengths: opt.Wavelengths = 1,
     permutation_seed: opt.PermutationSeed = 0,
     seed: Annotated[int, typer.Option(help="Random seed of the scheduler.")] = 0,
     trace: Annotated[
@@ -65,7 +66,7 @@ def schedule(
     """
     _require_files(out, ports, trace, figure, demand, matrix)
     made = popsnet.schedule(
-        popsnet.Network(d, g), demand, permutation=permutation, matrix=matrix, unit=unit,
+        popsnet.Network(d, g, wavelengths), demand, permutation=permutation, matrix=matrix, unit=unit,
         hops=hops, permutation_seed=permutation_seed, seed=seed, trace=trace,  # type: ignore[arg-type]
     )  # fmt: skip
     report = with_trace(made.report(), trace)

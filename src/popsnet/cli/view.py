@@ -42,6 +42,7 @@ def view(
     seed: opt.Seed = 0,
     permutation_seed: opt.PermutationSeed = 0,
     max_steps: opt.MaxSteps = 1000,
+    wavelengths: opt.Wavelengths = 1,
     out: Annotated[
         Path, typer.Option("--out", "-o", help="The page to write.", callback=opt.require_page)
     ] = Path("view.html"),
@@ -57,11 +58,12 @@ def view(
             d, g = map(int, what)
             require_showable(popsnet.Network(d, g))
             if not router:
-                opt.require_default_applies(d, g)
+                opt.require_default_applies(d, g, wavelengths)
             experiments = [
                 popsnet.Experiment(
                     d, g, router=name, permutation=permutation, seed=seed,
                     permutation_seed=permutation_seed, max_steps=max_steps,
+                    wavelengths=wavelengths,
                 )
                 for name in router or [opt.DEFAULT_ROUTER]
             ]  # fmt: skip
@@ -103,7 +105,7 @@ def _is_network(what: Sequence[str]) -> bool:
 
 def _refuse_options(context: typer.Context, trace: str) -> None:
     """Refuse options of runs to be done beside a trace, which has them all already."""
-    for name in ("router", "permutation", "seed", "permutation_seed", "max_steps"):
+    for name in ("router", "permutation", "seed", "permutation_seed", "max_steps", "wavelengths"):
         source, value = context.get_parameter_source(name), context.params[name]
         if source is not None and source.name == "COMMANDLINE":
             value = " ".join(value) if name == "router" else value

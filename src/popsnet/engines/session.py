@@ -15,6 +15,9 @@ from popsnet.trace import Observer
 NO_FAULTS = "everything works in its networks, and this one has faults"
 """Why an engine does not run an experiment with faults."""
 
+ONE_WAVELENGTH = "its couplers have one wavelength, and these have several"
+"""Why an engine does not run an experiment with several wavelengths."""
+
 
 class Session(Protocol):
     """Runs of one experiment, one after another, with the same threads and memory.
@@ -121,6 +124,8 @@ class MessageEngine:
             return "it routes permutations, and no demands"
         if experiment.faults and self.name != "slots":
             return NO_FAULTS
+        if experiment.wavelengths > 1 and self.name != "slots":
+            return ONE_WAVELENGTH
         return self.obstacle(experiment)
 
     def memory(

@@ -82,6 +82,9 @@ class Variant:
     survives : set of str
         The kinds of faults after which it loses no packet and breaks no rule, out of
         :data:`popsnet.faults.KINDS`. The machine is strict in a run with these faults alone.
+    wavelengths : bool
+        Whether it uses all wavelengths of a coupler. One that does not is refused on networks with
+        several.
 
     Examples
     --------
@@ -101,6 +104,7 @@ class Variant:
     words: Words = NO_WORDS
     working: Working = default_working
     survives: frozenset[str] = frozenset()
+    wavelengths: bool = False
 
 
 Schedules: TypeAlias = Callable[[str], Variant]
@@ -284,12 +288,27 @@ class Router:
         if name is None:
             name = self.default(network) if self.default else next(iter(self.variants))
         variant = self.variant(name)
+        self._require_wavelengths(variant, network)
         reason = variant.obstacle(network)
         if reason is not None:
             raise InputError(
                 f"Router {self.name} ({variant.name}) does not apply to {network}: {reason}"
             )
         return variant
+
+    def _require_wavelengths(self, variant: Variant, network: Network) -> None:
+        """Refuse several wavelengths for a variant that would use only one of them."""
+        if network.wavelengths == 1 or variant.wavelengths:
+            return
+        able = [
+            one.name
+            for one in all_routers()
+            if any(known.wavelengths for known in one.variants.values())
+        ]
+        raise InputError(
+            f"wavelengths = {network.wavelengths}: router {self.name} ({variant.name}) uses one "
+            f"wavelength; these routers use several: {', '.join(able)}."
+        )
 
     def serve(self, name: str | None, demand: Demand) -> Variant:
         """Return the variant that serves a demand.
@@ -335,7 +354,9 @@ class Router:
                 f"{did_you_mean(name, self.relations)} It does by: {', '.join(self.relations)}."
             )
         one = self.relations[name]
-        return Variant(one.route, name=name, buffers=max(one.buffers(demand), 1), words=one.words)
+        variant = Variant(one.route, name=name, words=one.words, wavelengths=one.wavelengths)
+        self._require_wavelengths(variant, demand.network)
+        return replace(variant, buffers=max(one.buffers(demand), 1))
 
     def choose_variant(self, name: str | None, network: Network) -> str:
         """Return the canonical name of the variant that :meth:`resolve` returns.
@@ -527,6 +548,7 @@ def register(
     obstacle: Obstacle = _anywhere,
     words: Words = NO_WORDS,
     working: Working = default_working,
+    wavelengths: bool = False,
     **facts: Unpack[RouterFacts],
 ) -> Callable[[Route], Route]:
     """Register the decorated generator function as a router.
@@ -544,6 +566,9 @@ def register(
     working : function of a network, optional
         Returns the bytes that the function takes in the simulation, with a slot and its inbox. By
         default these are 80 per processor.
+    wavelengths : bool
+        Whether this variant uses all wavelengths of a coupler. One that does not is refused on
+        networks with several.
     **facts
         ``summary``, ``slots`` and ``buffers``, and any of ``memory``, ``messages``, ``applies``,
         ``randomness``, ``reference``, ``version``, ``default``, ``online``, ``schedules`` and
@@ -586,7 +611,9 @@ def register(
                 f"Router {name!r}: register needs summary=, slots= and buffers=; add "
                 f"{', '.join(missing)}."
             )
-        first = Variant(route, obstacle, variant, words=words, working=working)
+        first = Variant(
+            route, obstacle, variant, words=words, working=working, wavelengths=wavelengths
+        )
         stated = "online" in facts
         router = Router(name=name, variants={variant: first}, states_online=stated, **facts)
         if not callable(router.buffers):
@@ -610,6 +637,7 @@ def register_variant(
     unabridged: Route | None = None,
     words: Words | None = None,
     working: Working | None = None,
+    wavelengths: bool = False,
 ) -> Callable[[Route], Route]:
     """Register the decorated generator function as another variant of a router.
 
@@ -631,6 +659,8 @@ def register_variant(
         Texts that explain its traces, by default those of the first variant.
     working : function of a network, optional
         As for :func:`register`, by default that of the first variant.
+    wavelengths : bool
+        Whether the variant uses all wavelengths of a coupler.
 
     Returns
     -------
@@ -658,6 +688,7 @@ def register_variant(
         new = Variant(
             route, obstacle, variant, idealized=idealized, buffers=buffers, unabridged=unabridged,
             words=first.words if words is None else words, working=working or first.working,
+            wavelengths=wavelengths,
         )  # fmt: skip
         variants = {**known.variants, variant: new}
         _ROUTERS[router] = replace(known, variants=variants)
@@ -672,6 +703,7 @@ def register_relation(
     *,
     buffers: Callable[[Demand], int] = own_and_due,
     words: Words | None = None,
+    wavelengths: bool = False,
 ) -> Callable[[Route], Route]:
     """Register the decorated generator function as a way in which a router serves demands.
 
@@ -689,6 +721,8 @@ def register_relation(
         processor plus the most that are for one.
     words : Words, optional
         Texts that explain its traces, by default those of the first variant.
+    wavelengths : bool
+        Whether it uses all wavelengths of a coupler.
 
     Returns
     -------
@@ -722,8 +756,8 @@ def register_relation(
     def add(route: Route) -> Route:
         known = _ROUTERS[router]
         said = next(iter(known.variants.values())).words if words is None else words
-        relations = {**known.relations, variant: Relation(route, variant, buffers, said)}
-        _ROUTERS[router] = replace(known, relations=relations)
+        relation = Relation(route, variant, buffers, said, wavelengths)
+        _ROUTERS[router] = replace(known, relations={**known.relations, variant: relation})
         return route
 
     return add

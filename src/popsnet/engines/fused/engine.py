@@ -14,7 +14,7 @@ from popsnet.engines.fused.session import (
     session_bytes,
 )
 from popsnet.engines.outcome import Outcome
-from popsnet.engines.session import NO_FAULTS, Session
+from popsnet.engines.session import NO_FAULTS, ONE_WAVELENGTH, Session
 from popsnet.experiment import Experiment, Instance
 from popsnet.routing import Router, Variant
 from popsnet.routing.detection import DETECTED
@@ -65,6 +65,8 @@ class FusedEngine:
             return "it routes permutations, and no demands"
         if experiment.faults:
             return NO_FAULTS
+        if experiment.wavelengths > 1:
+            return ONE_WAVELENGTH
         if not _compiled(experiment.resolved_router, experiment.resolved_variant):
             return f"it runs only mei-rizzi ({', '.join(_MEI_RIZZI)}) and the schedules of relay"
         return kernel_of(experiment).obstacle(experiment.permutation == "keyed")
