@@ -300,15 +300,20 @@ class Router:
         """Refuse several wavelengths for a variant that would use only one of them."""
         if network.wavelengths == 1 or variant.wavelengths:
             return
-        able = [
-            one.name
-            for one in all_routers()
-            if any(known.wavelengths for known in one.variants.values())
-        ]
+        able = [one.name for one in all_routers() if one._uses_wavelengths_of(network)]
         raise InputError(
             f"wavelengths = {network.wavelengths}: router {self.name} ({variant.name}) uses one "
-            f"wavelength; these routers use several: {', '.join(able)}."
+            f"wavelength; on {network} these routers use several: {', '.join(able)}."
         )
+
+    def _uses_wavelengths_of(self, network: Network) -> bool:
+        """Return whether the variant that the router chooses uses several wavelengths."""
+        try:
+            name = self.default(network) if self.default else next(iter(self.variants))
+            variant = self.variant(name)
+        except InputError:
+            return False
+        return variant.wavelengths and variant.obstacle(network) is None
 
     def serve(self, name: str | None, demand: Demand) -> Variant:
         """Return the variant that serves a demand.

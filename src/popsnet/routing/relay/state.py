@@ -185,12 +185,12 @@ class RelayState:
         destinations: Ints,
         listened: tuple[Ints, Ints],
         phase: str,
+        tuned: SlotOptions | None = None,
     ) -> Slots:
         """Execute a slot without conflict, in which relays send on what they store and drop it."""
         groups = self.network.group(destinations)
-        heard = yield Slot.send_packets(
-            relays, groups, listened, packets=packets, **self.without_conflict(phase)
-        )
+        options = self.without_conflict(phase) | (tuned or {})
+        heard = yield Slot.send_packets(relays, groups, listened, packets=packets, **options)
         self.release(relays, packets, destinations)
         self.take(heard)
 
@@ -203,13 +203,14 @@ class RelayState:
         turns: Ints,
         phase: str,
         fanout: Ints | None = None,
+        tuned: SlotOptions | None = None,
     ) -> Slots:
         """Let relays tell in which slots they stored packets.
 
         Pending sources that find their slot, ``turns`` by source, in the map that they heard are
         done.
         """
-        options = self.without_conflict(phase)
+        options = self.without_conflict(phase) | (tuned or {})
         options["fanout"] = fanout
         inbox = yield Slot.send_control(
             relays, groups, listened, contents=maps, bits=maps.shape[1], **options
