@@ -98,6 +98,11 @@ def _frame(experiment: TrafficExperiment) -> int:
 
 def require_storable(experiment: TrafficExperiment) -> None:
     """Refuse a scheduler that its name and version do not identify."""
+    if experiment.wavelengths > 1:
+        raise InputError(
+            f"{experiment}: a store keeps points of networks with one wavelength per coupler; use "
+            "simulate() or run_loads() for several."
+        )
     found = experiment.resolved_scheduler
     if not any(found is one for one in all_schedulers()):
         raise InputError(

@@ -13,7 +13,7 @@ from popsnet.errors import InputError
 from popsnet.machine import Counters, Machine
 from popsnet.network import Network
 from popsnet.slot import Slot
-from popsnet.trace import Event, Observer, TraceWriter, records
+from popsnet.trace import Event, Observer, TraceWriter, records, wavelengths
 from popsnet.traffic.arrivals import Block
 from popsnet.traffic.log import Log
 from popsnet.traffic.memory import Arrived, TrafficMemory
@@ -90,7 +90,10 @@ class MessageSession:
         self.memory.sending(slot)
         inbox = self.machine.execute(slot)
         number = self.machine.counters.slots
-        event = Event(number, slot.phase, slot.step, self.memory.inside, partial(records, slot))
+        tuned = partial(wavelengths, slot) if self.machine.network.wavelengths > 1 else None
+        event = Event(
+            number, slot.phase, slot.step, self.memory.inside, partial(records, slot), tuned
+        )
         for observe in self._observers:
             observe(event)
         self._require_pause(self._resume(inbox))

@@ -51,6 +51,7 @@ class TrafficParameters(TypedDict, total=False):
     precision: float
     max_slots: int | None
     overload: bool
+    wavelengths: int
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -95,6 +96,8 @@ class TrafficExperiment:
         The most slots to measure.
     overload : bool
         Allow a load above the bound that holds for any scheduler.
+    wavelengths : int
+        Wavelengths per coupler, at least 1. The scheduler must use them.
 
     Raises
     ------
@@ -126,6 +129,8 @@ class TrafficExperiment:
     slots: int | None
     precision: float
     max_slots: int | None
+    wavelengths: int
+    """Wavelengths per coupler."""
     given: Mapping[str, Any] = field(compare=False)
     """The pattern, the burst and the names of files, as they were given."""
     _parts: tuple[Scheduler | None, Arrivals | None] = field(compare=False)
@@ -151,9 +156,11 @@ class TrafficExperiment:
         precision: float = PRECISION,
         max_slots: int | None = None,
         overload: bool = False,
+        wavelengths: int = 1,
     ) -> None:
-        network = Network(d, g)
+        network = Network(d, g, wavelengths)
         found, name = find_scheduler_variant(scheduler, variant)
+        found.require_wavelengths(network)
         buffer = whole_number("buffer", buffer, 0, 2**31 - 1)
         seed, arrival_seed = seed_number("seed", seed), seed_number("arrival_seed", arrival_seed)
         Plan.make(network, slots=slots, precision=precision, max_slots=max_slots)
@@ -169,7 +176,7 @@ class TrafficExperiment:
         self._fill(
             network.d, network.g, found.name, found.version, name, arrivals.name,
             float(arrivals.load), buffer, seed, arrival_seed, slots, float(precision), max_slots,
-            MappingProxyType(named), (found, arrivals),
+            network.wavelengths, MappingProxyType(named), (found, arrivals),
             {key: value for key, value in given.items() if named[key] == _UNNAMED},
         )  # fmt: skip
 
@@ -215,7 +222,8 @@ class TrafficExperiment:
             The experiment, which cannot be run yet.
         """
         experiment = object.__new__(cls)
-        values = (identity[one.name] for one in fields(cls) if one.compare)
+        named = {"wavelengths": 1, **identity}
+        values = (named[one.name] for one in fields(cls) if one.compare)
         experiment._fill(*values, MappingProxyType(dict(given)), (None, None), {})
         return experiment
 
@@ -239,7 +247,8 @@ class TrafficExperiment:
             self.d, self.g, scheduler=self.given.get("scheduler_file") or self.scheduler,
             variant=self.variant, load=None if files.get("packets") else self.load,
             buffer=self.buffer, seed=self.seed, arrival_seed=self.arrival_seed, slots=self.slots,
-            precision=self.precision, max_slots=self.max_slots, overload=True, **files,
+            precision=self.precision, max_slots=self.max_slots, overload=True,
+            wavelengths=self.wavelengths, **files,
         )  # fmt: skip
         for name, there in self.identity.items():
             found = getattr(here, name)
@@ -283,7 +292,7 @@ class TrafficExperiment:
     @property
     def network(self) -> Network:
         """The network."""
-        return Network(self.d, self.g)
+        return Network(self.d, self.g, self.wavelengths)
 
     @property
     def label(self) -> str:
@@ -292,8 +301,11 @@ class TrafficExperiment:
 
     @property
     def identity(self) -> dict[str, Any]:
-        """The parameters that decide the result, by name."""
-        return {one.name: getattr(self, one.name) for one in fields(self) if one.compare}
+        """The parameters that decide the result, by name; wavelengths if there are several."""
+        values = {one.name: getattr(self, one.name) for one in fields(self) if one.compare}
+        if self.wavelengths == 1:
+            del values["wavelengths"]
+        return values
 
     @property
     def digest(self) -> str:
@@ -341,6 +353,7 @@ class TrafficExperiment:
             key: value for key, value in self.given.items() if key not in ("scheduler_file", "load")
         }
         same = ("d", "g", "buffer", "seed", "arrival_seed", "slots", "precision", "max_slots")
+        same = (*same, "wavelengths")
         if not self.given.get("packets"):
             given["load"] = self.load
         before = {

@@ -85,6 +85,9 @@ class Scheduler:
         Texts that explain its traces.
     file : str
         The file that it was loaded from, if any.
+    wavelengths : bool
+        Whether it uses all wavelengths of a coupler. One that does not is refused on networks with
+        several.
 
     Examples
     --------
@@ -110,6 +113,7 @@ class Scheduler:
     version: str = "1"
     words: Words = NO_WORDS
     file: str = ""
+    wavelengths: bool = False
 
     def __repr__(self) -> str:
         return f"<scheduler {self.name}: {self.summary}>"
@@ -138,6 +142,16 @@ class Scheduler:
             f"It has: {', '.join(self.variants)}."
         )
 
+    def require_wavelengths(self, network: Network) -> None:
+        """Refuse a network with several wavelengths if the scheduler would use only one."""
+        if network.wavelengths == 1 or self.wavelengths:
+            return
+        able = ", ".join(one.name for one in all_schedulers() if one.wavelengths)
+        raise InputError(
+            f"wavelengths = {network.wavelengths}: scheduler {self.name} uses one wavelength; "
+            f"these schedulers use several: {able}."
+        )
+
     def words_on(self, network: Network) -> TraceWords:
         """Return the texts that explain the scheduler in the header of a trace."""
         return {"explanation": self.summary, **self.words.on(network)}
@@ -163,6 +177,7 @@ class SchedulerFacts(TypedDict, total=False):
     reference: str
     version: str
     words: Words
+    wavelengths: bool
 
 
 def register_scheduler(

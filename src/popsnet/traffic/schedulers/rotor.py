@@ -55,6 +55,7 @@ class _Surplus:
     delay_formula="(n + 1)/2",
     hops="1 or 2",
     messages="none",
+    wavelengths=True,
     randomness="public, which of ⌈d/g⌉ hearers relays; none for d ≤ g",
     reference="W. M. Mellette et al., 2017 (RotorNet, RotorLB)",
     words=Words(

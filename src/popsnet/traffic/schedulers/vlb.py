@@ -27,10 +27,11 @@ _SPREAD, _DELIVER = "spread", "to destination"
     period=lambda network: 2 * network.n,
     saturation=lambda network: relayed_capacity(network) / 2,
     saturation_formula="min(1, g/d)/2, times ⌊d/g⌋/⌈d/g⌉ for d > g; traffic not in step with it",
-    delay=lambda network: network.n + 0.5 if network.d <= network.g else None,
+    delay=lambda network: network.n + 0.5 if network.d <= network.channels else None,
     delay_formula="n + 1/2 (d ≤ g)",
     hops="2, or 1 if the relay is the destination",
     messages="none",
+    wavelengths=True,
     randomness="public, which of ⌈d/g⌉ hearers relays; none for d ≤ g",
     reference="C.-S. Chang, D.-S. Lee, Y.-S. Jou, 2002 (load-balanced switch)",
     words=Words(
