@@ -1,4 +1,4 @@
-"""Schedules on several wavelengths: executed by the machine, and compared with every possibility."""
+"""Schedules on several wavelengths: executed by the machine, beside exhaustive searches."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pytest
 
 import popsnet
 from popsnet import InputError, Network
+from popsnet.runs.schedule import Scheduled
 from popsnet.schedules import (
     Demand,
     linear_bound,
@@ -26,7 +27,7 @@ from popsnet.schedules.linear_program import whole_slots
 SHAPES = [(2, 2, 2), (5, 2, 2), (6, 3, 2), (8, 2, 3), (12, 4, 2), (7, 3, 4), (3, 5, 2), (1, 4, 3)]
 
 
-def executed(network: Network, given: object, **options: object) -> popsnet.Scheduled:
+def executed(network: Network, given: object, **options: object) -> Scheduled:
     made = popsnet.schedule(network, given, **options)  # type: ignore[arg-type]
     outcome = made.execute()
     assert (outcome.delivered, outcome.collisions) == (made.demand.packets, 0)
@@ -43,9 +44,11 @@ def test_two_hops_of_a_permutation_take_the_slots_of_the_formula(
         expected = 1 if network.d == 1 else 2 * -(-network.d // network.channels)
         assert made.slots == expected
         checked = popsnet.check_trace(tmp_path / "run.jsonl")
-        assert checked.ok and checked.network == network
+        assert checked.ok
+        assert checked.network == network
         runs = popsnet.route(network, router="offline", permutation=name)
-        assert runs.slots[0] <= expected and runs.collisions[0] == 0
+        assert runs.slots[0] <= expected
+        assert runs.collisions[0] == 0
 
 
 def test_enough_wavelengths_for_every_pair_of_groups_take_one_slot() -> None:
@@ -122,7 +125,8 @@ def test_bounds_and_schedules_beside_an_exhaustive_search(seed: int) -> None:
     least = fewest(counts, d, w)
     assert matrix_bound(counts, d, w) <= least
     bound = linear_bound(counts, d, w)
-    assert bound is not None and whole_slots(bound) <= least
+    assert bound is not None
+    assert whole_slots(bound) <= least
     made = schedule_matrix(Network(d, 3, w), counts)[1]
     assert made.slots >= least
     assert made.slots <= min(

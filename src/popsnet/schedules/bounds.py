@@ -194,8 +194,8 @@ def _ends(loads: _Loads, groups: I64) -> _Ends:
     own = np.zeros(loads.g, dtype=np.int64)
     own[groups[inside]] = loads.packets[inside]
     at_once = np.minimum(loads.packets, loads.wavelengths)
-    sums = (_sums(groups, one, loads.g) for one in (loads.packets, at_once))
-    return _Ends(*sums, own)
+    packets, at_once = (_sums(groups, one, loads.g) for one in (loads.packets, at_once))
+    return _Ends(packets, at_once, own)
 
 
 def _sums(places: I64, amounts: I64, size: int) -> I64:

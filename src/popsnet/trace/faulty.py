@@ -10,7 +10,6 @@ from popsnet.network import Network
 from popsnet.trace.event import Send
 from popsnet.trace.reader import FaultsOfTrace, SlotLine
 
-
 Tuned: TypeAlias = tuple[int, int, int]
 """A listener: processor, group, wavelength."""
 

@@ -352,8 +352,8 @@ class TrafficExperiment:
         given = {
             key: value for key, value in self.given.items() if key not in ("scheduler_file", "load")
         }
-        same = ("d", "g", "buffer", "seed", "arrival_seed", "slots", "precision", "max_slots")
-        same = (*same, "wavelengths")
+        same = ("d", "g", "buffer", "seed", "arrival_seed", "slots", "precision", "max_slots",
+                "wavelengths")  # fmt: skip
         if not self.given.get("packets"):
             given["load"] = self.load
         before = {

@@ -21,9 +21,9 @@ Channel j of group a is group b = a + j (mod g) on wavelength j div g. The frame
   d channels in use there is one a with b = a + j, so group b hears d messages, each at another
   index: a permutation of all processors. As g divides c, b = a + i - t0 (mod g), so t0 goes through
   all groups and t2 through all indices: every ordered pair meets once.
-- d > c: t0 is in [0, d) and t2 in [0, g). With j = i - t0 (mod d), (a, i) sends if j < c, on channel
-  j, and meets residue j + t2 (mod c). To group b it sends on the W channels j0 + wg; with t2 in
-  [0, g) the sums wg + t2 are 0 to c - 1, so it meets every residue of b once.
+- d > c: t0 is in [0, d) and t2 in [0, g). With j = i - t0 (mod d), (a, i) sends if j < c, on
+  channel j, and meets residue j + t2 (mod c). To group b it sends on the W channels j0 + wg; with
+  t2 in [0, g) the sums wg + t2 are 0 to c - 1, so it meets every residue of b once.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Channels: relay groups with wavelengths, which take the place of relay groups if W > 1.
 
-Let V = min(W, ⌊d/g⌋) be the wavelengths in use, and c = gV ≤ d. The place of a destination in [0, d)
-gives the channel place mod c and the class place div c. Channel q is relay group T = q mod g on
-wavelength w = q div g. So a destination group has at most one destination for each T, w and class,
-and there are k' = ⌈d/c⌉ classes, instead of k = ⌈d/g⌉. The processors (T, l) with l ≡ wg + a mod c
-are the set (T, w, a): all of them listen to group a on wavelength w.
+Let V = min(W, ⌊d/g⌋) be the wavelengths in use, and c = gV ≤ d. The place of a destination in
+[0, d) gives the channel place mod c and the class place div c. Channel q is relay group T = q mod g
+on wavelength w = q div g. So a destination group has at most one destination for each T, w and
+class, and there are k' = ⌈d/c⌉ classes, instead of k = ⌈d/g⌉. The processors (T, l) with
+l ≡ wg + a mod c are the set (T, w, a): all of them listen to group a on wavelength w.
 
 Every proof for one wavelength holds with (T, w) in the place of T. A packet to T on wavelength w
 meets others on coupler c(T, a) and wavelength w only, and is heard by the set (T, w, a). What T
@@ -15,10 +15,17 @@ stage takes as many slots as for d = g.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, TypedDict
 
 from popsnet.network import Network
-from popsnet.slot import Ints, SlotOptions
+from popsnet.slot import Ints
+
+
+class Tuned(TypedDict, total=False):
+    """The wavelengths of a slot, none if there is one wavelength."""
+
+    send_wavelengths: Ints
+    listen_wavelengths: Ints
 
 
 class Channels(NamedTuple):
@@ -48,7 +55,7 @@ class Channels(NamedTuple):
         """Return the class of each place."""
         return places // self.number
 
-    def tuned(self, sending: Ints, listening: Ints) -> SlotOptions:
+    def tuned(self, sending: Ints, listening: Ints) -> Tuned:
         """Return the wavelengths of a slot, given places that senders and listeners tune to.
 
         With one wavelength there are none to state.

@@ -22,9 +22,9 @@ import numpy as np
 from popsnet.errors import InputError
 from popsnet.network import Network
 from popsnet.routing.relay.buffers import STORED, RelayBuffers
-from popsnet.routing.relay.channels import spread
+from popsnet.routing.relay.channels import Tuned, spread
 from popsnet.routing.relay.state import RelayStage, RelayState, distinct
-from popsnet.slot import Inbox, Ints, Slot, SlotOptions, Slots
+from popsnet.slot import Inbox, Ints, Slot, Slots
 from popsnet.theory.stages import Numbers, after_park, after_sweep, after_windows
 
 _AT_ONCE = (
@@ -170,7 +170,7 @@ def _window(buffers: RelayBuffers, turns: Ints, window: int, name: str, *, deliv
 
 
 def _try(
-    state: RelayState, senders: Ints, relays: Ints, listened: Ints, phase: str, tuned: SlotOptions
+    state: RelayState, senders: Ints, relays: Ints, listened: Ints, phase: str, tuned: Tuned
 ) -> Generator[Slot, Inbox, Inbox]:
     """Send packets to their relay groups, and some to those of the next stage."""
     later, fanout = state.look_ahead(senders), None

@@ -9,7 +9,7 @@ import numpy as np
 
 from popsnet.network import Network
 from popsnet.routing.facts import Phases
-from popsnet.routing.relay.channels import channels_of, spread
+from popsnet.routing.relay.channels import Tuned, channels_of, spread
 from popsnet.routing.relay.state import RelayStage, RelayState, distinct
 from popsnet.routing.to_all import OR_PHASES, global_or_slots
 from popsnet.slot import Inbox, Ints, Slot, Slots
@@ -32,7 +32,7 @@ def _attempt(
     number = network.g if places is None else channels.number
     first = processors[network.index(processors) < number]
     index, phase = network.index(first), f"{stage}: attempt"
-    tuned = {} if places is None else channels.tuned(places, index)
+    tuned: Tuned = {} if places is None else channels.tuned(places, index)
     heard = yield Slot.send_packets(
         state.pending, groups, (first, index % network.g), fanout=fanout, phase=phase,
         step=state.step, **tuned,
@@ -96,11 +96,11 @@ class Fold(RelayStage):
         mine = heard.at(heard.destinations == heard.receivers)
         listening = copies.receivers, targets
         options = state.without_conflict("fold: destinations confirm")
-        options |= tuned(places[mine.receivers], through)
+        options = {**options, **tuned(places[mine.receivers], through)}
         confirmed = yield Slot.acknowledge(mine, relays[mine.receivers], listening, **options)
         state.release(copies.receivers, copies.packets, copies.destinations)
         index = network.index(confirmed.receivers)
-        options = state.without_conflict("fold: acks") | tuned(index, places[due])
+        options = {**state.without_conflict("fold: acks"), **tuned(index, places[due])}
         asked = state.pending, relays[due]
         acks = yield Slot.acknowledge(confirmed, index % network.g, asked, **options)
         state.acknowledge(acks.receivers)
