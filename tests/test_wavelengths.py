@@ -1,4 +1,4 @@
-"""Several wavelengths per coupler: the machine, experiments, traces, routers and the locality check.
+"""Several wavelengths per coupler: the machine, experiments, traces, routers and locality.
 
 One wavelength is the network as it was before; these digests were computed before wavelengths
 existed.
@@ -16,16 +16,9 @@ import pytest
 import popsnet
 from popsnet import Experiment, InputError, Machine, Network, Rule, RuleViolation, Slot
 from popsnet.testing import check_locality
+from tests.conftest import slot_of
 
 Make = dict[str, Any]
-
-
-def slot_of(**fields: Any) -> Slot:
-    arrays = {
-        name: np.array(value) if isinstance(value, list) else value
-        for name, value in fields.items()
-    }
-    return Slot(**arrays)
 
 
 def machine(d: int, g: int, wavelengths: int) -> Machine:
@@ -113,14 +106,16 @@ def test_a_promise_without_conflicts_is_of_wavelengths() -> None:
 def test_losses_of_wavelengths_are_independent() -> None:
     """With loss 1/2, 400 slots and 2 wavelengths; equal losses in all slots: probability 2^-400."""
     network = Network(2, 2, 2)
-    active = popsnet.Experiment(
-        4, 2, router="offline", faults="loss:0.5", wavelengths=2
-    ).faults_of(0)
+    active = popsnet.Experiment(4, 2, router="offline", faults="loss:0.5", wavelengths=2).faults_of(
+        0
+    )
     assert active is not None
     two, none = np.array([4, 5]), np.array([0, 0])
     heard = np.array([active.hear(slot, two, none, np.array([0, 1])) for slot in range(400)])
     assert (heard[:, 0] != heard[:, 1]).any()
-    dead = popsnet.faults.ActiveFaults(network, popsnet.Faults(couplers=[(1, 0)]), popsnet.Coins(0))
+    dead = popsnet.faults.ActiveFaults(
+        network, popsnet.Faults(couplers=((1, 0),)), popsnet.Coins(0)
+    )
     assert not dead.hear(1, np.array([2, 3]), none, np.array([0, 1])).any()
 
 
@@ -274,7 +269,7 @@ def test_the_checker_refuses_wrong_wavelengths(tmp_path: Path) -> None:
 
 
 def test_the_checker_lets_messages_on_one_wavelength_collide(tmp_path: Path) -> None:
-    """With all messages on wavelength 0 the same trace has collisions, and packets are not there."""
+    """With all messages on wavelength 0 the same trace has collisions, and loses packets."""
     path = tmp_path / "run.jsonl"
     popsnet.schedule(Network(8, 2, 2), "reversal", hops=2, trace=path)
     lines = lines_of(path)
