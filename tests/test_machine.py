@@ -10,7 +10,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from popsnet import NO_PACKET, Inbox, Kind, Machine, Network, Rule, RuleViolation, Slot
+from popsnet import (
+    NO_PACKET,
+    Coins,
+    Faults,
+    Inbox,
+    Kind,
+    Machine,
+    Network,
+    Rule,
+    RuleViolation,
+    Slot,
+)
+from popsnet.faults import ActiveFaults
+from popsnet.tolerance import TolerantMemory
 from tests.conftest import slot_of
 
 
@@ -305,3 +318,66 @@ def test_the_machine_refuses_starts_that_cannot_be() -> None:
     with pytest.raises(RuleViolation) as unknown:
         starting([0, 0, 2]).execute(slot_of(senders=[3], groups=[0], packets=[3]))
     assert unknown.value.rule is Rule.PACKET_EXISTS
+
+
+def _faulty(text: str, tolerant: bool = False) -> Machine:
+    network = Network(2, 2)
+    faults = ActiveFaults(network, Faults.parse(text), Coins(0))
+    return Machine(network, np.array([3, 2, 1, 0]), 2, faults=faults, tolerant=tolerant)
+
+
+def test_a_dead_coupler_is_silent_and_its_messages_are_counted() -> None:
+    machine = _faulty("coupler:1,0")
+    inbox = machine.execute(Slot.send_packets(np.array([0]), np.array([1]), np.array([0, 0, 0, 0])))
+    assert len(inbox.receivers) == 0
+    assert (machine.counters.messages, machine.counters.unheard) == (1, 2)
+    with pytest.raises(RuleViolation, match="has not just heard"):
+        machine.memory.store(np.array([3]), np.array([0]))
+
+
+def test_a_dead_transmitter_meets_no_message() -> None:
+    machine = _faulty("transmitter:0")
+    both = np.array([0, 1]), np.array([1, 1])
+    inbox = machine.execute(Slot.send_packets(*both, np.array([1, 1, 0, 0])))
+    assert inbox.packets.tolist() == [1, 1]
+    assert (machine.counters.messages, machine.counters.collisions) == (2, 0)
+
+
+def test_a_multicast_of_a_dead_transmitter_reaches_no_group() -> None:
+    machine = _faulty("transmitter:0")
+    said = np.array([5, 6])
+    inbox = machine.execute(
+        Slot.broadcast(np.array([0, 2]), 2, np.array([0, 1, 0, 1]), contents=said, bits=3)
+    )
+    assert (inbox.receivers.tolist(), inbox.groups.tolist()) == ([1, 3], [1, 1])
+    assert inbox.contents is not None
+    assert inbox.contents.tolist() == [6, 6]
+
+
+def test_a_tolerant_machine_skips_what_a_processor_missed() -> None:
+    machine = _faulty("receiver:3", tolerant=True)
+    machine.execute(Slot.send_packets(np.array([0]), np.array([1]), np.array([1, 1, 0, 0])))
+    machine.memory.store(np.array([2, 3]), np.array([0, 0]))
+    machine.memory.drop(np.array([0]), np.array([0]))
+    inbox = machine.execute(
+        Slot.send_packets(
+            np.array([3, 2]), np.array([0, 1]), np.array([1, 1, 1, 1]), packets=np.array([0, 0])
+        )
+    )
+    assert machine.executed is not None
+    assert machine.executed.senders.tolist() == [2]
+    assert (inbox.receivers.tolist(), inbox.packets.tolist()) == ([2], [0])
+    memory = machine.memory
+    assert isinstance(memory, TolerantMemory)
+    assert (memory.skipped, memory.duplicated) == (2, 0)
+    memory.deliver(np.array([2, 1]), np.array([0, 1]))  # one is not for it, one is not there
+    assert (memory.skipped, memory.delivered) == (4, 0)
+    with pytest.raises(RuleViolation, match="numbered 0 to n - 1"):
+        memory.drop(np.array([9]), np.array([0]))
+
+
+def test_a_packet_is_delivered_once_whatever_a_router_says() -> None:
+    memory = TolerantMemory(Network(2, 2), np.array([0, 1, 2, 3]), 1)
+    memory.deliver(np.array([1, 1]), np.array([1, 1]))
+    memory.deliver(np.array([1]), np.array([1]))
+    assert (memory.delivered, memory.duplicated, memory.skipped) == (1, 2, 0)

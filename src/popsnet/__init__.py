@@ -7,6 +7,8 @@ How likely slow runs are
     ``distribution``, ``RunsDistribution``
 Choose a router
     ``recommend``, ``compare``, ``predict``, ``all_routers``, ``find_router``
+Faults
+    ``Faults``, ``survival`` (what more and more faults cost)
 Many experiments, kept in a file
     ``Sweep``, ``collect``, ``Store``, ``Tally``, ``verify``, ``rescue``
 Schedules, sorting and sums

@@ -13,6 +13,7 @@ from . import traffic as traffic
 from .advice.comparison import compare as compare
 from .advice.prediction import predict as predict
 from .advice.recommendation import recommend as recommend
+from .advice.survival import survival as survival
 from .coins import Coins as Coins
 from .computing.computation import compute as compute
 from .computing.computation import sort as sort

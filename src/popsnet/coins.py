@@ -114,6 +114,24 @@ class Coins:
         """
         return _absorb(_absorb(_mix(self.seed), number_of(purpose)), step)
 
+    def configured(self, purpose: str) -> int:
+        """Return a 64-bit word that every processor knows without a message.
+
+        It is part of the configuration of the network, as d and g are, and the same for a whole
+        run.
+
+        Parameters
+        ----------
+        purpose : str
+            What the word is for.
+
+        Returns
+        -------
+        int
+            The word, from 0 to 2^64 - 1.
+        """
+        return self.word(purpose, 0, 0)
+
     def words(
         self, purpose: str, step: int, processors: npt.NDArray[np.integer[Any]]
     ) -> npt.NDArray[np.uint64]:

@@ -560,7 +560,7 @@ class Experiment:
         >>> import popsnet
         >>> experiment = popsnet.Experiment(4, 4, faults="random:couplers=2")
         >>> print(experiment.faults_of(0).faults, "|", experiment.faults_of(1).faults)
-        coupler:0,3 coupler:3,1 | coupler:0,1 coupler:3,3
+        coupler:0,1 coupler:2,1 | coupler:1,3 coupler:3,2
         """
         if not self.faults:
             return None

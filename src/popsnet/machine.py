@@ -106,8 +106,10 @@ class Machine:
         tolerant: bool = False,
     ) -> None:
         own = np.array(destination, dtype=np.int32)  # routers see another array
-        kind = TolerantMemory if tolerant else Memory
-        self._begin(network, kind(network, own, buffers, start), faults)
+        memory = (TolerantMemory if tolerant else Memory)(network, own, buffers, start)
+        if isinstance(memory, TolerantMemory):
+            memory.faults = faults
+        self._begin(network, memory, faults)
 
     @classmethod
     def of_memory(

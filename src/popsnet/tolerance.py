@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from popsnet.faults import ActiveFaults
 from popsnet.memory import Memory
 from popsnet.slot import Ints, Kind, Slot
 
@@ -33,6 +34,8 @@ class TolerantMemory(Memory):
     """
 
     tolerant = True
+    faults: ActiveFaults | None = None
+    """The faults, as a dead processor does nothing."""
     skipped: int = 0
     """Actions that needed a packet, or a buffer, that was not there."""
     duplicated: int = 0
@@ -77,6 +80,9 @@ class TolerantMemory(Memory):
         exist = self._exist(processors, packets)
         able = ~exist
         able[exist] = may(processors[exist], packets[exist])
+        if self.faults is not None:
+            acts = self.faults.act(self._slot, processors[exist])
+            able[exist] &= True if acts is None else acts
         self.skipped += int((~able).sum())
         return processors[able], packets[able]
 

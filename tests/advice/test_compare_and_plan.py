@@ -226,7 +226,9 @@ def test_coins_that_are_not_stated_are_not_denied() -> None:
         for one in compare(4, 4, routers=[lazy, "direct", "mei-rizzi"], runs=1).to_records()
     }
     assert found == {"lazy": "not stated", "direct": "none", "mei-rizzi": "private coins"}
-    assert all(router.randomness != "not stated" for router in all_routers() if not router.file)
+    shipped = [router for router in all_routers() if not router.file]
+    assert all(router.randomness != "not stated" for router in shipped)
+    assert all(router.faults != "not stated" for router in shipped)
 
 
 def test_a_plan_says_what_is_not_checked() -> None:

@@ -173,6 +173,7 @@ def test_a_variant_has_the_words_of_the_first_unless_it_has_its_own() -> None:
 SHAPES = ((1, 1), (1, 4), (4, 1), (2, 5), (4, 4), (6, 3), (5, 2), (8, 1))
 SCHEDULES = (
     "S", "P2 P1", "P(3,2) P1 F", "F", "S R2", "S T2", "P1 Q", "| X2 P1", "XY(2,2)", "XY(1,3)",
+    "survive: V(3,2) VF V2",
 )  # fmt: skip
 
 

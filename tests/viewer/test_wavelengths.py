@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import popsnet
+from popsnet.viewer.script import MODULES, read_static
 
 PROGRAM = """
 import { readFileSync } from "node:fs";
@@ -33,9 +33,8 @@ def played(path: Path, tmp_path: Path) -> dict[str, Any]:
         pytest.skip("there is no Node.js here")
     folder = tmp_path / "static"
     folder.mkdir()
-    for name in ("trace.js", "words.js"):
-        text = (files("popsnet.viewer") / "static" / name).read_text(encoding="utf-8")
-        (folder / name).write_text(text, encoding="utf-8")
+    for name in MODULES:
+        (folder / name).write_text(read_static(name), encoding="utf-8")
     (folder / "package.json").write_text('{"type": "module"}')
     script = folder / "run.mjs"
     script.write_text(PROGRAM)
@@ -63,3 +62,14 @@ def test_the_page_tells_wrong_wavelengths(tmp_path: Path) -> None:
     lines[1]["send_wavelengths"] = [5] * len(lines[1]["sends"])
     path.write_text("\n".join(json.dumps(line) for line in lines))
     assert "does not have" in played(path, tmp_path)["problems"][0]["text"]
+
+
+def test_wavelengths_and_faults_together(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    runs = popsnet.route(
+        8, 2, router="relay", variant="F | P4 F", wavelengths=2, trace=path, max_steps=30,
+        faults="coupler:1,0@9 loss:0.05",
+    )  # fmt: skip
+    found, outcome = played(path, tmp_path), runs[0].outcome
+    assert found["problems"] == []
+    assert (found["collisions"], found["destroyed"]) == (outcome.collisions, outcome.destroyed)

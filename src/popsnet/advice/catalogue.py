@@ -30,6 +30,7 @@ def _facts(row: Row) -> str:
         "memory": row["memory"],
         "messages": row["messages"],
         "randomness": row["randomness"],
+        "faults": row["faults"],
         "variants": ", ".join(row["variants"]),
         "demands": ", ".join(row["relations"]),
         "engines": ", ".join(row["engines"]),
@@ -41,7 +42,7 @@ def _facts(row: Row) -> str:
 
 _FIELDS = (
     "name", "summary", "applies", "online", "slots", "buffers", "memory", "messages", "randomness",
-    "variants", "relations", "engines", "reference",
+    "faults", "variants", "relations", "engines", "reference",
 )  # fmt: skip
 
 

@@ -331,12 +331,12 @@ def compare(
             network.d, network.g, router=router, variant=variant, seed=seed, max_steps=max_steps,
             permutation_seed=permutation_seed, **packets,
         )
-        for router, variant in _chosen(network, routers, "demand" in packets)
+        for router, variant in chosen_routers(network, routers, "demand" in packets)
     ]  # fmt: skip
     if not experiments:
         raise InputError("routers = []: there is nothing to compare; give at least one router.")
-    _require_different(experiments)
-    too_long = [one for one in experiments if routers is None and _takes_long(one)]
+    require_different(experiments)
+    too_long = [one for one in experiments if routers is None and takes_long(one)]
     found = [Compared(one, None, _expected(one)) for one in too_long]
     total = (len(experiments) - len(too_long)) * runs
     try:
@@ -372,7 +372,7 @@ def _comparison(permutations: Experiment, runs: int, found: Sequence[Compared]) 
     return Comparison(permutations.network, runs, bound, done, left_out, demand)
 
 
-def _chosen(
+def chosen_routers(
     network: Network, routers: Candidates | Candidate | None, demand: bool
 ) -> list[tuple[Router, str | None]]:
     """Return the routers to run, each with a variant, or None if the router chooses."""
@@ -386,7 +386,8 @@ def _chosen(
     return [find_variant(*pair) for pair in pairs]
 
 
-def _require_different(experiments: Sequence[Experiment]) -> None:
+def require_different(experiments: Sequence[Experiment]) -> None:
+    """Refuse a router that is given twice."""
     for place, one in enumerate(experiments):
         if one in experiments[:place]:
             name = Compared(one, None, None).full_name
@@ -404,7 +405,8 @@ def _expected(experiment: Experiment) -> Forecast | None:
     return expected if expected and expected.variant == experiment.variant else None
 
 
-def _takes_long(experiment: Experiment) -> bool:
+def takes_long(experiment: Experiment) -> bool:
+    """Return whether a router is expected to take too long to be run by default."""
     expected = _expected(experiment)
     slots = expected.slots if expected else 0
     return slots > min(_MOST_SLOTS, _MOST_MESSAGES / experiment.network.n)

@@ -42,6 +42,7 @@ def _report(trace: Path, found: TraceCheck) -> Report:
     )  # fmt: skip
     known = Fact("trace", str(trace)), Fact("lost", found.lost if found.tells_holdings else None)
     facts += facts_of(found, "held", "refused") if found.traffic else ()
+    facts += facts_of(found, "faulty", "unreachable") if found.faulty else ()
     numbers = (Column(name, kind="integer") for name in ("line", "slot", "processor"))
     columns = (*numbers, Column("rule", kind="text"))
     more = count - len(found.violations)
@@ -63,6 +64,8 @@ def _counts(found: TraceCheck) -> str:
     )
     if found.traffic:
         counts += f"{found.held:,} inside, "
+    if found.faulty and not found.traffic:
+        counts += f"{found.unreachable:,} unreachable, "
     return counts + lost + (f", {found.refused:,} refused" if found.traffic else "")
 
 
@@ -71,4 +74,6 @@ def _verdict(found: TraceCheck) -> str:
         return f"FAILED: {counted(found.violation_count, 'violation')}"
     if found.traffic:
         return "OK: no rule broken, every packet that arrived is delivered, inside or lost."
+    if found.undelivered:
+        return "OK: no rule broken; faults kept packets from their destinations."
     return "OK: no rule broken, every packet at its destination."

@@ -24,6 +24,7 @@ from popsnet.cli import (
     distribution,
     doctor,
     exact,
+    faults,
     paper,
     plan,
     results,
@@ -79,7 +80,7 @@ def _popsnet(
 _COMMANDS = {
     "Start here": (demo.demo, view.view, route.route, compare.compare, plan.plan),
     "Traffic": (traffic.traffic, schedule.schedule, check.check),
-    "Experiments": (sweep.sweep, results.app, paper.paper),
+    "Experiments": (sweep.sweep, results.app, faults.faults, paper.paper),
     "Limits and theory": (theory.theory, exact.exact, distribution.distribution, adversary.app),
     "Sorting and computing": (sort.sort, compute.compute, sorting_network.sorting_network),
     "About": (routers.routers, doctor.doctor, cite.cite),

@@ -16,6 +16,9 @@ from popsnet.cli.output import Interrupted, reporting, with_trace
 from popsnet.errors import InputError
 from popsnet.report import Fact, Report
 
+_SURVIVE = "survive"
+"""The variant of --survive."""
+
 _MOST_SEEN = 2**10
 """On larger networks a single packet can hardly be seen on the page."""
 
@@ -29,6 +32,12 @@ def route(
     schedule: Annotated[
         str | None, typer.Option(help='A schedule for relay, for example "P2 P1 R2".')
     ] = None,
+    survive: Annotated[
+        bool,
+        typer.Option(
+            "--survive", help="Lose no packet, whatever faults there are, with --router relay."
+        ),
+    ] = False,
     permutation: opt.Permutation = "random",
     demand: opt.Demand = None,
     matrix: opt.Matrix = None,
@@ -59,6 +68,9 @@ def route(
     if schedule is not None:
         _require_schedules(router, variant)
         variant = schedule
+    if survive:
+        _require_survival(router, variant)
+        variant = _SURVIVE
     opt.require_one_of(permutation, demand, matrix)
     network = popsnet.Network(d, g, wavelengths)
     packets = _packets(network, permutation, detect, demand=demand, matrix=matrix, unit=unit)
@@ -116,8 +128,6 @@ def _pointer(experiment: popsnet.Experiment, router: str, permutation: str) -> l
     """Return the command that shows the first run, if the viewer can show it."""
     if experiment.network.n > _MOST_SEEN or experiment.idealized or experiment.demand is not None:
         return []
-    if experiment.faults:
-        return []
     options = {
         "--router": (router, opt.DEFAULT_ROUTER),
         "--permutation": (permutation, "random"),
@@ -125,8 +135,10 @@ def _pointer(experiment: popsnet.Experiment, router: str, permutation: str) -> l
         "--permutation-seed": (experiment.permutation_seed, 0),
         "--max-steps": (experiment.max_steps, 1000),
         "--wavelengths": (experiment.wavelengths, 1),
+        "--fault-seed": (experiment.fault_seed, 0),
     }
-    given = ((key, str(value)) for key, (value, default) in options.items() if value != default)
+    given = [(key, str(value)) for key, (value, default) in options.items() if value != default]
+    given += [("--fault", one) for one in experiment.faults.split()]
     words = (str(experiment.d), str(experiment.g), *chain.from_iterable(given))
     return [f"See it: popsnet view {shlex.join(words)}"]
 
@@ -147,3 +159,18 @@ def _require_schedules(router: str, variant: str | None) -> None:
         able = ", ".join(one.name for one in popsnet.all_routers() if one.schedules is not None)
         which = f"these do: {able}" if able else "no router here does"
         raise InputError(f"Router {router} takes no --schedule; {which}.")
+
+
+def _require_survival(router: str, variant: str | None) -> None:
+    """Refuse --survive beside a variant or a schedule, and with a router that has none for it."""
+    from popsnet.routing import find_variant
+
+    found, named = find_variant(router, None)
+    if _SURVIVE not in found.variants:
+        able = ", ".join(one.name for one in popsnet.all_routers() if _SURVIVE in one.variants)
+        raise InputError(f"Router {router} has no variant for --survive; these have: {able}.")
+    if variant is not None or named is not None:
+        raise InputError(
+            "--survive chooses the schedule; leave out --schedule and --variant, or give "
+            "--schedule 'survive: …' with stages of your own."
+        )

@@ -43,6 +43,10 @@ def view(
     permutation_seed: opt.PermutationSeed = 0,
     max_steps: opt.MaxSteps = 1000,
     wavelengths: opt.Wavelengths = 1,
+    fault: opt.Fault = None,
+    loss: opt.Loss = 0.0,
+    loss_per: opt.LossPer = "coupler",
+    fault_seed: opt.FaultSeed = 0,
     out: Annotated[
         Path, typer.Option("--out", "-o", help="The page to write.", callback=opt.require_page)
     ] = Path("view.html"),
@@ -64,6 +68,7 @@ def view(
                     d, g, router=name, permutation=permutation, seed=seed,
                     permutation_seed=permutation_seed, max_steps=max_steps,
                     wavelengths=wavelengths,
+                    faults=opt.faults(fault, loss, loss_per), fault_seed=fault_seed,
                 )
                 for name in router or [opt.DEFAULT_ROUTER]
             ]  # fmt: skip
@@ -105,10 +110,14 @@ def _is_network(what: Sequence[str]) -> bool:
 
 def _refuse_options(context: typer.Context, trace: str) -> None:
     """Refuse options of runs to be done beside a trace, which has them all already."""
-    for name in ("router", "permutation", "seed", "permutation_seed", "max_steps", "wavelengths"):
+    names = (
+        "router", "permutation", "seed", "permutation_seed", "max_steps", "wavelengths", "fault",
+        "loss", "loss_per", "fault_seed",
+    )  # fmt: skip
+    for name in names:
         source, value = context.get_parameter_source(name), context.params[name]
         if source is not None and source.name == "COMMANDLINE":
-            value = " ".join(value) if name == "router" else value
+            value = " ".join(value) if isinstance(value, list) else value
             raise InputError(
                 f"--{name.replace('_', '-')} {value} is for runs to be done, and {trace} is a "
                 "trace of one; leave it out, or give D and G."

@@ -18,17 +18,25 @@ class FaultWatch:
     """The packets of a run, and which of them still have a path."""
 
     def __init__(self, faults: ActiveFaults, memory: Memory, destination: Ints) -> None:
-        self._memory, self._faults = memory, faults.faults
+        self._memory, self._faults, self._destination = memory, faults.faults, destination
         network = faults.network
         self._paths = two_way_paths(network, self._faults, memory.start, destination)
         self._live = np.ones(network.n, dtype=np.bool_)
         self._live[[processor for processor, _ in self._faults.processors]] = False
 
     def over(self, slots: int) -> bool:
-        """Return whether no packet is left that can be delivered, after all faults have begun."""
-        if slots < self._faults.last_slot or self._memory.delivered == len(self._paths):
+        """Return whether no packet is left that can be delivered, after all faults have begun.
+
+        If all are delivered, whether some sources will never know, and all others do.
+        """
+        if slots < self._faults.last_slot:
             return False
-        return not self._split()[1].any()
+        if self._memory.delivered < len(self._paths):
+            return not self._split()[1].any()
+        processors, packets = self._memory.content()
+        own = processors == self._memory.start[packets]
+        unsure = packets[own & (self._destination[packets] != processors)]
+        return len(unsure) > 0 and not self._paths[unsure].any()
 
     def counts(self, unheard: int) -> FaultCounts:
         """Return the counts at the end of the run."""
@@ -45,5 +53,7 @@ class FaultWatch:
         there[packets] = True
         alive[packets[self._live[processors]]] = True
         waiting = there & ~self._memory.arrived
-        held = waiting & alive & self._paths
+        home = np.zeros_like(there)
+        home[packets[self._destination[packets] == processors]] = True
+        held = waiting & (home | (alive & self._paths))
         return waiting & ~held, held

@@ -47,6 +47,7 @@ class ActiveFaults:
         self.faults, self.network, self._coins = faults, network, coins
         self._sends_until = _ends(network.n, (*faults.transmitters, *faults.processors))
         self._hears_until = _ends(network.n, (*faults.receivers, *faults.processors))
+        self._acts_until = _ends(network.n, tuple(faults.processors))
         dead = {to * network.g + by: slot for to, by, slot in faults.couplers}
         self._dead = np.array(sorted(dead), dtype=np.int64)
         self._dead_from = np.array([dead[one] for one in sorted(dead)], dtype=np.int64)
@@ -60,6 +61,13 @@ class ActiveFaults:
             return None
         works: Bools = slot < self._sends_until[senders]
         return works
+
+    def act(self, slot: int, processors: Ints) -> Bools | None:
+        """Return which processors are not dead after a slot, None if none is."""
+        if self._acts_until is None:
+            return None
+        acts: Bools = slot < self._acts_until[processors]
+        return acts
 
     def hear(
         self, slot: int, listeners: Ints, listened: Ints, wavelengths: Ints | None = None

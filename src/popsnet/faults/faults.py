@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -26,7 +26,8 @@ _LEAST_LOSS = 2.0**-32
 _RANDOM = "random fault: {}"
 """The purpose of the coins that choose the dead parts of a kind."""
 
-Dead = tuple[tuple[int, ...], ...]
+Parts: TypeAlias = Sequence[Any]
+"""Dead parts as they are given. A :class:`Faults` has a tuple of tuples of them."""
 
 
 @dataclass(frozen=True)
@@ -66,10 +67,10 @@ class Faults:
     True
     """
 
-    couplers: Dead = ()
-    transmitters: Dead = ()
-    receivers: Dead = ()
-    processors: Dead = ()
+    couplers: Parts = ()
+    transmitters: Parts = ()
+    receivers: Parts = ()
+    processors: Parts = ()
     loss: float = 0.0
     loss_per: str = "coupler"
     random: Mapping[str, Any] = field(default_factory=dict)
@@ -206,7 +207,7 @@ class Faults:
         --------
         >>> from popsnet import Coins, Faults, Network
         >>> print(Faults(random={"couplers": 2}).drawn(Network(4, 4), Coins(1)))
-        coupler:0,0 coupler:0,3
+        coupler:0,2 coupler:1,3
         """
         if not self.random:
             return self
@@ -288,7 +289,7 @@ def _form(kind: str) -> str:
     )
 
 
-def _parts(kind: str, parts: Iterable[Any]) -> Dead:
+def _parts(kind: str, parts: Iterable[Any]) -> tuple[tuple[int, ...], ...]:
     """Return dead parts in order, each with the slot from which on it is dead."""
     ends = 2 if kind == "couplers" else 1
     found: dict[tuple[int, ...], int] = {}

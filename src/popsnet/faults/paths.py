@@ -18,8 +18,9 @@ def two_way_paths(
     """Return whether each packet has a live path of two hops both ways.
 
     A packet from group a to group b has one if its source and its destination can send and hear,
-    and there is a group T with c(T, a), c(b, T), c(T, b) and c(a, T) alive, in which the relay of
-    group a can send and hear: processor (T, a) for d ≥ g, and (T, ⌊a / ⌈g/d⌉⌋) for d < g.
+    and there is a group T with c(T, a), c(b, T), c(T, b) and c(a, T) alive, in which a relay of
+    group a can send and hear: a processor (T, l) with l ≡ a mod g for d ≥ g, and
+    (T, ⌊a / ⌈g/d⌉⌋) for d < g.
 
     Parameters
     ----------
@@ -84,11 +85,16 @@ def _closed(network: Network, faults: Faults) -> dict[int, set[int]]:
 
 
 def _dead_relays(network: Network, works: Bools) -> dict[int, set[int]]:
-    """Return for each group the groups in which its relay is dead."""
-    dead: dict[int, set[int]] = {}
-    wide = -(-network.g // network.d)  # groups that share a relay, 1 for d >= g
+    """Return for each group the groups in which all of its relays are dead."""
+    d, g = network.d, network.g
+    wide = -(-g // d)  # groups that share a relay, 1 for d >= g
+    left: dict[tuple[int, int], int] = {}  # live relays, by T and the number of the set in T
     for processor in np.flatnonzero(~works).tolist():
-        group, index = divmod(processor, network.d)
-        for other in range(index * wide, min((index + 1) * wide, network.g)):
+        group, index = divmod(processor, d)
+        one = (group, index % g)
+        left[one] = left.get(one, -(-(d - index % g) // g)) - 1
+    dead: dict[int, set[int]] = {}
+    for (group, index), live in left.items():
+        for other in range(index * wide, min((index + 1) * wide, g)) if not live else ():
             dead.setdefault(other, set()).add(group)
     return dead

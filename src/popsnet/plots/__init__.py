@@ -38,6 +38,7 @@ from popsnet.plots.results import draw_results
 from popsnet.plots.schedule import draw_schedule
 from popsnet.plots.slots import draw_trace
 from popsnet.plots.style import save, svg_text
+from popsnet.plots.survival import draw_survival
 from popsnet.plots.tails import draw_tails
 from popsnet.plots.traffic import draw_load_curves
 
@@ -67,6 +68,7 @@ __all__ = [
     "draw_slot",
     "draw_slots",
     "draw_steps",
+    "draw_survival",
     "draw_tails",
     "draw_trace",
     "draw_undelivered",

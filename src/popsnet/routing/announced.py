@@ -12,7 +12,7 @@ import numpy as np
 
 from popsnet.coins import Coins
 from popsnet.errors import SizeError
-from popsnet.memory import Memory
+from popsnet.memory import Bools, Memory
 from popsnet.network import I32, I64, Network
 from popsnet.routing.direct import direct_slots
 from popsnet.routing.facts import Words
@@ -62,23 +62,28 @@ def _rows(lists: I32) -> tuple[I64, I32]:
     return row, lists[row, place] - 1
 
 
-def _announce_within(network: Network, lists: _Lists) -> Generator[Slot, Inbox, I32]:
-    """Let every group hear the lists of its processors, one per slot; return them as heard."""
-    if network.d == 1:
-        return lists.table  # a processor knows its own
+def _announce_within(network: Network, lists: _Lists) -> Generator[Slot, Inbox, Bools]:
+    """Let every group hear the lists of its processors, one per slot; return who heard all."""
     processors = network.processors
+    informed = np.ones(network.n, dtype=np.bool_)
+    if network.d == 1:
+        return informed  # a processor knows its own
     group, index = network.group(processors), network.index(processors)
-    heard = np.empty_like(lists.table)
     for turn in range(network.d):
         speakers = processors[index == turn]
         inbox = yield Slot.send_control(
             speakers, group[speakers], group, contents=lists.table[speakers],
             bits=lists.bits(network), phase=_WITHIN, conflict_free=True,
         )  # fmt: skip
-        assert inbox.contents is not None
-        first = inbox.receivers % network.d == 0  # all of a group hear the same
-        heard[inbox.receivers[first] + turn] = inbox.contents[first]
-    return heard
+        informed &= _hears(network, inbox)
+    return informed
+
+
+def _hears(network: Network, inbox: Inbox) -> Bools:
+    """Return which processors heard something."""
+    hears = np.zeros(network.n, dtype=np.bool_)
+    hears[inbox.receivers] = True
+    return hears
 
 
 @register_relation(
@@ -106,18 +111,22 @@ def in_groups(network: Network, destination: Ints, coins: Coins, memory: Memory)
     after its processors have announced their packets in d slots. So it takes at most
     d + Δ·max(d, g) slots, Δ ≤ h, and no processor has to know Δ or h: as in every router the
     run ends with the last delivery, which only the simulation sees.
+
+    A processor that missed an announcement, because of a fault, cannot compute the rounds. It
+    knows that it did, because every processor announces its list, and sends nothing.
     """
     period, processors = direct_slots(network), network.processors
     away = take_home(destination, memory)
     lists = _Lists.of(network, memory.start, destination, away)
-    heard = yield from _announce_within(network, lists)
-    source, to = _rows(heard)
+    informed = yield from _announce_within(network, lists)
+    source, to = _rows(lists.table)  # what every processor that is informed has heard
     rounds = _rounds(network, source, to)
     slot = rounds * period + (network.group(source) + network.index(to)) % period
     order = np.argsort(slot, kind="stable")
     ends = np.searchsorted(slot[order], np.arange(int(slot.max(initial=-1)) + 2))
     for t in range(len(ends) - 1):
         now = order[ends[t] : ends[t + 1]]
+        now = now[informed[source[now]]]
         senders, packets = source[now].astype(np.int32), lists.packets[now]
         awaited = (t - network.index(processors)) % period
         listens = awaited < network.g
@@ -167,22 +176,26 @@ def to_all(network: Network, destination: Ints, coins: Coins, memory: Memory) ->
     on to group x, in one message. Now all processors know all packets, and compute the schedule
     that the router ``offline`` would follow. These messages are large: each holds the lists of
     ⌈g/d⌉ groups, up to h·max(d, g) numbers if d and g divide each other.
+
+    A processor that missed a list, because of a fault, takes no part in what follows.
     """
     every = np.arange(len(destination), dtype=np.int32)
     lists = _Lists.of(network, memory.start, destination, every)
     _require_room(network, lists)
-    heard = yield from _announce_across(network, lists)
-    source, to = _rows((yield from _pass_on(network, lists, heard)))
-    schedule = schedule_demand(Demand(network, source, to))
-    yield from schedule.renumbered(lists.packets).follow(memory)
+    heard, complete = yield from _announce_across(network, lists)
+    informed = yield from _pass_on(network, lists, heard, complete)
+    source, to = _rows(lists.table)  # what every processor that is informed has heard
+    schedule = schedule_demand(Demand(network, source, to)).renumbered(lists.packets)
+    yield from schedule.follow(memory, None if informed.all() else informed)
 
 
-def _announce_across(network: Network, lists: _Lists) -> Generator[Slot, Inbox, I32]:
-    """Let every group hear all lists; return them by hearer, turn and speaker."""
+def _announce_across(network: Network, lists: _Lists) -> Generator[Slot, Inbox, tuple[I32, Bools]]:
+    """Let every group hear all lists; return them by hearer, turn and speaker, and who has all."""
     d, g, processors = network.d, network.g, network.processors
     index = network.index(processors)
     turns = -(-g // d)
     heard = np.zeros((network.n, turns, d, lists.table.shape[1]), dtype=np.int32)
+    complete = np.ones(network.n, dtype=np.bool_)
     for turn in range(turns):
         listened = index + turn * d
         listens = listened < g
@@ -195,23 +208,25 @@ def _announce_across(network: Network, lists: _Lists) -> Generator[Slot, Inbox, 
             )  # fmt: skip
             assert inbox.contents is not None
             heard[inbox.receivers, turn, spoken] = inbox.contents
-    return heard
+            complete &= _hears(network, inbox) | ~listens
+    return heard, complete
 
 
-def _pass_on(network: Network, lists: _Lists, heard: I32) -> Generator[Slot, Inbox, I32]:
-    """Let every group hear what its processors have heard; return the list of every processor."""
+def _pass_on(
+    network: Network, lists: _Lists, heard: I32, complete: Bools
+) -> Generator[Slot, Inbox, Bools]:
+    """Let every group hear what those have heard that heard all; return who knows all lists."""
     d, g, processors = network.d, network.g, network.processors
     group, index = network.group(processors), network.index(processors)
-    known = np.zeros((heard.shape[1], d, *heard.shape[2:]), dtype=np.int32)
+    informed = np.ones(network.n, dtype=np.bool_)
     for spoken in range(min(d, g)):
-        speakers = processors[index == spoken]
+        speakers = processors[(index == spoken) & complete]
         inbox = yield Slot.send_control(
             speakers, group[speakers], group, contents=heard[speakers],
             bits=lists.bits(network) * heard.shape[1] * d, phase=_PASSED, conflict_free=True,
         )  # fmt: skip
-        assert inbox.contents is not None
-        known[:, spoken] = inbox.contents[0]  # every processor heard the same
-    return known.reshape(-1, known.shape[-1])[: network.n]
+        informed &= _hears(network, inbox)
+    return informed
 
 
 def _require_room(network: Network, lists: _Lists) -> None:

@@ -42,6 +42,7 @@ def direct_working(network: Network) -> int:
     buffers=2,
     messages="none",
     randomness="none",
+    faults="survives none: a packet whose message is not heard is lost",
     online=True,
     claims=_CLAIMS,
     words=WORDS,

@@ -169,6 +169,8 @@ def _working(network: Network) -> int:
     applies="d >= g; published loses packets for d > g",
     obstacle=_needs_large_groups,
     randomness="private coins",
+    faults="survives none: a packet that is not heard in its last hop is lost, and one whose ack "
+    "is not heard is delivered again",
     reference="Mei and Rizzi, On-Line Permutation Routing in Partitioned Optical Passive Star "
     "Networks, sections 3.1 and 3.2",
     online=True,

@@ -44,6 +44,7 @@ def _working(network: Network) -> int:
     buffers=lambda network: 1 if network.d <= network.channels else 2,
     memory="1 packet per processor for d ≤ g, 2 for d > g",
     randomness="none",
+    faults="survives none: a packet that is not heard is lost",
     reference="Mei and Rizzi, Routing permutations in POPS networks (2003)",
     online=False,
     claims=_CLAIMS,

@@ -21,7 +21,7 @@ The name of a variant followed by ``+or`` is that variant with termination detec
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from inspect import signature
@@ -85,6 +85,9 @@ class Variant:
     wavelengths : bool
         Whether it uses all wavelengths of a coupler. One that does not is refused on networks with
         several.
+    planned : function of a network, optional
+        Returns the name of the variant that is run on a network instead of this one, with the
+        schedule that is best there.
 
     Examples
     --------
@@ -105,6 +108,7 @@ class Variant:
     working: Working = default_working
     survives: frozenset[str] = frozenset()
     wavelengths: bool = False
+    planned: Callable[[Network], str] | None = None
 
 
 Schedules: TypeAlias = Callable[[str], Variant]
@@ -136,6 +140,8 @@ class Router:
         The networks to which it applies.
     randomness : str
         The coins that it uses.
+    faults : str
+        The faults that it survives, and what others do to its packets.
     reference : str
         Where it was published.
     version : str
@@ -177,6 +183,7 @@ class Router:
     applies: str = "any d and g"
     randomness: str = "not stated"
     """The coins it tosses; ``none`` if it tosses none."""
+    faults: str = "not stated"
     reference: str = ""
     version: str = "1"
     file: str = ""
@@ -288,6 +295,9 @@ class Router:
         if name is None:
             name = self.default(network) if self.default else next(iter(self.variants))
         variant = self.variant(name)
+        if variant.planned is not None:
+            ending = DETECTED if variant.name.endswith(DETECTED) else ""
+            variant = self.variant(variant.planned(network) + ending)
         self._require_wavelengths(variant, network)
         reason = variant.obstacle(network)
         if reason is not None:
@@ -453,7 +463,9 @@ class Router:
         working = variant.working
         if self.randomness != "none":  # others take one step, and all is delivered after it
             working = partial(_with_detection, variant.working)
-        return replace(variant, name=name, route=route, words=words, working=working)
+        return replace(
+            variant, name=name, route=route, words=words, working=working, survives=frozenset()
+        )  # after faults a global OR may end a run too early, or never
 
 
 def _with_detection(working: Working, network: Network) -> int:
@@ -538,6 +550,7 @@ class RouterFacts(TypedDict, total=False):
     messages: str
     applies: str
     randomness: str
+    faults: str
     reference: str
     version: str
     default: Callable[[Network], str] | None
@@ -576,8 +589,8 @@ def register(
         networks with several.
     **facts
         ``summary``, ``slots`` and ``buffers``, and any of ``memory``, ``messages``, ``applies``,
-        ``randomness``, ``reference``, ``version``, ``default``, ``online``, ``schedules`` and
-        ``claims``, as in :class:`Router`.
+        ``randomness``, ``faults``, ``reference``, ``version``, ``default``, ``online``,
+        ``schedules`` and ``claims``, as in :class:`Router`.
 
     Returns
     -------
@@ -643,6 +656,8 @@ def register_variant(
     words: Words | None = None,
     working: Working | None = None,
     wavelengths: bool = False,
+    survives: Iterable[str] = (),
+    planned: Callable[[Network], str] | None = None,
 ) -> Callable[[Route], Route]:
     """Register the decorated generator function as another variant of a router.
 
@@ -666,6 +681,10 @@ def register_variant(
         As for :func:`register`, by default that of the first variant.
     wavelengths : bool
         Whether the variant uses all wavelengths of a coupler.
+    survives : set of str
+        The kinds of faults that it survives, as in :class:`Variant`.
+    planned : function of a network, optional
+        Returns the name of the variant to run on a network, as in :class:`Variant`.
 
     Returns
     -------
@@ -693,7 +712,7 @@ def register_variant(
         new = Variant(
             route, obstacle, variant, idealized=idealized, buffers=buffers, unabridged=unabridged,
             words=first.words if words is None else words, working=working or first.working,
-            wavelengths=wavelengths,
+            survives=frozenset(survives), planned=planned, wavelengths=wavelengths,
         )  # fmt: skip
         variants = {**known.variants, variant: new}
         _ROUTERS[router] = replace(known, variants=variants)

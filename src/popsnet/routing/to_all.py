@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Generator
 
 import numpy as np
+import numpy.typing as npt
 
 from popsnet.network import Network
 from popsnet.routing.facts import Phases
-from popsnet.slot import Inbox, Ints, Slot, SlotOptions
+from popsnet.slot import Inbox, Ints, Slot, SlotOptions, Slots
+
+Bools = npt.NDArray[np.bool_]
 
 OR_PHASES: Phases = {
     "*: groups object*": "One processor of each group sends that its group is done, and every "
@@ -20,14 +23,36 @@ OR_PHASES: Phases = {
 
 def broadcast(
     network: Network, word: int, *, phase: str, step: int = 0
-) -> Generator[Slot, Inbox, int]:
-    """Let processor 0 send a word of 64 bits to every processor, and return it as heard."""
+) -> Generator[Slot, Inbox, Bools]:
+    """Let processor 0 send a word of 64 bits to every processor, and return which have it.
+
+    Without faults every processor has.
+    """
     zero, everyone = np.zeros(1, dtype=np.int32), np.zeros(network.n, dtype=np.int32)
     said = np.array([word], dtype=np.uint64)
     options = SlotOptions(phase=phase, step=step, conflict_free=True)
     inbox = yield Slot.broadcast(zero, network.g, everyone, contents=said, bits=64, **options)
-    assert inbox.contents is not None
-    return int(inbox.contents[0])  # every processor heard the same
+    knows = np.zeros(network.n, dtype=np.bool_)
+    knows[0] = True
+    knows[inbox.receivers] = True
+    return knows
+
+
+def among(processors: Bools, running: Slots) -> Slots:
+    """Execute slots in which only some processors send and listen.
+
+    The others take no part: they lack a word that they need to know what to do. ``processors`` may
+    change between slots.
+    """
+    inbox: Inbox | None = None
+    while True:
+        try:
+            slot = next(running) if inbox is None else running.send(inbox)
+        except StopIteration:
+            return
+        if not processors.all():
+            slot = slot.only(processors[slot.senders], processors[slot.listeners])
+        inbox = yield slot
 
 
 def global_or_bytes(network: Network, objectors: float) -> int:

@@ -91,7 +91,9 @@ class RunsSummary(Reported, dict[str, Summary]):
     def _verdict(self) -> str:
         runs, variant = self._runs, self._runs.experiment.variant
         missing = runs.undelivered
-        text = f"{missing:,} packets not delivered" if missing else "Every packet delivered"
+        text = (
+            f"{counted(missing, 'packet')} not delivered" if missing else "Every packet delivered"
+        )
         text += f"; {int(runs.lost.sum()):,} lost{_named(runs)}"
         if runs.experiment.faults:
             text += "".join(

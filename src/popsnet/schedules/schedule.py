@@ -204,15 +204,22 @@ class Schedule:
             conflict_free=True,
         )
 
-    def follow(self, memory: Memory) -> Slots:
-        """Yield all slots in turn; senders drop their packets and listeners store them."""
+    def follow(self, memory: Memory, informed: Bools | None = None) -> Slots:
+        """Yield all slots in turn; senders drop their packets and listeners store them.
+
+        Only processors that are ``informed`` of the schedule take part, by default all.
+        """
         processors, packets = self.home
         turn = ranks(processors, self.network.n)
         for number in range(int(turn.max(initial=-1)) + 1):  # each processor once at a time
             memory.deliver(processors[turn == number], packets[turn == number])
         for number, (senders, listeners, packets, _, to_relay, phase) in enumerate(self.messages):
-            yield self.slot(number)
-            memory.drop(senders, packets)
+            slot = self.slot(number)
+            if informed is not None:
+                slot = slot.only(informed[slot.senders], informed[slot.listeners])
+            yield slot
+            sent = slice(None) if informed is None else informed[senders]
+            memory.drop(senders[sent], packets[sent])
             if phase == TO_BOTH:
                 memory.store(listeners[to_relay], packets[to_relay])
                 memory.deliver(listeners[~to_relay], packets[~to_relay])

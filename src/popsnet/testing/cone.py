@@ -40,7 +40,8 @@ class PrivateCoins(Coins):
     """The coins of n processors, some of which have those of another seed.
 
     The seed itself and keys, which belong to no processor, are of the other seed, too, so that a
-    router that uses them as public coins is found out.
+    router that uses them as public coins is found out. A configured word is known to every
+    processor, and is the same in both runs.
     """
 
     hint: ClassVar = "A router has no public coins except those that it broadcasts."
@@ -65,6 +66,10 @@ class PrivateCoins(Coins):
         mine = self._original.words(purpose, step, processors)
         theirs = super().words(purpose, step, processors)
         return np.where(np.isin(processors, self._changed), theirs, mine)
+
+    def configured(self, purpose: str) -> int:
+        """Return the same word in both runs: that of the unchanged seed."""
+        return self._original.configured(purpose)
 
     def draw(self, bound: int, purpose: str, step: int, processor: int) -> int:
         """Return a number from 0 to bound - 1 for one processor."""

@@ -14,7 +14,7 @@ included, and not merely when a processor of the cone could have reached it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,9 @@ from typing import Any
 import numpy as np
 
 from popsnet.coins import Coins
+from popsnet.errors import InputError
+from popsnet.faults import ActiveFaults, Faults
+from popsnet.faults.faults import faults_of
 from popsnet.machine import Machine
 from popsnet.memory import Memory
 from popsnet.network import Network
@@ -87,6 +90,7 @@ def check_locality(
     buffers: int | None = None,
     max_slots: int = 1000,
     demand: Demand | None = None,
+    faults: Faults | str | None = None,
 ) -> None:
     """Check that every processor acts only on what it knows.
 
@@ -112,6 +116,8 @@ def check_locality(
         Compare at most this many slots.
     demand : Demand, optional
         Check the variants that serve demands, on this one, instead of those for permutations.
+    faults : Faults or str, optional
+        Run on a network with these faults, the same in all runs. The variants must survive them.
 
     Raises
     ------
@@ -147,13 +153,18 @@ def check_locality(
     >>> check_locality("direct", Network(2, 2), demand=demand)
     """
     if demand is not None:
+        if faults:
+            raise InputError("faults cannot be combined with a demand; leave one of them out.")
         _check_demand(router, demand, variants, seed, pairs, max_slots)
         return
+    active = None
+    if faults:
+        active = partial(ActiveFaults, network, faults_of(faults), Coins(seed))
     routes = _routes(router, network, variants, buffers)
     n = network.n
     destination = make_permutation("random", network, Coins(seed))
     for name, route, capacity in routes:
-        run = partial(_moments, network, route, capacity, max_slots, None)
+        run = partial(_moments, network, route, capacity, max_slots, None, faults=active)
         unchanged = list(run(destination, PrivateCoins(seed, n)))
         for x, y in pairs_by_chance(n, seed, pairs):
             exchanged = destination.copy()
@@ -252,11 +263,13 @@ def _moments(
     start: Ints | None,
     destination: Ints,
     coins: Coins,
+    faults: Callable[[], ActiveFaults] | None = None,
 ) -> Iterator[Moment]:
     """Run the router and yield, in turn, what processors did in each slot and after it."""
     destination = destination.copy()
     destination.flags.writeable = False
-    machine = Machine(network, destination, buffers, start)
+    active = None if faults is None else faults()
+    machine = Machine(network, destination, buffers, start, faults=active)
     machine.memory = journal = _Journal(network, destination, buffers, start)
     running = route(network, destination, coins, journal)
     slot = next(running, None)

@@ -26,6 +26,9 @@ Numbers = npt.NDArray[np.float64]
 _APART = 32
 """From this d = g on a run is likely to reach the bijections that keep companions apart."""
 
+_SURE = 1 - 1e-12
+"""A probability of which the complement has a logarithm."""
+
 _MOST_HEARD = 40
 """The most packets of one class that a set hears: on average at most one, and more than this with
 probability 10^-50."""
@@ -78,6 +81,24 @@ def after_park(network: Network, rho: Numbers, window: int) -> Numbers:
         for size, part in _shares(network):
             of_class = (np.minimum(heard, size) * probabilities).sum(axis=0)
             stored += share * part * places * of_class
+    return rho - stored * network.g / network.d
+
+
+def after_verified_park(network: Network, rho: Numbers, window: int) -> Numbers:
+    """Return the fraction after a verified park stage with one window of w slots.
+
+    Of each class every member of a set stores one packet, and public numbers say which member
+    stores a packet. So a member with a free place hears a packet for it in a slot with probability
+    (ρ/ws)e^(-ρc/w), where s is the size of the set and c the places of the relay group. Bijections
+    do not keep companions apart.
+    """
+    crowd = np.minimum((rho * (network.d - 1) + _companion(network)) / network.d, 1.0)
+    stored = np.zeros_like(rho)
+    for places, share in _shares(network):
+        heard = rho / window * np.exp(-crowd * places / window)
+        for size, part in _shares(network):
+            full = np.log1p(-np.minimum(heard / size, _SURE))
+            stored += share * part * places * size * -np.expm1(window * full)
     return rho - stored * network.g / network.d
 
 
@@ -228,4 +249,23 @@ def after_windows(network: Network, rho: float, windows: Sequence[int]) -> float
             heard = np.arange(size)[:, None]
             free = (size - heard) * _binomial(heard, np.arange(len(left)), np.array(1 / places))
             stored += share * part * places * float(gone @ (size - free.sum(axis=0)))
+    return rho - stored * network.g / network.d
+
+
+def after_verified_windows(network: Network, rho: float, windows: Sequence[int]) -> float:
+    """Return the fraction after a verified park stage of several windows.
+
+    The packets that a set has heard are spread evenly over its members and their classes, one
+    place each. A packet whose place is taken tries no more in this stage.
+    """
+    stored = 0.0
+    for places, share in _shares(network):
+        left = np.diag(first_at_a_set(rho * places))
+        for window in windows:
+            left = left_at_a_set(left, window)
+        gone = np.array([np.trace(left, -number) for number in range(len(left))])
+        for size, part in _shares(network):
+            cells = size * places
+            taken = cells * (1 - (1 - 1 / cells) ** np.arange(len(left)))
+            stored += share * part * float(gone @ taken)
     return rho - stored * network.g / network.d

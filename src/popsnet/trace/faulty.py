@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TypeAlias
 
-from popsnet.errors import Rule
 from popsnet.network import Network
 from popsnet.trace.event import Send
 from popsnet.trace.reader import FaultsOfTrace, SlotLine
@@ -19,8 +18,7 @@ class FaultyParts:
 
     def __init__(self, network: Network, faults: FaultsOfTrace) -> None:
         self._network, self._faults = network, faults
-        n, d, g = network.n, network.d, network.g
-        self.wrong = _wrong(faults, n, g)
+        d, g = network.d, network.g
         self._couplers = _earliest(((to * g + by, slot) for to, by, slot in faults.couplers))
         self._senders = _earliest([*faults.transmitters, *faults.processors])
         self._hearers = _earliest([*faults.receivers, *faults.processors])
@@ -66,9 +64,10 @@ class FaultyParts:
             return False
         a, b = source // d, destination // d
         for via in range(g):
-            relay = via * d + a // self._alike
+            relays = range(via * d + a // self._alike, via * d + d, g)
             needed = (via * g + a, b * g + via, via * g + b, a * g + via)
-            if relay not in broken and not any(one in self._couplers for one in needed):
+            dead = any(one in self._couplers for one in needed)
+            if not dead and any(relay not in broken for relay in relays):
                 return True
         return False
 
@@ -81,14 +80,3 @@ def _earliest(parts: Iterable[tuple[int, int]]) -> dict[int, int]:
     for part, slot in parts:
         found[part] = min(slot, found.get(part, slot))
     return found
-
-
-def _wrong(faults: FaultsOfTrace, n: int, g: int) -> str | None:
-    """Return what is wrong with the faults of a header."""
-    for to, by, _ in faults.couplers:
-        if not (0 <= to < g and 0 <= by < g):
-            return f"{Rule.GROUP_EXISTS}, and coupler {to},{by} is dead"
-    for processor, _ in (*faults.transmitters, *faults.receivers, *faults.processors):
-        if not 0 <= processor < n:
-            return f"{Rule.PROCESSOR_EXISTS}, and a part of {processor} is dead"
-    return None

@@ -41,6 +41,16 @@ class FaultsOfTrace(Struct, frozen=True, forbid_unknown_fields=True):
     loss: Annotated[float, Meta(ge=0, le=1)] = 0.0
     loss_per: Literal["coupler", "listener"] = "coupler"
 
+    def wrong_on(self, d: int, g: int) -> str | None:
+        """Return which part the network does not have, None if it has all."""
+        for to, by, _ in self.couplers:
+            if not (0 <= to < g and 0 <= by < g):
+                return f"faults name coupler {to},{by}; groups are numbered 0 to {g - 1}."
+        for processor, _ in (*self.transmitters, *self.receivers, *self.processors):
+            if not 0 <= processor < d * g:
+                return f"faults name processor {processor}; there are 0 to {d * g - 1}."
+        return None
+
 
 class Header(Struct, frozen=True):
     """The first line of a trace."""
@@ -248,6 +258,8 @@ class TraceReader:
             _ = header.network
         except InputError as error:
             raise self._error(str(error)) from error
+        if header.faults is not None and (wrong := header.faults.wrong_on(header.d, header.g)):
+            raise self._error(wrong)
         return header
 
     def _line(self, raw: bytes) -> Line:

@@ -119,10 +119,7 @@ class Replay:
 
     def run(self) -> TraceCheck:
         """Replay the trace and return what was found."""
-        wrong = self._wrong_header()
-        if self.faults is not None and not wrong:
-            wrong = self.faults.wrong
-        if wrong:
+        if wrong := self._wrong_header():
             self._violation(None, wrong)
             return self.report
         self._begin()

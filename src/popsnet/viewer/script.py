@@ -7,8 +7,9 @@ from functools import cache
 from importlib.resources import files
 
 MODULES = (
-    "trace.js", "words.js", "shapes.js", "save.js", "network.js", "matrix.js", "conflicts.js",
-    "charts.js", "guide.js", "player.js", "panel.js", "opening.js", "link.js", "main.js",
+    "faults.js", "trace.js", "words.js", "shapes.js", "save.js", "network.js", "matrix.js",
+    "conflicts.js", "charts.js", "guide.js", "player.js", "panel.js", "opening.js",
+    "link.js", "main.js",
 )  # fmt: skip
 """Each module comes after those it imports from."""
 

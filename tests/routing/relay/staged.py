@@ -194,6 +194,8 @@ def any_variant(rng: np.random.Generator, network: Network) -> str | None:
         return "roll-call"
     if choice == 3 and d % g == 0 and g <= 64:
         return "census"
+    if choice == 4:
+        return str(rng.choice(["survive", "survive-flooded"]))
     return any_schedule(rng, network)
 
 

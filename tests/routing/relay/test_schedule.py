@@ -212,7 +212,8 @@ def test_a_stage_that_does_not_fit_says_what_would(
 def test_names_are_offered_only_for_what_may_be_one(cli: Cli, text: str, named: bool) -> None:
     finished = cli("route", 8, 8, "--router", "relay", "--variant", text)
     assert finished.code == 2
-    assert ("Or use a variant: direct, roll-call, census." in finished.err) == named
+    names = "Or use a variant: direct, roll-call, census, survive, survive-flooded."
+    assert (names in finished.err) == named
 
 
 def test_the_command_line_takes_schedules(cli: Cli) -> None:

@@ -105,6 +105,17 @@ DAMAGED: dict[str, tuple[Callable[[], str | bytes], str]] = {
     "phases a list": (lambda: header(phases=[1]), r"Line 1: phases is \[1\], not a JSON object"),
     "phase a number": (lambda: header(phases={"*": 5}), "Line 1: a text of phases is 5"),
     "conflict graph a number": (lambda: header(conflict_graph=1), "Line 1: conflict_graph is 1"),
+    "faults a list": (lambda: header(faults=[1]), "Line 1: faults is not a JSON object"),
+    "a coupler outside": (
+        lambda: header(faults={"couplers": [[4, 0, 1]]}),
+        "Line 1: faults has couplers that are not lists of",
+    ),
+    "a dead processor without a slot": (
+        lambda: header(faults={"processors": [[0]]}),
+        "Line 1: faults has processors that are not lists of",
+    ),
+    "a loss of 2": (lambda: header(faults={"loss": 2}), "Line 1: faults has a loss that is not"),
+    "misses a number": (lambda: slot(misses=3), "Line 4: misses is 3, not a list of processors"),
     "router a number": (lambda: header(router=5), "Line 1: router is 5, not a text"),
     "buffers of -1": (lambda: header(buffers=-1), "Line 1: buffers is -1"),
     "holdings without buffers": (

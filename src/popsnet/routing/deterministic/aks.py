@@ -106,6 +106,7 @@ def _working(network: Network) -> int:
     memory="2 packets per processor for d <= g, else 3",
     messages="single bits",
     randomness="none",
+    faults="survives none: packets are lost, and many end at wrong processors",
     reference="Ajtai, Komlós and Szemerédi, 1983, as Paterson, 1990, and Seiferas, 2009",
     online=True,
     claims=_CLAIMS,

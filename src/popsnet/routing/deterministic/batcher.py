@@ -74,6 +74,7 @@ _CLAIMS = Claims(
     buffers=2,
     messages="none",
     randomness="none",
+    faults="survives none: packets are lost, and many end at wrong processors",
     applies="d <= g",
     obstacle=_for_few,
     reference="Batcher, 1968; stages by Mei and Rizzi's off-line routing, 2003",

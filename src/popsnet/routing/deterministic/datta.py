@@ -85,6 +85,7 @@ def _working(network: Network) -> int:
     buffers=2,
     messages="two numbers up to n",
     randomness="none",
+    faults="survives none: packets are lost, and many end at wrong processors",
     reference="after Datta and Soundaralakshmi, 2003; a reconstruction, "
     "page 'deterministic' of the documentation",
     online=True,

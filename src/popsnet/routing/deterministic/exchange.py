@@ -16,7 +16,7 @@ from popsnet.network import Network
 from popsnet.routing.deterministic.pairs import I32, Pairs, pair_up
 from popsnet.schedules.cache import kept_bytes
 from popsnet.schedules.schedule import TO_DESTINATION
-from popsnet.slot import Inbox, Ints, Kind, Slot
+from popsnet.slot import NO_PACKET, Inbox, Ints, Kind, Slot
 from popsnet.sorting import ComparatorStage
 
 I64 = npt.NDArray[np.int64]
@@ -41,6 +41,7 @@ class SortedPackets:
         self.destinations: I32 = plain(destination).copy()
         self.keys = keys
         self.memory = memory
+        self._key_of = keys.copy() if memory.tolerant else None  # by packet
 
     def sort(
         self, stages: Iterable[ComparatorStage], place: Ints, of: str, step: int = 0
@@ -55,21 +56,37 @@ class SortedPackets:
 
         The low end keeps the smaller key. Both see both destinations and so decide alike: one drops
         what the other keeps. A processor holds its own packet, one that it relays and, in later
-        rounds for d > g, its partner's: two packets for one round, three for several.
+        rounds for d > g, its partner's: two packets for one round, three for several. One that
+        hears nothing, because of a fault, keeps its own.
         """
         memory, schedule, own = self.memory, pairs.schedule, self.packets[pairs.ends]
-        heard, targets = np.empty_like(own), np.empty_like(own)
+        heard, targets = np.full_like(own, NO_PACKET), np.full_like(own, NO_PACKET)
         for number, messages in enumerate(schedule.messages):
             senders, listeners, rows, from_relay, _, phase = messages
             inbox = yield schedule.slot(number, own, of, step)
-            assert len(inbox.receivers) == len(listeners)
             if from_relay[:1].any():  # then all are
                 memory.drop(senders, own[rows])
-            memory.store(listeners, inbox.packets)
+            memory.store(inbox.receivers, inbox.packets)
             if phase == TO_DESTINATION:
+                rows = heard_rows(rows, listeners, inbox)
                 heard[rows], targets[rows] = inbox.packets, inbox.destinations
-        both = self.packets, self.destinations, self.keys
-        memory.drop(*_decide(pairs.low, pairs.high, *both, heard, targets))
+        if self._key_of is None:
+            both = self.packets, self.destinations, self.keys
+            memory.drop(*_decide(pairs.low, pairs.high, *both, heard, targets))
+        else:
+            self._decide_alone(pairs, np.roll(heard, len(pairs.low)), targets, self._key_of)
+
+    def _decide_alone(self, pairs: Pairs, heard: I32, targets: I32, key_of: I64) -> None:
+        """Let each end decide from what it has and what it heard, if it heard anything."""
+        ends, heard_any, targets = pairs.ends, heard != NO_PACKET, np.roll(targets, len(pairs.low))
+        own, theirs = self.packets[ends], np.where(heard_any, heard, 0)
+        is_low = np.arange(len(ends)) < len(pairs.low)
+        smaller, larger = key_of[theirs] < key_of[own], key_of[theirs] > key_of[own]
+        takes = heard_any & np.where(is_low, smaller, larger)
+        self.memory.drop(ends[heard_any], np.where(takes, own, theirs)[heard_any])
+        self.packets[ends[takes]] = theirs[takes]
+        self.destinations[ends[takes]] = targets[takes]
+        self.keys[ends] = key_of[self.packets[ends]]
 
     def send(
         self, senders: Ints, groups: Ints, listening: tuple[Ints, Ints], phase: str
@@ -86,19 +103,32 @@ class SortedPackets:
 def swap_values(
     pairs: Pairs, values: npt.NDArray[Any], of: str, bits: int | None = None
 ) -> Generator[Slot, Inbox, npt.NDArray[Any]]:
-    """Exchange values in every pair, and return the values that all processors then have."""
+    """Exchange values in every pair, and return the values that all processors then have.
+
+    A processor that hears nothing, because of a fault, keeps its own value.
+    """
     schedule, carried = pairs.schedule, values[pairs.ends]
+    there = np.ones(len(carried), dtype=np.bool_)
     for number in range(schedule.slots):
         slot = schedule.slot(number, None, of)
         rows = schedule.transmissions(number)[2]
-        inbox = yield replace(
-            slot, packets=None, kind=Kind.CONTROL, contents=carried[rows], bits=bits
-        )
+        slot = replace(slot, packets=None, kind=Kind.CONTROL, contents=carried[rows], bits=bits)
+        inbox = yield slot if there[rows].all() else slot.only(sending=there[rows])
         assert inbox.contents is not None
-        carried[rows] = inbox.contents
+        heard = heard_rows(rows, slot.listeners, inbox)
+        carried[heard] = inbox.contents
+        there[rows] = False
+        there[heard] = True
     learned = values.copy()
-    learned[np.concatenate((pairs.high, pairs.low))] = carried
+    learned[np.concatenate((pairs.high, pairs.low))[there]] = carried[there]
     return learned
+
+
+def heard_rows(rows: I32, listeners: Ints, inbox: Inbox) -> I32:
+    """Return the rows of the listeners that heard something: all, unless there are faults."""
+    if len(inbox.receivers) == len(listeners):
+        return rows
+    return rows[np.isin(listeners, inbox.receivers)]
 
 
 @compiled

@@ -42,8 +42,8 @@ class Reservations:
         self.sends_in = np.full(network.n, -1, dtype=np.int64)
         self.hears_in = np.full(network.n, -1, dtype=np.int64)
         self.hears_from = np.zeros(network.n, dtype=np.int64)
-        self._announced = np.zeros(network.g, dtype=np.int64)
-        self._reserved = np.zeros(network.g, dtype=np.int64)
+        self._announced = np.zeros(network.n, dtype=np.int64)
+        self._reserved = np.zeros(network.n, dtype=np.int64)
         self._bits = 2 * max(network.n, delivery_slots(network)).bit_length()
 
     def make(self, place: Ints, classes: I64) -> Generator[Slot, Inbox, None]:
@@ -62,8 +62,9 @@ class Reservations:
             "leaders", place[leads], classes[leads], first[leads]
         )
         start, base = yield from self._answer(place, classes, heard_by, starts[:, 0])
-        self.sends_in[place] = base + (position - start) // g
+        self.sends_in[place] = np.where(base < 0, -1, base + (position - start) // g)
         count = np.column_stack((start, position + 1 - start))
+        trails &= (base >= 0) & (start <= position)  # others heard no answer, because of a fault
         heard_by, runs = yield from self._report(
             "trailers", place[trails], classes[trails], count[trails]
         )
@@ -91,19 +92,20 @@ class Reservations:
             assert inbox.contents is not None
             heard_by.append(inbox.receivers)
             heard.append(inbox.contents)
-        return np.concatenate(heard_by), np.concatenate(heard)
+        at, first = np.unique(np.concatenate(heard_by), return_index=True)
+        return at, np.concatenate(heard)[first]
 
     def _answer(
         self, place: Ints, classes: I64, speakers: Ints, starts: I64
     ) -> Generator[Slot, Inbox, tuple[I64, I64]]:
         """Let processors that heard a leader tell where the class begins, and its first slot."""
-        said = np.column_stack((starts, self._reserved[self.network.group(speakers)]))
+        said = np.column_stack((starts, self._reserved[speakers]))
         options = SlotOptions(phase="reserve: answers", conflict_free=True)
         inbox = yield Slot.broadcast(
             speakers, self.network.g, (place, classes), contents=said, bits=self._bits, **options
         )
         assert inbox.contents is not None
-        told = np.empty((self.network.n, 2), dtype=np.int64)
+        told = np.full((self.network.n, 2), -1, dtype=np.int64)
         told[inbox.receivers] = inbox.contents
         return told[place, 0], told[place, 1]
 
@@ -117,11 +119,9 @@ class Reservations:
         )
         assert inbox.contents is not None
         at, (start, count) = inbox.receivers, inbox.contents.T
-        group = network.group(at)
-        number = network.index(at) - self._announced[group]
+        number = network.index(at) - self._announced[at]
         mine = (number >= 0) & (number < count)
-        self.hears_in[at[mine]] = (self._reserved[group] + number // g)[mine]
+        self.hears_in[at[mine]] = (self._reserved[at] + number // g)[mine]
         self.hears_from[at[mine]] = ((start + number) % g)[mine]
-        groups, one = np.unique(group, return_index=True)  # all of a group reserve the same
-        self._announced[groups] += count[one]
-        self._reserved[groups] += -(-count[one] // g)
+        self._announced[at] += count
+        self._reserved[at] += -(-count // g)

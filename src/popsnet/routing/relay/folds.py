@@ -12,7 +12,7 @@ from popsnet.compiled import compiled
 from popsnet.memory import Memory
 from popsnet.network import I32, Network
 from popsnet.routing.relation import take_home
-from popsnet.routing.to_all import broadcast
+from popsnet.routing.to_all import among, broadcast
 from popsnet.schedules.schedule import ranks
 from popsnet.slot import Ints, Slot, Slots
 from popsnet.splitmix import word
@@ -67,7 +67,14 @@ def folds(network: Network, destination: Ints, coins: Coins, memory: Memory) -> 
     if not len(pending):
         return
     seed = int(coins.words(_SEED, 0, np.arange(1))[0])
-    public = Coins((yield from broadcast(network, seed, phase="seed")))
+    knows = yield from broadcast(network, seed, phase="seed")
+    yield from among(knows, _serve(network, destination, coins, memory, pending, Coins(seed)))
+
+
+def _serve(
+    network: Network, destination: Ints, coins: Coins, memory: Memory, pending: I32, public: Coins
+) -> Slots:
+    """Execute folds, in which processors that have heard the seed take part."""
     group, processors = network.group, network.processors
     own = _Pending(network, pending, memory.start)
     for fold in count():

@@ -53,7 +53,7 @@ class Grid(RelayStage):
 
     def run(self, state: RelayState) -> Slots:
         """Execute the stage."""
-        return _GridSlots(state, self.x, self.y).run()
+        return GridSlots(state, self.x, self.y).run()
 
     def slots(self, network: Network) -> int:
         """Return x + y + 1."""
@@ -68,11 +68,11 @@ class Grid(RelayStage):
         return 2 + self.y
 
     def working(self, network: Network) -> int:
-        """Return the bytes of stored packets and their targets by v, and of maps by slot.
+        """Return the bytes of stored packets and their two groups by v, and of maps by slot.
 
         About two thirds of all processors have a map to send, to groups that are listed twice.
         """
-        return (8 * self.y + 8 * self.x) * network.n
+        return (12 * self.y + 8 * self.x) * network.n
 
     def obstacle(self, network: Network) -> str | None:
         """Return why the stage cannot be run on a network, or None if it can."""
@@ -86,76 +86,90 @@ class Grid(RelayStage):
         return None
 
 
-class _GridSlots:
+class GridSlots:
+    """The slots of one grid stage."""
+
     def __init__(self, state: RelayState, x: int, y: int) -> None:
         network, g, n = state.network, state.network.g, state.network.n
-        self._state, self._x, self._y = state, x, y
+        self.state, self.x, self.y = state, x, y
         self._classes = superclasses(network.d, g)
         self._width = self._classes * -(-g // self._classes)  # ĝ
         self._shift = state.public_draw(self._classes)
-        self._bijection = state.fresh_bijection(self._width)
-        self._processors = network.processors
-        self._stored = np.full((y, n), NO_PACKET, dtype=np.int32)  # by v and processor
-        self._targets = np.full((y, n), NO_PACKET, dtype=np.int32)
+        self.bijection = state.fresh_bijection(self._width)
+        self.processors = network.processors
+        self.stored = np.full((y, n), NO_PACKET, dtype=np.int32)  # by v and processor
+        self.targets = np.full((y, n), NO_PACKET, dtype=np.int32)
+        self.origins = np.full((y, n), NO_PACKET, dtype=np.int32)  # groups of the sources
 
     def run(self) -> Slots:
-        state, pending = self._state, self._state.pending
-        place = state.places(self._bijection, state.destination[pending])
-        delta = (state.network.group(pending) - place - self._shift) % self._classes
-        turns, relays = delta % self._x, self._relay(place, delta // self._x)
-        maps = yield from self._attempt(turns, relays)
+        """Execute the stage."""
+        turns, relays, _ = self.ways()
+        maps = yield from self.attempt(turns, relays)
         yield from self._deliver()
         yield from self._acknowledge(turns, relays, maps)
 
-    def _relay(self, places: Ints, v: Ints | int) -> Ints:
-        return (places + v * self._x) % self._width
+    def ways(self) -> tuple[Ints, Ints, Ints]:
+        """Return for each pending source its slot u, its relay group T_v and v."""
+        state, pending = self.state, self.state.pending
+        place = state.places(self.bijection, state.destination[pending])
+        delta = (state.network.group(pending) - place - self._shift) % self._classes
+        v = delta // self.x
+        return delta % self.x, self.relay(place, v), v
 
-    def _attempt(self, turns: Ints, relays: Ints) -> Generator[Slot, Inbox, Maps]:
-        state, network = self._state, self._state.network
+    def relay(self, places: Ints, v: Ints | int) -> Ints:
+        """Return T_v for each place, g or more if there is no such group."""
+        return (places + v * self.x) % self._width
+
+    def attempt(
+        self, turns: Ints, relays: Ints, name: str = "grid"
+    ) -> Generator[Slot, Inbox, Maps]:
+        """Send packets, store what relays have room for, and return in which slots they did."""
+        state, network = self.state, self.state.network
         pending = state.pending
-        maps = np.zeros((network.n, self._x), dtype=np.uint8)
+        maps = np.zeros((network.n, self.x), dtype=np.uint8)
         exists = relays < network.g
-        for turn in range(self._x):
+        for turn in range(self.x):
             trying = (turns == turn) & exists
-            listened = self._listened(turn)
+            listened = self.listened(turn)
             listens = listened < network.g
-            listening = self._processors[listens], listened[listens]
-            phase = "grid: attempt" + (f", slot {turn + 1}" if self._x > 1 else "")
+            listening = self.processors[listens], listened[listens]
+            phase = f"{name}: attempt" + (f", slot {turn + 1}" if self.x > 1 else "")
             heard = yield Slot.send_packets(
                 pending[trying], relays[trying], listening, phase=phase, step=state.step
             )
-            place = state.places(self._bijection, heard.destinations)
-            v = (network.group(heard.receivers) - place) % self._width // self._x
-            free = self._stored[v, heard.receivers] == NO_PACKET
+            place = state.places(self.bijection, heard.destinations)
+            v = (network.group(heard.receivers) - place) % self._width // self.x
+            free = self.stored[v, heard.receivers] == NO_PACKET
             at, v = heard.receivers[free], v[free]
             state.keep(heard.at(free))
-            self._stored[v, at] = heard.packets[free]
-            self._targets[v, at] = heard.destinations[free]
+            self.stored[v, at] = heard.packets[free]
+            self.targets[v, at] = heard.destinations[free]
+            self.origins[v, at] = heard.groups[free]
             maps[at, turn] = 1
         return maps
 
-    def _listened(self, turn: int) -> Ints:
+    def listened(self, turn: int) -> Ints:
         """Return the group each processor listens to in an attempt slot, g or more for none."""
-        network = self._state.network
-        group, index = network.group(self._processors), network.index(self._processors)
+        network = self.state.network
+        group, index = network.group(self.processors), network.index(self.processors)
         return (group + self._shift + turn) % self._classes + index * self._classes
 
     def _deliver(self) -> Slots:
-        state = self._state
-        for v in range(self._y):
-            holders = self._processors[self._stored[v] != NO_PACKET]
-            relays = self._relay(state.places(self._bijection, state.waiting), v)
+        state = self.state
+        for v in range(self.y):
+            holders = self.processors[self.stored[v] != NO_PACKET]
+            relays = self.relay(state.places(self.bijection, state.waiting), v)
             exists = relays < state.network.g
             listened = state.waiting[exists], relays[exists]
-            phase = "grid: delivery" + (f", slot {v + 1}" if self._y > 1 else "")
-            stored = holders, self._stored[v, holders], self._targets[v, holders]
+            phase = "grid: delivery" + (f", slot {v + 1}" if self.y > 1 else "")
+            stored = holders, self.stored[v, holders], self.targets[v, holders]
             yield from state.deliver(*stored, listened, phase)
 
     def _acknowledge(self, turns: Ints, relays: Ints, maps: Maps) -> Slots:
         """Send the map of each relay to the groups whose packets it stored."""
-        state = self._state
-        told = self._processors[maps.any(axis=1)]
-        groups = np.stack([self._listened(turn)[told] for turn in range(self._x)], axis=1)
+        state = self.state
+        told = self.processors[maps.any(axis=1)]
+        groups = np.stack([self.listened(turn)[told] for turn in range(self.x)], axis=1)
         maps, exists = maps[told], relays < state.network.g
         listened, fanout = (state.pending[exists], relays[exists]), maps.sum(axis=1, dtype=np.int32)
         return state.send_maps(told, groups[maps == 1], listened, maps, turns, "grid: acks", fanout)

@@ -36,7 +36,15 @@ from popsnet.routing.relay.park import Park
 from popsnet.routing.relay.schedule import RelaySchedule
 from popsnet.routing.relay.single_attempt import Fold, Shower
 from popsnet.routing.relay.state import WIDEST, RelayStage
-from popsnet.theory.stages import Numbers, after_windows, first_at_a_set, left_at_a_set
+from popsnet.routing.relay.verified import VerifiedFold, VerifiedPark
+from popsnet.routing.relay.verified_grid import VerifiedGrid
+from popsnet.theory.stages import (
+    Numbers,
+    after_verified_windows,
+    after_windows,
+    first_at_a_set,
+    left_at_a_set,
+)
 
 _GRID = 400
 _NOTHING = 1e-6
@@ -105,14 +113,59 @@ def plan(network: Network) -> RelayPlan:
     >>> round(plan(Network(64, 64)).slots, 1)
     15.2
     """
-    shortest = _Shortest(network)
+    shortest = _Shortest(network, list(_options(network)))
     best = RelayPlan(_schedule(network, shortest.stages(1.0)), 1 + shortest.slots(1.0))
-    for windows, slots, rho in _first_windows(network):
-        total = 1 + slots + shortest.slots(rho)
+    for windows, modelled in _first_windows(network):
+        stage, rho = Park(windows), after_windows(_at_a_set(modelled), 1.0, modelled.windows)
+        total = 1 + stage.slots(network) + shortest.slots(rho)
         if total < best.slots:
-            stages = (Park(windows), *shortest.stages(rho))
-            best = RelayPlan(_schedule(network, stages), total)
+            best = RelayPlan(_schedule(network, (stage, *shortest.stages(rho))), total)
     return best
+
+
+@lru_cache(maxsize=64)
+def plan_survival(network: Network) -> RelayPlan:
+    """Return the schedule of verified stages that is shortest without faults, in the fluid limit.
+
+    Parameters
+    ----------
+    network : Network
+        The network.
+
+    Returns
+    -------
+    RelayPlan
+        The schedule, which has to be wrapped in a
+        :class:`~popsnet.routing.relay.survival.SurvivalSchedule`, and its expected slots if the
+        seed is configured. A flooded seed takes one slot more per stage.
+
+    Examples
+    --------
+    >>> from popsnet import Network
+    >>> from popsnet.routing.relay import plan_survival
+    >>> print(plan_survival(Network(64, 64)).schedule)
+    V2 V1
+    """
+    shortest = _Shortest(network, list(_verified_options(network)))
+    best = RelayPlan(_verified_schedule(network, shortest.stages(1.0)), shortest.slots(1.0))
+    for windows, modelled in _first_windows(network):
+        stage = VerifiedPark(windows)
+        rho = after_verified_windows(_at_a_set(modelled), 1.0, modelled.windows)
+        total = stage.slots(network) + shortest.slots(rho)
+        if total < best.slots:
+            best = RelayPlan(_verified_schedule(network, (stage, *shortest.stages(rho))), total)
+    return best
+
+
+def _verified_schedule(network: Network, stages: tuple[RelayStage, ...]) -> RelaySchedule:
+    """Return the stages and those to repeat: for d > g some short ones, and one with room for all.
+
+    With faults many more packets may be left than was planned for, for longer.
+    """
+    if network.blocks == 1:
+        return RelaySchedule(stages, stages[-1:])
+    wide = VerifiedPark((min(2 * network.blocks, WIDEST),))
+    return RelaySchedule(stages, (*_TRIES * stages[-1:], wide))
 
 
 def _schedule(network: Network, stages: tuple[RelayStage, ...]) -> RelaySchedule:
@@ -146,6 +199,17 @@ def _options(network: Network) -> Iterator[RelayStage]:
     yield from map(Shower, range(1, 5))
     if network.d <= 2 * network.g and network.g >= _MARKED:
         yield from (Mark(), MarkSeveral(2), MarkSeveral(3))
+
+
+def _verified_options(network: Network) -> Iterator[RelayStage]:
+    """Yield the verified stages to choose from."""
+    if network.d < network.g:
+        classes = superclasses(network.d, network.g)
+        yield from (VerifiedGrid(x, -(-classes // x)) for x in _grid_sizes(classes))
+        return
+    yield from (VerifiedPark((window,)) for window in _window_sizes(network.blocks))
+    if network.d > network.g:
+        yield VerifiedFold()
 
 
 def fractions(schedule: RelaySchedule, network: Network) -> Iterator[float]:
@@ -213,8 +277,8 @@ def _window_sizes(k: int) -> list[int]:
 class _Shortest:
     """V on a grid of fractions, and the stages that attain it."""
 
-    def __init__(self, network: Network) -> None:
-        self._network, self._options = network, list(_options(network))
+    def __init__(self, network: Network, options: list[RelayStage]) -> None:
+        self._network, self._options = network, options
         if not self._options:
             raise InputError(
                 f"{network}: relay plans schedules for ⌈g/d⌉ up to 2^32. Choose a smaller g."
@@ -295,8 +359,19 @@ class _Shortest:
         return tuple(stages)
 
 
-def _first_windows(network: Network) -> Iterator[tuple[tuple[int, ...], int, float]]:
-    """Yield first stages of several windows: windows, slots, and the fraction they leave."""
+class _Modelled(NamedTuple):
+    """Windows for a smaller k = d/g, and that k."""
+
+    windows: tuple[int, ...]
+    k: int
+
+
+def _at_a_set(modelled: _Modelled) -> Network:
+    return Network(modelled.k, 1)
+
+
+def _first_windows(network: Network) -> Iterator[tuple[tuple[int, ...], _Modelled]]:
+    """Yield the windows of first stages that have several, and those for which they stand."""
     k = spread(network).blocks
     if network.d < 3 * spread(network).g:
         return
@@ -318,7 +393,5 @@ def _first_windows(network: Network) -> Iterator[tuple[tuple[int, ...], int, flo
                 best[total] = (rho, (*windows, size), after)
         if len(windows) > 1:
             scaled = tuple(-(-size * k // modelled) for size in windows)
-            if scaled[0] > WIDEST:
-                continue
-            rho = after_windows(Network(modelled, 1), 1.0, windows)
-            yield scaled, sum(scaled) + len(scaled) + k, rho
+            if scaled[0] <= WIDEST:
+                yield scaled, _Modelled(windows, modelled)

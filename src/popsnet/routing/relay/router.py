@@ -7,11 +7,13 @@ from collections.abc import Generator
 from functools import partial
 from itertools import pairwise
 from math import log2
+from typing import Literal
 
 import numpy as np
 
 from popsnet.coins import Coins
 from popsnet.errors import InputError, did_you_mean
+from popsnet.faults import KINDS
 from popsnet.memory import Memory
 from popsnet.network import Network
 from popsnet.routing.direct import WORDS, direct, direct_slots, direct_working
@@ -20,10 +22,19 @@ from popsnet.routing.relation import own_and_due
 from popsnet.routing.relay.census import CENSUS_PHASES, census, census_slots
 from popsnet.routing.relay.folds import FOLDS_PHASES, folds
 from popsnet.routing.relay.park import Park, SweepStage
-from popsnet.routing.relay.planner import plan
+from popsnet.routing.relay.planner import plan, plan_survival
 from popsnet.routing.relay.roll_call import ROLL_CALL_PHASES, roll_call
 from popsnet.routing.relay.schedule import RelaySchedule, parse_schedule
 from popsnet.routing.relay.state import RelayState
+from popsnet.routing.relay.survival import (
+    FLOODED,
+    SURVIVE,
+    SurvivalSchedule,
+    parse_survival,
+    survive,
+)
+from popsnet.routing.relay.verified import VerifiedStage
+from popsnet.routing.relay.verified_grid import VerifiedGrid
 from popsnet.routing.router import (
     Variant,
     default_working,
@@ -31,7 +42,7 @@ from popsnet.routing.router import (
     register_relation,
     register_variant,
 )
-from popsnet.routing.to_all import broadcast
+from popsnet.routing.to_all import Bools, among, broadcast
 from popsnet.slot import Inbox, Ints, Slot, Slots
 from popsnet.theory.bounds import Bound
 from popsnet.theory.stage_growth import log_star
@@ -57,25 +68,33 @@ def follow(
     After a shower without objections in the global OR every processor knows. Copies that relays
     keep for a marked stage are dropped with the end of the run.
     """
-    state = yield from _begin(network, destination, coins, memory)
-    for state.step, (stage, state.following) in enumerate(pairwise(schedule)):
-        if not state.pending.size:
-            break
-        yield from stage.run(state)
+    state, knows = yield from _begin(network, destination, coins, memory)
+    yield from among(knows, _stages(schedule, state))
     if any(stage.looks_ahead for stage in schedule.all_stages):
         memory.drop_copies()
 
 
+def _stages(schedule: RelaySchedule, state: RelayState) -> Slots:
+    for state.step, (stage, state.following) in enumerate(pairwise(schedule)):
+        if not state.pending.size:
+            return
+        yield from stage.run(state)
+
+
 def _begin(
     network: Network, destination: Ints, coins: Coins, memory: Memory
-) -> Generator[Slot, Inbox, RelayState]:
-    word = int(coins.words(SEED, 0, np.arange(1))[0])
-    seed = yield from broadcast(network, word, phase="seed")
-    return RelayState(network, destination, coins, memory, seed)
+) -> Generator[Slot, Inbox, tuple[RelayState, Bools]]:
+    """Send the seed, and return the state and which processors have heard it."""
+    seed = int(coins.words(SEED, 0, np.arange(1))[0])
+    knows = yield from broadcast(network, seed, phase="seed")
+    return RelayState(network, destination, coins, memory, seed), knows
 
 
 def _scheduled(text: str) -> Variant:
     """Return the variant that follows a schedule, under its canonical text."""
+    surviving = parse_survival(text)
+    if surviving is not None:
+        return _surviving(surviving)
     try:
         schedule = parse_schedule(text)
     except InputError as error:
@@ -84,6 +103,11 @@ def _scheduled(text: str) -> Variant:
         if not re.fullmatch(r"[a-z _-]+", text):
             raise
         raise InputError(f"{error} Or use a variant: {', '.join(_NAMED)}.") from None
+    for stage in schedule.all_stages:
+        if isinstance(stage, VerifiedStage | VerifiedGrid):
+            raise InputError(
+                f"Stage {stage} is for schedules that survive faults; give 'survive: {schedule}'."
+            )
     return Variant(
         partial(follow, schedule),
         schedule.obstacle,
@@ -96,7 +120,20 @@ def _scheduled(text: str) -> Variant:
     )
 
 
-_NAMED = ("direct", "roll-call", "census")
+def _surviving(schedule: SurvivalSchedule) -> Variant:
+    return Variant(
+        partial(survive, schedule),
+        schedule.obstacle,
+        name=str(schedule),
+        schedule=schedule,
+        buffers=schedule.buffers,
+        working=schedule.working,
+        words=Words(_SURVIVES, schedule.phases),
+        survives=frozenset(KINDS),
+    )
+
+
+_NAMED = ("direct", "roll-call", "census", SURVIVE, FLOODED)
 
 
 def _meant(text: str) -> str:
@@ -224,6 +261,13 @@ def _explain(schedule: RelaySchedule, network: Network) -> str:
     return f"{_PUBLIC} Relays and destinations compute from it where to listen."
 
 
+_SURVIVES = (
+    "A public random number, known to every processor, determines the group through which each "
+    "packet travels, afresh in every try. A source keeps its packet until it hears that its "
+    "destination has it, so no dead part and no lost message can lose a packet."
+)
+
+
 @register(
     "relay",
     variant="direct",
@@ -235,8 +279,11 @@ def _explain(schedule: RelaySchedule, network: Network) -> str:
     memory="2 + ⌈d/g⌉ packets per processor, one more for Q, X and census; XY(x,y) 2 + y, roll "
     "call g + 2",
     messages="a seed of 64 bits, maps of w bits, single bits; T names of log2 d bits, Q, X packet "
-    "numbers, census g counters of log2 d bits",
+    "numbers, census g counters of log2 d bits; survive no seed, acks of ⌈d/g⌉ log2 g bits, or y "
+    "log2 g in VXY(x,y)",
     randomness="a public seed, private coins",
+    faults="variant survive: all; others: none, as a relay that has acknowledged a packet may not "
+    "be able to deliver it, and a processor that did not hear the seed takes no part",
     reference="popsnet; page 'relay' of the documentation",
     online=True,
     claims=_CLAIMS,
@@ -287,7 +334,38 @@ register_relation(
 )
 def by_census(network: Network, destination: Ints, coins: Coins, memory: Memory) -> Slots:
     """Route by :func:`census` in about 3d/g slots, if a message may hold g counters."""
-    state = yield from _begin(network, destination, coins, memory)
+    state, knows = yield from _begin(network, destination, coins, memory)
+    yield from among(knows, _by_census(state))
+
+
+def _by_census(state: RelayState) -> Slots:
     while state.pending.size:
         yield from census(state)
         state.step += 1
+
+
+def _plan_of(network: Network, seed: Literal["configured", "flooded"]) -> SurvivalSchedule:
+    return SurvivalSchedule(plan_survival(network).schedule, seed)
+
+
+def _register_survival(name: str, seed: Literal["configured", "flooded"]) -> None:
+    """Register the planned schedule of verified stages, under the name of its text."""
+    every = SurvivalSchedule(parse_schedule("V(2,2) VF VXY(1,1)"), seed)
+
+    def route(network: Network, destination: Ints, coins: Coins, memory: Memory) -> Slots:
+        """Follow the plan."""
+        return survive(_plan_of(network, seed), network, destination, coins, memory)
+
+    register_variant(
+        "relay",
+        name,
+        buffers=lambda network: _plan_of(network, seed).buffers(network),
+        working=lambda network: _plan_of(network, seed).working(network),
+        words=Words(_SURVIVES, every.phases),
+        survives=KINDS,
+        planned=lambda network: str(_plan_of(network, seed)),
+    )(route)
+
+
+_register_survival(SURVIVE, "configured")
+_register_survival(FLOODED, "flooded")

@@ -12,6 +12,12 @@ copy. The last stage is repeated while a processor waits. ``P2 | P1 F`` repeats 
     Tr               team, r candidates               5 + 3k                d ≥ g
     Q, Xr            marked, r places                 1 + rk                d ≥ g
     XY(x,y)          grid                             x + y + 1             d < g, xy ≥ ⌈g/d⌉
+
+Schedules that survive faults, :mod:`popsnet.routing.relay.survival`, have other stages:
+
+    Vw, V(w1,w2,…)   verified park, m windows         Σw + m - 1 + 3k       d ≥ g
+    VF               verified fold                    4                     d ≥ g
+    VXY(x,y)         verified grid                    x + 2y + 1            d < g, xy ≥ ⌈g/d⌉
 """
 
 from __future__ import annotations
@@ -31,6 +37,8 @@ from popsnet.routing.relay.park import Park, SweepStage
 from popsnet.routing.relay.single_attempt import Fold, Shower
 from popsnet.routing.relay.state import WIDEST, RelayStage
 from popsnet.routing.relay.team import TeamStage
+from popsnet.routing.relay.verified import VerifiedFold, VerifiedPark
+from popsnet.routing.relay.verified_grid import VerifiedGrid
 from popsnet.routing.to_all import global_or_bytes
 
 _MOST_STAGES = 1000
@@ -127,7 +135,7 @@ class RelaySchedule:
         if network.wavelengths == 1:
             return None
         for stage in self.all_stages:
-            if not isinstance(stage, Park | SweepStage | Fold):
+            if type(stage) not in (Park, SweepStage, Fold):
                 return f"stage {stage} uses one wavelength; with several use stages P, S and F."
         return channels.obstacle(network)
 
@@ -191,10 +199,12 @@ def _period(stages: tuple[RelayStage, ...]) -> tuple[RelayStage, ...]:
 
 
 _MADE_OF = (
-    "A schedule is made of Pw or P(w1,w2,…), S, F, Rr, Tr, Q, Xr and XY(x,y), as in 'P2 P1 P1 R2'."
+    "A schedule is made of Pw or P(w1,w2,…), S, F, Rr, Tr, Q, Xr and XY(x,y), as in 'P2 P1 P1 R2', "
+    "or after 'survive:' of Vw or V(w1,w2,…), VF and VXY(x,y)."
 )
 _STAGE = re.compile(
-    r"(P|S|F|R|T|Q|XY|X)(\d+|\((?:\s*\d+\s*(?:,\s*\d+\s*)*)?\))?(?=\s|$|([PSFRTQX]))"
+    r"(P|S|F|R|T|Q|XY|X|VXY|VF|V)(\d+|\((?:\s*\d+\s*(?:,\s*\d+\s*)*)?\))?"
+    r"(?=\s|$|([PSFRTQXV]))"
 )
 
 _MAKERS: dict[str, tuple[Callable[..., RelayStage], range, str]] = {
@@ -206,6 +216,9 @@ _MAKERS: dict[str, tuple[Callable[..., RelayStage], range, str]] = {
     "Q": (Mark, range(1), "no number"),
     "X": (MarkSeveral, range(1, 2), "one number of places, as in X2"),
     "XY": (Grid, range(2, 3), "two numbers, as in XY(4,4)"),
+    "V": (lambda *windows: VerifiedPark(windows), range(1, 1000), "windows, as in V2 or V(5,5)"),
+    "VF": (VerifiedFold, range(1), "no number"),
+    "VXY": (VerifiedGrid, range(2, 3), "two numbers, as in VXY(4,4)"),
 }
 
 

@@ -30,6 +30,9 @@ SHIFT = "relay shift"
 CANDIDATES = "relay candidates"
 """The purpose of the public numbers that give every destination its candidate groups."""
 
+MEMBERS = "relay members"
+"""The purpose of the public numbers by which members of a set are chosen."""
+
 WIDEST = 2**16
 """The largest number in a stage."""
 
@@ -50,8 +53,10 @@ class RelayState:
     coins: Coins
     memory: Memory
     seed: int
-    """The public seed, heard by every processor in the first slot."""
+    """The public seed, which is known to every processor that takes part."""
     step: int = 0
+    turns: bool = True
+    """Whether bijections are turned, as :mod:`popsnet.routing.relay.bijection` says."""
     pending: Ints = field(init=False)
     """The sources that do not know that their packet has arrived, and keep it."""
     undelivered: Bools = field(init=False)
@@ -74,6 +79,13 @@ class RelayState:
         self.memory.deliver(processors[~away], processors[~away])
 
     @property
+    def expecting(self) -> Ints:
+        """The destinations of all packets that are sent, with those that have their packet."""
+        processors = self.network.processors
+        expecting: Ints = processors[self.destination != processors]
+        return expecting
+
+    @property
     def waiting(self) -> Ints:
         """The destinations whose packet has not arrived, by number."""
         return self.network.processors[self.undelivered]
@@ -86,7 +98,7 @@ class RelayState:
         """Return the next public bijection of [0, size), one per group."""
         g, number = self.network.g, self._bijections
         self._bijections += 1
-        if self._latest is None or number < FRESH or self.network.d != g:
+        if self._latest is None or number < FRESH or self.network.d != g or not self.turns:
             self._latest = Bijection(self.seed, number, g, size)
         else:
             everyone = np.arange(g, dtype=np.int32)
@@ -151,6 +163,12 @@ class RelayState:
             return Coins(self.seed).draws(bound, CANDIDATES, step, rows)
 
         return draw
+
+    def group_draws(self, bound: int) -> Ints:
+        """Return the next public numbers in [0, bound), one per group."""
+        self._bijections += 1
+        groups = np.arange(self.network.g)
+        return Coins(self.seed).draws(bound, MEMBERS, self._bijections - 1, groups)
 
     def attempts(self, slots: int) -> Ints:
         """Draw for each pending source the slot of the next window in which it tries."""

@@ -202,7 +202,7 @@ class Page {
     byId("cells").hidden = !this.asMatrix;
     byId("aim").hidden = this.runs[0].traffic;
     byId("flow").hidden = !this.runs[0].traffic;
-    byId("legend").replaceChildren(legend(this.asMatrix ? legendOfMatrix() : legendOfNetwork(this.runs[0].traffic)));
+    byId("legend").replaceChildren(legend(this.asMatrix ? legendOfMatrix(this.runs[0]) : legendOfNetwork(this.runs[0])));
   }
 
   setMatrix(wanted) {

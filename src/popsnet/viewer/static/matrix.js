@@ -83,6 +83,7 @@ export class MatrixView {
       pen.stroke();
     }
     if (slot !== null) this.fill(pen, colour, slot);
+    this.strike(pen, colour);
     this.frame(pen, colour);
   }
 
@@ -110,6 +111,25 @@ export class MatrixView {
       }
       pen.stroke();
     }
+  }
+
+  /** The couplers that are dead now. */
+  dead() {
+    return this.run.faults?.couplersIn(this.slot?.claimed ?? 1) ?? [];
+  }
+
+  /** Strike dead couplers through. */
+  strike(pen, colour) {
+    const { run, cell } = this;
+    pen.strokeStyle = colour("--text");
+    pen.lineWidth = Math.max(1, cell / 9);
+    pen.beginPath();
+    for (const c of this.dead()) {
+      const [x, y] = [(c % run.g) * cell, Math.floor(c / run.g) * cell];
+      pen.moveTo(x, y + cell);
+      pen.lineTo(x + cell, y);
+    }
+    pen.stroke();
   }
 
   /** The same as SVG, its colours written out. */
@@ -141,6 +161,7 @@ export class MatrixView {
         used.length === 0 ? null : svg("path", { class: "used", fill: colour("--cell-used"), d: squares(used, large ? Math.round(cell * 0.22) : 0) }),
         collided.length === 0 ? null : svg("path", { class: "collided", fill: colour("--cell-collided"), d: squares(collided, 0) }),
         large && collided.length > 0 ? svg("path", { class: "crosses", fill: "none", stroke: colour("--cell-cross"), "stroke-width": Math.max(1.5, cell / 9), d: crosses(collided, cell * 0.22) }) : null,
+        this.dead().length === 0 ? null : svg("path", { class: "dead", fill: "none", stroke: colour("--text"), "stroke-width": Math.max(1, cell / 9), d: this.dead().map((c) => `M${(c % run.g) * cell},${(Math.floor(c / run.g) + 1) * cell}l${cell},${-cell}`).join("") }),
         followed.length === 0 ? null : svg("path", { class: "followed", fill: "none", stroke: colour("--text"), "stroke-width": 3, d: squares(followed, 0) }),
       ),
     );
@@ -201,13 +222,15 @@ export class MatrixView {
     if (cursor === null) {
       const used = slot?.used.length ?? 0;
       const collided = slot?.collided.length ?? 0;
-      this.words.textContent = `Of ${count(couplers, "coupler")}: ${used.toLocaleString("en")} carry a message, ${collided.toLocaleString("en")} have a collision, ${(couplers - used - collided).toLocaleString("en")} are idle.`;
+      const dead = this.dead().length;
+      this.words.textContent = `Of ${count(couplers, "coupler")}: ${used.toLocaleString("en")} carry a message, ${collided.toLocaleString("en")} have a collision, ${(couplers - used - collided).toLocaleString("en")} are idle${dead === 0 ? "" : ` or dead (${dead.toLocaleString("en")})`}.`;
       return;
     }
     const messages = (slot?.sends ?? []).filter(([processor, groups]) =>
       Math.floor(processor / run.d) === cursor % run.g && groups.includes(Math.floor(cursor / run.g)));
     const name = `Coupler ${couplerName(run, cursor)}, from group ${cursor % run.g} to group ${Math.floor(cursor / run.g)}`;
-    if (messages.length === 0) this.words.textContent = `${name}: idle.`;
+    if (this.dead().includes(cursor)) this.words.textContent = `${name}: dead${messages.length === 0 ? "" : `; ${listed(messages.map(messageName))} sent on it in vain`}.`;
+    else if (messages.length === 0) this.words.textContent = `${name}: idle.`;
     else if (!slot?.collided.includes(cursor)) this.words.textContent = `${name}: carries ${listed(messages.map(messageName))}.`;
     else this.words.textContent = `${name}: ${listed(messages.filter((send) => slot.clashes.has(channelOf(run, send, Math.floor(cursor / run.g)))).map(messageName))} collide and are destroyed.`;
   }

@@ -172,7 +172,7 @@ export class NetworkView {
     const signals = [];
     const travellers = [];
     if (slot !== null) this.transmissions(slot, signals, travellers);
-    const boxes = this.boxes(slot);
+    const boxes = [...this.broken(Math.max(1, slot === null ? t : slot.claimed)), ...this.boxes(slot)];
     const stored = this.store(before, this.layout.left, -1, slot === null ? t : t - 1);
     const settled = this.store(after, this.layout.right, 1, t);
     if (moving) for (const element of settled) this.finals.push(element);
@@ -221,9 +221,12 @@ export class NetworkView {
       for (const group of groups) {
         const c = group * run.g + Math.floor(processor / run.d);
         const at = layout.coupler(c);
-        const met = slot.clashes.has(channelOf(run, send, group));
-        const title = `Processor ${processor} sends ${messageName(send)} on ${couplerName(run, c)}${met ? ": destroyed" : ""}`;
-        ray(`${className(kind)}${met ? " collided" : ""}`,
+        const mute = run.faults?.mute(processor, slot.claimed);
+        const met = slot.clashes.has(channelOf(run, send, group)) && !mute;
+        const stopped = mute || run.faults?.coupler(c, slot.claimed);
+        const fate = met ? ": destroyed" : mute ? ": its transmitter is dead" : stopped ? ", which is dead" : "";
+        const title = `Processor ${processor} sends ${messageName(send)} on ${couplerName(run, c)}${fate}`;
+        ray(`${className(kind)}${met ? " collided" : stopped ? " stopped" : ""}`,
           { x: layout.left + layout.radius, y: layout.processorY(processor) }, { x: at.x - half, y: at.y },
           0, 0.45, kind === "packet" ? packet : null, title);
         if (this.follows(send)) signals.at(-1).classList.add("followed");
@@ -237,7 +240,9 @@ export class NetworkView {
       const from = { x: at.x + half, y: at.y };
       const to = { x: layout.right - layout.radius - 7, y };
       const message = hearing.get(processor);
-      const what = message === undefined ? "hears nothing" : `hears ${messageName(slot.sends[message])}`;
+      const missed = slot.missed.find(([listener]) => listener === processor);
+      const what = missed !== undefined ? `misses ${messageName(slot.sends[missed[1]])} because of a fault`
+        : message === undefined ? "hears nothing" : `hears ${messageName(slot.sends[message])}`;
       const tuned = wavelength === undefined ? "" : ` on wavelength ${wavelength}`;
       const title = `Processor ${processor} listens to ${couplerName(run, c)}${tuned} and ${what}`;
       if (message !== undefined) {
@@ -264,6 +269,7 @@ export class NetworkView {
     const used = new Map();
     const followed = new Set();
     for (const send of slot.sends) {
+      if (run.faults?.mute(send[0], slot.claimed)) continue;
       for (const group of send[1]) {
         const c = group * run.g + Math.floor(send[0] / run.d);
         used.set(c, [...(used.get(c) ?? []), send]);
@@ -271,12 +277,30 @@ export class NetworkView {
       }
     }
     return Array.from(used, ([c, sends]) => {
-      const box = collided.has(c)
+      const box = run.faults?.coupler(c, slot.claimed)
+        ? this.box(c, "dead", `dead, and ${sends.length > 1 ? "several messages are" : `${messageName(sends[0])} is`} sent on it`, "")
+        : collided.has(c)
         ? this.box(c, "collided", "messages collide and are destroyed", "")
         : this.box(c, `used ${className(sends[0][2])}`, `carries ${listed(sends.map(messageName))}`, sends.map(contents).join(" "));
       if (followed.has(c)) box.classList.add("followed");
       return box;
     });
+  }
+
+  /** The couplers and processors that do not work in a slot. */
+  broken(number) {
+    const { run, layout } = this;
+    if (run.faults === null) return [];
+    const parts = run.faults.couplersIn(number).map((c) => this.box(c, "dead", "dead", ""));
+    for (const p of run.faults.processorsIn(number)) {
+      for (const x of [layout.left, layout.right]) {
+        const [y, arm] = [layout.processorY(p), layout.radius * 0.75];
+        const strike = svg("path", { class: "strike", d: `M${x - arm},${y + arm} L${x + arm},${y - arm}` });
+        strike.append(svg("title", {}, `Processor ${p}: ${run.faults.of(p, number)}`));
+        parts.push(strike);
+      }
+    }
+    return parts;
   }
 
   /** Whether a message is or names the packet that is followed. */
@@ -298,6 +322,8 @@ export class NetworkView {
     if (state === "collided") {
       const arm = tall * 0.32;
       box.append(svg("path", { class: "cross", d: `M${x - arm},${y - arm} L${x + arm},${y + arm} M${x + arm},${y - arm} L${x - arm},${y + arm}` }));
+    } else if (state === "dead") {
+      box.append(svg("path", { class: "strike", d: `M${x - wide / 2},${y + tall / 2} L${x + wide / 2},${y - tall / 2}` }));
     } else if (state === "idle" && run.g <= 4 && layout.inColumn) write("name", couplerName(run, c), tall * 0.5);
     else if (tall > 15) write("contents", text, layout.inColumn ? tall * 0.62 : tall * 0.5);
     return box;

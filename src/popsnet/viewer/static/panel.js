@@ -1,6 +1,6 @@
 // One run on the page: its figure, text and charts.
 import { MOST_DRAWN, networkName, stateAfter } from "./trace.js";
-import { count, explainPhase, historyOf, nameSlot, tellOutcome, tellSlot, tellStanding } from "./words.js";
+import { count, couplerName, explainPhase, historyOf, nameSlot, tellOutcome, tellSlot, tellStanding } from "./words.js";
 import { html } from "./shapes.js";
 import { NetworkView } from "./network.js";
 import { MatrixView } from "./matrix.js";
@@ -48,7 +48,7 @@ export class Panel {
         html("h2", {}, run.name),
         html("p", { class: "outcome" }, tellOutcome(run)),
       ),
-      html("p", { class: "about" }, run.explanation),
+      html("p", { class: "about" }, run.explanation, this.faults()),
       this.broken(),
       html("div", { class: "stage" },
         html("div", { class: "scene" }, this.hint, this.place),
@@ -72,6 +72,12 @@ export class Panel {
       `This trace breaks the rules of the network ${count(problems.length, "time")}, first ${problems[0].slot === 0 ? "at the start" : `in slot ${problems[0].slot}`}: ${problems[0].text}.`);
   }
 
+  faults() {
+    const { faults } = this.run;
+    if (faults === null) return null;
+    return html("span", { class: "faults" }, faults.words((c) => couplerName(this.run, c)));
+  }
+
   saving() {
     const button = (name, format) => html("button", { type: "button", class: `save-${format}`, onclick: () => this.save(format) }, name);
     return html("div", { class: "save", role: "group", "aria-label": `Save the figure of ${this.run.name}` }, button("Save as SVG", "svg"), button("Save as PNG", "png"));
@@ -83,7 +89,7 @@ export class Panel {
     this.acts.rest();
     const figure = this.view.drawing();
     const marks = this.root.appendChild(html("div", { class: "marks" })); // to be seen by the style sheet
-    const entries = (this.view === this.network ? legendOfNetwork(run.traffic) : legendOfMatrix()).filter(({ of }) => figure.querySelector(of));
+    const entries = (this.view === this.network ? legendOfNetwork(run) : legendOfMatrix(run)).filter(({ of }) => figure.querySelector(of));
     const legend = entries.map(({ mark, text }) => ({ mark: standalone(marks.appendChild(mark)), text }));
     marks.remove();
     const { followed } = this.matrix;

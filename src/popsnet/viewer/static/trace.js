@@ -1,4 +1,5 @@
 // Reads a trace (docs/reference/trace-format.md) and replays it by the rules of the network.
+import { Faults, wrongFaults } from "./faults.js";
 
 export const MOST_GROUPS = 256;
 export const MOST_PROCESSORS = 2 ** 17;
@@ -40,14 +41,17 @@ export class TraceError extends Error {}
  * @property {Holding[]} drops
  * @property {Arrival[]} arrives packets that arrive at the beginning of the slot
  * @property {Holding[]} delivers packets that leave at their destinations after it
+ * @property {number[]} misses processors for which a message is lost
  *
  * @typedef {object} Replayed What happened in it.
  * @property {number} signals messages, one for each coupler
  * @property {number[]} used couplers that carry messages, on each wavelength one
+ * @property {number[]} silent dead couplers that carry messages, on each wavelength one
  * @property {number[]} collided couplers with more on a wavelength
  * @property {Set<number>} clashes channels with more than one message; see channelOf
  * @property {number} destroyed messages on them
  * @property {Heard[]} heard
+ * @property {Heard[]} missed what a fault kept from a listener
  * @property {number[]} gone packets that no processor holds any more
  * @property {number[]} deliveries packets that are delivered
  *
@@ -65,6 +69,7 @@ export class TraceError extends Error {}
  * @property {string} explanation what the router does
  * @property {[string, string][]} phases patterns of phases and what happens in them
  * @property {boolean} byResidue whether the conflict graph is drawn of destinations mod g
+ * @property {Faults | null} faults what does not work
  * @property {boolean} traffic whether packets arrive during the run and leave when they are delivered
  * @property {number[]} destination
  * @property {number[]} start
@@ -166,6 +171,10 @@ function readHeader(number, line, name) {
   if (line.buffers !== undefined && !isWhole(line.buffers, 1)) {
     fail(number, `buffers is ${shown(line.buffers)}; it must be an integer of at least 1`);
   }
+  if (line.faults !== undefined) {
+    const wrong = wrongFaults(line.faults, n, g);
+    if (wrong !== "") fail(number, `faults ${wrong}`);
+  }
   const { explanation = "", phases = {}, conflict_graph: by = "group" } = line;
   if (!Number.isInteger(line.seed)) fail(number, `seed is ${shown(line.seed)}, not a number`);
   if (by !== "group" && by !== "residue") fail(number, `conflict_graph is ${shown(by)}, not group or residue`);
@@ -174,6 +183,7 @@ function readHeader(number, line, name) {
     router: asText(number, line.router, "router"),
     variant: asText(number, line.variant, "variant"),
     seed: line.seed,
+    faults: line.faults === undefined ? null : new Faults(line.faults, n, g),
     traffic,
     destination,
     start: start ?? [...destination.keys()],
@@ -236,11 +246,12 @@ function readSlot(run, number, line) {
       if (!fits) fail(number, `${shown(pair)} in ${what} is not a pair of numbers`);
     }
   }
-  const { step = null } = line;
+  const { step = null, misses = [] } = line;
+  if (!Array.isArray(misses) || !misses.every((processor) => isWhole(processor, 0, run.n))) fail(number, `misses is ${shown(misses)}, not a list of processors`);
   if (line.step !== undefined && !isWhole(step, 0)) fail(number, `step is ${shown(step)}; it must be an integer of at least 0`);
   return {
     number: run.slots.length + 1, claimed: line.slot, phase: asText(number, line.phase, "phase"), step,
-    sends: tuned(run, number, line, "send"), listens: tuned(run, number, line, "listen"), keeps, drops, arrives, delivers,
+    sends: tuned(run, number, line, "send"), listens: tuned(run, number, line, "listen"), keeps, drops, arrives, delivers, misses,
   };
 }
 
@@ -347,21 +358,31 @@ class Replay {
     this.leaveOut(slot);
     const touched = this.transmit(slot);
     slot.signals = slot.sends.reduce((sum, [, groups]) => sum + groups.length, 0);
+    const { faults } = this.run;
     slot.clashes = new Set(touched.filter((channel) => this.load[channel] > 1));
     const couplers = (channels) => [...new Set(channels.map((channel) => Math.floor(channel / wavelengths)))];
     slot.collided = couplers([...slot.clashes]);
     const met = new Set(slot.collided);
-    slot.used = couplers(touched).filter((coupler) => !met.has(coupler));
+    const single = couplers(touched).filter((coupler) => !met.has(coupler));
+    slot.silent = single.filter((coupler) => faults?.coupler(coupler, slot.claimed));
+    slot.used = single.filter((coupler) => !faults?.coupler(coupler, slot.claimed));
     slot.destroyed = [...slot.clashes].reduce((sum, channel) => sum + this.load[channel], 0);
     slot.heard = []; // [processor, number of the message]
+    slot.missed = [];
     const listening = new Set();
+    const lost = new Set(slot.misses);
     const received = new Map();
     for (const [processor, group, wavelength = 0] of slot.listens) {
       if (listening.has(processor)) this.breach(processor, "listens to two couplers");
       listening.add(processor);
-      const channel = (Math.floor(processor / d) * g + group) * wavelengths + wavelength;
+      const coupler = Math.floor(processor / d) * g + group;
+      const channel = coupler * wavelengths + wavelength;
       if (this.load[channel] !== 1) continue;
       const message = this.message[channel];
+      if (faults !== null && (faults.deaf(processor, slot.claimed) || faults.coupler(coupler, slot.claimed) || lost.has(processor))) {
+        slot.missed.push([processor, message]);
+        continue;
+      }
       slot.heard.push([processor, message]);
       const [, , kind, packet] = slot.sends[message];
       if (packet === null) continue;
@@ -427,6 +448,7 @@ class Replay {
       if (kind === "ack" && packet !== null && !this.heardOf[processor].has(packet)) {
         this.breach(processor, `acknowledges packet ${packet}, which it never heard of`);
       }
+      if (this.run.faults?.mute(processor, slot.claimed)) return; // it reaches no coupler
       for (const to of groups) {
         const channel = channelOf(this.run, send, to);
         if (this.load[channel]++ === 0) touched.push(channel);

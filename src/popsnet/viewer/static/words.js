@@ -109,6 +109,12 @@ export function tellSlot(run, t) {
     const several = slot.signals > slot.sends.length; // messages sent to several groups at once
     parts.push(`${count(slot.clashes.size, "collision")} (${several ? `${destroyed} of ${slot.signals.toLocaleString("en")} copies` : destroyed} destroyed)`);
   } else if (slot.sends.length > 0) parts.push("no collision");
+  const { faults } = run;
+  if (faults !== null) {
+    const mute = slot.sends.filter(([processor]) => faults.mute(processor, slot.claimed)).length;
+    if (mute > 0) parts.push(`${count(mute, "message")} from ${mute === 1 ? "a dead transmitter" : "dead transmitters"}`);
+    if (slot.missed.length > 0) parts.push(`${count(slot.missed.length, "listener")} ${slot.missed.length === 1 ? "misses a message" : "miss messages"} because of faults`);
+  }
   if (slot.deliveries.length > 0) {
     parts.push(`${slot.deliveries.length === 1 ? "packet" : "packets"} ${listed(slot.deliveries)} ${slot.deliveries.length === 1 ? "is" : "are"} delivered`);
   }
@@ -189,14 +195,21 @@ function tellMessage(run, slot, i, target) {
   const what = kind === "packet" ? "sends it" : kind === "ack" ? "sends an ack of it" : "sends a control message about it";
   const way = `Processor ${processor} ${what} to group ${target} on coupler ${couplerName(run, coupler)}${wavelength === undefined ? "" : `, wavelength ${wavelength}`}`;
   const source = coupler % run.g;
+  const mute = (sender) => run.faults !== null && run.faults.mute(sender, slot.claimed);
+  if (mute(processor)) return `${way}; its transmitter is dead, so it reaches no coupler.`;
   const others = slot.sends.filter(([sender, groups, , , tuned], j) =>
-    j !== i && tuned === wavelength && Math.floor(sender / run.d) === source && groups.includes(target));
+    j !== i && tuned === wavelength && Math.floor(sender / run.d) === source && groups.includes(target) && !mute(sender));
   if (others.length > 0) {
     return `${way}, where it meets ${listed(others.map(messageName))}: ${others.length === 1 ? "both" : "all"} are destroyed.`;
   }
   const hearers = slot.heard
     .filter(([listener, message]) => message === i && Math.floor(listener / run.d) === target)
     .map(([listener]) => listener);
+  const missing = slot.missed
+    .filter(([listener, message]) => message === i && Math.floor(listener / run.d) === target)
+    .map(([listener]) => listener);
+  if (run.faults?.coupler(coupler, slot.claimed)) return `${way}, which is dead.`;
+  if (hearers.length === 0 && missing.length > 0) return `${way}; ${missing.length === 1 ? "processor" : "processors"} ${listed(missing)} ${missing.length === 1 ? "misses" : "miss"} it because of a fault.`;
   if (hearers.length === 0) return `${way}; no processor listens.`;
   const keepers = slot.keeps.filter(([who, kept]) => hearers.includes(who) && kept === slot.sends[i][3]);
   const who = `${hearers.length === 1 ? "processor" : "processors"} ${listed(hearers)} ${hearers.length === 1 ? "hears" : "hear"} it`;

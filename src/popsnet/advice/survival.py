@@ -1,0 +1,351 @@
+"""What faults cost: routers on the same permutations, with more and more dead parts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from popsnet.advice.comparison import (
+    MOST_PROCESSORS,
+    Candidate,
+    Candidates,
+    Compared,
+    chosen_routers,
+    require_different,
+    takes_long,
+)
+from popsnet.errors import InputError
+from popsnet.experiment import Experiment, whole_number
+from popsnet.faults import Faults
+from popsnet.faults.faults import PARTS
+from popsnet.network import Network, shape_of
+from popsnet.progress import Progress, patient_progress
+from popsnet.report import Column, Report, Reported, Row, Table, counted, facts_of
+from popsnet.runs.route import route
+from popsnet.runs.run import Runs
+
+NUMBERS = (0, 1, 2, 4, 8, 16)
+"""The numbers of dead parts by default."""
+
+_MAX_STEPS = 200
+"""A run is capped after this many steps: a router that loses packets may never end."""
+
+
+@dataclass(frozen=True)
+class FaultRow:
+    """A router with a number of dead parts: means over its runs.
+
+    Parameters
+    ----------
+    router, variant : str
+        The router and its variant.
+    survives : bool
+        Whether the variant states that it survives these faults.
+    dead : int
+        The number of dead parts in every run.
+    runs, capped : int
+        The runs, and those that were capped.
+    lost, unreachable, held, duplicated : float
+        The mean number of packets, or of deliveries, per run, as in
+        :class:`~popsnet.engines.FaultCounts`.
+    worst_lost : int
+        The most packets that a run lost.
+    slots : float
+        The mean number of slots, of capped runs as far as they went.
+    extra_slots, extra_error : float or None
+        The mean over pairs of runs of the slots more than without faults, and its standard error,
+        None if all runs were capped, or there is only one pair.
+    pairs : int
+        The pairs of runs of which neither was capped.
+    """
+
+    router: str
+    variant: str
+    survives: bool
+    dead: int
+    runs: int
+    capped: int
+    lost: float
+    unreachable: float
+    held: float
+    duplicated: float
+    worst_lost: int
+    slots: float
+    extra_slots: float | None
+    extra_error: float | None
+    pairs: int
+
+    @classmethod
+    def of(cls, runs: Runs, without: Runs, dead: int, kinds: frozenset[str]) -> FaultRow:
+        """Return the row of some runs, with faults of these kinds, and of the same without."""
+        one = runs.experiment
+        both = ~(runs.capped | without.capped)
+        extra = (runs.slots - without.slots)[both]
+        means = {name: float(getattr(runs, name).mean()) for name in _MEANS}
+        error = float(extra.std(ddof=1) / np.sqrt(len(extra))) if len(extra) > 1 else None
+        return cls(
+            router=one.router,
+            variant=one.variant,
+            survives=kinds <= one.resolved_variant.survives,
+            dead=dead,
+            runs=len(runs),
+            capped=int(runs.capped.sum()),
+            **means,
+            worst_lost=int(runs.lost.max()),
+            extra_slots=float(extra.mean()) if len(extra) else None,
+            extra_error=error,
+            pairs=len(extra),
+        )
+
+
+_MEANS = ("lost", "unreachable", "held", "duplicated", "slots")
+
+
+@dataclass(frozen=True, repr=False)
+class Survival(Reported):
+    """Routers with more and more faults, as :func:`survival` returns them.
+
+    Parameters
+    ----------
+    network : Network
+        The network.
+    kind : str
+        The kind of parts that are dead.
+    loss : float
+        The probability that a message is lost.
+    runs : int
+        The runs of each router for each number of dead parts.
+    fault_seed : int
+        The seed of the faults.
+    rows : tuple of FaultRow
+        A row per router and number of dead parts.
+    """
+
+    network: Network
+    kind: str
+    loss: float
+    runs: int
+    fault_seed: int
+    rows: tuple[FaultRow, ...]
+
+    @classmethod
+    def from_json(cls, text: str) -> Survival:
+        """Return the outcome that ``popsnet faults --json`` printed.
+
+        Parameters
+        ----------
+        text : str
+            The JSON object.
+
+        Returns
+        -------
+        Survival
+            The outcome, which can be drawn.
+
+        Raises
+        ------
+        InputError
+            If the text is not such an object.
+
+        Examples
+        --------
+        >>> import json
+        >>> import popsnet
+        >>> from popsnet.advice.survival import Survival
+        >>> found = popsnet.survival(4, 4, routers=["direct"], numbers=[0, 2], runs=3)
+        >>> Survival.from_json(json.dumps(found.report().to_dict())) == found
+        True
+        """
+        try:
+            said = json.loads(text)
+            network = Network(said["network"]["d"], said["network"]["g"])
+            rows = tuple(FaultRow(**row) for row in said["routers"])
+            facts = {name: said[name] for name in ("kind", "loss", "runs", "fault_seed")}
+            return cls(network=network, rows=rows, **facts)
+        except (KeyError, TypeError, ValueError) as error:
+            raise InputError(
+                f"This is not what popsnet faults --json prints: {error!r:.60}."
+            ) from error
+
+    @property
+    def routers(self) -> list[tuple[str, str]]:
+        """The routers and variants, in the order in which they were run."""
+        return list(dict.fromkeys((row.router, row.variant) for row in self.rows))
+
+    def of(self, router: str, variant: str) -> list[FaultRow]:
+        """Return the rows of one router."""
+        return [row for row in self.rows if (row.router, row.variant) == (router, variant)]
+
+    def report(self) -> Report:
+        """Return the report that the command line prints."""
+        lossy = f", each message lost with probability {self.loss:g}" if self.loss else ""
+        title = (
+            f"{self.network}: {counted(self.runs, 'run')} with each number of dead {self.kind}"
+            f"{lossy}; the same permutations, coins and faults for all routers"
+        )
+        facts = facts_of(self, "network", "kind", "loss", "runs", "fault_seed")
+        table = Table("routers", title, _COLUMNS, [asdict(row) for row in self.rows], _CAPTION)
+        failed = [row for row in self.rows if row.survives and (row.lost or row.held or row.capped)]
+        claimed = any(row.survives and (row.dead or self.loss) for row in self.rows)
+        verdict = "No router here states that it survives these faults."
+        if claimed:
+            verdict = "Routers that state that they survive these faults lost nothing."
+        if failed:
+            names = ", ".join(dict.fromkeys(f"{row.router} ({row.variant})" for row in failed))
+            verdict = f"FAILED: {names}: it states that it survives these faults, and did not."
+        return Report("", facts, (table,), verdict, not failed)
+
+
+_CAPTION = (
+    "Means per run. Extra slots: in pairs with the same run without faults, runs that were capped "
+    "left out."
+)
+
+
+def _extra(row: Row) -> str:
+    if row["extra_slots"] is None:
+        return "–"
+    error = "" if row["extra_error"] is None else f" ± {row['extra_error']:.1f}"
+    return f"{row['extra_slots']:+,.1f}{error}"
+
+
+_COLUMNS = (
+    Column("router", "router", "text"),
+    Column("variant", "variant", "text"),
+    Column("dead", "dead", "integer"),
+    Column("lost", "lost", show=lambda row: f"{row['lost']:,.2f}"),
+    Column("unreachable", "unreach.", show=lambda row: f"{row['unreachable']:,.2f}"),
+    Column("held", "held", show=lambda row: f"{row['held']:,.2f}"),
+    Column("duplicated", "twice", show=lambda row: f"{row['duplicated']:,.2f}"),
+    Column("extra_slots", "extra slots", show=_extra),
+    Column("capped", "capped", "integer"),
+)
+
+
+def survival(
+    d: Network | int,
+    g: int | None = None,
+    *,
+    routers: Candidates | Candidate | None = None,
+    kind: str = "couplers",
+    numbers: Sequence[int] = NUMBERS,
+    loss: float = 0.0,
+    runs: int = 20,
+    permutation: str | Path | npt.ArrayLike = "random",
+    seed: int = 0,
+    permutation_seed: int = 0,
+    fault_seed: int = 0,
+    max_steps: int = _MAX_STEPS,
+    progress: Progress = None,
+) -> Survival:
+    """Run routers with more and more random faults, on the same permutations.
+
+    Run r has the same permutation, coins and faults for all routers, and its faults for a larger
+    number contain those for a smaller one, so that differences are those of pairs.
+
+    Parameters
+    ----------
+    d : int or Network
+        Processors per group, or a network with n at most 65,536.
+    g : int
+        Groups, if the first argument is a number.
+    routers : sequence, optional
+        Names, files, routers or generator functions, or pairs of one of these and a variant. By
+        default every router that ships, applies and does not take long, and the variants that
+        survive faults.
+    kind : {"couplers", "transmitters", "receivers", "processors"}
+        The parts that are dead.
+    numbers : sequence of int
+        The numbers of dead parts.
+    loss : float
+        The probability that a message is lost, in all runs but those without faults that others
+        are compared with.
+    runs : int
+        The runs of each router for each number, at least 1.
+    permutation : str, Path or array
+        The name of a permutation, a file, or n destinations.
+    seed, permutation_seed, fault_seed : int
+        The seeds of the coins, the permutations and the faults.
+    max_steps : int
+        A run is capped after this many steps.
+    progress : function, bool or None
+        A function that is called with the runs done and the total. None shows a bar on a
+        terminal after two seconds, False shows nothing.
+
+    Returns
+    -------
+    Survival
+        A row per router and number of dead parts.
+
+    Raises
+    ------
+    InputError
+        If a parameter is wrong.
+
+    Examples
+    --------
+    >>> import popsnet
+    >>> found = popsnet.survival(4, 4, routers=["direct"], numbers=[0, 2], runs=10)
+    >>> [(row.dead, row.lost) for row in found.rows]
+    [(0, 0.0), (2, 1.9)]
+    """
+    network, runs = Network(*shape_of(d, g)), whole_number("runs", runs, 1)
+    if network.n > MOST_PROCESSORS:
+        raise InputError(f"n = {network.n:,}: it must be at most {MOST_PROCESSORS:,}.")
+    if kind not in PARTS:
+        raise InputError(f"kind = {kind!r}: give one of {', '.join(PARTS)}.")
+    dead = sorted({whole_number("numbers", number, 0) for number in numbers})
+    if not dead:
+        raise InputError("numbers = []: give at least one number of dead parts.")
+    experiments = [
+        Experiment(
+            network.d, network.g, router=router, variant=variant, seed=seed,
+            permutation=permutation, permutation_seed=permutation_seed, max_steps=max_steps,
+        )
+        for router, variant in _routers(network, routers)
+    ]  # fmt: skip
+    require_different(experiments)
+    broken = [Faults(random={kind: number}, loss=loss) for number in dead]
+    for faults in broken:
+        faults.require_on(network)
+    if routers is None:
+        experiments = [one for one in experiments if not takes_long(one)]
+    kinds = frozenset({kind, "loss"} if loss else {kind})
+    rows, done = [], 0
+    total = len(experiments) * (len(dead) + 1) * runs
+    with patient_progress(f"faults on {network}", total, progress) as report:
+
+        def run(one: Experiment) -> Runs:
+            nonlocal done
+            report(done, detail=Compared(one, None, None).label)
+            found = route(one, runs=runs, engine="slots", progress=False)
+            done += runs
+            report(done)
+            return found
+
+        for one in experiments:
+            without = run(one)
+            for number, faults in zip(dead, broken, strict=True):
+                with_faults = one.replaced(faults=faults, fault_seed=fault_seed)
+                found = run(with_faults) if faults else without
+                rows.append(FaultRow.of(found, without, number, kinds))
+    return Survival(network, kind, loss, runs, fault_seed, tuple(rows))
+
+
+def _routers(network: Network, routers: Candidates | Candidate | None) -> list[tuple[Any, Any]]:
+    """Return the routers to run: by default the variants that survive faults as well."""
+    found: list[tuple[Any, Any]] = list(chosen_routers(network, routers, False))
+    if routers is None:
+        for router, _ in tuple(found):
+            found += [
+                (router, name)
+                for name, variant in router.variants.items()
+                if variant.survives and variant.obstacle(network) is None
+            ]
+    return found

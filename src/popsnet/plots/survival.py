@@ -1,0 +1,122 @@
+"""The figure of what faults cost: lost packets and extra slots against dead parts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from popsnet.advice.survival import FaultRow, Survival
+from popsnet.errors import InputError
+from popsnet.plots.style import LOOKS, WIDTH, Look, plain_number, settled, styled
+from popsnet.terminal import visible
+
+_LONG = 18
+_WIDE = 20.0
+"""From this value on an axis is logarithmic."""
+
+
+@styled()
+def draw_survival(found: Sequence[Survival]) -> Figure:
+    """Draw lost packets and extra slots against the number of dead parts, a line per router.
+
+    There is a row of two panels per network. Left: the mean number of packets per run that were
+    lost, or held at the end although they had a path; a router with open markers had runs that
+    were capped. Right: the mean of the slots more than in the same run without faults, with 95 %
+    intervals. The axis of the dead parts has the given numbers at equal distances.
+
+    Parameters
+    ----------
+    found : sequence of Survival
+        The outcomes of :func:`popsnet.survival`, one per network.
+
+    Returns
+    -------
+    Figure
+        The figure.
+
+    Examples
+    --------
+    >>> import popsnet
+    >>> from popsnet.plots import draw_survival
+    >>> found = popsnet.survival(4, 4, routers=["direct", "relay:F"], numbers=[0, 1], runs=5)
+    >>> draw_survival([found]).axes[0].get_title()
+    'POPS(4, 4), 5 runs per point'
+    """
+    if not found:
+        raise InputError("found = []: there is nothing to draw; give at least one outcome.")
+    names = list(dict.fromkeys(name for one in found for name in one.routers))
+    labels = _labels(names)
+    figure = Figure(figsize=(WIDTH, 0.5 + 2.5 * len(found) + 0.17 * -(-len(labels) // 4)))
+    rows = figure.subplots(len(found), 2, squeeze=False)
+    looks = {label: _look(number) for number, label in enumerate(dict.fromkeys(labels.values()))}
+    for one, (lost, extra) in zip(found, rows, strict=True):
+        lost.set_title(f"{one.network}, {one.runs:,} runs per point")
+        lost.set_ylabel("packets lost or held per run")
+        extra.set_ylabel("extra slots per run")
+        numbers = sorted({row.dead for row in one.rows})
+        for name in one.routers:
+            look = looks[labels[name]]
+            _draw(lost, extra, one.of(*name), numbers, look, labels[name])
+        for axes in (lost, extra):
+            axes.set_xticks(range(len(numbers)), [str(number) for number in numbers])
+            axes.set_xlabel(f"dead {one.kind}")
+            _scale(axes)
+    handles = {
+        label: handle
+        for (lost, _) in rows
+        for handle, label in zip(*lost.get_legend_handles_labels(), strict=True)
+    }
+    figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=4)
+    return settled(figure)
+
+
+def _draw(
+    lost: Axes,
+    extra: Axes,
+    rows: Sequence[FaultRow],
+    numbers: Sequence[int],
+    look: Look,
+    label: str,
+) -> None:
+    places = [numbers.index(row.dead) for row in rows]
+    options: dict[str, Any] = {**look.curve, "marker": look.marker, "markersize": 4, "linewidth": 1}
+    capped = any(row.capped for row in rows)
+    if capped:
+        options["markerfacecolor"] = "white"
+    lost.plot(places, [row.lost + row.held for row in rows], label=label, **options)
+    told = [(place, row) for place, row in zip(places, rows, strict=True) if row.pairs]
+    extra.errorbar(
+        [place for place, _ in told], [row.extra_slots or 0.0 for _, row in told],
+        yerr=[1.96 * (row.extra_error or 0.0) for _, row in told], capsize=2, **options,
+    )  # fmt: skip
+
+
+def _scale(axes: Axes) -> None:
+    """Make an axis logarithmic above 1, if values differ much, and let it begin near 0."""
+    high = max(axes.get_ylim()[1], 1.0)
+    if high > _WIDE:
+        axes.set_yscale("symlog", linthresh=1)
+        powers = [10.0**power for power in range(len(str(int(high))))]
+        axes.set_yticks([0.0, *powers])
+    axes.yaxis.set_major_formatter(plain_number)
+    axes.set_ylim(-0.05 * high if high <= _WIDE else -0.3, 1.15 * high)
+
+
+def _look(number: int) -> Look:
+    """Return a look that no earlier number has, as long as there are any."""
+    first, second = LOOKS[number % len(LOOKS)], LOOKS[(number + number // len(LOOKS)) % len(LOOKS)]
+    return Look(first.colour, second.marker, second.line)
+
+
+def _labels(names: Sequence[tuple[str, str]]) -> dict[tuple[str, str], str]:
+    """Return the label of each router: with its variant if the router occurs twice."""
+    routers = [router for router, _ in names]
+    labels = {}
+    for router, variant in names:
+        short = variant if len(variant) <= _LONG else f"{variant[:_LONG]}…"
+        several = routers.count(router) > 1
+        labels[router, variant] = visible(f"{router} ({short})" if several else router)
+    return labels

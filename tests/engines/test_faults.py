@@ -1,0 +1,138 @@
+"""Every router with faults: it ends with a report, and the checker agrees with the machine."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import popsnet
+from popsnet import Experiment, Faults, InputError, Network
+from popsnet.schedules import Demand
+
+SHAPES = ((4, 4), (7, 3), (3, 7), (1, 5))
+STAGES = ("S", "F", "P2 P1", "P(2,1) F", "P1 R1", "T2 S", "P1 Q", "X2 P1", "XY(2,2)")
+FAULTS = (
+    "random:couplers=1",
+    "random:couplers={half}@4 loss:0.3/listener",
+    "random:transmitters=1@3 random:receivers=1",
+    "random:processors={few}@2 loss:0.05",
+    "loss:1",
+)
+
+
+def _texts(network: Network) -> Iterator[str]:
+    half, few = -(-network.couplers // 2), -(-network.n // 8)
+    for text in FAULTS:
+        yield text.format(half=half, few=few)
+
+
+def _variants() -> Iterator[tuple[str, str]]:
+    for router in popsnet.all_routers():
+        for variant in router.variants:
+            yield router.name, variant
+            if not router.variants[variant].idealized:
+                yield router.name, f"{variant}+or"
+    yield from (("relay", stage) for stage in STAGES)
+
+
+def _account(run: popsnet.Run, path: Path) -> None:
+    """Check that every packet is accounted for, and replay the run."""
+    faulty = run.outcome.faulty
+    assert faulty is not None
+    packets = run.experiment.packets
+    assert run.delivered + run.lost + faulty.unreachable + faulty.held == packets, run
+    if run.experiment.idealized:
+        return
+    found = popsnet.check_trace(run.write_trace(path))
+    assert found.ok, (run.experiment, found.violations)
+    assert found.slots == run.slots
+    assert found.delivered >= run.delivered
+    assert found.lost == list(run.outcome.lost_packets)
+    assert found.unreachable == faulty.unreachable
+
+
+@pytest.mark.parametrize(("router", "variant"), list(_variants()))
+def test_every_router_ends_with_a_report(router: str, variant: str, tmp_path: Path) -> None:
+    tried = 0
+    for number, shape in enumerate(SHAPES):
+        network, permutation = Network(*shape), ("random", "reversal")[number % 2]
+        for text in _texts(network):
+            try:
+                experiment = Experiment(
+                    *shape, router=router, variant=variant, faults=text, permutation=permutation,
+                    seed=number, permutation_seed=number, fault_seed=number, max_steps=8,
+                )  # fmt: skip
+            except InputError:
+                continue  # it does not apply to the network
+            _account(popsnet.route(experiment, progress=False)[0], tmp_path / "run.jsonl")
+            tried += 1
+    assert tried >= 5
+
+
+@pytest.mark.parametrize(
+    ("router", "variant"),
+    [(one.name, name) for one in popsnet.all_routers() for name in one.relations],
+)
+def test_every_router_of_demands_ends_with_a_report(
+    router: str, variant: str, tmp_path: Path
+) -> None:
+    generator = np.random.default_rng(5)
+    for number, shape in enumerate(SHAPES):
+        network = Network(*shape)
+        ends = generator.integers(0, network.n, (2, 2 * network.n))
+        for text in _texts(network):
+            experiment = Experiment(
+                *shape, router=router, variant=variant, faults=text, fault_seed=number,
+                seed=number, max_steps=8, demand=Demand(network, *ends),
+            )  # fmt: skip
+            _account(popsnet.route(experiment, progress=False)[0], tmp_path / "run.jsonl")
+
+
+@pytest.mark.parametrize("router", ["mei-rizzi", "relay", "direct", "relay:F", "offline"])
+def test_without_faults_nothing_changes(router: str) -> None:
+    plain = popsnet.route(8, 8, router=router, runs=3)
+    assert Experiment(8, 8, router=router, faults="").digest == plain.experiment.digest
+    later = popsnet.route(8, 8, router=router, runs=3, faults="coupler:1,0@1000", fault_seed=7)
+    assert (later.slots == plain.slots).all()
+    assert (later.messages == plain.messages).all()
+    assert (later.collisions == plain.collisions).all()
+    assert (later.outcomes.faulty == 0).all()
+
+
+def test_faults_are_part_of_the_experiment() -> None:
+    one = Experiment(4, 4, faults="coupler:1,0 loss:0.25", fault_seed=3)
+    assert Experiment.from_json(one.to_json()) == one
+    assert one.replaced(seed=4).faults == "coupler:1,0 loss:0.25"
+    assert one.replaced(faults=None) == Experiment(4, 4)
+    assert one != Experiment(4, 4)
+    assert one.digest != one.replaced(fault_seed=4).digest
+    assert Experiment.recorded(one.identity.values()) == one
+    assert eval(repr(one), {"Experiment": Experiment}) == one
+    assert not one.storable
+
+
+def test_engines_without_faults_say_so() -> None:
+    for engine in ("fused", "objects"):
+        with pytest.raises(InputError, match="this one has faults"):
+            popsnet.route(4, 4, faults="loss:0.1", engine=engine)
+    assert popsnet.route(4, 4, faults="loss:0.1", runs=1000, max_steps=20).engine == "slots"
+
+
+def test_lost_and_repeated_packets_are_those_of_the_protocol() -> None:
+    """One dead coupler in the last hop of mei-rizzi: acknowledged, and then lost."""
+    permutation = [1, 5, 8, 9, 3, 10, 11, 14, 15, 13, 0, 7, 2, 6, 12, 4]
+    runs = popsnet.route(
+        4, 4, permutation=permutation, runs=50, faults=Faults(couplers=[(3, 1)]), max_steps=50
+    )
+    assert runs.lost.sum() > 0
+    assert (runs.delivered + runs.lost + runs.unreachable + runs.held == 16).all()
+    wanted = {packet for packet, to in enumerate(permutation) if to // 4 == 3 and to % 4 == 1}
+    assert set(runs.outcomes.lost_packets.tolist()) <= wanted
+
+
+def test_a_packet_of_a_dead_processor_is_unreachable() -> None:
+    runs = popsnet.route(4, 4, router="relay:F", permutation="reversal", faults="processor:3")
+    assert runs.unreachable.tolist() == [2]  # from it, and for it
+    assert not runs.failed
+    assert "2 unreachable" in str(runs.summary())
