@@ -164,6 +164,7 @@ def _window(buffers: RelayBuffers, turns: Ints, window: int, name: str, *, deliv
     sets = np.flatnonzero(maps.any(axis=1)).astype(np.int32)
     relay, channel = np.divmod(sets, channels.number)
     members, source = network.processor(relay, channel), channel % network.g  # of group T, to a
+    places = buffers.places(state.destination[state.pending])
     listening = state.pending, channels.relays(places)
     tuned, phase = channels.tuned(channel, places), f"{name}: acks"
     yield from state.send_maps(members, source, listening, maps[sets], turns, phase, tuned=tuned)
